@@ -1,0 +1,92 @@
+# Everything a checkout needs: `make demo` and `make test` set up what is missing and do no work twice.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+JARS   := .jars
+# Hive's metastore runs in the tests and the demo alone.
+SETS   := solr hive-metastore
+JAVA   := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
+CODE   := $(patsubst %/,%,$(sort $(dir $(wildcard $(addsuffix /*.py,navlin extractors linker tests bench)))))
+
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+export PIP_DEFAULT_TIMEOUT ?= 120
+export PIP_NO_INPUT = 1
+
+.DEFAULT_GOAL := help
+.PHONY: help venv jars demo test check format formatted lint types bench lock clean python java
+
+help: ## what can be made
+	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
+	    printf '  make %-8s %s\n' "$$name" "$$text"; done
+
+demo: venv jars ## a small estate, extracted, linked and asked; ONCE=1 ends instead of staying up
+	@$(BIN)/navlin demo $(if $(filter-out 0 no,$(ONCE)),--once)
+
+test: venv jars ## all tests; ARGS goes to pytest
+	@echo "-- tests"
+	@$(BIN)/pytest $(ARGS)
+
+check: formatted lint types test ## format, lint, strict types, tests
+
+formatted: venv
+	@echo "-- format"
+	@$(BIN)/ruff format --check $(CODE)
+
+format: venv ## rewrite the code as the formatter has it
+	@$(BIN)/ruff format $(CODE)
+	@$(BIN)/ruff check --fix $(CODE)
+
+lint: venv ## ruff
+	@echo "-- lint"
+	@$(BIN)/ruff check $(CODE)
+
+types: venv ## mypy, strict
+	@echo "-- types"
+	@$(BIN)/mypy $(CODE)
+
+bench: venv jars ## ratios side by side, as tables; never part of the tests
+	@$(BIN)/python -m bench $(ARGS)
+
+venv: $(VENV)/.locked ## the Python packages of the lock, and navlin itself, in .venv
+
+# Some packages are published as source alone: what builds them is locked too, and comes first.
+$(VENV)/.locked: requirements-build.txt requirements-dev.txt pyproject.toml | python
+	@echo "-- Python packages into $(VENV) (the first time some 700 MB: minutes)"
+	@$(BIN)/python -c '' 2>/dev/null || { rm -rf $(VENV); $(PYTHON) -m venv $(VENV); }
+	@$(BIN)/pip install --quiet --require-hashes -r requirements-build.txt
+	@$(BIN)/pip install --quiet --require-hashes --no-build-isolation --use-pep517 -r requirements-dev.txt
+	@$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# No stamp: each jar is compared with its sum every time, which takes a moment and starts no JVM.
+jars: venv | java ## the jars of Solr and of Hive's metastore, in .jars
+	@for set in $(SETS); do $(BIN)/python -m navlin.index.jars $$set $(JARS)/$$set || exit 1; done
+
+lock: venv ## pin the packages anew after a change of pyproject.toml; UPGRADE=1 takes newer ones
+	@pin() { $(BIN)/uv --no-config pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	    --annotation-style line --custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade) "$$@"; }; \
+	pin pyproject.toml --output-file requirements.txt && \
+	pin pyproject.toml --constraint requirements.txt --extra dev --output-file requirements-dev.txt && \
+	pin --group build --constraint requirements-dev.txt --output-file requirements-build.txt
+
+clean: ## caches and what was built; .venv and .jars stay
+	@rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+python:
+	@version=$$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) || \
+	    { echo "navlin needs Python 3.11 or newer, and $(PYTHON) does not start" >&2; exit 1; }; \
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "navlin needs Python 3.11 or newer, and $(PYTHON) is $$version; name another: make PYTHON=python3.11 ..." >&2; exit 1; }; \
+	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	    { echo "navlin needs Python's venv module, which this $(PYTHON) lacks (Debian: install python3-venv)" >&2; exit 1; }
+
+java:
+	@version=$$("$(JAVA)" -version 2>&1 | sed -n 's/.* version "\(1\.\)\{0,1\}\([0-9]*\).*/\2/p' | head -n 1); \
+	[ -n "$$version" ] || \
+	    { echo "navlin needs Java 17 or newer, and $(JAVA) does not start; install one, or set JAVA_HOME" >&2; exit 1; }; \
+	[ "$$version" -ge 17 ] || \
+	    { echo "navlin needs Java 17 or newer, and $(JAVA) is $$version; set JAVA_HOME to another" >&2; exit 1; }; \
+	"$(JAVA)" --list-modules | grep -q '^jdk.compiler' || \
+	    { echo "navlin needs a JDK, and $(JAVA) is a JRE: it has no compiler; install the JDK, or set JAVA_HOME" >&2; exit 1; }

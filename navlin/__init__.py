@@ -1,0 +1,1 @@
+"""navlin: metadata and lineage of a Hadoop and Spark estate, in Solr."""

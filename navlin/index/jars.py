@@ -1,0 +1,312 @@
+"""Fetch a named set of jars with the Ivy among PySpark's own, and check each against a sum kept here.
+
+A set is two files in conf/jars: SET.xml, an ivy.xml with pinned revisions, and SET.sha256, in the format of
+sha256sum. The directory of a set holds its jars and nothing else, so that it can be a class path.
+"""
+
+import argparse
+import fcntl
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TextIO
+
+from navlin.shipped import CONF
+
+SETS = CONF / "jars"
+
+_SETTINGS = "ivysettings.xml"
+_PAUSES_S = (5.0, 20.0)
+_POLL_S = 0.5
+_SPARSE_S = 15.0
+# What Ivy prints when the network, and not the repository's content, was the reason.
+_NETWORK = re.compile(
+    r"timed out|timeout|connection (reset|refused)|unknown ?host|network is unreachable|premature|"
+    r"unexpected end|HTTP response code: 5\d\d|server error|remote host terminated",
+    re.IGNORECASE,
+)
+_LACK = re.compile(r": not found$|download failed|FAILED|error", re.IGNORECASE)
+
+
+class JarsNotFetched(Exception):
+    """A set could not be fetched whole. Its directory is as it was before."""
+
+
+def fetch(
+    jar_set: str,
+    into: Path,
+    *,
+    report: Callable[[str], None],
+    java: str = "java",
+    sets: Path = SETS,
+    pause: Callable[[float], None] = time.sleep,
+) -> list[Path]:
+    """The jars of the set, in `into`, each with the sum that is kept for it.
+
+    If they are all there already, that is all that happens: no JVM, no network, nothing written. Otherwise Ivy
+    loads them into a hidden directory beside `into`, which takes its place as a whole. A fetch that was killed
+    goes on where it was; of several at once, one works and the others wait. `report` gets a line on how far it
+    is, every half second. Raises JarsNotFetched, with what to do.
+    """
+    into = into.resolve()
+    expected = _read_sums(sets, jar_set)
+    if _deviations(into, expected):
+        with _workplace(into, report) as (work, lock):
+            if _deviations(into, expected):
+                _load(jar_set, sets, work, len(expected), lock, java=java, report=report, pause=pause)
+                if deviations := _deviations(work / "jars", expected):
+                    shutil.rmtree(work)
+                    raise JarsNotFetched(_explain(jar_set, sets, deviations))
+                _replace(into, work)
+                report(f"{jar_set}: {_amount(into.glob('*.jar'), len(expected))}, sums as kept")
+    return [into / name for name in expected]
+
+
+def renew_sums(
+    jar_set: str, into: Path, *, report: Callable[[str], None], java: str = "java", sets: Path = SETS
+) -> Path:
+    """Fetch without a check and keep the sums of what came, for whoever has changed the set. Returns their file."""
+    into = into.resolve()
+    with _workplace(into, report) as (work, lock):
+        _load(jar_set, sets, work, None, lock, java=java, report=report, pause=time.sleep)
+        _replace(into, work)
+    sums = sets / f"{jar_set}.sha256"
+    sums.write_text("".join(f"{_sha256(jar)}  {jar.name}\n" for jar in sorted(into.iterdir())))
+    report(f"{jar_set}: {_amount(into.glob('*.jar'), None)}, sums written to {sums}")
+    return sums
+
+
+@contextmanager
+def progress_on(stream: TextIO) -> Iterator[Callable[[str], None]]:
+    """A `report` that keeps one line up to date on a terminal, and elsewhere writes a line now and then."""
+    on_terminal = stream.isatty()
+    held = ""
+    written_s = -_SPARSE_S
+
+    def report(line: str) -> None:
+        nonlocal held, written_s
+        if on_terminal:
+            stream.write(f"\r\x1b[K{line}")
+            held = "\n"
+        elif time.monotonic() - written_s >= _SPARSE_S:
+            stream.write(f"{line}\n")
+            held = ""
+            written_s = time.monotonic()
+        else:
+            held = f"{line}\n"
+        stream.flush()
+
+    try:
+        yield report
+    finally:
+        stream.write(held)
+        stream.flush()
+
+
+def _read_sums(sets: Path, jar_set: str) -> dict[str, str]:
+    path = sets / f"{jar_set}.sha256"
+    if not path.is_file():
+        known = ", ".join(sorted(each.stem for each in sets.glob("*.sha256")))
+        raise JarsNotFetched(f"there is no set of jars named {jar_set!r}; there are: {known}")
+    lines = (line.split(maxsplit=1) for line in path.read_text().splitlines() if line.strip())
+    return {name.lstrip("*"): digest for digest, name in lines}
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _deviations(directory: Path, expected: dict[str, str]) -> list[str]:
+    """How the directory differs from what the set should be; a tenth of a second for 50 MB, so done every time."""
+    present = {path.name: path for path in directory.iterdir()} if directory.is_dir() else {}
+    found = [f"{name} is missing" for name in expected if name not in present]
+    found += [f"{name} is not in the list" for name in sorted(present.keys() - expected.keys())]
+    for name, digest in expected.items():
+        if name in present and (actual := _sha256(present[name])) != digest:
+            found.append(f"{name} has the SHA-256 {actual}, expected was {digest}")
+    return found
+
+
+def _explain(jar_set: str, sets: Path, deviations: list[str]) -> str:
+    shown = "; ".join(deviations[:5]) + (f"; and {len(deviations) - 5} more" if len(deviations) > 5 else "")
+    return (
+        f"the jars of the set {jar_set} are not those of {sets / jar_set}.sha256: {shown}. None was kept. "
+        "Run it again, in case it was damaged on the way; if it says the same once more, the repository or a proxy "
+        "in between serves something else than was pinned: do not use it."
+    )
+
+
+def _refuse_foreign(into: Path) -> None:
+    """The directory will be replaced as a whole: never one in which somebody keeps something else."""
+    if into.exists() and not into.is_dir():
+        raise JarsNotFetched(f"{into} is no directory; name one that is new, empty or holds jars alone")
+    foreign = [path.name for path in into.iterdir() if path.suffix != ".jar"] if into.exists() else []
+    if foreign:
+        raise JarsNotFetched(
+            f"{into} holds {foreign[0]}, which is no jar; name a directory that is new or empty"
+        )
+
+
+@contextmanager
+def _workplace(into: Path, report: Callable[[str], None]) -> Iterator[tuple[Path, IO[bytes]]]:
+    """The hidden directory beside `into`, for one fetch at a time, and the lock that says so.
+
+    The lock's descriptor goes along to Ivy, so that it also covers an Ivy whose parent was killed.
+    """
+    _refuse_foreign(into)
+    into.parent.mkdir(parents=True, exist_ok=True)
+    with into.with_name(f".{into.name}.lock").open("ab") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            report(f"{into.name}: another fetch is under way, waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield into.with_name(f".{into.name}.fetching"), lock
+
+
+def _load(
+    jar_set: str,
+    sets: Path,
+    work: Path,
+    total: int | None,
+    lock: IO[bytes],
+    *,
+    java: str,
+    report: Callable[[str], None],
+    pause: Callable[[float], None],
+) -> None:
+    """Fill work/jars; again after a pause where the network was the reason. work/cache keeps what came so far."""
+    work.mkdir(exist_ok=True)
+    for pause_s in (*_PAUSES_S, None):
+        shutil.rmtree(work / "jars", ignore_errors=True)
+        code = _run_ivy(jar_set, sets, work, total, lock, java=java, report=report)
+        if code == 0:
+            return
+        log = (work / "ivy.log").read_text(errors="replace")
+        if pause_s is None or not _NETWORK.search(log):
+            raise JarsNotFetched(
+                f"Ivy could not fetch the jars of the set {jar_set} (code {code}). {_reasons(log)} "
+                f"Its log is {work / 'ivy.log'}. What has come is kept: run it again once the reason is gone "
+                "(behind a proxy, JAVA_TOOL_OPTIONS carries -Dhttps.proxyHost and -Dhttps.proxyPort)."
+            )
+        report(f"{jar_set}: the repository did not answer, again in {pause_s:.0f} s")
+        pause(pause_s)
+
+
+def _run_ivy(
+    jar_set: str,
+    sets: Path,
+    work: Path,
+    total: int | None,
+    lock: IO[bytes],
+    *,
+    java: str,
+    report: Callable[[str], None],
+) -> int:
+    # Relative to `work`: a bracket in its path would be read as part of the pattern.
+    arguments = ["-settings", str(sets / _SETTINGS), "-ivy", str(sets / f"{jar_set}.xml")]
+    arguments += ["-cache", "cache", "-types", "jar", "bundle"]
+    arguments += ["-retrieve", "jars/[artifact]-[revision](-[classifier]).[ext]"]
+    with (work / "ivy.log").open("wb") as log:
+        try:
+            ivy = subprocess.Popen(
+                [java, "-Xmx256m", "-jar", str(_ivy_jar()), *arguments],
+                cwd=work,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                pass_fds=(lock.fileno(),),
+            )
+        except OSError as error:
+            raise JarsNotFetched(
+                f"{java} does not start ({error.strerror}): Java 17 or newer is needed"
+            ) from error
+    try:
+        while True:
+            try:
+                return ivy.wait(timeout=_POLL_S)
+            except subprocess.TimeoutExpired:
+                report(f"{jar_set}: {_how_far(work / 'cache', total)}")
+    finally:
+        if ivy.poll() is None:
+            ivy.kill()
+            ivy.wait()
+
+
+def _ivy_jar() -> Path:
+    # Found without importing PySpark, which takes longer than everything else here when nothing is to be fetched.
+    spec = importlib.util.find_spec("pyspark")
+    places = (spec.submodule_search_locations if spec else None) or []
+    for place in places:
+        for jar in Path(place).glob("jars/ivy-*.jar"):
+            return jar
+    raise JarsNotFetched(
+        "there is no Ivy among PySpark's jars: install navlin's Python packages as they are locked"
+    )
+
+
+def _how_far(cache: Path, total: int | None) -> str:
+    jars = list(cache.rglob("*.jar"))
+    if not jars:
+        return f"finding out what belongs to it, {len(list(cache.rglob('ivy-*.xml')))} modules read"
+    return _amount(jars, total)
+
+
+def _amount(jars: Iterator[Path] | list[Path], total: int | None) -> str:
+    # A file that Ivy is renaming at this moment counts the next time.
+    sizes = [jar.stat().st_size for jar in jars if jar.exists()]
+    of_total = f" of {total}" if total else ""
+    return f"{len(sizes)}{of_total} jars, {sum(sizes) / 1e6:.1f} MB"
+
+
+def _reasons(log: str) -> str:
+    """What Ivy itself found worth a warning. What it could not reach it calls "not found" too: the cause goes first."""
+    lines = dict.fromkeys(line.strip(" :\t") for line in log.splitlines())
+    causes = [line for line in lines if _NETWORK.search(line)] or [
+        line for line in lines if _LACK.search(line)
+    ]
+    return f"It says: {'; '.join(causes[:3])}." if causes else f"Its last words: {log.strip()[-300:]}"
+
+
+def _replace(into: Path, work: Path) -> None:
+    if into.exists():
+        into.rename(work / "replaced")
+    (work / "jars").rename(into)
+    shutil.rmtree(work)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """`python -m navlin.index.jars SET DIRECTORY`; Java is that of JAVA_HOME, else of PATH. 1 if it failed."""
+    parser = argparse.ArgumentParser(prog="python -m navlin.index.jars", description="Fetch a set of jars.")
+    parser.add_argument(
+        "set", choices=sorted(path.stem for path in SETS.glob("*.xml") if path.name != _SETTINGS)
+    )
+    parser.add_argument("directory", type=Path, help="where its jars go: new, empty, or of an earlier fetch")
+    parser.add_argument(
+        "--renew-sums",
+        action="store_true",
+        help="the set was changed: keep the sums of what comes, unchecked",
+    )
+    given = parser.parse_args(arguments)
+    home = os.environ.get("JAVA_HOME")
+    act = renew_sums if given.renew_sums else fetch
+    try:
+        with progress_on(sys.stdout) as report:
+            act(given.set, given.directory, report=report, java=f"{home}/bin/java" if home else "java")
+    except (JarsNotFetched, OSError) as error:
+        sys.stderr.write(f"navlin: {error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

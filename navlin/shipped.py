@@ -1,0 +1,11 @@
+"""Where the files that ship beside the code are: in the package once installed, beside it in a checkout."""
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).parent
+_INSTALLED = (_PACKAGE / "_conf").is_dir()
+
+#: Example configuration, the cores' schema, log settings, the sets of jars.
+CONF = _PACKAGE / "_conf" if _INSTALLED else _PACKAGE.parent / "conf"
+#: The units.
+SYSTEMD = _PACKAGE / "_systemd" if _INSTALLED else _PACKAGE.parent / "systemd"
