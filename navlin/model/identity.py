@@ -1,0 +1,40 @@
+"""Identities: what makes a thing the same thing, whoever names it.
+
+The rule is Cloudera Navigator's published one (navigator-sdk, ``MD5IdGenerator``): the MD5, in lower-case hex, of the
+key's components joined by ``##`` and encoded as UTF-16LE without a byte order mark. A component that is not there counts
+as the empty string and keeps its separators. Readers treat every identity as an opaque string.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+SEPARATOR = "##"
+
+
+def identify(*components: str | None) -> str:
+    """The identity of a natural key: 32 hex digits.
+
+    A lone surrogate (a file name that is not UTF-8 arrives as one) is kept, so that two such names stay two things.
+    """
+    joined = SEPARATOR.join(component or "" for component in components)
+    return hashlib.md5(joined.encode("utf-16-le", "surrogatepass"), usedforsecurity=False).hexdigest()
+
+
+def run_id(source_id: str, iteration: int) -> str:
+    """What every document that one run wrote is stamped with, in Navigator's form ``<sourceId>##<iteration>``."""
+    return f"{source_id}{SEPARATOR}{iteration}"
+
+
+def relation_id(relation_type: str, ep1_id: str, ep2_id: str, writer_id: str) -> str:
+    """The identity of a relation: its type, its two ends and the source that says so."""
+    return identify(relation_type, ep1_id, ep2_id, writer_id)
+
+
+def operation_id(source_id: str, text: str, end_ids: Iterable[str]) -> str:
+    """The identity of a distinct statement: its source, its text, and what it reads and writes at table level.
+
+    With the ends in it, the same text run in two databases is two operations.
+    """
+    return identify(source_id, text, *sorted(set(end_ids)))

@@ -1,0 +1,200 @@
+"""Natural keys: what each kind of thing is named by, written down once.
+
+The owner of a thing and everyone who claims it make its `Key` with the same function, so the identity is computed once
+and alike. Names are upper-cased where the system folds case (Hive), never in paths; the spelling as seen is kept for
+display.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from urllib.parse import urlsplit
+
+from navlin.model.identity import identify, operation_id
+from navlin.model.source import HDFS, LOCAL, S3, Estate, Source
+from navlin.model.tree import below, parent_of, tree_path
+
+
+class EntityType(StrEnum):
+    """Navigator's entity types."""
+
+    DATABASE = "DATABASE"
+    TABLE = "TABLE"
+    VIEW = "VIEW"
+    PARTITION = "PARTITION"
+    FIELD = "FIELD"
+    FILE = "FILE"
+    DIRECTORY = "DIRECTORY"
+    DATASET = "DATASET"
+    OPERATION = "OPERATION"
+    OPERATION_EXECUTION = "OPERATION_EXECUTION"
+    SUB_OPERATION = "SUB_OPERATION"
+    SOURCE = "SOURCE"
+
+
+class RelationType(StrEnum):
+    """Navigator's relation types, endpoint1 → endpoint2: source → target, parent → child, logical → physical,
+    template → instance."""
+
+    DATA_FLOW = "DATA_FLOW"
+    CONTROL_FLOW = "CONTROL_FLOW"
+    PARENT_CHILD = "PARENT_CHILD"
+    LOGICAL_PHYSICAL = "LOGICAL_PHYSICAL"
+    INSTANCE_OF = "INSTANCE_OF"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What names one thing: enough to find it, to show it, and, where no source serves it, to grant it.
+
+    ``name`` is its originalName as seen, ``tree_path`` its place in its source's tree, ``parent_path`` Navigator's
+    parentPath, ``file_system_path`` where the key itself is a path. ``parent`` contains it: an operation is the parent
+    of its sub-operations and, as INSTANCE_OF, of its executions.
+    """
+
+    type: EntityType
+    identity: str
+    source: Source
+    name: str
+    tree_path: str
+    parent_path: str | None = None
+    file_system_path: str | None = None
+    parent: Key | None = None
+
+    @property
+    def parent_relation(self) -> RelationType:
+        """The type of the relation that this key's parent implies."""
+        executed = self.type is EntityType.OPERATION_EXECUTION
+        return RelationType.INSTANCE_OF if executed else RelationType.PARENT_CHILD
+
+
+# -- Hive: names folded to upper case in the key ------------------------------------------------------------------
+
+
+def database_key(source: Source, database: str) -> Key:
+    """A database of a metastore."""
+    folded = database.upper()
+    return Key(EntityType.DATABASE, identify(source.id, folded), source, database, tree_path(folded))
+
+
+def table_key(source: Source, database: str, table: str, kind: EntityType = EntityType.TABLE) -> Key:
+    """A table or a view: one name space, so one id whichever of the two it is."""
+    parent = database_key(source, database)
+    identity = identify(source.id, database.upper(), table.upper())
+    path = below(parent.tree_path, table.upper())
+    return Key(kind, identity, source, table, path, f"/{database}", parent=parent)
+
+
+def column_key(table: Key, column: str) -> Key:
+    """A column (a partition key as well) of a table or view made by `table_key`."""
+    database = table.parent.name if table.parent else ""
+    identity = identify(table.source.id, database.upper(), table.name.upper(), column.upper())
+    path = below(table.tree_path, column.upper())
+    return Key(
+        EntityType.FIELD, identity, table.source, column, path, f"/{database}/{table.name}", parent=table
+    )
+
+
+PARTITIONS = "#partitions"
+"""The branch below a table in which its partitions live, so that a re-read table covers its columns and not them."""
+
+
+def partition_key(table: Key, name: str) -> Key:
+    """A partition by its metastore name, ``ds=2026-01-01/region=eu``: values keep their case, as their paths do."""
+    identity = identify(table.source.id, *_names(table), PARTITIONS, name)
+    path = below(table.tree_path, PARTITIONS, name)
+    return Key(
+        EntityType.PARTITION,
+        identity,
+        table.source,
+        name,
+        path,
+        f"{table.parent_path}/{table.name}",
+        parent=table,
+    )
+
+
+def _names(table: Key) -> tuple[str, str]:
+    return (table.parent.name.upper() if table.parent else "", table.name.upper())
+
+
+# -- Paths: never folded ----------------------------------------------------------------------------------------------
+
+_LOCAL_SCHEMES = frozenset({"file", "local"})
+_S3_SCHEMES = frozenset({"s3", "s3a", "s3n"})
+
+
+def split_location(uri: str, default_fs: str = "") -> tuple[str, str, str]:
+    """(source type, authority, path) of a location: ``hdfs://nn:8020/a/b`` is (HDFS, ``hdfs://nn:8020``, ``/a/b``).
+
+    ``default_fs`` (``fs.defaultFS``) stands in for a missing scheme or host. ``file:/x``, ``file:///x`` are one, and so
+    are s3, s3a and s3n. A slash at the end and doubled slashes do not count.
+    """
+    parts = urlsplit(uri, allow_fragments=False) if "://" in uri or uri[:1] != "/" else urlsplit("")
+    scheme, host = parts.scheme.lower(), parts.netloc
+    raw = uri if uri[:1] == "/" else _after_authority(uri)
+    base = urlsplit(default_fs)
+    if not scheme:
+        scheme, host = base.scheme.lower(), base.netloc
+    elif not host and scheme == base.scheme.lower():
+        host = base.netloc
+    path = "/" + "/".join(part for part in raw.split("/") if part)
+    if scheme in _LOCAL_SCHEMES:
+        return LOCAL, "file://", path
+    if scheme in _S3_SCHEMES:
+        return S3, f"s3://{host}", path
+    if scheme in ("", "hdfs", "viewfs", "webhdfs", "swebhdfs"):
+        return HDFS, f"{'viewfs' if scheme == 'viewfs' else 'hdfs'}://{host}" if host else "", path
+    return scheme.upper(), f"{scheme}://{host}", path
+
+
+def _after_authority(uri: str) -> str:
+    # Not urlsplit's path: a `?` or `#` in a file's name belongs to the name.
+    rest = uri.split(":", 1)[1] if ":" in uri.split("/", 1)[0] else uri
+    if rest.startswith("//"):
+        return rest[2:].partition("/")[2]
+    return rest
+
+
+def path_key(source: Source, path: str, kind: EntityType = EntityType.DIRECTORY) -> Key:
+    """A file or directory of a file system, by its absolute path, case kept."""
+    if path == "/":
+        return Key(kind, identify(source.id, "/"), source, "/", "/", None, "/")
+    above = parent_of(path)
+    name = path.rsplit("/", 1)[1]
+    return Key(kind, identify(source.id, path), source, name, path.replace("%", "%25"), above, path)
+
+
+def location_key(
+    estate: Estate, uri: str, default_fs: str = "", kind: EntityType = EntityType.DIRECTORY
+) -> Key:
+    """A claim on the file or directory at a location, whoever serves it."""
+    source_type, authority, path = split_location(uri, default_fs)
+    return path_key(estate.serving(source_type, authority), path, kind)
+
+
+# -- Operations ---------------------------------------------------------------------------------------------------------
+
+OPERATIONS, EXECUTIONS = "operations", "executions"
+"""Branches of a source's tree. Reading a record covers its operation's branch, never the executions of it."""
+
+
+def operation_key(source: Source, text: str, end_ids: tuple[str, ...], *, name: str = "") -> Key:
+    """A distinct statement, or a distinct plan: ``text`` is what distinguishes it, ``name`` what is shown."""
+    identity = operation_id(source.id, text, end_ids)
+    return Key(EntityType.OPERATION, identity, source, name or text, tree_path(OPERATIONS, identity))
+
+
+def sub_operation_key(operation: Key, part: str) -> Key:
+    """A part of an operation; ``part`` is what tells it from the operation's other parts, the same at each reading."""
+    identity = identify(operation.identity, part)
+    path = below(operation.tree_path, identity)
+    return Key(EntityType.SUB_OPERATION, identity, operation.source, part, path, parent=operation)
+
+
+def execution_key(operation: Key, run: str) -> Key:
+    """One run of an operation; ``run`` is the engine's own id of it (unique within the source)."""
+    identity = identify(operation.source.id, run)
+    path = tree_path(EXECUTIONS, identity)
+    return Key(EntityType.OPERATION_EXECUTION, identity, operation.source, run, path, parent=operation)

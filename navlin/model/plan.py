@@ -1,0 +1,36 @@
+"""What an extractor is told, and what it decides to read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from navlin.model.records import Covered, Position, Split
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """What was saved last time, and the time now.
+
+    ``values`` is empty when nothing was saved, and when the settings or the version of the extractor have changed since:
+    the plan is then a complete one. ``complete`` asks for a complete plan whatever was saved.
+    """
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    now_ms: int = 0
+    complete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to read, what is known beforehand, and what all of it together covers.
+
+    ``positions`` and ``covers`` hold once every split, and every split that those yielded, was read without error.
+    ``note`` says in words why the plan is what it is where a person would ask ("event ids have a gap").
+    """
+
+    splits: tuple[Split, ...] = ()
+    positions: tuple[Position, ...] = ()
+    covers: tuple[Covered, ...] = ()
+    note: str = ""

@@ -1,0 +1,120 @@
+"""Records: what reading a split yields. `Record = Entity | Relation | Reject | Position | Covered | Split`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from navlin.model.keys import Key, RelationType
+
+Attributes = Mapping[str, Any]
+"""Values by field name. Names are Navigator's (originalName, owner, queryText …); one that the index does not know is kept
+as ``tp_<name>``. None and empty values are left out. Dates are ``datetime`` or epoch milliseconds for the date fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A thing that this source owns, as it is at ``as_of_ms`` (epoch ms, by the source's own clock).
+
+    Its relation to ``key.parent`` is implied: it is written, removed and reconciled with the entity.
+    ``volatile`` attributes (access times, statistics) change too often to count as a change: they are written along with
+    another one. ``ages`` marks what purge may remove by its age alone: executions, operations without output.
+    ``renamed_from`` is the identity under which people may have described it before the source renamed it: their words
+    go along.
+    """
+
+    key: Key
+    as_of_ms: int
+    attributes: Attributes = field(default_factory=dict)
+    volatile: Attributes = field(default_factory=dict)
+    ages: bool = False
+    renamed_from: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A typed edge between two keys. An end whose source is not the writing one is a claim.
+
+    ``tree_path`` is where in the *writing* source's tree the statement stands (an edge of an operation stands below that
+    operation); it decides which `Covered` speaks of it.
+    """
+
+    type: RelationType
+    ep1: Key
+    ep2: Key
+    tree_path: str
+    as_of_ms: int
+    attributes: Attributes = field(default_factory=dict)
+    ages: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """Something that would not read: counted, kept with its place, and passed.
+
+    ``place`` is a file or a URL, ``offset`` bytes into it (or -1). ``tree_path``, where known, withdraws that path from
+    what its run covers: nothing below it is taken for gone.
+    """
+
+    place: str
+    reason: str
+    offset: int = -1
+    sample: str = ""
+    tree_path: str = ""
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far something has been read. ``value`` is JSON; None forgets the key."""
+
+    key: str
+    value: Any
+
+
+class Depth(StrEnum):
+    """How far down a `Covered` reaches."""
+
+    SELF = "self"
+    CHILDREN = "children"
+    """The thing itself and what stands directly below it."""
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """Below this path of the source's own tree, what was not yielded is gone.
+
+    ``except_paths`` are branches of which nothing is said. ``as_of_ms`` is when that was so: what a newer record said
+    stays. ``reported`` says that the source itself reported the loss (a drop, a re-read statement): such a loss is
+    knowledge, and the plausibility guard lets it through.
+    """
+
+    path: str
+    as_of_ms: int
+    depth: Depth = Depth.ALL
+    except_paths: tuple[str, ...] = ()
+    reported: bool = False
+
+
+class Split:
+    """A small picklable value that names one piece of work. Extractors define their own, as frozen dataclasses.
+
+    ``name`` tells splits of one source apart in messages and when one that fails is held back (a file's path, a batch's
+    first table). ``local`` says that it must be read on the host where the daemon runs.
+    """
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        raise TypeError(f"{type(self).__name__} gives itself no name")
+
+    @property
+    def local(self) -> bool:
+        return False
+
+
+Record = Entity | Relation | Reject | Position | Covered | Split

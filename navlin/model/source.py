@@ -1,0 +1,84 @@
+"""Sources: the services that navlin reads, and whose key is whose.
+
+An authority is what a claim can know of the service behind a name: ``hdfs://ns1``, ``thrift://hms:9083``, ``s3://bucket``.
+Every source lists those it serves. An authority that nobody serves is a source all the same, by a computed id, so that
+what is claimed there can be granted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from navlin.model.identity import identify
+
+HIVE: Final = "HIVE"
+HDFS: Final = "HDFS"
+IMPALA: Final = "IMPALA"
+SPARK: Final = "SPARK"
+YARN: Final = "YARN"
+S3: Final = "S3"
+LOCAL: Final = "LOCAL"
+"""Files of one host's own file system (Cloudera's word for them in the Spark lineage log)."""
+
+DEFAULT_AUTHORITY: Final = ""
+"""What a claim says that does not know which of the estate's services it means: the first configured one answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One service: a configured one, or an authority that somebody named and nobody serves (``configured=False``)."""
+
+    id: str
+    type: str
+    name: str
+    cluster: str
+    serves: tuple[str, ...] = ()
+    url: str = ""
+    configured: bool = True
+
+
+def source_id(cluster: str, name: str) -> str:
+    """Navigator's id of a source: H(cluster, service name)."""
+    return identify(cluster, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Estate:
+    """Every source that is configured, for finding whose key a claim bears. Small, and travels into Spark tasks.
+
+    ``adopted`` maps (source type, authority) to the id under which the index already holds what was granted there: a
+    source that is configured later takes that id over, so nothing that was claimed changes its identity.
+    """
+
+    cluster: str
+    sources: tuple[Source, ...] = ()
+    adopted: Mapping[str, str] = field(default_factory=dict)
+
+    def serving(self, source_type: str, authority: str = DEFAULT_AUTHORITY) -> Source:
+        """The source that answers for an authority; one that is not configured if nobody does.
+
+        The default authority is served by the one configured source of that type. Where there are several, it is
+        nobody's: no lineage is better than lineage to the wrong metastore.
+        """
+        of_type = [source for source in self.sources if source.type == source_type]
+        wanted = normal_authority(authority)
+        for source in of_type:
+            if wanted in source.serves:
+                return source
+        if wanted == DEFAULT_AUTHORITY and len(of_type) == 1:
+            return of_type[0]
+        name = wanted or source_type.lower()
+        granted_id = self.adopted.get(adoption_key(source_type, wanted), source_id(self.cluster, name))
+        return Source(granted_id, source_type, name, self.cluster, (wanted,), configured=False)
+
+
+def adoption_key(source_type: str, authority: str) -> str:
+    """The key of `Estate.adopted`."""
+    return f"{source_type} {authority}"
+
+
+def normal_authority(authority: str) -> str:
+    """One spelling for one authority: lower case (host names and schemes have none), no slash at its end."""
+    return authority.lower().rstrip("/") if "://" in authority else authority.lower()

@@ -1,0 +1,37 @@
+"""Paths in a source's own tree: where a record stands, and what a `Covered` speaks of.
+
+A path is ``/`` followed by components joined by ``/``; a component has its own ``/`` and ``%`` percent-encoded. Paths
+compare by component: ``/sales/orders`` does not contain ``/sales/orders_old``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+ROOT = "/"
+
+
+def tree_path(*components: str) -> str:
+    """``tree_path("SALES", "ORDERS")`` is ``/SALES/ORDERS``; without components, the root."""
+    return ROOT + "/".join(part.replace("%", "%25").replace("/", "%2F") for part in components)
+
+
+def below(path: str, *components: str) -> str:
+    """The path of something below ``path``."""
+    rest = tree_path(*components)
+    return rest if path == ROOT else path + rest
+
+
+def parent_of(path: str) -> str:
+    """The path one step up; the root's is the root."""
+    return path[: path.rindex("/")] or ROOT
+
+
+def contains(path: str, other: str) -> bool:
+    """Whether ``other`` is ``path`` or stands below it."""
+    return path == ROOT or other == path or other.startswith(path + "/")
+
+
+def excepted(path: str, exceptions: Iterable[str]) -> bool:
+    """Whether one of ``exceptions`` contains ``path``."""
+    return any(contains(exception, path) for exception in exceptions)
