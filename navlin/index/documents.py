@@ -1,0 +1,214 @@
+"""Records → documents, and the one envelope in which everything crosses Spark."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import orjson
+
+from navlin.index.fields import ELEMENTS, RELATIONS, to_fields
+from navlin.model.identity import relation_id
+from navlin.model.keys import EntityType, Key
+from navlin.model.records import Entity, Relation
+from navlin.model.source import Source
+from navlin.model.tree import parent_of
+
+Document = dict[str, Any]
+
+INTERNAL_TYPES: Mapping[tuple[str, str], str] = {
+    ("HIVE", "DATABASE"): "hv_database",
+    ("HIVE", "TABLE"): "hv_table",
+    ("HIVE", "VIEW"): "hv_view",
+    ("HIVE", "FIELD"): "hv_column",
+    ("HIVE", "PARTITION"): "hv_partition",
+    ("HIVE", "OPERATION"): "hv_query",
+    ("HIVE", "SUB_OPERATION"): "hv_query_part",
+    ("HIVE", "OPERATION_EXECUTION"): "hv_query_execution",
+    ("HDFS", "FILE"): "fselement",
+    ("HDFS", "DIRECTORY"): "fselement",
+    ("IMPALA", "OPERATION"): "impala_operation",
+    ("IMPALA", "SUB_OPERATION"): "impala_sub_operation",
+    ("IMPALA", "OPERATION_EXECUTION"): "impala_operation_execution",
+    ("SPARK", "OPERATION"): "spark_operation",
+    ("SPARK", "SUB_OPERATION"): "spark_sub_operation",
+    ("SPARK", "OPERATION_EXECUTION"): "spark_operation_execution",
+}
+"""Navigator's class of a thing by its source type and type; an extractor's attribute ``internalType`` goes before it."""
+
+
+class Envelope(NamedTuple):
+    """What crosses Spark, whatever it is. ``core`` is a core's name, or says which kind of control record it is."""
+
+    core: str
+    identity: str
+    writer: str
+    tree_path: str
+    as_of: int
+    digest: str
+    document: bytes
+
+    def read(self) -> Document:
+        """The document, parsed."""
+        parsed: Document = orjson.loads(self.document)
+        return parsed
+
+
+GRANTED = "granted"
+"""The digest of a document that is written for a claimant: it says that the document counts only where there is none."""
+IMPLIED = "_implied"
+"""Inside an envelope's document: the parent whose relation rides with the entity (`implied_relation` unpacks it)."""
+RENAMED_FROM = "_renamedFrom"
+AGES = "_ages"
+VOLATILE = "_volatile"
+
+
+def entity_envelope(entity: Entity) -> Envelope:
+    """The envelope of an owned entity."""
+    key = entity.key
+    fields = _key_fields(key)
+    fields.update(to_fields(entity.attributes))
+    if "internalType" in fields:
+        fields["metaClassName"] = fields["internalType"]
+    digest = _digest(fields)
+    if entity.volatile:
+        fields[VOLATILE] = to_fields(entity.volatile)
+    if key.parent is not None:
+        fields[IMPLIED] = _implied(key, key.parent)
+    if entity.renamed_from:
+        fields[RENAMED_FROM] = entity.renamed_from
+    if entity.ages:
+        fields[AGES] = True
+    return Envelope(
+        ELEMENTS, key.identity, key.source.id, key.tree_path, entity.as_of_ms, digest, orjson.dumps(fields)
+    )
+
+
+def relation_envelope(relation: Relation, writer_id: str) -> Envelope:
+    """The envelope of a relation that the source ``writer_id`` states."""
+    identity = relation_id(relation.type, relation.ep1.identity, relation.ep2.identity, writer_id)
+    fields = relation_fields(relation.type, relation.ep1, relation.ep2)
+    claims = [end.identity for end in (relation.ep1, relation.ep2) if end.source.id != writer_id]
+    if claims:
+        fields["claimedIds"] = claims
+        if any(end.source.configured for end in (relation.ep1, relation.ep2) if end.source.id != writer_id):
+            fields["unlinked"] = True
+    fields.update(to_fields(relation.attributes))
+    digest = _digest({name: value for name, value in fields.items() if name != "unlinked"})
+    if relation.ages:
+        fields[AGES] = True
+    return Envelope(
+        RELATIONS, identity, writer_id, relation.tree_path, relation.as_of_ms, digest, orjson.dumps(fields)
+    )
+
+
+def granted_envelopes(end: Key, as_of_ms: int) -> Iterator[Envelope]:
+    """What a claim on an authority that nobody serves grants: the thing, what contains it, and the source itself."""
+    key: Key | None = end
+    while key is not None:
+        fields = _key_fields(key)
+        fields["granted"] = True
+        if key.parent is not None:
+            fields[IMPLIED] = _implied(key, key.parent)
+        yield Envelope(
+            ELEMENTS, key.identity, key.source.id, key.tree_path, as_of_ms, GRANTED, orjson.dumps(fields)
+        )
+        key = key.parent
+    yield source_envelope(end.source, as_of_ms, granted=True)
+
+
+def source_envelope(source: Source, as_of_ms: int, *, granted: bool = False) -> Envelope:
+    """The SOURCE document of a source."""
+    fields: Document = {
+        "type": EntityType.SOURCE.value,
+        "sourceType": source.type,
+        "sourceId": source.id,
+        "packageName": "nav",
+        "originalName": source.name,
+        "clusterName": source.cluster,
+        "sourceUrl": source.url or source.name,
+        "serves": list(source.serves),
+    }
+    if granted:
+        fields["granted"] = True
+    digest = GRANTED if granted else _digest(fields)
+    return Envelope(ELEMENTS, source.id, source.id, SOURCE_PATH, as_of_ms, digest, orjson.dumps(fields))
+
+
+SOURCE_PATH = "#source"
+"""Where a SOURCE document stands: in no source's tree, so that no `Covered` reaches it."""
+
+
+def relation_fields(relation_type: str, ep1: Key, ep2: Key) -> Document:
+    """The fields that a relation's type and ends make."""
+    return {
+        "type": str(relation_type),
+        "endpoint1Ids": [ep1.identity],
+        "endpoint2Ids": [ep2.identity],
+        "endpoint1Type": ep1.type.value,
+        "endpoint2Type": ep2.type.value,
+        "endpoint1SourceType": ep1.source.type,
+        "endpoint2SourceType": ep2.source.type,
+        "endpoint1SourceId": ep1.source.id,
+        "endpoint2SourceId": ep2.source.id,
+        "endpoint1Name": readable_name(ep1),
+        "endpoint2Name": readable_name(ep2),
+    }
+
+
+def readable_name(key: Key) -> str:
+    """What a person calls a key: ``db.table.column``, a path, or its own name."""
+    if key.file_system_path is not None:
+        return to_fields({"fileSystemPath": key.file_system_path})["fileSystemPath"]  # type: ignore[no-any-return]
+    if key.type in (EntityType.OPERATION, EntityType.SUB_OPERATION, EntityType.OPERATION_EXECUTION):
+        return " ".join(key.name[:200].split())
+    above = (key.parent_path or "").strip("/").replace("/", ".")
+    return f"{above}.{key.name}" if above else key.name
+
+
+def implied_relation(
+    identity: str, writer: str, tree_path: str, implied: Mapping[str, Any]
+) -> tuple[str, Document]:
+    """The relation to its parent that rides with an entity: its identity and its fields."""
+    fields = dict(implied)
+    parent_id = fields["endpoint1Ids"][0]
+    return relation_id(fields["type"], parent_id, identity, writer), placed(fields, writer, tree_path)
+
+
+def placed(fields: Document, writer: str, tree_path: str) -> Document:
+    """Adds where a document stands and who writes it."""
+    fields["writer"] = writer
+    fields["treePath"] = tree_path
+    fields["treeParent"] = parent_of(tree_path) if tree_path.startswith("/") else SOURCE_PATH
+    return fields
+
+
+def _implied(key: Key, parent: Key) -> Document:
+    return relation_fields(key.parent_relation, parent, key)
+
+
+def _key_fields(key: Key) -> Document:
+    fields: Document = {
+        "type": key.type.value,
+        "sourceType": key.source.type,
+        "sourceId": key.source.id,
+        "packageName": "nav",
+    }
+    internal = INTERNAL_TYPES.get((key.source.type, key.type.value))
+    if internal:
+        fields["internalType"] = fields["metaClassName"] = internal
+    named = {"originalName": key.name, "parentPath": key.parent_path, "fileSystemPath": key.file_system_path}
+    fields.update(to_fields(named))
+    if key.parent is not None and key.type in (
+        EntityType.FIELD,
+        EntityType.SUB_OPERATION,
+        EntityType.PARTITION,
+    ):
+        fields["firstClassParentId"] = key.parent.identity
+    return fields
+
+
+def _digest(fields: Mapping[str, Any]) -> str:
+    canonical = orjson.dumps(fields, option=orjson.OPT_SORT_KEYS)
+    return hashlib.blake2b(canonical, digest_size=12).hexdigest()

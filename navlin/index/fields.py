@@ -1,0 +1,146 @@
+"""The fields of the cores: their names, how a value becomes one, and who owns which.
+
+Names are Navigator's (its Solr spelling where entity JSON spells otherwise). What this module does not name is kept as a
+technical property ``tp_<name>``, so that a new extractor needs no new schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+ELEMENTS: Final = "nav_elements"
+RELATIONS: Final = "nav_relation"
+RUNS: Final = "nav_runs"
+
+INDEXED_TEXT_CHARS: Final = 8_000
+"""How much of an unbounded text is indexed. Lucene refuses a term of more than 32,766 bytes; four bytes a character is
+the worst case of UTF-8."""
+STORED_TEXT_CHARS: Final = 1_048_576
+"""How much of it is kept at all."""
+CUT_NOTE: Final = " … [cut]"
+
+# -- Owners ------------------------------------------------------------------------------------------------------------
+
+PIPELINE_FIELDS: Final = frozenset(
+    {"deleted", "deleteTime", "extractorRunId", "firstSeen", "recreated", "asOf", "digest"}
+)
+LINKER_FIELDS: Final = frozenset(
+    {"unlinked", "unlinkedReason", "unlinkedSince", "lastExecuted", "lastPrincipal", "purgedExecutions"}
+)
+"""What the linker says of a relation, and what purge leaves on an operation of the executions that it removed."""
+PEOPLE_FIELDS: Final = frozenset({"name", "description", "tags"})
+PEOPLE_PREFIXES: Final = ("up_", "cp_")
+STAMPS: Final = frozenset(
+    {"firstSeen", "deleteTime", "extractorRunId", "unlinkedSince", "_version_", "recreated"}
+)
+"""navlin's own stamps: all that may differ between two indexes made of the same inputs."""
+
+
+def kept_on_rewrite(field: str) -> bool:
+    """Whether a field of an indexed document stays when its extractor writes the document anew."""
+    return (
+        field in PEOPLE_FIELDS
+        or field in LINKER_FIELDS
+        or field in ("firstSeen", "recreated")
+        or field.startswith(PEOPLE_PREFIXES)
+    )
+
+
+def peoples(field: str) -> bool:
+    """Whether only people write a field."""
+    return field in PEOPLE_FIELDS or field.startswith(PEOPLE_PREFIXES)
+
+
+# -- Values ------------------------------------------------------------------------------------------------------------
+
+
+def cut(text: str, limit_chars: int) -> str:
+    """The text itself, or its beginning with a note that it was cut."""
+    return text if len(text) <= limit_chars else text[: limit_chars - len(CUT_NOTE)] + CUT_NOTE
+
+
+def solr_date(moment_ms: int) -> str:
+    """Epoch milliseconds as Solr writes dates, ``2014-08-25T19:07:17.652Z``."""
+    whole_s, rest_ms = divmod(moment_ms, 1000)
+    try:
+        moment = datetime.fromtimestamp(whole_s, UTC)
+    except (OverflowError, ValueError, OSError):
+        moment, rest_ms = datetime.fromtimestamp(0, UTC), 0
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{rest_ms:03d}Z"
+
+
+def date_ms(text: str) -> int:
+    """The inverse of `solr_date`."""
+    moment = datetime.fromisoformat(text)
+    return round(moment.timestamp() * 1000)
+
+
+def _text(value: Any) -> str:
+    # A lone surrogate (from a name that is not UTF-8) cannot be sent as JSON.
+    return cut(str(value), INDEXED_TEXT_CHARS).encode("utf-8", "replace").decode()
+
+
+def _texts(value: Any) -> list[str]:
+    values = value if isinstance(value, list | tuple | set | frozenset) else (value,)
+    return [_text(item) for item in values]
+
+
+def _stored(value: Any) -> str:
+    return cut(str(value), STORED_TEXT_CHARS).encode("utf-8", "replace").decode()
+
+
+def _date(value: Any) -> str | None:
+    return solr_date(int(value)) if value is not None else None
+
+
+Convert = Callable[[Any], Any]
+
+_TEXT = (
+    "internalType originalName originalDescription parentPath fileSystemPath firstClassParentId owner group permissions"
+    " lastModifiedBy mimeType ezKeyName inputFormat outputFormat serDeName serDeLibName serdeProps"
+    " params dataType queryHash operationType engineType principal jobId operation mapper reducer outputKey outputValue"
+    " scriptId dbURL dbTable dbUser dbWhere dbColumnExpression status bucketName region eTag encryption ownerId"
+    " storageClass clusterName sourceUrl hmsDbHost hmsDbName hmsDbPort hmsDbUser tableType"
+).split()
+_TEXTS = (
+    "inputs outputs wfIds partitionColNames partitionColValues clusteredByColNames sortByColNames".split()
+)
+_DATES = "created lastModified lastAccessed started ended".split()
+_LONGS = "size blockSize sourceExtractIteration".split()
+_INTS = "replication depth".split()
+_BOOLEANS = (
+    "compressed inputRecursive unparsed implicit sourceTemplate inferred incomplete parsed opaque".split()
+)
+
+KNOWN: Final[Mapping[str, Convert]] = {
+    **dict.fromkeys(_TEXT, _text),
+    **dict.fromkeys(_TEXTS, _texts),
+    **dict.fromkeys(_DATES, _date),
+    **dict.fromkeys(_LONGS, int),
+    **dict.fromkeys(_INTS, int),
+    **dict.fromkeys(_BOOLEANS, bool),
+}
+"""The attributes that an extractor may give, and how each value becomes a field's."""
+
+
+def to_fields(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Attributes as an extractor gives them → fields. Values that say nothing are left out."""
+    fields: dict[str, Any] = {}
+    for name, value in attributes.items():
+        if value is None or value == "" or value == [] or value == ():
+            continue
+        if name == "queryText":
+            fields["queryText"] = _text(value)
+            if len(value) > INDEXED_TEXT_CHARS:
+                fields["queryTextFull"] = _stored(value)
+        elif convert := KNOWN.get(name):
+            fields[name] = convert(value)
+        else:
+            fields["tp_" + name] = _texts(value) if isinstance(value, list | tuple) else _text(_plain(value))
+    return fields
+
+
+def _plain(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,246 @@
+"""The core ``nav_runs``: run records, positions, leases and rejects. navlin's own state, beside what it is about.
+
+Every document has a ``kind``. What is searched for has a field of its own, the rest is JSON in ``body``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import orjson
+
+from navlin.index.fields import RUNS, cut, date_ms, solr_date
+from navlin.index.solr import Solr
+from navlin.index.state import in_batches
+from navlin.model.identity import identify, run_id
+from navlin.model.records import Position, Reject
+
+SAMPLE_CHARS = 500
+
+
+class Status(StrEnum):
+    """How a run stands."""
+
+    RUNNING = "running"
+    FINISHED = "finished"
+    HELD = "held"
+    """Finished, but what it would have flagged deleted was implausible: it waits for a person."""
+    FAILED = "failed"
+    IDLE = "idle"
+    """There was nothing to read; no record is kept of it."""
+    LEASED = "leased"
+    """Another process is running this source."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One pass of the pipeline over one source."""
+
+    source: str
+    source_id: str
+    iteration: int
+    status: Status
+    started_ms: int
+    ended_ms: int = 0
+    note: str = ""
+    error: str = ""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    failures: Sequence[str] = ()
+
+    @property
+    def run_id(self) -> str:
+        """What the run's documents are stamped with."""
+        return run_id(self.source_id, self.iteration)
+
+
+# -- Run records -------------------------------------------------------------------------------------------------------
+
+
+def last_run(solr: Solr, source_id: str, *statuses: Status) -> RunRecord | None:
+    """The newest run of a source, of those statuses if any are named."""
+    filters = ["kind:run", f"{{!term f=sourceId}}{source_id}"]
+    if statuses:
+        filters.append(f"status:({' OR '.join(statuses)})")
+    for document in _select(solr, filters, rows=1, sort="iteration desc"):
+        return _run(document)
+    return None
+
+
+def runs_to_link(solr: Solr, source_id: str, iteration: int) -> tuple[str, ...]:
+    """The run ids since a source's last finished run, up to this one: what they stamped is not linked for sure yet."""
+    finished = last_run(solr, source_id, Status.FINISHED, Status.HELD)
+    first = finished.iteration + 1 if finished else 1
+    return tuple(run_id(source_id, number) for number in range(max(first, iteration - 500), iteration + 1))
+
+
+def save_run(solr: Solr, record: RunRecord) -> None:
+    """Writes a run record. It is visible after the next commit."""
+    body = {
+        key: value for key, value in asdict(record).items() if key in ("note", "error", "counts", "failures")
+    }
+    document: dict[str, Any] = {
+        "identity": "run:" + record.run_id,
+        "kind": "run",
+        "source": record.source,
+        "sourceId": record.source_id,
+        "runId": record.run_id,
+        "iteration": record.iteration,
+        "status": record.status.value,
+        "started": solr_date(record.started_ms),
+        "body": orjson.dumps(body).decode(),
+    }
+    if record.ended_ms:
+        document["ended"] = solr_date(record.ended_ms)
+    solr.add(RUNS, [document])
+
+
+def _run(document: Mapping[str, Any]) -> RunRecord:
+    body = orjson.loads(document["body"])
+    return RunRecord(
+        document["source"],
+        document["sourceId"],
+        int(document["iteration"]),
+        Status(document["status"]),
+        date_ms(document["started"]),
+        date_ms(document["ended"]) if "ended" in document else 0,
+        **body,
+    )
+
+
+# -- Positions -----------------------------------------------------------------------------------------------------------
+
+
+def load_positions(solr: Solr, source_id: str, fingerprint: str) -> dict[str, Any]:
+    """The positions of a source, by key; empty if they were saved by other settings or another version."""
+    filters = ["kind:position", f"{{!term f=sourceId}}{source_id}"]
+    documents = list(solr.cursor(RUNS, "*:*", "identity,key,fingerprint,body", filters=filters))
+    return {d["key"]: orjson.loads(d["body"]) for d in documents if d.get("fingerprint") == fingerprint}
+
+
+def save_positions(
+    solr: Solr, source_id: str, fingerprint: str, positions: Iterable[Position], before: Mapping[str, Any]
+) -> int:
+    """Writes the positions that differ from ``before``; returns how many. Call it after the hard commit of the data."""
+    changed = {
+        position.key: position.value for position in positions if before.get(position.key) != position.value
+    }
+    gone = [_position_id(source_id, key) for key, value in changed.items() if value is None]
+    documents = [
+        {
+            "identity": _position_id(source_id, key),
+            "kind": "position",
+            "sourceId": source_id,
+            "key": key,
+            "fingerprint": fingerprint,
+            "body": orjson.dumps(value).decode(),
+        }
+        for key, value in changed.items()
+        if value is not None
+    ]
+    for start in range(0, len(documents), 1_000):
+        solr.add(RUNS, documents[start : start + 1_000])
+    for batch in in_batches(gone, 1_000):
+        solr.delete_ids(RUNS, batch)
+    return len(changed)
+
+
+def forget_positions(solr: Solr, source_id: str) -> None:
+    """Makes the next plan of a source a complete one."""
+    filters = ["kind:position", f"{{!term f=sourceId}}{source_id}"]
+    ids = [document["identity"] for document in solr.cursor(RUNS, "*:*", "identity", filters=filters)]
+    for batch in in_batches(ids, 1_000):
+        solr.delete_ids(RUNS, batch)
+
+
+def _position_id(source_id: str, key: str) -> str:
+    return f"position:{source_id}:{identify(key)}"
+
+
+# -- Leases ------------------------------------------------------------------------------------------------------------
+
+LEASE_MS = 120_000
+"""How long a lease holds without a sign of life. On the holder's own host a dead holder frees it at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A process: who holds a lease."""
+
+    host: str
+    pid: int
+    started: str
+    """When the process started, as its kernel counts: process ids are used again."""
+
+
+class Leased(Exception):
+    """Another process runs this source."""
+
+
+def take_lease(
+    solr: Solr, name: str, holder: Holder, now_ms: int, *, lives: Callable[[Holder], bool]
+) -> None:
+    """Takes or renews the lease ``name``; raises `Leased` with who holds it. ``lives(holder)`` knows this host's processes.
+
+    Solr's optimistic concurrency decides between two who try at once.
+    """
+    identity = "lease:" + name
+    version = -1
+    for document in solr.get(RUNS, [identity]):
+        other = orjson.loads(document["body"])
+        held_by = Holder(other["host"], other["pid"], other["started"])
+        if held_by != holder and _holds(held_by, holder, other["until_ms"], now_ms, lives):
+            raise Leased(f"{name} is being run by process {held_by.pid} on {held_by.host}")
+        version = document["_version_"]
+    body = orjson.dumps({**asdict(holder), "until_ms": now_ms + LEASE_MS}).decode()
+    answer = solr.add(
+        RUNS, [{"identity": identity, "kind": "lease", "source": name, "body": body, "_version_": version}]
+    )
+    if answer.conflicts:
+        raise Leased(f"{name} has just been taken by another process")
+
+
+def free_lease(solr: Solr, name: str) -> None:
+    """Gives a lease back. Only its holder may call this."""
+    solr.delete_ids(RUNS, ["lease:" + name])
+
+
+def _holds(other: Holder, me: Holder, until_ms: int, now_ms: int, lives: Callable[[Holder], bool]) -> bool:
+    return lives(other) if other.host == me.host else until_ms > now_ms
+
+
+# -- Rejects -------------------------------------------------------------------------------------------------------------
+
+
+def save_rejects(
+    solr: Solr, source: str, source_id: str, run: str, now_ms: int, rejects: Iterable[Reject]
+) -> int:
+    """Records what would not read, by place, offset and reason: the same one seen again is one. Returns how many."""
+    documents = {
+        identity: {
+            "identity": identity,
+            "kind": "reject",
+            "source": source,
+            "sourceId": source_id,
+            "runId": run,
+            "started": solr_date(now_ms),
+            "place": cut(reject.place, 2_000),
+            "offset": reject.offset,
+            "count": reject.count,
+            "reason": cut(reject.reason, 2_000),
+            "body": orjson.dumps({"sample": cut(reject.sample, SAMPLE_CHARS)}).decode(),
+        }
+        for reject in rejects
+        for identity in ["reject:" + identify(source_id, reject.place, str(reject.offset), reject.reason)]
+    }
+    if documents:
+        solr.add(RUNS, list(documents.values()))
+    return len(documents)
+
+
+def _select(solr: Solr, filters: Sequence[str], *, rows: int, sort: str) -> list[dict[str, Any]]:
+    answer = solr.select(RUNS, {"q": "*:*", "fq": list(filters), "rows": rows, "sort": sort})
+    documents: list[dict[str, Any]] = answer["response"]["docs"]
+    return documents

@@ -1,0 +1,220 @@
+"""Writing documents so that nobody's words are lost: every write bears the `_version_` it read.
+
+A document has several owners (`navlin.index.fields`). Whoever writes reads it, changes what is his, and writes it back; if
+somebody else was quicker, Solr answers with a conflict, and the document is read and changed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from navlin.index.documents import (
+    AGES,
+    GRANTED,
+    IMPLIED,
+    RENAMED_FROM,
+    VOLATILE,
+    Document,
+    Envelope,
+    implied_relation,
+    placed,
+)
+from navlin.index.fields import ELEMENTS, RELATIONS, kept_on_rewrite, peoples, solr_date
+from navlin.index.solr import Refused, Solr
+from navlin.index.state import Held, in_batches
+
+WRITE_BATCH = 1_000
+ATTEMPTS = 8
+"""How often a document is read and written again when others keep writing it in between."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What one run marks its documents with."""
+
+    run_id: str
+    now_ms: int
+
+
+class Outcome(StrEnum):
+    """What became of a record."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+    SEEN = "seen"
+    """Unchanged, but said anew by a later event: only its asOf moves, so that an older event stays older."""
+    LATE = "late"
+    """Older than what the index holds."""
+    WITHDRAWN = "withdrawn"
+    """Older than a newer reading of the same thing that no longer says it: written, but flagged deleted."""
+    PURGED = "purged"
+    """Of a time that a purge has removed."""
+    REFUSED = "refused"
+
+
+class TooManyConflicts(Exception):
+    """Somebody else keeps writing the same documents."""
+
+
+def judge(
+    envelope: Envelope,
+    held: Held | None,
+    *,
+    covered_as_of_ms: int,
+    follows_events: bool,
+    ages: bool,
+    purged_before_ms: int,
+) -> Outcome:
+    """What is to become of a record, given what the index holds of it.
+
+    ``covered_as_of_ms`` is when what contains the record was last read whole (0: never): what an older event says of it
+    is no longer so. ``follows_events`` says that as_of is an event's own time, not that of our reading.
+    """
+    if envelope.digest == GRANTED:
+        return Outcome.NEW if held is None else Outcome.UNCHANGED
+    if held is None:
+        if ages and envelope.as_of < purged_before_ms:
+            return Outcome.PURGED
+        return Outcome.WITHDRAWN if envelope.as_of < covered_as_of_ms else Outcome.NEW
+    if envelope.as_of < max(held.as_of_ms, covered_as_of_ms) and held.digest != GRANTED:
+        return Outcome.LATE
+    if held.deleted or held.digest != envelope.digest:
+        return Outcome.CHANGED
+    return Outcome.SEEN if follows_events and envelope.as_of > held.as_of_ms else Outcome.UNCHANGED
+
+
+def write(
+    solr: Solr, core: str, judged: Sequence[tuple[Envelope, Outcome]], stamp: Stamp
+) -> Iterator[tuple[Envelope, Outcome, str]]:
+    """Writes one batch of one core; yields what became of each, with Solr's reason where it was refused.
+
+    Implied relations are written before their entities: a crash in between leaves the entity new, and both are written
+    again.
+    """
+    seen = [(envelope, outcome) for envelope, outcome in judged if outcome is Outcome.SEEN]
+    if seen:
+        solr.add(core, [{"identity": e.identity, "asOf": {"set": e.as_of}, "_version_": 1} for e, _ in seen])
+        yield from ((envelope, outcome, "") for envelope, outcome in seen)
+    todo = {e.identity: (e, o) for e, o in judged if o in (Outcome.NEW, Outcome.CHANGED, Outcome.WITHDRAWN)}
+    if core == ELEMENTS:
+        _write_implied(
+            solr, [envelope for envelope, outcome in todo.values() if outcome is not Outcome.CHANGED], stamp
+        )
+    look_at = [identity for identity, (_, outcome) in todo.items() if outcome is Outcome.CHANGED]
+    for _ in range(ATTEMPTS):
+        if not todo:
+            return
+        existing = {document["identity"]: document for document in solr.get(core, look_at)} if look_at else {}
+        documents = []
+        for identity, (envelope, outcome) in list(todo.items()):
+            before = existing.get(identity)
+            if before is not None and _overtaken(envelope, before):
+                yield envelope, Outcome.UNCHANGED if envelope.digest == GRANTED else Outcome.LATE, ""
+                del todo[identity]
+                continue
+            documents.append(_document(solr, envelope, before, stamp, withdrawn=outcome is Outcome.WITHDRAWN))
+        answer = solr.add(core, documents)
+        for refused in answer.refused:
+            envelope, _ = todo.pop(refused.identity)
+            yield envelope, Outcome.REFUSED, refused.reason
+        look_at = list(answer.conflicts)
+        for identity in [identity for identity in todo if identity not in answer.conflicts]:
+            envelope, outcome = todo.pop(identity)
+            yield envelope, outcome, ""
+    raise TooManyConflicts(
+        f"{len(todo)} documents of {core} kept changing under {ATTEMPTS} attempts to write them"
+    )
+
+
+def rewrite(
+    solr: Solr, core: str, ids: Iterable[str], change: Callable[[Document], Document | None]
+) -> Iterator[Document]:
+    """Reads documents, lets ``change`` alter each, and writes them back; yields those that were written.
+
+    ``change`` returns the document to write (it may alter its argument), or None to leave it. It is asked again when
+    somebody else wrote the document in between. Ids that are not there are passed over.
+    """
+    for batch in in_batches(ids, WRITE_BATCH):
+        todo = batch
+        for _ in range(ATTEMPTS):
+            changed = [new for document in solr.get(core, todo) if (new := change(document)) is not None]
+            if not changed:
+                break
+            answer = solr.add(core, changed)
+            _raise_refused(core, answer.refused)
+            yield from (document for document in changed if document["identity"] not in answer.conflicts)
+            todo = list(answer.conflicts)
+            if not todo:
+                break
+        else:
+            raise TooManyConflicts(f"{len(todo)} documents of {core} kept changing under {ATTEMPTS} attempts")
+
+
+def flag_deleted(document: Document, stamp: Stamp, as_of_ms: int) -> Document | None:
+    """Flags a document deleted as of a time, for `rewrite`; leaves what is flagged already, or newer than that."""
+    if document.get("deleted") or int(document.get("asOf", 0)) > as_of_ms:
+        return None
+    document.update(deleted=True, deleteTime=stamp.now_ms, asOf=as_of_ms, extractorRunId=stamp.run_id)
+    return document
+
+
+def _overtaken(envelope: Envelope, before: Document) -> bool:
+    if envelope.digest == GRANTED:
+        return True
+    return int(before.get("asOf", 0)) > envelope.as_of and before.get("digest") != GRANTED
+
+
+def _document(
+    solr: Solr, envelope: Envelope, before: Document | None, stamp: Stamp, *, withdrawn: bool
+) -> Document:
+    fields = envelope.read()
+    fields.pop(IMPLIED, None)
+    fields.pop(AGES, None)
+    fields.update(fields.pop(VOLATILE, {}))
+    renamed_from = fields.pop(RENAMED_FROM, "")
+    document = placed(fields, envelope.writer, envelope.tree_path)
+    document.update(
+        identity=envelope.identity, digest=envelope.digest, asOf=envelope.as_of, deleted=withdrawn
+    )
+    document.update(extractorRunId=stamp.run_id, firstSeen=solr_date(stamp.now_ms), _version_=-1)
+    if withdrawn:
+        document["deleteTime"] = stamp.now_ms
+    if before is not None:
+        document.update({name: value for name, value in before.items() if kept_on_rewrite(name)})
+        document["_version_"] = before["_version_"]
+        if document["type"] in ("TABLE", "VIEW") and before.get("created") not in (
+            None,
+            document.get("created"),
+        ):
+            document["recreated"] = [
+                *before.get("recreated", []),
+                document.get("created", solr_date(stamp.now_ms)),
+            ]
+    if renamed_from:
+        for old in solr.get(ELEMENTS, [renamed_from]):
+            document.update(
+                {name: value for name, value in old.items() if peoples(name) and name not in document}
+            )
+    return document
+
+
+def _write_implied(solr: Solr, envelopes: Iterable[Envelope], stamp: Stamp) -> None:
+    documents = []
+    for envelope in envelopes:
+        implied = envelope.read().get(IMPLIED)
+        if implied is None:
+            continue
+        identity, document = implied_relation(envelope.identity, envelope.writer, envelope.tree_path, implied)
+        document.update(identity=identity, implied=True, deleted=False, asOf=envelope.as_of)
+        document.update(extractorRunId=stamp.run_id, firstSeen=solr_date(stamp.now_ms))
+        documents.append(document)
+    if documents:
+        _raise_refused(RELATIONS, solr.add(RELATIONS, documents).refused)
+
+
+def _raise_refused(core: str, refused: Iterable[Refused]) -> None:
+    for each in refused:
+        raise ValueError(f"Solr refused {each.identity} of {core}: {each.reason}")

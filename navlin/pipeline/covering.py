@@ -1,0 +1,74 @@
+"""What a run covers: below these paths, what was not read is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from navlin.index.documents import SOURCE_PATH
+from navlin.model.records import Covered, Depth
+from navlin.model.tree import ROOT, excepted, parent_of
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Every `Covered` of a run, for asking of one path. Small, and travels into Spark tasks.
+
+    ``withdrawn`` are paths of which something did not read: nothing is said of them.
+    """
+
+    by_path: Mapping[str, Covered] = field(default_factory=dict)
+    withdrawn: tuple[str, ...] = ()
+    floors: Mapping[str, int] = field(default_factory=dict)
+    """When the index says that a covered thing was last read (epoch ms): an older reading of it says nothing new."""
+
+    def of(self, path: str) -> Covered | None:
+        """The newest `Covered` that speaks of a path, or None."""
+        if not self.by_path or path == SOURCE_PATH or excepted(path, self.withdrawn):
+            return None
+        newest: Covered | None = None
+        at, steps = path, 0
+        while True:
+            covered = self.by_path.get(at)
+            if covered is not None and _reaches(covered, steps) and not excepted(path, covered.except_paths):
+                newest = covered if newest is None or covered.as_of_ms > newest.as_of_ms else newest
+            if at == ROOT:
+                return newest
+            at, steps = parent_of(at), steps + 1
+
+    def known_as_of_ms(self, path: str) -> int:
+        """When what contains a path was last read whole, by this run or an earlier one; 0 if nobody says."""
+        covered = self.of(path)
+        if covered is None:
+            return 0
+        return max(covered.as_of_ms, self.floors.get(covered.path, 0))
+
+    @property
+    def everything(self) -> bool:
+        """Whether it speaks of the whole source: what the index holds is then exported, not looked up."""
+        return ROOT in self.by_path and self.by_path[ROOT].depth is Depth.ALL
+
+
+def coverage(covers: Iterable[Covered], withdrawn: Iterable[str]) -> Coverage:
+    """Merges what a plan and its splits cover. Of two that name one path the newer counts; at one time, the wider."""
+    by_path: dict[str, Covered] = {}
+    for covered in covers:
+        known = by_path.get(covered.path)
+        if known is None or _weight(covered) > _weight(known):
+            by_path[covered.path] = covered
+    return Coverage(by_path, tuple(sorted(set(withdrawn))))
+
+
+def _weight(covered: Covered) -> tuple[int, int, int]:
+    widths = {Depth.SELF: 0, Depth.CHILDREN: 1, Depth.ALL: 2}
+    return covered.as_of_ms, widths[covered.depth], -len(covered.except_paths)
+
+
+def _reaches(covered: Covered, steps: int) -> bool:
+    match covered.depth:
+        case Depth.SELF:
+            return steps == 0
+        case Depth.CHILDREN:
+            return steps <= 1
+        case Depth.ALL:
+            return True

@@ -1,0 +1,195 @@
+"""Read: what happens to a split inside a Spark task. Nothing comes back but rows of the one envelope."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import orjson
+import pyarrow as pa
+
+from navlin.index.documents import Envelope, entity_envelope, granted_envelopes, relation_envelope
+from navlin.model.extractor import Extractor
+from navlin.model.records import Covered, Depth, Entity, Position, Record, Reject, Relation, Split
+
+ENVELOPE_SCHEMA: Final = pa.schema(
+    [
+        ("core", pa.string()),
+        ("identity", pa.string()),
+        ("writer", pa.string()),
+        ("tree_path", pa.string()),
+        ("as_of", pa.int64()),
+        ("digest", pa.string()),
+        ("document", pa.binary()),
+    ]
+)
+ENVELOPE_COLUMNS: Final = (
+    "core string, identity string, writer string, tree_path string, as_of long, digest string,"
+    " document binary"
+)
+
+ROWS_IN_BATCH: Final = 2_000
+BYTES_IN_BATCH: Final = 8 << 20
+REJECTS_KEPT: Final = 100
+"""Of one place in one split; the rest of a storm is counted and said so."""
+
+POSITION, COVERED, REJECT, SPLIT, FAILURE, COUNT = (
+    "#position",
+    "#covered",
+    "#reject",
+    "#split",
+    "#failure",
+    "#count",
+)
+"""Control records, in the place of a core's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What the driver hears of a round of reading: everything but the documents."""
+
+    documents: int = 0
+    positions: tuple[Position, ...] = ()
+    covers: tuple[Covered, ...] = ()
+    rejects: tuple[Reject, ...] = ()
+    splits: tuple[Split, ...] = ()
+    failures: dict[str, str] = field(default_factory=dict)
+
+    def __add__(self, other: Heard) -> Heard:
+        return Heard(
+            self.documents + other.documents,
+            self.positions + other.positions,
+            self.covers + other.covers,
+            self.rejects + other.rejects,
+            other.splits,
+            self.failures | other.failures,
+        )
+
+
+def read_splits(extractor: Extractor) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function that a Spark task maps over batches of pickled splits (one binary column)."""
+
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for pickled in batch.column(0).to_pylist():
+                yield from in_record_batches(_read_split(extractor, pickle.loads(pickled)))  # noqa: S301 (the plan's own)
+
+    return read
+
+
+def hear(rows: Iterable[Any]) -> Heard:
+    """The control rows of a round, as the driver collects them."""
+    documents = 0
+    positions, covers, rejects, splits, failures = [], [], [], [], {}
+    for row in rows:
+        match row["core"]:
+            case "#count":
+                documents += row["as_of"]
+            case "#position":
+                positions.append(Position(row["identity"], orjson.loads(row["document"])))
+            case "#covered":
+                depth, except_paths, reported = orjson.loads(row["document"])
+                covers.append(
+                    Covered(row["tree_path"], row["as_of"], Depth(depth), tuple(except_paths), reported)
+                )
+            case "#reject":
+                rejects.append(Reject(**orjson.loads(row["document"])))
+            case "#split":
+                splits.append(pickle.loads(row["document"]))  # noqa: S301 (a task's own)
+            case "#failure":
+                failures[row["identity"]] = bytes(row["document"]).decode()
+    return Heard(documents, tuple(positions), tuple(covers), tuple(rejects), tuple(splits), failures)
+
+
+def in_record_batches(envelopes: Iterable[Envelope]) -> Iterator[pa.RecordBatch]:
+    """Envelopes as Arrow batches, bounded in rows and in bytes."""
+    rows: list[Envelope] = []
+    size_bytes = 0
+    for envelope in envelopes:
+        rows.append(envelope)
+        size_bytes += len(envelope.document)
+        if len(rows) >= ROWS_IN_BATCH or size_bytes >= BYTES_IN_BATCH:
+            yield _record_batch(rows)
+            rows, size_bytes = [], 0
+    if rows:
+        yield _record_batch(rows)
+
+
+def _record_batch(rows: list[Envelope]) -> pa.RecordBatch:
+    columns = [
+        pa.array(column, schema_field.type)
+        for column, schema_field in zip(zip(*rows, strict=True), ENVELOPE_SCHEMA, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=ENVELOPE_SCHEMA)
+
+
+def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope]:
+    """Documents as they come; what the split says of itself (positions, coverage) only once it was read to its end."""
+    writer_id = extractor.source.id
+    said: list[Envelope] = []
+    rejected: Counter[str] = Counter()
+    granted: set[str] = set()
+    documents = 0
+    try:
+        for record in extractor.read(split):
+            match record:
+                case Entity():
+                    documents += 1
+                    yield entity_envelope(record)
+                case Relation():
+                    documents += 1
+                    yield relation_envelope(record, writer_id)
+                    for end in (record.ep1, record.ep2):
+                        if not end.source.configured and end.identity not in granted:
+                            granted.add(end.identity)
+                            for envelope in granted_envelopes(end, record.as_of_ms):
+                                documents += 1
+                                yield envelope
+                case Reject():
+                    rejected[record.place] += 1
+                    if rejected[record.place] <= REJECTS_KEPT:
+                        yield _control(REJECT, document=orjson.dumps(_reject_fields(record)))
+                case _:
+                    said.append(_said(record))
+    except Exception as error:  # a split that fails yields a failure: the others go on
+        message = f"{type(error).__name__}: {error}" if not str(error) else str(error)
+        yield _control(FAILURE, identity=split.name, document=message.encode("utf-8", "replace")[:4_000])
+    else:
+        yield from said
+    for place, count in rejected.items():
+        if count > REJECTS_KEPT:
+            more = count - REJECTS_KEPT
+            storm = Reject(place, f"{more} more of this place did not read", count=more)
+            yield _control(REJECT, document=orjson.dumps(_reject_fields(storm)))
+    yield _control(COUNT, as_of=documents)
+
+
+def _said(record: Record) -> Envelope:
+    match record:
+        case Position():
+            return _control(POSITION, identity=record.key, document=orjson.dumps(record.value))
+        case Covered():
+            about = [record.depth, list(record.except_paths), record.reported]
+            return _control(
+                COVERED, tree_path=record.path, as_of=record.as_of_ms, document=orjson.dumps(about)
+            )
+        case Split():
+            return _control(SPLIT, identity=record.name, document=pickle.dumps(record))
+    raise TypeError(f"an extractor yielded {type(record).__name__}, which is no record")
+
+
+def _reject_fields(reject: Reject) -> dict[str, Any]:
+    return {name: _clean(getattr(reject, name)) for name in Reject.__slots__}
+
+
+def _clean(value: Any) -> Any:
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+
+
+def _control(
+    core: str, *, identity: str = "", tree_path: str = "", as_of: int = 0, document: bytes = b""
+) -> Envelope:
+    return Envelope(core, identity, "", tree_path, as_of, "", document)

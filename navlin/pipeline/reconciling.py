@@ -1,0 +1,236 @@
+"""Reconcile and write: what happens to records inside a Spark task, against what the index holds.
+
+A task has one range of identities, its records sorted by core and identity. It goes through both sides in step, as one
+merges two sorted lists: what only the records have is new, what only the index has may be gone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby, islice
+from operator import attrgetter
+from typing import Final, Protocol
+
+import pyarrow as pa
+from pyspark import TaskContext
+
+from navlin.index.documents import AGES, GRANTED, Envelope
+from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.solr import Solr, SolrAddress
+from navlin.index.state import Held, held_in_range, look_up
+from navlin.index.writing import WRITE_BATCH, Outcome, Stamp, judge, write
+from navlin.model.records import Covered
+from navlin.pipeline.covering import Coverage
+
+OUTCOME_SCHEMA: Final = pa.schema(
+    [
+        ("core", pa.string()),
+        ("outcome", pa.string()),
+        ("identity", pa.string()),
+        ("as_of", pa.int64()),
+        ("note", pa.string()),
+    ]
+)
+OUTCOME_COLUMNS: Final = "core string, outcome string, identity string, as_of long, note string"
+"""One row for each outcome of a task with ``as_of`` as its count; one for each thing that is gone, or was refused."""
+
+GONE: Final = "gone"
+GONE_REPORTED: Final = "gone, as the source reported"
+REFUSED: Final = "refused"
+COUNTED: Final = "counted"
+CORES: Final = (ELEMENTS, RELATIONS)
+PREFIX_DIGITS: Final = 4
+PREFIXES: Final = 16**PREFIX_DIGITS
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciliation:
+    """All that a task needs to know; pickled into it."""
+
+    address: SolrAddress
+    writer: str
+    stamp: Stamp
+    coverage: Coverage
+    follows_events: bool
+    purged_before_ms: int
+    ranges: int
+    known: Mapping[str, Mapping[str, Held]] | None = None
+    """What the index holds below the covered paths, by core and id; None: each task exports its range of all there is."""
+    fresh: bool = False
+    """The index holds nothing of this writer: nothing need be looked up (a document that is there after all conflicts)."""
+    dry_run: bool = False
+
+
+def range_bounds(index: int, ranges: int) -> tuple[str, str]:
+    """The identities of one of ``ranges`` equal ranges: [low, high), "" where it is open."""
+    low = -(-index * PREFIXES // ranges)
+    high = -(-(index + 1) * PREFIXES // ranges)
+    return (
+        "" if index == 0 else f"{low:0{PREFIX_DIGITS}x}",
+        "" if index == ranges - 1 else f"{high:0{PREFIX_DIGITS}x}",
+    )
+
+
+def reconcile(task: Reconciliation) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function that a Spark task maps over its sorted envelopes; yields outcome rows."""
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        partition = TaskContext.get()
+        low, high = range_bounds(partition.partitionId() if partition else 0, task.ranges)
+        rows = _Rows()
+        by_core = groupby(_envelopes(batches), key=attrgetter("core"))
+        core, envelopes = next(by_core, ("", iter(())))
+        with Solr(task.address) as solr:
+            for each in CORES:
+                of_core: Iterator[Envelope] = iter(())
+                if core == each:
+                    of_core = envelopes
+                _reconcile_core(solr, task, each, of_core, _state(solr, task, each, low, high), rows)
+                if core == each:
+                    core, envelopes = next(by_core, ("", iter(())))
+        yield rows.as_batch()
+
+    return run
+
+
+class State(Protocol):
+    """What the index holds, asked for in the order of identities."""
+
+    def of(self, ids: list[str]) -> dict[str, Held]:
+        """The state of those ids that are there."""
+        ...
+
+    def unasked(self) -> Iterator[Held]:
+        """What was passed so far and not asked for; after the last ``of``, with ``rest`` read as well, all of it."""
+        ...
+
+
+class _LookedUp:
+    """A few documents: those below the covered paths are known, others are looked up."""
+
+    def __init__(self, solr: Solr, core: str, known: Mapping[str, Held], *, fresh: bool) -> None:
+        self._solr, self._core, self._known, self._fresh = solr, core, known, fresh
+        self._asked: set[str] = set()
+
+    def of(self, ids: list[str]) -> dict[str, Held]:
+        self._asked.update(ids)
+        found = {identity: self._known[identity] for identity in ids if identity in self._known}
+        unknown = [] if self._fresh else [identity for identity in ids if identity not in found]
+        return found | look_up(self._solr, self._core, unknown)
+
+    def unasked(self) -> Iterator[Held]:
+        return (held for identity, held in self._known.items() if identity not in self._asked)
+
+
+class _Exported:
+    """All that one range holds, streamed beside the records: both are sorted by identity."""
+
+    def __init__(self, held: Iterator[Held]) -> None:
+        self._held = held
+        self._next = next(held, None)
+        self._passed: list[Held] = []
+
+    def of(self, ids: list[str]) -> dict[str, Held]:
+        found: dict[str, Held] = {}
+        for identity in ids:
+            while self._next is not None and self._next.identity < identity:
+                self._passed.append(self._next)
+                self._next = next(self._held, None)
+            if self._next is not None and self._next.identity == identity:
+                found[identity] = self._next
+                self._next = next(self._held, None)
+        return found
+
+    def unasked(self) -> Iterator[Held]:
+        yield from self._passed
+        if self._next is not None:
+            yield self._next
+        yield from self._held
+
+
+def _state(solr: Solr, task: Reconciliation, core: str, low: str, high: str) -> State:
+    if task.known is not None:
+        known = task.known.get(core, {})
+        if task.ranges > 1:
+            known = {i: held for i, held in known.items() if low <= i and (not high or i < high)}
+        return _LookedUp(solr, core, known, fresh=task.fresh)
+    return _Exported(held_in_range(solr, core, task.writer, low, high))
+
+
+def _reconcile_core(
+    solr: Solr, task: Reconciliation, core: str, envelopes: Iterator[Envelope], state: State, rows: _Rows
+) -> None:
+    newest = (next(versions) for _, versions in groupby(envelopes, key=attrgetter("identity")))
+    while batch := list(islice(newest, WRITE_BATCH)):
+        held = state.of([envelope.identity for envelope in batch])
+        foreign = [e.identity for e in batch if e.writer != task.writer and e.identity not in held]
+        held |= look_up(solr, core, foreign)
+        judged = [
+            (envelope, _judge(task, envelope, held.get(envelope.identity), core, rows)) for envelope in batch
+        ]
+        counted: list[Outcome] = [outcome for _, outcome in judged if outcome in _NOT_WRITTEN]
+        if task.dry_run:
+            counted = [outcome for _, outcome in judged]
+        else:
+            for envelope, outcome, reason in write(solr, core, judged, task.stamp):
+                counted.append(outcome)
+                if outcome is Outcome.REFUSED:
+                    rows.add(core, REFUSED, envelope.identity, 1, f"{envelope.tree_path}: {reason}")
+        rows.count(core, counted)
+    for left in state.unasked():
+        covered = task.coverage.of(left.tree_path)
+        if covered and not left.deleted and left.as_of_ms <= covered.as_of_ms:
+            rows.add(core, _gone(covered), left.identity, covered.as_of_ms, left.tree_path)
+
+
+_NOT_WRITTEN: Final = (Outcome.UNCHANGED, Outcome.LATE, Outcome.PURGED)
+
+
+def _judge(task: Reconciliation, envelope: Envelope, held: Held | None, core: str, rows: _Rows) -> Outcome:
+    covered = task.coverage.of(envelope.tree_path) if envelope.digest != GRANTED else None
+    if covered and held and not held.deleted and max(held.as_of_ms, envelope.as_of) < covered.as_of_ms:
+        # A newer reading of what contains it no longer says it.
+        rows.add(core, _gone(covered), envelope.identity, covered.as_of_ms, envelope.tree_path)
+        return Outcome.LATE
+    return judge(
+        envelope,
+        held,
+        covered_as_of_ms=task.coverage.known_as_of_ms(envelope.tree_path) if covered else 0,
+        follows_events=task.follows_events,
+        ages=envelope.as_of < task.purged_before_ms and AGES in envelope.read(),
+        purged_before_ms=task.purged_before_ms,
+    )
+
+
+def _gone(covered: Covered) -> str:
+    return GONE_REPORTED if covered.reported else GONE
+
+
+class _Rows:
+    """The outcome rows of a task, kept small: what is merely counted is counted here."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[str, str, str, int, str]] = []
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    def add(self, core: str, outcome: str, identity: str, as_of_ms: int, note: str) -> None:
+        self._rows.append((core, outcome, identity, as_of_ms, note))
+
+    def count(self, core: str, outcomes: Iterable[str]) -> None:
+        self._counts.update((core, str(outcome)) for outcome in outcomes)
+
+    def as_batch(self) -> pa.RecordBatch:
+        counted = [(core, COUNTED, "", count, outcome) for (core, outcome), count in self._counts.items()]
+        rows = [*self._rows, *counted]
+        columns = [
+            pa.array([row[at] for row in rows], column.type) for at, column in enumerate(OUTCOME_SCHEMA)
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=OUTCOME_SCHEMA)
+
+
+def _envelopes(batches: Iterable[pa.RecordBatch]) -> Iterator[Envelope]:
+    for batch in batches:
+        columns = [column.to_pylist() for column in batch.columns]
+        yield from map(Envelope._make, zip(*columns, strict=True))

@@ -1,0 +1,434 @@
+"""Run one source once: plan, read, reconcile, write, link, save. The daemon, the command line, the demo and the tests
+all come in here; pull and push differ in what a split is and in when they run."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import pickle
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any
+
+import orjson
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from linker import link
+from linker.flag_deletions import flag_elements, flag_relations
+from linker.linking import Linking
+from linker.purge import purged_before_ms
+from navlin.index.documents import source_envelope
+from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.runs import (
+    Leased,
+    RunRecord,
+    Status,
+    last_run,
+    load_positions,
+    runs_to_link,
+    save_positions,
+    save_rejects,
+    save_run,
+)
+from navlin.index.solr import Solr, SolrAddress
+from navlin.index.state import Held, count_held, held_below, in_batches, look_up
+from navlin.index.writing import Outcome, Stamp, judge, write
+from navlin.model.extractor import PUSH, Extractor, Registration
+from navlin.model.plan import Plan, Positions
+from navlin.model.records import Position, Reject, Split
+from navlin.model.source import Source
+from navlin.pipeline.covering import Coverage, coverage
+from navlin.pipeline.guard import Guard
+from navlin.pipeline.lease import lease
+from navlin.pipeline.reading import ENVELOPE_COLUMNS, Heard, hear, read_splits
+from navlin.pipeline.reconciling import (
+    CORES,
+    COUNTED,
+    GONE,
+    GONE_REPORTED,
+    OUTCOME_COLUMNS,
+    PREFIX_DIGITS,
+    PREFIXES,
+    REFUSED,
+    Reconciliation,
+    reconcile,
+)
+from navlin.pipeline.session import use_pool
+
+RECORDS_IN_TASK = 20_000
+"""A task's share, so that it stays short: Spark's fair scheduler does not preempt, and an event must not wait."""
+FLAG_BATCH = 5_000
+FIRST_RETRY_MS, LAST_RETRY_MS = 5_000, 600_000
+"""A split that fails is held back, longer each time, while the others go on."""
+HELD_BACK = "held back: "
+"""Key of the position that remembers a failing split."""
+
+
+class NothingHeld(Exception):
+    """A loss was to be accepted, but that run holds none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """What runs need of the world: where the index is, how to come by a Spark session, the time, and what is plausible."""
+
+    address: SolrAddress
+    spark: Callable[[], SparkSession]
+    clock: Callable[[], int]
+    """Epoch milliseconds."""
+    guard: Guard = field(default_factory=Guard)
+
+    def run(
+        self,
+        registration: Registration,
+        extractor: Extractor,
+        *,
+        complete: bool = False,
+        dry_run: bool = False,
+        accept_loss: str = "",
+        step: Callable[[str], None] = lambda step: None,
+    ) -> RunRecord:
+        """Runs a source once and returns the record of it; what fails is in the record, and never raised.
+
+        ``complete`` asks for a complete plan. ``dry_run`` reads and compares, and writes nothing. ``accept_loss`` is the id
+        of a held run whose loss a person has looked at: a complete plan is made, and the guard lets it through.
+        ``step`` is told the name of each step as it begins.
+        """
+        with Solr(self.address) as solr:
+            return _Run(self, solr, registration, extractor, dry_run=dry_run, step=step).run(
+                complete=complete or bool(accept_loss), accept_loss=accept_loss
+            )
+
+
+class _Run:
+    """One pass. Its methods are the steps, in the order of `_pass`."""
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        solr: Solr,
+        registration: Registration,
+        extractor: Extractor,
+        *,
+        dry_run: bool,
+        step: Callable[[str], None],
+    ) -> None:
+        self.pipeline, self.solr, self.registration, self.extractor = pipeline, solr, registration, extractor
+        self.source: Source = extractor.source
+        self.dry_run, self.step = dry_run, step
+        self.fingerprint = settings_fingerprint(registration, extractor)
+        self.started_ms = pipeline.clock()
+        self.counts: Counter[str] = Counter()
+
+    def run(self, *, complete: bool, accept_loss: str) -> RunRecord:
+        record = RunRecord(self.source.name, self.source.id, 0, Status.RUNNING, self.started_ms)
+        try:
+            self.step("plan")
+            before, plan = self._plan(complete)
+            if not plan.splits and not plan.covers and not _news(plan, before):
+                return self._ended(record, Status.IDLE, note=plan.note)
+            with ExitStack() as stack:
+                if not self.dry_run:
+                    stack.enter_context(lease(self.solr, self.source.id, self.pipeline.clock))
+                    again = load_positions(self.solr, self.source.id, self.fingerprint)
+                    if again != before:  # somebody ran it while we planned
+                        before, plan = self._plan(complete)
+                previous = last_run(self.solr, self.source.id)
+                record = replace(record, iteration=previous.iteration + 1 if previous else 1, note=plan.note)
+                return self._pass(record, plan, before, accept_loss)
+        except Leased as leased:
+            return self._ended(record, Status.LEASED, error=str(leased))
+        except (
+            Exception
+        ) as error:  # the record says what failed; the source is tried again at its next interval
+            return self._failed(record, error)
+
+    def _plan(self, complete: bool) -> tuple[dict[str, Any], Plan]:
+        before = load_positions(self.solr, self.source.id, self.fingerprint)
+        values = {key: value for key, value in before.items() if not key.startswith(HELD_BACK)}
+        plan = self.extractor.plan(Positions(values, self.pipeline.clock(), complete))
+        if complete:
+            return before, plan
+        now_ms = self.pipeline.clock()
+        waiting = {
+            k.removeprefix(HELD_BACK)
+            for k, v in before.items()
+            if k.startswith(HELD_BACK) and v["until_ms"] > now_ms
+        }
+        if not waiting:
+            return before, plan
+        # Without those splits the plan covers nothing, and what it knew beforehand is not so yet.
+        ready = tuple(split for split in plan.splits if split.name not in waiting)
+        if len(ready) < len(plan.splits):
+            plan = replace(plan, splits=ready, covers=(), positions=())
+        return before, plan
+
+    def _pass(self, record: RunRecord, plan: Plan, before: Mapping[str, Any], accept_loss: str) -> RunRecord:
+        stamp = Stamp(record.run_id, self.started_ms)
+        guard = self._guard(accept_loss)
+        if not self.dry_run:
+            save_run(self.solr, record)
+            self._write_source(stamp)
+        with ExitStack() as stack:
+            self.step("read")
+            rounds, heard = self._read(plan.splits, stack)
+            covers = coverage(
+                [*heard.covers, *(() if heard.failures else plan.covers)],
+                [reject.tree_path for reject in heard.rejects if reject.tree_path],
+            )
+            self.counts["complete listings"] = int(covers.everything)  # by which `status` knows a held run settled
+            self.step("reconcile and write")
+            outcomes = self._reconcile(rounds, heard.documents, covers, stamp, stack)
+            refused = self._count(outcomes)
+            if self.dry_run:
+                return self._ended(record, Status.FINISHED, failures=_told(heard.failures))
+            self._commit(soft=True)
+            self.step("link")
+            doubt = guard.doubt(
+                lost=self.counts[f"{ELEMENTS} {GONE}"],
+                held=count_held(self.solr, ELEMENTS, self.source.id, live=True)
+                if self.counts[f"{ELEMENTS} {GONE}"]
+                else 0,
+                read=heard.documents,
+            )
+            self._flag(outcomes, stamp, including_unreported=not doubt)
+            self._link(stamp, record.iteration)
+        self.step("save")
+        rejects = [*heard.rejects, *refused]
+        self.counts["rejects"] = save_rejects(
+            self.solr, self.source.name, self.source.id, record.run_id, self.started_ms, rejects
+        )
+        self._save_source(record.iteration)
+        self._commit(soft=False)
+        positions = [
+            *heard.positions,
+            *(() if heard.failures else plan.positions),
+            *self._held_back(heard, plan, before),
+        ]
+        save_positions(self.solr, self.source.id, self.fingerprint, positions, before)
+        status = Status.HELD if doubt else Status.FINISHED
+        if heard.failures and len(heard.failures) == len(plan.splits):
+            status = Status.FAILED
+        ended = self._ended(record, status, note=doubt or plan.note, failures=_told(heard.failures))
+        save_run(self.solr, ended)
+        self.solr.commit(RUNS, soft=False)
+        return ended
+
+    # -- plan ------------------------------------------------------------------------------------------------------------
+
+    def _guard(self, accept_loss: str) -> Guard:
+        if not accept_loss:
+            return self.pipeline.guard
+        held = last_run(self.solr, self.source.id, Status.HELD)
+        if held is None or held.run_id != accept_loss:
+            newest = f"; its newest held run is {held.run_id}" if held else ""
+            raise NothingHeld(f"{self.source.name} has no held run {accept_loss}{newest}")
+        return Guard(off=True)
+
+    def _write_source(self, stamp: Stamp) -> None:
+        envelope = source_envelope(self.source, self.started_ms)
+        held = look_up(self.solr, ELEMENTS, [envelope.identity]).get(envelope.identity)
+        outcome = judge(
+            envelope, held, covered_as_of_ms=0, follows_events=False, ages=False, purged_before_ms=0
+        )
+        list(write(self.solr, ELEMENTS, [(envelope, outcome)], stamp))
+
+    # -- read ------------------------------------------------------------------------------------------------------------
+
+    def _read(self, splits: Sequence[Split], stack: ExitStack) -> tuple[list[DataFrame], Heard]:
+        """Reads the splits, and those that they yield, round by round. Each round's rows are materialised once."""
+        rounds: list[DataFrame] = []
+        heard = Heard()
+        while splits:
+            rows = self._read_round(splits)
+            stack.callback(rows.unpersist)
+            told = hear(rows.where(F.col("core").startswith("#")).collect())
+            rounds.append(rows)
+            heard += told
+            splits = told.splits
+        self.counts["records"] = heard.documents
+        self.counts["splits that failed"] = len(heard.failures)
+        return rounds, heard
+
+    def _read_round(self, splits: Sequence[Split]) -> DataFrame:
+        spark = self._spark()
+        pickled = [(pickle.dumps(split),) for split in splits]
+        parts = min(len(splits), 4 * spark.sparkContext.defaultParallelism)
+        frame = spark.createDataFrame(pickled, "split binary").repartition(parts)
+        return frame.mapInArrow(read_splits(self.extractor), ENVELOPE_COLUMNS).persist(StorageLevel.DISK_ONLY)
+
+    # -- reconcile and write ---------------------------------------------------------------------------------------------
+
+    def _reconcile(
+        self, rounds: Sequence[DataFrame], documents: int, covers: Coverage, stamp: Stamp, stack: ExitStack
+    ) -> DataFrame | None:
+        if not rounds and not covers.by_path:
+            return None
+        held = 0
+        if covers.everything or documents > RECORDS_IN_TASK:
+            held = sum(count_held(self.solr, core, self.source.id) for core in CORES)
+        known = None
+        if not (covers.everything and held):
+            known, covers = self._known(covers) if held or not covers.everything else ({}, covers)
+        ranges = max(1, math.ceil((documents + (held if known is None else 0)) / RECORDS_IN_TASK))
+        task = Reconciliation(
+            self.pipeline.address,
+            self.source.id,
+            stamp,
+            covers,
+            self.registration.mode is PUSH,
+            purged_before_ms(self.solr),
+            ranges,
+            known,
+            fresh=documents > RECORDS_IN_TASK and not held,
+            dry_run=self.dry_run,
+        )
+        frame = self._envelopes(rounds, ranges)
+        outcomes = frame.mapInArrow(reconcile(task), OUTCOME_COLUMNS).persist(StorageLevel.DISK_ONLY)
+        stack.callback(outcomes.unpersist)
+        return outcomes
+
+    def _known(self, covers: Coverage) -> tuple[dict[str, dict[str, Held]], Coverage]:
+        """What the index holds below the covered paths, and when it was that those were last read."""
+        known: dict[str, dict[str, Held]] = {}
+        for core in CORES:
+            held = held_below(self.solr, core, self.source.id, covers.by_path)
+            known[core] = {each.identity: each for each in held}
+        if self.registration.mode is not PUSH:
+            return known, covers
+        floors = {
+            each.tree_path: each.as_of_ms
+            for each in known[ELEMENTS].values()
+            if each.tree_path in covers.by_path
+        }
+        return known, replace(covers, floors=floors)
+
+    def _envelopes(self, rounds: Sequence[DataFrame], ranges: int) -> DataFrame:
+        spark = self._spark()
+        frame = spark.createDataFrame([], ENVELOPE_COLUMNS) if not rounds else rounds[0]
+        for more in rounds[1:]:
+            frame = frame.unionAll(more)
+        frame = frame.where(F.col("core").isin(*CORES))
+        if ranges == 1:
+            frame = frame.coalesce(1) if rounds else frame.repartition(1)
+        else:
+            prefix = F.conv(F.substring("identity", 1, PREFIX_DIGITS), 16, 10).cast("long")
+            frame = frame.repartitionById(ranges, F.floor(prefix * ranges / PREFIXES).cast("int"))
+        return frame.sortWithinPartitions("core", "identity", F.desc("as_of"), F.desc("digest"))
+
+    def _count(self, outcomes: DataFrame | None) -> list[Reject]:
+        """Counts what became of the records, and returns what Solr refused."""
+        refused: list[Reject] = []
+        if outcomes is None:
+            return refused
+        for row in outcomes.where(F.col("outcome") == COUNTED).collect():
+            self.counts[row["note"]] += row["as_of"]
+        for row in (
+            outcomes.where(F.col("outcome").isin(GONE, GONE_REPORTED))
+            .groupBy("core", "outcome")
+            .count()
+            .collect()
+        ):
+            self.counts[f"{row['core']} {row['outcome']}"] += row["count"]
+        if self.counts[Outcome.REFUSED]:
+            for row in outcomes.where(F.col("outcome") == REFUSED).collect():
+                refused.append(Reject(f"Solr {row['core']}", row["note"], sample=row["identity"]))
+        return refused
+
+    # -- link ------------------------------------------------------------------------------------------------------------
+
+    def _flag(self, outcomes: DataFrame | None, stamp: Stamp, *, including_unreported: bool) -> None:
+        if outcomes is None:
+            return
+        kinds = (GONE, GONE_REPORTED) if including_unreported else (GONE_REPORTED,)
+        for core, flag in ((ELEMENTS, flag_elements), (RELATIONS, flag_relations)):
+            if not any(self.counts[f"{core} {kind}"] for kind in kinds):
+                continue
+            gone = outcomes.where((F.col("core") == core) & F.col("outcome").isin(*kinds)).select(
+                "identity", "as_of"
+            )
+            for batch in in_batches(gone.toLocalIterator(), FLAG_BATCH):
+                self.counts["deleted"] += flag(
+                    self.solr, {row["identity"]: row["as_of"] for row in batch}, stamp
+                )
+            self.solr.commit(core, soft=True)
+
+    def _link(self, stamp: Stamp, iteration: int) -> None:
+        run_ids = runs_to_link(self.solr, self.source.id, iteration)
+        link(Linking(self.solr, self.started_ms, stamp.run_id, run_ids))
+
+    # -- save ------------------------------------------------------------------------------------------------------------
+
+    def _save_source(self, iteration: int) -> None:
+        update = {"identity": self.source.id, "sourceExtractIteration": {"set": iteration}, "_version_": 1}
+        self.solr.add(ELEMENTS, [update])
+
+    def _held_back(self, heard: Heard, plan: Plan, before: Mapping[str, Any]) -> Iterator[Position]:
+        for name in heard.failures:
+            failed = before.get(HELD_BACK + name, {"times": 0})["times"] + 1
+            wait_ms = min(FIRST_RETRY_MS << min(failed, 10), LAST_RETRY_MS)
+            until_ms = self.pipeline.clock() + wait_ms
+            yield Position(
+                HELD_BACK + name, {"times": failed, "until_ms": until_ms, "error": heard.failures[name]}
+            )
+        for split in plan.splits:
+            if HELD_BACK + split.name in before and split.name not in heard.failures:
+                yield Position(HELD_BACK + split.name, None)
+
+    def _commit(self, *, soft: bool) -> None:
+        for core in CORES:
+            self.solr.commit(core, soft=soft)
+
+    def _spark(self) -> SparkSession:
+        spark = self.pipeline.spark()
+        use_pool(spark, self.registration.mode)
+        return spark
+
+    def _ended(self, record: RunRecord, status: Status, **more: Any) -> RunRecord:
+        counts = {name: count for name, count in self.counts.items() if count}
+        return replace(record, status=status, ended_ms=self.pipeline.clock(), counts=counts, **more)
+
+    def _failed(self, record: RunRecord, error: Exception) -> RunRecord:
+        message = str(error) or type(error).__name__
+        failed = self._ended(record, Status.FAILED, error=message)
+        if self.dry_run:
+            return failed
+        try:
+            if not record.iteration:
+                previous = last_run(self.solr, self.source.id)
+                # A plan that fails again and again is one record, not one every five seconds.
+                again = (
+                    previous is not None and previous.status is Status.FAILED and previous.error == message
+                )
+                iteration = previous.iteration + (not again) if previous else 1
+                failed = replace(failed, iteration=iteration)
+            save_run(self.solr, failed)
+            self.solr.commit(RUNS, soft=False)
+        except Exception:  # the index itself is away: the caller still hears of the first error
+            return failed
+        return failed
+
+
+def settings_fingerprint(registration: Registration, extractor: Extractor) -> str:
+    """What positions are saved under: they count for the same extractor, version and settings only."""
+    if not is_dataclass(extractor):
+        raise TypeError(f"the extractor {registration.name} is no dataclass")
+    settings = {
+        f.name: repr(getattr(extractor, f.name))
+        for f in fields(extractor)
+        if f.name not in ("source", "estate")
+    }
+    told = orjson.dumps([registration.name, registration.version, settings], option=orjson.OPT_SORT_KEYS)
+    return hashlib.blake2b(told, digest_size=8).hexdigest()
+
+
+def _news(plan: Plan, before: Mapping[str, Any]) -> bool:
+    return any(before.get(position.key) != position.value for position in plan.positions)
+
+
+def _told(failures: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(f"{name}: {message}" for name, message in sorted(failures.items()))

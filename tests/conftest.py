@@ -1,0 +1,85 @@
+"""What all tests share: one real Solr for the whole session, and the corpora."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from navlin.index.embedded import EmbeddedSolr
+from navlin.index.solr import Solr
+from navlin.shipped import CONF
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tests.estates import SmallEstate
+
+REPOSITORY = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def solr_jars() -> Path:
+    """Solr's jars."""
+    jars = REPOSITORY / ".jars" / "solr"
+    if not jars.is_dir():
+        pytest.skip("Solr's jars are missing: `make jars` fetches them")
+    return jars
+
+
+@pytest.fixture(scope="session")
+def solr_server(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator[EmbeddedSolr]:
+    """The session's embedded Solr. Whoever stops it starts it again: its address stays."""
+    state = tmp_path_factory.mktemp("state")
+    # The compiled launcher is kept from session to session.
+    with EmbeddedSolr(state, solr_jars, CONF / "solr", cache=solr_jars.parent / "solr-launcher") as server:
+        yield server
+
+
+@pytest.fixture
+def solr(solr_server: EmbeddedSolr) -> Iterator[Solr]:
+    """The session's Solr, connected. Tests share it: each uses sources and names of its own."""
+    with Solr(solr_server.start()) as connected:
+        yield connected
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], SparkSession]]:
+    """The session's Spark, started by whoever calls it first."""
+    from navlin.pipeline.session import start_session
+
+    started: list[SparkSession] = []
+
+    def session() -> SparkSession:
+        if not started:
+            started.append(start_session(tmp_path_factory.mktemp("scratch")))
+            # Tasks run outside of this checkout: the extractors of the tests must come to them.
+            archive = tmp_path_factory.mktemp("modules") / "tests.zip"
+            with zipfile.ZipFile(archive, "w") as modules:
+                modules.write(Path(__file__).parent / "scripted.py", "tests/scripted.py")
+            started[0].sparkContext.addPyFile(str(archive))
+        return started[0]
+
+    yield session
+    for each in started:
+        each.stop()
+
+
+@pytest.fixture
+def estate(solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path) -> SmallEstate:
+    """A small estate of the test's own."""
+    from tests.estates import SmallEstate
+
+    return SmallEstate(solr, spark, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def corpora() -> Path:
+    """Real files of other projects, kept beside the checkout."""
+    folder = REPOSITORY.parent / "shared" / "corpora"
+    if not folder.is_dir():
+        pytest.skip("the corpora are not beside this checkout")
+    return folder

@@ -1,0 +1,146 @@
+"""A small estate for tests of the pipeline: sources of a test's own, run one after the other against the session's Solr."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from navlin.index.fields import ELEMENTS, RELATIONS, STAMPS
+from navlin.index.runs import RunRecord
+from navlin.index.solr import Solr
+from navlin.model.extractor import EXTRACTORS
+from navlin.model.keys import Key, column_key, table_key
+from navlin.model.source import Estate, Source, source_id
+from navlin.pipeline.guard import Guard
+from navlin.pipeline.run import Pipeline
+from tests.scripted import Happenings, Listing
+
+FIRST_MS = 1_800_000_000_000
+
+
+class SmallEstate:
+    """A metastore and a query engine, each a JSON file. ``tables`` and ``happen`` say what they hold; ``list`` and
+    ``follow`` run them through the pipeline; the rest asks the index."""
+
+    def __init__(
+        self, solr: Solr, spark: Callable[[], SparkSession], folder: Path, *, guard: Guard | None = None
+    ) -> None:
+        self.solr = solr
+        self.cluster = f"cluster-{uuid.uuid4().hex[:8]}"
+        self.hive = self._source("HIVE", "hive")
+        self.impala = self._source("IMPALA", "impala")
+        self.estate = Estate(self.cluster, (self.hive, self.impala))
+        self.tables_file = folder / f"{self.cluster}-tables.json"
+        self.lines_file = folder / f"{self.cluster}-lines.jsonl"
+        self.lines_file.touch()
+        self.now_ms = FIRST_MS
+        ticking = itertools.count(1)
+        self.pipeline = Pipeline(solr.address, spark, lambda: self.now_ms + next(ticking), guard or Guard())
+        self.follower: dict[str, Any] = {}
+
+    def _source(self, source_type: str, name: str) -> Source:
+        return Source(source_id(self.cluster, name), source_type, name, self.cluster)
+
+    # -- what the sources hold -----------------------------------------------------------------------------------------
+
+    def tables(self, tables: Mapping[str, Any], **more: Any) -> None:
+        """The metastore holds these tables now."""
+        self.tables_file.write_text(json.dumps({"tables": tables, **more}))
+
+    def happen(self, text: str, reads: list[str], writes: list[str], *, at_ms: int, **more: Any) -> None:
+        """The engine appends one record."""
+        self.line(json.dumps({"text": text, "reads": reads, "writes": writes, "at_ms": at_ms, **more}))
+
+    def line(self, line: str) -> None:
+        with self.lines_file.open("a") as lines:
+            lines.write(line + "\n")
+
+    # -- running -------------------------------------------------------------------------------------------------------
+
+    @property
+    def listing(self) -> Listing:
+        return Listing(self.hive, self.estate, str(self.tables_file))
+
+    @property
+    def happenings(self) -> Happenings:
+        return Happenings(self.impala, self.estate, str(self.lines_file), **self.follower)
+
+    def list(self, **options: Any) -> RunRecord:
+        """Runs the metastore's source once, a minute later."""
+        self.now_ms += 60_000
+        return self.pipeline.run(EXTRACTORS["listing"], self.listing, **options)
+
+    def follow(self, **options: Any) -> RunRecord:
+        """Runs the engine's source once, five seconds later."""
+        self.now_ms += 5_000
+        return self.pipeline.run(EXTRACTORS["happenings"], self.happenings, **options)
+
+    # -- asking --------------------------------------------------------------------------------------------------------
+
+    def key(self, name: str) -> Key:
+        """The key of ``db.table`` or ``db.table.column``."""
+        database, table, *column = name.split(".")
+        key = table_key(self.hive, database, table)
+        return column_key(key, column[0]) if column else key
+
+    def element(self, name: str) -> dict[str, Any]:
+        """The document of a table or column."""
+        return self.of_id(self.key(name).identity)
+
+    def of_id(self, identity: str) -> dict[str, Any]:
+        (document,) = self.solr.get(ELEMENTS, [identity])
+        return document
+
+    def live(self, *types: str) -> set[str]:
+        """The names of all live entities of these types, of either source and what was granted to them."""
+        return {
+            document["treePath"]
+            for document in self.documents(ELEMENTS)
+            if document["type"] in types and not document["deleted"]
+        }
+
+    def deleted(self, *types: str) -> set[str]:
+        """The tree paths of all entities of these types that are flagged deleted."""
+        return {d["treePath"] for d in self.documents(ELEMENTS) if d["type"] in types and d["deleted"]}
+
+    def flows(self) -> set[tuple[str, str]]:
+        """The live DATA_FLOW relations, by the names of their ends."""
+        return {
+            (d["endpoint1Name"], d["endpoint2Name"])
+            for d in self.documents(RELATIONS)
+            if d["type"] == "DATA_FLOW" and not d["deleted"]
+        }
+
+    def documents(self, core: str) -> list[dict[str, Any]]:
+        """All documents of the estate's sources, by identity."""
+        writers = " OR ".join(source.id for source in (self.hive, self.impala, *self._granted()))
+        return list(self.solr.cursor(core, f"writer:({writers})", "*"))
+
+    def index(self) -> dict[tuple[str, str], dict[str, Any]]:
+        """All documents by core and id, without navlin's own stamps: what two runs over the same inputs must agree on."""
+        return {
+            (core, document["identity"]): unstamped(document)
+            for core in (ELEMENTS, RELATIONS)
+            for document in self.documents(core)
+        }
+
+    def _granted(self) -> list[Source]:
+        names = self.solr.cursor(
+            ELEMENTS,
+            "type:SOURCE",
+            "identity,originalName,sourceType",
+            filters=[f'clusterName:"{self.cluster}"'],
+        )
+        return [Source(d["identity"], d["sourceType"], d["originalName"], self.cluster) for d in names]
+
+
+def unstamped(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A document without what navlin stamps on it. When a loss was noticed is such a stamp as well."""
+    stamps = STAMPS | {"asOf"} if document.get("deleted") else STAMPS
+    return {name: value for name, value in document.items() if name not in stamps}

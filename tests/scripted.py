@@ -1,0 +1,172 @@
+"""Two extractors for tests of the pipeline, whose source is a small JSON file: what it says is what the source holds.
+
+``listing`` is a pull extractor, ``{"tables": {"db.table": ["column", …]}}``; ``happenings`` a push extractor, one line
+``{"text", "reads", "writes", "at_ms", "parts": [["db.t.c", "db.t.c"], …]}`` a statement. They register themselves like
+any other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from navlin.model.extractor import PULL, PUSH, extractor
+from navlin.model.keys import (
+    Key,
+    RelationType,
+    column_key,
+    database_key,
+    execution_key,
+    location_key,
+    operation_key,
+    sub_operation_key,
+    table_key,
+)
+from navlin.model.plan import Plan, Positions
+from navlin.model.records import Covered, Entity, Position, Record, Reject, Relation, Split
+from navlin.model.source import HIVE, Estate, Source
+from navlin.model.tree import below
+
+
+@dataclass(frozen=True, slots=True)
+class Table(Split):
+    """One table of the file."""
+
+    qualified: str
+    now_ms: int
+
+    @property
+    def name(self) -> str:
+        return self.qualified
+
+
+@extractor("listing", source_type="HIVE", mode=PULL, version=1)
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Lists the tables of a JSON file, whole each time."""
+
+    source: Source
+    estate: Estate
+    file: str
+
+    def plan(self, positions: Positions) -> Plan:
+        said = self._said()
+        if "down" in said:
+            raise ConnectionError(said["down"])
+        splits = tuple(Table(name, positions.now_ms) for name in sorted(said["tables"]))
+        return Plan(splits, (Position("listed", positions.now_ms),), (Covered("/", positions.now_ms),))
+
+    def read(self, split: Split) -> Iterator[Record]:
+        assert isinstance(split, Table)
+        said = self._said()
+        if split.qualified in said.get("broken", ()):
+            raise ConnectionError(f"{split.qualified} cannot be read")
+        database, name = split.qualified.split(".")
+        table = table_key(self.source, database, name)
+        if split.qualified in said.get("rejected", ()):
+            yield Reject(self.file, "listed but not fetched", tree_path=table.tree_path)
+            return
+        described = said["tables"][split.qualified]
+        columns, more = (described, {}) if isinstance(described, list) else (described["columns"], described)
+        yield Entity(database_key(self.source, database), split.now_ms)
+        yield Entity(
+            table,
+            split.now_ms,
+            {
+                "owner": more.get("owner", "etl"),
+                "created": more.get("created_ms", 1_000),
+                **more.get("attributes", {}),
+            },
+            {"numRows": more.get("rows")},
+            renamed_from=table_key(self.source, *more["was"].split(".")).identity if "was" in more else "",
+        )
+        for column in columns:
+            yield Entity(column_key(table, column), split.now_ms, {"dataType": "string"})
+        if location := more.get("location"):
+            path = location_key(self.estate, location)
+            yield Relation(RelationType.LOGICAL_PHYSICAL, table, path, table.tree_path, split.now_ms)
+
+    def _said(self) -> dict[str, Any]:
+        said: dict[str, Any] = json.loads(Path(self.file).read_text())
+        return said
+
+    @classmethod
+    def serves(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lines(Split):
+    """The lines of the file from one on."""
+
+    first: int
+
+    @property
+    def name(self) -> str:
+        return "lines"
+
+
+@extractor("happenings", source_type="IMPALA", mode=PUSH, version=1)
+@dataclass(frozen=True, slots=True)
+class Happenings:
+    """Follows the lines of a JSON file."""
+
+    source: Source
+    estate: Estate
+    file: str
+    lines_in_split: int = 1_000
+
+    def plan(self, positions: Positions) -> Plan:
+        read = positions.values.get("lines", 0)
+        written = len(Path(self.file).read_text().splitlines())
+        return Plan((Lines(read),) if written > read else ())
+
+    def read(self, split: Split) -> Iterator[Record]:
+        assert isinstance(split, Lines)
+        lines = Path(self.file).read_text().splitlines()
+        last = min(len(lines), split.first + self.lines_in_split)
+        for number in range(split.first, last):
+            try:
+                happened = json.loads(lines[number])
+            except json.JSONDecodeError as error:
+                yield Reject(self.file, f"is no JSON: {error.msg}", number, lines[number][:100])
+                continue
+            yield from self._operation(happened)
+        yield Position("lines", last)
+        if last < len(lines):
+            yield Lines(last)
+
+    def _operation(self, happened: Mapping[str, Any]) -> Iterator[Record]:
+        at_ms = happened["at_ms"]
+        reads = [self._claim(name) for name in happened["reads"]]
+        writes = [self._claim(name) for name in happened["writes"]]
+        ids = tuple(key.identity for key in (*reads, *writes))
+        operation = operation_key(self.source, happened["text"], ids)
+        ages = not writes
+        yield Covered(operation.tree_path, at_ms, reported=True)
+        yield Entity(
+            operation, at_ms, {"queryText": happened["text"], "outputs": happened["writes"]}, ages=ages
+        )
+        run = execution_key(operation, happened.get("id", f"{operation.identity} {at_ms}"))
+        yield Entity(run, at_ms, {"started": at_ms, "ended": at_ms, "principal": "ann"}, ages=True)
+        flows = [(key, operation) for key in reads] + [(operation, key) for key in writes]
+        for part in happened.get("parts", ()):
+            sub = sub_operation_key(operation, json.dumps(part))
+            yield Entity(sub, at_ms, ages=ages)
+            flows += [(self._column(part[0]), sub), (sub, self._column(part[1]))]
+        for ep1, ep2 in flows:
+            path = below(operation.tree_path, ep1.identity + ep2.identity)
+            yield Relation(RelationType.DATA_FLOW, ep1, ep2, path, at_ms, ages=ages)
+
+    def _claim(self, name: str) -> Key:
+        if "/" in name:
+            return location_key(self.estate, name)
+        database, _, table = name.partition(".")
+        return table_key(self.estate.serving(HIVE), database, table)
+
+    def _column(self, name: str) -> Key:
+        table, _, column = name.rpartition(".")
+        return column_key(self._claim(table), column)

@@ -1,0 +1,468 @@
+"""The one function: plan, read, reconcile, write, link, save; on a real Solr, in a real Spark."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from pyspark.sql import SparkSession
+
+from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.runs import Status
+from navlin.index.solr import Solr
+from navlin.model.keys import location_key, operation_key
+from navlin.model.source import HDFS
+from navlin.pipeline.guard import Guard
+from tests.estates import FIRST_MS, SmallEstate
+
+T1, T2, T3 = FIRST_MS + 1_000, FIRST_MS + 2_000, FIRST_MS + 3_000
+
+
+def operation_id(estate: SmallEstate, text: str, *tables: str) -> str:
+    return operation_key(estate.impala, text, tuple(estate.key(table).identity for table in tables)).identity
+
+
+# -- what is new, changed, gone ------------------------------------------------------------------------------------
+
+
+def test_what_a_source_holds_is_in_the_index_after_a_run(estate: SmallEstate) -> None:
+    estate.tables({"sales.orders": ["id", "amount"]})
+    assert estate.list().status is Status.FINISHED
+    assert estate.live("DATABASE", "TABLE", "FIELD") == {
+        "/SALES",
+        "/SALES/ORDERS",
+        "/SALES/ORDERS/ID",
+        "/SALES/ORDERS/AMOUNT",
+    }
+    orders = estate.element("sales.orders")
+    assert (orders["type"], orders["internalType"], orders["originalName"]) == ("TABLE", "hv_table", "orders")
+    assert orders["parentPath"] == "/sales"
+    contained = {
+        (d["endpoint1Name"], d["endpoint2Name"])
+        for d in estate.documents(RELATIONS)
+        if d["type"] == "PARENT_CHILD"
+    }
+    assert contained == {
+        ("sales", "sales.orders"),
+        ("sales.orders", "sales.orders.id"),
+        ("sales.orders", "sales.orders.amount"),
+    }
+
+
+def test_a_second_run_over_the_same_writes_nothing(estate: SmallEstate) -> None:
+    estate.tables({"sales.orders": ["id"]})
+    first = estate.list()
+    versions = {d["identity"]: d["_version_"] for d in estate.documents(ELEMENTS) if d["type"] != "SOURCE"}
+    second = estate.list()
+    assert second.counts["unchanged"] == first.counts["new"]
+    assert versions == {
+        d["identity"]: d["_version_"] for d in estate.documents(ELEMENTS) if d["type"] != "SOURCE"
+    }
+
+
+def test_a_change_is_written_and_stamped_and_what_did_not_change_is_not(estate: SmallEstate) -> None:
+    estate.tables({"sales.orders": {"columns": ["id"], "owner": "ann"}, "sales.items": ["id"]})
+    first = estate.list()
+    estate.tables({"sales.orders": {"columns": ["id"], "owner": "bob"}, "sales.items": ["id"]})
+    second = estate.list()
+    assert second.counts["changed"] == 1
+    assert estate.element("sales.orders")["owner"] == "bob"
+    assert estate.element("sales.orders")["extractorRunId"] == second.run_id
+    assert estate.element("sales.items")["extractorRunId"] == first.run_id
+
+
+def test_statistics_are_no_change_but_come_along_with_one(estate: SmallEstate) -> None:
+    estate.tables({"sales.orders": {"columns": ["id"], "rows": 1}})
+    estate.list()
+    estate.tables({"sales.orders": {"columns": ["id"], "rows": 2}})
+    assert "changed" not in estate.list().counts
+    assert estate.element("sales.orders")["tp_numRows"] == ["1"]
+    estate.tables({"sales.orders": {"columns": ["id"], "rows": 2, "owner": "bob"}})
+    estate.list()
+    assert estate.element("sales.orders")["tp_numRows"] == ["2"]
+
+
+def test_what_a_complete_listing_no_longer_has_is_flagged_deleted_with_its_columns(
+    estate: SmallEstate,
+) -> None:
+    estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
+    estate.list()
+    estate.tables({"sales.items": ["id"]})
+    run = estate.list()
+    assert estate.deleted("TABLE", "FIELD") == {"/SALES/ORDERS", "/SALES/ORDERS/ID"}
+    assert estate.live("TABLE", "FIELD") == {"/SALES/ITEMS", "/SALES/ITEMS/ID"}
+    orders = estate.element("sales.orders")
+    assert orders["deleteTime"] == run.started_ms
+    assert orders["extractorRunId"] == run.run_id
+
+
+def test_what_comes_back_is_no_longer_deleted_though_nothing_of_it_changed(estate: SmallEstate) -> None:
+    estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
+    estate.list()
+    estate.tables({"sales.items": ["id"]})
+    estate.list()
+    estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
+    estate.list()
+    assert estate.deleted("TABLE", "FIELD") == set()
+    assert "deleteTime" not in estate.element("sales.orders")
+
+
+def test_a_table_dropped_and_created_again_keeps_its_id_and_shows_that_it_was_recreated(
+    estate: SmallEstate,
+) -> None:
+    estate.tables({"sales.orders": {"columns": ["id"], "created_ms": T1}})
+    estate.list()
+    estate.tables({"sales.orders": {"columns": ["id"], "created_ms": T2}})
+    estate.list()
+    assert len(estate.element("sales.orders")["recreated"]) == 1
+
+
+def test_a_location_that_changes_leaves_one_live_relation(estate: SmallEstate) -> None:
+    for location in ("hdfs://ns/w/a", "hdfs://ns/w/b"):
+        estate.tables({"sales.orders": {"columns": ["id"], "location": location}})
+        estate.list()
+    stored = {
+        d["endpoint2Name"]: d["deleted"]
+        for d in estate.documents(RELATIONS)
+        if d["type"] == "LOGICAL_PHYSICAL"
+    }
+    assert stored == {"/w/a": True, "/w/b": False}
+
+
+def test_the_location_of_a_dropped_table_is_history_and_stays(estate: SmallEstate) -> None:
+    estate.tables({"sales.orders": {"columns": ["id"], "location": "hdfs://ns/w/a"}, "sales.items": ["id"]})
+    estate.list()
+    estate.tables({"sales.items": ["id"]})
+    estate.list()
+    stored = [d["deleted"] for d in estate.documents(RELATIONS) if d["type"] == "LOGICAL_PHYSICAL"]
+    assert stored == [False]
+
+
+# -- nothing is deleted on doubt ---------------------------------------------------------------------------------------
+
+
+def test_a_split_that_fails_deletes_nothing_and_the_others_are_written(estate: SmallEstate) -> None:
+    estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
+    estate.list()
+    estate.tables({"sales.items": ["id", "price"], "sales.new": ["id"]}, broken=["sales.new"])
+    run = estate.list()
+    assert run.failures == ("sales.new: sales.new cannot be read",)
+    assert estate.deleted("TABLE", "FIELD") == set()
+    assert "/SALES/ITEMS/PRICE" in estate.live("FIELD")
+
+
+def test_the_run_after_a_failure_is_complete_again(estate: SmallEstate) -> None:
+    estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
+    estate.list()
+    estate.tables({"sales.items": ["id"], "sales.new": ["id"]}, broken=["sales.new"])
+    estate.list()
+    estate.tables({"sales.items": ["id"], "sales.new": ["id"]})
+    estate.list()
+    assert estate.deleted("TABLE") == {"/SALES/ORDERS"}
+    assert "/SALES/NEW" in estate.live("TABLE")
+
+
+def test_a_reject_with_a_path_withdraws_that_path_and_no_other(estate: SmallEstate) -> None:
+    estate.tables({"sales.orders": ["id"], "sales.items": ["id"], "sales.old": ["id"]})
+    estate.list()
+    estate.tables({"sales.orders": ["id"], "sales.items": ["id"]}, rejected=["sales.orders"])
+    run = estate.list()
+    assert run.counts["rejects"] == 1
+    assert estate.deleted("TABLE") == {"/SALES/OLD"}
+    assert {"/SALES/ORDERS", "/SALES/ORDERS/ID"} <= estate.live("TABLE", "FIELD")
+
+
+def test_a_source_that_cannot_plan_fails_its_run_and_deletes_nothing(estate: SmallEstate) -> None:
+    estate.tables({"sales.orders": ["id"]})
+    estate.list()
+    estate.tables({}, down="no route to the metastore")
+    run = estate.list()
+    assert (run.status, run.error) == (Status.FAILED, "no route to the metastore")
+    assert estate.live("TABLE") == {"/SALES/ORDERS"}
+
+
+def test_an_implausible_loss_is_held_while_what_is_new_is_written(
+    solr: Solr, spark: Callable[[], SparkSession], tmp_path: pytest.TempPathFactory
+) -> None:
+    estate = SmallEstate(solr, spark, tmp_path, guard=Guard(ratio=0.5, floor=3))  # type: ignore[arg-type]
+    estate.tables({f"sales.t{number}": ["id"] for number in range(10)})
+    estate.list()
+    estate.tables({"sales.t0": ["id"], "sales.new": ["id"]})
+    held = estate.list()
+    assert held.status is Status.HELD
+    assert held.note == "18 of 24 entities would be flagged deleted, more than 50%"
+    assert estate.deleted("TABLE", "FIELD") == set()
+    assert "/SALES/NEW" in estate.live("TABLE")
+    refused = estate.list(accept_loss="another##1")
+    assert refused.status is Status.FAILED
+    assert estate.deleted("TABLE") == set()
+    assert estate.list(accept_loss=held.run_id).status is Status.FINISHED
+    assert len(estate.deleted("TABLE")) == 9
+
+
+def test_one_of_one_gone_is_plausible_as_long_as_something_was_read(estate: SmallEstate) -> None:
+    estate.tables({"sales.orders": ["id"], "tmp.one": ["id"]})
+    estate.list()
+    estate.tables({"sales.orders": ["id"]})
+    assert estate.list().status is Status.FINISHED
+    assert estate.deleted("TABLE") == {"/TMP/ONE"}
+
+
+def test_a_listing_that_comes_back_empty_is_held(estate: SmallEstate) -> None:
+    estate.tables({"sales.orders": ["id"]})
+    estate.list()
+    estate.tables({})
+    run = estate.list()
+    assert (run.status, estate.deleted("TABLE")) == (Status.HELD, set())
+
+
+# -- owners ------------------------------------------------------------------------------------------------------------
+
+
+def test_peoples_words_survive_a_change_a_deletion_and_a_return(estate: SmallEstate) -> None:
+    estate.tables({"sales.orders": {"columns": ["id"], "owner": "ann"}, "sales.items": ["id"]})
+    estate.list()
+    words = {"description": {"set": "all orders"}, "tags": {"set": ["gold"]}, "up_steward": {"set": "eve"}}
+    estate.solr.add(ELEMENTS, [{"identity": estate.key("sales.orders").identity, **words}])
+    for tables in (
+        {"sales.items": ["id"]},
+        {"sales.orders": {"columns": ["id"], "owner": "bob"}, "sales.items": ["id"]},
+    ):
+        estate.tables(tables)
+        estate.list()
+        orders = estate.element("sales.orders")
+        assert (orders["description"], orders["tags"], orders["up_steward"]) == (
+            "all orders",
+            ["gold"],
+            "eve",
+        )
+    assert orders["owner"] == "bob"
+
+
+def test_peoples_words_go_along_with_a_rename(estate: SmallEstate) -> None:
+    estate.tables({"sales.orders": ["id"]})
+    estate.list()
+    estate.solr.add(
+        ELEMENTS, [{"identity": estate.key("sales.orders").identity, "description": {"set": "all orders"}}]
+    )
+    estate.tables({"sales.purchases": {"columns": ["id"], "was": "sales.orders"}})
+    estate.list()
+    assert estate.element("sales.purchases")["description"] == "all orders"
+
+
+def test_a_person_who_writes_during_a_run_loses_nothing(estate: SmallEstate) -> None:
+    estate.tables({"sales.orders": {"columns": ["id"], "owner": "ann"}})
+    estate.list()
+    estate.tables({"sales.orders": {"columns": ["id"], "owner": "bob"}})
+    orders = {"identity": estate.key("sales.orders").identity}
+    stop = threading.Event()
+
+    def type_on() -> None:
+        number = 0
+        while not stop.is_set():
+            number += 1
+            estate.solr.add(ELEMENTS, [{**orders, "description": {"set": f"word {number}"}}])
+        words.append(f"word {number}")
+
+    words: list[str] = []
+    person = threading.Thread(target=type_on)
+    person.start()
+    try:
+        run = estate.list()
+    finally:
+        stop.set()
+        person.join()
+    estate.solr.commit(ELEMENTS, soft=True)
+    assert run.status is Status.FINISHED
+    assert (estate.element("sales.orders")["owner"], estate.element("sales.orders")["description"]) == (
+        "bob",
+        words[0],
+    )
+
+
+# -- claims ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_flow_whose_table_is_not_there_yet_waits_and_is_linked_when_it_comes(estate: SmallEstate) -> None:
+    estate.happen("insert", ["sales.orders"], ["sales.report"], at_ms=T1)
+    estate.follow()
+    assert {d["unlinked"] for d in estate.documents(RELATIONS) if d["type"] == "DATA_FLOW"} == {True}
+    estate.tables({"sales.orders": ["id"], "sales.report": ["id"]})
+    estate.list()
+    assert {d["unlinked"] for d in estate.documents(RELATIONS) if d["type"] == "DATA_FLOW"} == {False}
+
+
+def test_what_is_claimed_where_nobody_serves_is_granted_and_never_overwrites_an_owner(
+    estate: SmallEstate,
+) -> None:
+    estate.happen("export", ["sales.orders"], ["hdfs://ns1/out/orders"], at_ms=T1)
+    estate.follow()
+    out = location_key(estate.estate, "hdfs://ns1/out/orders")
+    granted = estate.of_id(out.identity)
+    assert (granted["granted"], granted["fileSystemPath"], granted["sourceType"]) == (
+        True,
+        "/out/orders",
+        HDFS,
+    )
+    (source,) = estate.solr.get(ELEMENTS, [out.source.id])
+    assert (source["type"], source["originalName"], source["granted"]) == ("SOURCE", "hdfs://ns1", True)
+    estate.solr.add(
+        ELEMENTS, [{"identity": out.identity, "granted": {"set": None}, "owner": {"set": "hdfs"}}]
+    )
+    estate.happen("export again", ["sales.orders"], ["hdfs://ns1/out/orders"], at_ms=T2)
+    estate.follow()
+    assert estate.of_id(out.identity)["owner"] == "hdfs"
+
+
+def test_equal_flows_of_one_statement_are_one_relation_and_a_self_loop_keeps_both_sides(
+    estate: SmallEstate,
+) -> None:
+    estate.happen("insert into t select * from t", ["sales.t"], ["sales.t"], at_ms=T1)
+    estate.follow()
+    assert estate.flows() == {
+        ("sales.t", "insert into t select * from t"),
+        ("insert into t select * from t", "sales.t"),
+    }
+
+
+# -- newest wins -----------------------------------------------------------------------------------------------------
+
+
+def test_a_statement_that_is_read_anew_loses_the_parts_it_no_longer_has(estate: SmallEstate) -> None:
+    estate.happen("ctas", ["s.a"], ["s.b"], at_ms=T1, parts=[["s.a.x", "s.b.x"], ["s.a.y", "s.b.y"]])
+    estate.follow()
+    estate.happen("ctas", ["s.a"], ["s.b"], at_ms=T2, parts=[["s.a.x", "s.b.x"]])
+    estate.follow()
+    assert ("s.a.y", '["s.a.y", "s.b.y"]') not in estate.flows()
+    assert ("s.a.x", '["s.a.x", "s.b.x"]') in estate.flows()
+    assert len(estate.live("OPERATION_EXECUTION")) == 2
+
+
+@pytest.mark.parametrize("order", [(1, 2, 3), (3, 1, 2), (2, 3, 1), (3, 2, 1)])
+def test_the_order_in_which_records_arrive_does_not_matter(
+    solr: Solr, spark: Callable[[], SparkSession], tmp_path: pytest.TempPathFactory, order: tuple[int, ...]
+) -> None:
+    """Three runs of one statement whose parts changed, one record a run or all in one: the same live index."""
+
+    def happen(estate: SmallEstate, number: int) -> None:
+        part = [f"s.a.c{number}", f"s.b.c{number}"]
+        estate.happen("ctas", ["s.a"], ["s.b"], at_ms=FIRST_MS + number, parts=[part], id=f"run {number}")
+
+    at_once = SmallEstate(solr, spark, tmp_path)  # type: ignore[arg-type]
+    for number in (1, 2, 3):
+        happen(at_once, number)
+    at_once.follow()
+    one_by_one = SmallEstate(solr, spark, tmp_path)  # type: ignore[arg-type]
+    for number in order:
+        happen(one_by_one, number)
+        one_by_one.follow()
+    assert one_by_one.flows() == at_once.flows()
+    assert len(one_by_one.documents(ELEMENTS)) == len(at_once.documents(ELEMENTS))
+    assert len(one_by_one.documents(RELATIONS)) == len(at_once.documents(RELATIONS))
+    assert len(one_by_one.deleted("SUB_OPERATION")) == len(at_once.deleted("SUB_OPERATION")) == 2
+
+
+def test_an_old_record_does_not_revive_a_newer_deletion(estate: SmallEstate) -> None:
+    estate.happen("ctas", ["s.a"], ["s.b"], at_ms=T1, parts=[["s.a.x", "s.b.x"]])
+    estate.follow()
+    estate.happen("ctas", ["s.a"], ["s.b"], at_ms=T3)
+    estate.follow()
+    estate.happen("ctas", ["s.a"], ["s.b"], at_ms=T2, parts=[["s.a.x", "s.b.x"]])
+    estate.follow()
+    assert len(estate.deleted("SUB_OPERATION")) == 1
+    assert ("s.a.x", '["s.a.x", "s.b.x"]') not in estate.flows()
+
+
+# -- rejects, positions, records -------------------------------------------------------------------------------------
+
+
+def test_a_bad_line_is_recorded_with_its_place_and_the_rest_goes_on(estate: SmallEstate) -> None:
+    estate.line("{half a record")
+    estate.happen("insert", ["s.a"], ["s.b"], at_ms=T1)
+    run = estate.follow()
+    assert run.counts["rejects"] == 1
+    estate.follow(complete=True)
+    rejects = list(estate.solr.cursor(RUNS, "kind:reject", "*", filters=[f"sourceId:{estate.impala.id}"]))
+    assert [(each["place"], each["offset"]) for each in rejects] == [(str(estate.lines_file), 0)]
+    assert ("s.a", "insert") in estate.flows()
+
+
+def test_a_storm_of_rejects_is_capped_and_said_so(estate: SmallEstate) -> None:
+    for _ in range(250):
+        estate.line("no record")
+    run = estate.follow()
+    assert run.counts["rejects"] == 101
+    rejects = estate.solr.cursor(RUNS, "kind:reject", "*", filters=[f"sourceId:{estate.impala.id}"])
+    assert [each["count"] for each in rejects if each["offset"] == -1] == [150]
+
+
+def test_a_document_that_solr_refuses_becomes_a_reject_and_the_others_are_written(
+    estate: SmallEstate,
+) -> None:
+    too_large_for_an_int = {"columns": ["id"], "attributes": {"replication": 2**40}}
+    estate.tables({"sales.orders": too_large_for_an_int, "sales.items": ["id"]})
+    run = estate.list()
+    assert run.counts["refused"] == run.counts["rejects"] == 1
+    (reject,) = estate.solr.cursor(RUNS, "kind:reject", "*", filters=[f"sourceId:{estate.hive.id}"])
+    assert reject["reason"].startswith("/SALES/ORDERS: ")
+    assert estate.live("TABLE", "FIELD") == {"/SALES/ITEMS", "/SALES/ITEMS/ID", "/SALES/ORDERS/ID"}
+
+
+def test_what_was_read_once_is_not_read_again_and_a_quiet_poll_leaves_no_record(estate: SmallEstate) -> None:
+    estate.happen("insert", ["s.a"], ["s.b"], at_ms=T1)
+    assert estate.follow().counts["records"] > 0
+    assert estate.follow().status is Status.IDLE
+
+
+def test_changed_settings_make_the_next_plan_a_complete_one(estate: SmallEstate) -> None:
+    estate.happen("insert", ["s.a"], ["s.b"], at_ms=T1)
+    first = estate.follow()
+    estate.follower = {"lines_in_split": 7}
+    assert estate.follow().counts["records"] == first.counts["records"]
+
+
+def test_a_split_may_yield_further_splits(estate: SmallEstate) -> None:
+    estate.follower = {"lines_in_split": 2}
+    for number in range(7):
+        estate.happen(f"insert {number}", ["s.a"], [f"s.b{number}"], at_ms=T1 + number)
+    estate.follow()
+    assert len(estate.live("OPERATION")) == 7
+    assert estate.follow().status is Status.IDLE
+
+
+def test_a_run_of_the_same_source_elsewhere_keeps_this_one_out_with_a_message(estate: SmallEstate) -> None:
+    from navlin.index.runs import Holder, take_lease
+
+    estate.tables({"sales.orders": ["id"]})
+    elsewhere = Holder("another-host", 4711, "1")
+    take_lease(estate.solr, estate.hive.id, elsewhere, estate.now_ms + 60_000, lives=lambda holder: False)
+    run = estate.list()
+    assert run.status is Status.LEASED
+    assert "process 4711 on another-host" in run.error
+    estate.now_ms += 600_000
+    assert estate.list().status is Status.FINISHED
+
+
+def test_the_lease_of_a_dead_process_of_this_host_is_taken_over_at_once(estate: SmallEstate) -> None:
+    from dataclasses import replace
+
+    from navlin.index.runs import take_lease
+    from navlin.pipeline.lease import this_process
+
+    estate.tables({"sales.orders": ["id"]})
+    dead = replace(this_process(), started="long ago")
+    take_lease(estate.solr, estate.hive.id, dead, estate.now_ms, lives=lambda holder: True)
+    assert estate.list().status is Status.FINISHED
+
+
+def test_a_dry_run_counts_and_writes_nothing(estate: SmallEstate) -> None:
+    estate.tables({"sales.orders": ["id"]})
+    run = estate.list(dry_run=True)
+    assert run.counts["new"] == 3
+    assert estate.documents(ELEMENTS) == []
+    estate.list()
+    estate.tables({"sales.items": ["id"]})
+    run = estate.list(dry_run=True)
+    assert run.counts["nav_elements gone"] == 2
+    assert estate.deleted("TABLE") == set()
