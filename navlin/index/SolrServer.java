@@ -1,0 +1,189 @@
+import java.io.IOException;
+import java.io.PrintStream;
+import java.net.BindException;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.EnumSet;
+import java.util.Properties;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import javax.servlet.DispatcherType;
+import javax.servlet.http.HttpServlet;
+import org.apache.solr.core.CoreContainer;
+import org.apache.solr.core.SolrCore;
+import org.apache.solr.servlet.CoreContainerProvider;
+import org.apache.solr.servlet.SolrDispatchFilter;
+import org.apache.solr.update.UpdateLog;
+import org.eclipse.jetty.http2.server.HTTP2CServerConnectionFactory;
+import org.eclipse.jetty.server.HttpConfiguration;
+import org.eclipse.jetty.server.HttpConnectionFactory;
+import org.eclipse.jetty.server.SecureRequestCustomizer;
+import org.eclipse.jetty.server.Server;
+import org.eclipse.jetty.server.ServerConnector;
+import org.eclipse.jetty.server.SslConnectionFactory;
+import org.eclipse.jetty.server.handler.StatisticsHandler;
+import org.eclipse.jetty.servlet.FilterHolder;
+import org.eclipse.jetty.servlet.ServletContextHandler;
+import org.eclipse.jetty.util.ssl.SslContextFactory;
+
+/**
+ * Solr as navlin's child: {@code java SolrServer HOME HOST PORT}. Says one line on stdout, {@code READY port pid} or
+ * {@code FAILED kind: reason}; ends when stdin ends (the parent died) or brings a line (the parent asks).
+ */
+public final class SolrServer {
+    private static final long STOP_MS = 15_000;
+    private static volatile boolean ready;
+    private static volatile boolean stopped;
+
+    /** Where a start failed: the first word says what kind of help is needed. */
+    @SuppressWarnings("serial")
+    private static final class Failed extends Exception {
+        Failed(String kind, String reason) {
+            super(kind + ": " + reason);
+        }
+    }
+
+    public static void main(String[] args) throws Exception {
+        PrintStream parent = System.out;
+        System.setOut(System.err); // nobody else may speak on the line to the parent
+        Path home = Path.of(args[0]).toAbsolutePath();
+        Server server = new Server();
+        Thread ear = new Thread(() -> listen(server), "stdin");
+        ear.setDaemon(true);
+        ear.start();
+        try (FileChannel lock = FileChannel.open(home.resolve("navlin.lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+            if (lock.tryLock() == null) { // the kernel frees it at any death
+                throw new Failed("locked", home.toString());
+            }
+            ServerConnector connector = connector(server, args[1], Integer.parseInt(args[2]));
+            start(server, connector, home);
+            ready = true;
+            parent.println("READY " + connector.getLocalPort() + " " + ProcessHandle.current().pid());
+            server.join();
+        } catch (Failed failed) {
+            parent.println("FAILED " + failed.getMessage().replace('\n', ' '));
+            parent.flush();
+            Runtime.getRuntime().halt(3);
+        } catch (Throwable error) { // a failed Solr leaves threads behind that would keep the process alive
+            error.printStackTrace();
+            parent.println("FAILED error: " + String.valueOf(error).replace('\n', ' '));
+            parent.flush();
+            Runtime.getRuntime().halt(4);
+        }
+    }
+
+    private static ServerConnector connector(Server server, String host, int port) throws IOException, Failed {
+        HttpConfiguration http = new HttpConfiguration();
+        http.setSendServerVersion(false);
+        http.setRequestHeaderSize(65_536);
+        String keyStore = System.getProperty("navlin.tls.keystore");
+        ServerConnector connector;
+        if (keyStore == null) {
+            // Solr's own client speaks HTTP/2 in clear text; without it streaming and SolrCloud fail.
+            connector = new ServerConnector(server, new HttpConnectionFactory(http), new HTTP2CServerConnectionFactory(http));
+        } else {
+            http.addCustomizer(new SecureRequestCustomizer(false)); // callers may name an address, which is no SNI name
+            SslContextFactory.Server tls = new SslContextFactory.Server();
+            tls.setKeyStorePath(keyStore);
+            tls.setKeyStorePassword(Files.readString(Path.of(System.getProperty("navlin.tls.password.file"))).strip());
+            connector = new ServerConnector(server, new SslConnectionFactory(tls, "http/1.1"), new HttpConnectionFactory(http));
+        }
+        connector.setHost(host);
+        connector.setPort(port);
+        connector.setIdleTimeout(120_000);
+        connector.setShutdownIdleTimeout(100); // an end need not wait for connections that only lie open
+        try {
+            connector.open(); // before Solr starts: the port is known then, and taken
+        } catch (IOException error) {
+            throw new Failed("port", host + ":" + port + ": " + (error.getCause() instanceof BindException cause ? cause : error).getMessage());
+        }
+        server.addConnector(connector);
+        System.setProperty("jetty.port", Integer.toString(connector.getLocalPort()));
+        System.setProperty("hostPort", Integer.toString(connector.getLocalPort()));
+        return connector;
+    }
+
+    private static void start(Server server, ServerConnector connector, Path home) throws Exception {
+        ServletContextHandler context = new ServletContextHandler(null, "/solr", ServletContextHandler.NO_SESSIONS);
+        context.setAttribute(SolrDispatchFilter.SOLRHOME_ATTRIBUTE, home.toString());
+        context.setAttribute(SolrDispatchFilter.PROPERTIES_ATTRIBUTE, new Properties());
+        CoreContainerProvider provider = new CoreContainerProvider();
+        context.addEventListener(provider);
+        FilterHolder solr = new FilterHolder(new SolrDispatchFilter());
+        context.addFilter(solr, "/*", EnumSet.of(DispatcherType.REQUEST));
+        context.addServlet(NotFound.class, "/");
+        StatisticsHandler graceful = new StatisticsHandler(); // lets requests in flight finish
+        graceful.setHandler(context);
+        server.setHandler(graceful);
+        server.setStopTimeout(5_000);
+        server.start();
+
+        CoreContainer cores = ((SolrDispatchFilter) solr.getFilter()).getCores(); // Jetty says "started" even where Solr is not
+        cores.waitForLoadingCoresToFinish(TimeUnit.MINUTES.toMillis(10));
+        for (var failure : cores.getCoreInitFailures().entrySet()) {
+            Throwable cause = failure.getValue().exception;
+            while (cause.getCause() != null) {
+                cause = cause.getCause();
+            }
+            throw new Failed("core", failure.getKey() + ": " + cause);
+        }
+        for (SolrCore core : cores.getCores()) { // ping answers while the log is still replayed, and searches miss documents
+            UpdateLog log = core.getUpdateHandler().getUpdateLog();
+            while (log != null && log.getState() != UpdateLog.State.ACTIVE) {
+                Thread.sleep(20);
+            }
+        }
+        Path security = home.resolve("security.json");
+        if (cores.isZooKeeperAware() && Files.exists(security)) { // with ZooKeeper, Solr looks for it there only
+            cores.getZkController().getZkClient().setData("/security.json", Files.readAllBytes(security), true);
+            for (long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30); cores.getAuthenticationPlugin() == null; Thread.sleep(20)) {
+                if (System.nanoTime() > end) {
+                    throw new TimeoutException("the password did not come into force within 30 s");
+                }
+            }
+        }
+    }
+
+    /** A line asks for an orderly end, which may leave a class archive; the stream's end means that the parent died. */
+    private static void listen(Server server) {
+        boolean asked = false;
+        try {
+            asked = System.in.read() != -1;
+        } catch (IOException gone) {
+            // as good as the end of the stream
+        }
+        // Halting loses nothing: what was acknowledged is in the update log.
+        if (ready) {
+            Thread deadline = new Thread(SolrServer::haltAtDeadline, "deadline");
+            deadline.setDaemon(true);
+            deadline.start();
+            try {
+                server.stop();
+            } catch (Exception error) {
+                error.printStackTrace();
+            }
+            stopped = true;
+        }
+        if (asked && ready) {
+            System.exit(0);
+        }
+        Runtime.getRuntime().halt(0);
+    }
+
+    private static void haltAtDeadline() {
+        try {
+            Thread.sleep(STOP_MS);
+        } catch (InterruptedException never) {
+            Thread.currentThread().interrupt();
+        }
+        if (!stopped) {
+            Runtime.getRuntime().halt(5);
+        }
+    }
+
+    @SuppressWarnings("serial")
+    public static final class NotFound extends HttpServlet {}
+}

@@ -1,0 +1,128 @@
+"""Where Solr is and how to reach it: an address that travels to Spark tasks, and one session with its errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import requests
+from requests.adapters import HTTPAdapter
+from requests.auth import HTTPBasicAuth
+
+POOLED_CONNECTIONS = 16
+
+
+class SolrError(Exception):
+    """Solr would not do it. ``status`` is HTTP's, or None where the answer itself says that it failed."""
+
+    def __init__(self, host: str, core: str, status: int | None, message: str) -> None:
+        super().__init__(host, core, status, message)
+        self.host, self.core, self.status, self.message = host, core, status, message
+
+    def __str__(self) -> str:
+        said = f"HTTP {self.status}: {self.message}" if self.status else self.message
+        return f"Solr at {self.host}, {self.core}: {said}" if self.core else f"Solr at {self.host}: {said}"
+
+
+class SolrUnavailable(SolrError):
+    """Solr cannot be reached, does not answer in time, or says that it cannot serve now: trying later may help."""
+
+
+@dataclass(frozen=True, slots=True)
+class SolrAddress:
+    """A Solr by its base URL (``https://host:8983/solr``). Small and picklable: Spark tasks get it and connect themselves.
+
+    ``ca_file`` is a PEM file of authorities to believe instead of the system's; it must be where the connection is opened.
+    ``timeout_s`` bounds the wait for a connection and between two bytes of an answer, not the whole of it.
+    """
+
+    url: str
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    ca_file: str | None = None
+    verify: bool = True
+    timeout_s: float = 120.0
+    connect_timeout_s: float = 10.0
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"{self.url!r} is no URL of a Solr, such as http://host:8983/solr")
+        if parts.username or parts.password:
+            raise ValueError("the password of Solr does not belong into its URL")
+        object.__setattr__(self, "url", self.url.rstrip("/"))
+
+    @property
+    def host(self) -> str:
+        """Host and port, for messages."""
+        return urlsplit(self.url).netloc
+
+
+class SolrSession(requests.Session):
+    """A pooled session that knows the address's password and authorities, has a timeout on every request and raises
+    `SolrError` for every answer but a success. pysolr's clients share it."""
+
+    def __init__(self, address: SolrAddress) -> None:
+        super().__init__()
+        self.address = address
+        # REQUESTS_CA_BUNDLE would override `verify`, ~/.netrc the password, HTTP_PROXY the way.
+        self.trust_env = False
+        self.verify = (address.ca_file or True) if address.verify else False
+        if address.user is not None:
+            self.auth = HTTPBasicAuth(address.user, address.password or "")
+        adapter = HTTPAdapter(pool_connections=4, pool_maxsize=POOLED_CONNECTIONS)
+        self.mount("http://", adapter)
+        self.mount("https://", adapter)
+
+    def request(self, method: str, url: str | bytes, *args: Any, **kwargs: Any) -> requests.Response:
+        """As `requests.Session.request`; ``url`` is whole. Errors: `SolrUnavailable`, `SolrError`."""
+        kwargs["timeout"] = (self.address.connect_timeout_s, self.address.timeout_s)
+        where = url.decode() if isinstance(url, bytes) else url
+        try:
+            response = super().request(method, url, *args, **kwargs)
+        except requests.exceptions.SSLError as error:
+            raise SolrError(
+                self.address.host, core_of(where), None, f"TLS failed: {_innermost(error)}"
+            ) from error
+        except requests.exceptions.RequestException as error:
+            raise SolrUnavailable(
+                urlsplit(where).netloc, core_of(where), None, f"cannot be reached: {_innermost(error)}"
+            ) from error
+        if response.status_code >= 400:
+            kind = SolrUnavailable if response.status_code in (429, 502, 503, 504) else SolrError
+            message = _message(response)
+            raise kind(urlsplit(where).netloc, core_of(where), response.status_code, message)
+        return response
+
+
+def core_of(url: str) -> str:
+    """The core that a request was for, or nothing for Solr's own administration."""
+    parts = urlsplit(url).path.split("/")
+    return parts[2] if len(parts) > 3 and parts[2] != "admin" else ""
+
+
+def _message(response: requests.Response) -> str:
+    if response.status_code == 401:
+        return (
+            "user or password is wrong"
+            if response.request.headers.get("Authorization")
+            else "wants a password"
+        )
+    try:
+        match response.json():
+            case {"error": {"msg": str(message)}}:
+                return message
+            case {"error": {"trace": str(trace)}}:
+                return trace.partition("\n")[0]
+            case {"response": {"docs": [{"EXCEPTION": str(message)}]}}:
+                return message
+    except ValueError:
+        pass
+    return " ".join(response.text.split())[:500] or str(response.reason)
+
+
+def _innermost(error: BaseException) -> str:
+    while (cause := error.__cause__ or error.__context__) is not None:
+        error = cause
+    return str(error) or type(error).__name__

@@ -1,0 +1,232 @@
+"""The Solr that navlin starts and stops itself: a Java child on loopback, with a home and a password of its own.
+
+The home, ``<state>/solr``, is made from ``conf/solr`` and refreshed when that changes. The child lives as long as the pipe
+on its stdin: whatever kills navlin, Solr ends too, and whatever kills Solr, its update log holds what it acknowledged.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from queue import Empty, Queue
+from typing import Final, Self
+from urllib.parse import urlsplit
+
+from navlin.index import home
+from navlin.index.connection import SolrAddress, SolrError
+from navlin.index.fields import RUNS
+from navlin.index.launcher import Launcher, NoSolr
+from navlin.index.solr import Solr
+
+__all__ = ["EmbeddedSolr", "NoSolr", "SolrSettings", "Tls", "running_solr"]
+
+STOP_S: Final = 40.0
+"""How long a stop may take: requests in flight, closing the cores, once in a while a class archive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """What an embedded Solr needs to speak HTTPS: where others than this machine talk to it."""
+
+    key_store: Path
+    """PKCS12, with key and certificate"""
+    password_file: Path
+    ca_file: Path | None = None
+    """PEM of the authority that signed it, where the system does not know it"""
+
+
+@dataclass(frozen=True, slots=True)
+class SolrSettings:
+    """What can be chosen about the embedded Solr. ``port`` 0 takes any free one."""
+
+    memory: str = "1g"
+    host: str = "127.0.0.1"
+    port: int = 0
+    start_timeout_s: float = 600.0
+    java_options: tuple[str, ...] = ()
+    archive_classes: bool = True
+    tls: Tls | None = None
+
+
+class EmbeddedSolr:
+    """A Solr as a child process. ``start`` returns when every core has replayed its log and answers."""
+
+    def __init__(
+        self,
+        state: Path,
+        jars: Path,
+        conf: Path,
+        *,
+        settings: SolrSettings = SolrSettings(),
+        cores: tuple[str, ...] = home.CORES,
+        cache: Path | None = None,
+        java_home: Path | None = None,
+    ) -> None:
+        """``state`` is navlin's state directory, ``jars`` holds Solr's jars, ``conf`` is the shipped ``conf/solr``.
+
+        ``cores`` are there from the start (none: somebody will call `navlin.index.cores.create`); ``cache`` is where the
+        compiled launcher is kept (default: beside the home).
+        """
+        self.home = state.absolute() / "solr"
+        self.settings = settings
+        self._conf = conf
+        self._cores = cores
+        self._launcher = Launcher(jars.absolute(), cache or state.absolute() / "solr-launcher", java_home)
+        self._child: subprocess.Popen[bytes] | None = None
+        self._address: SolrAddress | None = None
+
+    @property
+    def address(self) -> SolrAddress:
+        """Where it is and its password; stays the same over a restart of the child by the same object."""
+        if self._address is None:
+            raise NoSolr("the embedded Solr was not started")
+        return self._address
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of the child, None where there is none."""
+        return self._child.pid if self._child else None
+
+    @property
+    def alive(self) -> bool:
+        """Whether the child runs."""
+        return self._child is not None and self._child.poll() is None
+
+    def start(self) -> SolrAddress:
+        """Starts the child, also again after it died. Errors: `NoSolr` with a sentence that says what to do."""
+        if self.alive:
+            return self.address
+        home.make(self.home, self._conf, cores=self._cores)
+        password = home.password(self.home)
+        tls = self.settings.tls
+        port = urlsplit(self._address.url).port if self._address else self.settings.port
+        options = [f"-Xmx{self.settings.memory}", *home.java_options(self.home)]
+        if tls is not None:
+            options += [
+                f"-Dnavlin.tls.keystore={tls.key_store}",
+                f"-Dnavlin.tls.password.file={tls.password_file}",
+            ]
+        options += self.settings.java_options
+        with (self.home / "logs" / "console.log").open("ab") as console:
+            self._child = subprocess.Popen(
+                self._launcher.command(
+                    options,
+                    (str(self.home), self.settings.host, str(port)),
+                    archive_classes=self.settings.archive_classes,
+                ),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=console,
+                cwd=self.home,
+                start_new_session=True,  # Ctrl-C is for navlin, which ends its child in its own time
+            )
+        lines: Queue[str | None] = Queue()
+        # Read for ever: a full pipe would stop the child.
+        threading.Thread(
+            target=_read_lines, args=(self._child, lines), name="solr-stdout", daemon=True
+        ).start()
+        try:
+            answer = _answer(lines, self.settings.start_timeout_s)
+            bound_port = self._understand(answer)
+        except BaseException:
+            self._kill()
+            raise
+        url_host = f"[{self.settings.host}]" if ":" in self.settings.host else self.settings.host
+        url = f"{'https' if tls else 'http'}://{url_host}:{bound_port}/solr"
+        ca_file = str(tls.ca_file) if tls and tls.ca_file else None
+        self._address = SolrAddress(url, home.USER, password, ca_file)
+        home.write_private(
+            self.home / home.SERVER_FILE,
+            json.dumps({"url": url, "pid": self._child.pid, "user": home.USER, "ca_file": ca_file}) + "\n",
+        )
+        return self._address
+
+    def _understand(self, answer: str | None) -> int:
+        log = self.home / "logs"
+        match (answer or "").split(maxsplit=2):
+            case ["READY", port, _pid]:
+                return int(port)
+            case ["FAILED", "locked:", where]:
+                raise NoSolr(
+                    f"another navlin already runs Solr on {where}: stop it, or configure another state directory"
+                )
+            case ["FAILED", "port:", reason]:
+                raise NoSolr(f"Solr cannot listen: {reason}; configure another port, or 0 for any free one")
+            case ["FAILED", "core:", reason]:
+                raise NoSolr(f"a core of Solr did not open: {reason} (more in {log / 'solr.log'})")
+            case ["FAILED", _, reason]:
+                raise NoSolr(
+                    f"Solr did not start: {reason} (more in {log / 'solr.log'} and {log / 'console.log'})"
+                )
+        said = home.last_lines(log / "console.log")
+        raise NoSolr(
+            f"Java ended before Solr was ready: {said or 'it said nothing'} (see {log / 'console.log'})"
+        )
+
+    def stop(self) -> None:
+        """Lets requests in flight finish, closes the cores and waits for the child's end. Harmless where none runs."""
+        child = self._child
+        if child is None:
+            return
+        assert child.stdin is not None
+        with suppress(BrokenPipeError, ValueError):  # it is already dead, or was told before
+            child.stdin.write(b"stop\n")
+            child.stdin.close()
+        with suppress(subprocess.TimeoutExpired):  # what it acknowledged is in its update log
+            child.wait(STOP_S)
+        self._kill()
+        (self.home / home.SERVER_FILE).unlink(missing_ok=True)
+
+    def _kill(self) -> None:
+        if self._child is not None:
+            self._child.kill()
+            self._child.wait()
+            assert self._child.stdin is not None
+            self._child.stdin.close()
+            self._child = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def running_solr(state: Path) -> SolrAddress | None:
+    """The embedded Solr that another navlin runs on this state directory, if one does. It may end at any time."""
+    address = home.note(state.absolute() / "solr")
+    if address is None:
+        return None
+    try:
+        # A note may be left behind by a kill, and its port be someone else's: only our server knows the password.
+        with Solr(replace(address, timeout_s=10.0, connect_timeout_s=2.0)) as solr:
+            solr.ping(RUNS)
+    except SolrError:
+        return None
+    return address
+
+
+def _read_lines(child: subprocess.Popen[bytes], lines: Queue[str | None]) -> None:
+    assert child.stdout is not None
+    with child.stdout:
+        for line in child.stdout:
+            lines.put(line.decode(errors="replace").strip())
+    lines.put(None)
+
+
+def _answer(lines: Queue[str | None], timeout_s: float) -> str | None:
+    try:
+        while (line := lines.get(timeout=timeout_s)) is not None and not line.startswith(
+            ("READY ", "FAILED ")
+        ):
+            pass  # Java's own warnings
+    except Empty:
+        raise NoSolr(
+            f"Solr was not ready within {timeout_s:.0f} s; give it a longer start_timeout_s"
+        ) from None
+    return line

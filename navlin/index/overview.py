@@ -1,0 +1,157 @@
+"""What ``navlin status`` asks of the index: how far each source is, what would not read, what stays unlinked and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, solr_date
+from navlin.index.runs import Status, last_run
+from navlin.index.solr import Solr
+
+AGES_MS: Final = (("under an hour", 3_600_000), ("under a day", 86_400_000), ("under a week", 604_800_000))
+OLDER: Final = "a week or more"
+UNKNOWN_REASON: Final = "not looked for yet"
+SHOWN_REJECTS: Final = 20
+SHOWN_POSITIONS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """Something that would not read: where, why, how often."""
+
+    place: str
+    offset: int
+    reason: str
+    count: int
+    sample: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOverview:
+    """One source. ``positions`` has the first of them by key, ``position_count`` says how many there are."""
+
+    entities: int
+    relations: int
+    position_count: int
+    positions: dict[str, Any]
+    reject_count: int
+    rejects: tuple[Rejected, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unlinked:
+    """How many relations wait for an end, of one reason and one age."""
+
+    reason: str
+    age: str
+    relations: int
+
+
+def source_overview(solr: Solr, source_id: str) -> SourceOverview:
+    """What the index says of one source, named by its id."""
+    positions = _runs(solr, source_id, "position", SHOWN_POSITIONS, "key asc")
+    rejects = _runs(solr, source_id, "reject", SHOWN_REJECTS, "started desc")
+    counted = solr.select(
+        RUNS,
+        {
+            "q": "*:*",
+            "fq": ["kind:reject", _term("sourceId", source_id)],
+            "rows": 0,
+            "json.facet": orjson.dumps({"count": "sum(count)"}).decode(),
+        },
+    )
+    live = ("deleted:false", _term("writer", source_id))
+    return SourceOverview(
+        solr.count(ELEMENTS, "*:*", *live),
+        solr.count(RELATIONS, "*:*", *live),
+        positions["numFound"],
+        {document["key"]: orjson.loads(document["body"]) for document in positions["docs"]},
+        int(counted["facets"].get("count", 0)),
+        tuple(
+            Rejected(
+                document.get("place", ""),
+                document.get("offset", -1),
+                document.get("reason", ""),
+                document.get("count", 1),
+                orjson.loads(document["body"]).get("sample", ""),
+            )
+            for document in rejects["docs"]
+        ),
+    )
+
+
+def held_run(solr: Solr, source_id: str) -> str:
+    """The id of the run whose loss waits for a person; "" if there is none.
+
+    Increments go on beside it. Only a complete listing that was believed settles the matter.
+    """
+    held = last_run(solr, source_id, Status.HELD)
+    if held is None:
+        return ""
+    since = {
+        "q": f"iteration:{{{held.iteration} TO *]",
+        "fq": ["kind:run", _term("sourceId", source_id), f"status:{Status.FINISHED}"],
+        "sort": "iteration desc",
+        "rows": 1_000,
+        "fl": "body",
+    }
+    later = solr.select(RUNS, since)["response"]["docs"]
+    settled = any(orjson.loads(run["body"])["counts"].get("complete listings") for run in later)
+    return "" if settled else held.run_id
+
+
+def unlinked_relations(solr: Solr, now_ms: int) -> tuple[Unlinked, ...]:
+    """Relations that wait for an end, by reason and by age, youngest first within a reason."""
+    since = 0
+    buckets: dict[str, str] = {}
+    for age, until in AGES_MS:
+        buckets[age] = f'unlinkedSince:{{"{solr_date(now_ms - until)}" TO "{solr_date(now_ms - since)}"]'
+        since = until
+    buckets[OLDER] = f'unlinkedSince:[* TO "{solr_date(now_ms - since)}"]'
+    # A relation that the linker has not seen bears no date yet: it is as young as can be.
+    youngest = AGES_MS[0][0]
+    buckets[youngest] = (
+        f'({buckets[youngest]} OR unlinkedSince:["{solr_date(now_ms)}" TO *] OR (*:* -unlinkedSince:*))'
+    )
+    by_age = {age: {"type": "query", "q": query} for age, query in buckets.items()}
+    facet = {
+        "reasons": {
+            "type": "terms",
+            "field": "unlinkedReason",
+            "limit": 100,
+            "missing": True,
+            "facet": by_age,
+        }
+    }
+    answer = solr.select(
+        RELATIONS,
+        {
+            "q": "unlinked:true",
+            "fq": "deleted:false",
+            "rows": 0,
+            "json.facet": orjson.dumps(facet).decode(),
+        },
+    )
+    found = answer["facets"].get("reasons", {})
+    reasons = [(bucket["val"], bucket) for bucket in found.get("buckets", [])]
+    reasons.append((UNKNOWN_REASON, found.get("missing", {})))
+    return tuple(
+        Unlinked(reason, age, bucket[age]["count"])
+        for reason, bucket in reasons
+        for age in buckets
+        if bucket.get(age, {}).get("count")
+    )
+
+
+def _runs(solr: Solr, source_id: str, kind: str, rows: int, sort: str) -> dict[str, Any]:
+    filters = [f"kind:{kind}", _term("sourceId", source_id)]
+    answer = solr.select(RUNS, {"q": "*:*", "fq": filters, "rows": rows, "sort": sort})
+    response: dict[str, Any] = answer["response"]
+    return response
+
+
+def _term(field: str, value: str) -> str:
+    return f"{{!term f={field}}}{value}"

@@ -1,0 +1,316 @@
+"""Talking to Solr, embedded or not: one session, three cores, and answers that say what became of every document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final, Self
+
+import orjson
+import pysolr
+
+from navlin.index.connection import SolrAddress, SolrError, SolrSession, SolrUnavailable
+from navlin.index.export import documents_of_export
+from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
+
+__all__ = ["Added", "Refused", "Solr", "SolrAddress", "SolrError", "SolrUnavailable"]
+
+IDS_A_REQUEST: Final = 1_000
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A document that Solr would not take, whatever is done about its version."""
+
+    identity: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What became of the documents of one `Solr.add`; each is in exactly one of the three."""
+
+    applied: Mapping[str, int] = field(default_factory=dict)
+    """identity → its new ``_version_``; 0 where a SolrCloud passed the document on and does not tell"""
+    conflicts: tuple[str, ...] = ()
+    """what is indexed is not of the ``_version_`` that was asked for (or is, where it was to be absent)"""
+    refused: tuple[Refused, ...] = ()
+
+
+class Solr:
+    """The three cores of one Solr. Cheap to make: nothing is asked before the first call. May be shared by threads.
+
+    Every method raises `SolrUnavailable` where Solr does not answer and `SolrError` where it refuses.
+    """
+
+    def __init__(self, address: SolrAddress) -> None:
+        self.address = address
+        self.session = SolrSession(address)
+        self._clients: dict[str, Any] = {}
+
+    @property
+    def elements(self) -> Any:
+        """pysolr's client of nav_elements."""
+        return self.client(ELEMENTS)
+
+    @property
+    def relations(self) -> Any:
+        """pysolr's client of nav_relation."""
+        return self.client(RELATIONS)
+
+    @property
+    def runs(self) -> Any:
+        """pysolr's client of nav_runs."""
+        return self.client(RUNS)
+
+    def client(self, core: str) -> Any:
+        """pysolr's client of a core; it shares the session, and so its errors are `SolrError` as everywhere."""
+        if core not in self._clients:
+            self._clients[core] = pysolr.Solr(f"{self.address.url}/{core}", session=self.session)
+        return self._clients[core]
+
+    # -- Reading -----------------------------------------------------------------------------------------------------
+
+    def select(self, core: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Solr's answer to a search, whole. Sent as a form, so that lists of ids may be long."""
+        return self._post(core, "select", {"wt": "json", "omitHeader": "true", **params})
+
+    def get(self, core: str, ids: Iterable[str], fields: str = "*") -> list[dict[str, Any]]:
+        """The documents of these ids as they are at this moment, committed or not; absent ones are left out."""
+        found: list[dict[str, Any]] = []
+        for batch in _batches(ids, IDS_A_REQUEST):
+            answer = self._post(core, "get", {"id": batch, "fl": fields})
+            if "doc" in answer:
+                found.extend([answer["doc"]] if answer["doc"] else [])
+            else:
+                found.extend(answer["response"]["docs"])
+        return found
+
+    def count(self, core: str, query: str = "*:*", *filters: str) -> int:
+        """How many visible documents match."""
+        return int(self.select(core, {"q": query, "fq": filters, "rows": 0})["response"]["numFound"])
+
+    def cursor(
+        self, core: str, query: str, fields: str, *, filters: Sequence[str] = (), rows: int = 5_000
+    ) -> Iterator[dict[str, Any]]:
+        """All visible documents that match, by identity. What is written meanwhile may or may not be seen."""
+        mark = "*"
+        params = {"q": query, "fq": filters, "fl": fields, "sort": "identity asc", "rows": rows}
+        while True:
+            answer = self.select(core, {**params, "cursorMark": mark})
+            yield from answer["response"]["docs"]
+            if answer["nextCursorMark"] == mark:
+                return
+            mark = answer["nextCursorMark"]
+
+    def export(
+        self,
+        core: str,
+        query: str,
+        fields: str,
+        *,
+        sort: str = "identity asc",
+        filters: Sequence[str] = (),
+        shards: Sequence[str] | None = None,
+        first: str | None = None,
+        before: str | None = None,
+    ) -> Iterator[dict[str, Any]]:
+        """All visible documents that match and whose identity is in [``first``, ``before``), streamed shard after shard
+        (each shard is in order). Fields must have docValues; one that a document has not is left out.
+        ``shards`` are some of `shards(core)`; None is all of them."""
+        if first is not None or before is not None:
+            filters = [*filters, f"{{!cache=false}}identity:[{_quoted(first)} TO {_quoted(before)}}}"]
+        form = {"q": query, "fq": filters, "fl": fields, "sort": sort, "distrib": "false", "indent": "false"}
+        for shard in self.shards(core) if shards is None else shards:
+            with self.session.post(f"{shard}/export", data=form, stream=True) as response:
+                yield from documents_of_export(response, core)
+
+    def shards(self, core: str) -> tuple[str, ...]:
+        """The URL of a live core for each shard of a collection, leaders first; without SolrCloud that of the core."""
+        if not self.cloud:
+            return (f"{self.address.url}/{core}",)
+        status = self.admin("collections", {"action": "CLUSTERSTATUS", "collection": core})
+        shards = status["cluster"]["collections"][core]["shards"]
+        return tuple(
+            self._live(core, name, shard)
+            for name, shard in sorted(shards.items())
+            if shard["state"] == "active"
+        )
+
+    def _live(self, core: str, name: str, shard: Mapping[str, Any]) -> str:
+        replicas = [replica for replica in shard["replicas"].values() if replica["state"] == "active"]
+        if not replicas:
+            raise SolrUnavailable(self.address.host, core, None, f"{name} has no live replica")
+        best = min(replicas, key=lambda replica: (replica.get("leader") != "true", replica["core"]))
+        return f"{best['base_url']}/{best['core']}"
+
+    @cached_property
+    def cloud(self) -> bool:
+        """Whether this is a SolrCloud, whose collections may have several shards."""
+        mode: str = self.admin("info/system", {})["mode"]
+        return mode == "solrcloud"
+
+    # -- Writing -----------------------------------------------------------------------------------------------------
+
+    def add(self, core: str, documents: Sequence[Document], *, in_place: bool = False) -> Added:
+        """Adds documents (or atomic updates: fields of the form ``{"set": value}``), each on its own terms:
+
+        a document with ``_version_`` is written only if that is what is indexed (-1: only if nothing is, 1: only if
+        something is); one that conflicts or is refused does not keep out the others. Acknowledged means safe from the
+        death of Solr, not yet visible. ``in_place`` refuses what Solr could not update in place.
+        """
+        params = {"update.partial.requireInPlace": "true"} if in_place else {}
+        sendable: list[tuple[str, bytes]] = []
+        refused: list[Refused] = []
+        for document in documents:
+            identity = document.get("identity")
+            if not isinstance(identity, str) or not identity:
+                refused.append(Refused(str(identity), "has no identity"))
+                continue
+            try:
+                sendable.append((identity, orjson.dumps(document)))
+            except TypeError as error:
+                refused.append(Refused(identity, f"is no JSON: {error}"))
+        outcome = self._add(core, sendable, params)
+        return Added(outcome.applied, outcome.conflicts, (*refused, *outcome.refused))
+
+    def _add(self, core: str, documents: Sequence[tuple[str, bytes]], params: Mapping[str, str]) -> Added:
+        if not documents:
+            return Added()
+        body = b"[" + b",".join(text for _, text in documents) + b"]"
+        try:
+            answer = self._update(core, body, {**params, **_TOLERANT})
+        except SolrError as error:
+            if error.status != 400 or "UpdateRequestProcessorChain" in error.message:
+                raise  # not a document's fault: the core has another configuration than navlin's
+            if len(documents) == 1:
+                return Added(refused=(Refused(documents[0][0], _reason(error.message)),))
+            # Not even readable as a list of documents: one of them is to blame. What was applied before Solr came to it
+            # may be told as a conflict now, which has the caller read it again: harmless.
+            half = len(documents) // 2
+            return _both(self._add(core, documents[:half], params), self._add(core, documents[half:], params))
+        applied = _pairs(answer.get("adds", []))
+        failed = {error["id"]: error["message"] for error in answer["responseHeader"].get("errors", [])}
+        outcome = Added(
+            {identity: version for identity, version in applied.items() if identity not in failed}
+        )
+        conflicts = [identity for identity, message in failed.items() if message.startswith(_CONFLICT)]
+        texts = dict(documents)
+        if strange := failed.keys() - texts.keys():
+            raise SolrError(self.address.host, core, None, f"{strange}: {failed[strange.pop()]}")
+        for identity in failed.keys() - set(conflicts):
+            # The answer bears no status for each: alone, the document shows whether it or Solr is at fault.
+            outcome = _both(outcome, self._add_one(core, identity, texts[identity], params))
+        return _both(outcome, Added(conflicts=tuple(conflicts)))
+
+    def _add_one(self, core: str, identity: str, text: bytes, params: Mapping[str, str]) -> Added:
+        try:
+            answer = self._update(core, b"[" + text + b"]", {**params, "versions": "true"})
+        except SolrError as error:
+            if error.status == 409:
+                return Added(conflicts=(identity,))
+            if error.status == 400:
+                return Added(refused=(Refused(identity, _reason(error.message)),))
+            raise
+        return Added(_pairs(answer["adds"]))
+
+    def delete_ids(self, core: str, ids: Iterable[str]) -> None:
+        """Deletes documents whatever their version; absent ones are passed over."""
+        for batch in _batches(ids, IDS_A_REQUEST):
+            self.client(core).delete(id=batch)
+
+    def delete_versions(self, core: str, versions: Mapping[str, int]) -> tuple[str, ...]:
+        """Deletes documents that are still of the ``_version_`` that was read, and returns the ids of all others
+        (written since, or gone)."""
+        stayed: list[str] = []
+        for batch in _batches(versions, IDS_A_REQUEST):
+            # JSON with one key many times is how Solr takes several deletions with a version each.
+            deletions = (
+                orjson.dumps({"id": identity, "_version_": versions[identity]}) for identity in batch
+            )
+            body = b"{" + b",".join(b'"delete":' + deletion for deletion in deletions) + b"}"
+            answer = self._update(core, body, _TOLERANT)
+            for error in answer["responseHeader"].get("errors", []):
+                if not error["message"].startswith(_CONFLICT):
+                    raise SolrError(
+                        self.address.host, core, None, f"{error['id']} was not deleted: {error['message']}"
+                    )
+                stayed.append(error["id"])
+        return tuple(stayed)
+
+    def commit(self, core: str, *, soft: bool) -> None:
+        """Makes what was written visible; a hard commit makes it safe from the loss of power as well."""
+        self.client(core).commit(softCommit=soft, waitSearcher=True)
+
+    # -- Administration ----------------------------------------------------------------------------------------------
+
+    def ping(self, core: str) -> None:
+        """Returns if the core answers a search; else an error says why not."""
+        self._post(core, "admin/ping", {"distrib": "false"})
+
+    def admin(self, path: str, params: Mapping[str, str]) -> dict[str, Any]:
+        """An answer of Solr's own administration, ``admin/<path>``."""
+        response = self.session.get(f"{self.address.url}/admin/{path}", params={"wt": "json", **params})
+        return self._json(response, "")
+
+    def close(self) -> None:
+        """Closes the pooled connections; the next call opens new ones."""
+        self.session.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _post(self, core: str, handler: str, form: Mapping[str, Any]) -> dict[str, Any]:
+        return self._json(self.session.post(f"{self.address.url}/{core}/{handler}", data=form), core)
+
+    def _update(self, core: str, body: bytes, params: Mapping[str, str]) -> dict[str, Any]:
+        url = f"{self.address.url}/{core}/update"
+        headers = {"Content-Type": "application/json"}
+        return self._json(
+            self.session.post(url, data=body, params={"wt": "json", **params}, headers=headers), core
+        )
+
+    def _json(self, response: Any, core: str) -> dict[str, Any]:
+        try:
+            answer: dict[str, Any] = orjson.loads(response.content)
+        except orjson.JSONDecodeError as error:
+            said = " ".join(response.text.split())[:200]
+            raise SolrError(
+                self.address.host, core, response.status_code, f"is no Solr, it says: {said}"
+            ) from error
+        return answer
+
+
+_TOLERANT: Final = {"update.chain": "tolerant", "maxErrors": "-1", "versions": "true"}
+_CONFLICT: Final = "version conflict for "
+
+
+def _both(one: Added, other: Added) -> Added:
+    return Added(
+        {**one.applied, **other.applied}, one.conflicts + other.conflicts, one.refused + other.refused
+    )
+
+
+def _reason(message: str) -> str:
+    """A SolrCloud wraps what the shard said in lines about the way there."""
+    return message.rpartition("Remote error message: ")[2]
+
+
+def _pairs(flat: Sequence[Any]) -> dict[str, int]:
+    return dict(zip(flat[::2], flat[1::2], strict=True))
+
+
+def _batches(ids: Iterable[str], size: int) -> Iterator[list[str]]:
+    everything = list(ids)
+    return (everything[start : start + size] for start in range(0, len(everything), size))
+
+
+def _quoted(bound: str | None) -> str:
+    if bound is None:
+        return "*"
+    return '"' + bound.replace("\\", "\\\\").replace('"', '\\"') + '"'
