@@ -12,11 +12,13 @@ import pytest
 from navlin.index.embedded import EmbeddedSolr
 from navlin.index.solr import Solr
 from navlin.shipped import CONF
+from tests.services.spark_jobs import write_logs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tests.estates import SmallEstate
+    from tests.services.metastore import Metastore
 
 REPOSITORY = Path(__file__).parents[1]
 
@@ -77,9 +79,35 @@ def estate(solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path) -> Sma
 
 
 @pytest.fixture(scope="session")
+def metastore_jars() -> Path:
+    """What a Hive metastore needs beside PySpark's jars."""
+    jars = REPOSITORY / ".jars" / "hive-metastore"
+    if not jars.is_dir():
+        pytest.skip("the metastore's jar is missing: `make jars` fetches it")
+    return jars
+
+
+@pytest.fixture(scope="session")
+def metastore(tmp_path_factory: pytest.TempPathFactory, metastore_jars: Path) -> Iterator[Metastore]:
+    """The session's Hive metastore, with a notification log. Tests share it: each uses databases of its own."""
+    from tests.services.metastore import Metastore
+
+    with Metastore(tmp_path_factory.mktemp("metastore"), metastore_jars) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
 def corpora() -> Path:
     """Real files of other projects, kept beside the checkout."""
     folder = REPOSITORY.parent / "shared" / "corpora"
     if not folder.is_dir():
         pytest.skip("the corpora are not beside this checkout")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def spark_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Event logs of a real Spark job, see `tests.services.spark_jobs`: one run of it for the whole session."""
+    folder = tmp_path_factory.mktemp("spark")
+    write_logs(folder)
     return folder

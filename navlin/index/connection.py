@@ -75,7 +75,7 @@ class SolrSession(requests.Session):
         self.mount("http://", adapter)
         self.mount("https://", adapter)
 
-    def request(self, method: str, url: str | bytes, *args: Any, **kwargs: Any) -> requests.Response:
+    def request(self, method: str | bytes, url: str | bytes, *args: Any, **kwargs: Any) -> requests.Response:
         """As `requests.Session.request`; ``url`` is whole. Errors: `SolrUnavailable`, `SolrError`."""
         kwargs["timeout"] = (self.address.connect_timeout_s, self.address.timeout_s)
         where = url.decode() if isinstance(url, bytes) else url

@@ -33,7 +33,15 @@ LINKER_FIELDS: Final = frozenset(
 PEOPLE_FIELDS: Final = frozenset({"name", "description", "tags"})
 PEOPLE_PREFIXES: Final = ("up_", "cp_")
 STAMPS: Final = frozenset(
-    {"firstSeen", "deleteTime", "extractorRunId", "unlinkedSince", "_version_", "recreated"}
+    {
+        "firstSeen",
+        "deleteTime",
+        "extractorRunId",
+        "unlinkedSince",
+        "_version_",
+        "recreated",
+        "sourceExtractIteration",
+    }
 )
 """navlin's own stamps: all that may differ between two indexes made of the same inputs."""
 

@@ -19,6 +19,8 @@ from navlin.model.identity import identify, run_id
 from navlin.model.records import Position, Reject
 
 SAMPLE_CHARS = 500
+RUNS_KEPT = 1_000
+"""Run records kept of each source: with one every five seconds, what happened in the last hour and a half and more."""
 
 
 class Status(StrEnum):
@@ -94,6 +96,7 @@ def save_run(solr: Solr, record: RunRecord) -> None:
     }
     if record.ended_ms:
         document["ended"] = solr_date(record.ended_ms)
+        solr.delete_ids(RUNS, ["run:" + run_id(record.source_id, record.iteration - RUNS_KEPT)])
     solr.add(RUNS, [document])
 
 

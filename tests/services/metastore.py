@@ -8,6 +8,7 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 from types import NoneType
+from typing import Self
 
 from extractors import _hms_idl as idl
 from extractors._hms_client import Address, Connection, MetastoreError, connected
@@ -49,6 +50,13 @@ class Metastore:
         self.uri = f"thrift://127.0.0.1:{self.port}"
         self.address = Address((self.uri,), connect_timeout_s=5, call_timeout_s=60)
         self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
 
     def start(self) -> None:
         """Starts it and waits until it answers (some 6 to 10 s)."""

@@ -65,9 +65,11 @@ def _job(session, folder: Path) -> None:  # type: ignore[no-untyped-def]  # pysp
     orders = session.range(100).selectExpr("id", "id % 7 as region", "cast(id * 2 as int) as amount")
     orders.write.mode("overwrite").parquet(to("landing/orders"))
     sql("create table sales.orders(id bigint, region bigint, amount int) using parquet")
-    sql(f"insert into sales.orders select * from parquet.`{to('landing/orders')}`")
+    session.read.parquet(to("landing/orders")).write.insertInto("sales.orders")
     # A literal that looks like an operator's block.
-    regions = session.range(7).selectExpr("id as region", "concat('r', id, '\n\n(3) Scan parquet spark_catalog.x.y') as name")
+    regions = session.range(7).selectExpr(
+        "id as region", "concat('r', id, '\n\n(3) Scan parquet spark_catalog.x.y') as name"
+    )
     regions.write.mode("overwrite").saveAsTable("sales.regions")
     sql(
         "create table sales.by_region using parquet as select r.name, sum(o.amount) as total"
@@ -80,7 +82,9 @@ def _job(session, folder: Path) -> None:  # type: ignore[no-untyped-def]  # pysp
     cached = session.table("sales.orders").where("amount > 5").cache()
     cached.groupBy("region").count().write.mode("overwrite").orc(to("out/cached"))
     cached.unpersist()
-    session.table("sales.daily").where("ds = '2026-01-01'").write.mode("overwrite").partitionBy("ds").json(to("out/daily"))
+    session.table("sales.daily").where("ds = '2026-01-01'").write.mode("overwrite").partitionBy("ds").json(
+        to("out/daily")
+    )
     session.read.json(to("out/daily/ds=2026-01-01")).collect()
     session.sparkContext.setJobDescription("merge of both ends")
     sql(

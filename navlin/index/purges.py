@@ -1,0 +1,73 @@
+"""Purges in ``nav_runs``: the one that is open, those that ended, and up to when anything was ever purged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+import orjson
+
+from navlin.index.fields import RUNS, solr_date
+from navlin.index.solr import Solr
+
+_OPEN: Final = "purge:open"
+_BEFORE: Final = "purge:before"
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeRecord:
+    """How far a purge is. ``after`` is the identity up to which ``rule`` is done; ``pending`` what it was about to remove
+    next; ``tallies`` what each rule has done. All three are the purge's own affair and plain JSON."""
+
+    before_ms: int
+    started_ms: int
+    ours: bool = True
+    rule: str = ""
+    after: str = ""
+    pending: Mapping[str, Any] = field(default_factory=dict)
+    tallies: Mapping[str, Any] = field(default_factory=dict)
+
+
+def open_purge(solr: Solr) -> PurgeRecord | None:
+    """The purge that was begun and has not ended, if there is one."""
+    for document in solr.get(RUNS, [_OPEN]):
+        return PurgeRecord(**orjson.loads(document["body"]))
+    return None
+
+
+def save_purge(solr: Solr, record: PurgeRecord) -> None:
+    """Records how far the open purge is. Safe from the death of navlin and Solr when this returns."""
+    solr.add(RUNS, [_document(_OPEN, record, "running")])
+
+
+def close_purge(solr: Solr, record: PurgeRecord, ended_ms: int) -> None:
+    """Ends the open purge; its record is kept."""
+    document = _document(f"purge:{record.started_ms}", record, "finished")
+    solr.add(RUNS, [{**document, "ended": solr_date(ended_ms)}])
+    solr.delete_ids(RUNS, [_OPEN])
+    solr.commit(RUNS, soft=False)
+
+
+def purged_before_ms(solr: Solr) -> int:
+    """Up to when purges have removed what ages (epoch ms; 0: never). A record older than that is not to be written anew."""
+    for document in solr.get(RUNS, [_BEFORE]):
+        before_ms: int = orjson.loads(document["body"])["before_ms"]
+        return before_ms
+    return 0
+
+
+def remember_purged_before(solr: Solr, before_ms: int) -> None:
+    """Says that what is older than this is being purged. To be said before the first removal."""
+    body = {"before_ms": max(before_ms, purged_before_ms(solr))}
+    solr.add(RUNS, [{"identity": _BEFORE, "kind": "purge", "body": orjson.dumps(body).decode()}])
+
+
+def _document(identity: str, record: PurgeRecord, status: str) -> dict[str, Any]:
+    return {
+        "identity": identity,
+        "kind": "purge",
+        "status": status,
+        "started": solr_date(record.started_ms),
+        "body": orjson.dumps(asdict(record)).decode(),
+    }

@@ -1,0 +1,190 @@
+"""A Solr that navlin does not run itself: a SolrCloud of two shards, a single server, TLS."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from navlin.index import cores
+from navlin.index.embedded import EmbeddedSolr, SolrSettings, Tls
+from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.solr import Solr, SolrError
+from navlin.shipped import CONF
+from tests.services.solrcloud import solr_cloud
+
+
+@pytest.fixture(scope="module")
+def cloud(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator[Solr]:
+    """A SolrCloud with navlin's three collections, of two shards each."""
+    with (
+        solr_cloud(tmp_path_factory.mktemp("cloud"), solr_jars) as server,
+        Solr(server.address) as solr,
+    ):
+        assert solr.cloud
+        assert cores.missing(solr) == (ELEMENTS, RELATIONS, RUNS)
+        assert cores.create(solr, CONF / "solr", shards=2) == (ELEMENTS, RELATIONS, RUNS)
+        yield solr
+
+
+def test_collections_are_made_once_and_keep_their_documents(cloud: Solr) -> None:
+    cloud.add(RUNS, [{"identity": "kept"}])
+    assert cores.create(cloud, CONF / "solr", shards=2) == ()
+    assert cores.missing(cloud) == ()
+    assert cloud.get(RUNS, ["kept"], "identity") == [{"identity": "kept"}]
+    assert len(cloud.shards(RUNS)) == 2
+
+
+def test_two_shards_answer_as_one(cloud: Solr) -> None:
+    documents = [
+        {"identity": f"c{n:05d}", "type": "TABLE", "asOf": n, "treePath": f"/db{n % 7}/t{n}"}
+        for n in range(5_000)
+    ]
+    assert len(cloud.add(ELEMENTS, documents).applied) == 5_000
+    ids = [f"c{n:05d}" for n in range(0, 5_000, 3)]
+    assert {document["identity"] for document in cloud.get(ELEMENTS, ids, "identity")} == set(ids)
+    cloud.commit(ELEMENTS, soft=True)
+    assert cloud.count(ELEMENTS, "identity:c*") == 5_000
+    assert cloud.count(ELEMENTS, "{!terms f=treeAncestors}/db3") == 714
+    paged = [document["identity"] for document in cloud.cursor(ELEMENTS, "identity:c*", "identity", rows=700)]
+    assert paged == [document["identity"] for document in documents]
+    by_shard = [
+        {
+            document["identity"]
+            for document in cloud.export(ELEMENTS, "identity:c*", "identity", shards=[shard])
+        }
+        for shard in cloud.shards(ELEMENTS)
+    ]
+    assert all(len(found) > 1_000 for found in by_shard), "both shards hold a fair part"
+    assert len(by_shard[0] | by_shard[1]) == len(by_shard[0]) + len(by_shard[1]) == 5_000
+    some = cloud.export(ELEMENTS, "*:*", "identity,asOf", first="c01000", before="c02000")
+    assert sorted(document["asOf"] for document in some) == list(range(1_000, 2_000))
+
+
+def test_two_shards_report_each_conflict_and_each_refusal(cloud: Solr) -> None:
+    cloud.add(RELATIONS, [{"identity": f"r{n}"} for n in range(0, 700, 7)])
+    mixed = [
+        {"identity": f"r{n}", "rule": "x", **({"_version_": -1} if n % 7 == 0 else {}), **({"odd": 1} if n % 5 == 4 else {})}
+        for n in range(700)
+    ]  # fmt: skip
+    outcome = cloud.add(RELATIONS, mixed)
+    odd = {f"r{n}" for n in range(700) if n % 5 == 4}
+    there = {f"r{n}" for n in range(0, 700, 7)}
+    assert {refused.identity for refused in outcome.refused} | set(outcome.conflicts) == odd | there
+    assert there - odd <= set(outcome.conflicts)
+    assert {refused.reason for refused in outcome.refused if refused.identity in odd - there} == {
+        f"ERROR: [doc={identity}] unknown field 'odd'" for identity in odd - there
+    }
+    assert set(outcome.applied) == {f"r{n}" for n in range(700)} - odd - there
+    cloud.commit(RELATIONS, soft=True)
+    assert cloud.count(RELATIONS, "rule:x") == len(outcome.applied)
+
+
+def test_two_shards_delete_only_what_was_not_written_since(cloud: Solr) -> None:
+    cloud.add(RUNS, [{"identity": f"d{n}"} for n in range(100)])
+    read = {
+        document["identity"]: document["_version_"]
+        for document in cloud.get(RUNS, [f"d{n}" for n in range(100)])
+    }
+    cloud.add(RUNS, [{"identity": f"d{n}", "count": 1} for n in range(10)])
+    assert set(cloud.delete_versions(RUNS, read)) == {f"d{n}" for n in range(10)}
+    cloud.commit(RUNS, soft=True)
+    assert cloud.count(RUNS, "identity:d*") == 10
+
+
+def test_the_cloud_wants_its_password(cloud: Solr) -> None:
+    with (
+        Solr(replace(cloud.address, user=None)) as stranger,
+        pytest.raises(SolrError, match="wants a password"),
+    ):
+        stranger.count(ELEMENTS)
+
+
+def test_a_single_server_gets_its_cores_from_the_schema_that_is_there(
+    tmp_path: Path, solr_jars: Path
+) -> None:
+    cache = solr_jars.parent / "solr-launcher"
+    with (
+        EmbeddedSolr(tmp_path, solr_jars, CONF / "solr", cores=(), cache=cache) as server,
+        Solr(server.address) as solr,
+    ):
+        configset = server.home / "configsets" / "navlin"
+        configset.rename(tmp_path / "elsewhere")
+        with pytest.raises(
+            cores.NotCreated, match=f"copy the files of .*conf/solr/navlin to {configset}/conf"
+        ):
+            cores.create(solr, CONF / "solr")
+        shutil.copytree(CONF / "solr" / "navlin", configset / "conf")
+        assert cores.create(solr, CONF / "solr") == (ELEMENTS, RELATIONS, RUNS)
+        assert cores.create(solr, CONF / "solr") == ()
+        assert solr.shards(ELEMENTS) == (f"{server.address.url}/nav_elements",)
+        assert solr.add(ELEMENTS, [{"identity": "first", "type": "TABLE"}]).applied.keys() == {"first"}
+
+
+def test_a_core_of_another_schema_is_no_reason_to_refuse_documents(tmp_path: Path, solr_jars: Path) -> None:
+    conf = shutil.copytree(CONF / "solr", tmp_path / "conf")
+    solrconfig = conf / "navlin" / "solrconfig.xml"
+    solrconfig.write_text(solrconfig.read_text().replace('name="tolerant"', 'name="another"'))
+    cache = solr_jars.parent / "solr-launcher"
+    with (
+        EmbeddedSolr(tmp_path, solr_jars, conf, cache=cache) as server,
+        Solr(server.address) as solr,
+        pytest.raises(SolrError, match="unknown UpdateRequestProcessorChain: tolerant"),
+    ):
+        solr.add(ELEMENTS, [{"identity": "a"}, {"identity": "b"}])
+
+
+@pytest.fixture
+def tls(tmp_path: Path) -> Tls:
+    """A key with a certificate that nobody but the test knows."""
+    store, word, pem = tmp_path / "store.p12", tmp_path / "word", tmp_path / "ca.pem"
+    word.write_text("changeit\n")
+    keytool = shutil.which("keytool")
+    assert keytool, "every Java has it"
+    for command in (
+        "-genkeypair -alias solr -keyalg EC -groupname secp256r1 -validity 2 -dname CN=solr"
+        " -ext san=ip:127.0.0.1 -ext bc:c=ca:true -ext ku:c=digitalSignature,keyCertSign",
+        f"-exportcert -rfc -alias solr -file {pem}",
+    ):
+        arguments = [
+            *command.split(),
+            "-keystore",
+            str(store),
+            "-storetype",
+            "PKCS12",
+            "-storepass",
+            "changeit",
+        ]
+        subprocess.run([keytool, *arguments], check=True, capture_output=True)
+    return Tls(store, word, pem)
+
+
+def test_tls_is_believed_by_its_own_authority_only(
+    tmp_path: Path, solr_jars: Path, tls: Tls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = solr_jars.parent / "solr-launcher"
+    with EmbeddedSolr(
+        tmp_path, solr_jars, CONF / "solr", settings=SolrSettings(tls=tls), cache=cache
+    ) as server:
+        address = server.address
+        assert address.url.startswith("https://127.0.0.1:")
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/dev/null")
+        with Solr(address) as solr:
+            assert solr.add(ELEMENTS, [{"identity": "t"}]).applied.keys() == {"t"}
+            solr.commit(ELEMENTS, soft=True)
+            assert list(solr.export(ELEMENTS, "*:*", "identity")) == [{"identity": "t"}]
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tls.ca_file))
+        with (
+            Solr(replace(address, ca_file=None)) as stranger,
+            pytest.raises(SolrError, match=r"TLS failed: .*certificate verify failed"),
+        ):
+            stranger.ping(ELEMENTS)
+        with (
+            Solr(replace(address, ca_file=None, verify=False)) as careless,
+            pytest.warns(Warning, match="Unverified HTTPS request"),
+        ):
+            careless.ping(ELEMENTS)
