@@ -18,7 +18,7 @@ def identify(*components: str | None) -> str:
 
     A lone surrogate (a file name that is not UTF-8 arrives as one) is kept, so that two such names stay two things.
     """
-    joined = SEPARATOR.join(component or "" for component in components)
+    joined = SEPARATOR.join([component or "" for component in components])
     return hashlib.md5(joined.encode("utf-16-le", "surrogatepass"), usedforsecurity=False).hexdigest()
 
 

@@ -132,7 +132,7 @@ def split_location(uri: str, default_fs: str = "") -> tuple[str, str, str]:
     are s3, s3a and s3n. A slash at the end and doubled slashes do not count.
     """
     parts = urlsplit(uri, allow_fragments=False) if "://" in uri or uri[:1] != "/" else urlsplit("")
-    scheme, host = parts.scheme.lower(), parts.netloc
+    scheme, host = parts.scheme.lower(), _without_password(parts.netloc)
     raw = uri if uri[:1] == "/" else _after_authority(uri)
     base = urlsplit(default_fs)
     if not scheme:
@@ -147,6 +147,12 @@ def split_location(uri: str, default_fs: str = "") -> tuple[str, str, str]:
     if scheme in ("", "hdfs", "viewfs", "webhdfs", "swebhdfs"):
         return HDFS, f"{'viewfs' if scheme == 'viewfs' else 'hdfs'}://{host}" if host else "", path
     return scheme.upper(), f"{scheme}://{host}", path
+
+
+def _without_password(netloc: str) -> str:
+    # A container before the @ (abfs://data@account) is part of the address; credentials (s3a://key:secret@bucket) are not.
+    before, at, host = netloc.rpartition("@")
+    return host if at and ":" in before else netloc
 
 
 def _after_authority(uri: str) -> str:
@@ -186,11 +192,14 @@ def operation_key(source: Source, text: str, end_ids: tuple[str, ...], *, name: 
     return Key(EntityType.OPERATION, identity, source, name or text, tree_path(OPERATIONS, identity))
 
 
-def sub_operation_key(operation: Key, part: str) -> Key:
-    """A part of an operation; ``part`` is what tells it from the operation's other parts, the same at each reading."""
+def sub_operation_key(operation: Key, part: str, *, name: str = "") -> Key:
+    """A part of an operation; ``part`` is what tells it from the operation's other parts, the same at each reading.
+
+    ``name`` is what is shown.
+    """
     identity = identify(operation.identity, part)
     path = below(operation.tree_path, identity)
-    return Key(EntityType.SUB_OPERATION, identity, operation.source, part, path, parent=operation)
+    return Key(EntityType.SUB_OPERATION, identity, operation.source, name or part, path, parent=operation)
 
 
 def execution_key(operation: Key, run: str) -> Key:

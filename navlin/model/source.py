@@ -80,5 +80,6 @@ def adoption_key(source_type: str, authority: str) -> str:
 
 
 def normal_authority(authority: str) -> str:
-    """One spelling for one authority: lower case (host names and schemes have none), no slash at its end."""
-    return authority.lower().rstrip("/") if "://" in authority else authority.lower()
+    """One spelling for one authority: lower case (host names and schemes have none), no slash after a host."""
+    scheme, separator, host = authority.lower().partition("://")
+    return scheme + separator + host.rstrip("/")

@@ -13,7 +13,7 @@ ROOT = "/"
 
 def tree_path(*components: str) -> str:
     """``tree_path("SALES", "ORDERS")`` is ``/SALES/ORDERS``; without components, the root."""
-    return ROOT + "/".join(part.replace("%", "%25").replace("/", "%2F") for part in components)
+    return ROOT + "/".join([part.replace("%", "%25").replace("/", "%2F") for part in components])
 
 
 def below(path: str, *components: str) -> str:

@@ -1,0 +1,103 @@
+"""Impala's lineage log: one JSON record a statement, in every form it has had since Impala 2.2.
+
+Written by each coordinator to ``--lineage_event_log_dir`` as ``impala_lineage_log_1.0-<epoch ms>``, a new file every 5,000
+records. Impala writes the record of a statement that succeeded, and of a query of which rows were fetched.
+
+Columns and tables are claims on a metastore's. The targets of a query that writes nothing are labels of its result.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from extractors._files import MAX_LINE_BYTES, FileSplit, Line, expand, follow, plan_files
+from extractors._impala_record import NotARecord, to_statement
+from extractors._operations import Catalog, Engine, Operations
+from extractors._redact import sample
+from navlin.model.extractor import PUSH, extractor
+from navlin.model.plan import Plan, Positions
+from navlin.model.records import Record, Reject, Split
+from navlin.model.source import HIVE, IMPALA, Estate, Source
+
+IMPALA_ENGINE = Engine(IMPALA, "impala_operation", "impala_sub_operation", "impala_operation_execution")
+SPLIT_RECORDS = 20_000
+"""After so many records a split hands the rest of its file to a further one: tasks are short."""
+_RECORD_START = b'{"queryText":'
+
+
+@extractor("impala_events", source_type=IMPALA, mode=PUSH, version=1)
+@dataclass(frozen=True, slots=True)
+class ImpalaEvents:
+    """Follows the lineage files of one or more coordinators on this host.
+
+    ``directory`` may be several, and globs. ``metastore`` is the address of the metastore whose tables the records
+    name, needed where several are configured; ``default_fs`` completes table locations that name no host.
+    """
+
+    source: Source
+    estate: Estate
+    directory: str | tuple[str, ...] = "/var/log/impalad/lineage"
+    pattern: str = "impala_lineage_log_1.0-*"
+    metastore: str = ""
+    default_fs: str = ""
+    max_line_bytes: int = MAX_LINE_BYTES
+
+    def plan(self, positions: Positions) -> Plan:
+        return plan_files(self._paths(), (self.pattern,), positions, host=socket.gethostname())
+
+    def read(self, split: Split) -> Iterator[Record]:
+        assert isinstance(split, FileSplit)
+        catalog = Catalog(self.estate.serving(HIVE, self.metastore))
+        operations = Operations(self.source, self.estate, IMPALA_ENGINE, catalog, self.default_fs)
+        count = 0
+        with follow(split, max_line_bytes=self.max_line_bytes) as file:
+            for line in file.lines():
+                if isinstance(line, Reject):
+                    yield line
+                    continue
+                for record in _records(line, file.path, operations):
+                    count += 1
+                    yield record
+                if count >= SPLIT_RECORDS:
+                    break
+            yield from file.done()
+
+    def directories(self) -> tuple[str, ...]:
+        return tuple(expand(self._paths()))
+
+    def check(self) -> Iterator[str]:
+        """Names the files that it would follow; raises what `plan_files` raises."""
+        plan = self.plan(Positions())
+        newest = plan.splits[-1].name if plan.splits else "none yet"
+        yield f"{len(plan.splits)} lineage files, the newest {newest}" + (
+            f"; {plan.note}" if plan.note else ""
+        )
+        for split in plan.splits[-1:]:
+            with Path(split.name).open("rb") as file:
+                file.read(1)
+
+    def _paths(self) -> tuple[str, ...]:
+        return (self.directory,) if isinstance(self.directory, str) else self.directory
+
+
+def _records(line: Line, path: str, operations: Operations) -> Iterator[Record]:
+    # After a crash the blocks that were not written read as NULs, before or behind what was.
+    text = line.text.strip(b"\0 \t\r")
+    if not text:
+        if line.text.strip(b" \t\r"):
+            yield Reject(path, "nothing but NUL bytes: the host went down while it was written", line.offset)
+        return
+    try:
+        statement = to_statement(text, path, line.offset)
+    except NotARecord as broken:
+        yield Reject(path, str(broken), line.offset, sample(text))
+        # A record cut short by a full disk is followed by the next one on the same line.
+        glued = text.rfind(_RECORD_START)
+        if glued > 0:
+            whole = Line(line.offset + line.text.index(text) + glued, text[glued:])
+            yield from _records(whole, path, operations)
+        return
+    yield from operations.records(statement)

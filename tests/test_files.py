@@ -1,0 +1,569 @@
+"""Following files that grow, rotate, shrink and go: what `plan_files` finds and `follow` reads."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from extractors import _files
+from extractors._files import FileSplit, FileWentAway, Line, NothingToFollow, follow, plan_files
+from navlin.model.plan import Plan, Positions
+from navlin.model.records import Position, Reject
+
+NOW_MS = 1_000_000_000_000
+"""Long before any file here was made, so that none counts as quiet unless a test makes it so."""
+
+
+class Reader:
+    """Plans and reads a directory as the pipeline does: positions are kept as JSON, and saved when a chain has ended."""
+
+    def __init__(self, *directories: Path | str, pattern: str = "*", max_line_bytes: int = 1 << 20) -> None:
+        self.directories = tuple(str(directory) for directory in directories)
+        self.pattern = pattern
+        self.max_line_bytes = max_line_bytes
+        self.saved: dict[str, Any] = {}
+        self.max_lines = 5_000
+        self.rejects: list[Reject] = []
+        self.rests: list[bytes] = []
+
+    def plan(self, *, now_ms: int = NOW_MS, complete: bool = False) -> Plan:
+        values = json.loads(json.dumps(self.saved))
+        positions = Positions(values, now_ms=now_ms, complete=complete)
+        return plan_files(self.directories, (self.pattern,), positions, host="host-1")
+
+    def read(self, plan: Plan | None = None, *, now_ms: int = NOW_MS, rounds: int = 1_000) -> list[bytes]:
+        plan = plan or self.plan(now_ms=now_ms)
+        lines: list[bytes] = []
+        for position in plan.positions:
+            self._save(position)
+        for split in plan.splits:
+            assert isinstance(split, FileSplit)
+            try:
+                lines += self._chain(split, rounds)
+            except FileWentAway:
+                continue
+        return lines
+
+    def _chain(self, split: FileSplit, rounds: int) -> Iterator[bytes]:
+        found: list[Position] = []
+        chain = [split]
+        for part in chain:
+            sent = pickle.loads(pickle.dumps(part))  # noqa: S301 (what Spark does with it)
+            for item in read_split(sent, self.max_line_bytes, self.max_lines):
+                match item:
+                    case Line(whole=True):
+                        yield item.text
+                    case Line():
+                        self.rests.append(item.text)
+                    case Reject():
+                        self.rejects.append(item)
+                    case Position():
+                        found.append(item)
+                    case FileSplit() if len(chain) < rounds:
+                        chain.append(item)
+        self._save(found[-1])
+
+    def _save(self, position: Position) -> None:
+        if position.value is None:
+            del self.saved[position.key]
+        else:
+            self.saved[position.key] = position.value
+
+
+def read_split(
+    split: FileSplit, max_line_bytes: int, max_lines: int
+) -> list[Line | Reject | Position | FileSplit]:
+    with follow(split, max_line_bytes=max_line_bytes) as file:
+        return [*file.lines(max_lines=max_lines), *file.done()]
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+# -- named cases ------------------------------------------------------------------------------------------------------
+
+
+def test_only_what_was_appended_is_read(tmp_path: Path) -> None:
+    log, reader = tmp_path / "log", Reader(tmp_path)
+    log.write_bytes(b"one\ntwo\n")
+    assert reader.read() == [b"one", b"two"]
+    append(log, b"three\n")
+    assert reader.read() == [b"three"]
+    assert reader.read() == []
+
+
+def test_a_half_line_waits_for_its_other_half(tmp_path: Path) -> None:
+    log, reader = tmp_path / "log", Reader(tmp_path)
+    log.write_bytes(b"one\ntw")
+    assert reader.read() == [b"one"]
+    append(log, b"o")
+    assert reader.read() == []
+    append(log, b"\nthr")
+    assert reader.read() == [b"two"]
+
+
+def test_a_renamed_file_is_read_on_and_not_again(tmp_path: Path) -> None:
+    log, reader = tmp_path / "log", Reader(tmp_path)
+    log.write_bytes(b"one\n")
+    reader.read()
+    log.rename(tmp_path / "log.1")
+    log.write_bytes(b"new\n")
+    append(tmp_path / "log.1", b"two\n")
+    assert sorted(reader.read()) == [b"new", b"two"]
+
+
+def test_a_record_half_written_when_its_file_is_rotated_is_read_whole(tmp_path: Path) -> None:
+    log, reader = tmp_path / "log", Reader(tmp_path)
+    log.write_bytes(b"one\nha")
+    reader.read()
+    log.rename(tmp_path / "log.1")
+    log.write_bytes(b"")
+    append(tmp_path / "log.1", b"lf\n")
+    assert reader.read() == [b"half"]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        pytest.param(b"x\n", id="to a shorter one"),
+        pytest.param(
+            b"first\nthis is longer than it was before\n", id="to a longer one with the same first line"
+        ),
+        pytest.param(b"first\nthat\n", id="to one of the same size"),
+        pytest.param(b"other beginning, and longer than it was\n", id="to a longer one"),
+    ],
+)
+def test_a_truncated_file_is_read_from_its_beginning(tmp_path: Path, after: bytes) -> None:
+    log, reader = tmp_path / "log", Reader(tmp_path)
+    log.write_bytes(b"first\nthis\n")
+    os.utime(log, ns=(1, 1))
+    reader.read()
+    inode = log.stat().st_ino
+    log.write_bytes(after)
+    assert log.stat().st_ino == inode
+    assert reader.read() == after.splitlines()
+
+
+BIG = b"x" * (2 * _files.HEAD_BYTES) + b"\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param(BIG + b"one\n", BIG + b"two\nthree\n", id="with the same beginning"),
+        pytest.param(
+            b"one\n" + BIG, b"two\n" + BIG + b"three\n", id="with the same bytes before the position"
+        ),
+    ],
+)
+def test_a_large_file_rewritten_to_a_longer_one_is_read_from_its_beginning(
+    tmp_path: Path, before: bytes, after: bytes
+) -> None:
+    log, reader = tmp_path / "log", Reader(tmp_path)
+    log.write_bytes(before)
+    reader.read()
+    log.write_bytes(after)
+    assert reader.read() == after.splitlines()
+
+
+def test_a_file_cut_to_nothing_and_grown_past_where_it_was_is_read_from_its_beginning(tmp_path: Path) -> None:
+    log, reader = tmp_path / "log", Reader(tmp_path)
+    log.write_bytes(b"same\n" * 3)
+    reader.read()
+    log.write_bytes(b"")
+    reader.read()
+    log.write_bytes(b"same\n" * 4)
+    assert reader.read() == [b"same"] * 4
+
+
+def test_a_replaced_file_is_another_one(tmp_path: Path) -> None:
+    log, reader = tmp_path / "log", Reader(tmp_path)
+    log.write_bytes(b"one\ntwo\n")
+    reader.read()
+    (tmp_path / "new").write_bytes(b"one\ntwo\n")
+    os.replace(tmp_path / "new", log)
+    assert reader.read() == [b"one", b"two"]
+
+
+def test_a_used_inode_with_other_content_is_read_from_its_beginning(tmp_path: Path) -> None:
+    log, reader = tmp_path / "log", Reader(tmp_path)
+    log.write_bytes(b"banner\none\n")
+    reader.read()
+    (key,) = reader.saved
+    other = tmp_path / "other"
+    other.write_bytes(b"banner\nxyz\nmore\n")
+    stat = other.stat()
+    reader.saved = {f"host-1:{stat.st_dev}:{stat.st_ino}": reader.saved[key]}
+    log.unlink()
+    assert reader.read() == [b"banner", b"xyz", b"more"]
+
+
+def test_files_with_the_same_content_are_both_read(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"same\n")
+    (tmp_path / "b").write_bytes(b"same\n")
+    assert Reader(tmp_path).read() == [b"same", b"same"]
+
+
+def test_two_names_of_one_file_are_one_file(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"one\n")
+    os.link(tmp_path / "a", tmp_path / "b")
+    assert Reader(tmp_path).read() == [b"one"]
+
+
+def test_a_file_rotated_between_plan_and_read_is_found_under_its_new_name(tmp_path: Path) -> None:
+    log, reader = tmp_path / "log", Reader(tmp_path)
+    log.write_bytes(b"one\n")
+    plan = reader.plan()
+    log.rename(tmp_path / "log.1")
+    log.write_bytes(b"new\n")
+    assert reader.read(plan) == [b"one"]
+    assert reader.read() == [b"new"]
+
+
+def test_a_file_gone_between_plan_and_read_fails_with_its_name_and_what_is_lost(tmp_path: Path) -> None:
+    log, reader = tmp_path / "log", Reader(tmp_path)
+    log.write_bytes(b"one\n")
+    (split,) = reader.plan().splits
+    assert isinstance(split, FileSplit)
+    log.unlink()
+    with pytest.raises(FileWentAway, match=r"log was rotated out of .* or removed .* byte 0 to 4"):
+        read_split(split, 100, 100)
+
+
+def test_a_split_yields_the_same_when_it_is_read_again_after_the_file_has_grown(tmp_path: Path) -> None:
+    log, reader = tmp_path / "log", Reader(tmp_path)
+    log.write_bytes(b"one\ntw")
+    (split,) = reader.plan().splits
+    assert isinstance(split, FileSplit)
+    first = read_split(split, 100, 100)
+    append(log, b"o\nthree\n")
+    assert read_split(split, 100, 100) == first
+    reader.read(Plan((split,)))
+    assert reader.read() == [b"two", b"three"]
+
+
+def test_a_long_file_is_read_in_several_splits(tmp_path: Path) -> None:
+    log, reader = tmp_path / "log", Reader(tmp_path)
+    lines = [b"%d" % number for number in range(25)]
+    log.write_bytes(b"\n".join(lines) + b"\n")
+    reader.max_lines = 10
+    (split,) = reader.plan().splits
+    assert isinstance(split, FileSplit)
+    *first, position, further = read_split(split, 100, 10)
+    assert len(first) == 10
+    assert isinstance(position, Position)
+    assert isinstance(further, FileSplit)
+    assert reader.read() == lines
+    assert reader.read() == []
+
+
+def test_a_position_saved_in_the_middle_of_a_chain_does_not_look_finished(tmp_path: Path) -> None:
+    log, reader = tmp_path / "log", Reader(tmp_path)
+    log.write_bytes(b"one\ntwo\nthree\n")
+    (split,) = reader.plan().splits
+    assert isinstance(split, FileSplit)
+    position = next(item for item in read_split(split, 100, 1) if isinstance(item, Position))
+    reader.saved = {position.key: position.value}
+    assert reader.read() == [b"two", b"three"]
+
+
+def test_lines_longer_than_a_chunk_are_read_whole(tmp_path: Path) -> None:
+    lines = [
+        b"a" * (_files.CHUNK_BYTES * 2 + 1),
+        b"b",
+        b"c" * _files.CHUNK_BYTES,
+        b"d" * (_files.CHUNK_BYTES - 1),
+    ]
+    (tmp_path / "log").write_bytes(b"\n".join(lines) + b"\n")
+    assert Reader(tmp_path, max_line_bytes=8 << 20).read() == lines
+
+
+@pytest.mark.parametrize("length", [101, _files.CHUNK_BYTES * 3])
+def test_a_line_over_the_cap_is_rejected_with_its_place_and_passed(tmp_path: Path, length: int) -> None:
+    reader = Reader(tmp_path, max_line_bytes=100)
+    (tmp_path / "log").write_bytes(b"one\n" + b"x" * length + b"\ntwo\n" + b"y" * 100 + b"\n")
+    assert reader.read() == [b"one", b"two", b"y" * 100]
+    (reject,) = reader.rejects
+    assert (reject.offset, reject.reason) == (4, "the line is longer than 100 bytes")
+
+
+def test_a_line_over_the_cap_that_still_grows_is_rejected_once(tmp_path: Path) -> None:
+    log, reader = tmp_path / "log", Reader(tmp_path, max_line_bytes=100)
+    log.write_bytes(b"x" * 200)
+    for _ in range(3):
+        assert reader.read() == []
+        append(log, b"x" * 200)
+    append(log, b"\ntwo\n")
+    assert reader.read() == [b"two"]
+    assert len(reader.rejects) == 1
+
+
+def test_the_rest_of_a_file_that_has_long_been_quiet_is_handed_out_once(tmp_path: Path) -> None:
+    log, reader = tmp_path / "log", Reader(tmp_path)
+    log.write_bytes(b"one\nrest")
+    os.utime(log, ns=(NOW_MS * 1_000_000,) * 2)
+    assert reader.read() == [b"one"]
+    assert reader.read(now_ms=NOW_MS + _files.SETTLE_MS - 1) == []
+    assert reader.rests == []
+    for _ in range(3):
+        assert reader.read(now_ms=NOW_MS + _files.SETTLE_MS) == []
+    assert reader.rests == [b"rest"]
+    append(log, b" and more\n")
+    assert reader.read() == [b"rest and more"]
+
+
+def test_a_file_changed_between_two_reads_of_a_clock_tick_is_noticed_by_its_size(tmp_path: Path) -> None:
+    log, reader = tmp_path / "log", Reader(tmp_path)
+    log.write_bytes(b"one\n")
+    os.utime(log, ns=(5, 5))
+    reader.read()
+    append(log, b"two\n")
+    os.utime(log, ns=(5, 5))
+    assert reader.read() == [b"two"]
+
+
+def test_a_quiet_plan_opens_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = Reader(tmp_path)
+    for number in range(20):
+        (tmp_path / str(number)).write_bytes(b"one\n")
+    reader.read()
+
+    def opened(*_: object, **__: object) -> None:
+        raise AssertionError("a quiet plan opened a file")
+
+    monkeypatch.setattr(Path, "open", opened)
+    assert reader.plan() == Plan()
+
+
+def test_a_complete_plan_reads_everything_again(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(b"one\n")
+    reader = Reader(tmp_path)
+    reader.read()
+    assert reader.read(reader.plan(complete=True)) == [b"one"]
+
+
+def test_an_empty_file_is_nothing_to_read(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(b"")
+    assert Reader(tmp_path).plan() == Plan()
+
+
+def test_directories_other_names_and_compressed_files_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "lineage-1").write_bytes(b"one\n")
+    (tmp_path / "lineage-0.gz").write_bytes(b"\x1f\x8b")
+    (tmp_path / "lineage-dir").mkdir()
+    (tmp_path / "other").write_bytes(b"two\n")
+    reader = Reader(tmp_path, pattern="lineage-*")
+    assert reader.plan().note == "1 compressed files are not read"
+    assert reader.read() == [b"one"]
+
+
+def test_directories_may_be_globs(tmp_path: Path) -> None:
+    for name in ("impalad-1", "impalad-2", "other"):
+        (tmp_path / name / "lineage").mkdir(parents=True)
+        (tmp_path / name / "lineage" / "log").write_bytes(name.encode() + b"\n")
+    assert sorted(Reader(tmp_path / "impalad-*" / "lineage").read()) == [b"impalad-1", b"impalad-2"]
+
+
+def test_one_directory_that_cannot_be_listed_is_noted_and_does_not_hold_up_the_others(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(b"one\n")
+    reader = Reader(tmp_path / "missing", tmp_path)
+    assert "missing: No such file or directory" in reader.plan().note
+    assert reader.read() == [b"one"]
+
+
+def test_no_directory_that_can_be_listed_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(NothingToFollow, match="missing: No such file"):
+        Reader(tmp_path / "missing").plan()
+
+
+def _gone_for_days(reader: Reader, log: Path) -> Plan:
+    log.write_bytes(b"one\n")
+    os.utime(log, ns=(NOW_MS * 1_000_000,) * 2)
+    reader.read()
+    log.unlink()
+    return reader.plan(now_ms=NOW_MS + _files.FORGET_MS + 1)
+
+
+def test_a_file_gone_for_days_is_forgotten(tmp_path: Path) -> None:
+    reader = Reader(tmp_path)
+    (position,) = _gone_for_days(reader, tmp_path / "log").positions
+    assert position == Position(next(iter(reader.saved)), None)
+
+
+def test_a_file_gone_a_moment_ago_is_not_forgotten(tmp_path: Path) -> None:
+    reader = Reader(tmp_path)
+    _gone_for_days(reader, tmp_path / "log")
+    assert reader.plan(now_ms=NOW_MS + _files.FORGET_MS - 1).positions == ()
+
+
+def test_nothing_is_forgotten_of_a_directory_that_cannot_be_listed(tmp_path: Path) -> None:
+    (tmp_path / "mount").mkdir()
+    (tmp_path / "other").mkdir()
+    reader = Reader(tmp_path / "mount", tmp_path / "other")
+    _gone_for_days(reader, tmp_path / "mount" / "log")
+    (tmp_path / "mount").rmdir()
+    assert reader.plan(now_ms=NOW_MS + 2 * _files.FORGET_MS).positions == ()
+
+
+def test_nothing_is_forgotten_of_another_host(tmp_path: Path) -> None:
+    reader = Reader(tmp_path)
+    _gone_for_days(reader, tmp_path / "log")
+    reader.saved = {key.replace("host-1", "host-2"): value for key, value in reader.saved.items()}
+    assert reader.plan(now_ms=NOW_MS + 2 * _files.FORGET_MS).positions == ()
+
+
+def test_the_extractors_own_state_comes_back_with_the_position_and_goes_when_the_file_is_another(
+    tmp_path: Path,
+) -> None:
+    log, reader = tmp_path / "log", Reader(tmp_path)
+
+    def read_with(extra: dict[str, int]) -> Any:
+        (split,) = reader.plan().splits
+        assert isinstance(split, FileSplit)
+        with follow(split) as file:
+            before = file.extra
+            list(file.lines())
+            for record in file.done(extra):
+                assert isinstance(record, Position)
+                reader.saved[record.key] = record.value
+        return before
+
+    log.write_bytes(b"one\n")
+    assert read_with({"open": 1}) is None
+    append(log, b"two\n")
+    assert read_with({"open": 2}) == {"open": 1}
+    log.write_bytes(b"an\nother\nfile\n")
+    assert read_with({"open": 3}) is None
+
+
+def test_a_caller_may_stop_at_any_line_and_the_rest_is_a_further_split(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(b"one\ntwo\n")
+    (split,) = Reader(tmp_path).plan().splits
+    assert isinstance(split, FileSplit)
+    with follow(split) as file:
+        for line in file.lines():
+            assert isinstance(line, Line)
+            break
+        _, further = file.done()
+    assert isinstance(further, FileSplit)
+    assert [item.text for item in read_split(further, 100, 100) if isinstance(item, Line)] == [b"two"]
+
+
+# -- random actions -------------------------------------------------------------------------------------------------
+
+
+class Following(RuleBasedStateMachine):
+    """Write, rotate, delete, truncate, read, pause (a plan that is read later), restart, in any order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.directory = Path(tempfile.mkdtemp(prefix="following-"))
+        # Hashes that do not see all of such small files.
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(_files, "HEAD_BYTES", 24)
+        self.patch.setattr(_files, "MARK_BYTES", 16)
+        self.log = self.directory / "log"
+        self.count = 0
+        self.rotated = 0
+        self.mtime_ns = NOW_MS * 1_000_000
+        self.reader = Reader(self.directory, max_line_bytes=60)
+        self.reader.max_lines = 3
+        self.yielded: set[bytes] = set()
+        self.ever_whole: set[bytes] = set()
+        self.plans: list[Plan] = []
+
+    def teardown(self) -> None:
+        self.patch.undo()
+        shutil.rmtree(self.directory)
+
+    def _touched(self, path: Path) -> None:
+        # A clock that ticks at every action, as the file system's does not within one test.
+        self.mtime_ns += 1_000_000
+        os.utime(path, ns=(self.mtime_ns, self.mtime_ns))
+        *whole, _ = path.read_bytes().split(b"\n")
+        self.ever_whole.update(whole)
+
+    @rule(lines=st.integers(1, 5), half=st.integers(0, 8), padding=st.sampled_from([0, 0, 0, 50, 80]))
+    def write(self, lines: int, half: int, padding: int) -> None:
+        data = b"" if self.log.exists() else b"the same first line\n"
+        for _ in range(lines):
+            self.count += 1
+            data += b"line %06d %s\n" % (self.count, b"." * padding)
+        append(self.log, data[: len(data) - half])
+        self._touched(self.log)
+
+    @precondition(lambda self: self.log.exists())
+    @rule()
+    def rotate(self) -> None:
+        self.rotated += 1
+        self.log.rename(self.directory / f"log.{self.rotated}")
+
+    @rule(data=st.data())
+    def delete(self, data: st.DataObject) -> None:
+        if paths := sorted(self.directory.iterdir()):
+            data.draw(st.sampled_from(paths)).unlink()
+
+    @precondition(lambda self: self.log.exists())
+    @rule(share=st.sampled_from([0.0, 0.3, 0.9]))
+    def truncate(self, share: float) -> None:
+        os.truncate(self.log, int(self.log.stat().st_size * share))
+        self._touched(self.log)
+
+    @rule()
+    def read(self) -> None:
+        self.yielded.update(self.reader.read(now_ms=self._now_ms()))
+        for path in self.directory.iterdir():
+            *whole, _ = path.read_bytes().split(b"\n")
+            missed = {line for line in whole if len(line) <= 60} - self.yielded
+            assert not missed, f"{path.name}: {missed}"
+
+    @rule(rounds=st.integers(1, 2))
+    def read_a_little(self, rounds: int) -> None:
+        self.yielded.update(self.reader.read(now_ms=self._now_ms(), rounds=rounds))
+
+    @rule()
+    def pause(self) -> None:
+        self.plans.append(self.reader.plan(now_ms=self._now_ms()))
+
+    @precondition(lambda self: self.plans)
+    @rule()
+    def go_on(self) -> None:
+        self.yielded.update(self.reader.read(self.plans.pop(0)))
+        # A run that began later has not saved positions that this one does not know: one run at a time a source.
+        self.plans.clear()
+
+    @rule(saved=st.booleans())
+    def restart(self, *, saved: bool) -> None:
+        """Ends after reading, with or without having saved how far."""
+        before = dict(self.reader.saved)
+        self.read()
+        if not saved:
+            self.reader.saved = before
+
+    def _now_ms(self) -> int:
+        return self.mtime_ns // 1_000_000
+
+    @invariant()
+    def every_line_that_was_yielded_stood_there_whole(self) -> None:
+        assert self.yielded <= self.ever_whole
+
+    @invariant()
+    def no_rest_was_handed_out_while_the_file_is_young(self) -> None:
+        assert not self.reader.rests
+
+
+Following.TestCase.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
+TestWhateverIsDoneEveryWholeLineIsReadAndNeverHalfOfOne = Following.TestCase

@@ -1,0 +1,290 @@
+"""What is masked, what is left alone, and that neither takes long."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from extractors._redact import (
+    CUT,
+    MASK,
+    bounded,
+    clean,
+    is_secret,
+    redact,
+    redact_options,
+    sample,
+    without_credentials,
+)
+
+SECRET = "hunter2Zx"
+
+MUST_CHANGE = [
+    # SQL
+    "ALTER USER u IDENTIFIED BY 'hunter2Zx'",
+    'create user u identified by "hunter2Zx" account unlock',
+    "CREATE USER u IDENTIFIED BY hunter2Zx",
+    "CREATE USER u IDENTIFIED WITH sha256_password BY 'hunter2Zx'",
+    "CREATE USER 'u' PASSWORD 'hunter2Zx'",
+    "SET PASSWORD FOR u = PASSWORD('hunter2Zx')",
+    "SELECT * FROM users WHERE password = 'hunter2Zx'",
+    "SELECT * FROM users WHERE password='hunter2Zx' AND id = 1",
+    "SELECT * FROM users WHERE `password` = 'hunter2Zx'",
+    "SELECT * FROM users WHERE u.password <> 'hunter2Zx'",
+    "SELECT * FROM users WHERE password = md5('hunter2Zx')",
+    "UPDATE users SET user_password = 'it''s hunter2Zx' WHERE id = 7",
+    r"UPDATE users SET user_password = 'it\'s hunter2Zx' WHERE id = 7",
+    "CREATE TABLE t (a int) TBLPROPERTIES ('fs.s3a.secret.key'='hunter2Zx', 'x'='y')",
+    "CREATE TABLE t (a int) TBLPROPERTIES ('hive.sql.dbcp.password' = 'hunter2Zx')",
+    "CREATE TABLE t USING jdbc OPTIONS (url 'jdbc:x', user 'u', password 'hunter2Zx', dbtable 't')",
+    'CREATE TABLE t USING jdbc OPTIONS ("password" "hunter2Zx")',
+    "SET fs.s3a.access.key=hunter2Zx;",
+    "SET spark.hadoop.javax.jdo.option.ConnectionPassword=hunter2Zx",
+    "set fs.azure.account.key.acct.dfs.core.windows.net=hunter2Zx==",
+    "set fs.azure.sas.container.acct.blob.core.windows.net=hunter2Zx",
+    "SELECT concat('password=hunter2Zx', x) FROM t",
+    "SELECT 'x' -- don't tell: password='hunter2Zx'",
+    "LOAD DATA INPATH 's3a://AK:hunter2Zx@bucket/x' INTO TABLE t",
+    "a token => 'hunter2Zx'",
+    "password = 'hunter2Zx",
+    "password = 'a\nb hunter2Zx' rest",
+    "ALTER USER u IDENTIFIED BY ',hunter2Zx'",
+    "SET x.password=hunter2Zx.password1",
+    "SET x.password=hunter2Zxpassword",
+    # URLs
+    "https://user:hunter2Zx@host/x",
+    "https://user:p@ss:hunter2Zx@host:8080/x?y=z",
+    "https://:hunter2Zx@host/",
+    "s3a://AKID:abc/hunter2Zx/def@bucket/path",
+    "https://h/x?a=b&token=hunter2Zx&c=d",
+    "https://h/x?access_token=hunter2Zx",
+    "https://acct.blob.core.windows.net/c/f?sv=2020&sig=hunter2Zx%3D&se=1",
+    "https://b.s3.amazonaws.com/k?X-Amz-Credential=hunter2Zx%2Fus&X-Amz-Signature=hunter2Zx",
+    "https://b.s3.amazonaws.com/k?X-Amz-Security-Token=hunter2Zx",
+    "https://b.s3.amazonaws.com/k?AWSAccessKeyId=hunter2Zx&Signature=hunter2Zx",
+    "https://h/x?api_key=hunter2Zx",
+    # JDBC
+    "jdbc:mysql://h:3306/db?user=u&password=hunter2Zx&useSSL=true",
+    "jdbc:sqlserver://h:1433;databaseName=d;user=u;password=hunter2Zx;encrypt=true",
+    "jdbc:hive2://h:10000/d;user=u;password=hunter2Zx",
+    "jdbc:oracle:thin:scott/hunter2Zx@//h:1521/x",
+    "jdbc:postgresql://u:hunter2Zx@h/d",
+    "Server=h;Uid=u;Pwd=hunter2Zx;",
+    "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=hunter2Zx==;EndpointSuffix=x",
+    # JSON, YAML-like, printed maps, command lines, headers
+    '{"user": "u", "password": "hunter2Zx"}',
+    '{"a": "{\\"password\\":\\"hunter2Zx\\"}"}',
+    "{'clientSecret': 'hunter2Zx'}",
+    "[user=u, password=hunter2Zx, dbtable=T]",
+    "[Map(user -> u, password -> hunter2Zx)]",
+    "Map(password -> x, fs.s3a.secret.key=hunter2Zx)",
+    "beeline -u jdbc:hive2://h -n u --password hunter2Zx -e 'x'",
+    "sqoop --password=hunter2Zx",
+    "Authorization: Bearer hunter2Zx",
+    "Authorization: Basic hunter2Zx==",
+    '{"Authorization": "Bearer hunter2Zx"}',
+    "curl -H 'bearer hunter2Zxhunter2Zx'",
+    "-----BEGIN RSA PRIVATE KEY-----\nhunter2Zx+/-x\n-----END RSA PRIVATE KEY-----",
+    "-----BEGIN PRIVATE KEY-----\nhunter2Zx",
+]
+
+BY_FORM = [
+    "SELECT 'AKIAIOSFODNN7EXAMPLE'",
+    "aws s3 ASIAIOSFODNN7EXAMPLE x",
+    "x eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abc_DEF-123 y",
+]
+
+MUST_NOT_CHANGE = [
+    "SELECT token_count, max_tokens, password_changed_at, secret_santa FROM t WHERE token_count = 5",
+    "SELECT token_count FROM t WHERE token_type = 'access' AND tokens = 'x' AND passwords = 'y'",
+    "SELECT a.token, b.password FROM a JOIN b ON a.token = b.token AND a.password=b.password",
+    "SELECT a.x FROM a JOIN b ON (a.access_token=b.access_token)",
+    "SELECT x AS token, y AS secret FROM t ORDER BY token",
+    "SELECT token FROM t WHERE token IS NOT NULL AND token=null",
+    "SELECT count(token) FROM t GROUP BY token HAVING count(token) > 1",
+    "SELECT token::string FROM t",
+    "INSERT INTO t (password, token) SELECT p, q FROM s",
+    "CREATE TABLE t (password STRING COMMENT 'hashed', token STRING)",
+    "SELECT concat('token: ', x, ' and ', y) FROM t",
+    "SELECT concat('password=', x) AS p, 'b' FROM t",
+    "SELECT concat('token: ', x), concat('token: ', y, 'b') FROM t",
+    "https://h:8080?mail=a@b",
+    "SELECT 'forgot password' AS reason, 'b' FROM t",
+    "SELECT key, value FROM kv WHERE key = 'abc' AND account_key = 7",
+    "SELECT primary_key, partition_key FROM t WHERE sort_key = 'x'",
+    "SELECT * FROM texas WHERE kansas='x' AND design='y' AND orig='z'",
+    "SELECT sig FROM t",
+    "SELECT transform(xs, token -> upper(token)) FROM t",
+    "password = ''",
+    "hdfs://nn:8020/user/me@example/x",
+    "hdfs://nn:8020/x, user@host",
+    "abfss://container@account.dfs.core.windows.net/path",
+    "thrift://hms:9083",
+    "https://h/x?a=b&tokens=3#top",
+    "jdbc:oracle:thin:@//h:1521/x",
+    "SELECT 'eyJust a word.' , 'AKIA'",
+    "s3a://bucket/path/key=1/token_count=5",
+]
+
+
+@pytest.mark.parametrize("text", MUST_CHANGE)
+def test_a_secret_is_masked(text: str) -> None:
+    redacted = redact(text)
+    assert SECRET not in redacted
+    assert MASK in redacted
+
+
+@pytest.mark.parametrize("text", BY_FORM)
+def test_what_looks_like_a_secret_is_masked(text: str) -> None:
+    assert MASK in redact(text)
+    assert not any(part in redact(text) for part in ("7EXAMPLE", "eyJzdWIi"))
+
+
+@pytest.mark.parametrize("text", MUST_NOT_CHANGE)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize("text", MUST_CHANGE + BY_FORM)
+def test_redacting_twice_changes_nothing(text: str) -> None:
+    assert redact(redact(text)) == redact(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "redacted"),
+    [
+        ("password = 'hunter2Zx' and x = 'y'", f"password = '{MASK}' and x = 'y'"),
+        ("SET a.password=hunter2Zx; SELECT 1", f"SET a.password={MASK}; SELECT 1"),
+        ("https://u:hunter2Zx@h/x", f"https://u:{MASK}@h/x"),
+        ("https://h/x?token=hunter2Zx&c=d", f"https://h/x?token={MASK}&c=d"),
+        ("IDENTIFIED BY 'hunter2Zx' REQUIRE SSL", f"IDENTIFIED BY '{MASK}' REQUIRE SSL"),
+        ("jdbc:oracle:thin:scott/hunter2Zx@h:1", f"jdbc:oracle:thin:scott/{MASK}@h:1"),
+        ('{"password":"hunter2Zx","a":1}', f'{{"password":"{MASK}","a":1}}'),
+        ("OPTIONS (password 'hunter2Zx', user 'u')", f"OPTIONS (password '{MASK}', user 'u')"),
+        ("--password hunter2Zx -e", f"--password {MASK} -e"),
+    ],
+)
+def test_only_the_secret_is_masked(text: str, redacted: str) -> None:
+    assert redact(text) == redacted
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "password",
+        "javax.jdo.option.ConnectionPassword",
+        "fs.s3a.access.key",
+        "fs.s3a.secret.key",
+        "accessKey",
+        "spark.ssl.keyPassword",
+        "hadoop.security.credential.provider.path",
+        "private_key",
+        "fs.azure.account.key.a.dfs.core.windows.net",
+        "fs.azure.sas.c.a",
+        "oauth2.token",
+    ],
+)
+def test_the_value_of_a_telling_key_is_masked_whatever_it_is(key: str) -> None:
+    assert redact_options({key: "x"}) == {key: MASK}
+
+
+@pytest.mark.parametrize(
+    ("uri", "place"),
+    [
+        ("s3a://AK:sec/ret@bucket/x", "s3a://bucket/x"),
+        ("hdfs://u:p@nn:8020/x", "hdfs://nn:8020/x"),
+        ("hdfs://nn:8020/x@y", "hdfs://nn:8020/x@y"),
+        (
+            "abfss://container@account.dfs.core.windows.net/x",
+            "abfss://container@account.dfs.core.windows.net/x",
+        ),
+        ("/x/y", "/x/y"),
+    ],
+)
+def test_a_location_loses_its_credentials_and_stays_the_same_place(uri: str, place: str) -> None:
+    assert without_credentials(uri) == place
+
+
+def test_other_options_are_redacted_as_texts() -> None:
+    options = {"url": "jdbc:mysql://h/d?password=hunter2Zx", "dbtable": "orders", "partitionColumn": "key"}
+    assert redact_options(options) == options | {"url": f"jdbc:mysql://h/d?password={MASK}"}
+    assert not is_secret("partitionColumn")
+
+
+PIECES = [
+    "password",
+    "password=",
+    "password='",
+    "token ",
+    "=',",
+    "'",
+    '"',
+    "\\",
+    "\\'",
+    "''",
+    " ",
+    "a",
+    "a.",
+    "-",
+    "--password ",
+    "://",
+    "://a:",
+    "s3://a:",
+    "@",
+    "eyJ",
+    "eyJaaaaaaaaa.",
+    "-----BEGIN PRIVATE KEY-----",
+    "-----END",
+    "authorization:",
+    "bearer ",
+    "identified ",
+    "identified with a ",
+    "jdbc:oracle:thin:a/",
+    "account.key.a",
+    "fs.azure.sas.a",
+    "secret_",
+    "md5(",
+    "\n",
+    "(",
+    "sig",
+    "AKIA",
+]
+
+
+@pytest.mark.parametrize("first", PIECES)
+def test_the_time_taken_follows_the_length(first: str) -> None:
+    """Not a measure: a pattern that looks at each place again and again takes many seconds for one of these."""
+    for second in ["", *PIECES]:
+        text = "@" + ((first + second) * 60_000)[:60_000]
+        begun = time.process_time()
+        redact(text)
+        assert time.process_time() - begun < 1, second
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=30).map("".join))
+def test_any_text_can_be_redacted_and_redacting_again_changes_nothing(text: str) -> None:
+    assert isinstance(redact(text), str)
+
+
+def test_a_long_text_is_cut_with_a_note() -> None:
+    text = bounded("é" * 100, 51)
+    assert text.endswith(CUT)
+    assert text.startswith("é")
+    assert len(text.encode()) <= 51
+
+
+def test_a_text_that_fits_is_left_as_it_is() -> None:
+    assert bounded("é" * 10, 20) == "é" * 10
+
+
+def test_a_lone_surrogate_becomes_a_replacement_character() -> None:
+    assert clean("a\ud800b😀") == "a\ufffdb😀"
+
+
+def test_a_sample_is_short_and_redacted() -> None:
+    text = sample(b"password='hunter2Zx' \xff\0" + b"x" * 10_000)
+    assert "hunter2Zx" not in text
+    assert len(text) == 200
