@@ -8,6 +8,7 @@ any other.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,12 +63,18 @@ class Listing:
     def read(self, split: Split) -> Iterator[Record]:
         assert isinstance(split, Table)
         said = self._said()
+        if split.qualified in said.get("waiting", {}):
+            _wait_for(Path(said["waiting"][split.qualified]))
         if split.qualified in said.get("broken", ()):
             raise ConnectionError(f"{split.qualified} cannot be read")
         database, name = split.qualified.split(".")
         table = table_key(self.source, database, name)
-        if split.qualified in said.get("rejected", ()):
-            yield Reject(self.file, "listed but not fetched", tree_path=table.tree_path)
+        rejected = said.get("rejected", [])
+        if split.qualified in rejected:
+            # All of them at the first one's turn: a storm is what one split says of one place.
+            for each in rejected if split.qualified == rejected[0] else ():
+                path = table_key(self.source, *each.split(".")).tree_path
+                yield Reject(self.file, "listed but not fetched", tree_path=path)
             return
         described = said["tables"][split.qualified]
         columns, more = (described, {}) if isinstance(described, list) else (described["columns"], described)
@@ -96,6 +103,15 @@ class Listing:
     @classmethod
     def serves(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
         return ()
+
+
+def _wait_for(file: Path) -> None:
+    """A source that is slow: until a file is there."""
+    deadline_s = time.monotonic() + 300
+    while not file.exists():
+        if time.monotonic() > deadline_s:
+            raise TimeoutError(f"{file} did not come")
+        time.sleep(0.02)
 
 
 @dataclass(frozen=True, slots=True)

@@ -397,6 +397,15 @@ def test_a_storm_of_rejects_is_capped_and_said_so(estate: SmallEstate) -> None:
     assert [each["count"] for each in rejects if each["offset"] == -1] == [150]
 
 
+def test_a_storm_of_rejects_withdraws_every_path_it_names(estate: SmallEstate) -> None:
+    tables = {f"sales.t{number}": ["id"] for number in range(120)}
+    estate.tables(tables)
+    estate.list()
+    estate.tables(tables, rejected=list(tables))
+    estate.list()
+    assert estate.deleted("TABLE", "FIELD") == set()
+
+
 def test_a_document_that_solr_refuses_becomes_a_reject_and_the_others_are_written(
     estate: SmallEstate,
 ) -> None:

@@ -127,9 +127,9 @@ def save_positions(
     solr: Solr, source_id: str, fingerprint: str, positions: Iterable[Position], before: Mapping[str, Any]
 ) -> int:
     """Writes the positions that differ from ``before``; returns how many. Call it after the hard commit of the data."""
-    changed = {
-        position.key: position.value for position in positions if before.get(position.key) != position.value
-    }
+    # Of one key the last counts: a split that is read in parts says how far it came after each.
+    latest = {position.key: position.value for position in positions}
+    changed = {key: value for key, value in latest.items() if before.get(key) != value}
     gone = [_position_id(source_id, key) for key, value in changed.items() if value is None]
     documents = [
         {

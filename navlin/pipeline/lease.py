@@ -51,7 +51,8 @@ def lease(solr: Solr, name: str, clock: Callable[[], int]) -> Iterator[None]:
 def _started(pid: int) -> str:
     # Field 22 of /proc/PID/stat, in clock ticks since boot; the name in field 2 may hold spaces and parentheses.
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
+        state, *fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return ""
-    return stat.rpartition(")")[2].split()[19]
+    # A dead process stays in the table, as a zombie, until its parent has heard of it.
+    return "" if state in "ZX" else fields[18]

@@ -36,14 +36,8 @@ BYTES_IN_BATCH: Final = 8 << 20
 REJECTS_KEPT: Final = 100
 """Of one place in one split; the rest of a storm is counted and said so."""
 
-POSITION, COVERED, REJECT, SPLIT, FAILURE, COUNT = (
-    "#position",
-    "#covered",
-    "#reject",
-    "#split",
-    "#failure",
-    "#count",
-)
+POSITION, COVERED, REJECT, WITHDRAWN = "#position", "#covered", "#reject", "#withdrawn"
+SPLIT, FAILURE, COUNT = "#split", "#failure", "#count"
 """Control records, in the place of a core's name."""
 
 
@@ -55,6 +49,7 @@ class Heard:
     positions: tuple[Position, ...] = ()
     covers: tuple[Covered, ...] = ()
     rejects: tuple[Reject, ...] = ()
+    withdrawn: tuple[str, ...] = ()
     splits: tuple[Split, ...] = ()
     failures: dict[str, str] = field(default_factory=dict)
 
@@ -64,6 +59,7 @@ class Heard:
             self.positions + other.positions,
             self.covers + other.covers,
             self.rejects + other.rejects,
+            self.withdrawn + other.withdrawn,
             other.splits,
             self.failures | other.failures,
         )
@@ -83,7 +79,7 @@ def read_splits(extractor: Extractor) -> Callable[[Iterable[pa.RecordBatch]], It
 def hear(rows: Iterable[Any]) -> Heard:
     """The control rows of a round, as the driver collects them."""
     documents = 0
-    positions, covers, rejects, splits, failures = [], [], [], [], {}
+    positions, covers, rejects, withdrawn, splits, failures = [], [], [], [], [], {}
     for row in rows:
         match row["core"]:
             case "#count":
@@ -97,11 +93,21 @@ def hear(rows: Iterable[Any]) -> Heard:
                 )
             case "#reject":
                 rejects.append(Reject(**orjson.loads(row["document"])))
+            case "#withdrawn":
+                withdrawn.append(row["tree_path"])
             case "#split":
                 splits.append(pickle.loads(row["document"]))  # noqa: S301 (a task's own)
             case "#failure":
                 failures[row["identity"]] = bytes(row["document"]).decode()
-    return Heard(documents, tuple(positions), tuple(covers), tuple(rejects), tuple(splits), failures)
+    return Heard(
+        documents,
+        tuple(positions),
+        tuple(covers),
+        tuple(rejects),
+        tuple(withdrawn),
+        tuple(splits),
+        failures,
+    )
 
 
 def in_record_batches(envelopes: Iterable[Envelope]) -> Iterator[pa.RecordBatch]:
@@ -131,6 +137,7 @@ def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope]:
     writer_id = extractor.source.id
     said: list[Envelope] = []
     rejected: Counter[str] = Counter()
+    withdrawn: set[str] = set()
     granted: set[str] = set()
     documents = 0
     try:
@@ -152,6 +159,8 @@ def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope]:
                     rejected[record.place] += 1
                     if rejected[record.place] <= REJECTS_KEPT:
                         yield _control(REJECT, document=orjson.dumps(_reject_fields(record)))
+                    if record.tree_path:
+                        withdrawn.add(record.tree_path)
                 case _:
                     said.append(_said(record))
     except Exception as error:  # a split that fails yields a failure: the others go on
@@ -164,6 +173,8 @@ def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope]:
             more = count - REJECTS_KEPT
             storm = Reject(place, f"{more} more of this place did not read", count=more)
             yield _control(REJECT, document=orjson.dumps(_reject_fields(storm)))
+    for path in withdrawn:  # of every reject, kept or merely counted
+        yield _control(WITHDRAWN, tree_path=path)
     yield _control(COUNT, as_of=documents)
 
 

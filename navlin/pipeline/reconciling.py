@@ -177,12 +177,12 @@ def _reconcile_core(
             for envelope, outcome, reason in write(solr, core, judged, task.stamp):
                 counted.append(outcome)
                 if outcome is Outcome.REFUSED:
-                    rows.add(core, REFUSED, envelope.identity, 1, f"{envelope.tree_path}: {reason}")
+                    rows.refused(core, envelope.identity, f"{envelope.tree_path}: {reason}")
         rows.count(core, counted)
     for left in state.unasked():
         covered = task.coverage.of(left.tree_path)
         if covered and not left.deleted and left.as_of_ms <= covered.as_of_ms:
-            rows.add(core, _gone(covered), left.identity, covered.as_of_ms, left.tree_path)
+            rows.gone(core, covered, left.identity, left.tree_path)
 
 
 _NOT_WRITTEN: Final = (Outcome.UNCHANGED, Outcome.LATE, Outcome.PURGED)
@@ -192,7 +192,7 @@ def _judge(task: Reconciliation, envelope: Envelope, held: Held | None, core: st
     covered = task.coverage.of(envelope.tree_path) if envelope.digest != GRANTED else None
     if covered and held and not held.deleted and max(held.as_of_ms, envelope.as_of) < covered.as_of_ms:
         # A newer reading of what contains it no longer says it.
-        rows.add(core, _gone(covered), envelope.identity, covered.as_of_ms, envelope.tree_path)
+        rows.gone(core, covered, envelope.identity, envelope.tree_path)
         return Outcome.LATE
     return judge(
         envelope,
@@ -204,10 +204,6 @@ def _judge(task: Reconciliation, envelope: Envelope, held: Held | None, core: st
     )
 
 
-def _gone(covered: Covered) -> str:
-    return GONE_REPORTED if covered.reported else GONE
-
-
 class _Rows:
     """The outcome rows of a task, kept small: what is merely counted is counted here."""
 
@@ -215,8 +211,13 @@ class _Rows:
         self._rows: list[tuple[str, str, str, int, str]] = []
         self._counts: Counter[tuple[str, str]] = Counter()
 
-    def add(self, core: str, outcome: str, identity: str, as_of_ms: int, note: str) -> None:
-        self._rows.append((core, outcome, identity, as_of_ms, note))
+    def gone(self, core: str, covered: Covered, identity: str, tree_path: str) -> None:
+        outcome = GONE_REPORTED if covered.reported else GONE
+        self._rows.append((core, outcome, identity, covered.as_of_ms, tree_path))
+        self._counts[core, f"{core} {outcome}"] += 1
+
+    def refused(self, core: str, identity: str, reason: str) -> None:
+        self._rows.append((core, REFUSED, identity, 1, reason))
 
     def count(self, core: str, outcomes: Iterable[str]) -> None:
         self._counts.update((core, str(outcome)) for outcome in outcomes)

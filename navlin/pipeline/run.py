@@ -8,11 +8,13 @@ import math
 import pickle
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import orjson
+import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -134,6 +136,8 @@ class _Run:
             with ExitStack() as stack:
                 if not self.dry_run:
                     stack.enter_context(lease(self.solr, self.source.id, self.pipeline.clock))
+                    # A run that died has written what nobody sees yet: documents, its record, positions.
+                    self._commit(*CORES, RUNS, soft=True)
                     again = load_positions(self.solr, self.source.id, self.fingerprint)
                     if again != before:  # somebody ran it while we planned
                         before, plan = self._plan(complete)
@@ -176,17 +180,15 @@ class _Run:
         with ExitStack() as stack:
             self.step("read")
             rounds, heard = self._read(plan.splits, stack)
-            covers = coverage(
-                [*heard.covers, *(() if heard.failures else plan.covers)],
-                [reject.tree_path for reject in heard.rejects if reject.tree_path],
-            )
-            self.counts["complete listings"] = int(covers.everything)  # by which `status` knows a held run settled
+            covers = coverage([*heard.covers, *(() if heard.failures else plan.covers)], heard.withdrawn)
+            # By this count `status` knows that a later run settled a held one.
+            self.counts["complete listings"] = int(covers.everything)
             self.step("reconcile and write")
             outcomes = self._reconcile(rounds, heard.documents, covers, stamp, stack)
             refused = self._count(outcomes)
             if self.dry_run:
                 return self._ended(record, Status.FINISHED, failures=_told(heard.failures))
-            self._commit(soft=True)
+            self._commit(*CORES, soft=True)
             self.step("link")
             doubt = guard.doubt(
                 lost=self.counts[f"{ELEMENTS} {GONE}"],
@@ -203,7 +205,7 @@ class _Run:
             self.solr, self.source.name, self.source.id, record.run_id, self.started_ms, rejects
         )
         self._save_source(record.iteration)
-        self._commit(soft=False)
+        self._commit(*CORES, soft=False)
         positions = [
             *heard.positions,
             *(() if heard.failures else plan.positions),
@@ -256,9 +258,10 @@ class _Run:
 
     def _read_round(self, splits: Sequence[Split]) -> DataFrame:
         spark = self._spark()
-        pickled = [(pickle.dumps(split),) for split in splits]
-        parts = min(len(splits), 4 * spark.sparkContext.defaultParallelism)
-        frame = spark.createDataFrame(pickled, "split binary").repartition(parts)
+        frame = spark.createDataFrame(pa.table({"split": [pickle.dumps(split) for split in splits]}))
+        at_once = spark.sparkContext.defaultParallelism
+        if len(splits) > at_once:  # else each is a partition of its own already
+            frame = frame.repartition(min(len(splits), 4 * at_once))
         return frame.mapInArrow(read_splits(self.extractor), ENVELOPE_COLUMNS).persist(StorageLevel.DISK_ONLY)
 
     # -- reconcile and write ---------------------------------------------------------------------------------------------
@@ -327,13 +330,6 @@ class _Run:
             return refused
         for row in outcomes.where(F.col("outcome") == COUNTED).collect():
             self.counts[row["note"]] += row["as_of"]
-        for row in (
-            outcomes.where(F.col("outcome").isin(GONE, GONE_REPORTED))
-            .groupBy("core", "outcome")
-            .count()
-            .collect()
-        ):
-            self.counts[f"{row['core']} {row['outcome']}"] += row["count"]
         if self.counts[Outcome.REFUSED]:
             for row in outcomes.where(F.col("outcome") == REFUSED).collect():
                 refused.append(Reject(f"Solr {row['core']}", row["note"], sample=row["identity"]))
@@ -379,9 +375,9 @@ class _Run:
             if HELD_BACK + split.name in before and split.name not in heard.failures:
                 yield Position(HELD_BACK + split.name, None)
 
-    def _commit(self, *, soft: bool) -> None:
-        for core in CORES:
-            self.solr.commit(core, soft=soft)
+    def _commit(self, *cores: str, soft: bool) -> None:
+        with ThreadPoolExecutor(len(cores)) as at_once:
+            list(at_once.map(lambda core: self.solr.commit(core, soft=soft), cores))
 
     def _spark(self) -> SparkSession:
         spark = self.pipeline.spark()
@@ -415,12 +411,11 @@ class _Run:
 
 def settings_fingerprint(registration: Registration, extractor: Extractor) -> str:
     """What positions are saved under: they count for the same extractor, version and settings only."""
-    if not is_dataclass(extractor):
-        raise TypeError(f"the extractor {registration.name} is no dataclass")
+    dataclass_instance: Any = extractor
     settings = {
-        f.name: repr(getattr(extractor, f.name))
-        for f in fields(extractor)
-        if f.name not in ("source", "estate")
+        each.name: repr(getattr(extractor, each.name))
+        for each in fields(dataclass_instance)
+        if each.name not in ("source", "estate")
     }
     told = orjson.dumps([registration.name, registration.version, settings], option=orjson.OPT_SORT_KEYS)
     return hashlib.blake2b(told, digest_size=8).hexdigest()
