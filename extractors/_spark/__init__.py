@@ -1,0 +1,5 @@
+"""What `extractors.spark_events` is made of: files and codecs, lines, events, an application's executions, plans, records.
+
+`forms` finds the logs, `codecs` and `lines` read them, `events` picks out what matters, `application` keeps which
+executions are open, `plan` says what one reads and writes, `lineage` makes records of it.
+"""

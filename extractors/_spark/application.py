@@ -1,0 +1,311 @@
+"""An application as its log has told so far: who it is, and which SQL executions are open.
+
+A command may run others within it: all executions of one root are one execution. It is complete when its root has ended.
+What is kept between two reads is small: of an open execution the place of the line that started it, never its plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import astuple, dataclass, replace
+from typing import Any, Final
+
+from extractors._spark import events
+from extractors._spark.events import NotAnEvent, integer, mapping, text
+from extractors._spark.lines import Line, Mark
+from extractors._spark.plan.reading import PlanReading, read_plan
+
+MAX_OPEN: Final = 5_000
+"""Open executions, and running jobs, that are kept. No driver runs so many at once; a damaged log may seem to."""
+MAX_REMEMBERED: Final = 200
+REDACTED: Final = "(redacted)"
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """One attempt of an application. Empty and zero where the log has not said it."""
+
+    id: str = ""
+    attempt: str = ""
+    name: str = ""
+    user: str = ""
+    started_ms: int = 0
+    ended_ms: int = 0
+    version: str = ""
+    metastores: tuple[str, ...] = ()
+    default_fs: str = ""
+
+    @property
+    def run(self) -> str:
+        """What executions of this attempt are told from others by."""
+        return f"{self.id}_{self.attempt}" if self.attempt else self.id
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """What matters of an execution's start."""
+
+    started_ms: int
+    description: str
+    plan: PlanReading
+
+
+@dataclass(slots=True)
+class Execution:
+    """One SQL execution that has started. ``started`` is None while only the place of its line is known."""
+
+    id: int
+    root: int
+    mark: Mark
+    ended_ms: int = 0
+    error: str = ""
+    failed: bool = False
+    group: str = ""
+    started: Started | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self.ended_ms > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What somebody sent to a Thrift server, and who."""
+
+    text: str
+    user: str
+
+
+@dataclass(slots=True)
+class Run:
+    """All executions of one root, the root first, to be told as one. ``over``: ended by its application's end only."""
+
+    application: Application
+    members: list[Execution]
+    over: bool = False
+    statement: Statement | None = None
+    statement_mark: Mark | None = None
+
+    @property
+    def root(self) -> Execution:
+        return self.members[0]
+
+    @property
+    def marks(self) -> Iterator[Mark]:
+        """The lines that must be read again before it can be told."""
+        yield from (member.mark for member in self.members if member.started is None)
+        if self.statement is None and self.statement_mark is not None:
+            yield self.statement_mark
+
+
+class ApplicationState:
+    """Takes a log's events in their order and hands out runs that are complete."""
+
+    def __init__(self, saved: Mapping[str, Any] | None = None) -> None:
+        saved = saved or {}
+        self.application = _application(saved.get("app"))
+        self._open = {int(key): _execution(int(key), value) for key, value in saved.get("open", {}).items()}
+        self._jobs = {int(key): int(value) for key, value in saved.get("jobs", {}).items()}
+        self._done: dict[int, None] = dict.fromkeys(saved.get("done", ()))
+        self._marks = {key: Mark(*value) for key, value in saved.get("statements", {}).items()}
+        self._statements: dict[str, Statement] = {}
+
+    def saved(self) -> dict[str, Any]:
+        """The state as JSON values. Runs handed out are not in it any more."""
+        app = self.application
+        value: dict[str, Any] = {
+            "app": [*astuple(app)[:-2], list(app.metastores), app.default_fs],
+            "open": {
+                str(each.id): [
+                    *each.mark,
+                    each.root,
+                    each.ended_ms,
+                    each.error[:500],
+                    each.failed,
+                    each.group,
+                ]
+                for each in self._open.values()
+            },
+        }
+        if self._jobs:
+            value["jobs"] = {str(job): execution for job, execution in self._jobs.items()}
+        if self._done:
+            value["done"] = list(self._done)
+        if self._marks:
+            value["statements"] = {group: list(mark) for group, mark in self._marks.items()}
+        return value
+
+    def take(self, kind: str, line: Line) -> Iterator[Run]:
+        """Learns from one line. Raises `NotAnEvent` where the line does not parse."""
+        match kind:
+            case events.JOB_START:
+                self._job_start(line.data)
+            case events.JOB_END:
+                self._job_end(line.data)
+            case events.EXECUTION_START:
+                yield from self._execution_start(events.parse(line.data), line.mark)
+            case events.EXECUTION_END:
+                yield from self._execution_end(events.parse(line.data))
+            case events.STATEMENT:
+                self._statement(events.parse(line.data), line.mark)
+            case _:
+                yield from self._learn(kind, events.parse(line.data))
+
+    def over(self) -> Iterator[Run]:
+        """What never ended, once it is known that nothing more will come. It stays open all the same: who knows."""
+        roots = {execution.root for execution in self._open.values()}
+        for root in sorted(roots):
+            yield self._run(root, over=True)
+
+    @property
+    def open(self) -> bool:
+        return bool(self._open)
+
+    # -- What the events say --------------------------------------------------------------------------------------
+
+    def _learn(self, kind: str, event: Mapping[str, Any]) -> Iterator[Run]:
+        app = self.application
+        match kind:
+            case events.LOG_START:
+                self.application = replace(app, version=text(event.get("Spark Version")) or app.version)
+            case events.ENVIRONMENT:
+                spark = mapping(event.get("Spark Properties"))
+                hadoop = mapping(event.get("Hadoop Properties"))
+                self.application = replace(
+                    app,
+                    metastores=_metastores(spark, hadoop) or app.metastores,
+                    default_fs=_setting("fs.defaultFS", spark, hadoop) or app.default_fs,
+                )
+            case events.APPLICATION_START:
+                attempt = text(event.get("App Attempt ID"))
+                if app.started_ms and (text(event.get("App ID")), attempt) != (app.id, app.attempt):
+                    # Two attempts in one file: what the first left open will not end any more.
+                    yield from list(self.over())
+                    self._open.clear()
+                    self._jobs.clear()
+                self.application = replace(
+                    app,
+                    id=text(event.get("App ID")) or app.id,
+                    attempt=attempt,
+                    name=text(event.get("App Name")),
+                    user=text(event.get("User")),
+                    started_ms=integer(event.get("Timestamp"), 0),
+                    ended_ms=0,
+                )
+            case events.APPLICATION_END:
+                self.application = replace(app, ended_ms=max(1, integer(event.get("Timestamp"), 0)))
+            case _:
+                pass
+
+    def _execution_start(self, event: Mapping[str, Any], mark: Mark) -> Iterator[Run]:
+        number = integer(event.get("executionId"))
+        root = integer(event.get("rootExecutionId"), number)
+        if root in self._done and root != number:
+            # A thread that outlived the command that it was started in.
+            root = number
+        started = to_started(event)
+        before = self._open.get(number)
+        execution = Execution(number, root, mark, group=text(event.get("jobGroupId")), started=started)
+        if before is not None and before.root == number:
+            # Said again by another attempt in the same file: the first one never ended.
+            yield self._run(number, over=True)
+            self._forget(number)
+        self._open[number] = execution
+        while len(self._open) > MAX_OPEN:
+            del self._open[next(iter(self._open))]
+
+    def _execution_end(self, event: Mapping[str, Any]) -> Iterator[Run]:
+        number = integer(event.get("executionId"))
+        execution = self._open.get(number)
+        if execution is None:
+            raise NotAnEvent(f"execution {number} ends without a start")
+        execution.ended_ms = max(1, integer(event.get("time")))
+        if "errorMessage" in event:
+            # Says it for certain, since 3.4; a job that failed may have been tried again.
+            execution.error = text(event["errorMessage"])
+            execution.failed = bool(execution.error)
+        if execution.root == number:
+            run = self._run(number)
+            self._forget(number)
+            yield run
+
+    def _job_start(self, line: bytes) -> None:
+        job = events.job_start(line)
+        if job is None or job.execution not in self._open:
+            return
+        if len(self._jobs) < MAX_OPEN:
+            self._jobs[job.job] = job.execution
+        if job.group:
+            self._open[job.execution].group = job.group
+
+    def _job_end(self, line: bytes) -> None:
+        if not self._jobs:
+            return
+        event = events.parse(line)
+        execution = self._open.get(self._jobs.pop(integer(event.get("Job ID"), -1), -1))
+        if execution is not None and text(mapping(event.get("Job Result")).get("Result")) != "JobSucceeded":
+            execution.failed = True
+
+    def _statement(self, event: Mapping[str, Any], mark: Mark) -> None:
+        group = text(event.get("groupId"))
+        if group:
+            self._marks[group] = mark
+            self._statements[group] = to_statement(event)
+        while len(self._marks) > MAX_REMEMBERED:
+            oldest = next(iter(self._marks))
+            del self._marks[oldest]
+            self._statements.pop(oldest, None)
+
+    # -- Runs -----------------------------------------------------------------------------------------------------
+
+    def _run(self, root: int, *, over: bool = False) -> Run:
+        members = [each for each in self._open.values() if each.root == root and each.id != root]
+        members.sort(key=lambda each: each.id)
+        if root in self._open:
+            members.insert(0, self._open[root])
+        run = Run(self.application, members, over)
+        group = next((each.group for each in members if each.group in self._marks), "")
+        if group:
+            run.statement, run.statement_mark = self._statements.get(group), self._marks[group]
+        return run
+
+    def _forget(self, root: int) -> None:
+        for number in [each.id for each in self._open.values() if each.root == root]:
+            del self._open[number]
+        self._done[root] = None
+        while len(self._done) > MAX_REMEMBERED:
+            del self._done[next(iter(self._done))]
+
+
+def to_started(event: Mapping[str, Any]) -> Started:
+    """What matters of a ``SparkListenerSQLExecutionStart``."""
+    return Started(integer(event.get("time")), text(event.get("description"))[:4000], read_plan(event))
+
+
+def to_statement(event: Mapping[str, Any]) -> Statement:
+    """What matters of a ``SparkListenerThriftServerOperationStart``."""
+    return Statement(text(event.get("statement")), text(event.get("userName")))
+
+
+def _metastores(spark: Mapping[str, Any], hadoop: Mapping[str, Any]) -> tuple[str, ...]:
+    uris = _setting("hive.metastore.uris", spark, hadoop)
+    return tuple(uri.strip() for uri in uris.split(",") if uri.strip())[:10]
+
+
+def _setting(name: str, spark: Mapping[str, Any], hadoop: Mapping[str, Any]) -> str:
+    for value in (spark.get(f"spark.hadoop.{name}"), spark.get(name), hadoop.get(name)):
+        if isinstance(value, str) and value.strip() and REDACTED not in value:
+            return value.strip()[:2000]
+    return ""
+
+
+def _application(saved: Any) -> Application:
+    if not saved:
+        return Application()
+    app, attempt, name, user, started_ms, ended_ms, version, metastores, default_fs = saved
+    return Application(app, attempt, name, user, started_ms, ended_ms, version, tuple(metastores), default_fs)
+
+
+def _execution(number: int, saved: Any) -> Execution:
+    part, restart, skip, root, ended_ms, error, failed, group = saved
+    return Execution(number, root, Mark(part, restart, skip), ended_ms, error, failed, group)

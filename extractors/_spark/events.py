@@ -1,0 +1,141 @@
+"""Which events of a log matter, told by a line's first bytes, and what is kept of them.
+
+Of a usual log a few lines in ten thousand matter; only those are parsed. Adaptive updates are passed over: they repeat
+whole plans, and where a side of a join turned out empty they name no scan at all.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+_SQL = "org.apache.spark.sql.execution.ui."
+_THRIFT = (
+    "org.apache.spark.sql.hive.thriftserver.ui.",
+    "org.apache.spark.sql.thriftserver.ui.",
+)
+_STREAMING = "org.apache.spark.sql.streaming.StreamingQueryListener$Query"
+
+LOG_START: Final = "log start"
+ENVIRONMENT: Final = "environment"
+APPLICATION_START: Final = "application start"
+APPLICATION_END: Final = "application end"
+JOB_START: Final = "job start"
+JOB_END: Final = "job end"
+EXECUTION_START: Final = "execution start"
+EXECUTION_END: Final = "execution end"
+STATEMENT: Final = "statement"
+STREAM_PROGRESS: Final = "stream progress"
+STREAM_END: Final = "stream end"
+
+KINDS: Final[Mapping[bytes, str]] = {
+    name.encode(): kind
+    for name, kind in {
+        "SparkListenerLogStart": LOG_START,
+        "DBCEventLoggingListenerMetadata": LOG_START,
+        "SparkListenerEnvironmentUpdate": ENVIRONMENT,
+        "SparkListenerApplicationStart": APPLICATION_START,
+        "SparkListenerApplicationEnd": APPLICATION_END,
+        "SparkListenerJobStart": JOB_START,
+        "SparkListenerJobEnd": JOB_END,
+        _SQL + "SparkListenerSQLExecutionStart": EXECUTION_START,
+        _SQL + "SparkListenerSQLExecutionEnd": EXECUTION_END,
+        **{prefix + "SparkListenerThriftServerOperationStart": STATEMENT for prefix in _THRIFT},
+        _STREAMING + "ProgressEvent": STREAM_PROGRESS,
+        _STREAMING + "TerminatedEvent": STREAM_END,
+    }.items()
+}
+
+_USUAL: Final = b'{"Event":"'
+_EVENT: Final = re.compile(rb'\s*\{\s*"Event"\s*:\s*"([^"\\]{1,200})"')
+
+# A quote within a JSON string is escaped, so that these can match nothing but keys of the job's properties.
+_JOB_ID: Final = re.compile(rb'"Job ID":\s*(\d{1,18})')
+_JOB_EXECUTION: Final = re.compile(rb'"spark\.sql\.execution\.id":\s*"(\d{1,18})"')
+_JOB_GROUP: Final = re.compile(rb'"spark\.jobGroup\.id":\s*("(?:[^"\\]|\\.){1,400}")')
+
+_LONE: Final = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+    r"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+)
+
+
+class NotAnEvent(ValueError):
+    """A line that is no event of a log, or does not parse."""
+
+
+def kind_of(line: bytes) -> str | None:
+    """The kind of event on a line, None where it does not matter. Raises `NotAnEvent` for a line that is no event."""
+    if line.startswith(_USUAL):
+        stop = line.find(b'"', 10, 210)
+        if stop > 0:
+            return KINDS.get(line[10:stop])
+    match = _EVENT.match(line)
+    if match is None:
+        raise NotAnEvent("not a line of an event log")
+    return KINDS.get(match[1])
+
+
+def parse(line: bytes) -> dict[str, Any]:
+    """The event as a JSON object. Raises `NotAnEvent`."""
+    try:
+        try:
+            event = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            # What Java writes and orjson refuses: lone surrogates, of which nothing must be left, and deep plans.
+            event = json.loads(_LONE.sub(r"\\ufffd", line.decode("utf-8", "replace")))
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
+        raise NotAnEvent(f"not JSON: {reason}") from error
+    if not isinstance(event, dict):
+        raise NotAnEvent("not a JSON object")
+    return event
+
+
+@dataclass(frozen=True, slots=True)
+class JobStart:
+    """Which execution a job works for (-1: none), and its group."""
+
+    job: int
+    execution: int
+    group: str
+
+
+def job_start(line: bytes) -> JobStart | None:
+    """What matters of a job's start, found without parsing: these lines list every stage and are long."""
+    job = _JOB_ID.search(line, 0, 400)
+    if job is None:
+        return None
+    execution = _JOB_EXECUTION.search(line)
+    group = _JOB_GROUP.search(line) if execution else None
+    name = ""
+    if group:
+        try:
+            name = str(orjson.loads(group[1]))
+        except orjson.JSONDecodeError:
+            name = ""
+    return JobStart(int(job[1]), int(execution[1]) if execution else -1, name)
+
+
+def integer(value: object, default: int | None = None) -> int:
+    """A whole number of an event. Raises `NotAnEvent` for anything else, unless there is a default."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 62:
+        return value
+    if default is None:
+        raise NotAnEvent(f"a number was expected: {str(value)[:40]!r}")
+    return default
+
+
+def text(value: object) -> str:
+    """A text of an event; empty for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """An object of an event; empty for anything else."""
+    return value if isinstance(value, dict) else {}

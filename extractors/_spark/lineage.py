@@ -1,0 +1,253 @@
+"""Records of one run: an operation, its execution, and what flows through it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from extractors._redact import bounded, clean, redact
+from extractors._spark.application import Application, Run
+from extractors._spark.effect import Effect, effect_of
+from extractors._spark.plan.reads import End, EndKind
+from navlin.model.identity import identify, relation_id
+from navlin.model.keys import (
+    EntityType,
+    Key,
+    RelationType,
+    execution_key,
+    location_key,
+    operation_key,
+    table_key,
+)
+from navlin.model.records import Attributes, Covered, Depth, Entity, Record, Relation
+from navlin.model.source import HIVE, Estate, Source, normal_authority
+from navlin.model.tree import below, tree_path
+
+JDBC: Final = "JDBC"
+KAFKA: Final = "KAFKA"
+SUCCEEDED, FAILED, UNKNOWN, RUNNING = "SUCCEEDED", "FAILED", "UNKNOWN", "RUNNING"
+MAX_MESSAGE_BYTES: Final = 4 << 10
+MAX_NAMES: Final = 1_000
+_CALL_SITE: Final = re.compile(r"\S+ at \S.*:\d+\s*$", re.DOTALL)
+_SAYS_NOTHING: Final = re.compile(r"\S+ at \S+$|\s*$|\s*id = [0-9a-f-]{36}\s", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Whose keys an application's tables and paths bear."""
+
+    source: Source
+    estate: Estate
+    application: Application
+    metastore: str = ""
+
+    def key(self, end: End) -> Key:
+        match end.kind:
+            case EndKind.TABLE | EndKind.VIEW:
+                metastore = self.estate.serving(HIVE, self._authority())
+                kind = EntityType.VIEW if end.kind is EndKind.VIEW else EntityType.TABLE
+                return table_key(metastore, end.database, end.name, kind)
+            case EndKind.PATH:
+                return location_key(self.estate, end.name, self.application.default_fs)
+            case EndKind.JDBC:
+                owner = self.estate.serving(JDBC, jdbc_authority(end.url))
+                return _flat_key(EntityType.TABLE, owner, redact(end.name))
+            case EndKind.TOPIC:
+                return _flat_key(EntityType.DATASET, self.estate.serving(KAFKA, "kafka"), end.name)
+
+    def _authority(self) -> str:
+        """The metastore that the application was set up with: of several for one service, the one that is configured."""
+        uris = self.application.metastores
+        served = {
+            authority for source in self.estate.sources if source.type == HIVE for authority in source.serves
+        }
+        for uri in uris:
+            if normal_authority(uri) in served:
+                return uri
+        return uris[0] if uris else self.metastore
+
+
+def jdbc_authority(url: str) -> str:
+    """The address of a database, without user, password and parameters: ``jdbc:postgresql://host:5432/db``."""
+    if not url:
+        return "jdbc"
+    address = re.split(r"[?;]", redact(url), maxsplit=1)[0]
+    return re.sub(r"//[^/@]*@", "//", address)
+
+
+def _flat_key(kind: EntityType, source: Source, name: str) -> Key:
+    # Names of other systems: nobody knows here whether they fold case.
+    return Key(kind, identify(source.id, name), source, bounded(name, 1000), tree_path(name))
+
+
+# -- Records ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """One execution to be told: what distinguishes its operation, and how it went.
+
+    ``operation_text`` and, where ``by_ends``, the ends make the operation's identity. ``flows``: whether it has succeeded
+    so far that data has flowed.
+    """
+
+    operation_text: str
+    name: str
+    run: str
+    original_name: str
+    started_ms: int
+    ended_ms: int
+    as_of_ms: int
+    status: str
+    flows: bool
+    principal: str
+    error: str = ""
+    query_text: str = ""
+    by_ends: bool = True
+
+
+def records_of(run: Run, names: Names, *, reads: bool) -> Iterator[Record]:
+    """An operation and its execution; for one that succeeded, what it covers and its relations.
+
+    Without ``reads``, a run that writes nothing gives nothing.
+    """
+    root, app = run.root, run.application
+    started = next((each.started for each in run.members if each.started), None)
+    if started is None:
+        return
+    status = _status(run)
+    effect = effect_of(run, failed=status != SUCCEEDED)
+    if not reads and not effect.outputs and not effect.subjects:
+        return
+    occurrence = Occurrence(
+        operation_text=f"{app.name}##{effect.shape}",
+        name=operation_name(app, started.description),
+        run=f"{app.run}-exec.{root.id}",
+        original_name=f"{app.id}-exec.{started.started_ms}",
+        started_ms=started.started_ms,
+        ended_ms=root.ended_ms,
+        # What never ended stands behind any end that may be found after all.
+        as_of_ms=started.started_ms if run.over else root.ended_ms,
+        status=status,
+        flows=status == SUCCEEDED,
+        principal=(run.statement.user if run.statement else "") or app.user,
+        error=root.error,
+        query_text=run.statement.text if run.statement else effect.query_text,
+    )
+    yield from tell(occurrence, effect, names)
+
+
+def tell(occurrence: Occurrence, effect: Effect, names: Names) -> Iterator[Record]:
+    """The records of one execution and its operation."""
+    app = names.application
+    # By identity: two spellings of one table are one end.
+    inputs = {key.identity: (key, end.readable) for end in effect.inputs for key in (names.key(end),)}
+    outputs = {key.identity: (key, end.readable) for end in effect.outputs for key in (names.key(end),)}
+    ends = (*inputs, *outputs) if occurrence.by_ends else ()
+    operation = operation_key(names.source, occurrence.operation_text, ends, name=occurrence.name)
+    readable_inputs = _readable(name for _, name in inputs.values())
+    readable_outputs = _readable(name for _, name in outputs.values()) or _readable(effect.subjects)
+    yield Entity(
+        operation,
+        occurrence.as_of_ms,
+        {
+            "internalType": "spark_operation",
+            "originalName": occurrence.name,
+            "operationType": effect.operation,
+            "queryText": clean(occurrence.query_text),
+            "inputs": readable_inputs,
+            "outputs": readable_outputs,
+            "incomplete": True if not effect.complete else None,
+            "unknownInputs": [clean(what) for what in effect.unknown[:20]],
+        },
+        volatile={"sparkVersion": app.version},
+        ages=not outputs,
+    )
+    yield Entity(
+        execution_key(operation, occurrence.run),
+        occurrence.as_of_ms,
+        {
+            "internalType": "spark_operation_execution",
+            "originalName": occurrence.original_name,
+            "started": occurrence.started_ms,
+            "ended": occurrence.ended_ms or None,
+            "principal": occurrence.principal,
+            "jobId": app.id,
+            "attempt": app.attempt,
+            "status": occurrence.status,
+            "errorMessage": bounded(redact(occurrence.error), MAX_MESSAGE_BYTES),
+            "operation": occurrence.name,
+            "inputs": readable_inputs,
+            "outputs": readable_outputs,
+            "sparkVersion": app.version,
+        },
+        ages=True,
+    )
+    if occurrence.flows:
+        yield Covered(operation.tree_path, occurrence.as_of_ms, Depth.ALL, reported=True)
+        sides = tuple(key for key, _ in inputs.values()), tuple(key for key, _ in outputs.values())
+        yield from _relations(operation, *sides, effect, names, occurrence.as_of_ms)
+
+
+def _relations(
+    operation: Key,
+    inputs: tuple[Key, ...],
+    outputs: tuple[Key, ...],
+    effect: Effect,
+    names: Names,
+    as_of_ms: int,
+) -> Iterator[Relation]:
+    incomplete: Attributes = {} if effect.complete else {"incomplete": True}
+    ages = not outputs
+    for key in inputs:
+        yield _relation(RelationType.DATA_FLOW, key, operation, operation, as_of_ms, incomplete, ages=ages)
+    for key in outputs:
+        # Where nothing at all is known of the inputs, it is said where the flow is seen.
+        yield _relation(
+            RelationType.DATA_FLOW,
+            operation,
+            key,
+            operation,
+            as_of_ms,
+            {} if inputs else incomplete,
+            ages=ages,
+        )
+    for table, path in effect.stored:
+        where = location_key(names.estate, path, names.application.default_fs)
+        yield _relation(
+            RelationType.LOGICAL_PHYSICAL, names.key(table), where, operation, as_of_ms, {"hint": True}
+        )
+
+
+def _relation(
+    kind: RelationType,
+    ep1: Key,
+    ep2: Key,
+    operation: Key,
+    as_of_ms: int,
+    attributes: Attributes,
+    *,
+    ages: bool = False,
+) -> Relation:
+    identity = relation_id(kind, ep1.identity, ep2.identity, operation.source.id)
+    return Relation(kind, ep1, ep2, below(operation.tree_path, identity), as_of_ms, attributes, ages)
+
+
+def _status(run: Run) -> str:
+    if run.over:
+        return FAILED if run.root.failed else UNKNOWN
+    return FAILED if run.root.failed else SUCCEEDED
+
+
+def operation_name(app: Application, description: str) -> str:
+    """The application's name, and what the job said of itself; the place in the program is no such thing."""
+    name = clean(app.name) or app.id
+    if _SAYS_NOTHING.match(description) or _CALL_SITE.match(description):
+        return bounded(name, 1000)
+    return bounded(f"{name}: {' '.join(clean(description).split())}", 1000)
+
+
+def _readable(names: Iterable[Any]) -> list[str]:
+    return [clean(name) for name in dict.fromkeys(names)][:MAX_NAMES]

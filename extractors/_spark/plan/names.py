@@ -1,0 +1,167 @@
+"""How plans print tables, paths and lists of arguments. Argument positions shift between versions: all goes by shape."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+SESSION_CATALOG: Final = "spark_catalog"
+DEFAULT_DATABASE: Final = "default"
+
+_QUOTED: Final = r"`(?:[^`]|``)+`"
+QUOTED_NAME: Final = re.compile(rf"{_QUOTED}(?:\.{_QUOTED}){{0,3}}")
+_QUOTED_PART: Final = re.compile(_QUOTED)
+_DOTTED: Final = re.compile(r"[^\s.,()\[\]{}@`]+(?:\.[^\s.,()\[\]{}@`]+)*")
+_CATALOG_TABLE: Final = re.compile(r"\bDatabase: ?(\S{1,400})\s{1,40}Table: ?(\S{1,400})")
+_HIVE_CTAS: Final = re.compile(r"Database: ?([^,\]}]{1,400})\}?, TableName: ?([^,\]]{1,400})")
+_PARTITION_DIRECTORY: Final = re.compile(r"[^/=]+=[^/]*$")
+_LOCATION: Final = re.compile(r"(\w+)(?:\((\d+) paths\))? ?\[(.*)", re.DOTALL)
+_BETWEEN_PATHS: Final = re.compile(r", ?(?=\.\.\.|/|[A-Za-z][A-Za-z0-9+.-]*:/)")
+_CUT: Final = re.compile(r"\.\.\.(?: \d+ entries)?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table or view as a plan names it. A catalogue other than Spark's own stands before the database: ``cat.db``."""
+
+    database: str
+    name: str
+
+    @property
+    def readable(self) -> str:
+        return f"{self.database}.{self.name}"
+
+
+def table_of_parts(parts: list[str]) -> Table | None:
+    """The table that a name's parts mean: ``t``, ``db.t``, ``cat.db.t``. None where there is nothing to name."""
+    if parts[:1] == [SESSION_CATALOG]:
+        parts = parts[1:]
+    if not parts or not all(parts):
+        return None
+    return Table(".".join(parts[:-1]) or DEFAULT_DATABASE, parts[-1])
+
+
+def quoted_table(text: str) -> Table | None:
+    """The table of a name in back quotes, `` `cat`.`db`.`t` ``."""
+    parts = [part[1:-1].replace("``", "`") for part in _QUOTED_PART.findall(text)]
+    return table_of_parts(parts)
+
+
+def dotted_table(text: str) -> Table | None:
+    """The table of a name without quotes, ``cat.db.t``; None for what cannot be one."""
+    text = text.strip()
+    return table_of_parts(text.split(".")) if _DOTTED.fullmatch(text) else None
+
+
+def described_table(text: str) -> Table | None:
+    """The table of Spark 2's descriptions: ``CatalogTable(… Database: d … Table: t …)``, ``[Database:d}, TableName: t``."""
+    match = _CATALOG_TABLE.search(text) or _HIVE_CTAS.search(text)
+    if match is None:
+        return None
+    database, name = (part.strip().strip("`,") for part in match.groups())
+    return table_of_parts([database, name])
+
+
+def leading_table(text: str) -> Table | None:
+    """The table that a command's arguments begin with."""
+    match = QUOTED_NAME.match(text)
+    return quoted_table(match[0]) if match else None
+
+
+def argument_table(arguments: str) -> Table | None:
+    """The table among a command's arguments: a name in back quotes that is an argument of its own."""
+    for piece in split_arguments(arguments):
+        if QUOTED_NAME.fullmatch(piece):
+            return quoted_table(piece)
+    return described_table(arguments)
+
+
+def split_arguments(text: str) -> Iterator[str]:
+    """Arguments at the top level: commas within brackets or back quotes part nothing."""
+    depth, start, quoted = 0, 0, False
+    for position, char in enumerate(text):
+        if char == "`":
+            quoted = not quoted
+        elif quoted:
+            continue
+        elif char in "([{":
+            depth += 1
+        elif char in ")]}":
+            depth = max(0, depth - 1)
+        elif char == "," and depth == 0:
+            yield text[start:position].strip()
+            start = position + 1
+    yield text[start:].strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """The paths of a scan, those that were printed whole. ``complete`` is False where some were cut off."""
+
+    index: str
+    paths: tuple[str, ...]
+    complete: bool
+
+
+def location(printed: str) -> Location | None:
+    """``InMemoryFileIndex(7 paths)[p1, p2, ...]`` and its older and newer forms; None for what is none.
+
+    ``printed`` may go on behind the closing bracket. A path that was cut in the middle is left out.
+    """
+    match = _LOCATION.match(printed.strip())
+    if match is None:
+        return None
+    index, count, rest = match[1], match[2], match[3]
+    body, closed = _to_bracket(rest)
+    paths: list[str] = []
+    complete = closed
+    for path in _BETWEEN_PATHS.split(body):
+        if _CUT.search(path):
+            complete = False
+        elif path:
+            paths.append(path)
+    if not closed and paths and not _CUT.search(body):
+        paths.pop()  # the text ends within it
+    if count is not None and int(count) > len(paths):
+        complete = False
+    return Location(index, tuple(paths), complete)
+
+
+def _to_bracket(text: str) -> tuple[str, bool]:
+    depth = 0
+    for match in re.finditer(r"[\[\]]|, (?:PartitionFilters|PushedFilters|PushedFilers|ReadSchema): ", text):
+        if match[0] == "[":
+            depth += 1
+        elif match[0] == "]":
+            if depth == 0:
+                return text[: match.start()], True
+            depth -= 1
+        else:
+            return text[: match.start()], False
+    return text, False
+
+
+def without_partitions(path: str) -> str:
+    """The path above its ``k=v`` directories: where the data set begins."""
+    path = path.rstrip("/") or path
+    while (last := path.rfind("/")) > 0 and _PARTITION_DIRECTORY.fullmatch(path, last + 1):
+        path = path[:last]
+    return path
+
+
+def is_kept(arguments: str) -> bool:
+    """Whether a view's arguments name one that the catalogue keeps: a temporary one has no database, or `global_temp`."""
+    match = QUOTED_NAME.match(arguments)
+    return match is not None and "`.`" in match[0] and not match[0].startswith("`global_temp`")
+
+
+def is_path(text: str) -> bool:
+    """Whether a text is an absolute path or a URI with one."""
+    return bool(re.match(r"/|[A-Za-z][A-Za-z0-9+.-]*:/", text))
+
+
+def is_bookkeeping(path: str) -> bool:
+    """Whether a path belongs to a table format's own log, which nobody reads or writes as data."""
+    return "/_delta_log" in path or "/_spark_metadata" in path

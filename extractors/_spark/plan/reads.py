@@ -1,0 +1,270 @@
+"""What the operators of a plan read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from extractors._spark.plan.names import (
+    Location,
+    Table,
+    argument_table,
+    dotted_table,
+    is_bookkeeping,
+    is_kept,
+    is_path,
+    leading_table,
+    location,
+    quoted_table,
+    split_arguments,
+    without_partitions,
+)
+from extractors._spark.plan.text import Operator, PlanText
+from extractors._spark.plan.tree import Node
+
+
+class EndKind(StrEnum):
+    """What an end of a flow is named by."""
+
+    TABLE = "table"
+    VIEW = "view"
+    PATH = "path"
+    JDBC = "jdbc"
+    TOPIC = "topic"
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Something that is read or written: a table or view by ``database`` and ``name``, all else by ``name``.
+
+    ``url`` is a JDBC table's, where it is known.
+    """
+
+    kind: EndKind
+    name: str
+    database: str = ""
+    url: str = ""
+
+    @property
+    def readable(self) -> str:
+        return f"{self.database}.{self.name}" if self.database else self.name
+
+
+def table_end(table: Table) -> End:
+    return End(EndKind.TABLE, table.name, table.database)
+
+
+def view_end(table: Table) -> End:
+    return End(EndKind.VIEW, table.name, table.database)
+
+
+def path_end(path: str) -> End:
+    return End(EndKind.PATH, without_partitions(path))
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """The ends that are read, each once. ``complete`` is False where the log cut some off, ``unknown`` what it hid."""
+
+    ends: tuple[End, ...]
+    complete: bool
+    unknown: tuple[str, ...] = ()
+
+
+_SCAN: Final = re.compile(
+    r"Scan (?P<relation>[\w.$-]+(?:\(.*\))?(?: \[[^\]]*\])?)(?: (?P<table>.*))?$", re.DOTALL
+)
+_JDBC: Final = re.compile(r"JDBCRelation\((.*)\)(?: \[numPartitions=\d+\])?\s*$", re.DOTALL)
+_KAFKA: Final = re.compile(r"KafkaRelation\(strategy=Subscribe\[([^\]]*)\]")
+_HIVE: Final = re.compile(r"HiveTableRelation \[?(`[^\s,]+`)")
+_METASTORE: Final = re.compile(r"MetastoreRelation (\w+), (\w+)")
+_LOCATION: Final = re.compile(r"\bLocation: (\w+(?:\(\d+ paths\))? ?\[.*)", re.DOTALL)
+_NO_SOURCE: Final = frozenset(
+    {
+        "ExistingRDD",
+        "OneRowRelation",
+        "LocalTable",
+        "LocalRelation",
+        "Range",
+        "ReferenceSort",
+        "EmptyRelation",
+    }
+)
+_V2_SCAN: Final = re.compile(r"(?:BatchScan|MicroBatchScan|ContinuousScan)\b ?(?P<rest>.*)$", re.DOTALL)
+_V2_OLD: Final = re.compile(r"\w+\[.*?\] (?P<name>\S+)")
+_V2_PATHS: Final = re.compile(r"(?P<format>[\w-]+) (?P<paths>[A-Za-z][A-Za-z0-9+.-]*:/.*|/.*)$", re.DOTALL)
+
+
+def physical_reads(nodes: Iterable[Node], text: PlanText) -> Reads:
+    """What the scans of a physical plan read, those below cached frames and in subqueries as well."""
+    gathered = _Gathered()
+    hidden_below = -1
+    for node in nodes:
+        if 0 <= hidden_below < node.depth:
+            continue
+        hidden_below = -1
+        if node.name.startswith("Scan ExistingRDD Delta Table State"):
+            hidden_below = node.depth
+        elif node.name.startswith("Scan"):
+            _scan(node, gathered)
+        elif match := _V2_SCAN.match(node.name):
+            _v2_scan(node, match["rest"].strip(), text, gathered)
+        elif node.name.startswith("HiveTableScan"):
+            gathered.add_table(_hive_table(node.text), node.name)
+    return gathered.reads()
+
+
+def logical_reads(text: PlanText) -> Reads:
+    """What the logical plan below a command names: tables, and views by their own names, not what is behind them."""
+    gathered = _Gathered()
+    hidden_below = -1
+    if not text.verified:
+        return Reads((), False, ())
+    for operator in text.operators:
+        if 0 <= hidden_below < operator.indent:
+            continue
+        hidden_below = -1
+        arguments = operator.arguments
+        match operator.name:
+            case "View":
+                view = leading_table(arguments)
+                # A temporary view is a name for a query only: what it stands for is what is read.
+                if view is not None and is_kept(arguments):
+                    gathered.add(view_end(view))
+                    hidden_below = operator.indent
+            case "LogicalRelation":
+                _logical_relation(arguments, gathered)
+            case "HiveTableRelation" | "UnresolvedCatalogRelation":
+                gathered.add_table(leading_table(arguments), operator.name)
+            case "RelationV2" | "DataSourceV2Relation" | "DataSourceV2ScanRelation":
+                gathered.add_table(_v2_relation(arguments), operator.name)
+            case _:
+                pass
+    return gathered.reads()
+
+
+class _Gathered:
+    def __init__(self) -> None:
+        self._ends: dict[End, None] = {}
+        self._unknown: dict[str, None] = {}
+        self._complete = True
+
+    def add(self, end: End) -> None:
+        self._ends[end] = None
+
+    def add_table(self, table: Table | None, what: str) -> None:
+        if table is None:
+            self.add_unknown(what)
+        else:
+            self.add(table_end(table))
+
+    def add_location(self, found: Location | None, what: str) -> None:
+        if found is None:
+            self.add_unknown(what)
+            return
+        for path in found.paths:
+            if not is_bookkeeping(path):
+                self.add(path_end(path))
+        self._complete = self._complete and found.complete
+
+    def add_unknown(self, what: str) -> None:
+        self._unknown[what[:200]] = None
+        self._complete = False
+
+    def reads(self) -> Reads:
+        return Reads(tuple(self._ends), self._complete, tuple(self._unknown))
+
+
+def _scan(node: Node, gathered: _Gathered) -> None:
+    match = _SCAN.match(node.name)
+    if match is None or node.name.startswith("Scan In-memory table"):
+        return  # rows that the program itself made, or a cached table, of which the plan stands below
+    relation, named = match["relation"], (match["table"] or "").strip()
+    if relation.split("(")[0] in _NO_SOURCE:
+        return
+    if relation == "hive":
+        gathered.add_table(_hive_table(node.text) or dotted_table(named), node.name)
+        return
+    if named and (table := dotted_table(named)):
+        gathered.add(table_end(table))
+        return
+    if _relation(node.name.removeprefix("Scan "), gathered):
+        return
+    printed = node.metadata.get("Location", "")
+    if not printed and (found := _LOCATION.search(node.text)):
+        printed = found[1]
+    gathered.add_location(location(printed), node.name)
+
+
+def _relation(printed: str, gathered: _Gathered) -> bool:
+    """Relations of other systems, by what they print of themselves."""
+    if match := _JDBC.match(printed):
+        gathered.add(End(EndKind.JDBC, match[1].strip()))
+    elif match := _KAFKA.search(printed):
+        for topic in match[1].split(","):
+            if topic.strip():
+                gathered.add(End(EndKind.TOPIC, topic.strip()))
+    else:
+        return False
+    return True
+
+
+def _hive_table(printed: str) -> Table | None:
+    if match := _HIVE.search(printed):
+        return quoted_table(match[1])
+    if match := _METASTORE.search(printed):
+        return Table(match[1], match[2])
+    return None
+
+
+def _v2_scan(node: Node, rest: str, text: PlanText, gathered: _Gathered) -> None:
+    if match := _V2_PATHS.match(rest):
+        paths = re.split(r",(?=[A-Za-z][A-Za-z0-9+.-]*:/)", match["paths"])
+        for path in paths:
+            gathered.add(path_end(path))
+        return
+    if "." in rest and (table := dotted_table(rest)):
+        gathered.add(table_end(table))
+        return
+    if found := _LOCATION.search(node.text):
+        printed = location(found[1])
+        if printed is not None and not printed.complete:
+            # The tree cuts a long path; the operator's block has the first one whole, if there is no doubt whose it is.
+            block = _only(text.by_name.get(node.name.strip(), ()))
+            printed = (location(block.location) if block else None) or printed
+        gathered.add_location(printed, node.name)
+        return
+    if (
+        (match := _V2_OLD.match(node.text))
+        and (table := dotted_table(match["name"]))
+        and "." in match["name"]
+    ):
+        gathered.add(table_end(table))
+        return
+    if not _relation(node.text, gathered):
+        gathered.add_unknown(node.name)
+
+
+def _only(operators: tuple[Operator, ...]) -> Operator | None:
+    return operators[0] if len(operators) == 1 else None
+
+
+def _logical_relation(arguments: str, gathered: _Gathered) -> None:
+    first = next(split_arguments(arguments), "")
+    if _relation(first, gathered):
+        return
+    table = argument_table(arguments)
+    if table is not None:
+        gathered.add(table_end(table))
+    else:
+        gathered.add_unknown(f"LogicalRelation {first}")  # read by path, and a logical plan prints none
+
+
+def _v2_relation(arguments: str) -> Table | None:
+    for piece in split_arguments(arguments):
+        if not piece.startswith("[") and "." in piece and not is_path(piece):
+            return dotted_table(piece) or quoted_table(piece)
+    return None

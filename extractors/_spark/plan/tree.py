@@ -1,0 +1,61 @@
+"""The operators of a plan, as the event's ``sparkPlanInfo`` tells them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+MAX_NODES: Final = 200_000
+_ACCELERATOR: Final = re.compile(r"^(?:\* ?)?(?:Gpu|Photon|Comet|Velox|Native)(?=[A-Z])")
+_WRAPPERS: Final = re.compile(
+    r"(?:WholeStageCodegen(?: \(\d+\))?|InputAdapter|AdaptiveSparkPlan|\w*QueryStage|AQEShuffleRead|CustomShuffleReader"
+    r"|ColumnarToRow|RowToColumnar|\w*Exchange|ReusedSubquery|Sort|SubqueryBroadcast|CommandResult|WriteFiles"
+    r"|Coalesce|ShuffleCoalesce\w*|Execute \w+StatsCommand)$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One operator. ``name`` is without an accelerator's prefix; ``depth`` counts from the root, which is 0."""
+
+    name: str
+    text: str
+    metadata: Mapping[str, str]
+    depth: int
+
+    @property
+    def wraps(self) -> bool:
+        """Whether it says nothing of what is read, computed or written."""
+        return _WRAPPERS.match(self.name) is not None
+
+
+def walk(plan: object) -> Iterator[Node]:
+    """The operators from the root down, each before its children; what is no operator is passed over."""
+    stack: list[tuple[object, int]] = [(plan, 0)]
+    count = 0
+    while stack and count < MAX_NODES:
+        value, depth = stack.pop()
+        if not isinstance(value, dict):
+            continue
+        count += 1
+        yield Node(
+            _ACCELERATOR.sub("", _text(value.get("nodeName"))),
+            _text(value.get("simpleString")),
+            _metadata(value.get("metadata")),
+            depth,
+        )
+        children = value.get("children")
+        if isinstance(children, list):
+            stack.extend((child, depth + 1) for child in reversed(children))
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _metadata(value: Any) -> Mapping[str, str]:
+    if not isinstance(value, dict):
+        return {}
+    return {key: text for key, text in value.items() if isinstance(text, str)}

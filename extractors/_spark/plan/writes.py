@@ -1,0 +1,286 @@
+"""What the commands of a plan write, and what kind of statement they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from extractors._spark.plan.names import (
+    Table,
+    argument_table,
+    described_table,
+    dotted_table,
+    is_bookkeeping,
+    is_kept,
+    is_path,
+    leading_table,
+    split_arguments,
+)
+from extractors._spark.plan.reads import End, EndKind, path_end, table_end, view_end
+from extractors._spark.plan.text import PlanText
+from extractors._spark.plan.tree import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """What one command does. ``operation`` is Navigator's operationType.
+
+    ``end`` is what it writes, ``path`` where that table's files are, as printed. ``subject`` is what a command names
+    without writing data (a table that it creates empty, drops, renames). ``reads`` are paths that the command itself loads.
+    ``query_text`` is the statement's SQL where the plan holds it for certain.
+    """
+
+    command: str
+    operation: str
+    end: End | None = None
+    path: str = ""
+    reads: tuple[End, ...] = ()
+    subject: str = ""
+    query_text: str = ""
+    logical: bool = False
+    """Whether what it reads stands in the logical plan of its text."""
+
+
+_EXECUTE: Final = re.compile(r"(?:Execute )?(?P<command>\w+)")
+_INSERT_PATH: Final = re.compile(r", (?:true|false), ")
+_MODE: Final = re.compile(r", (Append|Overwrite|ErrorIfExists|Ignore)(?:, |$)")
+_HIVE_PATH: Final = re.compile(r"HiveTempPath\(([^)]+)\)")
+_STORAGE: Final = re.compile(r"Storage\(Location: ([^,)]+)")
+_OPTION: Final = r"[\[(, ]{}(?:=| -> )([^,\])]+)"
+_VIEW: Final = re.compile(
+    r"(?P<before>.*), (?:true|false), (?P<replace>true|false), (?P<kind>PersistedView|LocalTempView|GlobalTempView)\b",
+    re.DOTALL,
+)
+_ALTER_VIEW: Final = re.compile(r"(?P<before>.*), (?:true|false)$", re.DOTALL)
+_STATEMENT: Final = re.compile(
+    r"(?:^|, )(\(*\s*(?:select|with|from|values|table)\b.*)$", re.IGNORECASE | re.DOTALL
+)
+_ICEBERG: Final = re.compile(r"\bIcebergWrite\(table=([^,)]+)")
+_CATALOG: Final = re.compile(r"\w[\w.$]*(?:Catalog\w*(?:\(\w+\))?|@[0-9a-f]+|Proxy@[0-9a-f]+)$")
+_V2_WRITES: Final = {
+    "AppendData": "INSERT_INTO",
+    "OverwriteByExpression": "INSERT_OVERWRITE",
+    "OverwritePartitionsDynamic": "INSERT_OVERWRITE",
+    "ReplaceData": "MERGE",
+    "WriteDelta": "MERGE",
+    "WriteToDataSourceV2": "SAVE",
+}
+_V2_CREATES: Final = re.compile(r"(?:Atomic)?(?:Create|Replace)TableAsSelect$")
+_WORDS: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z][a-z0-9]*|[A-Z]+|[a-z0-9]+")
+
+
+def write_of(node: Node, text: PlanText) -> Write | None:
+    """What an operator writes or commands; None for one that only computes."""
+    match = _EXECUTE.match(node.name)
+    command = match["command"] if match else ""
+    executed = node.name.startswith("Execute ")
+    if not (executed or command in _V2_WRITES or _V2_CREATES.match(command) or _is_ddl(node)):
+        return None
+    arguments = _arguments(node, command, text)
+    bare = command.removeprefix("Optimized").removesuffix("Command")
+    match bare:
+        case "InsertIntoHadoopFsRelation":
+            return _insert(command, arguments)
+        case "InsertIntoHiveTable":
+            return _insert_hive(command, arguments)
+        case "InsertIntoHiveDir" | "InsertIntoDataSourceDir":
+            return _insert_directory(command, arguments)
+        case "CreateDataSourceTableAsSelect" | "CreateHiveTableAsSelect" | "SaveAsV1Table":
+            table = leading_table(arguments) or described_table(arguments)
+            return Write(command, CREATE_AS_SELECT, _end(table), logical=True)
+        case "CreateView":
+            return _create_view(command, arguments, text)
+        case "AlterViewAs":
+            return _alter_view(command, arguments, text)
+        case "LoadData":
+            return _load(command, arguments)
+        case "SaveIntoDataSource" | "InsertIntoDataSource":
+            return _save(command, arguments)
+        case _ if command in _V2_WRITES:
+            return Write(command, _V2_WRITES[command], _v2_end(node, arguments))
+        case _ if _V2_CREATES.match(command):
+            return Write(command, CREATE_AS_SELECT, _v2_created(arguments))
+        case _:
+            return Write(command, in_words(bare), subject=_subject(arguments))
+
+
+CREATE_AS_SELECT: Final = "CREATETABLE_AS_SELECT"
+CREATE_VIEW: Final = "CREATEVIEW"
+SELECT: Final = "SELECT"
+
+
+def in_words(command: str) -> str:
+    """``DropTable`` is DROPTABLE as Navigator has it; other commands are upper-cased words, ``DESCRIBE_TABLE``."""
+    words = [word.upper() for word in _WORDS.findall(command.replace("DataSource", ""))]
+    if words[:1] in (["CREATE"], ["DROP"], ["ALTER"], ["TRUNCATE"]) and len(words) > 1:
+        return "_".join(["".join(words[:2]), *words[2:]])
+    return "_".join(words)
+
+
+def _is_ddl(node: Node) -> bool:
+    """Whether it is a command that bears no ``Execute``: V2's ``CreateNamespace``, ``DropTable``, ``ShowTables``."""
+    return (
+        node.depth == 0
+        and re.match(
+            r"(?:Create|Drop|Alter|Rename|Truncate|Set|Add|Show|Describe|Replace|Refresh)"
+            r"[A-Z]\w+$",
+            node.name,
+        )
+        is not None
+    )
+
+
+def _arguments(node: Node, command: str, text: PlanText) -> str:
+    """The command's arguments: in the tree where it has them, else in the block of the text that is surely its own."""
+    start = node.text.find(command)
+    own = node.text[start + len(command) :].strip() if start >= 0 else ""
+    own = own.removeprefix("Command").strip()
+    if own:
+        return own
+    for name in (command, node.name.strip()):
+        found = text.by_name.get(name, ())
+        if len(found) == 1 and found[0].arguments:
+            return found[0].arguments
+    if text.command.startswith(command):
+        return text.command[len(command) :].strip()
+    return ""
+
+
+def _end(table: Table | None) -> End | None:
+    return table_end(table) if table else None
+
+
+def _insert(command: str, arguments: str) -> Write:
+    match = _INSERT_PATH.search(arguments)
+    # Before the first flag stand the path and, where they are fixed, the partition's values: `/x, [ds=1], false, …`.
+    path = arguments[: match.start() if match else len(arguments)].partition(", [")[0]
+    rest = arguments[match.end() :] if match else ""
+    mode = _MODE.search(arguments)
+    operation = "INSERT_OVERWRITE" if mode and mode[1] == "Overwrite" else "INSERT_INTO"
+    table = argument_table(rest)
+    path = path.strip()
+    if not is_path(path) or is_bookkeeping(path):
+        path = ""
+    end = table_end(table) if table else path_end(path) if path else None
+    return Write(command, operation, end, path if table else "")
+
+
+def _insert_hive(command: str, arguments: str) -> Write:
+    flags = [piece for piece in split_arguments(arguments) if piece in ("true", "false")]
+    operation = "INSERT_OVERWRITE" if flags[:1] == ["true"] else "INSERT_INTO"
+    found = _HIVE_PATH.search(arguments)
+    path = found[1] if found and is_path(found[1]) else ""
+    return Write(command, operation, _end(argument_table(arguments)), path)
+
+
+def _insert_directory(command: str, arguments: str) -> Write:
+    found = _STORAGE.search(arguments)
+    path = found[1].strip() if found else ""
+    local = command.startswith("InsertIntoHive") and next(split_arguments(arguments), "") == "true"
+    if local and path.startswith("/"):
+        path = f"file:{path}"
+    return Write(
+        command, "INSERT_OVERWRITE_DIRECTORY", path_end(path) if is_path(path) else None, logical=True
+    )
+
+
+def _create_view(command: str, arguments: str, text: PlanText) -> Write:
+    match = _VIEW.match(arguments)
+    table = leading_table(arguments)
+    if not (match["kind"] == "PersistedView" if match else is_kept(arguments)):
+        # A temporary view is a name for a query only. Whoever reads it reads what is behind it.
+        return Write(command, "CREATE_TEMPORARY_VIEW", subject=table.name if table else "")
+    query_text = _statement(match["before"]) if match and text.verified else ""
+    return Write(
+        command, CREATE_VIEW, view_end(table) if table else None, query_text=query_text, logical=True
+    )
+
+
+def _alter_view(command: str, arguments: str, text: PlanText) -> Write:
+    match = _ALTER_VIEW.match(arguments)
+    table = leading_table(arguments)
+    query_text = _statement(match["before"]) if match and text.verified else ""
+    return Write(
+        command, "ALTERVIEW_AS", view_end(table) if table else None, query_text=query_text, logical=True
+    )
+
+
+def _statement(before: str) -> str:
+    """The SQL among a view's arguments: behind its name, columns, comment and properties."""
+    match = _STATEMENT.search(before)
+    return match[1].strip() if match else ""
+
+
+def _load(command: str, arguments: str) -> Write:
+    pieces = list(split_arguments(arguments))
+    path = pieces[1] if len(pieces) > 1 else ""
+    if path.startswith("/") and pieces[2:3] == ["true"]:
+        path = f"file:{path}"
+    reads = (path_end(path),) if is_path(path) else ()
+    return Write(command, "LOAD", _end(leading_table(arguments)), reads=reads)
+
+
+def _save(command: str, arguments: str) -> Write:
+    options = {}
+    for name in ("dbtable", "url", "path", "topic"):
+        if found := re.search(_OPTION.format(name), arguments):
+            options[name] = found[1].strip()
+    mode = _MODE.search(arguments)
+    operation = "INSERT_OVERWRITE" if mode and mode[1] == "Overwrite" else "INSERT_INTO"
+    url = options.get("url", "")
+    end: End | None = argument_end(arguments)
+    if "dbtable" in options:
+        end = End(EndKind.JDBC, options["dbtable"], url="" if "redacted" in url else url)
+    elif "topic" in options and "afka" in arguments:
+        end = End(EndKind.TOPIC, options["topic"])
+    elif end is None and is_path(options.get("path", "")):
+        end = path_end(options["path"])
+    return Write(command, operation, end, logical=True)
+
+
+def argument_end(arguments: str) -> End | None:
+    table = argument_table(arguments)
+    return table_end(table) if table else None
+
+
+def _v2_end(node: Node, arguments: str) -> End | None:
+    if found := _ICEBERG.search(arguments):
+        return _end(dotted_table(found[1]))
+    named = node.name.partition(" ")[2].strip()
+    if is_path(named):
+        return path_end(named)
+    if "." in named:
+        return _end(dotted_table(named))
+    return next(_v2_names(arguments), None)
+
+
+def _v2_names(arguments: str) -> Iterator[End]:
+    for piece in split_arguments(arguments):
+        if found := re.match(r"(?:RelationV2|DataSourceV2Relation)\[.*?\] (\S+)", piece):
+            table = dotted_table(found[1])
+            if table:
+                yield table_end(table)
+
+
+def _v2_created(arguments: str) -> End | None:
+    """``[…], catalog@hash, db.t, Relation …``: the name stands behind the catalogue."""
+    pieces = split_arguments(arguments)
+    for piece in pieces:
+        if _CATALOG.match(piece):
+            return _end(dotted_table(next(pieces, "")))
+    return None
+
+
+def _subject(arguments: str) -> str:
+    """What a command without data flow names: the first table or name that its arguments hold."""
+    table = leading_table(arguments) or described_table(arguments)
+    if table:
+        return table.readable
+    pieces = split_arguments(arguments)
+    for piece in pieces:
+        if _CATALOG.match(piece):
+            named = next(pieces, "").strip("[]")
+            return named if named and len(named) < 400 and not named.startswith("org.") else ""
+    return ""

@@ -1,0 +1,633 @@
+"""What the executions in Spark's event logs become: operations, executions, flow of data, and what fails."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from navlin.model.keys import location_key, table_key
+from navlin.model.records import Entity, Relation
+from navlin.model.source import HIVE, Estate, Source, source_id
+from navlin.model.tree import contains
+from tests.services.spark_jobs import APPLICATION
+from tests.spark_logs import (
+    CLUSTER,
+    ESTATE,
+    METASTORE,
+    SOURCE,
+    Follower,
+    application,
+    application_end,
+    command,
+    end,
+    environment,
+    insert,
+    job_end,
+    job_start,
+    lines,
+    log_start,
+    node,
+    read_once,
+    readable,
+    scan,
+    start,
+    told_of,
+    write_log,
+)
+
+COPY = insert("/w/b", scan("db.a"), table="db.b")
+
+
+# -- A real job -----------------------------------------------------------------------------------------------------
+
+
+def test_a_real_jobs_log_tells_what_each_statement_read_and_wrote(spark_logs: Path) -> None:
+    told = read_once(spark_logs / "plain")
+    data = f"file://{spark_logs}/data"
+    assert told.flows == {
+        ("-", "INSERT_OVERWRITE", f"{data}/landing/orders"),
+        (f"{data}/landing/orders", "INSERT_INTO", "sales.orders"),
+        ("-", "CREATETABLE_AS_SELECT", "sales.regions"),
+        ("sales.orders", "CREATETABLE_AS_SELECT", "sales.by_region"),
+        ("sales.regions", "CREATETABLE_AS_SELECT", "sales.by_region"),
+        ("sales.orders", "INSERT_OVERWRITE", "sales.daily"),
+        ("sales.by_region", "CREATEVIEW", "sales.big"),
+        ("sales.by_region", "INSERT_OVERWRITE", f"{data}/out/big"),
+        ("sales.orders", "INSERT_OVERWRITE", f"{data}/out/cached"),
+        ("sales.daily", "INSERT_OVERWRITE", f"{data}/out/daily"),
+        (f"{data}/out/daily", "SELECT", "-"),
+        ("sales.orders", "INSERT_OVERWRITE", "sales.orders"),
+    }
+    warehouse = f"file://{spark_logs}/warehouse/sales.db"
+    assert told.stored == {
+        (f"sales.{t}", f"{warehouse}/{t}") for t in ("orders", "regions", "by_region", "daily")
+    }
+    assert not told.rejects
+    # 15 statements, each one execution, however many Spark ran for it.
+    assert len(told.executions) == 15
+    failed = [each for each in told.executions if each.attributes["status"] == "FAILED"]
+    assert [each.attributes["outputs"] for each in failed] == [["sales.broken"]]
+    assert "no" in str(failed[0].attributes["errorMessage"])
+    assert {each.attributes["status"] for each in told.executions} == {"SUCCEEDED", "FAILED"}
+
+
+def test_a_view_keeps_the_statement_that_made_it(spark_logs: Path) -> None:
+    told = read_once(spark_logs / "plain")
+    [view] = [each for each in told.operations if each.attributes["operationType"] == "CREATEVIEW"]
+    assert view.attributes["queryText"] == "select name, total from sales.by_region where total > 3"
+
+
+def test_two_runs_of_one_job_are_the_same_operations_and_other_executions(spark_logs: Path) -> None:
+    first, second = read_once(spark_logs / "default"), read_once(spark_logs / "plain")
+    assert first.lineage() == second.lineage()
+    assert len(first.executions) == len(second.executions) > 10
+    assert not first.entities.keys() & second.entities.keys() - {
+        each.key.identity for each in first.operations
+    }
+
+
+def test_a_jobs_description_says_what_a_call_site_does_not(spark_logs: Path) -> None:
+    names = {each.attributes["originalName"] for each in read_once(spark_logs / "plain").operations}
+    assert names == {APPLICATION, f"{APPLICATION}: merge of both ends"}
+
+
+# -- Executions -----------------------------------------------------------------------------------------------------
+
+
+def test_an_execution_bears_its_times_user_application_and_state(tmp_path: Path) -> None:
+    write_log(tmp_path, log_start(), application(attempt="2"), start(4, COPY), end(4))
+    [execution] = read_once(tmp_path).executions
+    assert execution.key.name == "application_1_0001_2-exec.4"
+    assert execution.ages
+    assert execution.as_of_ms == 2_045
+    assert {key: value for key, value in execution.attributes.items() if value} == {
+        "internalType": "spark_operation_execution",
+        "originalName": "application_1_0001-exec.2040",
+        "started": 2_040,
+        "ended": 2_045,
+        "principal": "etl",
+        "jobId": "application_1_0001",
+        "attempt": "2",
+        "status": "SUCCEEDED",
+        "operation": "nightly",
+        "inputs": ["db.a"],
+        "outputs": ["db.b"],
+        "sparkVersion": "4.3.0",
+    }
+
+
+def test_an_operation_that_succeeded_covers_its_own_branch_and_all_its_relations(tmp_path: Path) -> None:
+    told = told_of(tmp_path, start(0, COPY), end(0))
+    [operation] = told.operations
+    [covered] = told.covered
+    assert covered.path == operation.key.tree_path
+    assert covered.reported
+    assert told.relations
+    assert all(contains(covered.path, each.tree_path) for each in told.relations.values())
+    assert len({each.tree_path for each in told.relations.values()}) == len(told.relations)
+
+
+def test_a_failed_execution_brings_no_flow_and_covers_nothing(tmp_path: Path) -> None:
+    told = told_of(tmp_path, start(0, COPY), end(0, error="disk full, password=hunter2 " + "x" * 9_000))
+    assert not told.relations
+    assert not told.covered
+    [execution] = told.executions
+    assert execution.attributes["status"] == "FAILED"
+    message = str(execution.attributes["errorMessage"])
+    assert "disk full" in message
+    assert "hunter2" not in message
+    assert len(message) < 5_000
+    assert told.operations[0].attributes["outputs"] == ["db.b"]
+
+
+def test_a_failed_run_is_a_run_of_the_same_operation(tmp_path: Path) -> None:
+    told = told_of(tmp_path, start(0, COPY), end(0, error="x"), start(1, COPY), end(1))
+    assert len(told.operations) == 1
+    assert len(told.executions) == 2
+    assert told.flows == {("db.a", "INSERT_OVERWRITE", "db.b")}
+
+
+@pytest.mark.parametrize("failed", [True, False])
+def test_before_spark_34_the_jobs_tell_whether_an_execution_failed(tmp_path: Path, *, failed: bool) -> None:
+    told = told_of(
+        tmp_path,
+        start(0, COPY),
+        job_start(3, 0),
+        job_end(3, failed=failed),
+        end(0, error=None),
+        application_end(),
+    )
+    [execution] = told.executions
+    assert execution.attributes["status"] == ("FAILED" if failed else "SUCCEEDED")
+
+
+def test_an_error_message_outweighs_a_job_that_was_tried_again(tmp_path: Path) -> None:
+    told = told_of(tmp_path, start(0, COPY), job_start(3, 0), job_end(3, failed=True), end(0))
+    assert told.executions[0].attributes["status"] == "SUCCEEDED"
+
+
+def test_what_has_not_ended_is_not_told_while_its_application_runs(tmp_path: Path) -> None:
+    path = write_log(tmp_path, log_start(), application(), start(0, COPY), name="app.inprogress")
+    follower = Follower(tmp_path)
+    assert not follower.poll().entities
+    with path.open("ab") as log:
+        log.write(lines(application_end()))
+    told = follower.poll()
+    assert [each.attributes["status"] for each in told.executions] == ["UNKNOWN"]
+    assert not told.relations
+
+
+def test_what_a_stale_log_left_open_becomes_unknown_and_is_revised_if_it_goes_on(tmp_path: Path) -> None:
+    path = write_log(tmp_path, log_start(), application(), start(0, COPY), name="app.inprogress")
+    modified_ms = path.stat().st_mtime_ns // 1_000_000
+    follower = Follower(tmp_path, stale_after_s=100)
+    assert not follower.poll(modified_ms + 99_000).entities
+    assert follower.poll(modified_ms + 100_000).executions[0].attributes["status"] == "UNKNOWN"
+    assert not follower.plan(modified_ms + 200_000)
+    with path.open("ab") as log:
+        log.write(lines(end(0)))
+    told = follower.poll(modified_ms)
+    assert told.executions[0].attributes["status"] == "SUCCEEDED"
+    assert told.flows == {("db.a", "INSERT_OVERWRITE", "db.b")}
+
+
+def test_an_end_without_a_start_is_rejected_and_the_rest_is_read(tmp_path: Path) -> None:
+    told = told_of(tmp_path, end(7), start(8, COPY), end(8))
+    assert [each.reason for each in told.rejects] == ["execution 7 ends without a start"]
+    assert len(told.executions) == 1
+
+
+def test_two_attempts_in_one_file_keep_their_executions_apart(tmp_path: Path) -> None:
+    told = told_of(
+        tmp_path,
+        *(application(attempt="1"), start(0, COPY)),
+        *(log_start(), application(attempt="2"), start(0, COPY), end(0), application_end()),
+    )
+    states = {each.key.name: each.attributes["status"] for each in told.executions}
+    assert states == {"application_1_0001_1-exec.0": "UNKNOWN", "application_1_0001_2-exec.0": "SUCCEEDED"}
+
+
+# -- One statement, several executions ------------------------------------------------------------------------------
+
+CREATE = command("CreateDataSourceTableAsSelectCommand", "`spark_catalog`.`db`.`b`, ErrorIfExists, [id]")
+SAVE = command("SaveAsV1TableCommand", "`db`.`b`, Overwrite, Project [id#1L]")
+INNER = insert("hdfs://nn/w/db.db/b", scan("db.a"))
+
+
+def test_all_executions_of_one_root_are_one(tmp_path: Path) -> None:
+    told = told_of(
+        tmp_path,
+        *(start(4, SAVE, root=4), start(5, CREATE, root=4), start(6, INNER, root=4)),
+        *(end(6), end(5), end(4)),
+    )
+    [execution] = told.executions
+    assert execution.key.name.endswith("-exec.4")
+    assert told.flows == {("db.a", "CREATETABLE_AS_SELECT", "db.b")}
+    assert told.stored == {("db.b", "hdfs://nn/w/db.db/b")}
+
+
+def test_an_inner_execution_may_come_before_its_root_as_on_databricks(tmp_path: Path) -> None:
+    look_up = node("LocalTableScan", "LocalTableScan [x#1]")
+    told = told_of(
+        tmp_path,
+        *(
+            start(6, look_up, root=5),
+            end(6),
+            start(5, CREATE, root=5),
+            start(7, INNER, root=5),
+            end(7),
+            end(5),
+        ),
+    )
+    assert len(told.executions) == 1
+    assert told.flows == {("db.a", "CREATETABLE_AS_SELECT", "db.b")}
+
+
+def test_of_a_root_that_succeeded_an_inner_execution_that_failed_brings_no_flow(tmp_path: Path) -> None:
+    outer = node("LocalTableScan")
+    told = told_of(
+        tmp_path,
+        *(start(0, outer, root=0), start(1, COPY, root=0), end(1, error="x"), end(0)),
+    )
+    assert not told.relations
+    assert told.executions[0].attributes["status"] == "SUCCEEDED"
+
+
+def test_what_a_thread_starts_after_its_root_has_ended_stands_for_itself(tmp_path: Path) -> None:
+    told = told_of(tmp_path, start(0, COPY, root=0), end(0), start(1, INNER, root=0), end(1))
+    states = {each.key.name.rsplit(".", 1)[1]: each.attributes["status"] for each in told.executions}
+    assert states == {"0": "SUCCEEDED", "1": "SUCCEEDED"}
+
+
+def test_a_failed_create_is_the_same_operation_as_one_that_succeeds(tmp_path: Path) -> None:
+    told = told_of(
+        tmp_path,
+        *(start(0, CREATE, root=0), start(1, INNER, root=0), end(1, error="no"), end(0, error="no")),
+        *(start(2, CREATE, root=2), start(3, INNER, root=2), end(3), end(2)),
+    )
+    assert len(told.operations) == 1
+    assert len(told.executions) == 2
+
+
+# -- Streams ----------------------------------------------------------------------------------------------------------
+
+QUERY, RUN = "d1807a09-0408-49c4-82f0-07253e4d6a08", "40cb62c9-ae96-4cd5-8f53-b70c70dda84a"
+_STREAMING = "org.apache.spark.sql.streaming.StreamingQueryListener$Query"
+
+
+def batch(number: int, *, run: str = RUN) -> dict[str, Any]:
+    return {"description": f"clicks\nid = {QUERY}\nrunId = {run}\nbatch = {number}"}
+
+
+def progress(number: int, *, run: str = RUN, sink: str = "FileSink[hdfs://nn/out]") -> dict[str, Any]:
+    return {
+        "Event": _STREAMING + "ProgressEvent",
+        "progress": {
+            "id": QUERY,
+            "runId": run,
+            "name": "clicks",
+            "timestamp": f"2026-01-01T00:00:0{number}.000Z",
+            "sources": [
+                {"description": "KafkaV2[Subscribe[a, b]]"},
+                {"description": "FileStreamSource[hdfs://nn/in]"},
+            ],
+            "sink": {"description": sink},
+        },
+    }
+
+
+def terminated(exception: str | None = None) -> dict[str, Any]:
+    return {"Event": _STREAMING + "TerminatedEvent", "id": QUERY, "runId": RUN, "exception": exception}
+
+
+FILES = node("Scan parquet ", location="InMemoryFileIndex(1 paths)[hdfs://nn/in/part-00001.parquet]")
+
+
+def test_a_streaming_query_is_one_execution_however_many_batches_it_ran(tmp_path: Path) -> None:
+    told = told_of(
+        tmp_path,
+        *(start(0, FILES, **batch(0)), end(0), progress(0), start(1, FILES, **batch(1)), end(1), progress(1)),
+        terminated(),
+    )
+    [execution] = told.executions
+    assert execution.key.name == f"application_1_0001-stream.{RUN}"
+    assert execution.attributes["status"] == "SUCCEEDED"
+    assert told.flows == {
+        (source, "STREAM", "hdfs://nn/out") for source in ("KAFKA:a", "KAFKA:b", "hdfs://nn/in")
+    }
+
+
+def test_what_foreach_batch_writes_is_what_the_stream_writes(tmp_path: Path) -> None:
+    told = told_of(
+        tmp_path,
+        *(start(0, FILES, root=0, **batch(0)), start(1, COPY, root=0, **batch(0)), end(1), end(0)),
+        progress(0, sink="ForeachBatchSink"),
+    )
+    assert told.flows == {(each, "STREAM", "db.b") for each in ("KAFKA:a", "KAFKA:b", "hdfs://nn/in", "db.a")}
+
+
+def test_a_running_stream_is_told_before_it_ends_and_again_when_it_has(tmp_path: Path) -> None:
+    path = write_log(tmp_path, log_start(), application(), progress(0), name="app.inprogress")
+    follower = Follower(tmp_path)
+    assert [each.attributes["status"] for each in follower.poll().executions] == ["RUNNING"]
+    with path.open("ab") as log:
+        log.write(lines(progress(1)))
+    follower.told.entities.clear()
+    assert not follower.poll().executions  # nothing new is known of it
+    with path.open("ab") as log:
+        log.write(lines(terminated("boom")))
+    [execution] = follower.poll().executions
+    assert execution.attributes["status"] == "FAILED"
+    assert execution.as_of_ms == 1_767_225_601_000
+
+
+def test_a_query_started_again_from_its_checkpoint_is_the_same_operation(tmp_path: Path) -> None:
+    second = RUN.replace("4", "5")
+    told = told_of(tmp_path, progress(0), terminated(), progress(1, run=second), application_end())
+    assert len(told.operations) == 1
+    assert {each.attributes["status"] for each in told.executions} == {"SUCCEEDED", "UNKNOWN"}
+
+
+# -- Whose keys -----------------------------------------------------------------------------------------------------
+
+
+def _claims(told_relations: Any) -> set[str]:
+    return {
+        key.identity for each in told_relations for key in (each.ep1, each.ep2) if key.source.id != SOURCE.id
+    }
+
+
+def test_tables_and_paths_are_claimed_as_their_owners_compute_them(tmp_path: Path) -> None:
+    write_log(
+        tmp_path,
+        *(log_start(), environment(fs__defaultFS="hdfs://ns1"), application()),
+        *(start(0, insert("/data/out", scan("Sales.Orders"))), end(0)),
+    )
+    told = read_once(tmp_path)
+    assert _claims(told.relations.values()) == {
+        table_key(METASTORE, "SALES", "ORDERS").identity,
+        location_key(ESTATE, "hdfs://ns1/data/out").identity,
+    }
+
+
+@pytest.mark.parametrize(
+    ("uris", "source"),
+    [
+        ("thrift://hms:9083", METASTORE.id),
+        ("thrift://elsewhere:9083,thrift://HMS:9083", METASTORE.id),
+        ("thrift://elsewhere:9083", source_id(CLUSTER, "thrift://elsewhere:9083")),
+        ("*********(redacted)", METASTORE.id),
+        ("", METASTORE.id),
+    ],
+)
+def test_the_metastore_is_the_one_that_the_application_was_set_up_with(
+    tmp_path: Path, uris: str, source: str
+) -> None:
+    write_log(
+        tmp_path,
+        *(log_start(), environment(hive__metastore__uris=uris), application(), start(0, COPY), end(0)),
+    )
+    relations = read_once(tmp_path).relations.values()
+    assert {each.ep1.source.id for each in relations if each.ep1.source.type == HIVE} == {source}
+
+
+def test_the_setting_names_the_metastore_where_the_log_does_not(tmp_path: Path) -> None:
+    second = Source(source_id(CLUSTER, "HIVE-2"), HIVE, "HIVE-2", CLUSTER, ("thrift://two:9083",))
+    write_log(tmp_path, log_start(), application(), start(0, COPY), end(0))
+    estate = Estate(CLUSTER, (SOURCE, METASTORE, second))
+    told = Follower(tmp_path, estate, metastore="thrift://two:9083").poll()
+    assert {each.ep1.source.id for each in told.relations.values() if each.ep1.source.type == HIVE} == {
+        second.id
+    }
+
+
+# -- What is kept ---------------------------------------------------------------------------------------------------
+
+
+def test_who_read_a_table_can_be_asked_unless_reads_are_switched_off(tmp_path: Path) -> None:
+    looked = (start(0, scan("db.a")), end(0), start(1, COPY), end(1))
+    told = told_of(tmp_path, *looked)
+    assert told.flows == {("db.a", "SELECT", "-"), ("db.a", "INSERT_OVERWRITE", "db.b")}
+    assert [each.ages for each in told.operations] == [True, False]
+    assert read_once(tmp_path, reads=False).flows == {("db.a", "INSERT_OVERWRITE", "db.b")}
+
+
+def test_a_cut_list_of_paths_marks_what_is_known_as_incomplete(tmp_path: Path) -> None:
+    many = node("Scan parquet ", location="InMemoryFileIndex(3 paths)[hdfs://nn/a/ds=1, hdfs://nn/b, ...]")
+    told = told_of(tmp_path, start(0, insert("/out", many)), end(0))
+    marked = {each.ep1.name: bool(each.attributes.get("incomplete")) for each in told.relations.values()}
+    assert marked == {"a": True, "b": True, "nightly": False}
+
+
+def test_a_statement_sent_to_a_thrift_server_is_kept_with_its_user(tmp_path: Path) -> None:
+    statement = {
+        "Event": "org.apache.spark.sql.hive.thriftserver.ui.SparkListenerThriftServerOperationStart",
+        "id": "s1",
+        "statement": "insert overwrite table db.b select * from db.a -- password='hunter2'",
+        "groupId": "g1",
+        "userName": "alice",
+    }
+    told = told_of(
+        tmp_path, statement, start(0, COPY), job_start(0, 0, group="g1"), end(0), start(1, COPY), end(1)
+    )
+    assert {each.attributes["principal"] for each in told.executions} == {"alice", "etl"}
+    first = Follower(tmp_path).poll()
+    text = [str(each.attributes["queryText"]) for each in first.operations]
+    assert "hunter2" not in "".join(text)
+
+
+def test_a_thrift_statement_is_found_again_when_its_execution_ends_in_a_later_read(tmp_path: Path) -> None:
+    statement = {
+        "Event": "org.apache.spark.sql.hive.thriftserver.ui.SparkListenerThriftServerOperationStart",
+        "statement": "insert overwrite table db.b select * from db.a",
+        "groupId": "g1",
+        "userName": "alice",
+    }
+    path = write_log(
+        tmp_path,
+        *(log_start(), application(), statement, start(0, COPY, jobGroupId="g1")),
+        name="app.inprogress",
+    )
+    follower = Follower(tmp_path)
+    follower.poll()
+    with path.open("ab") as log:
+        log.write(lines(end(0)))
+    told = follower.poll()
+    assert told.operations[0].attributes["queryText"] == statement["statement"]
+    assert told.executions[0].attributes["principal"] == "alice"
+
+
+def test_secrets_in_urls_and_names_reach_no_record(tmp_path: Path) -> None:
+    save = command(
+        "SaveIntoDataSourceCommand",
+        "org.apache.spark.JdbcRelationProvider@1, [url=jdbc:postgresql://u:hunter2@db:5432/x?password=hunter2, "
+        "dbtable=public.t, password=hunter2], Overwrite",
+    )
+    told = told_of(tmp_path, start(0, save), end(0))
+    [flow] = told.relations.values()
+    assert flow.ep2.source.type == "JDBC"
+    assert flow.ep2.source.name == "jdbc:postgresql://db:5432/x"
+    assert flow.ep2.name == "public.t"
+    assert "hunter2" not in repr((told.entities, told.relations))
+
+
+def test_an_operation_is_alike_between_runs_that_differ_in_what_no_one_asks_about(tmp_path: Path) -> None:
+    def plan(number: int, day: str, join: str, files: int) -> dict[str, Any]:
+        paths = ", ".join(f"hdfs://nn/in/ds={day}/h={hour}" for hour in range(files))
+        where = f"InMemoryFileIndex({files} paths)[{paths}]"
+        left = node("Filter", f"Filter (ds#{number} = {day})", node("Scan parquet ", location=where))
+        joined = node(
+            join, f"{join} [id#{number}L], [id#{number + 1}L], Inner", left, scan("db.a", f"id#{number + 1}L")
+        )
+        total = node("HashAggregate", f"HashAggregate(keys=[id#{number}L], functions=[count(1)])", joined)
+        if number == 1:
+            return insert("/w/b", node("WholeStageCodegen (3)", "", total), table="db.b")
+        final = node(
+            "SortAggregate", total["simpleString"].replace("Hash", "Sort"), node("Exchange", "x", total)
+        )
+        adaptive = node("AdaptiveSparkPlan", "AdaptiveSparkPlan isFinalPlan=false", final)
+        return insert("/w/b", adaptive, table="db.b")
+
+    told = told_of(
+        tmp_path,
+        *(start(0, plan(1, "2026-01-01", "BroadcastHashJoin", 1)), end(0)),
+        *(start(1, plan(77, "2026-01-02", "SortMergeJoin", 4)), end(1)),
+    )
+    assert len(told.operations) == 1
+    assert len(told.executions) == 2
+
+
+def test_the_same_plan_over_other_tables_or_columns_is_another_operation(tmp_path: Path) -> None:
+    told = told_of(
+        tmp_path,
+        *(start(0, insert("/w/b", scan("db.a", "x#1"), table="db.b")), end(0)),
+        *(start(1, insert("/w/b", scan("db.a", "y#1"), table="db.b")), end(1)),
+        *(start(2, insert("/w/b", scan("db.c", "x#1"), table="db.b")), end(2)),
+    )
+    assert len(told.operations) == 3
+
+
+# -- Bad input ------------------------------------------------------------------------------------------------------
+
+
+def test_a_line_that_does_not_parse_is_rejected_with_its_place_and_the_rest_is_read(tmp_path: Path) -> None:
+    before = lines(log_start(), application())
+    path = tmp_path / "app"
+    path.write_bytes(
+        before + b'{"Event":"SparkListenerApplicationEnd",_"broken\n' + lines(start(0, COPY), end(0))
+    )
+    told = read_once(tmp_path)
+    [reject] = told.rejects
+    assert (reject.place, reject.offset) == (str(path), len(before))
+    assert reject.sample.startswith('{"Event"')
+    assert len(told.executions) == 1
+
+
+def test_a_storm_of_rejects_is_capped_and_counted(tmp_path: Path) -> None:
+    (tmp_path / "driver.log").write_bytes(b"26/01/01 12:00:00 INFO something\n" * 5_000)
+    told = read_once(tmp_path)
+    assert len(told.rejects) < 50
+    assert sum(each.count for each in told.rejects) == 5_000
+
+
+def test_a_plan_nested_beyond_what_can_be_parsed_is_a_reject(tmp_path: Path) -> None:
+    deep = '{"nodeName":"Project","simpleString":"","children":[' * 5_000 + "]}" * 5_000
+    line = json.dumps(start(0, {})).replace('"sparkPlanInfo": {}', f'"sparkPlanInfo": {deep}')
+    path = write_log(tmp_path, log_start(), application())
+    with path.open("ab") as log:
+        log.write(line.replace(": ", ":").encode() + b"\n" + lines(end(0), start(1, COPY), end(1)))
+    told = read_once(tmp_path)
+    assert len(told.rejects) == 2  # the start, and the end that has none
+    assert len(told.executions) == 1
+
+
+def test_half_a_character_of_javas_reaches_no_record(tmp_path: Path) -> None:
+    told = told_of(
+        tmp_path, application("caf\u00e9 \ud83d\ude00 \ud800"), start(0, scan("db.\udc00x")), end(0)
+    )
+    names = [str(each.attributes["originalName"]) for each in told.operations]
+    assert names == ["caf\u00e9 \U0001f600 \ufffd"]
+    [flow] = told.relations.values()
+    assert readable(flow.ep1) == "db.\ufffdx"
+
+
+_ODD: list[Any] = [
+    None,
+    True,
+    -1,
+    10**30,
+    1.5,
+    "",
+    "x",
+    "\ud800",
+    [],
+    [[]],
+    {},
+    {"a": None},
+    "`",
+    "(",
+    "9" * 400,
+]
+
+
+def test_events_with_values_of_any_kind_raise_nothing(tmp_path: Path) -> None:
+    whole = [
+        *(log_start(), environment(fs__defaultFS="hdfs://nn"), application(attempt="1")),
+        *(start(0, SAVE, root=0), start(1, CREATE, root=0, jobGroupId="g"), start(2, INNER, root=0)),
+        *(job_start(0, 2, group="g"), job_end(0), end(2), end(1), end(0), application_end()),
+    ]
+    chance = random.Random(7)
+    told_something = 0
+    for number in range(400):
+        changed = json.loads(json.dumps(whole))
+        for _ in range(chance.choice([1, 1, 3, 10])):
+            _change(chance.choice(changed), chance)
+        folder = tmp_path / str(number)
+        write_log(folder, *changed)
+        told = read_once(folder)
+        told_something += bool(told.executions)
+        pickle.dumps(told)
+    assert told_something > 200
+
+
+def _change(value: Any, chance: random.Random) -> None:
+    """Replaces something at any depth of a JSON value; the event's name stays."""
+    while True:
+        keys = (
+            [key for key in value if key != "Event"] if isinstance(value, dict) else list(range(len(value)))
+        )
+        if not keys:
+            return
+        key = chance.choice(keys)
+        inner = value[key]
+        if isinstance(inner, (dict, list)) and inner and chance.random() < 0.7:
+            value = inner
+            continue
+        value[key] = copy.deepcopy(chance.choice(_ODD))
+        return
+
+
+def test_records_pickle_and_a_split_read_twice_yields_the_same(spark_logs: Path) -> None:
+    follower = Follower(spark_logs / "default")
+    [split] = follower.plan()
+    extractor = pickle.loads(pickle.dumps(follower.extractor))  # noqa: S301 - made here
+    first = list(extractor.read(pickle.loads(pickle.dumps(split))))  # noqa: S301 - made here
+    assert first == list(extractor.read(split))
+    assert pickle.loads(pickle.dumps(first)) == first  # noqa: S301 - made here
+    assert sum(isinstance(each, (Entity, Relation)) for each in first) > 30
+
+
+def test_a_directory_of_another_file_system_is_refused_in_words(tmp_path: Path) -> None:
+    extractor = Follower(tmp_path).extractor
+    elsewhere = type(extractor)(SOURCE, ESTATE, "hdfs://ns1/spark-history")
+    with pytest.raises(ValueError, match=r"hdfs://ns1/spark-history.*local directories as yet"):
+        elsewhere.directories()
+    local = type(extractor)(SOURCE, ESTATE, f"file://{tmp_path}")
+    assert local.directories() == (str(tmp_path),)
+    assert list(local.check()) == [f"{tmp_path}: 0 event logs"]

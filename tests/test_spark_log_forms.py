@@ -1,0 +1,510 @@
+"""Event logs in every form and codec, while they grow, roll, are compacted, finished, cut off and damaged."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import random
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from extractors._files import NothingToFollow
+from extractors._spark.codecs import Damaged, codec_of, pieces
+from extractors.spark_events import SPLIT_BYTES
+from navlin.model.records import Position
+from tests.services.spark_jobs import CODECS
+from tests.spark_logs import (
+    NOW_MS,
+    Follower,
+    application,
+    application_end,
+    end,
+    insert,
+    lines,
+    log_start,
+    read_once,
+    scan,
+    start,
+    write_log,
+)
+
+COPY = insert("/w/b", scan("db.a"), table="db.b")
+BEGINNING = lines(log_start(), application())
+
+
+@pytest.fixture(scope="session")
+def plain_log(spark_logs: Path) -> Path:
+    """The real job's single, plain log."""
+    [path] = [path for path in (spark_logs / "plain").iterdir() if not path.name.startswith(".")]
+    return path
+
+
+def gz(data: bytes) -> bytes:
+    return gzip.compress(data, mtime=0)
+
+
+def zstd(data: bytes) -> bytes:
+    return zstandard.ZstdCompressor(level=1).compress(data)
+
+
+def frames(compress: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
+    """Many frames, as Spark flushes them: they end within lines."""
+
+    def in_frames(data: bytes) -> bytes:
+        return b"".join(compress(data[at : at + 7_001]) for at in range(0, len(data), 7_001))
+
+    return in_frames
+
+
+MADE_HERE: dict[str, Callable[[bytes], bytes]] = {
+    "plain": bytes,
+    "gzip": gz,
+    "gzip members": frames(gz),
+    "zstd": zstd,
+    "zstd frames": frames(zstd),
+}
+
+
+# -- All forms tell the same ------------------------------------------------------------------------------------------
+
+
+def test_sparks_default_form_and_a_plain_log_tell_the_same(spark_logs: Path) -> None:
+    assert next((spark_logs / "default").iterdir()).name.startswith("eventlog_v2_")
+    assert read_once(spark_logs / "default").lineage() == read_once(spark_logs / "plain").lineage()
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_every_codec_of_sparks_own_tells_the_same(spark_logs: Path, codec: str) -> None:
+    [path] = (spark_logs / "codecs" / codec).iterdir()
+    assert codec_of(path.read_bytes()[:8]) == codec
+    told = read_once(path.parent)
+    assert told.everything() == read_once(spark_logs / "plain").everything()
+    assert not told.rejects
+
+
+@pytest.mark.parametrize("form", MADE_HERE)
+def test_the_codec_is_told_by_the_bytes_and_not_by_the_name(
+    plain_log: Path, tmp_path: Path, form: str
+) -> None:
+    (tmp_path / "app-1.lz4").write_bytes(MADE_HERE[form](plain_log.read_bytes()))
+    assert read_once(tmp_path).everything() == read_once(plain_log.parent).everything()
+
+
+def rolled(folder: Path, data: bytes, parts: int, compress: Callable[[bytes], bytes] = bytes) -> list[Path]:
+    """A finished rolling log of whole lines in ``parts`` files."""
+    folder = folder / "eventlog_v2_app-1"
+    folder.mkdir(parents=True)
+    (folder / "appstatus_app-1").touch()
+    each = data.splitlines(keepends=True)
+    size = -(-len(each) // parts)
+    paths = []
+    for number in range(parts):
+        path = folder / f"events_{number + 1}_app-1"
+        path.write_bytes(compress(b"".join(each[number * size : (number + 1) * size])))
+        (folder / f".{path.name}.crc").write_bytes(b"crc\0")
+        paths.append(path)
+    return paths
+
+
+@pytest.mark.parametrize("compress", [bytes, zstd])
+def test_a_rolled_log_is_read_in_the_order_of_its_numbers(
+    plain_log: Path, tmp_path: Path, compress: Callable[[bytes], bytes]
+) -> None:
+    rolled(tmp_path, plain_log.read_bytes(), 12, compress)
+    assert read_once(tmp_path).everything() == read_once(plain_log.parent).everything()
+
+
+def test_a_compacted_part_stands_for_all_up_to_its_number(tmp_path: Path) -> None:
+    first, second, third = rolled(
+        tmp_path, BEGINNING + lines(start(0, COPY), end(0), start(1, COPY), end(1)), 3
+    )
+    compact = BEGINNING + lines(start(1, COPY))
+    second.with_name(f"{second.name}.compact").write_bytes(compact)
+    told = read_once(tmp_path)
+    assert [each.key.name for each in told.executions] == ["application_1_0001-exec.1"]
+    assert not told.rejects
+    first.unlink()
+    second.unlink()
+    assert read_once(tmp_path).everything() == told.everything()
+    assert third.exists()
+
+
+def test_a_log_that_is_compacted_while_it_is_followed_loses_nothing(tmp_path: Path) -> None:
+    data = BEGINNING + lines(start(0, COPY), end(0), start(1, COPY))
+    paths = rolled(tmp_path, data, 2)
+    status = paths[0].with_name("appstatus_app-1")
+    status.rename(running := status.with_name("appstatus_app-1.inprogress"))
+    follower = Follower(tmp_path)
+    assert len(follower.poll().executions) == 1
+    paths[1].with_name(f"{paths[1].name}.compact").write_bytes(BEGINNING + lines(start(1, COPY)))
+    for path in paths:
+        path.unlink()
+    paths[1].with_name("events_3_app-1").write_bytes(lines(end(1), application_end()))
+    running.rename(status)
+    told = follower.poll()
+    assert {each.key.name: each.attributes["status"] for each in told.executions} == {
+        "application_1_0001-exec.0": "SUCCEEDED",
+        "application_1_0001-exec.1": "SUCCEEDED",
+    }
+    assert not told.rejects
+
+
+def test_a_databricks_folder_is_one_log_with_the_bare_name_last(plain_log: Path, tmp_path: Path) -> None:
+    each = plain_log.read_bytes().splitlines(keepends=True)
+    folder = tmp_path / "cluster-1"
+    folder.mkdir()
+    (folder / "eventlog-2024-02-13--19-00.gz").write_bytes(gz(b"".join(each[:50])))
+    (folder / "eventlog-2024-02-13--20-00.gz").write_bytes(gz(b"".join(each[50:100])))
+    (folder / "eventlog").write_bytes(b"".join(each[100:]))
+    assert read_once(tmp_path).everything() == read_once(plain_log.parent).everything()
+
+
+def test_what_is_no_log_of_an_application_is_left_alone(tmp_path: Path) -> None:
+    write_log(tmp_path, log_start(), application(), start(0, COPY), end(0))
+    (tmp_path / ".application_1_0001.crc").write_bytes(b"crc\0")
+    (tmp_path / "application_1_0002.inprogress").touch()
+    (tmp_path / "some directory").mkdir()
+    told = read_once(tmp_path)
+    assert len(told.executions) == 1
+    assert not told.rejects
+
+
+def test_a_directory_that_cannot_be_listed_is_said_in_words(tmp_path: Path) -> None:
+    with pytest.raises(NothingToFollow, match=r"cannot list the event logs in .*nowhere"):
+        Follower(tmp_path / "nowhere").plan()
+
+
+# -- Following --------------------------------------------------------------------------------------------------------
+
+
+def followed(
+    folder: Path, data: bytes, chance: random.Random, step_bytes: tuple[int, ...], **settings: Any
+) -> Follower:
+    """Polls a log ``.inprogress`` after each of the steps in which it grows, and when it is finished."""
+    folder.mkdir()
+    path = folder / "app-1.inprogress"
+    follower = Follower(folder, **settings)
+    at, now_ms = 0, NOW_MS
+    with path.open("ab", buffering=0) as log:
+        while at < len(data):
+            step = chance.choice(step_bytes)
+            log.write(data[at : at + step])
+            at += step
+            now_ms += 60_000
+            follower.poll(now_ms)
+    path.rename(folder / "app-1")
+    follower.poll(now_ms)
+    assert not follower.plan(now_ms)
+    return follower
+
+
+def _compressed(spark_logs: Path, plain_log: Path) -> Iterator[tuple[str, bytes]]:
+    for codec in CODECS:
+        yield codec, next((spark_logs / "codecs" / codec).iterdir()).read_bytes()
+    for form, compress in MADE_HERE.items():
+        yield form, compress(plain_log.read_bytes())
+
+
+def test_a_growing_log_read_in_any_steps_tells_what_it_tells_at_its_end(
+    spark_logs: Path, plain_log: Path, tmp_path: Path
+) -> None:
+    whole = read_once(spark_logs / "plain").everything()
+    for form, data in _compressed(spark_logs, plain_log):
+        for seed in range(3):
+            folder = tmp_path / f"{form} {seed}"
+            follower = followed(folder, data, random.Random(seed), (1, 37, 4_000, 50_000, 200_000))
+            assert follower.told.everything() == whole, (form, seed)
+            shutil.rmtree(folder)
+
+
+def test_a_rolling_log_may_grow_and_roll_between_any_two_polls(plain_log: Path, tmp_path: Path) -> None:
+    whole = read_once(plain_log.parent).everything()
+    data = plain_log.read_bytes()
+    for seed in range(4):
+        chance = random.Random(seed)
+        folder = tmp_path / str(seed) / "eventlog_v2_app-1"
+        folder.mkdir(parents=True)
+        status = folder / "appstatus_app-1.inprogress"
+        status.touch()
+        follower, number, at = Follower(folder.parent), 1, 0
+        while at < len(data):
+            stop = at + chance.choice([100, 9_000, 60_000])
+            if roll := chance.random() < 0.2:
+                stop = data.find(b"\n", stop) + 1 or len(data)
+            with (folder / f"events_{number}_app-1").open("ab") as log:
+                log.write(data[at:stop])
+            at, number = stop, number + roll
+            follower.poll()
+        status.rename(folder / "appstatus_app-1")
+        assert follower.poll().everything() == whole
+        assert not follower.plan()
+
+
+def test_a_poll_reads_only_what_is_new_and_the_starts_of_what_has_ended(tmp_path: Path) -> None:
+    padding = lines({"Event": "SparkListenerTaskEnd", "x": "y" * 100_000})
+    path = write_log(tmp_path, log_start(), application(), start(0, COPY), name="app.inprogress")
+    with path.open("ab") as log:
+        log.write(padding)
+    follower = Follower(tmp_path)
+    follower.poll()
+    size = path.stat().st_size
+    # Behind what tells the log from another, and not at the start of what is open: it is not looked at again.
+    with path.open("r+b") as log:
+        log.seek(size - 10_000)
+        log.write(b"\n" * 10_000)
+        log.write(lines(end(0)))
+    told = follower.poll()
+    assert len(told.executions) == 1
+    [value] = follower.saved.values()
+    assert value["mark"] == ["app", size + len(lines(end(0))), 0]
+
+
+def test_an_open_execution_is_kept_as_a_place_and_not_as_its_plan(tmp_path: Path) -> None:
+    large = insert("/w/b", *(scan(f"db.t{number}") for number in range(500)), table="db.b")
+    write_log(tmp_path, log_start(), application(), start(0, large), name="app.inprogress")
+    follower = Follower(tmp_path)
+    follower.poll()
+    [value] = follower.saved.values()
+    assert len(str(value)) < 1_000
+
+
+def test_a_poll_in_which_nothing_happened_opens_nothing(spark_logs: Path, tmp_path: Path) -> None:
+    for number, path in enumerate(sorted((spark_logs / "codecs").glob("*/*"))):
+        shutil.copy2(path, tmp_path / f"app-{number}")
+    shutil.copytree(next((spark_logs / "default").iterdir()), tmp_path / "eventlog_v2_app-9")
+    follower = Follower(tmp_path)
+    assert len(follower.poll().executions) > 10
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            stat = path.stat()
+            path.write_bytes(b"\0" * stat.st_size)
+            os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert follower.plan() == ()
+
+
+def test_a_complete_plan_reads_everything_again(tmp_path: Path) -> None:
+    write_log(tmp_path, log_start(), application(), start(0, COPY), end(0))
+    follower = Follower(tmp_path)
+    follower.poll()
+    assert not follower.plan()
+    assert len(follower.plan(complete=True)) == 1
+
+
+def test_another_log_under_the_same_name_is_read_from_its_beginning(tmp_path: Path) -> None:
+    write_log(tmp_path, log_start(), application("one"), start(0, COPY), end(0))
+    follower = Follower(tmp_path)
+    follower.poll()
+    write_log(tmp_path, log_start(), application("two"), start(0, COPY), end(0), start(1, COPY), end(1))
+    told = follower.poll()
+    assert {each.attributes["originalName"] for each in told.operations} == {"one", "two"}
+
+
+def test_a_log_renamed_as_finished_between_plan_and_read_is_read(tmp_path: Path) -> None:
+    path = write_log(tmp_path, log_start(), application(), start(0, COPY), end(0), name="app.inprogress")
+    follower = Follower(tmp_path)
+    [split] = follower.plan()
+    path.rename(tmp_path / "app")
+    assert len(list(follower.extractor.read(split))) > 3
+
+
+def test_positions_of_logs_long_gone_are_forgotten(tmp_path: Path) -> None:
+    path = write_log(tmp_path, log_start(), application(), start(0, COPY), end(0))
+    follower = Follower(tmp_path)
+    follower.poll()
+    modified_ms = path.stat().st_mtime_ns // 1_000_000
+    path.unlink()
+    follower.plan(modified_ms + 86_400_000)
+    assert follower.saved
+    follower.plan(modified_ms + 8 * 86_400_000)
+    assert not follower.saved
+
+
+def test_a_frame_still_being_written_is_looked_at_less_often_the_longer_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "app.inprogress"
+    compressor = zstandard.ZstdCompressor().compressobj()
+    padding = lines({"Event": "SparkListenerTaskEnd", "x": "y" * 1000}) * 40_000
+    path.write_bytes(
+        compressor.compress(BEGINNING + padding + lines(start(0, COPY)))
+        + compressor.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+    )
+    follower = Follower(tmp_path)
+    follower.poll(NOW_MS)
+    with path.open("ab") as log:
+        log.write(compressor.compress(lines(end(0))) + compressor.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK))
+    assert not follower.plan(NOW_MS + 500)
+    assert len(follower.poll(NOW_MS + 1_000).executions) == 1
+
+
+# -- Bounds -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("compress", [bytes, zstd])
+def test_a_large_log_is_read_in_several_splits_and_tells_the_same(
+    tmp_path: Path, compress: Callable[[bytes], bytes]
+) -> None:
+    padding = lines({"Event": "SparkListenerTaskEnd", "x": "y" * 4_000}) * (SPLIT_BYTES * 2 // 3 // 4_000)
+    data = b"".join(
+        (
+            BEGINNING,
+            lines(start(0, COPY)),
+            padding,
+            lines(start(1, COPY)),
+            padding,
+            lines(end(1), end(0)),
+            padding,
+        )
+    )
+    (tmp_path / "app").write_bytes(compress(data))
+    follower = Follower(tmp_path)
+    told = follower.poll()
+    assert follower.splits > 1
+    assert {each.key.name[-1] for each in told.executions} == {"0", "1"}
+    assert told.flows == {("db.a", "INSERT_OVERWRITE", "db.b")}
+    assert not told.rejects
+
+
+def test_an_unread_rest_never_looks_as_if_nothing_were_left(tmp_path: Path) -> None:
+    padding = lines({"Event": "SparkListenerTaskEnd", "x": "y" * 4_000}) * (SPLIT_BYTES // 3_000)
+    (tmp_path / "app").write_bytes(BEGINNING + padding + lines(start(0, COPY), end(0)))
+    follower = Follower(tmp_path)
+    [split] = follower.plan()
+    [position] = [each for each in follower.extractor.read(split) if isinstance(each, Position)]
+    follower.saved[position.key] = position.value
+    assert len(follower.poll().executions) == 1
+
+
+def test_a_line_beyond_the_limit_is_passed_over_with_its_place(tmp_path: Path) -> None:
+    long = lines(start(0, scan("db.a"), details="x" * 3_000_000))
+    (tmp_path / "app").write_bytes(BEGINNING + long + lines(start(1, COPY), end(1)))
+    told = read_once(tmp_path, max_line_bytes=1_000_000)
+    assert [(each.reason, each.offset) for each in told.rejects] == [
+        ("the line is longer than 1000000 bytes", len(BEGINNING))
+    ]
+    assert [each.key.name[-1] for each in told.executions] == ["1"]
+
+
+def test_a_line_beyond_the_limit_may_grow_over_many_polls(tmp_path: Path) -> None:
+    long = lines(start(0, scan("db.a"), details="x" * 600_000))
+    follower = followed(
+        tmp_path / "logs",
+        BEGINNING + long + lines(start(1, COPY), end(1)),
+        random.Random(1),
+        (50_000,),
+        max_line_bytes=100_000,
+    )
+    assert [each.reason for each in follower.told.rejects] == ["the line is longer than 100000 bytes"]
+    assert [each.key.name[-1] for each in follower.told.executions] == ["1"]
+
+
+# -- Cut off and damaged ----------------------------------------------------------------------------------------------
+
+
+def test_half_a_last_line_waits_while_the_log_grows_and_is_told_when_it_is_finished(tmp_path: Path) -> None:
+    path = tmp_path / "app.inprogress"
+    path.write_bytes(BEGINNING + lines(start(0, COPY), end(0))[:-20])
+    follower = Follower(tmp_path)
+    assert not follower.poll().rejects
+    path.rename(tmp_path / "app")
+    told = follower.poll()
+    assert len(told.rejects) == 1
+    assert "the log ends within this line" in told.rejects[0].reason
+    assert [each.attributes["status"] for each in told.executions] == ["UNKNOWN"]
+    assert not follower.plan()
+
+
+def test_a_last_line_without_a_newline_counts_once_the_log_is_finished(tmp_path: Path) -> None:
+    (tmp_path / "app").write_bytes((BEGINNING + lines(start(0, COPY), end(0))).rstrip(b"\n"))
+    assert len(read_once(tmp_path).executions) == 1
+
+
+def test_compressed_logs_that_end_anywhere_lose_only_what_is_not_there(
+    spark_logs: Path, plain_log: Path, tmp_path: Path
+) -> None:
+    chance = random.Random(3)
+    for form, data in _compressed(spark_logs, plain_log):
+        counts = []
+        for keep in sorted(chance.randrange(1, len(data)) for _ in range(8)):
+            shutil.rmtree(tmp_path / "cut", ignore_errors=True)
+            (tmp_path / "cut").mkdir()
+            (tmp_path / "cut" / "app-1.inprogress").write_bytes(data[:keep])
+            told = read_once(tmp_path / "cut")
+            assert not told.rejects, form
+            counts.append(len(told.executions))
+        assert counts == sorted(counts)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_damage_within_a_compressed_part_is_told_with_its_place_and_the_next_part_is_read(
+    spark_logs: Path, tmp_path: Path, codec: str
+) -> None:
+    [log] = (spark_logs / "codecs" / codec).iterdir()
+    data = bytearray(log.read_bytes())
+    middle = len(data) // 2
+    data[middle : middle + 3_000] = b"\xff" * 3_000
+    paths = rolled(tmp_path, lines(log_start()) * 3, 3)
+    paths[0].write_bytes(data)
+    paths[1].write_bytes(BEGINNING + lines(start(900, COPY), end(900)))
+    told = read_once(tmp_path)
+    damages = [each for each in told.rejects if each.reason.startswith("damaged")]
+    assert [each.place for each in damages] == [str(paths[0])]
+    assert 0 <= damages[0].offset <= middle
+    assert any(re.search(r"-exec\.900$", each.key.name) for each in told.executions)
+
+
+def test_random_damage_raises_nothing(spark_logs: Path, plain_log: Path, tmp_path: Path) -> None:
+    chance = random.Random(11)
+    forms = list(_compressed(spark_logs, plain_log))
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for _ in range(300):
+        _, data = chance.choice(forms)
+        damaged = bytearray(data)
+        for _ in range(chance.choice([1, 5, 100])):
+            at = chance.randrange(len(damaged))
+            match chance.randrange(4):
+                case 0:
+                    damaged[at] = chance.randrange(256)
+                case 1:
+                    damaged[at : at + 1] = chance.choice([b'"', b"\n", b"[", b"{", b"\\", b"`", b"null", b""])
+                case 2:
+                    del damaged[at : at + chance.choice([1, 500])]
+                case _:
+                    damaged[at:at] = damaged[at : at + chance.choice([1, 500])]
+            if not damaged:
+                break
+        (folder / "app-1").write_bytes(damaged or b"x")
+        read_once(folder)
+
+
+def test_lines_in_any_order_raise_nothing(plain_log: Path, tmp_path: Path) -> None:
+    each = plain_log.read_bytes().splitlines(keepends=True)
+    for seed in range(10):
+        random.Random(seed).shuffle(each)
+        (tmp_path / "app-1").write_bytes(b"".join(each))
+        read_once(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("codec", "data"),
+    [
+        ("lz4", b"LZ4Block\x25" + b"\xff" * 12),
+        ("lz4", b"LZ4Block\x25" + (4).to_bytes(4, "little") + (1 << 20).to_bytes(4, "little") + b"\0" * 8),
+        ("snappy", b"\x82SNAPPY\x00" + b"\0" * 8 + b"\x7f\xff\xff\xff"),
+        ("snappy", b"\x82SNAPPY\x00" + b"\0" * 8 + b"\0\0\0\x05\xff\xff\xff\xff\x7f"),
+        ("lzf", b"ZV\x01\x00\x03\x00\x09\xe0\xff\xff"),
+        ("lzf", b"ZV\x07\x00\x03abc"),
+    ],
+)
+def test_a_block_that_no_writer_makes_is_damage_and_nothing_worse(
+    tmp_path: Path, codec: str, data: bytes
+) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(data)
+    with path.open("rb") as raw, pytest.raises(Damaged):
+        list(pieces(raw, codec, 0, len(data)))

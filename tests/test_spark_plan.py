@@ -1,0 +1,419 @@
+"""What operators and commands read and write, in the forms in which the versions of Spark print them."""
+# ruff: noqa: E501, S608 - plans as Spark prints them; none of it is run as SQL
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from extractors._spark.plan.names import location, without_partitions
+from extractors._spark.plan.reading import PlanReading, read_plan
+from extractors._spark.plan.text import read_text
+from tests.spark_logs import FORMATTED, command, insert, node, scan, start
+
+
+def read(plan: dict[str, Any] | tuple[dict[str, Any], str]) -> PlanReading:
+    return read_plan(start(0, plan))
+
+
+def ends(reading: PlanReading) -> list[str]:
+    return [f"{end.kind.value} {end.readable}" for end in reading.reads.ends]
+
+
+def written(reading: PlanReading) -> list[str]:
+    return [
+        f"{write.operation} {write.end.kind.value} {write.end.readable}"
+        for write in reading.writes
+        if write.end
+    ]
+
+
+# -- Reads ----------------------------------------------------------------------------------------------------------
+
+_LONG = "file:/home/u/workspace/a/very/long/name/of/a/directory/that/goes/on"
+
+
+@pytest.mark.parametrize(
+    ("operator", "expected"),
+    [
+        (node("Scan parquet spark_catalog.sales.orders"), ["table sales.orders"]),
+        (node("Scan orc sales.orders"), ["table sales.orders"]),
+        (node("Scan orc orders"), ["table default.orders"]),
+        (node("PhotonScan parquet main.sales.orders"), ["table main.sales.orders"]),
+        (node("GpuScan parquet ", location="InMemoryFileIndex(1 paths)[s3a://b/x]"), ["path s3a://b/x"]),
+        (node("Scan csv ", "FileScan csv [a#1] Batched: false, Format: CSV, Location: InMemoryFileIndex[file:/x/in.csv], "
+              "PartitionFilters: [], PushedFilters: []"), ["path file:/x/in.csv"]),
+        (node("Scan parquet ", location="InMemoryFileIndex(2 paths)[hdfs://nn/t/ds=1/h=2, hdfs://nn/t/ds=1/h=3]"),
+         ["path hdfs://nn/t"]),
+        (node("Scan hive spark_catalog.d.t1", "Scan hive spark_catalog.d.t1 [i#1], HiveTableRelation "
+              "[`spark_catalog`.`d`.`t1`, org.apache.X, Data Cols: [i#1], Partition Cols: []]"), ["table d.t1"]),
+        (node("HiveTableScan", "HiveTableScan [i#1], HiveTableRelation `d`.`t2`, org.apache.X, [i#1]"), ["table d.t2"]),
+        (node("HiveTableScan", "HiveTableScan [i#1], MetastoreRelation d, t3"), ["table d.t3"]),
+        (node("BatchScan parquet file:/tmp/x"), ["path file:/tmp/x"]),
+        (node("BatchScan parquet file:/tmp/x,file:/tmp/y"), ["path file:/tmp/x", "path file:/tmp/y"]),
+        (node("BatchScan local.db.t"), ["table local.db.t"]),
+        (node("BatchScan", "BatchScan[id#1L, v#2] local.db.t [filters=]"), ["table local.db.t"]),
+        (node("BatchScan", "BatchScan[a#1] CSVScan DataFilters: [], Format: csv, Location: InMemoryFileIndex[file:/x], "
+              "PartitionFilters: [], PushedFilers: [], ReadSchema: struct<a:string>"), ["path file:/x"]),
+        (node("Scan JDBCRelation(T9) [numPartitions=1] "), ["jdbc T9"]),
+        (node("Scan JDBCRelation((select a, b from t) x) [numPartitions=4] "), ["jdbc (select a, b from t) x"]),
+        (node("Scan KafkaRelation(strategy=Subscribe[in1, in2], start=EarliestOffsetRangeLimit)"),
+         ["topic in1", "topic in2"]),
+        (node("InMemoryTableScan", "", node("Scan parquet spark_catalog.d.cached")), ["table d.cached"]),
+        (node("Scan In-memory table cc", "", node("Scan parquet spark_catalog.d.cached")), ["table d.cached"]),
+        (node("Scan ExistingRDD", "", node("Scan parquet spark_catalog.d.below")), ["table d.below"]),
+        (node("Filter", "", node("Subquery", "", scan("d.inner")), scan("d.outer")), ["table d.inner", "table d.outer"]),
+        (node("Scan"), []),
+        (node("Scan ExistingRDD"), []),
+        (node("Scan OneRowRelation"), []),
+        (node("LocalTableScan"), []),
+        (node("Range"), []),
+        (node("Scan ExistingRDD Delta Table State #9 - abfss://c@a/t/_delta_log", "", scan("d.none")), []),
+        (node("Scan json ", location="InMemoryFileIndex(1 paths)[abfss://c@a/t/_delta_log/0.json]"), []),
+    ],
+)  # fmt: skip
+def test_what_a_scan_reads(operator: dict[str, Any], expected: list[str]) -> None:
+    reading = read(operator)
+    assert ends(reading) == expected
+    assert reading.reads.complete
+    assert not reading.reads.unknown
+
+
+@pytest.mark.parametrize(
+    ("operator", "expected"),
+    [
+        (node("Scan parquet ", location="InMemoryFileIndex(7 paths)[hdfs://nn/a, hdfs://nn/b, ...]"),
+         ["path hdfs://nn/a", "path hdfs://nn/b"]),
+        (node("Scan parquet ", f"FileScan parquet [] Location: InMemoryFileIndex(2 paths)[{_LONG}..., PartitionFilters: []"),
+         []),
+        (node("Scan parquet ", "FileScan parquet [id#1L] Batched: true"), []),
+        (node("Scan ElasticsearchRelation(Map(es.resource -> logs),x,None)"), []),
+        (node("BatchScan", "BatchScan[a#1] class com.acme.Table"), []),
+    ],
+)  # fmt: skip
+def test_what_the_log_hides_is_incomplete_and_nothing_is_guessed(
+    operator: dict[str, Any], expected: list[str]
+) -> None:
+    reading = read(operator)
+    assert ends(reading) == expected
+    assert not reading.reads.complete
+
+
+def test_a_path_that_the_tree_cuts_is_taken_from_the_operators_own_block() -> None:
+    tree = node(
+        "BatchScan",
+        f"BatchScan[a#1] CSVScan Format: csv, Location: InMemoryFileIndex[{_LONG}..., PartitionFilters: []",
+    )
+    text = f"{FORMATTED}BatchScan (1)\n\n\n(1) BatchScan\nOutput [1]: [a#1]\nLocation: InMemoryFileIndex[{_LONG}/more]\n\n"
+    assert ends(read((tree, text))) == [f"path {_LONG}/more"]
+    # Of two scans of one name nobody can tell which block is whose.
+    twice = f"{FORMATTED}Union (3)\n:- BatchScan (1)\n+- BatchScan (2)\n\n\n(1) BatchScan\nLocation: InMemoryFileIndex[{_LONG}/1]\n\n"
+    assert ends(read((tree, twice))) == []
+
+
+def test_the_initial_plan_is_read_and_each_table_once() -> None:
+    plan = node(
+        "AdaptiveSparkPlan",
+        "AdaptiveSparkPlan isFinalPlan=false",
+        node("Union", "", scan("d.a"), scan("d.a")),
+    )
+    assert ends(read(plan)) == ["table d.a"]
+
+
+@pytest.mark.parametrize(
+    ("printed", "paths", "complete"),
+    [
+        ("InMemoryFileIndex[file:/a, file:/b]", ("file:/a", "file:/b"), True),
+        ("InMemoryFileIndex(1 paths)[file:/a[1], b]", ("file:/a[1], b",), True),
+        ("InMemoryFileIndex [file:/a, ... 6 entries]", ("file:/a",), False),
+        ("InMemoryFileIndex(3 paths)[file:/a, file:/b]", ("file:/a", "file:/b"), False),
+        ("CatalogFileIndex[hdfs://nn/w/t]", ("hdfs://nn/w/t",), True),
+        ("PreparedDeltaFileIndex(1 paths)[abfss://c@a/t/x", (), False),
+    ],
+)
+def test_how_locations_are_printed(printed: str, paths: tuple[str, ...], *, complete: bool) -> None:
+    found = location(printed)
+    assert found is not None
+    assert (found.paths, found.complete) == (paths, complete)
+
+
+@pytest.mark.parametrize(
+    ("path", "above"),
+    [
+        ("hdfs://nn/t/ds=1/h=2", "hdfs://nn/t"),
+        ("/t/ds=2026-01-01/", "/t"),
+        ("/a=b", "/a=b"),
+        ("/t/ds=1/part-0.parquet", "/t/ds=1/part-0.parquet"),
+        ("s3a://b/k=v", "s3a://b"),
+        ("/t/=x", "/t/=x"),
+    ],
+)
+def test_partition_directories_are_taken_off_a_path(path: str, above: str) -> None:
+    assert without_partitions(path) == above
+
+
+# -- Writes ---------------------------------------------------------------------------------------------------------
+
+_SERDE = "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"
+_FS = "Execute InsertIntoHadoopFsRelationCommand"
+
+
+@pytest.mark.parametrize(
+    ("plan", "expected"),
+    [
+        (insert("file:/x/out", mode="Append"), ["INSERT_INTO path file:/x/out"]),
+        (insert("s3a://b/out", mode="Overwrite"), ["INSERT_OVERWRITE path s3a://b/out"]),
+        (insert("hdfs://nn/w/t", table="d.t", mode="Append"), ["INSERT_INTO table d.t"]),
+        (node(_FS, f"{_FS} file:/w/p, [ds=2026-01-01], false, [ds#4], Parquet, [path=file:/w/p], Overwrite, "
+              f"`spark_catalog`.`d`.`p`, {_SERDE}, org.apache.spark.CatalogFileIndex(file:/w/p), [id, ds]"),
+         ["INSERT_OVERWRITE table d.p"]),
+        (node(_FS, f"{_FS} file:/x.orc, false, ORC, Map(path -> x.orc), ErrorIfExists, [a, b]"),
+         ["INSERT_INTO path file:/x.orc"]),
+        (node(_FS, f"{_FS} hdfs://nn/w/t, false, Parquet, Map(), Append, CatalogTable(\nDatabase: d\nTable: t\nOwner: x), [a]"),
+         ["INSERT_INTO table d.t"]),
+        (node("Execute InsertIntoHiveTable", "Execute InsertIntoHiveTable `spark_catalog`.`d`.`h`, org.X, [p=Some(1)], true, "
+              "false, [id], Hive, HiveTempPath(file:/w/h)"), ["INSERT_OVERWRITE table d.h"]),
+        (node("Execute InsertIntoHiveTable", "Execute InsertIntoHiveTable `d`.`h`, org.X, false, false, [id]"),
+         ["INSERT_INTO table d.h"]),
+        (node("Execute InsertIntoHiveDirCommand", "Execute InsertIntoHiveDirCommand true, Storage(Location: /x, Serde Library: "
+              "org.X), true, [id]"), ["INSERT_OVERWRITE_DIRECTORY path file:/x"]),
+        (node("Execute InsertIntoHiveDirCommand", "Execute InsertIntoHiveDirCommand false, Storage(Location: /x, Serde Library: "
+              "org.X), true, [id]"), ["INSERT_OVERWRITE_DIRECTORY path /x"]),
+        (command("InsertIntoDataSourceDirCommand", "Storage(Location: hdfs://nn/x), parquet, true"),
+         ["INSERT_OVERWRITE_DIRECTORY path hdfs://nn/x"]),
+        (node("Execute CreateDataSourceTableAsSelectCommand", "Execute CreateDataSourceTableAsSelectCommand `final`, "
+              "Overwrite, [a, b]"), ["CREATETABLE_AS_SELECT table default.final"]),
+        (node("Execute OptimizedCreateHiveTableAsSelectCommand", "Execute OptimizedCreateHiveTableAsSelectCommand [Database: d, "
+              "TableName: t3]"), ["CREATETABLE_AS_SELECT table d.t3"]),
+        (node("Execute CreateHiveTableAsSelectCommand", "Execute CreateHiveTableAsSelectCommand [Database:d}, TableName: t2, "
+              "InsertIntoHiveTable]"), ["CREATETABLE_AS_SELECT table d.t2"]),
+        (command("CreateDataSourceTableAsSelectCommand", "`spark_catalog`.`d`.`t`, ErrorIfExists, [id]"),
+         ["CREATETABLE_AS_SELECT table d.t"]),
+        (command("SaveAsV1TableCommand", "`d`.`t6`, Overwrite, Project [id#1L]"), ["CREATETABLE_AS_SELECT table d.t6"]),
+        (command("LoadDataCommand", "`spark_catalog`.`d`.`t`, hdfs://nn/x, false, true"), ["LOAD table d.t"]),
+        (command("SaveIntoDataSourceCommand", "org.apache.spark.sql.execution.datasources.jdbc.JdbcRelationProvider@45b55ede, "
+                 "[url=*********(redacted), dbtable=T9], Overwrite"), ["INSERT_OVERWRITE jdbc T9"]),
+        (command("SaveIntoDataSourceCommand", "org.apache.spark.sql.delta.sources.DeltaDataSource@1, [path=s3a://b/t], Append"),
+         ["INSERT_INTO path s3a://b/t"]),
+        (node("AppendData", "AppendData org.X$$Lambda$1/0x7f@1, IcebergWrite(table=local.db.t, format=PARQUET)"),
+         ["INSERT_INTO table local.db.t"]),
+        (node("ReplaceData", "ReplaceData IcebergWrite(table=local.db.t, format=PARQUET)"), ["MERGE table local.db.t"]),
+        (node("OverwriteByExpression noop-table", "OverwriteByExpression org.X$$Lambda$1/0x7f@1, NoopWrite$@1"), []),
+        (node("AtomicReplaceTableAsSelect", "AtomicReplaceTableAsSelect [n#1L], com.databricks.sql.UnityCatalogV2Proxy@4a023a26, "
+              "default.people, Relation spark_catalog.default.p2[id#68L] parquet, TableSpec(Map(),None), [], false"),
+         ["CREATETABLE_AS_SELECT table default.people"]),
+        (node("Execute CreateViewCommand", "Execute CreateViewCommand `d`.`v`, SELECT a, b FROM t, false, true, PersistedView"),
+         ["CREATEVIEW view d.v"]),
+        (command("AlterViewAsCommand", "`spark_catalog`.`d`.`v`, select id from d.t, true"), ["ALTERVIEW_AS view d.v"]),
+        (command("CreateViewCommand", "`tv`, false, true, LocalTempView, UNSUPPORTED, true"), []),
+        (command("CreateViewCommand", "`gv`, select 1, false, true, GlobalTempView, UNSUPPORTED, true"), []),
+        (command("CreateDataSourceTableCommand", "`spark_catalog`.`d`.`t`, false"), []),
+    ],
+)  # fmt: skip
+def test_what_a_command_writes(
+    plan: dict[str, Any] | tuple[dict[str, Any], str], expected: list[str]
+) -> None:
+    assert written(read(plan)) == expected
+
+
+@pytest.mark.parametrize(
+    ("plan", "operation", "subject"),
+    [
+        (command("CreateDataSourceTableCommand", "`spark_catalog`.`d`.`t`, false"), "CREATETABLE", "d.t"),
+        (command("AlterTableRenameCommand", "`spark_catalog`.`d`.`a`, `d`.`b`, false"), "ALTERTABLE_RENAME", "d.a"),
+        (command("TruncateTableCommand", "`spark_catalog`.`d`.`t`"), "TRUNCATETABLE", "d.t"),
+        (command("AlterTableAddPartitionCommand", "`d`.`t`, [...]"), "ALTERTABLE_ADD_PARTITION", "d.t"),
+        (node("CreateNamespace", "CreateNamespace V2SessionCatalog(spark_catalog), [sales], false"), "CREATENAMESPACE", "sales"),
+        (node("DropTable", "DropTable V2SessionCatalog(spark_catalog), d.t, false, false, org.X$$Lambda$1/0x7@1"),
+         "DROPTABLE", "d.t"),
+    ],
+)  # fmt: skip
+def test_commands_without_data_flow_are_named_by_what_they_do(
+    plan: dict[str, Any] | tuple[dict[str, Any], str], operation: str, subject: str
+) -> None:
+    [write] = read(plan).writes
+    assert (write.operation, write.subject, write.end) == (operation, subject, None)
+
+
+def test_a_multi_insert_writes_all_its_targets() -> None:
+    both = node(
+        "Union", "", insert("/w/a", scan("d.s"), table="d.a"), insert("/w/b", scan("d.s"), table="d.b")
+    )
+    assert written(read(both)) == ["INSERT_OVERWRITE table d.a", "INSERT_OVERWRITE table d.b"]
+    assert ends(read(both)) == ["table d.s"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "statement"),
+    [
+        ("`spark_catalog`.`d`.`v`, select a,\n b from t, false, true, PersistedView, COMPENSATION, true", "select a,\n b from t"),
+        ("`d`.`v`, [(x,None), (y,Some(c))], WITH q AS (select 1) select * from q, false, false, PersistedView",
+         "WITH q AS (select 1) select * from q"),
+        ("`d`.`v`, a comment, [k=v], (select 1) union (select 2), true, false, PersistedView", "(select 1) union (select 2)"),
+        ("`d`.`v`, select ', false, true, PersistedView' x from t, false, false, PersistedView, COMPENSATION, true",
+         "select ', false, true, PersistedView' x from t"),
+    ],
+)  # fmt: skip
+def test_a_views_statement_is_found_among_its_arguments(arguments: str, statement: str) -> None:
+    [write] = read(command("CreateViewCommand", arguments)).writes
+    assert write.query_text == statement
+
+
+# -- The logical plan below a command -------------------------------------------------------------------------------
+
+RELATION = (
+    "({n}) LogicalRelation\nArguments: parquet, [id#1L], `spark_catalog`.`d`.`{table}`, {serde}, false\n\n"
+)
+
+
+def _view(tree: str, blocks: str) -> PlanReading:
+    text = (
+        f"{FORMATTED}Execute CreateViewCommand (1)\n   +- CreateViewCommand (2)\n{tree}\n\n"
+        "(1) Execute CreateViewCommand\nOutput: []\n\n"
+        "(2) CreateViewCommand\nArguments: `spark_catalog`.`d`.`v`, select 1, false, true, PersistedView, COMPENSATION, true\n\n"
+        f"{blocks}"
+    )
+    return read((node("Execute CreateViewCommand"), text))
+
+
+def _named(reading: PlanReading) -> list[str]:
+    return [f"{end.kind.value} {end.readable}" for end in reading.named.ends]
+
+
+def test_a_view_reads_the_views_it_names_and_not_what_is_behind_them() -> None:
+    reading = _view(
+        "         +- Union (9)\n            :- View (4)\n            :  +- LogicalRelation (3)\n"
+        "            +- LogicalRelation (5)\n",
+        RELATION.format(n=3, table="behind", serde=_SERDE)
+        + "(4) View\nArguments: `spark_catalog`.`d`.`other`, [id#1L]\n\n"
+        + RELATION.format(n=5, table="beside", serde=_SERDE)
+        + "(9) Union\nArguments: false, false\n\n",
+    )
+    assert _named(reading) == ["view d.other", "table d.beside"]
+
+
+@pytest.mark.parametrize("name", ["`tv`", "`global_temp`.`gv`"])
+def test_a_temporary_view_is_looked_through(name: str) -> None:
+    reading = _view(
+        "         +- View (4)\n            +- LogicalRelation (3)\n",
+        RELATION.format(n=3, table="behind", serde=_SERDE) + f"(4) View\nArguments: {name}, [id#1L]\n\n",
+    )
+    assert _named(reading) == ["table d.behind"]
+
+
+def test_a_relation_by_path_is_known_to_be_missing() -> None:
+    reading = _view(
+        "         +- LogicalRelation (3)\n", "(3) LogicalRelation\nArguments: parquet, [id#1L], false\n\n"
+    )
+    assert _named(reading) == []
+    assert not reading.named.complete
+
+
+def _extended(*below: str) -> PlanReading:
+    arguments = "`spark_catalog`.`d`.`v`, select * from a, false, false, PersistedView, COMPENSATION, true"
+    plan = "\n".join((f"CreateViewCommand {arguments}", *below))
+    text = "\n\n".join(
+        f"== {each} Plan ==\n{plan}" for each in ("Analyzed Logical", "Optimized Logical", "Physical")
+    )
+    return read((node("Execute CreateViewCommand"), text))
+
+
+def test_in_extended_mode_the_optimized_plan_names_what_a_view_reads() -> None:
+    reading = _extended(
+        "   +- Join Inner, (id#1L = id#2L)",
+        "      :- SubqueryAlias spark_catalog.d.other",
+        "      :  +- View (`spark_catalog`.`d`.`other`, [id#1L])",
+        "      :     +- Relation spark_catalog.d.behind[id#1L] parquet",
+        "      :- HiveTableRelation [`spark_catalog`.`d`.`h`, org.X, Data Cols: [id#3L]]",
+        "      +- Relation spark_catalog.d.a[id#2L,name#3] parquet",
+    )
+    assert written(reading) == ["CREATEVIEW view d.v"]
+    assert _named(reading) == ["view d.other", "table d.h", "table d.a"]
+    assert reading.named.complete
+
+
+def test_in_extended_mode_a_line_that_is_no_operator_leaves_the_reads_unknown() -> None:
+    reading = _extended(
+        "   +- Project [x", "      +- Relation spark_catalog.d.forged[id#1L] parquet", "y AS x#1]"
+    )
+    assert written(reading) == ["CREATEVIEW view d.v"]
+    assert _named(reading) == []
+    assert not reading.named.complete
+
+
+# -- Forged text ----------------------------------------------------------------------------------------------------
+
+FORGED = (
+    "\n\n(3) LogicalRelation\nArguments: parquet, [id#1L], `spark_catalog`.`d`.`forged`, serde, false\n\n"
+)
+
+
+def test_a_literal_that_looks_like_a_block_makes_no_read_and_no_write() -> None:
+    literal = "concat(b, \n\n(3) Scan parquet spark_catalog.d.forged\n(4) Execute InsertIntoHiveTable\nArguments: `d`.`x`)"
+    tree = insert("/w/b", node("Project", f"Project [{literal} AS b#9]", scan("d.a")), table="d.b")
+    text = (
+        f"{FORMATTED}Execute InsertIntoHadoopFsRelationCommand (3)\n+- Project (2)\n   +- Scan parquet spark_catalog.d.a (1)\n\n\n"
+        f"(1) Scan parquet spark_catalog.d.a\nOutput [1]: [b#1]\n\n(2) Project\nOutput [1]: [{literal} AS b#9]\n\n"
+        "(3) Execute InsertIntoHadoopFsRelationCommand\nArguments: /w/b\n\n"
+    )
+    reading = read((tree, text))
+    assert ends(reading) == ["table d.a"]
+    assert written(reading) == ["INSERT_OVERWRITE table d.b"]
+
+
+def test_of_a_text_that_can_be_read_in_two_ways_only_the_commands_name_is_believed() -> None:
+    text = (
+        f"{FORMATTED}Execute CreateViewCommand (1)\n   +- CreateViewCommand (2)\n         +- LogicalRelation (3)\n\n\n"
+        "(1) Execute CreateViewCommand\nOutput: []\n\n"
+        f"(2) CreateViewCommand\nArguments: `spark_catalog`.`d`.`v`, select '{FORGED}' x from d.t, false, true, PersistedView\n\n"
+        + RELATION.format(n=3, table="t", serde=_SERDE)
+    )
+    reading = read((node("Execute CreateViewCommand"), text))
+    assert written(reading) == ["CREATEVIEW view d.v"]
+    assert _named(reading) == []
+    assert not reading.named.complete
+    assert reading.writes[0].query_text == ""
+
+
+def test_of_a_text_that_was_cut_off_only_the_commands_block_is_believed() -> None:
+    text = (
+        f"{FORMATTED}Execute CreateViewCommand (1)\n   +- CreateViewCommand (2)\n         +- LogicalRelation (3)\n\n\n"
+        "(1) Execute CreateViewCommand\nOutput: []\n\n"
+        f"(2) CreateViewCommand\nArguments: `spark_catalog`.`d`.`v`, select '{FORGED}' ... 1439 more characters"
+    )
+    reading = read((node("Execute CreateViewCommand"), text))
+    assert written(reading) == ["CREATEVIEW view d.v"]
+    assert _named(reading) == []
+
+
+def test_blocks_count_only_with_the_number_and_name_of_the_header() -> None:
+    text = read_text(
+        f"{FORMATTED}Project (2)\n+- Scan parquet d.a (1)\n\n\n(1) Scan parquet d.b\nx\n\n(2) Project\nArguments: y\n"
+    )
+    assert [(each.number, each.name, each.arguments) for each in text.operators] == [
+        (2, "Project", "y"),
+        (1, "Scan parquet d.a", ""),
+    ]
+    assert text.verified
+
+
+@pytest.mark.parametrize(
+    "printed",
+    ["[" * 200_000, "`a`." * 50_000, ", [" * 60_000, "\n(3) X" * 40_000, "/a=b" * 50_000, "a." * 100_000, "Database: d " * 20_000],
+    ids=["brackets", "quotes", "lists", "blocks", "partitions", "dots", "databases"],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    ["Execute InsertIntoHadoopFsRelationCommand", "Execute CreateViewCommand", "Execute SaveIntoDataSourceCommand",
+     "AppendData", "DropTable", "Scan parquet ", "BatchScan", "Project"],
+)  # fmt: skip
+def test_no_text_takes_longer_than_in_proportion_to_its_length(name: str, printed: str) -> None:
+    bare = name.removeprefix("Execute ")
+    text = f"{FORMATTED}{name} (1)\n   +- {bare} (2)\n\n\n(1) {name}\n\n(2) {bare}\nArguments: {printed}\n"
+    begun_s = time.process_time()
+    read((node(name + printed, f"{name} {printed}", location=f"InMemoryFileIndex(3 paths)[{printed}"), text))
+    read((node(name), text))
+    # In proportion it is a fraction of a second; looked at again from each place, it would be minutes.
+    assert time.process_time() - begun_s < 5
