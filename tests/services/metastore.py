@@ -42,10 +42,13 @@ DROP_PARTITION = Call(
 class Metastore:
     """A metastore of its own in ``directory``: it can be ended and started again with what it holds."""
 
-    def __init__(self, directory: Path, jars: Path, *, listener: bool = True) -> None:
+    def __init__(
+        self, directory: Path, jars: Path, *, listener: bool = True, short_lived: bool = True
+    ) -> None:
         self._directory = directory.resolve()
         self._jars = jars.resolve()
         self._listener = listener
+        self._short_lived = short_lived
         self.port = _free_port()
         self.uri = f"thrift://127.0.0.1:{self.port}"
         self.address = Address((self.uri,), connect_timeout_s=5, call_timeout_s=60)
@@ -65,7 +68,10 @@ class Metastore:
         (conf / "hive-site.xml").write_text(_hive_site(self._directory, listener=self._listener))
         opens = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in ("lang", "net", "util")]
         classes = [str(conf), *map(str, self._jars.glob("*.jar")), f"{_pyspark_jars()}/*"]
+        # Quick to start is worth more in a test than quick to run; not so in a benchmark.
+        compiler = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"] if self._short_lived else []
         options = [
+            *compiler,
             "-Xmx512m",
             "-Dderby.system.durability=test",
             f"-Dderby.stream.error.file={conf}/derby.log",

@@ -1,0 +1,198 @@
+"""Tables as they come: broken, odd, and by another metastore than the one the tests can start."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from extractors._hms_entities import Reading, columns_of, to_table, usable_location
+from extractors._hms_events import TableName
+from extractors._hms_idl import FieldSchema, Order, SerDeInfo, StorageDescriptor, Table
+from extractors._hms_spark_schema import spark_columns
+from navlin.model.keys import EntityType, table_key
+from navlin.model.records import Entity, Record, Reject, Relation
+from navlin.model.source import HIVE, Estate, Source
+
+SOURCE = Source("s", HIVE, "HIVE", "cluster")
+READING = Reading(SOURCE, Estate("cluster", (SOURCE,)), "hdfs://ns1", 5, "thrift://hms:9083")
+NAME = TableName("sales", "orders")
+
+
+def records_of(table: Table) -> list[Record]:
+    return list(to_table(READING, table, NAME, renamed_from=None))
+
+
+def only_entity(table: Table) -> Entity:
+    (entity,) = (
+        one for one in records_of(table) if isinstance(one, Entity) and one.key.type is not EntityType.FIELD
+    )
+    return entity
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        pytest.param(Table(), id="nothing at all"),
+        pytest.param(Table(tableName="orders", sd=StorageDescriptor()), id="an empty descriptor"),
+        pytest.param(
+            Table(sd=StorageDescriptor(cols=[FieldSchema(), FieldSchema(name="")])),
+            id="columns without names",
+        ),
+        pytest.param(Table(parameters={"transient_lastDdlTime": "soon"}), id="a time that is none"),
+    ],
+)
+def test_a_broken_table_yields_what_is_there(broken: Table) -> None:
+    records = records_of(broken)
+
+    assert [type(record) for record in records] == [Entity]
+    assert only_entity(broken).key == table_key(SOURCE, "sales", "orders")
+
+
+def test_a_location_that_is_no_uri_costs_the_location_alone() -> None:
+    records = records_of(
+        Table(sd=StorageDescriptor(location="hdfs://[broken", cols=[FieldSchema("id", "int")]))
+    )
+
+    assert [type(record) for record in records] == [Entity, Reject, Entity]
+
+
+def test_a_column_without_a_type_keeps_its_name() -> None:
+    *_, column = records_of(Table(sd=StorageDescriptor(cols=[FieldSchema("id")])))
+
+    assert isinstance(column, Entity)
+    assert column.key.name == "id"
+
+
+def test_ten_thousand_columns_are_ten_thousand_entities() -> None:
+    columns = [FieldSchema(f"c{i}", "int") for i in range(10_000)]
+
+    assert len(records_of(Table(sd=StorageDescriptor(cols=columns)))) == 10_001
+
+
+def test_a_partition_key_that_is_a_column_as_well_counts_once() -> None:
+    ds = FieldSchema("DS", "string")
+
+    assert columns_of(
+        Table(sd=StorageDescriptor(cols=[ds]), partitionKeys=[FieldSchema("ds", "string")])
+    ) == [ds]
+
+
+def test_formats_and_orders_are_told() -> None:
+    descriptor = StorageDescriptor(
+        inputFormat="in",
+        outputFormat="out",
+        compressed=True,
+        serdeInfo=SerDeInfo("s", "lib", {"field.delim": ","}),
+        bucketCols=["id"],
+        sortCols=[Order("id", 1), Order("day", 0)],
+    )
+    attributes = only_entity(
+        Table(
+            sd=descriptor,
+            partitionKeys=[FieldSchema("ds", "string")],
+            createTime=7,
+            temporary=True,
+            lastAccessTime=3,
+        )
+    ).attributes
+
+    assert attributes == {
+        "inputFormat": "in",
+        "outputFormat": "out",
+        "compressed": True,
+        "serDeName": "s",
+        "serDeLibName": "lib",
+        "serdeProps": '{"field.delim": ","}',
+        "clusteredByColNames": ["id"],
+        "sortByColNames": ["id ASC", "day DESC"],
+        "partitionColNames": ["ds"],
+        "created": 7000,
+        "temporary": True,
+    }
+
+
+def test_an_avro_schema_elsewhere_is_noted() -> None:
+    table = Table(parameters={"avro.schema.url": "hdfs://ns1/schemas/orders.avsc"})
+
+    assert only_entity(table).attributes["avroSchemaUrl"] == "hdfs://ns1/schemas/orders.avsc"
+
+
+def test_who_may_read_a_bucket_is_neither_kept_nor_part_of_its_name() -> None:
+    table = Table(sd=StorageDescriptor(location="s3a://KEY:sEcReT/x@bucket/orders"))
+
+    (relation,) = (record for record in records_of(table) if isinstance(record, Relation))
+
+    assert relation.ep2.source.name == "s3://bucket"
+    assert relation.ep2.file_system_path == "/orders"
+    assert "sEcReT" not in repr(records_of(table))
+
+
+def test_a_comment_without_end_is_cut_and_says_so() -> None:
+    table = Table(sd=StorageDescriptor(cols=[FieldSchema("id", "int", "x" * (2 << 20))]))
+
+    *_, column = records_of(table)
+
+    assert isinstance(column, Entity)
+    assert len(column.attributes["originalDescription"]) <= 1 << 20
+    assert "cut" in column.attributes["originalDescription"][-20:]
+
+
+@pytest.mark.parametrize(
+    ("table", "location"),
+    [
+        (Table(sd=StorageDescriptor(location="hdfs://a/b")), "hdfs://a/b"),
+        (Table(sd=StorageDescriptor(location="hdfs://a/b"), tableType="VIRTUAL_VIEW"), None),
+        (Table(sd=StorageDescriptor(location="hdfs://a/b"), tableType="MATERIALIZED_VIEW"), "hdfs://a/b"),
+        (
+            Table(
+                sd=StorageDescriptor(location="a"), parameters={"storage_handler": "x.HBaseStorageHandler"}
+            ),
+            None,
+        ),
+        (Table(sd=StorageDescriptor(location="a"), parameters={"spark.sql.sources.provider": "jdbc"}), None),
+        (
+            Table(
+                sd=StorageDescriptor(location="x-__PLACEHOLDER__"),
+                parameters={"spark.sql.sources.provider": "csv"},
+            ),
+            None,
+        ),
+        (Table(), None),
+    ],
+)
+def test_a_location_counts_where_files_lie(table: Table, location: str | None) -> None:
+    assert usable_location(table) == location
+
+
+@pytest.mark.parametrize(
+    ("spark", "hive"),
+    [
+        ("long", "bigint"),
+        ("decimal(10,2)", "decimal(10,2)"),
+        ({"type": "map", "keyType": "string", "valueType": "short"}, "map<string,smallint>"),
+        ({"type": "array", "elementType": {"type": "array", "elementType": "byte"}}, "array<array<tinyint>>"),
+        (
+            {"type": "struct", "fields": [{"name": "a", "type": "integer"}, {"name": "B", "type": "date"}]},
+            "struct<a:int,B:date>",
+        ),
+        ({"type": "udt", "class": "x", "sqlType": "string"}, "string"),
+    ],
+)
+def test_types_of_spark_are_told_in_words_of_hive(spark: object, hive: str) -> None:
+    schema = json.dumps({"type": "struct", "fields": [{"name": "c", "type": spark}]})
+
+    assert spark_columns({"spark.sql.sources.schema": schema}) == [FieldSchema("c", hive)]
+
+
+def test_a_varchar_of_spark_is_found_in_its_metadata() -> None:
+    field = {"name": "c", "type": "string", "metadata": {"__CHAR_VARCHAR_TYPE_STRING": "varchar(9)"}}
+    schema = json.dumps({"type": "struct", "fields": [field]})
+
+    assert spark_columns({"spark.sql.sources.schema": schema}) == [FieldSchema("c", "varchar(9)")]
+
+
+@pytest.mark.parametrize("torn", ["{", "[]", "null", '{"fields": [{}]}', '{"fields": 7}'])
+def test_a_torn_schema_is_an_error_in_words(torn: str) -> None:
+    with pytest.raises(ValueError, match=r"spark\.sql\.sources\.schema"):
+        spark_columns({"spark.sql.sources.schema": torn})
