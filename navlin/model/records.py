@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -95,7 +95,7 @@ class Covered:
     path: str
     as_of_ms: int
     depth: Depth = Depth.ALL
-    except_paths: tuple[str, ...] = ()
+    except_paths: Collection[str] = ()
     reported: bool = False
 
 

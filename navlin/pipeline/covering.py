@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from navlin.index.documents import SOURCE_PATH
 from navlin.model.records import Covered, Depth
@@ -18,7 +18,7 @@ class Coverage:
     """
 
     by_path: Mapping[str, Covered] = field(default_factory=dict)
-    withdrawn: tuple[str, ...] = ()
+    withdrawn: frozenset[str] = frozenset()
     floors: Mapping[str, int] = field(default_factory=dict)
     """When the index says that a covered thing was last read (epoch ms): an older reading of it says nothing new."""
 
@@ -26,6 +26,9 @@ class Coverage:
         """The newest `Covered` that speaks of a path, or None."""
         if not self.by_path or path == SOURCE_PATH or excepted(path, self.withdrawn):
             return None
+        if len(self.by_path) == 1 and self.everything:  # a complete listing: asked of each of very many
+            whole = self.by_path[ROOT]
+            return None if excepted(path, whole.except_paths) else whole
         newest: Covered | None = None
         at, steps = path, 0
         while True:
@@ -36,9 +39,8 @@ class Coverage:
                 return newest
             at, steps = parent_of(at), steps + 1
 
-    def known_as_of_ms(self, path: str) -> int:
-        """When what contains a path was last read whole, by this run or an earlier one; 0 if nobody says."""
-        covered = self.of(path)
+    def known_as_of_ms(self, covered: Covered | None) -> int:
+        """When what one of them speaks of was last read whole, by this run or an earlier one; 0 if nobody says."""
         if covered is None:
             return 0
         return max(covered.as_of_ms, self.floors.get(covered.path, 0))
@@ -55,8 +57,8 @@ def coverage(covers: Iterable[Covered], withdrawn: Iterable[str]) -> Coverage:
     for covered in covers:
         known = by_path.get(covered.path)
         if known is None or _weight(covered) > _weight(known):
-            by_path[covered.path] = covered
-    return Coverage(by_path, tuple(sorted(set(withdrawn))))
+            by_path[covered.path] = replace(covered, except_paths=frozenset(covered.except_paths))
+    return Coverage(by_path, frozenset(withdrawn))
 
 
 def _weight(covered: Covered) -> tuple[int, int, int]:

@@ -6,7 +6,7 @@ import os
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from navlin.index.runs import LEASE_MS, Holder, free_lease, take_lease
@@ -42,10 +42,17 @@ def lease(solr: Solr, name: str, clock: Callable[[], int]) -> Iterator[None]:
     renewing.start()
     try:
         yield
-    finally:
-        over.set()
-        renewing.join()
-        free_lease(solr, name)
+    except BaseException:
+        with suppress(SolrError):  # what ended the run is what must be heard of
+            _end(renewing, over, solr, name)
+        raise
+    _end(renewing, over, solr, name)
+
+
+def _end(renewing: threading.Thread, over: threading.Event, solr: Solr, name: str) -> None:
+    over.set()
+    renewing.join()
+    free_lease(solr, name)
 
 
 def _started(pid: int) -> str:

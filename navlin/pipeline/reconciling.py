@@ -197,7 +197,7 @@ def _judge(task: Reconciliation, envelope: Envelope, held: Held | None, core: st
     return judge(
         envelope,
         held,
-        covered_as_of_ms=task.coverage.known_as_of_ms(envelope.tree_path) if covered else 0,
+        covered_as_of_ms=task.coverage.known_as_of_ms(covered),
         follows_events=task.follows_events,
         ages=envelope.as_of < task.purged_before_ms and AGES in envelope.read(),
         purged_before_ms=task.purged_before_ms,

@@ -44,6 +44,7 @@ from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Reject, Split
 from navlin.model.source import Source
 from navlin.pipeline.covering import Coverage, coverage
+from navlin.pipeline.failing import in_words
 from navlin.pipeline.guard import Guard
 from navlin.pipeline.lease import lease
 from navlin.pipeline.reading import ENVELOPE_COLUMNS, Heard, hear, read_splits
@@ -389,7 +390,7 @@ class _Run:
         return replace(record, status=status, ended_ms=self.pipeline.clock(), counts=counts, **more)
 
     def _failed(self, record: RunRecord, error: Exception) -> RunRecord:
-        message = str(error) or type(error).__name__
+        message = in_words(error)
         failed = self._ended(record, Status.FAILED, error=message)
         if self.dry_run:
             return failed

@@ -36,7 +36,6 @@ def start_session(
         "spark.driver.memory": driver_memory,
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_quiet_log(scratch)}",
         "spark.local.dir": str(scratch),
-        "spark.log.level": "ERROR",
         "spark.scheduler.mode": "FAIR",
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
@@ -59,6 +58,8 @@ def use_pool(spark: SparkSession, mode: Mode) -> None:
 _QUIET = """\
 status = error
 rootLogger.level = error
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = error
 rootLogger.appenderRef.stderr.ref = stderr
 appender.stderr.type = Console
 appender.stderr.name = stderr

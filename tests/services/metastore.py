@@ -1,21 +1,13 @@
-"""A real Hive metastore from PySpark's own jars, and the few calls by which tests change what it holds."""
+"""The few calls by which tests change what a real Hive metastore holds."""
 
 from __future__ import annotations
 
-import socket
-import subprocess
-import time
-from importlib.util import find_spec
-from pathlib import Path
 from types import NoneType
-from typing import Self
 
 from extractors import _hms_idl as idl
-from extractors._hms_client import Address, Connection, MetastoreError, connected
+from extractors._hms_client import Address, Connection
 from extractors._hms_thrift import Call, refusal
-
-LISTENER_JAR = "hive-hcatalog-server-extensions-*.jar"
-_START_S = 90
+from navlin.demo import metastore
 
 AlreadyExists = refusal("AlreadyExistsException")
 _REFUSALS = (idl.InvalidOperationException, idl.MetaException)
@@ -39,71 +31,13 @@ DROP_PARTITION = Call(
 )
 
 
-class Metastore:
-    """A metastore of its own in ``directory``: it can be ended and started again with what it holds."""
+class Metastore(metastore.Metastore):
+    """A real metastore, and connections to it."""
 
-    def __init__(
-        self, directory: Path, jars: Path, *, listener: bool = True, short_lived: bool = True
-    ) -> None:
-        self._directory = directory.resolve()
-        self._jars = jars.resolve()
-        self._listener = listener
-        self._short_lived = short_lived
-        self.port = _free_port()
-        self.uri = f"thrift://127.0.0.1:{self.port}"
-        self.address = Address((self.uri,), connect_timeout_s=5, call_timeout_s=60)
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.kill()
-
-    def start(self) -> None:
-        """Starts it and waits until it answers (some 6 to 10 s)."""
-        conf = self._directory / "conf"
-        conf.mkdir(parents=True, exist_ok=True)
-        (conf / "hive-site.xml").write_text(_hive_site(self._directory, listener=self._listener))
-        opens = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in ("lang", "net", "util")]
-        classes = [str(conf), *map(str, self._jars.glob("*.jar")), f"{_pyspark_jars()}/*"]
-        # Quick to start is worth more in a test than quick to run; not so in a benchmark.
-        compiler = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"] if self._short_lived else []
-        options = [
-            *compiler,
-            "-Xmx512m",
-            "-Dderby.system.durability=test",
-            f"-Dderby.stream.error.file={conf}/derby.log",
-        ]
-        main = "org.apache.hadoop.hive.metastore.HiveMetaStore"
-        log_file = self._directory / "metastore.log"
-        with log_file.open("ab") as log:
-            self._process = subprocess.Popen(
-                ["java", *options, *opens, "-cp", ":".join(classes), main, "-p", str(self.port)],
-                cwd=self._directory,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
-        deadline_s = time.monotonic() + _START_S
-        while True:
-            try:
-                with connected(self.address) as connection:
-                    connection.databases()
-                return
-            except MetastoreError:
-                if self._process.poll() is not None or time.monotonic() > deadline_s:
-                    self.kill()
-                    raise MetastoreError(f"it did not start:\n{log_file.read_text()[-2000:]}") from None
-                time.sleep(0.2)
-
-    def kill(self) -> None:
-        """Ends it at once, as a crash does."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+    @property
+    def address(self) -> Address:
+        """Where it answers, for a client that does not wait long."""
+        return Address((self.uri,), connect_timeout_s=5, call_timeout_s=60)
 
     def client(self) -> Connection:
         """A connection of one's own."""
@@ -166,38 +100,3 @@ def partition(of: idl.Table, *values: str, location: str | None = None) -> idl.P
 
 def _columns(types: dict[str, str]) -> list[idl.FieldSchema]:
     return [idl.FieldSchema(name, kind, None) for name, kind in types.items()]
-
-
-def _hive_site(directory: Path, *, listener: bool) -> str:
-    properties = {
-        "javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={directory}/db;create=true",
-        "javax.jdo.option.ConnectionDriverName": "org.apache.derby.jdbc.EmbeddedDriver",
-        "datanucleus.schema.autoCreateAll": "true",
-        "hive.metastore.schema.verification": "false",
-        "hive.metastore.warehouse.dir": f"file:{directory}/warehouse",
-        # Else it dies at start: the asynchronous logger's library is not among PySpark's jars.
-        "hive.async.log.enabled": "false",
-        # Else no database can be dropped: the default pool's library is not among them either.
-        "datanucleus.connectionPoolingType": "none",
-        "hive.metastore.event.db.listener.timetolive": "86400s",
-    }
-    if listener:
-        properties["hive.metastore.transactional.event.listeners"] = (
-            "org.apache.hive.hcatalog.listener.DbNotificationListener"
-        )
-    lines = (f"<property><name>{k}</name><value>{v}</value></property>" for k, v in properties.items())
-    return "<configuration>" + "".join(lines) + "</configuration>"
-
-
-def _pyspark_jars() -> Path:
-    spec = find_spec("pyspark")
-    if spec is None or spec.origin is None:
-        raise FileNotFoundError("pyspark is not installed: the metastore's classes are among its jars")
-    return Path(spec.origin).parent / "jars"
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -1,0 +1,94 @@
+"""The demo's Impala records: navlin's own sample, in the form in which Impala 4 writes its lineage log."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+
+class Edge(NamedTuple):
+    """One edge of a record, by the names of its columns."""
+
+    kind: str
+    sources: tuple[str, ...]
+    target: str
+
+
+TOP_MARKETS = (
+    "INSERT INTO shop.top_markets SELECT country, revenue FROM shop.revenue WHERE orders > 0 ORDER BY revenue DESC LIMIT 10",
+    "shop.top_markets",
+    (
+        Edge("PROJECTION", ("shop.revenue.country",), "country"),
+        Edge("PROJECTION", ("shop.revenue.revenue",), "revenue"),
+        Edge("PREDICATE", ("shop.revenue.orders", "shop.revenue.revenue"), "country"),
+        Edge("PREDICATE", ("shop.revenue.orders", "shop.revenue.revenue"), "revenue"),
+    ),
+)
+SCRATCH = (
+    "CREATE TABLE shop.tmp_remarks AS SELECT country, concat(country, '!') AS remark FROM shop.customers",
+    "shop.tmp_remarks",
+    (
+        Edge("PROJECTION", ("shop.customers.country",), "country"),
+        Edge("PROJECTION", ("shop.customers.country",), "remark"),
+    ),
+)
+BOARD_REPORT = (
+    "INSERT INTO shop.board_report SELECT m.country, m.revenue, r.remark FROM shop.top_markets m"
+    " JOIN shop.tmp_remarks r ON m.country = r.country",
+    "shop.board_report",
+    (
+        Edge("PROJECTION", ("shop.top_markets.country",), "country"),
+        Edge("PROJECTION", ("shop.top_markets.revenue",), "revenue"),
+        Edge("PROJECTION", ("shop.tmp_remarks.remark",), "remark"),
+        Edge("PREDICATE", ("shop.top_markets.country", "shop.tmp_remarks.country"), "country"),
+    ),
+)
+"""``shop.tmp_remarks`` was dropped before anybody listed it: its claims stay unlinked, as they would in life."""
+
+
+def write_records(directory: Path, now_s: int) -> Path:
+    """Lays a lineage log into ``directory``, as an impalad would."""
+    file = directory / f"impala_lineage_log_1.0-{now_s}000"
+    file.write_text("".join(json.dumps(record) + "\n" for record in _records(now_s)))
+    return file
+
+
+def _records(now_s: int) -> Iterator[dict[str, Any]]:
+    for number, (text, target, edges) in enumerate((TOP_MARKETS, SCRATCH, BOARD_REPORT)):
+        at_s = now_s - 60 + 20 * number
+        yield {
+            "queryText": text,
+            "queryId": f"{at_s:016x}:{number:016x}",
+            "hash": hashlib.md5(text.encode(), usedforsecurity=False).hexdigest(),
+            "user": "ada",
+            "timestamp": at_s,
+            "endTime": at_s + 2,
+            **_graph(target, edges),
+        }
+
+
+def _graph(target: str, edges: Sequence[Edge]) -> dict[str, Any]:
+    ids: dict[str, int] = {}
+    vertices = []
+    for edge in edges:
+        for name, table in [(source, source.rpartition(".")[0]) for source in edge.sources] + [
+            (edge.target, target)
+        ]:
+            if name not in ids:
+                ids[name] = len(ids)
+                metadata = {"tableName": table, "tableCreateTime": 1_700_000_000}
+                vertices.append(
+                    {"id": ids[name], "vertexType": "COLUMN", "vertexId": name, "metadata": metadata}
+                )
+    numbered = [
+        {
+            "sources": [ids[source] for source in edge.sources],
+            "targets": [ids[edge.target]],
+            "edgeType": edge.kind,
+        }
+        for edge in edges
+    ]
+    return {"edges": numbered, "vertices": vertices}

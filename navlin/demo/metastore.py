@@ -1,0 +1,132 @@
+"""A real Hive metastore for the demo and the tests, of the classes in PySpark's own jars and one jar of HCatalog's."""
+
+from __future__ import annotations
+
+import ctypes
+import signal
+import socket
+import subprocess
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Self
+
+START_S = 120
+
+
+class MetastoreNotStarted(Exception):
+    """The metastore ended, or does not answer; the message has its last words."""
+
+
+class Metastore:
+    """A metastore of its own in ``directory``, on a free port of this machine; ends with the process that started it.
+
+    It can be ended and started again with what it holds. ``jars`` is where the jar of the notification listener is; without
+    ``listener`` the metastore notes no events. ``short_lived`` makes it quick to start rather than quick to run.
+    """
+
+    def __init__(
+        self, directory: Path, jars: Path, *, listener: bool = True, short_lived: bool = True
+    ) -> None:
+        self.directory = directory.resolve()
+        self._jars = jars.resolve()
+        self._listener = listener
+        self._short_lived = short_lived
+        self.port = _free_port()
+        self.uri = f"thrift://127.0.0.1:{self.port}"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    @property
+    def warehouse(self) -> Path:
+        """Where managed tables lie."""
+        return self.directory / "warehouse"
+
+    def start(self) -> None:
+        """Starts it, on what the directory holds already, and waits until it answers (some 6 to 10 s)."""
+        conf = self.directory / "conf"
+        conf.mkdir(parents=True, exist_ok=True)
+        (conf / "hive-site.xml").write_text(self._hive_site())
+        opens = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in ("lang", "net", "util")]
+        classes = [str(conf), *map(str, self._jars.glob("*.jar")), f"{_pyspark_jars()}/*"]
+        compiler = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"] if self._short_lived else []
+        options = [
+            *compiler,
+            "-Xmx512m",
+            "-Dderby.system.durability=test",
+            f"-Dderby.stream.error.file={conf}/derby.log",
+        ]
+        main = "org.apache.hadoop.hive.metastore.HiveMetaStore"
+        with (self.directory / "metastore.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                ["java", *options, *opens, "-cp", ":".join(classes), main, "-p", str(self.port)],
+                cwd=self.directory,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                preexec_fn=_die_with_parent,
+            )
+        deadline_s = time.monotonic() + START_S
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > deadline_s:
+                self.kill()
+                raise MetastoreNotStarted((self.directory / "metastore.log").read_text()[-2000:])
+            time.sleep(0.1)
+
+    def kill(self) -> None:
+        """Ends it at once, as a crash does."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def _answers(self) -> bool:
+        # It listens only once its database is ready.
+        with socket.socket() as probe:
+            probe.settimeout(1)
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def _hive_site(self) -> str:
+        properties = {
+            "javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={self.directory}/db;create=true",
+            "javax.jdo.option.ConnectionDriverName": "org.apache.derby.jdbc.EmbeddedDriver",
+            "datanucleus.schema.autoCreateAll": "true",
+            "hive.metastore.schema.verification": "false",
+            "hive.metastore.warehouse.dir": f"file:{self.warehouse}",
+            # Else it dies at start: the asynchronous logger's library is not among PySpark's jars.
+            "hive.async.log.enabled": "false",
+            # Else no database can be dropped: the default pool's library is not among them either.
+            "datanucleus.connectionPoolingType": "none",
+            "hive.metastore.event.db.listener.timetolive": "86400s",
+        }
+        if self._listener:
+            properties["hive.metastore.transactional.event.listeners"] = (
+                "org.apache.hive.hcatalog.listener.DbNotificationListener"
+            )
+        lines = (f"<property><name>{k}</name><value>{v}</value></property>" for k, v in properties.items())
+        return "<configuration>" + "".join(lines) + "</configuration>"
+
+
+def _die_with_parent() -> None:
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+
+
+def _pyspark_jars() -> Path:
+    spec = find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        raise FileNotFoundError("pyspark is not installed: the metastore's classes are among its jars")
+    return Path(spec.origin).parent / "jars"
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
