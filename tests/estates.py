@@ -29,10 +29,16 @@ class SmallEstate:
     ``follow`` run them through the pipeline; the rest asks the index."""
 
     def __init__(
-        self, solr: Solr, spark: Callable[[], SparkSession], folder: Path, *, guard: Guard | None = None
+        self,
+        solr: Solr,
+        spark: Callable[[], SparkSession],
+        folder: Path,
+        *,
+        guard: Guard | None = None,
+        cluster: str = "",
     ) -> None:
         self.solr = solr
-        self.cluster = f"cluster-{uuid.uuid4().hex[:8]}"
+        self.cluster = cluster or f"cluster-{uuid.uuid4().hex[:8]}"
         self.hive = self._source("HIVE", "hive")
         self.impala = self._source("IMPALA", "impala")
         self.estate = Estate(self.cluster, (self.hive, self.impala))

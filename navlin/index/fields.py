@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final
 
 ELEMENTS: Final = "nav_elements"
@@ -69,6 +70,7 @@ def cut(text: str, limit_chars: int) -> str:
     return text if len(text) <= limit_chars else text[: limit_chars - len(CUT_NOTE)] + CUT_NOTE
 
 
+@lru_cache(maxsize=4_096)
 def solr_date(moment_ms: int) -> str:
     """Epoch milliseconds as Solr writes dates, ``2014-08-25T19:07:17.652Z``."""
     whole_s, rest_ms = divmod(moment_ms, 1000)

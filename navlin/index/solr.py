@@ -101,7 +101,8 @@ class Solr:
         while True:
             answer = self.select(core, {**params, "cursorMark": mark})
             yield from answer["response"]["docs"]
-            if answer["nextCursorMark"] == mark:
+            # A page that is not full is the last: most answers are one page, and asking again costs as much as asking.
+            if len(answer["response"]["docs"]) < rows or answer["nextCursorMark"] == mark:
                 return
             mark = answer["nextCursorMark"]
 

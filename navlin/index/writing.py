@@ -99,10 +99,11 @@ def write(
         solr.add(core, [{"identity": e.identity, "asOf": {"set": e.as_of}, "_version_": 1} for e, _ in seen])
         yield from ((envelope, outcome, "") for envelope, outcome in seen)
     todo = {e.identity: (e, o) for e, o in judged if o in (Outcome.NEW, Outcome.CHANGED, Outcome.WITHDRAWN)}
-    if core == ELEMENTS:
-        _write_implied(
-            solr, [envelope for envelope, outcome in todo.values() if outcome is not Outcome.CHANGED], stamp
-        )
+    read = {identity: envelope.read() for identity, (envelope, _) in todo.items()}
+    implied = [
+        (envelope, read[envelope.identity].pop(IMPLIED, None), outcome) for envelope, outcome in todo.values()
+    ]
+    _write_implied(solr, [(e, i) for e, i, o in implied if i and o is not Outcome.CHANGED], stamp)
     look_at = [identity for identity, (_, outcome) in todo.items() if outcome is Outcome.CHANGED]
     for _ in range(ATTEMPTS):
         if not todo:
@@ -115,7 +116,8 @@ def write(
                 yield envelope, Outcome.UNCHANGED if envelope.digest == GRANTED else Outcome.LATE, ""
                 del todo[identity]
                 continue
-            documents.append(_document(solr, envelope, before, stamp, withdrawn=outcome is Outcome.WITHDRAWN))
+            withdrawn = outcome is Outcome.WITHDRAWN
+            documents.append(_document(solr, envelope, read[identity], before, stamp, withdrawn=withdrawn))
         answer = solr.add(core, documents)
         for refused in answer.refused:
             envelope, _ = todo.pop(refused.identity)
@@ -168,10 +170,9 @@ def _overtaken(envelope: Envelope, before: Document) -> bool:
 
 
 def _document(
-    solr: Solr, envelope: Envelope, before: Document | None, stamp: Stamp, *, withdrawn: bool
+    solr: Solr, envelope: Envelope, read: Document, before: Document | None, stamp: Stamp, *, withdrawn: bool
 ) -> Document:
-    fields = envelope.read()
-    fields.pop(IMPLIED, None)
+    fields = dict(read)
     fields.pop(AGES, None)
     fields.update(fields.pop(VOLATILE, {}))
     renamed_from = fields.pop(RENAMED_FROM, "")
@@ -201,12 +202,9 @@ def _document(
     return document
 
 
-def _write_implied(solr: Solr, envelopes: Iterable[Envelope], stamp: Stamp) -> None:
+def _write_implied(solr: Solr, children: Iterable[tuple[Envelope, Document]], stamp: Stamp) -> None:
     documents = []
-    for envelope in envelopes:
-        implied = envelope.read().get(IMPLIED)
-        if implied is None:
-            continue
+    for envelope, implied in children:
         identity, document = implied_relation(envelope.identity, envelope.writer, envelope.tree_path, implied)
         document.update(identity=identity, implied=True, deleted=False, asOf=envelope.as_of)
         document.update(extractorRunId=stamp.run_id, firstSeen=solr_date(stamp.now_ms))

@@ -1,0 +1,231 @@
+"""How fast the pipeline fills an empty index, beside plain pysolr that posts the very same documents.
+
+    python -m bench indexing [--tables 6000] [--columns 15]
+
+Both write into one Solr, navlin into its own cores and pysolr (batches of 1,000, two threads) into two more of the same
+schema, one after the other; each ends with a hard commit. Then the same records are run again: nothing changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pysolr
+from rich.console import Console
+from rich.table import Table as Shown
+
+from bench._machine import load_of_machine
+from navlin.index.embedded import EmbeddedSolr, SolrSettings
+from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.home import CORES
+from navlin.index.runs import RunRecord
+from navlin.index.solr import Solr
+from navlin.index.state import in_batches
+from navlin.model.extractor import PULL, Registration
+from navlin.model.keys import Key, RelationType, column_key, database_key, table_key
+from navlin.model.plan import Plan, Positions
+from navlin.model.records import Covered, Entity, Record, Relation, Split
+from navlin.model.source import HIVE, Estate, Source, source_id
+from navlin.pipeline.run import Pipeline
+from navlin.pipeline.session import start_session
+from navlin.shipped import CONF
+
+REPOSITORY = Path(__file__).parents[1]
+PLAIN = {ELEMENTS: "plain_elements", RELATIONS: "plain_relation"}
+TABLES_IN_SPLIT = 200
+PLAIN_BATCH = 1_000
+PLAIN_THREADS = 2
+AT_MS = 1_800_000_000_000
+STEPS = 5
+"""Of a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tables(Split):
+    """The tables of these numbers."""
+
+    first: int
+    before: int
+
+    @property
+    def name(self) -> str:
+        return f"tables {self.first} to {self.before - 1}"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A metastore that is made up: tables of columns, each column flowing into the one of the next table."""
+
+    source: Source
+    estate: Estate
+    tables: int
+    columns: int
+
+    def plan(self, positions: Positions) -> Plan:
+        firsts = range(0, self.tables, TABLES_IN_SPLIT)
+        splits = tuple(Tables(first, min(first + TABLES_IN_SPLIT, self.tables)) for first in firsts)
+        return Plan(splits, covers=(Covered("/", positions.now_ms),))
+
+    def read(self, split: Split) -> Iterator[Record]:
+        assert isinstance(split, Tables)
+        for number in range(split.first, split.before):
+            table = self._table(number)
+            if number < 50:
+                yield Entity(database_key(self.source, f"database_{number}"), AT_MS)
+            yield Entity(table, AT_MS, _of_table(number), {"numRows": number, "totalSize": 12_345_678})
+            for position in range(self.columns):
+                column = column_key(table, f"column_{position}_of_some_length")
+                yield Entity(column, AT_MS, _of_column(position))
+                flows_to = column_key(self._table(number + 1), f"column_{position}_of_some_length")
+                if position % 3 == 0:
+                    yield Relation(RelationType.DATA_FLOW, column, flows_to, column.tree_path, AT_MS)
+
+    def _table(self, number: int) -> Key:
+        return table_key(self.source, f"database_{number % 50}", f"a_table_with_a_name_{number}")
+
+
+MADE = Registration("made", HIVE, PULL, 1, Made)
+
+
+def _of_table(number: int) -> dict[str, Any]:
+    return {
+        "owner": f"owner_{number % 30}",
+        "created": AT_MS - number,
+        "lastModified": AT_MS - number // 2,
+        "lastModifiedBy": "etl",
+        "originalDescription": f"what table {number} is for, in a line of ordinary length, as people write them",
+        "inputFormat": "org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat",
+        "outputFormat": "org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat",
+        "serDeLibName": "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe",
+        "partitionColNames": ["ds", "region"],
+        "tableType": "MANAGED_TABLE",
+        "compressed": False,
+        "bucketing_version": "2",
+        "spark.sql.sources.provider": "parquet",
+    }
+
+
+def _of_column(position: int) -> dict[str, Any]:
+    return {
+        "dataType": ("bigint", "string", "decimal(18,2)")[position % 3],
+        "originalDescription": f"column {position}, as its comment explains it",
+        "fieldIndex": position,
+        "owner": "etl",
+        "created": AT_MS,
+        "lastModified": AT_MS,
+        "lastModifiedBy": "etl",
+        "classification": "internal",
+        "quality": "checked",
+        "unit": "EUR",
+    }
+
+
+def seconds(work: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
+def post_plainly(solr: Solr, core: str, documents: list[dict[str, Any]]) -> None:
+    """What one writes in an afternoon: pysolr, batches, threads."""
+
+    def post(batch: list[dict[str, Any]]) -> None:
+        client = pysolr.Solr(f"{solr.address.url}/{core}", auth=solr.session.auth, timeout=120)
+        client.add(batch, commit=False)
+
+    with ThreadPoolExecutor(PLAIN_THREADS) as threads:
+        list(threads.map(post, in_batches(documents, PLAIN_BATCH)))
+
+
+def measure(server: EmbeddedSolr, scratch: Path, tables: int, columns: int) -> Shown:
+    """Both ways once, and the second run over the same."""
+    source = Source(source_id("bench", "made"), HIVE, "made", "bench")
+    extractor = Made(source, Estate("bench", (source,)), tables, columns)
+    settings = {"spark.executorEnv.PYTHONPATH": str(REPOSITORY)}
+    spark = start_session(scratch, settings=settings)
+    told: list[tuple[str, float]] = []
+
+    def step(name: str) -> None:
+        told.append((name, time.perf_counter()))
+
+    try:
+        with Solr(server.address) as solr:
+            pipeline = Pipeline(server.address, lambda: spark, lambda: round(time.time() * 1000))
+            spark.range(1).mapInArrow(lambda batches: batches, "id long").count()
+            loads = [load_of_machine()]
+            runs: list[RunRecord] = []
+            times = [seconds(lambda: runs.append(pipeline.run(MADE, extractor, step=step))) for _ in range(2)]
+            first, again = runs
+            assert not first.error, first.error
+            assert not first.failures, first.failures
+            documents = {core: list(solr.cursor(core, "*:*", "*")) for core in PLAIN}
+            for document in (each for core in PLAIN for each in documents[core]):
+                del document["_version_"]
+            loads.append(load_of_machine())
+
+            def plainly() -> None:
+                for core, plain in PLAIN.items():
+                    post_plainly(solr, plain, documents[core])
+                for plain in PLAIN.values():
+                    solr.commit(plain, soft=False)
+
+            plain_s = seconds(plainly)
+            loads.append(load_of_machine())
+    finally:
+        spark.stop()
+    written = sum(len(each) for each in documents.values())
+    wide = sum(len(document) for each in documents.values() for document in each) / written
+    shown = Shown(
+        title=f"{written:,} documents of {wide:.0f} fields; load of the machine {', '.join(loads)}",
+    )
+    for heading in ("what", "time", "documents/s", "of plain pysolr"):
+        shown.add_column(heading, justify="left" if heading == "what" else "right")
+    shown.add_row("plain pysolr, two threads", f"{plain_s:.1f} s", f"{written / plain_s:,.0f}", "1.00")
+    shown.add_row(
+        "navlin, from plan to run record",
+        f"{times[0]:.1f} s",
+        f"{written / times[0]:,.0f}",
+        f"{plain_s / times[0]:.2f}",
+    )
+    steps = [(name, f"{ended - begun:.1f} s") for (name, begun), (_, ended) in pairwise(told)]
+    for name, took in steps[:STEPS]:
+        shown.add_row(f"  {name}", took, "", "")
+    shown.add_row("navlin again, nothing changed", f"{times[1]:.1f} s", f"{written / times[1]:,.0f}", "")
+    for name, took in steps[STEPS:]:
+        shown.add_row(f"  {name}", took, "", "")
+    assert again.counts["unchanged"] == first.counts["new"], again.counts
+    return shown
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    arguments.add_argument("--tables", type=int, default=6_000)
+    arguments.add_argument("--columns", type=int, default=15)
+    given = arguments.parse_args()
+    jars = REPOSITORY / ".jars" / "solr"
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        EmbeddedSolr(
+            Path(directory) / "state",
+            jars,
+            CONF / "solr",
+            settings=SolrSettings(memory="2g"),
+            cores=(*CORES, *PLAIN.values()),
+            cache=jars.parent / "solr-launcher",
+        ) as server,
+    ):
+        Console().print(measure(server, Path(directory) / "scratch", given.tables, given.columns))
+
+
+if __name__ == "__main__":
+    main()

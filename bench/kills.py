@@ -1,0 +1,167 @@
+"""At least 50 SIGKILLs at random moments, and the index compared with one that nobody disturbed.
+
+    python -m bench kills [--kills 50] [--seed 1]
+
+A fixed set of inputs (`tests.killed`) is run by a process that is killed after a random number of requests to Solr and a
+random moment more, and started again, until all of them are through; then every document is compared, the index is emptied,
+and it all begins anew until there were enough kills. Half of the kills hit all of the process's children with it, as
+systemd does it, the other half the driver alone: its Spark then ends when it notices.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from bench._machine import load_of_machine
+from navlin.index.embedded import EmbeddedSolr
+from navlin.index.solr import Solr
+from navlin.pipeline.session import start_session
+from navlin.shipped import CONF
+from tests.between import Between, Call
+from tests.estates import SmallEstate
+from tests.killed import Life, Played, differences, index_of, wipe
+
+REPOSITORY = Path(__file__).parents[1]
+MOST_REQUESTS = 140
+"""Some three runs."""
+LONGEST_MOMENT_S = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """The inputs once from their beginning to their end."""
+
+    reached: tuple[str, ...]
+    """What each process was doing when it was killed."""
+    compared: int
+    unlike: tuple[str, ...]
+    took_s: float
+
+
+def one_round(
+    solr: Solr,
+    folder: Path,
+    cluster: str,
+    expected: dict[tuple[str, str], dict[str, Any]],
+    rng: random.Random,
+) -> Round:
+    began = time.perf_counter()
+    asking = SmallEstate(solr, _no_spark, folder, cluster=cluster)
+    Played(asking).begin()
+    lives = [Life(folder, 1)]
+    reached = []
+    try:
+        with Between(solr.address) as door:
+            while True:
+                life = lives[-1]
+                lives.append(Life(folder, life.number + 1))
+                door.passes = _dies(life, rng)
+                life.begin(door.address, cluster)
+                if life.end() == 0:
+                    break
+                reached.append(life.steps[-1] if life.steps else "")
+    finally:
+        for life in lives:
+            life.close()
+    index = index_of(asking)
+    unlike = tuple(differences(expected, index))
+    wipe(asking)
+    return Round(tuple(reached), len(index), unlike, time.perf_counter() - began)
+
+
+def _dies(life: Life, rng: random.Random) -> Callable[[Call], bool]:
+    requests, moment_s, alone = (
+        rng.randrange(MOST_REQUESTS),
+        rng.uniform(0, LONGEST_MOMENT_S),
+        rng.random() < 0.5,
+    )
+    counted = [0]
+
+    def passes(call: Call) -> bool:
+        counted[0] += not call.answered
+        if counted[0] == requests and not call.answered:
+            threading.Timer(moment_s, life.kill, kwargs={"driver_alone": alone}).start()
+        return True
+
+    return passes
+
+
+def _no_spark() -> Any:
+    raise AssertionError("only the processes that are killed run anything")
+
+
+def measure(server: EmbeddedSolr, folder: Path, kills: int, seed: int) -> Table:
+    with Solr(server.address) as solr:
+        spark = start_session(folder / "scratch", settings={"spark.executorEnv.PYTHONPATH": str(REPOSITORY)})
+        undisturbed = SmallEstate(solr, lambda: spark, folder)
+        Played(undisturbed).play()
+        expected = index_of(undisturbed)
+        wipe(undisturbed)
+        spark.stop()
+        rng = random.Random(seed)
+        rounds: list[Round] = []
+        while sum(len(each.reached) for each in rounds) < kills:
+            rounds.append(one_round(solr, folder, undisturbed.cluster, expected, rng))
+            Console(stderr=True).print(
+                f"round {len(rounds)}: {len(rounds[-1].reached)} kills", *rounds[-1].unlike
+            )
+    shown = Table(title=f"Killed and started again, seed {seed}; load of the machine {load_of_machine()}")
+    for heading in ("round", "kills", "killed at", "documents compared", "differences", "time"):
+        shown.add_column(heading, justify="left" if heading == "killed at" else "right")
+    for number, each in enumerate(rounds, 1):
+        shown.add_row(
+            str(number),
+            str(len(each.reached)),
+            _steps(each.reached),
+            str(each.compared),
+            str(len(each.unlike)),
+            f"{each.took_s:.0f} s",
+        )
+    everywhere = [step for each in rounds for step in each.reached]
+    shown.add_section()
+    shown.add_row(
+        "all",
+        str(len(everywhere)),
+        _steps(everywhere),
+        str(sum(each.compared for each in rounds)),
+        str(sum(len(each.unlike) for each in rounds)),
+        f"{sum(each.took_s for each in rounds):.0f} s",
+    )
+    return shown
+
+
+def _steps(reached: list[str] | tuple[str, ...]) -> str:
+    counted = Counter(step.rpartition(": ")[2] for step in reached)
+    return ", ".join(f"{step} {count}" for step, count in counted.most_common())
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    arguments.add_argument("--kills", type=int, default=50)
+    arguments.add_argument("--seed", type=int, default=1)
+    given = arguments.parse_args()
+    jars = REPOSITORY / ".jars" / "solr"
+    launcher = jars.parent / "solr-launcher"
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        EmbeddedSolr(Path(directory) / "state", jars, CONF / "solr", cache=launcher) as server,
+    ):
+        Console().print(measure(server, Path(directory), given.kills, given.seed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+"""Rules over the index in the order they run; deletion; purge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from linker.add_locations import add_locations
+from linker.linking import Linking
+from linker.resolve_endpoints import resolve_endpoints
+from navlin.index.fields import RELATIONS
+
+Rule = Callable[[Linking], int]
+"""Changes what is due, with the index as last committed for its ground, and returns how many documents it changed."""
+
+RULES: Final[tuple[Rule, ...]] = (
+    resolve_endpoints,
+    add_locations,
+)
+
+
+def link(linking: Linking) -> dict[str, int]:
+    """Runs the rules in order; returns how many documents each changed. Linking twice changes nothing.
+
+    What the runs wrote must have been committed (softly will do). What the rules wrote is visible when this returns;
+    it is durable after the caller's hard commit.
+    """
+    changed: dict[str, int] = {}
+    for rule in RULES:
+        changed[rule.__name__] = rule(linking)
+        if changed[rule.__name__]:
+            linking.solr.commit(RELATIONS, soft=True)
+    return changed

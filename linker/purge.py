@@ -1,0 +1,264 @@
+"""Purge: removes what is old, beside everything else that goes on.
+
+The rules stand in `linker.purge_rules`. Candidates are read by identity, a batch is recorded before the first of it goes,
+and what a batch did when it is done: a purge that was cut off anywhere is continued where it was, with its own threshold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final, NamedTuple
+
+from linker import purge_forecast as forecast
+from linker import purge_removal as removal
+from linker.linking import Linking, batched
+from linker.purge_removal import Batch
+from linker.purge_rules import CHANGED, NEVER, PURGE_RULES, Never, PurgeRule
+from navlin.index.documents import Document
+from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.purges import (
+    PurgeRecord,
+    close_purge,
+    open_purge,
+    purged_before_ms,
+    remember_purged_before,
+    save_purge,
+)
+from navlin.index.runs import Holder, Leased, free_lease, take_lease
+from navlin.index.solr import Solr
+from navlin.model.identity import run_id
+
+__all__ = ["DEFAULT_RETENTION_MS", "NeverReport", "PurgeReport", "Tally", "purge", "purged_before_ms"]
+
+DEFAULT_RETENTION_MS: Final = 60 * 86_400_000
+BATCH: Final = 500
+BATCHES_A_COMMIT: Final = 20
+LEASE: Final = "purge"
+EXAMPLES: Final = 5
+_FIELDS: Final = (
+    "identity,_version_,type,originalName,fileSystemPath,ended,started,asOf,principal,"
+    "name,description,tags,up_*,cp_*"
+)
+
+
+class _Step(NamedTuple):
+    prepare: removal.Prepare
+    remove: removal.Remove
+    forecast: forecast.Forecast
+
+
+_STEPS: Final[dict[str, _Step]] = {
+    "directories": _Step(removal.prepare_directories, removal.remove_paths, forecast.of_directories),
+    "files": _Step(removal.prepare_files, removal.remove_paths, forecast.of_files),
+    "executions": _Step(removal.prepare_executions, removal.remove_executions, forecast.of_executions),
+    "operations": _Step(removal.prepare_operations, removal.remove_operations, forecast.of_operations),
+}
+
+
+@dataclass(slots=True)
+class Tally:
+    """What one rule did, or in a dry run would do. ``kept`` counts by reason those of its candidates that stay."""
+
+    candidates: int = 0
+    removed: int = 0
+    relations: int = 0
+    unlinked: int = 0
+    kept: dict[str, int] = field(default_factory=dict)
+    examples: list[str] = field(default_factory=list)
+    kept_examples: dict[str, list[str]] = field(default_factory=dict)
+
+    def keep(self, reason: str, names: Collection[str]) -> None:
+        """Counts some that stay."""
+        if names:
+            self.kept[reason] = self.kept.get(reason, 0) + len(names)
+            shown = self.kept_examples.setdefault(reason, [])
+            shown.extend(list(names)[: EXAMPLES - len(shown)])
+
+
+@dataclass(frozen=True, slots=True)
+class NeverReport:
+    """Something that purge never removes, and how much of it is old enough."""
+
+    never: Never
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeReport:
+    """What a purge did, or would do. ``status``: finished, stopped (on request; the next one goes on), or leased (another
+    purge is going on: this one was ignored). ``note`` says in words what a person would ask about."""
+
+    before_ms: int
+    status: str
+    dry_run: bool
+    resumed: bool = False
+    note: str = ""
+    rules: tuple[tuple[PurgeRule, Tally], ...] = ()
+    never: tuple[NeverReport, ...] = ()
+
+
+def purge(
+    solr: Solr,
+    before_ms: int,
+    *,
+    holder: Holder,
+    lives: Callable[[Holder], bool],
+    clock: Callable[[], int],
+    dry_run: bool = False,
+    ours: bool = True,
+    stop: Callable[[], bool] = lambda: False,
+    batch: int = BATCH,
+) -> PurgeReport:
+    """Removes what the rules say is older than ``before_ms``; without ``ours`` only by Navigator's own rules.
+
+    A purge that was begun and not ended is continued instead, with the threshold and the rules it began with.
+    ``clock`` gives epoch ms; ``holder`` and ``lives`` as for `take_lease`. ``stop`` is asked between batches.
+    A dry run writes nothing at all.
+    """
+    if dry_run:
+        return _dry_run(solr, before_ms, clock(), ours=ours, batch=batch)
+    try:
+        take_lease(solr, LEASE, holder, clock(), lives=lives)
+    except Leased as other:
+        return PurgeReport(before_ms, "leased", dry_run, note=str(other))
+    begun = open_purge(solr)
+    record = begun or PurgeRecord(before_ms, clock(), ours)
+    if begun is None:
+        # Before the first removal: what is read anew meanwhile must not be written anew.
+        remember_purged_before(solr, before_ms)
+        save_purge(solr, record)
+    try:
+        run = _Run(solr, record, batch, lambda: take_lease(solr, LEASE, holder, clock(), lives=lives))
+        finished = all(run.rule(rule, stop) for rule in _due(record))
+    except Leased as other:
+        return _report(solr, record, "leased", begun is not None, str(other))
+    if finished:
+        for core in (ELEMENTS, RELATIONS):
+            solr.commit(core, soft=False)
+        close_purge(solr, run.record, clock())
+    free_lease(solr, LEASE)
+    note = "continued with the threshold it was begun with" if begun and begun.before_ms != before_ms else ""
+    return _report(solr, run.record, "finished" if finished else "stopped", begun is not None, note)
+
+
+def _due(record: PurgeRecord) -> Iterator[PurgeRule]:
+    """The rules from the one that a record stands at."""
+    names = [rule.name for rule in PURGE_RULES]
+    first = names.index(record.rule) if record.rule else 0
+    return (rule for rule in PURGE_RULES[first:] if record.ours or not rule.ours)
+
+
+class _Run:
+    """One process's work on a purge; ``record`` is how far it is, as last saved."""
+
+    def __init__(self, solr: Solr, record: PurgeRecord, batch: int, renew: Callable[[], None]) -> None:
+        self.solr, self.record, self.batch, self.renew = solr, record, batch, renew
+        self.linking = Linking(solr, record.started_ms, run_id(LEASE, record.started_ms))
+
+    def rule(self, rule: PurgeRule, stop: Callable[[], bool]) -> bool:
+        """Does what is left of one rule; returns whether it came to its end."""
+        tally = Tally(**self.record.tallies.get(rule.name, {}))
+        if self.record.rule != rule.name:
+            self._save(rule=rule.name, after="", pending={})
+        if self.record.pending:
+            self._remove(rule, tally, Batch(**self.record.pending), self.record.after)
+        batches = _candidates(self.solr, rule, self.record.before_ms, self.record.after, self.batch)
+        for number, candidates in enumerate(batches, 1):
+            if stop():
+                return self._show(done=False)
+            self.renew()
+            last = candidates[-1]["identity"]
+            batch = _examine(self.linking, rule, candidates, self.record.before_ms, tally)
+            self._save(
+                pending=asdict(batch), after=last, tallies={**self.record.tallies, rule.name: asdict(tally)}
+            )
+            self._remove(rule, tally, batch, last)
+            if number % BATCHES_A_COMMIT == 0:
+                self._show(done=False)
+        return self._show(done=True)
+
+    def _remove(self, rule: PurgeRule, tally: Tally, batch: Batch, after: str) -> None:
+        removed = _STEPS[rule.name].remove(
+            self.linking,
+            batch,
+            self.record.before_ms,
+            lambda grown: self._save(pending=asdict(grown)),
+        )
+        tally.removed += removed.entities
+        tally.relations += removed.relations
+        tally.unlinked += removed.unlinked
+        tally.keep(CHANGED, removed.came_back)
+        self._save(pending={}, after=after, tallies={**self.record.tallies, rule.name: asdict(tally)})
+
+    def _show(self, *, done: bool) -> bool:
+        # No rule needs to see what was removed, and a new searcher has cold caches: people get one in a while.
+        for core in (ELEMENTS, RELATIONS):
+            self.solr.commit(core, soft=True)
+        return done
+
+    def _save(self, **changed: Any) -> None:
+        self.record = replace(self.record, **changed)
+        save_purge(self.solr, self.record)
+
+
+def _candidates(
+    solr: Solr, rule: PurgeRule, before_ms: int, after: str, size: int
+) -> Iterator[list[Document]]:
+    filters = [f"{{!cache=false}}identity:{{{after} TO *]"] if after else []
+    query = rule.candidates(before_ms)
+    return batched(solr.cursor(ELEMENTS, query, _FIELDS, filters=filters, rows=size), size)
+
+
+def _examine(
+    linking: Linking, rule: PurgeRule, candidates: Sequence[Document], before_ms: int, tally: Tally
+) -> Batch:
+    """Counts what stays and why, by the first reason that holds, and prepares the batch of what goes."""
+    going, staying = {each["identity"]: each for each in candidates}, []
+    tally.candidates += len(going)
+    for keep in rule.keeps:
+        held = keep.check(linking.solr, list(going.values()), before_ms)
+        kept = [going.pop(identity) for identity in sorted(held)]
+        tally.keep(keep.name, [_shown(each) for each in kept])
+        staying.extend(kept)
+    tally.examples.extend(_shown(each) for each in list(going.values())[: EXAMPLES - len(tally.examples)])
+    return _STEPS[rule.name].prepare(linking, list(going.values()), staying)
+
+
+def _shown(entity: Document) -> str:
+    name = entity.get("fileSystemPath") or entity.get("originalName") or entity["identity"]
+    return " ".join(str(name).split())[:100]
+
+
+def _dry_run(solr: Solr, before_ms: int, now_ms: int, *, ours: bool, batch: int) -> PurgeReport:
+    linking = Linking(solr, now_ms, "")
+    record = PurgeRecord(before_ms, now_ms, ours)
+    tallies: dict[str, Any] = {}
+    for rule in _due(record):
+        tally = Tally()
+        for candidates in _candidates(solr, rule, before_ms, "", batch):
+            going = _examine(linking, rule, candidates, before_ms, tally)
+            tally.removed += len(going.versions)
+            tally.relations += _STEPS[rule.name].forecast(solr, going, before_ms)
+        tallies[rule.name] = asdict(tally)
+    begun = open_purge(solr)
+    note = (
+        "a purge was begun and not ended: the next goes on with it, with its own threshold" if begun else ""
+    )
+    return replace(_report(solr, replace(record, tallies=tallies), "finished", False, note), dry_run=True)
+
+
+def _report(solr: Solr, record: PurgeRecord, status: str, resumed: bool, note: str) -> PurgeReport:
+    rules = tuple(
+        (rule, Tally(**record.tallies[rule.name])) for rule in PURGE_RULES if rule.name in record.tallies
+    )
+    never = tuple(
+        NeverReport(
+            each,
+            solr.count(ELEMENTS, each.aged(record.before_ms))
+            if each.aged
+            else sum(tally.kept.get(each.keep.name, 0) for _, tally in rules if each.keep),
+        )
+        for each in NEVER
+    )
+    return PurgeReport(record.before_ms, status, False, resumed, note, rules, never)

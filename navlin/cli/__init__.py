@@ -1,0 +1,97 @@
+"""The doors for people: ``navlin COMMAND``. Each command is a thin module of its own, loaded when it is called for."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from navlin.cli.invocation import Exit, Failure, Invocation
+from navlin.service.configuration import DEFAULT_FILE, FILE_VARIABLE, BadConfiguration
+
+COMMANDS: Final = (
+    "serve",
+    "extract",
+    "link",
+    "search",
+    "show",
+    "lineage",
+    "status",
+    "check",
+    "purge",
+    "forget",
+    "index",
+    "demo",
+)
+"""In the order in which ``--help`` tells of them. ``navlin.cli.NAME`` holds ``command``."""
+
+
+class Doors(click.Group):
+    """The commands, imported one by one: asking a question loads neither Spark nor the extractors' libraries."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All of them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The one of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"navlin.cli.{cmd_name}").command
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command; what is an ordinary thing to go wrong becomes a sentence and an exit code."""
+        try:
+            return super().invoke(ctx)
+        except BadConfiguration as error:
+            raise Failure(str(error), Exit.USAGE) from error
+        except click.exceptions.Exit:
+            raise
+        except Exception as error:
+            if isinstance(error, _ordinary()):
+                raise Failure(str(error), Exit.FAILED) from error
+            raise
+
+
+def _ordinary() -> tuple[type[Exception], ...]:
+    """Errors that are nobody's mistake here: what they say is all that a person needs. Imported when one is there."""
+    from navlin.index.cores import NotCreated
+    from navlin.index.embedded import NoSolr
+    from navlin.index.jars import JarsNotFetched
+    from navlin.index.solr import SolrError
+    from navlin.service.loader import SharedIdentity
+
+    return (NoSolr, SolrError, NotCreated, JarsNotFetched, SharedIdentity)
+
+
+EPILOG = """\b
+Exit codes:
+  0  it is done
+  1  it failed; the message says why
+  2  the command line or the configuration is wrong
+  3  nothing was found
+  4  held: too much would be flagged deleted, a person must look
+  5  another navlin is at it
+"""
+
+
+@click.group(cls=Doors, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--config",
+    "file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    envvar=FILE_VARIABLE,
+    default=DEFAULT_FILE,
+    show_default=True,
+    show_envvar=True,
+    help="The configuration.",
+)
+@click.version_option(package_name="navlin", message="%(version)s")
+@click.pass_context
+def main(context: click.Context, file: Path) -> None:
+    """Metadata and lineage of a Hadoop and Spark estate: extracted, linked, searched and purged, in Solr."""
+    context.obj = Invocation(file, os.environ)

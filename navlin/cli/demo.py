@@ -1,0 +1,20 @@
+"""``navlin demo``."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("demo")
+@click.option("--once", is_flag=True, help="End after the answers, instead of serving until Ctrl-C.")
+def command(*, once: bool) -> None:
+    """A small estate of real parts, extracted, linked and asked. Needs no configuration and leaves nothing behind.
+
+    \b
+    Examples:
+      navlin demo
+      navlin demo --once
+    """
+    from navlin.demo.tour import demo
+
+    raise SystemExit(demo(once=once))

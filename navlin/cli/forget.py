@@ -1,0 +1,54 @@
+"""``navlin forget``."""
+
+from __future__ import annotations
+
+import click
+
+from navlin.cli.invocation import Exit, Failure, Invocation, json_option, print_json, unknown
+
+
+@click.command("forget")
+@click.argument("source")
+@click.argument("path", default="/")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option
+@click.pass_obj
+def command(invocation: Invocation, source: str, path: str, *, yes: bool, as_json: bool) -> None:
+    """Flag deleted what SOURCE left behind, at and below PATH.
+
+    For a source that was taken out of the configuration, or for what a narrower filter no longer reads: nothing else flags
+    that, because what is not read is not known to be gone. PATH is a place in the source's tree: a directory, or DATABASE
+    or DATABASE.TABLE. Without it, all of the source. Nothing is removed; purge does that, later.
+
+    \b
+    Examples:
+      navlin forget HIVE-OLD
+      navlin forget HIVE-1 staging            (a database)
+      navlin forget HDFS-1 /tmp --yes
+    """
+    from navlin.index.runs import Leased
+    from navlin.index.sources import known_sources
+    from navlin.service.forget import forget, to_forget, tree_place
+
+    configuration = invocation.configuration()
+    with invocation.solr(configuration) as solr:
+        known = {
+            each.name: each for each in known_sources(solr) if each.cluster == configuration.navlin.cluster
+        }
+        if source not in known:
+            raise unknown("source", source, sorted(known))
+        found = to_forget(solr, known[source], tree_place(path))
+        if not found.elements and not found.relations:
+            raise Failure(f"{source} has nothing at {found.path} that is not flagged deleted", Exit.NOTHING)
+        what = f"{len(found.elements):,} entities and {len(found.relations):,} relations of {source} at {found.path}"
+        if not yes:
+            click.confirm(f"Flag deleted {what}?", abort=True, err=True)
+        configured = any(settings.name == source for settings in configuration.sources)
+        try:
+            flagged = forget(solr, found, invocation.now_ms, configured=configured)
+        except Leased as error:
+            raise Failure(str(error), Exit.BUSY) from error
+    if as_json:
+        print_json({"source": source, "path": found.path, "flagged": flagged})
+    else:
+        click.echo(f"flagged deleted: {flagged:,}")

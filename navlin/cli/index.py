@@ -1,0 +1,64 @@
+"""``navlin index``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from navlin.cli.invocation import Invocation, json_option, print_json
+
+
+@click.group("index")
+def command() -> None:
+    """The index itself: its cores and what runs them."""
+
+
+@command.command("create")
+@json_option
+@click.pass_obj
+def create(invocation: Invocation, *, as_json: bool) -> None:
+    """Make the cores, or collections, that are missing. What is there keeps its documents and gets the present schema.
+
+    For the embedded Solr this fetches Solr's jars, if they are not there, and starts it once.
+
+    \b
+    Examples:
+      navlin index create
+    """
+    from navlin.index.cores import create
+    from navlin.index.home import CORES
+    from navlin.index.solr import Solr
+    from navlin.service.solr import external_address
+    from navlin.shipped import CONF
+
+    configuration = invocation.configuration()
+    made: Sequence[str]
+    if configuration.solr.embedded:
+        made = _embedded(invocation)
+    else:
+        solr = configuration.solr
+        with Solr(external_address(solr, invocation.environment)) as connected:
+            made = create(connected, CONF / "solr", shards=solr.shards, replicas=solr.replicas)
+    if as_json:
+        print_json({"made": list(made), "there": [core for core in CORES if core not in made]})
+    else:
+        for core in CORES:
+            click.echo(f"{core}: {'made' if core in made else 'was there'}")
+
+
+def _embedded(invocation: Invocation) -> Sequence[str]:
+    from navlin.index import jars
+    from navlin.index.home import CORES
+    from navlin.service.solr import jars_directory, reachable_solr
+
+    configuration = invocation.configuration()
+    home = configuration.navlin.state_directory / "solr"
+    absent = [core for core in CORES if not (home / core).is_dir()]
+    into = jars_directory(configuration)
+    java_home = invocation.environment.get("JAVA_HOME")
+    with jars.progress_on(sys.stderr) as report:
+        jars.fetch("solr", into, report=report, java=f"{java_home}/bin/java" if java_home else "java")
+    with reachable_solr(configuration, invocation.environment):
+        return absent

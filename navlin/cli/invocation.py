@@ -1,0 +1,150 @@
+"""What the commands share: the configuration, a way to the index, exit codes, and the two forms of an answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from navlin.index.solr import Solr
+    from navlin.service.configuration import Configuration
+    from navlin.service.loader import Loaded, Roster
+
+
+class Exit(IntEnum):
+    """What a command's exit code says."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    NOTHING = 3
+    HELD = 4
+    BUSY = 5
+
+
+class Failure(click.ClickException):
+    """Ends a command with a sentence on standard error and an exit code."""
+
+    def __init__(self, message: str, code: Exit) -> None:
+        super().__init__(message)
+        self.code = code
+
+    @property
+    def exit_code(self) -> int:  # type: ignore[override]  # click has it as a class's constant
+        """What click ends the process with."""
+        return self.code
+
+    def show(self, file: Any = None) -> None:
+        """Prints the sentence."""
+        click.echo(f"navlin: {self.message}", file=file, err=file is None)
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """One call of ``navlin``."""
+
+    file: Path
+    environment: Mapping[str, str]
+
+    def configuration(self) -> Configuration:
+        """Reads the configuration; raises `BadConfiguration`."""
+        from navlin.service.configuration import read_configuration
+        from navlin.service.loader import load_extractors
+
+        return read_configuration(self.file, load_extractors(), self.environment)
+
+    @contextmanager
+    def solr(self, configuration: Configuration | None = None) -> Iterator[Solr]:
+        """The index, for as long as the context lasts: a running one, else one that is started and stopped."""
+        from navlin.index.solr import Solr
+        from navlin.service.configuration import LogSettings
+        from navlin.service.logs import configure_logs
+        from navlin.service.solr import reachable_solr, require_cores
+
+        configure_logs(LogSettings("console", "warning"))
+        with (
+            reachable_solr(configuration or self.configuration(), self.environment) as address,
+            Solr(address) as solr,
+        ):
+            require_cores(solr)
+            yield solr
+
+    def roster(self, configuration: Configuration, solr: Solr) -> Roster:
+        """The configured sources, ready to run."""
+        from navlin.index.sources import known_sources
+        from navlin.service.loader import load
+
+        return load(configuration, known_sources(solr))
+
+    def now_ms(self) -> int:
+        """The time, in epoch milliseconds."""
+        return time.time_ns() // 1_000_000
+
+
+def source_named(roster: Roster, name: str) -> Loaded:
+    """The configured source of that name; ends with what there is if there is none."""
+    loaded = roster.named(name)
+    if loaded is None:
+        raise unknown("source", name, [other.name for other in roster.sources])
+    return loaded
+
+
+def unknown(kind: str, name: str, known: list[str]) -> Failure:
+    """The failure for a name that is not there."""
+    from navlin.service.typed import suggest
+
+    there = f" (there are: {', '.join(known)})" if known else " (there are none)"
+    return Failure(f'there is no {kind} "{name}"{suggest(name, known)}{there}', Exit.NOTHING)
+
+
+def entity_id(solr: Solr, name: str) -> str:
+    """The id of the one entity that a person means; ends with what may have been meant if it is none or several."""
+    from navlin.query.names import AmbiguousName, UnclearName, UnknownName, entity_named
+
+    try:
+        return entity_named(solr, name).id
+    except UnclearName as error:
+        if isinstance(error, AmbiguousName | UnknownName):
+            from navlin.render import unclear_name_view
+
+            console(on_stderr=True).print(unclear_name_view(error))
+        code = Exit.USAGE if isinstance(error, AmbiguousName) else Exit.NOTHING
+        raise SystemExit(code) from error
+
+
+_C = TypeVar("_C", bound=Callable[..., Any])
+
+
+def json_option(command: _C) -> _C:
+    """Adds ``--json``."""
+    return click.option("--json", "as_json", is_flag=True, help="The answer as JSON, for programs.")(command)
+
+
+def print_json(answer: Any) -> None:
+    """Prints an answer for programs."""
+    import orjson
+
+    click.echo(orjson.dumps(answer, option=orjson.OPT_INDENT_2).decode())
+
+
+WIDTH_CHARS = 160
+"""How wide an answer is that goes into a file or a pipe."""
+
+
+def console(*, on_stderr: bool = False) -> Console:
+    """Where an answer for people is printed: as wide as the terminal, if it is one."""
+    import sys
+
+    from rich.console import Console
+
+    to = sys.stderr if on_stderr else sys.stdout
+    return Console(file=to, width=None if to.isatty() else WIDTH_CHARS, highlight=False)

@@ -1,0 +1,52 @@
+"""``navlin serve``."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+
+import click
+
+from navlin.cli.invocation import Exit, Invocation
+
+
+@click.command("serve")
+@click.pass_obj
+def command(invocation: Invocation) -> None:
+    """Run all sources when they are due, until told to stop.
+
+    SIGTERM and SIGINT (Ctrl-C) finish what is being written and end; SIGHUP reads the configuration anew.
+
+    \b
+    Examples:
+      navlin serve
+      navlin --config ./navlin.toml serve
+    """
+    import structlog
+
+    from navlin.index.embedded import NoSolr
+    from navlin.index.solr import SolrError
+    from navlin.service.daemon import Daemon, SparkDied
+    from navlin.service.loader import SharedIdentity
+    from navlin.service.logs import configure_logs
+
+    configuration = invocation.configuration()
+    configure_logs(configuration.log)
+    log = structlog.stdlib.get_logger(__name__)
+    daemon = Daemon(configuration, invocation.configuration, environment=invocation.environment)
+    daemon.handle_signals()
+    code = Exit.OK
+    try:
+        daemon.run()
+    except (NoSolr, SolrError, SharedIdentity, SparkDied) as error:
+        log.error("navlin cannot go on", error=str(error))
+        code = Exit.FAILED
+    if any(
+        thread is not threading.current_thread() and not thread.daemon for thread in threading.enumerate()
+    ):
+        # A run that hangs in a connection would hold the process at its exit. All it wrote is repeated at the next start.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)

@@ -1,0 +1,31 @@
+"""``navlin show``."""
+
+from __future__ import annotations
+
+import click
+
+from navlin.cli.invocation import Invocation, console, entity_id, json_option, print_json
+
+
+@click.command("show", short_help="Everything that is known of one entity.")
+@click.argument("entity")
+@json_option
+@click.pass_obj
+def command(invocation: Invocation, entity: str, *, as_json: bool) -> None:
+    """Everything that is known of ENTITY: db.table, db.table.column, a path, or an id.
+
+    \b
+    Examples:
+      navlin show sales.orders
+      navlin show /data/orders --json
+    """
+    from navlin.query.show import show
+
+    with invocation.solr() as solr:
+        answer = show(solr, entity_id(solr, entity))
+    if as_json:
+        print_json(answer.to_json())
+    else:
+        from navlin.render import show_view
+
+        console().print(show_view(answer))

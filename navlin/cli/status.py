@@ -1,0 +1,151 @@
+"""``navlin status``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from navlin.cli.invocation import Exit, Invocation, console, json_option, print_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from navlin.service.status import Overall, SourceStatus
+
+SHOWN_REJECTS = 5
+SHOWN_POSITIONS = 3
+
+
+@click.command("status", short_help="How each source is, and what stays unlinked.")
+@json_option
+@click.pass_obj
+def command(invocation: Invocation, *, as_json: bool) -> None:
+    """Each source's last run, position, lag, errors, rejects and held runs; unlinked relations by reason and age.
+
+    Lag is how old what the index says of a source may be. The exit code is 1 if a source's last run failed or if one is
+    held, so that a monitor may call it.
+
+    \b
+    Examples:
+      navlin status
+      navlin status --json | jq '.sources[] | {name, state, lag_s}'
+    """
+    from navlin.service.status import status
+
+    configuration = invocation.configuration()
+    with invocation.solr(configuration) as solr:
+        roster = invocation.roster(configuration, solr)
+        overall = status(solr, roster, configuration.navlin.state_directory, invocation.now_ms())
+    if as_json:
+        print_json(overall.as_json())
+    else:
+        _print(overall, console())
+    raise SystemExit(Exit.FAILED if overall.failing else Exit.OK)
+
+
+def _print(overall: Overall, out: Console) -> None:
+    from rich.table import Table
+
+    if overall.daemon is None:
+        out.print("navlin serve: not running here")
+    else:
+        since = span((overall.now_ms - overall.daemon.since_ms) / 1000)
+        out.print(f"navlin serve: running for {since}, process {overall.daemon.pid}")
+    table = Table(box=None, pad_edge=False)
+    for column in (
+        "source",
+        "extractor",
+        "state",
+        "last run",
+        "took",
+        "lag",
+        "next",
+        "entities",
+        "relations",
+        "rejects",
+    ):
+        right = column in ("took", "lag", "next", "entities", "relations", "rejects")
+        table.add_column(column, justify="right" if right else "left", overflow="fold")
+    for source in overall.sources:
+        table.add_row(*_row(source, overall.now_ms))
+    out.print(table)
+    for source in overall.sources:
+        _print_details(source, out)
+    for left in overall.left:
+        out.print(
+            f"{left.name}: not configured any more; `navlin forget {left.name}` flags what it left",
+            markup=False,
+        )
+    if overall.unlinked:
+        unlinked = Table(title="unlinked relations", title_justify="left", box=None, pad_edge=False)
+        unlinked.add_column("relations", justify="right")
+        unlinked.add_column("since")
+        unlinked.add_column("reason")
+        for each in overall.unlinked:
+            unlinked.add_row(f"{each.relations:,}", each.age, each.reason)
+        out.print(unlinked)
+
+
+def _row(source: SourceStatus, now_ms: int) -> list[str]:
+    last = source.last
+    due = "" if source.due_s is None else "in " + span(max(0.0, source.due_s - now_ms / 1000))
+    return [
+        source.name,
+        f"{source.extractor} ({source.mode})",
+        f"[red]{source.state}[/]" if source.failing else source.state,
+        span((now_ms - last.started_ms) / 1000) + " ago" if last else "",
+        span((last.ended_ms - last.started_ms) / 1000) if last and last.ended_ms else "",
+        span(source.lag_s) if source.lag_s is not None else "",
+        due,
+        f"{source.index.entities:,}",
+        f"{source.index.relations:,}",
+        f"{source.index.reject_count:,}" if source.index.reject_count else "",
+    ]
+
+
+def _print_details(source: SourceStatus, out: Console) -> None:
+    from navlin.service.logs import gist
+
+    lines = []
+    if source.error:
+        lines.append(f"error: {gist(source.error)}")
+    if source.held:
+        accept = f"navlin extract {source.name} --accept-loss '{source.held}'"
+        lines.append(f"held: a run would have flagged too much deleted; if that is right: {accept}")
+    if source.last is not None:
+        if source.last.note:
+            lines.append(f"note: {source.last.note}")
+        if counts := ", ".join(f"{name} {count:,}" for name, count in sorted(source.last.counts.items())):
+            lines.append(f"last run: {counts}")
+        lines.extend(f"not read: {failure}" for failure in source.last.failures[:SHOWN_REJECTS])
+    if source.index.position_count:
+        lines.append(f"position: {_positions(source)}")
+    for reject in source.index.rejects[:SHOWN_REJECTS]:
+        where = f"{reject.place}:{reject.offset}" if reject.offset >= 0 else reject.place
+        lines.append(f"reject: {where}: {reject.reason} ({reject.count:,})")
+    if lines:
+        out.print(source.name, style="bold", markup=False)
+        for line in lines:
+            out.print("  " + line, markup=False, soft_wrap=True)
+
+
+def _positions(source: SourceStatus) -> str:
+    shown = [
+        f"{key} = {_short(value)}" for key, value in list(source.index.positions.items())[:SHOWN_POSITIONS]
+    ]
+    more = source.index.position_count - len(shown)
+    return "; ".join(shown) + (f"; and {more:,} more" if more else "")
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 80 else text[:77] + "…"
+
+
+def span(seconds: float) -> str:
+    """A length of time in the words of a person: ``4.2 s``, ``3 min``, ``7 h``, ``12 days``."""
+    for limit_s, unit_s, unit in ((10, 1, "s"), (120, 1, "s"), (7_200, 60, "min"), (172_800, 3_600, "h")):
+        if seconds < limit_s:
+            return f"{seconds / unit_s:.{1 if limit_s == 10 else 0}f} {unit}"
+    return f"{seconds / 86_400:.0f} days"

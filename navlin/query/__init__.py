@@ -1,0 +1,1 @@
+"""Asking: search, lineage, and naming what is asked for."""

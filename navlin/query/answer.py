@@ -1,0 +1,174 @@
+"""What a question about lineage is answered with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Direction(StrEnum):
+    """Where a walk goes: to what something was made from, to what was made of it, or both."""
+
+    UPSTREAM = "upstream"
+    DOWNSTREAM = "downstream"
+    BOTH = "both"
+
+
+class Reason(StrEnum):
+    """Why an answer ends at a node though there is more."""
+
+    DEPTH = "depth"
+    """As many drawn hops as were asked for."""
+    NODES = "nodes"
+    """As many nodes as may be drawn."""
+    FAN_OUT = "fan_out"
+    """The node has more relations than are followed from one."""
+    WALKED = "walked"
+    """As many nodes as may be looked at, drawn or not."""
+    COLUMNS = "columns"
+    """As many columns as may be drawn."""
+    EXECUTIONS = "executions"
+    """Only the latest executions of an operation are drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An entity that is drawn, or one that was only ever named (``placeholder``)."""
+
+    id: str
+    name: str
+    """``db.table.column``, a path, or an operation's text on one line."""
+    type: str
+    source_type: str = ""
+    source_id: str = ""
+    deleted: bool = False
+    placeholder: bool = False
+    granted: bool = False
+    parent: str = ""
+    """The node that contains it: a column's table, a sub-operation's operation."""
+    unlinked: int = 0
+    """How many relations end here whose other end is not known; they are not followed unless asked for."""
+
+    def to_json(self) -> dict[str, Any]:
+        """id, name, type, sourceType, sourceId, deleted, placeholder, granted, parent (null for none), unlinked."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "type": self.type,
+            "sourceType": self.source_type,
+            "sourceId": self.source_id,
+            "deleted": self.deleted,
+            "placeholder": self.placeholder,
+            "granted": self.granted,
+            "parent": self.parent or None,
+            "unlinked": self.unlinked,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """A thing that an edge passes through without its being drawn."""
+
+    id: str
+    name: str
+    type: str
+    deleted: bool = False
+    placeholder: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """id, name, type, deleted, placeholder."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "type": self.type,
+            "deleted": self.deleted,
+            "placeholder": self.placeholder,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """How one node flows to another. ``via`` is one shortest way through what is not drawn; there may be others.
+
+    For LOGICAL_PHYSICAL ``source`` is the logical end, for INSTANCE_OF the operation.
+    """
+
+    source: str
+    target: str
+    type: str
+    via: tuple[Hop, ...] = ()
+    inferred: bool = False
+    incomplete: bool = False
+    parsed: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """source, target, type, via (a list of hops, in the direction of the flow), inferred, incomplete, parsed."""
+        return {
+            "source": self.source,
+            "target": self.target,
+            "type": self.type,
+            "via": [hop.to_json() for hop in self.via],
+            "inferred": self.inferred,
+            "incomplete": self.incomplete,
+            "parsed": self.parsed,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A place where there is more than the answer shows."""
+
+    id: str
+    name: str
+    direction: Direction
+    reason: Reason
+
+    def to_json(self) -> dict[str, Any]:
+        """id, name, direction, reason."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "direction": self.direction.value,
+            "reason": self.reason.value,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """A piece of the graph around one entity. Nodes come in the order of their distance from it, the start first."""
+
+    start: str
+    direction: Direction
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    truncated_at: tuple[Cut, ...] = ()
+    unlinked: int = 0
+    """How many relations were met and not followed because an end of theirs is not known."""
+
+    @property
+    def truncated(self) -> bool:
+        """Whether there is more than is drawn."""
+        return bool(self.truncated_at)
+
+    def node(self, node_id: str) -> Node:
+        """The node with this id; raises KeyError for one that is not drawn."""
+        for node in self.nodes:
+            if node.id == node_id:
+                return node
+        raise KeyError(node_id)
+
+    def to_json(self) -> dict[str, Any]:
+        """start (an id), direction, nodes, edges, truncated, truncatedAt, unlinked.
+
+        Stable: fields are added, never changed.
+        """
+        return {
+            "start": self.start,
+            "direction": self.direction.value,
+            "nodes": [node.to_json() for node in self.nodes],
+            "edges": [edge.to_json() for edge in self.edges],
+            "truncated": self.truncated,
+            "truncatedAt": [cut.to_json() for cut in self.truncated_at],
+            "unlinked": self.unlinked,
+        }

@@ -1,0 +1,110 @@
+"""The columns inside a picture of tables.
+
+They are those of the very operations that the tables' picture passes through, and an edge between columns is drawn only
+inside an edge between their tables: the two levels cannot disagree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from navlin.query.answer import Cut, Direction, Edge, Lineage, Reason
+from navlin.query.contract import Graph, contract, node_of
+from navlin.query.fold import fold_edges
+from navlin.query.hops import Arc, Hops, Thing
+from navlin.query.options import Options
+
+MAX_PARTS: Final = 20_000
+"""How many parts of operations are looked at."""
+COLUMNS_A_NODE: Final = 10
+"""How many columns may be drawn, for each node that may be."""
+
+
+def with_columns(hops: Hops, graph: Graph, lineage: Lineage, options: Options) -> Lineage:
+    """Adds the columns that flow into one another along the edges of ``lineage``, and their edges."""
+    operations = _operations(graph)
+    parts, more = hops.children(operations, "SUB_OPERATION", MAX_PARTS)
+    inner = _column_graph(hops, graph, parts, lineage, options)
+    drawn = {node.id for node in lineage.nodes}
+    shown = {each for each, thing in inner.things.items() if _shown(thing, drawn, options)}
+    # A column of a table that would be drawn, were there room: nothing is drawn past it either.
+    stops = {
+        each
+        for each, thing in inner.things.items()
+        if thing.type == "FIELD" and each not in shown and not _hidden(thing, graph, options)
+    }
+    parents = {each: thing.parent for each, thing in inner.things.items()}
+    frame = {(edge.source, edge.target) for edge in lineage.edges}
+    edges = [
+        edge
+        for edge in contract(inner, sorted(shown), sorted(stops))
+        if edge.source in shown and edge.target in shown
+        for outer in fold_edges([edge], parents)
+        if (outer.source, outer.target) in frame
+    ]
+    kept, cut = _within(edges, options.max_nodes * COLUMNS_A_NODE)
+    nodes = [node_of(inner.things[each]) for each in kept]
+    cuts = list(lineage.truncated_at)
+    if cut or more:
+        start = lineage.node(lineage.start)
+        cuts.append(Cut(start.id, start.name, Direction.BOTH, Reason.COLUMNS))
+    inside = tuple(edge for edge in edges if edge.source in kept and edge.target in kept)
+    return replace(
+        lineage, nodes=(*lineage.nodes, *nodes), edges=(*lineage.edges, *inside), truncated_at=tuple(cuts)
+    )
+
+
+def with_tables(hops: Hops, lineage: Lineage) -> Lineage:
+    """Adds the tables that contain the columns of a walk that began at a column."""
+    drawn = {node.id for node in lineage.nodes}
+    wanted = [node.parent for node in lineage.nodes if node.type == "FIELD" and node.parent not in drawn]
+    tables = hops.entities(filter(None, wanted))
+    return replace(lineage, nodes=(*lineage.nodes, *(node_of(thing) for thing in tables.values())))
+
+
+def _operations(graph: Graph) -> list[str]:
+    ends = (end for arc in graph.flows.values() for end in (arc.ep1, arc.ep2))
+    return list(dict.fromkeys(end.id for end in ends if end.type == "OPERATION"))
+
+
+def _column_graph(hops: Hops, outer: Graph, parts: list[Thing], lineage: Lineage, options: Options) -> Graph:
+    """Columns and parts of operations, and the flows between them that follow a flow of their tables."""
+    inner = Graph({part.id: part for part in parts})
+    arcs: list[Arc] = []
+    for side in (1, 2):
+        found = hops.relations(inner.things, side, options.flow_types, options.max_fan_out).arcs
+        arcs.extend(arc for each in found.values() for arc in each if options.unlinked or not arc.unlinked)
+    ends = {end.id: end for arc in arcs for end in (arc.ep1, arc.ep2) if end.id not in inner.things}
+    known = hops.entities(ends)
+    named = {node.name.casefold(): node.id for node in lineage.nodes}
+    for each, end in ends.items():
+        if each in known:
+            inner.things[each] = known[each]
+        elif options.unlinked:
+            table = named.get(end.name.rpartition(".")[0].casefold(), "")
+            inner.things[each] = replace(end, placeholder=True, parent=table)
+    outside = {(source, target) for _, source, target in outer.flows}
+    for arc in arcs:
+        ep1, ep2 = inner.things.get(arc.ep1.id), inner.things.get(arc.ep2.id)
+        if ep1 is not None and ep2 is not None and (ep1.parent, ep2.parent) in outside:
+            inner.add_flow(arc)
+    return inner
+
+
+def _shown(thing: Thing, drawn: set[str], options: Options) -> bool:
+    if thing.parent not in drawn or (thing.deleted and not options.deleted):
+        return False
+    return thing.type != "SUB_OPERATION" or options.operations
+
+
+def _hidden(column: Thing, outer: Graph, options: Options) -> bool:
+    """Whether a column is not drawn because it, or its table, is deleted: then the walk passes through."""
+    table = outer.things.get(column.parent)
+    return not options.deleted and (column.deleted or (table is not None and table.deleted))
+
+
+def _within(edges: list[Edge], limit: int) -> tuple[set[str], bool]:
+    """The first ``limit`` ends of edges, and whether there are more."""
+    ends = dict.fromkeys(end for edge in edges for end in (edge.source, edge.target))
+    return set(list(ends)[:limit]), len(ends) > limit

@@ -1,0 +1,49 @@
+"""Columns fold to tables, here and nowhere else, so that both levels of a picture agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from navlin.model.keys import RelationType
+from navlin.query.answer import Edge, Lineage
+
+CONTAINED = frozenset({"FIELD", "SUB_OPERATION"})
+"""Types that are drawn inside another node."""
+
+
+def fold_edges(edges: Iterable[Edge], parents: Mapping[str, str]) -> tuple[Edge, ...]:
+    """Edges between columns (and parts of operations) as edges between what contains them, each pair once.
+
+    One pair of columns with a data flow makes the tables' edge a data flow; it is certain if one of them is, and
+    incomplete if one of them is.
+    """
+    folded: dict[tuple[str, str], Edge] = {}
+    for edge in edges:
+        source, target = parents.get(edge.source, edge.source), parents.get(edge.target, edge.target)
+        if (source, target) != (edge.source, edge.target):
+            edge = replace(edge, source=source, target=target, via=())
+        known = folded.get((source, target))
+        folded[(source, target)] = edge if known is None else _merged(known, edge)
+    return tuple(folded.values())
+
+
+def fold(lineage: Lineage) -> Lineage:
+    """The same answer at the level of tables and operations."""
+    drawn = {node.id for node in lineage.nodes}
+    parents = {
+        node.id: node.parent for node in lineage.nodes if node.type in CONTAINED and node.parent in drawn
+    }
+    nodes = tuple(node for node in lineage.nodes if node.id not in parents)
+    start = parents.get(lineage.start, lineage.start)
+    return replace(lineage, start=start, nodes=nodes, edges=fold_edges(lineage.edges, parents))
+
+
+def _merged(one: Edge, other: Edge) -> Edge:
+    kept = other if one.type == RelationType.CONTROL_FLOW and other.type == RelationType.DATA_FLOW else one
+    return replace(
+        kept,
+        inferred=one.inferred and other.inferred,
+        incomplete=one.incomplete or other.incomplete,
+        parsed=one.parsed and other.parsed,
+    )

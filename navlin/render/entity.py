@@ -1,0 +1,93 @@
+"""Everything of one entity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from navlin.index.fields import solr_date
+from navlin.query.show import Executions, RelationGroup, Shown
+from navlin.render.text import clean, name_text, plain_table
+
+VALUE_CHARS: Final = 1_000
+"""How much of a value is shown; ``--json`` has the whole."""
+
+
+def show_view(shown: Shown) -> RenderableType:
+    """All of one entity: fields by owner, relations, executions, what is unlinked."""
+    thing, fields = shown.thing, shown.fields
+    parts: list[RenderableType] = [
+        name_text(thing).append(f"  {thing.type}"),
+        Text(f"id {thing.id}", style="dim"),
+    ]
+    for title, group in (
+        (f"From {thing.source_type}", fields.extractor),
+        ("Technical properties", fields.technical),
+        ("People's words", fields.people),
+        ("From the linker", fields.linker),
+        ("navlin's own", fields.navlin),
+    ):
+        if group:
+            parts.extend((Text(), Text(title, style="bold"), _field_table(group)))
+    if shown.relations:
+        parts.extend((Text(), Text("Relations", style="bold"), *map(_relation_group, shown.relations)))
+    if shown.executions.count:
+        parts.extend((Text(), *_executions(shown.executions)))
+    if shown.unlinked_count:
+        parts.extend((Text(), Text(f"Unlinked: {shown.unlinked_count}", style="bold")))
+        for kind, related in shown.unlinked:
+            reason = f": {clean(related.reason)}" if related.reason else ""
+            since = f", since {related.since}" if related.since else ""
+            parts.append(Text(f"  {kind} {clean(related.name)}{reason}{since}", overflow="fold"))
+    return Group(*parts)
+
+
+def _field_table(group: Mapping[str, Any]) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in group.items():
+        if name in ("asOf", "deleteTime"):
+            value = solr_date(int(value))
+        table.add_row(Text("  " + clean(name)), Text(_value(value), overflow="fold"))
+    return table
+
+
+def _value(value: Any) -> str:
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    cut = text if len(text) <= VALUE_CHARS else f"{text[:VALUE_CHARS]} … ({len(text)} characters)"
+    return "\n".join(clean(line) for line in cut.splitlines())
+
+
+def _relation_group(group: RelationGroup) -> Tree:
+    way = "in from" if group.incoming else "out to"
+    deleted = f", {group.deleted} deleted" if group.deleted else ""
+    tree = Tree(Text(f"{group.type}, {group.count} {way}{deleted}"), guide_style="dim")
+    for related in group.listed:
+        text = Text(clean(related.name), overflow="fold")
+        if related.deleted:
+            text.stylize("strike")
+            text.append(" (deleted)", style="not strike")
+        if related.unlinked:
+            text.append(" (unlinked)", style="italic")
+        tree.add(text)
+    if (more := group.count + group.deleted - len(group.listed)) > 0:
+        tree.add(Text(f"and {more} more", style="dim"))
+    return tree
+
+
+def _executions(executions: Executions) -> Iterable[RenderableType]:
+    last = f", last {executions.last}" if executions.last else ""
+    by = f" by {clean(executions.last_principal)}" if executions.last_principal else ""
+    yield Text(f"Executions: {executions.count}{last}{by}", style="bold")
+    table = plain_table("Started", "Run", "By", "Status")
+    for each in executions.listed:
+        name = Text(clean(str(each.get("originalName", each["identity"]))), overflow="fold")
+        row = (str(each.get("started", "")), name, clean(str(each.get("principal", ""))))
+        table.add_row(*row, clean(str(each.get("status", ""))))
+    yield table

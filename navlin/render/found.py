@@ -1,0 +1,67 @@
+"""What a search found, and what a name may mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from navlin.index.fields import RELATIONS
+from navlin.query.hops import PATH_TYPES, thing_of
+from navlin.query.names import AmbiguousName, UnknownName
+from navlin.query.search import SearchAnswer
+from navlin.render.text import clean, name_text, plain_table
+
+
+def search_view(answer: SearchAnswer) -> RenderableType:
+    """A table of what was found, and how much more there is."""
+    if not answer.documents:
+        return Text("nothing found" if not answer.total else f"{answer.total} found, none on this page")
+    table = _relation_table(answer) if answer.core == RELATIONS else _entity_table(answer)
+    first, last = answer.offset + 1, answer.offset + len(answer.documents)
+    counted = f"{first} to {last} of {answer.total}"
+    if answer.truncated:
+        counted += f"; --offset {last} goes on"
+    facets = [_facet_line(name, counts) for name, counts in answer.facets.items()]
+    return Group(table, Text(counted), *facets)
+
+
+def _entity_table(answer: SearchAnswer) -> Table:
+    table = plain_table("Type", "Name", "Source")
+    for document in answer.documents:
+        thing = thing_of(document)
+        name = name_text(thing)
+        if thing.type not in ("DATABASE", "TABLE", "VIEW", "FIELD", *PATH_TYPES):
+            # These have no name by which one could ask for them.
+            name.append(f"\n{thing.id}", style="dim")
+        table.add_row(thing.type, name, clean(thing.source_type))
+    return table
+
+
+def _relation_table(answer: SearchAnswer) -> Table:
+    table = plain_table("Type", "From", "To", "")
+    for document in answer.documents:
+        states = [name for name in ("deleted", "unlinked", "inferred", "incomplete") if document.get(name)]
+        ends = [Text(clean(str(document.get(f"endpoint{side}Name", ""))), overflow="fold") for side in (1, 2)]
+        table.add_row(str(document.get("type", "")), *ends, ", ".join(states))
+    return table
+
+
+def _facet_line(name: str, counts: Mapping[str, int]) -> Text:
+    return Text(f"{name}: " + ", ".join(f"{clean(value)} {count}" for value, count in counts.items()))
+
+
+def unclear_name_view(error: UnknownName | AmbiguousName) -> RenderableType:
+    """What a person might have meant."""
+    if isinstance(error, AmbiguousName):
+        table = plain_table("Id", "Type", "Name", "Source")
+        for thing in error.candidates:
+            table.add_row(thing.id, thing.type, name_text(thing), clean(thing.source_type))
+        return Group(Text(f"{clean(error.name)} may be any of these; name it by its id:"), table)
+    parts = [Text(f"nothing is called {clean(error.name)}")]
+    if error.suggestions:
+        parts.append(Text("did you mean"))
+        parts.extend(Text(f"  {clean(thing.name)}  {thing.type}") for thing in error.suggestions)
+    return Group(*parts)

@@ -1,0 +1,206 @@
+"""Lineage as trees: what the start comes from, and what it leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+from rich.tree import Tree
+
+from navlin.query.answer import Cut, Direction, Edge, Lineage, Node, Reason
+from navlin.query.fold import CONTAINED
+from navlin.render.text import clean, name_text
+
+MAX_INDENT: Final = 8
+"""How deep a tree goes before it is continued below: 80 columns hold no more."""
+COLUMNS_LISTED: Final = 12
+CUTS_LISTED: Final = 10
+
+_FLOWS: Final = frozenset({"DATA_FLOW", "CONTROL_FLOW"})
+_ARROWS: Final = {
+    (Direction.UPSTREAM, "DATA_FLOW"): "<-- ",
+    (Direction.UPSTREAM, "CONTROL_FLOW"): "<.. ",
+    (Direction.DOWNSTREAM, "DATA_FLOW"): "--> ",
+    (Direction.DOWNSTREAM, "CONTROL_FLOW"): "..> ",
+}
+_WHY: Final = {
+    Reason.DEPTH: "more lies beyond the depth that was asked for",
+    Reason.NODES: "as many nodes are drawn as may be",
+    Reason.FAN_OUT: "it has more relations than are followed from one node",
+    Reason.WALKED: "as many nodes were looked at as may be",
+    Reason.COLUMNS: "as many columns are drawn as may be",
+    Reason.EXECUTIONS: "only its latest executions are drawn",
+}
+
+
+def lineage_view(lineage: Lineage) -> RenderableType:
+    """The start, a tree of what it comes from and one of what it leads to, and what is missing from them."""
+    picture = _Picture(lineage)
+    parts: list[RenderableType] = [picture.heading(lineage.node(lineage.start))]
+    parts.extend(picture.beside())
+    for direction in (Direction.UPSTREAM, Direction.DOWNSTREAM):
+        if lineage.direction in (direction, Direction.BOTH):
+            parts.append(Text())
+            parts.append(Text(direction.value.capitalize(), style="bold"))
+            parts.extend(picture.trees(direction))
+    parts.extend(_footnotes(lineage))
+    return Group(*parts)
+
+
+@dataclass(slots=True)
+class _Picture:
+    """A lineage with its edges sorted for drawing."""
+
+    lineage: Lineage
+    nodes: dict[str, Node] = field(init=False)
+    into: dict[str, list[Edge]] = field(init=False)
+    out_of: dict[str, list[Edge]] = field(init=False)
+    inside: dict[tuple[str, str], list[Edge]] = field(init=False)
+    cut: set[tuple[str, Direction]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.nodes = {node.id: node for node in self.lineage.nodes}
+        self.into, self.out_of, self.inside = {}, {}, {}
+        self.cut = {(cut.id, cut.direction) for cut in self.lineage.truncated_at}
+        by_columns = self.nodes[self.lineage.start].type in CONTAINED
+        for edge in self.lineage.edges:
+            if edge.type not in _FLOWS:
+                continue
+            outer = (self._box(edge.source), self._box(edge.target))
+            if outer != (edge.source, edge.target) and not by_columns:
+                self.inside.setdefault(outer, []).append(edge)
+            else:
+                self.into.setdefault(edge.target, []).append(edge)
+                self.out_of.setdefault(edge.source, []).append(edge)
+
+    def _box(self, identity: str) -> str:
+        node = self.nodes[identity]
+        return node.parent if node.type in CONTAINED and node.parent in self.nodes else identity
+
+    def heading(self, node: Node) -> Text:
+        text = name_text(node)
+        text.append(f"  {node.type} of {clean(node.source_type)}" if node.source_type else f"  {node.type}")
+        return text
+
+    def beside(self) -> Iterable[Text]:
+        """What belongs to the start without flowing: the table of a location, the runs of an operation."""
+        start = self.lineage.start
+        for edge in self.lineage.edges:
+            if edge.type == "LOGICAL_PHYSICAL" and edge.target == start:
+                yield Text("location of ").append_text(name_text(self.nodes[edge.source]))
+            elif edge.type == "INSTANCE_OF" and edge.target == start:
+                yield Text("execution of ").append_text(name_text(self.nodes[edge.source]))
+            elif edge.type == "INSTANCE_OF" and edge.source == start:
+                yield Text("executed as ").append_text(name_text(self.nodes[edge.target]))
+
+    def trees(self, direction: Direction) -> Iterable[RenderableType]:
+        """A tree for each root; one that grows too deep is continued below."""
+        edges = self.into if direction is Direction.UPSTREAM else self.out_of
+        shown: set[str] = set()
+        roots = [root for root in self._roots() if edges.get(root)]
+        if not roots:
+            yield Text("  nothing", style="dim")
+        while roots:
+            root = roots.pop(0)
+            if root != self.lineage.start and root in shown:
+                continue
+            tree = Tree(name_text(self.nodes[root]), guide_style="dim")
+            roots = [*self._grow(tree, root, edges, direction, shown), *roots]
+            yield tree
+
+    def _roots(self) -> list[str]:
+        beside = [
+            edge.source
+            for edge in self.lineage.edges
+            if edge.type not in _FLOWS and edge.target == self.lineage.start
+        ]
+        parent = self.nodes[self.lineage.start].parent
+        boxes = [parent] if parent in self.nodes else []
+        return list(dict.fromkeys([self.lineage.start, *beside, *boxes]))
+
+    def _grow(
+        self,
+        tree: Tree,
+        root: str,
+        edges: Mapping[str, Sequence[Edge]],
+        direction: Direction,
+        shown: set[str],
+    ) -> list[str]:
+        """Adds what is below ``root``; returns the nodes at which the tree is to be continued."""
+        continued: list[str] = []
+        shown.add(root)
+        stack = [(tree, root, 0)]
+        while stack:
+            branch, at, depth = stack.pop()
+            below: list[tuple[Tree, str, int]] = []
+            for edge in edges.get(at, ()):
+                far = edge.source if direction is Direction.UPSTREAM else edge.target
+                again = far in shown
+                deep = not again and depth + 1 >= MAX_INDENT and bool(edges.get(far))
+                child = branch.add(self._branch(edge, far, direction, again=again, deep=deep))
+                if deep:
+                    continued.append(far)
+                elif not again:
+                    shown.add(far)
+                    below.append((child, far, depth + 1))
+            stack.extend(reversed(below))
+        return list(dict.fromkeys(continued))
+
+    def _branch(self, edge: Edge, far: str, direction: Direction, *, again: bool, deep: bool) -> Text:
+        text = Text(_ARROWS[(direction, edge.type)], style="", overflow="fold")
+        text.append_text(name_text(self.nodes[far]))
+        if self.nodes[far].type in ("OPERATION", "SUB_OPERATION"):
+            text.append(f"  [{self.nodes[far].type.lower().replace('_', ' ')}]", style="dim")
+        hidden = [hop for hop in edge.via if hop.type not in ("OPERATION", "SUB_OPERATION")]
+        if hidden:
+            # In the direction in which the tree is read.
+            ordered = reversed(hidden) if direction is Direction.UPSTREAM else hidden
+            text.append("  via " + ", ".join(clean(hop.name) for hop in ordered), style="dim")
+        for flag in ("inferred", "incomplete", "parsed"):
+            if getattr(edge, flag):
+                text.append(f"  {flag}", style="yellow")
+        if again:
+            text.append("  (shown above)", style="dim")
+        elif deep:
+            text.append("  (continued below)", style="dim")
+        elif (far, direction) in self.cut:
+            text.append("  …", style="bold")
+        for line in self._column_lines(edge):
+            text.append("\n    ").append_text(line)
+        return text
+
+    def _column_lines(self, edge: Edge) -> Iterable[Text]:
+        pairs = self.inside.get((edge.source, edge.target), [])
+        for pair in pairs[:COLUMNS_LISTED]:
+            arrow = " --> " if pair.type == "DATA_FLOW" else " ..> "
+            yield Text(self._short(pair.source) + arrow + self._short(pair.target), style="dim")
+        if len(pairs) > COLUMNS_LISTED:
+            yield Text(f"and {len(pairs) - COLUMNS_LISTED} more columns", style="dim")
+
+    def _short(self, identity: str) -> str:
+        node = self.nodes[identity]
+        box = self.nodes.get(node.parent)
+        own = node.name.removeprefix(box.name + ".") if box is not None else node.name
+        return clean(own)
+
+
+def _footnotes(lineage: Lineage) -> Iterable[Text]:
+    if lineage.truncated_at:
+        yield Text()
+        yield Text("Truncated: there is more than is shown.", style="bold")
+        for cut in lineage.truncated_at[:CUTS_LISTED]:
+            yield _cut_line(cut)
+        if len(lineage.truncated_at) > CUTS_LISTED:
+            yield Text(f"  and at {len(lineage.truncated_at) - CUTS_LISTED} more places")
+    if lineage.unlinked:
+        yield Text()
+        plural = "relation leads" if lineage.unlinked == 1 else "relations lead"
+        yield Text(f"{lineage.unlinked} unlinked {plural} to what was never captured (--unlinked shows it).")
+
+
+def _cut_line(cut: Cut) -> Text:
+    way = "" if cut.direction is Direction.BOTH else f", {cut.direction.value}"
+    return Text(f"  at {clean(cut.name)}{way}: {_WHY[cut.reason]}")

@@ -1,0 +1,38 @@
+"""Names and tables, alike in all views.
+
+What colour and line styles say is said in a word as well: ``(deleted)``, ``(unlinked)``. Names come from outside, so
+nothing in them is taken for markup or for a terminal's control sequence.
+"""
+
+from __future__ import annotations
+
+from rich.table import Table
+from rich.text import Text
+
+from navlin.query.answer import Node
+from navlin.query.hops import Thing
+
+
+def name_text(node: Node | Thing) -> Text:
+    """A name, struck through if it is deleted, in italics if nothing but the name is known."""
+    text = Text(clean(node.name), overflow="fold")
+    if node.deleted:
+        text.stylize("strike")
+        text.append(" (deleted)", style="not strike")
+    if node.placeholder:
+        text.stylize("italic")
+        text.append(" (unlinked)", style="not italic")
+    return text
+
+
+def plain_table(*headings: str) -> Table:
+    """A table without lines, whose cells are folded rather than cut."""
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    return table
+
+
+def clean(text: str) -> str:
+    """Text from outside without what a terminal would obey."""
+    return "".join(char if char.isprintable() else "�" for char in text)

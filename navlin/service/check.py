@@ -1,0 +1,152 @@
+"""``navlin check``: is everything there that a start needs? One finding a line, with what to do about it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from navlin.index import cores
+from navlin.index.embedded import NoSolr, running_solr
+from navlin.index.home import CORES
+from navlin.index.launcher import OLDEST_JAVA
+from navlin.index.solr import Solr, SolrError
+from navlin.index.sources import KnownSource, known_sources
+from navlin.service.configuration import Configuration, directories_of
+from navlin.service.loader import Loaded, SharedIdentity, load
+from navlin.service.solr import external_address, jars_directory
+
+LEAST_FREE_BYTES: Final = 2 << 30
+"""Solr merges segments into new files before it removes the old ones, and Spark spills."""
+
+_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at. ``text`` says how it is and, where it is not fine, what to do."""
+
+    subject: str
+    fine: bool
+    text: str
+    needed: bool = True
+    """Whether nothing can start without it. A source that does not answer is tried again at its next interval."""
+
+
+def check(configuration: Configuration, environment: Mapping[str, str]) -> Iterator[Finding]:
+    """Looks at everything, in the order of a start; what is wrong keeps nothing else from being looked at.
+
+    The configuration itself is fine, or there would be none. Nothing is written, and no Solr is started.
+    """
+    yield Finding("configuration", True, f"{configuration.file}, {len(configuration.sources)} sources")
+    yield _java(environment)
+    yield from _state_directory(configuration)
+    known: tuple[KnownSource, ...] = ()
+    if configuration.solr.embedded:
+        yield from _embedded(configuration)
+    else:
+        finding, known = _external(configuration, environment)
+        yield finding
+    try:
+        roster = load(configuration, known)
+    except SharedIdentity as error:
+        yield Finding("sources", False, str(error))
+        return
+    for loaded in roster.sources:
+        yield from _source(loaded)
+
+
+def _java(environment: Mapping[str, str]) -> Finding:
+    home = environment.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    wanted = f"install a JDK of version {OLDEST_JAVA} or newer, or set JAVA_HOME"
+    if java is None:
+        return Finding("java", False, f"there is none on the path: {wanted}")
+    try:
+        said = subprocess.run(
+            [java, "-version"], capture_output=True, text=True, timeout=60, check=False
+        ).stderr
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Finding("java", False, f"{java} does not start ({error}): {wanted}")
+    version = _VERSION.search(said)
+    if version is None or int(version[1]) < OLDEST_JAVA:
+        return Finding("java", False, f"{java} is {said.partition(chr(10))[0] or 'silent'}: {wanted}")
+    return Finding("java", True, f"{java}, version {version[1]}")
+
+
+def _state_directory(configuration: Configuration) -> Iterator[Finding]:
+    state = configuration.navlin.state_directory
+    nearest = next(path for path in (state, *state.parents) if path.exists())
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        told = f"{nearest} cannot be written: give it to the user that runs navlin"
+        yield Finding("state directory", False, told)
+        return
+    yield Finding("state directory", True, str(state) if nearest == state else f"{state}, to be made")
+    free_bytes = shutil.disk_usage(nearest).free
+    free = f"{free_bytes / (1 << 30):.1f} GiB free"
+    if free_bytes < LEAST_FREE_BYTES:
+        told = f"{free}: the index and Spark's scratch need {LEAST_FREE_BYTES >> 30} GiB at least"
+        yield Finding("disk", False, told)
+    else:
+        yield Finding("disk", True, free)
+
+
+def _embedded(configuration: Configuration) -> Iterator[Finding]:
+    jars = jars_directory(configuration)
+    if not any(jars.glob("solr-core-*.jar")):
+        told = f"there are no jars of Solr in {jars}: fetch them with `navlin index create`"
+        yield Finding("solr", False, told)
+        return
+    running = running_solr(configuration.navlin.state_directory)
+    told = f"embedded, running at {running.host}" if running else f"embedded, not running, jars in {jars}"
+    yield Finding("solr", True, told)
+
+
+def _external(
+    configuration: Configuration, environment: Mapping[str, str]
+) -> tuple[Finding, tuple[KnownSource, ...]]:
+    try:
+        with Solr(external_address(configuration.solr, environment)) as solr:
+            if absent := cores.missing(solr):
+                told = f"{', '.join(absent)} not there: make them with `navlin index create`"
+                return Finding("solr", False, told), ()
+            for core in CORES:
+                solr.ping(core)
+            mode = "SolrCloud" if solr.cloud else "a single server"
+            return Finding("solr", True, f"{solr.address.url}, {mode}"), known_sources(solr)
+    except (NoSolr, SolrError) as error:
+        return Finding("solr", False, str(error)), ()
+
+
+def _source(loaded: Loaded) -> Iterator[Finding]:
+    subject = f"source {loaded.name}"
+    directories = [_directory(subject, directory) for directory in directories_of(loaded.extractor)]
+    yield from directories
+    own = getattr(loaded.extractor, "check", None)
+    if own is None and not directories:
+        yield Finding(subject, True, "nothing to look at", needed=False)
+    if own is None or not all(finding.fine for finding in directories):
+        return
+    try:
+        for text in own():
+            yield Finding(subject, True, text, needed=False)
+    except Exception as error:
+        # Whatever a client library raises, it is what there is to know of this connection.
+        yield Finding(subject, False, str(error) or type(error).__name__, needed=False)
+
+
+def _directory(subject: str, directory: str) -> Finding:
+    try:
+        with os.scandir(directory):
+            fine, text = True, f"{directory} can be read"
+    except FileNotFoundError:
+        fine, text = False, f"{directory} is not there: correct the setting, or make it"
+    except OSError as error:
+        user = f"the user that runs navlin (id {os.geteuid()})"
+        fine, text = False, f"{directory} cannot be read ({error.strerror}): let {user} list and read it"
+    return Finding(subject, fine, text, needed=False)

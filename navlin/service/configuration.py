@@ -1,0 +1,353 @@
+"""The configuration: one TOML file, read and checked whole before anything starts.
+
+Every problem of the file is told at once, each with its line. What an extractor accepts is what its fields say
+(`navlin.service.typed`). Secrets never stand in the file: it names files, or ``${VARIABLES}`` of the environment.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from navlin.model.extractor import PUSH, Extractor, Mode, Registration
+from navlin.model.source import Estate, Source, normal_authority, source_id
+from navlin.service.lines import KeyPath, line_of, syntax_error
+from navlin.service.typed import Complain, build, expand, suggest
+
+DEFAULT_FILE: Final = Path("/etc/navlin/navlin.toml")
+FILE_VARIABLE: Final = "NAVLIN_CONFIG"
+PASSWORD_VARIABLE: Final = "NAVLIN_SOLR_PASSWORD"
+
+PULL_INTERVAL_S: Final = 600.0
+PUSH_INTERVAL_S: Final = 5.0
+
+GIVEN: Final = ("source", "estate")
+"""The fields of every extractor that navlin fills in itself."""
+
+_SIZE = re.compile(r"\d+[kmgKMG]")
+Problems = Iterator[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class NavlinSettings:
+    """What is navlin's own."""
+
+    cluster: str
+    state_directory: Path = Path("/var/lib/navlin")
+
+    def problems(self) -> Problems:
+        if not self.cluster.strip():
+            yield "cluster", "cluster must not be empty: it is part of every identity"
+
+
+@dataclass(frozen=True, slots=True)
+class SolrSettings:
+    """Where the index is: embedded if there is no ``url``."""
+
+    url: str = ""
+    user: str = ""
+    password_file: Path | None = None
+    ca_file: Path | None = None
+    timeout_s: float = 60.0
+    shards: int = 1
+    replicas: int = 1
+    memory: str = "1g"
+    port: int = 0
+    jars_directory: Path | None = None
+
+    @property
+    def embedded(self) -> bool:
+        return not self.url
+
+    def problems(self) -> Problems:
+        if self.url and not self.url.startswith(("http://", "https://")):
+            yield "url", "url must begin with http:// or https://"
+        if "@" in self.url.split("//", 1)[-1].split("/", 1)[0]:
+            yield "url", "url must not carry a password: name the user, and a password_file"
+        for key in ("user", "password_file", "ca_file", "shards", "replicas"):
+            if not self.url and getattr(self, key) != _default(SolrSettings, key):
+                yield key, f"{key} is for a Solr of your own: it needs a url"
+        for key in ("memory", "port", "jars_directory"):
+            if self.url and getattr(self, key) != _default(SolrSettings, key):
+                yield key, f"{key} is for the embedded Solr: it does not go with a url"
+        if not _SIZE.fullmatch(self.memory):
+            yield "memory", 'memory must be a size as Java writes it, like "1g"'
+        if not 0 <= self.port <= 65535:
+            yield "port", "port must be from 0 (any free one) to 65535"
+        for key in ("shards", "replicas", "timeout_s"):
+            if getattr(self, key) <= 0:
+                yield key, f"{key} must be more than 0"
+
+
+@dataclass(frozen=True, slots=True)
+class SparkSettings:
+    """Where the pipeline runs."""
+
+    master: str = "local[*,4]"
+    driver_memory: str = "1g"
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+    def problems(self) -> Problems:
+        if not _SIZE.fullmatch(self.driver_memory):
+            yield "driver_memory", 'driver_memory must be a size as Spark writes it, like "1g"'
+        for key in self.conf:
+            if not key.startswith("spark."):
+                yield "conf", f'"{key}" is no setting of Spark: they begin with "spark."'
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeSettings:
+    """What ``navlin serve`` purges by itself, once a day."""
+
+    scheduled: bool = True
+    before_days: int = 60
+    at: str = "03:00"
+    deleted_files: bool = True
+
+    def problems(self) -> Problems:
+        if self.before_days < 1:
+            yield "before_days", "before_days must be at least 1"
+        if not re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d", self.at):
+            yield "at", 'at must be a time of day, like "03:00"'
+
+
+@dataclass(frozen=True, slots=True)
+class LogSettings:
+    """How the log looks."""
+
+    format: Literal["json", "console"] = "json"
+    level: Literal["debug", "info", "warning", "error"] = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSettings:
+    """One ``[[source]]``. ``template`` is its extractor with every setting checked, in an estate of its own so far."""
+
+    name: str
+    registration: Registration
+    template: Extractor
+    interval_s: float
+    serves: tuple[str, ...] = ()
+
+    @property
+    def mode(self) -> Mode:
+        return self.registration.mode
+
+    def settings(self) -> dict[str, Any]:
+        """The extractor's settings, defaults included."""
+        names = [item.name for item in fields(self.registration.make) if item.name not in GIVEN]
+        return {name: getattr(self.template, name) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The whole of it."""
+
+    file: Path
+    navlin: NavlinSettings
+    solr: SolrSettings
+    spark: SparkSettings
+    purge: PurgeSettings
+    log: LogSettings
+    sources: tuple[SourceSettings, ...]
+
+
+SECTIONS: Final[Mapping[str, type[Any]]] = {
+    "navlin": NavlinSettings,
+    "solr": SolrSettings,
+    "spark": SparkSettings,
+    "purge": PurgeSettings,
+    "log": LogSettings,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with the file, and where."""
+
+    file: Path
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.text}" if self.line else f"{self.file}: {self.text}"
+
+
+class BadConfiguration(Exception):
+    """The file cannot be used; ``problems`` has all that is wrong with it, in the order of its lines."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = problems
+
+
+def read_configuration(
+    file: Path, extractors: Mapping[str, Registration], environment: Mapping[str, str]
+) -> Configuration:
+    """Reads and checks; raises `BadConfiguration` with all problems at once. Nothing is connected to."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        hint = f"name one with --config or {FILE_VARIABLE}; navlin's conf/navlin.toml is an example"
+        raise BadConfiguration((Problem(file, 0, f"there is no such file: {hint}"),)) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadConfiguration((Problem(file, 0, f"cannot be read: {error}"),)) from None
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line, words = syntax_error(error, text)
+        raise BadConfiguration((Problem(file, line, words),)) from None
+
+    found: list[Problem] = []
+
+    def complain(path: KeyPath, words: str) -> None:
+        found.append(Problem(file, line_of(text, path), _heading(path) + words))
+
+    tables = expand(tables, environment, (), complain)
+    for name in tables.keys() - SECTIONS.keys() - {"source"}:
+        complain((name,), f'there is no section "{name}"{suggest(name, [*SECTIONS, "source"])}')
+    sections = {name: _section(name, tables.get(name, {}), complain) for name in SECTIONS}
+    cluster = sections["navlin"].cluster if sections["navlin"] else ""
+    sources = _sources(tables.get("source", []), cluster, extractors, complain)
+    if found:
+        raise BadConfiguration(tuple(sorted(found, key=lambda problem: problem.line)))
+    settings = {name: _beside(file, section) for name, section in sections.items()}
+    return Configuration(file, **settings, sources=sources)
+
+
+def _heading(path: KeyPath) -> str:
+    if path[:1] == ("source",):
+        return "[[source]] "
+    return f"[{path[0]}] " if path and path[0] in SECTIONS else ""
+
+
+def _section(name: str, table: Any, complain: Complain) -> Any:
+    if not isinstance(table, dict):
+        complain((name,), f"must be a section: [{name}]")
+        return None
+    if name == "spark" and isinstance(table.get("conf"), dict):
+        table = {**table, "conf": dict(_dotted(table["conf"]))}
+    return build(SECTIONS[name], table, (name,), complain)
+
+
+def _dotted(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    # Without quotes, TOML takes the dots in `spark.executor.memory` for tables in tables.
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _dotted(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _sources(
+    tables: Any, cluster: str, extractors: Mapping[str, Registration], complain: Complain
+) -> tuple[SourceSettings, ...]:
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        complain(("source",), "every source has a section of its own: [[source]]")
+        return ()
+    sources: list[SourceSettings] = []
+    names: set[str] = set()
+    served_by: dict[tuple[str, str], str] = {}
+    for place, table in enumerate(tables):
+        at = ("source", place)
+        name = table.get("name")
+        if isinstance(name, str):
+            if name in names:
+                complain(
+                    (*at, "name"), f'there is another source "{name}"; every source needs a name of its own'
+                )
+            names.add(name)
+        source = _source(table, at, cluster, extractors, complain)
+        if source is None:
+            continue
+        for authority in source.serves:
+            other = served_by.setdefault((source.registration.source_type, authority), source.name)
+            if other != source.name:
+                complain((*at, "serves"), f'{authority} is already served by the source "{other}"')
+        sources.append(source)
+    return tuple(sources)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceKeys:
+    """The keys of a ``[[source]]`` that are not its extractor's."""
+
+    name: str
+    extractor: str
+    interval_s: float | None = None
+    serves: tuple[str, ...] = ()
+
+    def problems(self) -> Problems:
+        if not self.name.strip():
+            yield "name", "name must not be empty"
+        if self.interval_s is not None and not self.interval_s > 0:
+            yield "interval_s", "interval_s must be more than 0"
+
+
+def _source(
+    table: Mapping[str, Any],
+    at: KeyPath,
+    cluster: str,
+    extractors: Mapping[str, Registration],
+    complain: Complain,
+) -> SourceSettings | None:
+    common = {item.name for item in fields(SourceKeys)}
+    kind = table.get("extractor")
+    registration = extractors.get(kind) if isinstance(kind, str) else None
+    if isinstance(kind, str) and registration is None:
+        known = ", ".join(sorted(extractors))
+        complain(
+            (*at, "extractor"),
+            f'there is no extractor "{kind}"{suggest(kind, extractors)} (there are: {known})',
+        )
+    keys = build(SourceKeys, {key: table[key] for key in table if key in common}, at, complain)
+    if registration is None:
+        return None
+    name = str(table.get("name", ""))
+    # What the extractor checks of itself it can check in an estate of its own; the loader puts it into the real one.
+    alone = Source(source_id(cluster, name), registration.source_type, name, cluster)
+    template = build(
+        registration.make,
+        {key: table[key] for key in table if key not in common},
+        at,
+        complain,
+        source=alone,
+        estate=Estate(cluster, (alone,)),
+    )
+    if keys is None or template is None:
+        return None
+    try:
+        directories_of(template)
+    except ValueError as error:
+        complain(at, str(error))
+        return None
+    interval_s = keys.interval_s or (PUSH_INTERVAL_S if registration.mode is PUSH else PULL_INTERVAL_S)
+    settings = SourceSettings(keys.name, registration, template, interval_s)
+    derive = getattr(registration.make, "serves", None)
+    authorities = (*keys.serves, *(derive(settings.settings()) if derive else ()))
+    return replace(settings, serves=tuple(dict.fromkeys(map(normal_authority, authorities))))
+
+
+def directories_of(extractor: Extractor) -> tuple[str, ...]:
+    """The local directories that an extractor reads and wants watched, if it says so."""
+    watches = getattr(extractor, "directories", None)
+    return tuple(watches()) if watches is not None else ()
+
+
+def _beside(file: Path, section: Any) -> Any:
+    """Relative paths are meant from the directory of the file."""
+    here = file.absolute().parent
+    paths = {
+        item.name: here / value
+        for item in fields(section)
+        if isinstance(value := getattr(section, item.name), Path) and not value.is_absolute()
+    }
+    return replace(section, **paths) if paths else section
+
+
+def _default(cls: type[Any], name: str) -> Any:
+    return next(item.default for item in fields(cls) if item.name == name)

@@ -1,0 +1,328 @@
+"""``navlin serve``: starts what is needed, keeps it running, and ends it in order.
+
+The main thread does nothing but wait for commands and look after the children; sources run in the schedule's threads.
+Signal handlers only put a command into the queue.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping
+from enum import Enum
+from queue import Empty, SimpleQueue
+from types import FrameType
+from typing import Final
+
+import structlog
+
+from navlin.index.embedded import EmbeddedSolr, NoSolr
+from navlin.index.runs import RunRecord, Status
+from navlin.index.solr import Solr, SolrAddress, SolrError
+from navlin.index.sources import known_sources
+from navlin.pipeline.run import Pipeline
+from navlin.pipeline.warming import warm_up
+from navlin.service.configuration import BadConfiguration, Configuration, directories_of
+from navlin.service.loader import Roster, SharedIdentity, load
+from navlin.service.logs import configure_logs, gist
+from navlin.service.notify import Systemd
+from navlin.service.pulse import Pulse, SourcePulse, forget_pulse, save_pulse
+from navlin.service.purging import DAY_MS, purge_before
+from navlin.service.schedule import Schedule
+from navlin.service.solr import embedded_solr, external_address, require_cores
+from navlin.service.sparks import Spark
+from navlin.service.watching import Watching
+
+log = structlog.stdlib.get_logger(__name__)
+
+TICK_S: Final = 1.0
+WATCH_EVERY_TICKS: Final = 30
+FINISH_S: Final = 10.0
+"""How long runs may go on after a request to stop, to end what they are writing."""
+ABANDON_S: Final = 5.0
+"""And how long after Spark was told to drop their jobs."""
+
+
+class Command(Enum):
+    """What the daemon can be told, by signals or by a test."""
+
+    STOP = "stop"
+    RELOAD = "reload"
+
+
+class Stopping(BaseException):
+    """Ends a run between two of its steps. No Exception, so that it is not recorded as a failure of the source."""
+
+
+class SparkDied(Exception):
+    """Spark ended under the daemon. It has no way back but a new process."""
+
+
+class Daemon:
+    """The service. `run` returns when it was told to stop."""
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        reread: Callable[[], Configuration],
+        *,
+        environment: Mapping[str, str],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """``reread`` reads the configuration anew, or raises `BadConfiguration`. ``clock`` is in epoch seconds."""
+        self.commands: SimpleQueue[Command] = SimpleQueue()
+        self._configuration = configuration
+        self._reread = reread
+        self._environment = environment
+        self._clock = clock
+        self._systemd = Systemd(environment)
+        self._embedded: EmbeddedSolr | None = None
+        self._restarting: threading.Thread | None = None
+        self._spark = Spark(configuration.spark, configuration.navlin.state_directory)
+        self._schedule = Schedule(self._run_source, now_s=clock)
+        self._watching = Watching(self._schedule.wake)
+        self._pulses: dict[str, SourcePulse] = {}
+        self._started_s = clock()
+        self._stopping = False
+        self._address: SolrAddress
+        self._roster: Roster
+        self._pipeline: Pipeline
+
+    def handle_signals(self) -> None:
+        """SIGTERM and SIGINT stop, SIGHUP reads the configuration anew. Call it in the main thread."""
+
+        def put(number: int, _frame: FrameType | None) -> None:
+            # SimpleQueue.put may be called from a handler while the main thread is inside get.
+            self.commands.put(Command.RELOAD if number == signal.SIGHUP else Command.STOP)
+
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, put)
+
+    def run(self) -> None:
+        """Serves until told to stop.
+
+        Raises `NoSolr`, `SolrError` or `SharedIdentity` where it cannot start, `SparkDied` when Spark ended.
+        """
+        try:
+            if self._start():
+                self._serve()
+        finally:
+            self._end()
+
+    # -- Starting --------------------------------------------------------------------------------------------------------
+
+    def _start(self) -> bool:
+        """Starts everything; returns whether it came to its end before it was told to stop."""
+        configuration = self._configuration
+        log.info("navlin starting", configuration=str(configuration.file), sources=len(configuration.sources))
+        self._systemd.tell(STATUS="starting Solr")
+        if configuration.solr.embedded:
+            self._embedded = embedded_solr(configuration, self._environment)
+            self._address = self._embedded.start()
+        else:
+            self._address = external_address(configuration.solr, self._environment)
+        self._take_up(configuration)
+        if self._told_to_stop():
+            return False
+        self._systemd.tell(STATUS="starting Spark")
+        warm_up(self._pipeline, [source.extractor for source in self._roster.sources])
+        self._watching.start()
+        self._schedule.start()
+        self._set_jobs()
+        self._save_pulse()
+        self._systemd.tell(READY="1", STATUS=self._words())
+        log.info("navlin ready", solr=self._address.url, after_s=round(self._clock() - self._started_s, 1))
+        return True
+
+    def _told_to_stop(self) -> bool:
+        # A request to read the configuration anew is met by the start itself.
+        while not self.commands.empty():
+            if self.commands.get() is Command.STOP:
+                return True
+        return False
+
+    def _take_up(self, configuration: Configuration) -> None:
+        with Solr(self._address) as solr:
+            require_cores(solr)
+            self._roster = load(configuration, known_sources(solr))
+        self._configuration = configuration
+        self._pipeline = Pipeline(self._address, self._spark, self._now_ms)
+
+    def _set_jobs(self) -> None:
+        sources = self._roster.sources
+        self._watch()
+        self._schedule.set_sources({source.name: source.settings.interval_s for source in sources})
+        purge = self._configuration.purge
+        self._schedule.set_purge(self._purge, purge.at if purge.scheduled else None)
+
+    def _watch(self) -> None:
+        wanted = [
+            (source.name, directory)
+            for source in self._roster.sources
+            for directory in directories_of(source.extractor)
+        ]
+        self._watching.watch(wanted)
+
+    # -- Serving ---------------------------------------------------------------------------------------------------------
+
+    def _serve(self) -> None:
+        ticks = 0
+        while True:
+            try:
+                command = self.commands.get(timeout=TICK_S)
+            except Empty:
+                ticks += 1
+                self._look_after(ticks)
+                continue
+            if command is Command.STOP:
+                return
+            self._reload()
+
+    def _look_after(self, ticks: int) -> None:
+        if self._spark.dead:
+            raise SparkDied("Spark ended by itself; its last words are on standard error")
+        if not self._schedule.alive:
+            raise RuntimeError("the scheduler's thread ended")
+        if self._embedded is not None and not self._embedded.alive:
+            self._revive(self._embedded)
+        if ticks % WATCH_EVERY_TICKS == 0:
+            self._watch()
+        self._save_pulse()
+        self._systemd.tell(WATCHDOG="1", STATUS=self._words())
+
+    def _revive(self, embedded: EmbeddedSolr) -> None:
+        """Starts a Solr that died, beside the ticks: it may have to replay its log, and systemd wants to hear from us."""
+        if self._restarting is not None and self._restarting.is_alive():
+            return
+
+        def start_again() -> None:
+            log.error("solr died, starting it again")
+            try:
+                embedded.start()
+            except NoSolr as error:
+                log.error("solr not started, trying again", error=str(error))
+            else:
+                log.info("solr started again", pid=embedded.pid)
+
+        self._restarting = threading.Thread(target=start_again, name="solr-restart", daemon=True)
+        self._restarting.start()
+
+    def _reload(self) -> None:
+        self._systemd.tell(RELOADING="1", MONOTONIC_USEC=str(time.monotonic_ns() // 1000))
+        before = self._configuration
+        try:
+            configuration = self._reread()
+            self._take_up(configuration)
+        except (BadConfiguration, SharedIdentity, SolrError) as error:
+            log.error("configuration not taken up, the old one stays", error=str(error))
+        else:
+            for section in ("navlin", "solr", "spark"):
+                if getattr(before, section) != getattr(configuration, section):
+                    log.warning("section takes effect at the next start only", section=section)
+            configure_logs(configuration.log)
+            self._set_jobs()
+            log.info("configuration taken up", sources=len(configuration.sources))
+        self._systemd.tell(READY="1", STATUS=self._words())
+
+    # -- Running a source ------------------------------------------------------------------------------------------------
+
+    def _run_source(self, name: str) -> None:
+        loaded = self._roster.named(name)
+        if loaded is None:
+            return
+        with structlog.contextvars.bound_contextvars(source=name):
+            try:
+                record = self._pipeline.run(
+                    loaded.settings.registration, loaded.extractor, step=self._between_steps
+                )
+            except Stopping:
+                log.info("run left for the next start")
+                return
+            except Exception as error:
+                # The pipeline reports what fails; this is for what it cannot, and the source is due again all the same.
+                log.exception("run failed outside the pipeline")
+                now_ms = self._now_ms()
+                record = RunRecord(name, loaded.source.id, 0, Status.FAILED, now_ms, now_ms, error=str(error))
+            self._tell(record)
+        self._pulses[name] = SourcePulse(
+            record.started_ms, record.ended_ms, record.status.value, record.error
+        )
+
+    def _between_steps(self, step: str) -> None:
+        if self._stopping:
+            raise Stopping(step)
+
+    def _tell(self, record: RunRecord) -> None:
+        if self._stopping and record.status is Status.FAILED:
+            log.info("run left for the next start")
+            return
+        told = {"run": record.run_id, "took_ms": record.ended_ms - record.started_ms}
+        match record.status:
+            case Status.IDLE:
+                log.debug("nothing new", **told)
+            case Status.FAILED:
+                log.error("run failed", error=gist(record.error), failures=list(record.failures), **told)
+            case Status.HELD:
+                log.warning("run held: a person must look", reason=record.note, **told)
+            case Status.LEASED:
+                log.warning("run left to another process", reason=record.error)
+            case _:
+                failures = {"failures": list(record.failures)} if record.failures else {}
+                log.info("run finished", **told, **dict(record.counts), **failures)
+
+    def _purge(self) -> None:
+        settings = self._configuration.purge
+        before_ms = self._now_ms() - settings.before_days * DAY_MS
+        try:
+            with Solr(self._address) as solr:
+                report = purge_before(
+                    solr,
+                    before_ms,
+                    self._now_ms,
+                    deleted_files=settings.deleted_files,
+                    stop=lambda: self._stopping,
+                )
+        except Exception:
+            # It goes on where it was cut off, tomorrow.
+            log.exception("purge failed")
+            return
+        removed = {rule.name: tally.removed for rule, tally in report.rules}
+        log.info("purge finished", status=report.status, before_ms=report.before_ms, **removed)
+
+    # -- Ending ----------------------------------------------------------------------------------------------------------
+
+    def _end(self) -> None:
+        self._stopping = True
+        self._systemd.tell(STOPPING="1", STATUS="finishing what is being written")
+        self._watching.stop()
+        self._schedule.stop()
+        if left := self._wait_for_runs(FINISH_S):
+            log.warning("runs cut short, the next start repeats them", sources=left)
+            self._spark.cancel()
+            self._wait_for_runs(ABANDON_S)
+        self._spark.stop()
+        if self._embedded is not None:
+            self._embedded.stop()
+        forget_pulse(self._configuration.navlin.state_directory)
+        log.info("navlin ended")
+
+    def _wait_for_runs(self, at_most_s: float) -> list[str]:
+        deadline = time.monotonic() + at_most_s
+        while (running := self._schedule.running()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return running
+
+    # -- Telling ---------------------------------------------------------------------------------------------------------
+
+    def _save_pulse(self) -> None:
+        pulse = Pulse(round(self._started_s * 1000), self._schedule.due_s(), dict(self._pulses))
+        save_pulse(self._configuration.navlin.state_directory, pulse)
+
+    def _words(self) -> str:
+        failing = sorted(name for name, pulse in self._pulses.items() if pulse.status == Status.FAILED)
+        words = f"{len(self._roster.sources)} sources"
+        return f"{words}, failing: {', '.join(failing)}" if failing else f"{words}, all well"
+
+    def _now_ms(self) -> int:
+        return round(self._clock() * 1000)

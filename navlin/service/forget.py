@@ -1,0 +1,73 @@
+"""Flagging deleted what nobody reads any more: a source taken out of the configuration, or what a filter now leaves out.
+
+No run does that by itself: what is not read is not known to be gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from linker.flag_deletions import flag_elements, flag_relations
+from navlin.index.documents import SOURCE_PATH
+from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.runs import forget_positions, last_run
+from navlin.index.solr import Solr
+from navlin.index.sources import KnownSource
+from navlin.index.state import Held, held_below, in_batches
+from navlin.index.writing import Stamp
+from navlin.model.identity import run_id
+from navlin.model.tree import ROOT, contains, tree_path
+from navlin.pipeline.lease import lease
+
+BATCH = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetting:
+    """What would be flagged deleted: identity → its newest known time, as of which it is flagged."""
+
+    source: KnownSource
+    path: str
+    elements: dict[str, int]
+    relations: dict[str, int]
+
+
+def tree_place(text: str) -> str:
+    """A place in a source's tree as a person gives it: a path (``/user/x``, ``/SALES/ORDERS``), or ``db.table``."""
+    return text.rstrip("/") or ROOT if text.startswith("/") else tree_path(*text.upper().split("."))
+
+
+def to_forget(solr: Solr, source: KnownSource, path: str) -> Forgetting:
+    """What of a source stands at or below ``path`` and is not flagged deleted yet."""
+    found: dict[str, dict[str, int]] = {}
+    for core in (ELEMENTS, RELATIONS):
+        held = held_below(solr, core, source.id, [path])
+        found[core] = {each.identity: each.as_of_ms for each in held if _counts(each, path)}
+    return Forgetting(source, path, found[ELEMENTS], found[RELATIONS])
+
+
+def _counts(held: Held, path: str) -> bool:
+    return not held.deleted and held.tree_path != SOURCE_PATH and contains(path, held.tree_path)
+
+
+def forget(solr: Solr, forgetting: Forgetting, clock: Callable[[], int], *, configured: bool) -> int:
+    """Flags it and returns how many documents it flagged. Holds the source's lease; raises `Leased`.
+
+    A source that is not configured any more, forgotten whole, is flagged itself. Positions are forgotten too: should it be
+    read again, then from the beginning.
+    """
+    source = forgetting.source
+    with lease(solr, source.id, clock):
+        last = last_run(solr, source.id)
+        stamp = Stamp(run_id(source.id, last.iteration if last else 0), clock())
+        elements, flagged = dict(forgetting.elements), 0
+        if forgetting.path == ROOT and not configured:
+            elements[source.id] = stamp.now_ms
+        for flag, gone in ((flag_elements, elements), (flag_relations, forgetting.relations)):
+            for batch in in_batches(iter(gone), BATCH):
+                flagged += flag(solr, {identity: gone[identity] for identity in batch}, stamp)
+            solr.commit(ELEMENTS, soft=False)
+            solr.commit(RELATIONS, soft=False)
+        forget_positions(solr, source.id)
+    return flagged

@@ -1,0 +1,47 @@
+"""``navlin link``: the linker's rules outside a run, over what a broken run left behind or over the whole index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from linker import link
+from linker.linking import IdRange, Linking, RangeTask
+from navlin.index.fields import RELATIONS
+from navlin.index.runs import last_run, runs_to_link
+from navlin.index.solr import Solr
+from navlin.model.source import Source
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def link_recent(solr: Solr, sources: Sequence[Source], now_ms: int) -> dict[str, int]:
+    """Links what the sources' runs wrote since each one's last finished run; returns how many relations each rule changed.
+
+    After a run that finished there is nothing to do: it has linked itself.
+    """
+    changed: dict[str, int] = {}
+    for source in sources:
+        last = last_run(solr, source.id)
+        if last is None:
+            continue
+        run_ids = runs_to_link(solr, source.id, last.iteration)
+        for rule, count in link(Linking(solr, now_ms, last.run_id, run_ids)).items():
+            changed[rule] = changed.get(rule, 0) + count
+    solr.commit(RELATIONS, soft=False)
+    return changed
+
+
+def link_everything(solr: Solr, spark: Callable[[], SparkSession], now_ms: int) -> dict[str, int]:
+    """Links the whole index anew, range by range in Spark; returns how many relations each rule changed."""
+
+    def in_spark(task: RangeTask, ranges: Sequence[IdRange]) -> Iterable[int]:
+        context = spark().sparkContext
+        counts: list[int] = context.parallelize(ranges, len(ranges)).map(task).collect()
+        return counts
+
+    linking = Linking(solr, now_ms, f"linker##{now_ms}", everything=True, each_range=in_spark)
+    changed = link(linking)
+    solr.commit(RELATIONS, soft=False)
+    return changed

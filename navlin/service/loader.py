@@ -1,0 +1,166 @@
+"""From the configuration to sources that can run: the extractors, whose identity each source bears, and the estate.
+
+The only place of the core where the package ``extractors`` is named. Nothing here or above it names one of its modules.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from navlin.index.sources import KnownSource
+from navlin.model.extractor import EXTRACTORS, Extractor, Registration
+from navlin.model.source import DEFAULT_AUTHORITY, Estate, Source, adoption_key, source_id
+from navlin.service.configuration import Configuration, SourceSettings
+
+
+def load_extractors() -> Mapping[str, Registration]:
+    """Imports every module of the package, so that each registers itself, and returns the register."""
+    package = importlib.import_module("extractors")
+    for module in pkgutil.iter_modules(package.__path__):
+        if not module.name.startswith("_"):
+            importlib.import_module(f"extractors.{module.name}")
+    return EXTRACTORS
+
+
+class SharedIdentity(Exception):
+    """Two sources would write under one identity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A configured source, ready to run."""
+
+    settings: SourceSettings
+    extractor: Extractor
+
+    @property
+    def source(self) -> Source:
+        return self.extractor.source
+
+    @property
+    def name(self) -> str:
+        return self.settings.name
+
+
+@dataclass(frozen=True, slots=True)
+class Roster:
+    """All configured sources, in the order of the configuration, and the estate that they make."""
+
+    estate: Estate
+    sources: tuple[Loaded, ...]
+
+    def named(self, name: str) -> Loaded | None:
+        """The source of that name."""
+        return next((loaded for loaded in self.sources if loaded.name == name), None)
+
+
+def load(configuration: Configuration, known: Sequence[KnownSource]) -> Roster:
+    """Builds the sources and extractors. ``known`` is what the index holds: a source keeps the identity it has there.
+
+    A source is found there by its name, else by an authority that it serves: that is how one that is configured late
+    takes over what was granted in its place, and how a renamed one stays the same.
+    """
+    cluster = configuration.navlin.cluster
+    here = [source for source in known if source.cluster == cluster]
+    ids = _identities(configuration.sources, cluster, here)
+    sources = tuple(
+        Source(
+            ids[settings.name],
+            settings.registration.source_type,
+            settings.name,
+            cluster,
+            settings.serves,
+            settings.serves[0] if settings.serves else "",
+        )
+        for settings in configuration.sources
+    )
+    estate = Estate(cluster, sources, _adopted(sources, cluster, here))
+    return Roster(
+        estate,
+        tuple(
+            Loaded(settings, _placed(settings.template, source, estate))
+            for settings, source in zip(configuration.sources, sources, strict=True)
+        ),
+    )
+
+
+def _placed(template: Extractor, source: Source, estate: Estate) -> Extractor:
+    dataclass_instance: Any = template
+    placed: Extractor = replace(dataclass_instance, source=source, estate=estate)
+    return placed
+
+
+def _identities(
+    sources: Sequence[SourceSettings], cluster: str, known: Sequence[KnownSource]
+) -> dict[str, str]:
+    """The id of every source, by its name."""
+    ids: dict[str, str] = {}
+    # By name first, for all of them: where two changed places, each keeps its own.
+    for settings in sources:
+        for source in known:
+            if (source.type, source.name, source.granted) == (_type(settings), settings.name, False):
+                ids[settings.name] = source.id
+    for settings in sources:
+        if settings.name not in ids:
+            found = _answering(settings, sources, known, taken=ids.values())
+            ids[settings.name] = found.id if found else source_id(cluster, settings.name)
+    holders: dict[str, str] = {}
+    for name, identity in ids.items():
+        if other := holders.get(identity):
+            raise SharedIdentity(
+                f'the sources "{other}" and "{name}" would be one in the index, because "{other}" took over what was'
+                f' granted under the name "{name}"; give "{name}" another name'
+            )
+        holders[identity] = name
+    return ids
+
+
+def _answering(
+    settings: SourceSettings,
+    sources: Sequence[SourceSettings],
+    known: Sequence[KnownSource],
+    *,
+    taken: Iterable[str],
+) -> KnownSource | None:
+    """The source in the index that answered so far for what this one serves; an owner goes before a granted one."""
+    of_type = [source for source in known if source.type == _type(settings) and source.id not in set(taken)]
+    authorities = list(settings.serves)
+    if sum(_type(other) == _type(settings) for other in sources) == 1:
+        authorities.append(DEFAULT_AUTHORITY)
+    for granted in (False, True):
+        for authority in authorities:
+            for source in of_type:
+                if source.granted is granted and authority in source.serves:
+                    return source
+    return None
+
+
+def _adopted(sources: Sequence[Source], cluster: str, known: Sequence[KnownSource]) -> dict[str, str]:
+    """`Estate.adopted`: under which ids claims on authorities go that no configured source serves."""
+    configured_ids = {source.id for source in sources}
+    adopted: dict[str, str] = {}
+    # Owners last, so that they win.
+    for source in sorted(known, key=lambda source: not source.granted):
+        if source.id not in configured_ids:
+            for authority in source.serves:
+                adopted[adoption_key(source.type, authority)] = source.id
+    for source_type in {source.type for source in known} | {source.type for source in sources}:
+        configured = [source for source in sources if source.type == source_type]
+        unnamed = adoption_key(source_type, DEFAULT_AUTHORITY)
+        if not configured:
+            # The only one of its kind answered for claims without an address; taken out, it still does.
+            former = [source for source in known if source.type == source_type and not source.granted]
+            if len(former) == 1:
+                adopted[unnamed] = former[0].id
+        elif adopted.get(unnamed, source_id(cluster, source_type.lower())) in configured_ids:
+            # With a second one beside it, a claim without an address is nobody's: not that of the one that once adopted it.
+            adopted[unnamed] = source_id(cluster, f"{source_type.lower()} without an address")
+    return adopted
+
+
+def _type(settings: SourceSettings) -> str:
+    return settings.registration.source_type

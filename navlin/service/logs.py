@@ -1,0 +1,85 @@
+"""Logs: events with fields through structlog, on standard error, as JSON lines or for a person's eyes.
+
+What libraries log through the standard library comes out in the same form. Values whose names speak of secrets, and
+passwords inside URLs, never come out.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections.abc import Mapping, MutableMapping
+from typing import Any, TextIO
+
+import structlog
+
+from navlin.service.configuration import LogSettings
+
+QUIET: Mapping[str, int] = {
+    # They tell of their ordinary work; only their warnings are anybody's business.
+    "apscheduler": logging.WARNING,
+    "py4j": logging.WARNING,
+    "urllib3": logging.WARNING,
+    "watchdog": logging.WARNING,
+    # What fails there is raised as well, and told with its source.
+    "pysolr": logging.CRITICAL,
+    "thrift": logging.CRITICAL,
+}
+
+_SECRET_NAME = re.compile(r"password|passwd|secret|token|credential|api_?key|authorization", re.IGNORECASE)
+_SECRET_IN_URL = re.compile(r"(\w+://[^/\s:@]*):[^/\s@]+@")
+HIDDEN = "***"
+
+
+def configure_logs(settings: LogSettings, stream: TextIO | None = None) -> None:
+    """Sets up all logging of the process. May be called again."""
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+        hide_secrets,
+    ]
+    renderer: structlog.typing.Processor = structlog.processors.JSONRenderer(sort_keys=False, default=str)
+    to = stream or sys.stderr
+    if settings.format == "console":
+        renderer = structlog.dev.ConsoleRenderer(colors=to.isatty())
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        wrapper_class=structlog.stdlib.BoundLogger,
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=False,
+    )
+    to_stream = logging.StreamHandler(to)
+    to_stream.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[structlog.stdlib.add_logger_name, *shared],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [to_stream]
+    root.setLevel(settings.level.upper())
+    for name, level in QUIET.items():
+        logging.getLogger(name).setLevel(level)
+
+
+def hide_secrets(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """A structlog processor: no secret leaves by way of the log."""
+    for name, value in event.items():
+        if _SECRET_NAME.search(name):
+            event[name] = HIDDEN
+        elif isinstance(value, str):
+            event[name] = without_password(value)
+    return event
+
+
+def gist(error: str) -> str:
+    """What an error says, without the Java stack trace that some carry along."""
+    return "\n".join(line for line in error.splitlines() if not line.startswith(("\tat ", "\t..."))).strip()
+
+
+def without_password(text: str) -> str:
+    """``https://user:***@host`` for a URL that carries a password, wherever in the text."""
+    return _SECRET_IN_URL.sub(rf"\1:{HIDDEN}@", text)

@@ -1,0 +1,29 @@
+"""Telling systemd how we are (``sd_notify(3)``): one datagram to the socket that it names. Nothing where there is none."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+
+
+class Systemd:
+    """The service manager that started us, if one did."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        name = environment.get("NOTIFY_SOCKET", "")
+        # A name that begins with @ is in the abstract name space.
+        self._address = "\0" + name[1:] if name.startswith("@") else name
+        watchdog_usec = environment.get("WATCHDOG_USEC", "")
+        #: How long we may stay silent before systemd takes us for dead; None if it does not ask.
+        self.watchdog_s = int(watchdog_usec) / 1e6 if watchdog_usec.isdigit() else None
+
+    def tell(self, **states: str) -> None:
+        """Sends states such as ``READY="1"``, ``STATUS="…"``. A manager that does not listen is no error of ours."""
+        if not self._address:
+            return
+        message = "\n".join(f"{name}={value}" for name, value in states.items())
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as to_manager:
+            try:
+                to_manager.sendto(message.encode(), self._address)
+            except OSError:
+                return

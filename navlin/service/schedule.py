@@ -1,0 +1,144 @@
+"""The daemon's clock: one job a source and the daily purge, in APScheduler, woken early by the watched directories."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+
+from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.job import Job
+from apscheduler.jobstores.base import JobLookupError
+from apscheduler.schedulers.background import BackgroundScheduler
+from apscheduler.triggers.cron import CronTrigger
+
+from navlin.service.beat import Beat
+
+AT_ONCE = 200
+"""Sources that may run at the same time. Threads are made when they are needed; each source has at most one."""
+PURGE = "#purge"
+
+Run = Callable[[str], None]
+
+
+class Schedule:
+    """Runs sources when they are due, each by itself and never twice at a time. May be told things from any thread.
+
+    ``run(name)`` must not raise; whatever it does, the source is due again an interval after it returns.
+    """
+
+    def __init__(self, run: Run, *, now_s: Callable[[], float] = time.time) -> None:
+        self._run = run
+        self._now_s = now_s
+        self._beats: dict[str, Beat] = {}
+        self._leaving: set[str] = set()
+        self._lock = threading.RLock()
+        self._ending = False
+        self._scheduler = BackgroundScheduler(
+            executors={"default": ThreadPoolExecutor(AT_ONCE)},
+            # A run that is late is still due, once. Two instances, because a run sets its own next date: should that
+            # come before APScheduler has noticed the end, one instance would mean that it is dropped for ever. That a
+            # source runs once at a time is the beat's promise.
+            job_defaults={"coalesce": True, "max_instances": 2, "misfire_grace_time": None},
+            timezone=UTC,
+        )
+
+    def start(self) -> None:
+        """From now on, what is due runs."""
+        self._scheduler.start()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the scheduler's own thread is there to start what is due."""
+        thread = self._scheduler._thread
+        return thread is not None and thread.is_alive()
+
+    def set_sources(self, intervals_s: Mapping[str, float]) -> None:
+        """These sources and no others. A new one is due at once; one that runs is let to its end."""
+        with self._lock:
+            for name in [name for name in self._beats if name not in intervals_s]:
+                # One that runs is kept in mind until it has ended, lest it be added again and run beside itself.
+                if self._beats[name].running:
+                    self._leaving.add(name)
+                else:
+                    del self._beats[name]
+                    self._remove(name)
+            self._leaving -= intervals_s.keys()
+            for name, interval_s in intervals_s.items():
+                if beat := self._beats.get(name):
+                    self._due(name, beat.pace(interval_s, self._now_s()))
+                else:
+                    self._beats[name] = Beat(interval_s, self._now_s())
+                    self._due(name, self._now_s())
+
+    def set_purge(self, purge: Callable[[], None], at: str | None) -> None:
+        """Purges daily at this time of day, by this machine's clock; not at all if it is None."""
+        self._remove(PURGE)
+        if at is not None:
+            hour, minute = at.split(":")
+            local = datetime.now().astimezone().tzinfo
+            trigger = CronTrigger(hour=int(hour), minute=int(minute), timezone=local)
+            self._scheduler.add_job(purge, trigger, id=PURGE)
+
+    def wake(self, name: str) -> None:
+        """Runs a source soon, because something may have happened."""
+        with self._lock:
+            if beat := self._beats.get(name):
+                self._due(name, beat.wake(self._now_s()))
+
+    def due_s(self) -> dict[str, float | None]:
+        """When each source is due, None for those that run now."""
+        with self._lock:
+            return {name: beat.due_s for name, beat in self._beats.items()}
+
+    def jobs(self) -> list[Job]:
+        """What the scheduler has in mind: the next run of each source that does not run, and the purge."""
+        return list(self._scheduler.get_jobs())
+
+    def running(self) -> list[str]:
+        """The sources that run now."""
+        return [name for name, due_s in self.due_s().items() if due_s is None]
+
+    def stop(self) -> None:
+        """Starts nothing any more. What runs goes on."""
+        with self._lock:
+            self._ending = True
+        if self._scheduler.running:
+            self._scheduler.shutdown(wait=False)
+
+    def _due(self, name: str, due_s: float | None) -> None:
+        if due_s is None or self._ending:
+            return
+        # A job of one date, replaced again and again: while the source runs it has no job, so it cannot run twice.
+        self._scheduler.add_job(
+            self._once,
+            "date",
+            run_date=datetime.fromtimestamp(due_s, UTC),
+            args=(name,),
+            id=name,
+            replace_existing=True,
+        )
+
+    def _once(self, name: str) -> None:
+        with self._lock:
+            beat = self._beats.get(name)
+            if beat is None or beat.running or self._ending:
+                return
+            beat.begin()
+        try:
+            self._run(name)
+        finally:
+            with self._lock:
+                due_s = beat.end(self._now_s())
+                if name in self._leaving:
+                    self._leaving.discard(name)
+                    del self._beats[name]
+                else:
+                    self._due(name, due_s)
+
+    def _remove(self, name: str) -> None:
+        try:
+            self._scheduler.remove_job(name)
+        except JobLookupError:
+            return

@@ -1,0 +1,84 @@
+"""Which Solr the configuration means: one of the operator's own, by URL, or the embedded one in the state directory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from navlin.index import cores, embedded
+from navlin.index.embedded import EmbeddedSolr, NoSolr, running_solr
+from navlin.index.solr import Solr, SolrAddress
+from navlin.service.configuration import PASSWORD_VARIABLE, Configuration, SolrSettings
+from navlin.shipped import CONF
+
+
+def jars_directory(configuration: Configuration) -> Path:
+    """Where Solr's jars are: as configured, else those that ``make jars`` fetched, else below the state directory."""
+    in_checkout = CONF.parent / ".jars" / "solr"
+    if configuration.solr.jars_directory is not None:
+        return configuration.solr.jars_directory
+    return in_checkout if in_checkout.is_dir() else configuration.navlin.state_directory / "jars" / "solr"
+
+
+def embedded_solr(configuration: Configuration, environment: Mapping[str, str]) -> EmbeddedSolr:
+    """The embedded Solr, not started yet."""
+    solr = configuration.solr
+    java_home = environment.get("JAVA_HOME")
+    return EmbeddedSolr(
+        configuration.navlin.state_directory,
+        jars_directory(configuration),
+        CONF / "solr",
+        settings=embedded.SolrSettings(memory=solr.memory, port=solr.port),
+        java_home=Path(java_home) if java_home else None,
+    )
+
+
+def external_address(solr: SolrSettings, environment: Mapping[str, str]) -> SolrAddress:
+    """The address of the operator's Solr, with its password from the file or from the environment.
+
+    Raises `NoSolr` where the password cannot be read.
+    """
+    password = environment.get(PASSWORD_VARIABLE)
+    if solr.password_file is not None:
+        try:
+            password = solr.password_file.read_text().strip()
+        except OSError as error:
+            raise NoSolr(f"the password of Solr cannot be read: {error}") from error
+    ca_file = str(solr.ca_file) if solr.ca_file else None
+    return SolrAddress(solr.url, solr.user or None, password, ca_file, timeout_s=solr.timeout_s)
+
+
+@contextmanager
+def reachable_solr(configuration: Configuration, environment: Mapping[str, str]) -> Iterator[SolrAddress]:
+    """An address that answers for as long as the context lasts.
+
+    The embedded Solr of a running navlin is used as it is; where none runs, one is started and stopped at the end.
+    """
+    if not configuration.solr.embedded:
+        yield external_address(configuration.solr, environment)
+        return
+    state = configuration.navlin.state_directory
+    if running := running_solr(state):
+        yield running
+        return
+    own = embedded_solr(configuration, environment)
+    try:
+        try:
+            address = own.start()
+        except NoSolr:
+            # Another one may have been quicker; then its Solr is as good as ours.
+            other = running_solr(state)
+            if other is None:
+                raise
+            address = other
+        yield address
+    finally:
+        own.stop()
+
+
+def require_cores(solr: Solr) -> None:
+    """Raises `NoSolr` unless all three cores are there."""
+    if absent := cores.missing(solr):
+        names = ", ".join(absent)
+        raise NoSolr(f"Solr at {solr.address.host} has no {names}: make them with `navlin index create`")

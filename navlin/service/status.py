@@ -1,0 +1,139 @@
+"""How navlin is: each source's last run, position, lag, rejects; what waits for a person; what stays unlinked and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from navlin.index.overview import SourceOverview, Unlinked, held_run, source_overview, unlinked_relations
+from navlin.index.runs import RunRecord, Status, last_run
+from navlin.index.solr import Solr
+from navlin.index.sources import KnownSource, known_sources
+from navlin.service.loader import Loaded, Roster
+from navlin.service.pulse import Pulse, pulse_of
+
+NEVER, INTERRUPTED = "never", "interrupted"
+"""States of a source beside those of its last run: it has none; it was cut off, and the next one repeats it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStatus:
+    """One configured source.
+
+    ``lag_s`` is how old what the index says of it may be: the time since a look at the source began that went well.
+    ``due_s`` is when the daemon runs it next (epoch s); None while it runs, or without a daemon. ``held`` is the newest
+    run that waits for a person.
+    """
+
+    name: str
+    extractor: str
+    mode: str
+    source_id: str
+    interval_s: float
+    state: str
+    error: str
+    last: RunRecord | None
+    looked_ms: int | None
+    lag_s: float | None
+    due_s: float | None
+    held: str
+    index: SourceOverview
+
+    @property
+    def failing(self) -> bool:
+        """Whether somebody should look."""
+        return self.state == Status.FAILED or bool(self.held)
+
+
+@dataclass(frozen=True, slots=True)
+class Overall:
+    """All of it. ``left`` are sources that the index holds things of and the configuration no longer has."""
+
+    now_ms: int
+    daemon: Pulse | None
+    sources: tuple[SourceStatus, ...]
+    left: tuple[KnownSource, ...]
+    unlinked: tuple[Unlinked, ...]
+
+    @property
+    def failing(self) -> tuple[str, ...]:
+        """The names of the sources that somebody should look at."""
+        return tuple(source.name for source in self.sources if source.failing)
+
+    def as_json(self) -> dict[str, Any]:
+        """The form for programs; times are epoch ms, ``due_s`` epoch s."""
+        return {
+            "now_ms": self.now_ms,
+            "daemon": {"pid": self.daemon.pid, "since_ms": self.daemon.since_ms} if self.daemon else None,
+            "failing": list(self.failing),
+            "sources": [
+                {
+                    **asdict(source),
+                    "failing": source.failing,
+                    "last": {"run_id": source.last.run_id, **asdict(source.last)} if source.last else None,
+                }
+                for source in self.sources
+            ],
+            "left": [asdict(source) for source in self.left],
+            "unlinked": [asdict(unlinked) for unlinked in self.unlinked],
+        }
+
+
+def status(solr: Solr, roster: Roster, state_directory: Path, now_ms: int) -> Overall:
+    """Asks the index, and the daemon's pulse if one runs on this state directory. Changes nothing."""
+    daemon = pulse_of(state_directory)
+    configured = {source.id for source in roster.estate.sources}
+    return Overall(
+        now_ms,
+        daemon,
+        tuple(_source(solr, loaded, daemon, now_ms) for loaded in roster.sources),
+        _left(known_sources(solr), configured, roster.estate.cluster),
+        unlinked_relations(solr, now_ms),
+    )
+
+
+def _left(known: Sequence[KnownSource], configured: set[str], cluster: str) -> tuple[KnownSource, ...]:
+    return tuple(
+        source
+        for source in known
+        if source.id not in configured and not source.granted and source.cluster == cluster
+    )
+
+
+def _source(solr: Solr, loaded: Loaded, daemon: Pulse | None, now_ms: int) -> SourceStatus:
+    source_id = loaded.source.id
+    last = last_run(solr, source_id)
+    good = last_run(solr, source_id, Status.FINISHED, Status.HELD)
+    pulse = daemon.sources.get(loaded.name) if daemon else None
+    due_s = daemon.due_s.get(loaded.name) if daemon else None
+    runs = daemon is not None and loaded.name in daemon.due_s and due_s is None
+
+    state, error = NEVER, ""
+    if last is not None:
+        state, error = last.status.value, last.error
+        if last.status is Status.RUNNING and not runs:
+            state = INTERRUPTED
+    # A look that found nothing new leaves no record in the index; the daemon remembers it as long as it lives.
+    if pulse is not None and (last is None or pulse.started_ms > last.started_ms):
+        state, error = pulse.status, pulse.error
+    looks = [good.started_ms] if good else []
+    if pulse is not None and pulse.status in (Status.IDLE, Status.FINISHED, Status.HELD):
+        looks.append(pulse.started_ms)
+    looked_ms = max(looks, default=None)
+    return SourceStatus(
+        loaded.name,
+        loaded.settings.registration.name,
+        loaded.settings.mode.value,
+        source_id,
+        loaded.settings.interval_s,
+        Status.RUNNING.value if runs and state != Status.FAILED else state,
+        error,
+        last,
+        looked_ms,
+        (now_ms - looked_ms) / 1000 if looked_ms is not None else None,
+        due_s,
+        held_run(solr, source_id),
+        source_overview(solr, source_id),
+    )

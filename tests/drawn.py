@@ -1,0 +1,206 @@
+"""A small estate for tests of the questions: entities and relations as the pipeline and the linker leave them in the index,
+without either. Each test gives it a name of its own, from which all ids come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from navlin.index.documents import (
+    IMPLIED,
+    Document,
+    Envelope,
+    entity_envelope,
+    granted_envelopes,
+    implied_relation,
+    placed,
+    relation_envelope,
+    source_envelope,
+)
+from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.solr import Solr
+from navlin.model.identity import run_id
+from navlin.model.keys import (
+    EntityType,
+    Key,
+    RelationType,
+    column_key,
+    execution_key,
+    operation_key,
+    path_key,
+    sub_operation_key,
+    table_key,
+)
+from navlin.model.records import Entity, Relation
+from navlin.model.source import HDFS, HIVE, IMPALA, SPARK, Source, source_id
+from navlin.model.tree import below
+
+AS_OF_MS = 1_767_225_600_000
+"""2026-01-01."""
+
+
+@dataclass
+class World:
+    """Everything under one name. `index` writes it all."""
+
+    solr: Solr
+    name: str
+    database: str = "db"
+    elements: dict[str, Document] = field(default_factory=dict)
+    relations: dict[str, Document] = field(default_factory=dict)
+    sources: dict[str, Source] = field(default_factory=dict)
+    operations: list[Key] = field(default_factory=list)
+
+    def source(self, kind: str, *serves: str) -> Source:
+        if kind not in self.sources:
+            name = f"{self.name}-{kind.lower()}"
+            made = Source(source_id("estate", name), kind, name, "estate", serves)
+            self.sources[kind] = made
+            self._put(source_envelope(made, AS_OF_MS))
+        return self.sources[kind]
+
+    # -- Things --------------------------------------------------------------------------------------------------------
+
+    def table(
+        self,
+        name: str,
+        *columns: str,
+        kind: EntityType = EntityType.TABLE,
+        deleted: bool = False,
+        database: str = "",
+        **attributes: Any,
+    ) -> Key:
+        key = self.named(name, kind, database)
+        self._put(entity_envelope(Entity(key, AS_OF_MS, attributes)), deleted=deleted)
+        if key.parent is not None and key.parent.identity not in self.elements:
+            self._put(entity_envelope(Entity(key.parent, AS_OF_MS)))
+        for column in columns:
+            self._put(entity_envelope(Entity(column_key(key, column), AS_OF_MS)), deleted=deleted)
+        return key
+
+    def named(self, name: str, kind: EntityType = EntityType.TABLE, database: str = "") -> Key:
+        """A table's key, without its being in the index."""
+        return table_key(self.source(HIVE), database or self.database, name, kind)
+
+    def path(
+        self,
+        path: str,
+        *,
+        kind: EntityType = EntityType.DIRECTORY,
+        deleted: bool = False,
+        **attributes: Any,
+    ) -> Key:
+        key = path_key(self.source(HDFS, f"hdfs://{self.name}"), path, kind)
+        self._put(entity_envelope(Entity(key, AS_OF_MS, attributes)), deleted=deleted)
+        return key
+
+    def granted(self, key: Key) -> Key:
+        for envelope in granted_envelopes(key, AS_OF_MS):
+            self._put(envelope)
+        return key
+
+    def entity(self, key: Key, *, deleted: bool = False, **attributes: Any) -> Key:
+        self._put(entity_envelope(Entity(key, AS_OF_MS, attributes)), deleted=deleted)
+        return key
+
+    def operation(
+        self,
+        text: str,
+        reads: Iterable[Key] = (),
+        writes: Iterable[Key] = (),
+        *,
+        steered_by: Iterable[Key] = (),
+        parts: Mapping[str, Sequence[str]] | None = None,
+        steering_columns: Sequence[str] = (),
+        engine: str = IMPALA,
+        deleted: bool = False,
+        **attributes: Any,
+    ) -> Key:
+        """``parts`` are output columns and what each is made of, as ``table.column``."""
+        reads, writes, steered_by = tuple(reads), tuple(writes), tuple(steered_by)
+        ends = tuple(key.identity for key in (*reads, *writes, *steered_by))
+        operation = operation_key(self.source(engine), text, ends)
+        self.operations.append(operation)
+        self.entity(operation, deleted=deleted, queryText=text, **attributes)
+        for key in reads:
+            self.relate(RelationType.DATA_FLOW, key, operation, writer=engine)
+        for key in steered_by:
+            self.relate(RelationType.CONTROL_FLOW, key, operation, writer=engine)
+        for key in writes:
+            self.relate(RelationType.DATA_FLOW, operation, key, writer=engine)
+        for output, inputs in (parts or {}).items():
+            part = self.entity(sub_operation_key(operation, output))
+            self.relate(RelationType.DATA_FLOW, part, self.column(output), writer=engine)
+            for each in inputs:
+                self.relate(RelationType.DATA_FLOW, self.column(each), part, writer=engine)
+            for each in steering_columns:
+                self.relate(RelationType.CONTROL_FLOW, self.column(each), part, writer=engine)
+        return operation
+
+    def column(self, name: str) -> Key:
+        table, _, column = name.partition(".")
+        return column_key(self.named(table), column)
+
+    def execution(self, operation: Key, run: str, **attributes: Any) -> Key:
+        return self.entity(execution_key(operation, run), **attributes)
+
+    # -- Relations -----------------------------------------------------------------------------------------------------
+
+    def relate(
+        self,
+        kind: RelationType,
+        ep1: Key,
+        ep2: Key,
+        *,
+        writer: str,
+        deleted: bool = False,
+        **attributes: Any,
+    ) -> None:
+        own = self.source(writer)
+        path = below("/", ep1.identity + ep2.identity)
+        relation = Relation(kind, ep1, ep2, path, AS_OF_MS, attributes)
+        self._put(relation_envelope(relation, own.id), deleted=deleted)
+
+    def located(self, table: Key, path: Key, **attributes: Any) -> None:
+        self.relate(RelationType.LOGICAL_PHYSICAL, table, path, writer=HIVE, **attributes)
+
+    # -- The index -----------------------------------------------------------------------------------------------------
+
+    def _put(self, envelope: Envelope, *, deleted: bool = False) -> None:
+        fields = envelope.read()
+        implied = fields.pop(IMPLIED, None)
+        stamps: Document = {"asOf": envelope.as_of, "deleted": deleted}
+        stamps["extractorRunId"] = run_id(envelope.writer, 1)
+        if deleted:
+            stamps["deleteTime"] = AS_OF_MS + 1_000
+        if implied is not None:
+            identity, document = implied_relation(
+                envelope.identity, envelope.writer, envelope.tree_path, implied
+            )
+            self.relations[identity] = {**document, **stamps, "identity": identity}
+        core = self.relations if envelope.core == RELATIONS else self.elements
+        placed(fields, envelope.writer, envelope.tree_path)
+        core[envelope.identity] = {
+            **fields,
+            **stamps,
+            "identity": envelope.identity,
+            "digest": envelope.digest,
+        }
+
+    def index(self) -> None:
+        """Writes and commits everything; relations are linked where all their ends are there."""
+        for relation in self.relations.values():
+            if "unlinked" in relation:
+                missing = [each for each in relation["claimedIds"] if each not in self.elements]
+                relation["unlinked"] = bool(missing)
+                if missing:
+                    relation["unlinkedReason"] = "no match"
+        for core, documents in ((ELEMENTS, self.elements), (RELATIONS, self.relations)):
+            if documents:
+                added = self.solr.add(core, list(documents.values()))
+                assert not added.refused, added.refused[:3]
+            self.solr.commit(core, soft=True)
+
+
+__all__ = ["HDFS", "HIVE", "IMPALA", "SPARK", "World"]

@@ -1,0 +1,403 @@
+"""The doors for people: what each command answers, in both forms, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from navlin.cli import COMMANDS, main
+from navlin.cli.invocation import Exit
+from navlin.cli.status import span
+from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, solr_date
+from navlin.index.runs import Holder, RunRecord, Status, save_positions, save_rejects, save_run, take_lease
+from navlin.index.solr import Solr
+from navlin.model.identity import run_id
+from navlin.model.records import Position, Reject
+from navlin.model.source import source_id
+from tests.linked import World
+
+Navlin = Callable[..., Result]
+CLUSTER = "cli"
+WORLD = "cli-world"
+
+
+def configuration(solr: Solr, tmp_path: Path, sources: str = "", cluster: str = CLUSTER) -> Path:
+    """A configuration with the session's Solr as the operator's own."""
+    assert solr.address.password is not None
+    (tmp_path / "password").write_text(solr.address.password + "\n")
+    file = tmp_path / "navlin.toml"
+    file.write_text(
+        f'[navlin]\ncluster = "{cluster}"\nstate_directory = "state"\n'
+        f'[solr]\nurl = "{solr.address.url}"\nuser = "{solr.address.user}"\npassword_file = "password"\n{sources}'
+    )
+    return file
+
+
+def run(file: Path, *arguments: str, typed: str = "") -> Result:
+    return CliRunner().invoke(main, ["--config", str(file), *arguments], input=typed)
+
+
+@pytest.fixture
+def navlin(solr: Solr, tmp_path: Path) -> Navlin:
+    """``navlin``, on a configuration without sources."""
+    file = configuration(solr, tmp_path)
+    return lambda *arguments, **options: run(file, *arguments, **options)
+
+
+def told(result: Result) -> Any:
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.output
+    return json.loads(result.stdout)
+
+
+# -- Help and mistakes ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself_with_an_example(command: str) -> None:
+    group = ["index", "create"] if command == "index" else [command]
+    shown = CliRunner().invoke(main, [*group, "--help"])
+
+    assert shown.exit_code == 0
+    assert f"navlin {' '.join(group)}" in shown.output.partition("Examples:")[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["nonsense"], Exit.USAGE),
+        (["search"], Exit.USAGE),
+        (["purge"], Exit.USAGE),
+        (["purge", "--before", "soon"], Exit.USAGE),
+        (["purge", "--before", "2999-01-01"], Exit.USAGE),
+        (["search", "type:(TABLE"], Exit.USAGE),
+        (["extract", "HIVE-1"], Exit.NOTHING),
+        (["forget", "HIVE-1"], Exit.NOTHING),
+        (["lineage", "cli_nowhere.nothing"], Exit.NOTHING),
+        (["show", "cli_nowhere.nothing"], Exit.NOTHING),
+        (["search", "originalName:cli_nowhere"], Exit.NOTHING),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_a_sentence_and_by_the_exit_code(
+    navlin: Navlin, arguments: list[str], code: Exit
+) -> None:
+    result = navlin(*arguments)
+
+    assert result.exit_code == code, result.output
+    assert isinstance(result.exception, SystemExit)
+    assert "Traceback" not in result.output
+
+
+def test_a_wrong_configuration_is_told_with_file_and_line_and_all_of_it(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.toml"
+    file.write_text('[navlin]\nclster = "x"\n[log]\nlevel = "loud"\n')
+
+    result = run(file, "status")
+
+    assert result.exit_code == Exit.USAGE
+    assert f"{file}:2: [navlin] there is no setting" in result.stderr
+    assert f"{file}:4: [log] level must be one of" in result.stderr
+
+
+def test_a_solr_that_does_not_answer_is_told_in_a_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "navlin.toml"
+    file.write_text('[navlin]\ncluster = "x"\n[solr]\nurl = "http://127.0.0.1:9/solr"\n')
+
+    result = run(file, "status")
+
+    assert result.exit_code == Exit.FAILED
+    assert "navlin: Solr at 127.0.0.1:9" in result.stderr
+
+
+# -- Asking ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def world(solr: Solr) -> World:
+    """cli_shop.orders is made from cli_shop.raw by one operation."""
+    world = World(solr, WORLD)
+    operation = world.operation("INSERT INTO cli_shop.orders SELECT * FROM cli_shop.raw")
+    raw, orders = world.table("cli_shop.raw"), world.table("cli_shop.orders")
+    world.put(world.hive, world.entity(raw), world.entity(orders, {"owner": "cli_etl"}))
+    run_ids = world.put(
+        world.impala, world.entity(operation), world.flow(raw, operation), world.flow(operation, orders)
+    )
+    world.link(run_ids)
+    return world
+
+
+def test_search_finds_as_a_table_and_as_json(navlin: Navlin, world: World) -> None:
+    query = "owner:cli_etl AND type:table"
+
+    assert "orders" in navlin("search", query).stdout
+    answer = told(navlin("search", query, "--json"))
+    assert [each["identity"] for each in answer["results"]] == [world.table("cli_shop.orders").identity]
+
+
+def test_lineage_names_where_a_table_comes_from(navlin: Navlin, world: World) -> None:
+    assert "cli_shop.raw" in navlin("lineage", "cli_shop.orders").stdout
+    answer = told(navlin("lineage", "cli_shop.orders", "--operations", "--json"))
+    assert {node["type"] for node in answer["nodes"]} == {"TABLE", "OPERATION"}
+
+
+def test_lineage_of_a_misspelt_table_suggests_the_right_one(navlin: Navlin, world: World) -> None:
+    result = navlin("lineage", "cli_shop.order")
+
+    assert result.exit_code == Exit.NOTHING
+    assert "cli_shop.orders" in result.stderr
+
+
+def test_show_tells_all_of_an_entity(navlin: Navlin, world: World) -> None:
+    assert "cli_etl" in navlin("show", "cli_shop.orders").stdout
+    assert "cli_etl" in json.dumps(told(navlin("show", "cli_shop.orders", "--json")))
+
+
+# -- Status ----------------------------------------------------------------------------
+
+IMPALA = '[[source]]\nname = "{name}"\nextractor = "impala_events"\ndirectory = "logs"\n'
+
+
+def source_with(solr: Solr, tmp_path: Path, name: str, *runs: RunRecord) -> Path:
+    """A configuration with one source, and runs of it in the index."""
+    for each in runs:
+        save_run(solr, each)
+    solr.commit(RUNS, soft=True)
+    return configuration(solr, tmp_path, IMPALA.format(name=name))
+
+
+def a_run(name: str, iteration: int, status: Status, **more: Any) -> RunRecord:
+    return RunRecord(
+        name, source_id(CLUSTER, name), iteration, status, 1_000_000_000_000, 1_000_000_002_500, **more
+    )
+
+
+def test_status_of_a_source_that_never_ran(solr: Solr, tmp_path: Path) -> None:
+    result = run(source_with(solr, tmp_path, "NEVER"), "status", "--json")
+
+    [source] = told(result)["sources"]
+    assert result.exit_code == 0
+    assert (source["state"], source["lag_s"], source["last"]) == ("never", None, None)
+
+
+def test_status_tells_of_runs_positions_and_rejects(solr: Solr, tmp_path: Path) -> None:
+    name = "TOLD"
+    identity = source_id(CLUSTER, name)
+    finished = a_run(name, 7, Status.FINISHED, counts={"new": 1234}, note="event ids have a gap")
+    positions = [Position("/logs/one", {"offset": 17}), Position("/logs/two", {"offset": 4})]
+    save_positions(solr, identity, "f", positions, {})
+    reject = Reject("/logs/one", "is no JSON", offset=17, sample="{", count=3)
+    save_rejects(solr, name, identity, run_id(identity, 7), 1_000_000_000_000, [reject])
+    file = source_with(solr, tmp_path, name, finished)
+
+    result = run(file, "status", "--json")
+    [source] = told(result)["sources"]
+    text = run(file, "status").stdout
+
+    assert result.exit_code == 0
+    assert source["state"] == "finished"
+    assert source["last"]["run_id"] == run_id(identity, 7)
+    assert source["index"]["position_count"] == 2
+    assert source["index"]["reject_count"] == 3
+    assert source["index"]["rejects"][0]["reason"] == "is no JSON"
+    for words in (
+        "not running",
+        "2.5 s",
+        "new 1,234",
+        "event ids have a gap",
+        "/logs/one:17: is no JSON (3)",
+        "offset",
+    ):
+        assert words in text
+
+
+def test_status_fails_for_a_failed_source_and_shows_its_error(solr: Solr, tmp_path: Path) -> None:
+    runs = (a_run("BROKEN", 1, Status.FINISHED), a_run("BROKEN", 2, Status.FAILED, error="the host is away"))
+    result = run(source_with(solr, tmp_path, "BROKEN", *runs), "status")
+
+    assert result.exit_code == Exit.FAILED
+    assert "error: the host is away" in result.stdout
+
+
+def test_a_run_that_was_cut_off_is_told_as_that(solr: Solr, tmp_path: Path) -> None:
+    result = run(source_with(solr, tmp_path, "CUT", a_run("CUT", 1, Status.RUNNING)), "status", "--json")
+
+    assert told(result)["sources"][0]["state"] == "interrupted"
+
+
+def test_a_held_run_is_told_until_a_complete_listing_is_believed(solr: Solr, tmp_path: Path) -> None:
+    name = "HELD"
+    held = run_id(source_id(CLUSTER, name), 3)
+    runs = [a_run(name, 3, Status.HELD), a_run(name, 4, Status.FINISHED)]
+    file = source_with(solr, tmp_path, name, *runs)
+
+    result = run(file, "status")
+    assert result.exit_code == Exit.FAILED
+    assert f"navlin extract HELD --accept-loss '{held}'" in result.stdout
+
+    accepted = a_run(name, 5, Status.FINISHED, counts={"complete listings": 1})
+    assert run(source_with(solr, tmp_path, name, accepted), "status").exit_code == 0
+
+
+def test_status_counts_unlinked_relations_by_reason_and_age(solr: Solr, navlin: Navlin) -> None:
+    now_ms = World(solr, "unlinked").now_ms
+    dates = {"a": None, "b": solr_date(now_ms)}
+    solr.add(
+        RELATIONS,
+        [
+            {
+                "identity": f"cli-unlinked-{name}",
+                "type": "DATA_FLOW",
+                "deleted": False,
+                "unlinked": True,
+                "unlinkedReason": "not in CLI yet",
+                **({"unlinkedSince": date} if date else {}),
+            }
+            for name, date in dates.items()
+        ],
+    )
+    solr.commit(RELATIONS, soft=True)
+
+    answer = [
+        each for each in told(navlin("status", "--json"))["unlinked"] if each["reason"] == "not in CLI yet"
+    ]
+
+    assert {(each["age"], each["relations"]) for each in answer} == {
+        ("under an hour", 1),
+        ("a week or more", 1),
+    }
+    assert "not in CLI yet" in navlin("status").stdout
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.04, "0.0 s"), (9.96, "10.0 s"), (75, "75 s"), (600, "10 min"), (7_300, "2 h"), (864_000, "10 days")],
+)
+def test_a_length_of_time_is_told_as_a_person_would(seconds: float, words: str) -> None:
+    assert span(seconds) == words
+
+
+# -- Check ----------------------------------------------------------------------------
+
+
+def test_check_tells_each_thing_and_what_to_do(solr: Solr, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    sources = "".join(
+        f'[[source]]\nname = "{name}"\nextractor = "impala_events"\ndirectory = "{tmp_path / name}"\n'
+        for name in ("there", "missing")
+    )
+    file = configuration(solr, tmp_path, sources)
+
+    result = run(file, "check")
+    findings = told(run(file, "check", "--json"))
+
+    assert result.exit_code == Exit.FAILED
+    wrong = [finding for finding in findings if not finding["fine"]]
+    assert [finding["subject"] for finding in wrong] == ["source missing"]
+    assert "missing is not there: correct the setting, or make it" in wrong[0]["text"]
+    assert {"configuration", "java", "state directory", "disk", "solr", "source there"} <= {
+        finding["subject"] for finding in findings if finding["fine"]
+    }
+
+
+def test_a_source_that_is_away_does_not_keep_the_service_from_starting(solr: Solr, tmp_path: Path) -> None:
+    file = configuration(
+        solr, tmp_path, '[[source]]\nname = "H"\nextractor = "hms"\nuris = ["thrift://127.0.0.1:9"]\n'
+    )
+
+    assert run(file, "check").exit_code == Exit.FAILED
+    assert run(file, "check", "--start").exit_code == 0
+
+
+def test_check_finds_a_solr_with_a_wrong_password(solr: Solr, tmp_path: Path) -> None:
+    file = configuration(solr, tmp_path)
+    (tmp_path / "password").write_text("wrong")
+
+    result = run(file, "check", "--start")
+
+    assert result.exit_code == Exit.FAILED
+    assert "user or password is wrong" in result.stdout
+    assert "wrong\n" not in result.stdout.replace("password is wrong\n", "")
+
+
+# -- Forget, purge, link, index ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def left(solr: Solr, tmp_path: Path) -> tuple[World, Path]:
+    """A metastore that the index knows and the configuration does not."""
+    world = World(solr, f"cli-forget-{tmp_path.name}")
+    world.put(
+        world.hive,
+        *(world.entity(world.table(name)) for name in ("kept.t", "staging.t", "staging_2.t")),
+    )
+    return world, configuration(solr, tmp_path, cluster=world.cluster)
+
+
+def deleted(world: World, name: str) -> bool:
+    document = world.entity_of(world.table(name))
+    assert document is not None
+    return bool(document["deleted"])
+
+
+def test_forget_flags_what_stands_below_a_place_and_nothing_else(left: tuple[World, Path]) -> None:
+    world, file = left
+
+    result = run(file, "forget", "HIVE-1", "staging", "--yes", "--json")
+
+    assert told(result)["flagged"] >= 1
+    assert [deleted(world, name) for name in ("kept.t", "staging.t", "staging_2.t")] == [False, True, False]
+
+
+def test_forget_asks_first(left: tuple[World, Path]) -> None:
+    world, file = left
+
+    result = run(file, "forget", "HIVE-1", typed="n\n")
+
+    assert result.exit_code == Exit.FAILED
+    assert "3 entities" in result.stderr
+    assert not deleted(world, "kept.t")
+
+
+def test_a_source_forgotten_whole_is_known_no_more(solr: Solr, left: tuple[World, Path]) -> None:
+    world, file = left
+    assert "HIVE-1: not configured any more" in run(file, "status").stdout
+
+    assert run(file, "forget", "HIVE-1", "--yes").exit_code == 0
+
+    assert deleted(world, "kept.t")
+    assert "HIVE-1" not in run(file, "status").stdout
+    assert run(file, "forget", "HIVE-1", "--yes").exit_code == Exit.NOTHING
+
+
+def test_forget_leaves_a_source_that_is_being_run(solr: Solr, left: tuple[World, Path]) -> None:
+    world, file = left
+    elsewhere = Holder("another-host", 1, "1")
+    now_ms = 10**15
+    take_lease(solr, world.hive.id, elsewhere, now_ms, lives=lambda _: True)
+
+    result = run(file, "forget", "HIVE-1", "--yes")
+
+    assert result.exit_code == Exit.BUSY
+    assert "process 1 on another-host" in result.stderr
+    assert not deleted(world, "kept.t")
+
+
+def test_purge_says_what_each_rule_would_remove(navlin: Navlin) -> None:
+    report = told(navlin("purge", "--before", "1990-01-01", "--dry-run", "--json"))
+
+    assert report["dry_run"]
+    assert {"directories", "files", "executions", "operations"} <= {rule["rule"] for rule in report["rules"]}
+    text = navlin("purge", "--before", "1990-01-01", "--dry-run").stdout
+    assert "would remove 0" in text
+    assert "never:" in text
+
+
+def test_index_create_keeps_what_is_there(navlin: Navlin, solr: Solr, world: World) -> None:
+    answer = told(navlin("index", "create", "--json"))
+
+    assert answer == {"made": [], "there": [ELEMENTS, RELATIONS, RUNS]}
+    assert world.entity_of(world.table("cli_shop.orders")) is not None

@@ -1,0 +1,315 @@
+"""The configuration: what it accepts, and that every mistake is told at once, with its line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from navlin.model.extractor import PULL, PUSH, Registration
+from navlin.model.plan import Plan, Positions
+from navlin.model.records import Record, Split
+from navlin.model.source import Estate, Source
+from navlin.service.configuration import BadConfiguration, Configuration, read_configuration
+from navlin.service.lines import line_of
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """An extractor with a setting of every type."""
+
+    source: Source
+    estate: Estate
+    directory: str
+    patterns: tuple[str, ...] = ("*.log",)
+    lines: int = 100
+    share: float = 0.5
+    follow: bool = False
+    password: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        if self.lines < 1:
+            raise ValueError("lines must be at least 1")
+
+    @classmethod
+    def serves(cls, settings: dict[str, object]) -> tuple[str, ...]:
+        return (f"notes://{settings['directory']}",)
+
+    def plan(self, positions: Positions) -> Plan:
+        return Plan()
+
+    def read(self, split: Split) -> Iterator[Record]:
+        yield from ()
+
+
+EXTRACTORS = {
+    "notes": Registration("notes", "NOTES", PULL, 1, Notes),
+    "note_events": Registration("note_events", "NOTES", PUSH, 1, Notes),
+}
+
+LEAST = '[navlin]\ncluster = "one"\n'
+
+
+def read(tmp_path: Path, text: str, environment: dict[str, str] | None = None) -> Configuration:
+    file = tmp_path / "navlin.toml"
+    file.write_text(text)
+    return read_configuration(file, EXTRACTORS, environment or {})
+
+
+def problems(tmp_path: Path, text: str, environment: dict[str, str] | None = None) -> list[tuple[int, str]]:
+    with pytest.raises(BadConfiguration) as error:
+        read(tmp_path, text, environment)
+    return [(problem.line, problem.text) for problem in error.value.problems]
+
+
+def test_a_cluster_name_is_all_that_must_be_said(tmp_path: Path) -> None:
+    configuration = read(tmp_path, LEAST)
+
+    assert configuration.navlin.cluster == "one"
+    assert configuration.navlin.state_directory == Path("/var/lib/navlin")
+    assert configuration.solr.embedded
+    assert configuration.purge.before_days == 60
+    assert configuration.sources == ()
+
+
+def test_a_source_gets_its_settings_its_interval_and_what_it_serves(tmp_path: Path) -> None:
+    configuration = read(
+        tmp_path,
+        LEAST
+        + """
+        [[source]]
+        name = "N-1"
+        extractor = "notes"
+        directory = "/notes"
+        patterns = ["*.a", "*.b"]
+        share = 1
+        serves = ["Notes://Elsewhere/"]
+
+        [[source]]
+        name = "N-2"
+        extractor = "note_events"
+        interval_s = 2
+        directory = "/events"
+        """,
+    )
+
+    pull, push = configuration.sources
+    assert pull.settings() == {
+        "directory": "/notes",
+        "patterns": ("*.a", "*.b"),
+        "lines": 100,
+        "share": 1.0,
+        "follow": False,
+        "password": "",
+    }
+    assert pull.serves == ("notes://elsewhere", "notes:///notes")
+    assert (pull.interval_s, push.interval_s) == (600, 2)
+
+
+def test_every_mistake_is_told_at_once_with_its_line(tmp_path: Path) -> None:
+    found = problems(
+        tmp_path,
+        """[navlin]
+cluster = "one"
+state_directry = "/x"
+
+[solr]
+port = "any"
+user = "me"
+
+[slor]
+x = 1
+
+[[source]]
+name = "N-1"
+extractor = "notes"
+directory = "/a"
+patterns = [
+    "*.a",
+    3,
+]
+
+[[source]]
+name = "N-1"
+extractor = "notes"
+directory = "/b"
+lines = 0
+
+[[source]]
+name = "N-3"
+extractor = "note_evnts"
+
+[[source]]
+extractor = "notes"
+
+[[source]]
+name = "N-5"
+extractor = "notes"
+directory = "/c"
+interval_s = -1
+""",
+    )
+
+    assert found == [
+        (3, '[navlin] there is no setting "state_directry" here; did you mean "state_directory"?'),
+        (6, "[solr] port must be a whole number, not text"),
+        (9, 'there is no section "slor"; did you mean "solr"?'),
+        (16, "[[source]] patterns must be an array of text, not an array of something else"),
+        (21, "[[source]] lines must be at least 1"),
+        (22, '[[source]] there is another source "N-1"; every source needs a name of its own'),
+        (
+            29,
+            '[[source]] there is no extractor "note_evnts"; did you mean "note_events"?'
+            " (there are: note_events, notes)",
+        ),
+        (31, "[[source]] name is missing"),
+        (31, "[[source]] directory is missing"),
+        (38, "[[source]] interval_s must be more than 0"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("[navlin]\ncluster = \n", 2, "Invalid value"),
+        ('[navlin]\ncluster = "a"\ncluster = "b"\n', 3, "Cannot overwrite a value"),
+        (LEAST + '[solr]\nurl = "solr:8983"\n', 4, "[solr] url must begin with http:// or https://"),
+        (LEAST + '[solr]\nurl = "http://me:pw@solr/solr"\n', 4, "[solr] url must not carry a password"),
+        (LEAST + "[solr]\nshards = 2\n", 4, "[solr] shards is for a Solr of your own"),
+        (
+            LEAST + '[solr]\nurl = "http://solr/solr"\nmemory = "512m"\n',
+            5,
+            "[solr] memory is for the embedded",
+        ),
+        (LEAST + '[solr]\nmemory = "plenty"\n', 4, "[solr] memory must be a size"),
+        (LEAST + "[solr]\nport = 70000\n", 4, "[solr] port must be from 0"),
+        (LEAST + '[spark]\ndriver_memory = "much"\n', 4, "[spark] driver_memory must be a size"),
+        (LEAST + '[spark.conf]\n"park.x" = "1"\n', 3, '[spark] "park.x" is no setting of Spark'),
+        (LEAST + '[purge]\nat = "25:00"\n', 4, "[purge] at must be a time of day"),
+        (LEAST + '[log]\nformat = "xml"\n', 4, '[log] format must be one of "json", "console"'),
+        (LEAST + "[log]\nlevel = true\n", 4, '[log] level must be one of "debug"'),
+        ("navlin = 3\n", 1, "[navlin] must be a section"),
+        (LEAST + "[source]\nname = 1\n", 3, "[[source]] every source has a section of its own"),
+        ("", 1, "[navlin] cluster is missing"),
+        ('[navlin]\ncluster = "${NOWHERE}"\n', 2, "[navlin] the environment has no variable NOWHERE"),
+    ],
+)
+def test_a_mistake_is_named_where_it_stands(tmp_path: Path, text: str, line: int, words: str) -> None:
+    found = problems(tmp_path, text)
+
+    assert (found[0][0], found[0][1][: len(words)]) == (line, words)
+
+
+def test_two_sources_cannot_answer_for_one_authority(tmp_path: Path) -> None:
+    found = problems(
+        tmp_path,
+        LEAST
+        + """
+[[source]]
+name = "N-1"
+extractor = "notes"
+directory = "/same"
+[[source]]
+name = "N-2"
+extractor = "notes"
+directory = "/same"
+""",
+    )
+
+    assert found == [(8, '[[source]] notes:///same is already served by the source "N-1"')]
+
+
+def test_a_missing_file_is_told_in_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(BadConfiguration, match="there is no such file: name one with --config"):
+        read_configuration(tmp_path / "none.toml", EXTRACTORS, {})
+
+
+def test_no_value_is_repeated_in_a_complaint(tmp_path: Path) -> None:
+    found = problems(
+        tmp_path, LEAST + '[[source]]\nname = "N"\nextractor = "notes"\ndirectory = "/"\nlines = "hunter2"\n'
+    )
+
+    assert "hunter2" not in str(found)
+
+
+def test_variables_of_the_environment_stand_for_values_anywhere(tmp_path: Path) -> None:
+    configuration = read(
+        tmp_path,
+        LEAST
+        + '[solr]\nurl = "https://solr/solr"\npassword_file = "${CREDENTIALS_DIRECTORY}/solr"\n'
+        + '[[source]]\nname = "N"\nextractor = "notes"\ndirectory = "/"\npatterns = ["${ONE}.log"]\npassword = "${ONE}"\n',
+        {"CREDENTIALS_DIRECTORY": "/run/c", "ONE": "first"},
+    )
+
+    assert configuration.solr.password_file == Path("/run/c/solr")
+    assert configuration.sources[0].settings()["patterns"] == ("first.log",)
+
+
+def test_a_secret_shows_in_no_representation(tmp_path: Path) -> None:
+    configuration = read(
+        tmp_path,
+        LEAST + '[[source]]\nname = "N"\nextractor = "notes"\ndirectory = "/"\npassword = "${PW}"\n',
+        {"PW": "hunter2"},
+    )
+
+    assert configuration.sources[0].settings()["password"] == "hunter2"
+    assert "hunter2" not in repr(configuration)
+
+
+def test_relative_paths_are_meant_from_the_file(tmp_path: Path) -> None:
+    configuration = read(tmp_path, '[navlin]\ncluster = "one"\nstate_directory = "state"\n')
+
+    assert configuration.navlin.state_directory == tmp_path / "state"
+
+
+def test_spark_settings_may_be_written_with_or_without_quotes(tmp_path: Path) -> None:
+    configuration = read(
+        tmp_path, LEAST + '[spark.conf]\n"spark.a.b" = "x"\nspark.c.d = true\nspark.c.e = 5\n'
+    )
+
+    assert configuration.spark.conf == {"spark.a.b": "x", "spark.c.d": "true", "spark.c.e": "5"}
+
+
+TOML = '''# a comment
+[a]
+b = """
+c = 1
+"""
+d = [
+  1,
+  2, # two
+]
+"e f" = { g = 1 }
+
+[[h]]
+i = 1
+[[h]]
+# another
+i = 2
+j.k = 3
+[h.l]
+m = 4
+'''
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        (("a",), 2),
+        (("a", "b"), 3),
+        (("a", "c"), 2),
+        (("a", "d"), 6),
+        (("a", "e f", "g"), 10),
+        (("h", 0, "i"), 13),
+        (("h", 1), 14),
+        (("h", 1, "i"), 16),
+        (("h", 1, "j", "k"), 17),
+        (("h", 1, "l", "m"), 19),
+        (("h", 1, "nothing"), 14),
+        (("nothing",), 1),
+    ],
+)
+def test_the_line_of_a_key(path: tuple[str | int, ...], line: int) -> None:
+    assert line_of(TOML, path) == line

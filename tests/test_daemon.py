@@ -1,0 +1,387 @@
+"""``navlin serve`` as systemd runs it: a process of its own, with real children, told things by signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from navlin.index.embedded import running_solr
+from navlin.index.fields import ELEMENTS
+from navlin.index.solr import Solr, SolrError
+
+ROOT = Path(__file__).parents[1]
+PATIENCE_S = 240.0
+"""For what takes seconds on a quiet machine."""
+
+pytestmark = pytest.mark.slow
+
+CONFIGURATION = """\
+[navlin]
+cluster = "daemon"
+state_directory = "state"
+
+[solr]
+memory = "512m"
+
+[log]
+level = "debug"
+
+[[source]]
+name = "IMPALA-1"
+extractor = "impala_events"
+directory = "{home}/impala"
+
+# Nobody listens there: a source that fails at every interval.
+[[source]]
+name = "HIVE-1"
+extractor = "hms"
+uris = ["thrift://127.0.0.1:9"]
+interval_s = 1
+"""
+
+
+def record(number: int, target: str) -> str:
+    """A line of Impala's lineage log."""
+    text = " ".join(["INSERT INTO", target, "SELECT id FROM daemon.origin"])
+    column = {"tableName": target, "tableCreateTime": 1_700_000_000}
+    source = {"tableName": "daemon.origin", "tableCreateTime": 1_700_000_000}
+    return (
+        json.dumps(
+            {
+                "queryText": text,
+                "queryId": f"{number:016x}:0000000000000001",
+                "hash": f"{number:032x}",
+                "user": "etl",
+                "timestamp": 1_700_000_000 + number,
+                "endTime": 1_700_000_001 + number,
+                "edges": [{"sources": [1], "targets": [0], "edgeType": "PROJECTION"}],
+                "vertices": [
+                    {"id": 0, "vertexType": "COLUMN", "vertexId": "id", "metadata": column},
+                    {"id": 1, "vertexType": "COLUMN", "vertexId": "daemon.origin.id", "metadata": source},
+                ],
+            }
+        )
+        + "\n"
+    )
+
+
+class Served:
+    """A running ``navlin serve``, what it logs and what it tells systemd."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.file = home / "navlin.toml"
+        self.state = home / "state"
+        self.log: list[dict[str, Any]] = []
+        self.told: list[str] = []
+        self._numbers = iter(range(1, 1_000))
+        (home / "notify").unlink(missing_ok=True)
+        self._manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._manager.bind(str(home / "notify"))
+        environment = {**os.environ, "NOTIFY_SOCKET": str(home / "notify"), "WATCHDOG_USEC": "60000000"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "navlin", "--config", str(self.file), "serve"],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        threading.Thread(target=self._read_log, daemon=True).start()
+        threading.Thread(target=self._hear, daemon=True).start()
+
+    def _read_log(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            # Java speaks on the same stream.
+            self.log.append(json.loads(line) if line.startswith("{") else {"event": line.strip()})
+
+    def _hear(self) -> None:
+        while True:
+            self.told.extend(self._manager.recv(4_096).decode().splitlines())
+
+    def until(self, condition: Callable[[], Any], what: str) -> Any:
+        """Waits for a condition; fails with the log if it does not come true."""
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            if found := condition():
+                return found
+            if self.process.poll() is not None and not (found := condition()):
+                break
+            time.sleep(0.05)
+        told = "\n".join(map(str, self.log[-30:]))
+        pytest.fail(f"{what}: not within {PATIENCE_S:.0f} s (exit code {self.process.poll()}); log:\n{told}")
+
+    def logged(self, event: str, *, after: int = 0, **fields: Any) -> dict[str, Any]:
+        """Waits for a line of the log."""
+
+        def find() -> dict[str, Any] | None:
+            for line in self.log[after:]:
+                if line.get("event") == event and all(
+                    line.get(key) == value for key, value in fields.items()
+                ):
+                    return line
+            return None
+
+        found: dict[str, Any] = self.until(find, f"the log's {event!r} {fields or ''}")
+        return found
+
+    def append(self, target: str) -> None:
+        """Appends one record to Impala's log."""
+        with (self.home / "impala" / "impala_lineage_log_1.0-1700000000000").open("a") as file:
+            file.write(record(next(self._numbers), target))
+
+    def runs(self, source: str) -> bool:
+        """Whether a source is being run, as the daemon itself says."""
+        due_s = json.loads((self.state / "daemon.json").read_bytes())["due_s"]
+        return source in due_s and due_s[source] is None
+
+    def find(self, query: str) -> int:
+        """How many entities the running Solr finds; 0 while it does not answer."""
+        address = running_solr(self.state)
+        if address is None:
+            return 0
+        try:
+            with Solr(address) as solr:
+                return solr.count(ELEMENTS, query)
+        except SolrError:
+            return 0
+
+    def ask(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Another navlin on the same configuration."""
+        command = [sys.executable, "-m", "navlin", "--config", str(self.file), *arguments]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S)
+
+    def children(self) -> list[int]:
+        """Every process that this one has started, and those that they have."""
+        parents = {}
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    stat = (entry / "stat").read_text().rpartition(")")[2].split()
+                except OSError:
+                    continue
+                parents[int(entry.name)] = int(stat[1])
+        found = [self.process.pid]
+        for pid in found:
+            found.extend(child for child, parent in parents.items() if parent == pid)
+        return found[1:]
+
+    def java(self, words: str) -> int:
+        """The process id of the Java child on whose command line these words are."""
+        for pid in self.children():
+            if words in Path(f"/proc/{pid}/cmdline").read_text():
+                return pid
+        pytest.fail(f"no child with {words} on its command line")
+
+    def end(self) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(60)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self._manager.close()
+
+
+def served(home: Path, solr_jars: Path) -> Served:
+    (home / "impala").mkdir()
+    (home / "navlin.toml").write_text(CONFIGURATION.format(home=home))
+    return ready(Served(home))
+
+
+def ready(started: Served) -> Served:
+    try:
+        started.until(lambda: "READY=1" in started.told, "READY=1")
+    except BaseException:
+        started.end()
+        raise
+    return started
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator[Served]:
+    """One daemon for all tests that leave it running."""
+    started = served(tmp_path_factory.mktemp("daemon"), solr_jars)
+    yield started
+    started.end()
+
+
+def gone(pid: int) -> bool:
+    return not Path(f"/proc/{pid}").exists()
+
+
+def test_it_tells_systemd_that_it_is_ready_and_well(daemon: Served) -> None:
+    assert "READY=1" in daemon.told
+    daemon.until(lambda: "WATCHDOG=1" in daemon.told, "a sign of life")
+    daemon.until(
+        lambda: any("failing: HIVE-1" in line for line in daemon.told), "a status that names what fails"
+    )
+
+
+def test_a_new_line_is_searchable_though_another_source_fails(daemon: Served) -> None:
+    daemon.logged("run failed", source="HIVE-1")
+
+    daemon.append("daemon.first")
+
+    daemon.until(lambda: daemon.find("type:OPERATION AND queryText:first"), "the operation")
+
+
+def test_a_source_that_fails_is_tried_again_and_every_line_names_it(daemon: Served) -> None:
+    first = daemon.logged("run failed", source="HIVE-1")
+    again = daemon.logged("run failed", source="HIVE-1", after=daemon.log.index(first) + 1)
+
+    assert "thrift://127.0.0.1:9" in again["error"]
+    assert again["level"] == "error"
+
+
+def test_status_sees_the_daemon_and_what_fails(daemon: Served) -> None:
+    daemon.append("daemon.status")
+    daemon.until(lambda: daemon.find("type:OPERATION AND queryText:status"), "the operation")
+
+    def finished() -> subprocess.CompletedProcess[str] | None:
+        asked = daemon.ask("status", "--json")
+        last = json.loads(asked.stdout)["sources"][0]["last"]
+        # What is found is not yet linked: the run goes on a little.
+        return asked if last["status"] == "finished" else None
+
+    asked = daemon.until(finished, "the end of the run")
+    told = json.loads(asked.stdout)
+    impala, hive = told["sources"]
+
+    assert asked.returncode == 1
+    assert told["daemon"]["pid"] == daemon.process.pid
+    assert told["failing"] == ["HIVE-1"]
+    assert (hive["state"], hive["lag_s"]) == ("failed", None)
+    assert "no metastore can be reached" in hive["error"]
+    assert impala["lag_s"] < 60
+    assert impala["due_s"] is not None or impala["state"] == "running"
+    assert impala["index"]["position_count"] >= 1
+
+
+def test_a_second_daemon_on_the_same_directory_says_so_and_ends(daemon: Served) -> None:
+    second = daemon.ask("serve")
+
+    assert second.returncode == 1
+    assert "another navlin already runs Solr on" in second.stderr
+    assert daemon.process.poll() is None
+
+
+def test_a_broken_configuration_is_logged_and_the_old_one_stays(daemon: Served) -> None:
+    good = daemon.file.read_text()
+    seen = len(daemon.log)
+    daemon.file.write_text(good.replace("interval_s = 1", "interval_s = 1\nuri = 3"))
+    daemon.process.send_signal(signal.SIGHUP)
+
+    line = daemon.logged("configuration not taken up, the old one stays", after=seen)
+    daemon.file.write_text(good)
+
+    assert 'there is no setting "uri" here; did you mean "uris"?' in line["error"]
+    daemon.append("daemon.broken")
+    daemon.until(lambda: daemon.find("type:OPERATION AND queryText:broken"), "the operation")
+
+
+def test_a_changed_configuration_is_taken_up_while_running(daemon: Served) -> None:
+    seen = len(daemon.log)
+    other = daemon.home / "other"
+    other.mkdir()
+    added = f'\n[[source]]\nname = "IMPALA-2"\nextractor = "impala_events"\ndirectory = "{other}"\n'
+    daemon.file.write_text(daemon.file.read_text() + added)
+    daemon.process.send_signal(signal.SIGHUP)
+
+    daemon.logged("configuration taken up", after=seen, sources=3)
+    (other / "impala_lineage_log_1.0-1700000000000").write_text(record(500, "daemon.reloaded"))
+
+    daemon.until(lambda: daemon.find("type:OPERATION AND queryText:reloaded"), "the new source's operation")
+
+
+def test_a_solr_that_died_is_started_again(daemon: Served) -> None:
+    seen = len(daemon.log)
+    os.kill(daemon.java("SolrServer"), signal.SIGKILL)
+
+    daemon.append("daemon.revived")
+
+    daemon.logged("solr started again", after=seen)
+    daemon.until(lambda: daemon.find("type:OPERATION AND queryText:revived"), "the operation")
+    assert daemon.find("type:OPERATION AND queryText:first") == 1
+
+
+def test_sigterm_ends_it_in_order_and_leaves_nothing_running(daemon: Served) -> None:
+    children = daemon.children()
+    assert len(children) >= 2
+
+    daemon.process.send_signal(signal.SIGTERM)
+
+    assert daemon.process.wait(PATIENCE_S) == 0
+    assert "STOPPING=1" in daemon.told
+    daemon.until(lambda: daemon.log[-1].get("event") == "navlin ended", "the last line of the log")
+    daemon.until(lambda: all(map(gone, children)), "the end of every child")
+    assert running_solr(daemon.state) is None
+    assert not (daemon.state / "daemon.json").exists()
+
+
+def test_a_spark_that_died_ends_it_with_an_error(tmp_path: Path, solr_jars: Path) -> None:
+    daemon = served(tmp_path, solr_jars)
+    try:
+        children = daemon.children()
+        os.kill(daemon.java("org.apache.spark.deploy.SparkSubmit"), signal.SIGKILL)
+
+        assert daemon.process.wait(PATIENCE_S) == 1
+        daemon.until(
+            lambda: any("Spark ended by itself" in str(line.get("error")) for line in daemon.log),
+            "the reason",
+        )
+        daemon.until(lambda: all(map(gone, children)), "the end of every child")
+    finally:
+        daemon.end()
+
+
+def test_stopped_in_the_middle_of_a_run_it_ends_soon_and_the_next_start_repeats_the_run(
+    tmp_path: Path, solr_jars: Path
+) -> None:
+    daemon = served(tmp_path, solr_jars)
+    try:
+        with (tmp_path / "impala" / "impala_lineage_log_1.0-1700000000001").open("w") as file:
+            file.writelines(record(1_000 + number, f"daemon.many{number}") for number in range(3_000))
+        daemon.until(lambda: daemon.runs("IMPALA-1"), "a run")
+        daemon.process.send_signal(signal.SIGTERM)
+        assert daemon.process.wait(PATIENCE_S) == 0
+    finally:
+        daemon.end()
+
+    again = ready(Served(tmp_path))
+    try:
+        again.until(lambda: again.find("type:OPERATION AND sourceType:IMPALA") == 3_000, "all operations")
+    finally:
+        again.end()
+
+
+def test_killed_it_leaves_nothing_running_and_loses_nothing(tmp_path: Path, solr_jars: Path) -> None:
+    daemon = served(tmp_path, solr_jars)
+    try:
+        daemon.append("daemon.kept")
+        daemon.until(lambda: daemon.find("type:OPERATION AND queryText:kept"), "the operation")
+        children = daemon.children()
+        daemon.process.kill()
+        daemon.process.wait()
+        deadline = time.monotonic() + PATIENCE_S
+        while not all(map(gone, children)) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert [pid for pid in children if not gone(pid)] == []
+    finally:
+        daemon.end()
+
+    found = daemon.ask("search", "--json", "type:OPERATION AND queryText:kept")
+    assert json.loads(found.stdout)["total"] == 1

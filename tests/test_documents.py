@@ -1,0 +1,177 @@
+"""README, ``--help``, the example configuration and the code say the same."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import MISSING, Field, fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from navlin.cli import COMMANDS, EPILOG, main
+from navlin.cli.invocation import Exit
+from navlin.service.configuration import (
+    DEFAULT_FILE,
+    FILE_VARIABLE,
+    GIVEN,
+    PASSWORD_VARIABLE,
+    PULL_INTERVAL_S,
+    PUSH_INTERVAL_S,
+    SECTIONS,
+    SourceKeys,
+    read_configuration,
+)
+from navlin.service.loader import load_extractors
+from navlin.service.typed import settings_of
+from navlin.shipped import CONF, SYSTEMD
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+EXAMPLE = CONF / "navlin.toml"
+# Other tests of the same session register extractors of their own.
+EXTRACTORS = {
+    name: each for name, each in load_extractors().items() if each.make.__module__.startswith("extractors.")
+}
+
+
+def shown() -> dict[str, Any]:
+    """The example with every ``#key = value`` in force."""
+    lines = [re.sub(r'^#(?=["\w.]+ = )', "", line) for line in EXAMPLE.read_text().splitlines()]
+    return tomllib.loads("\n".join(lines))
+
+
+SHOWN = shown()
+SHOWN_SOURCES = {source["extractor"]: source for source in SHOWN["source"]}
+
+
+def as_toml(item: Field[Any]) -> Any:
+    """A field's default as TOML spells it; MISSING where there is none to show."""
+    default = item.default if item.default is not MISSING else MISSING
+    if default is None or (default is MISSING and item.default_factory is not MISSING):
+        return MISSING
+    return (
+        list(default)
+        if isinstance(default, tuple)
+        else str(default)
+        if isinstance(default, Path)
+        else default
+    )
+
+
+def test_the_example_is_a_configuration() -> None:
+    configuration = read_configuration(EXAMPLE, EXTRACTORS, {})
+
+    assert {source.registration.name for source in configuration.sources} == set(EXTRACTORS)
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_the_example_shows_every_key_of_a_section_with_its_default(section: str) -> None:
+    known = settings_of(SECTIONS[section])
+
+    assert set(SHOWN[section]) == set(known)
+    for key, item in known.items():
+        if (default := as_toml(item)) is not MISSING:
+            assert SHOWN[section][key] == default, key
+
+
+@pytest.mark.parametrize("name", EXTRACTORS)
+def test_the_example_shows_every_setting_of_an_extractor_with_its_default(name: str) -> None:
+    example = SHOWN_SOURCES[name]
+    known = settings_of(EXTRACTORS[name].make, GIVEN)
+
+    assert set(example) - {"name", "extractor"} == set(known)
+    for key, item in known.items():
+        if (default := as_toml(item)) is not MISSING:
+            assert example[key] == default, key
+
+
+def test_the_example_tells_of_the_keys_that_every_source_has() -> None:
+    text = EXAMPLE.read_text()
+
+    for item in fields(SourceKeys):
+        assert re.search(rf"^#   {item.name}\b", text, re.MULTILINE), item.name
+    assert f"Default: {PULL_INTERVAL_S:.0f} for a pull" in text
+    assert f"{PUSH_INTERVAL_S:.0f} for a push" in text
+    assert PASSWORD_VARIABLE in text
+
+
+@pytest.mark.parametrize("name", EXTRACTORS)
+def test_no_extractor_takes_a_key_that_every_source_has(name: str) -> None:
+    assert {item.name for item in fields(SourceKeys)}.isdisjoint(settings_of(EXTRACTORS[name].make, GIVEN))
+
+
+@pytest.mark.parametrize("name", EXTRACTORS)
+def test_the_readme_has_a_line_for_every_extractor(name: str) -> None:
+    assert re.search(rf"^\| `{name}` \|", README, re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_readme_has_a_line_for_every_command(command: str) -> None:
+    assert re.search(rf"^\| `navlin {command}\b", README, re.MULTILINE)
+
+
+def test_the_readme_names_only_commands_and_options_that_there_are() -> None:
+    named = re.findall(r"`(?:make|navlin) [^`]*`|(?<=/bin/)navlin [^\n#]*", README)
+    assert len(named) > 10
+    for mention in named:
+        program, *words = mention.strip("`").split()
+        if program == "make":
+            assert re.search(rf"^{words[0]}:", (ROOT / "Makefile").read_text(), re.MULTILINE), mention
+            continue
+        assert words[0] in COMMANDS, mention
+        command = [words[0], "create"] if words[0] == "index" else [words[0]]
+        help_text = CliRunner().invoke(main, [*command, "--help"]).output
+        for option in (word for word in words if word.startswith("--")):
+            assert option in help_text, mention
+
+
+def test_the_readme_tells_of_every_section() -> None:
+    for section in (*SECTIONS, "[source]"):
+        assert f"| `[{section}]` |" in README
+
+
+def test_the_readmes_configuration_is_one(tmp_path: Path) -> None:
+    [example] = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+    (tmp_path / "navlin.toml").write_text(example)
+
+    assert read_configuration(tmp_path / "navlin.toml", EXTRACTORS, {}).sources
+
+
+def test_readme_help_and_code_agree_on_the_exit_codes() -> None:
+    told = {int(code): words for code, words in re.findall(r"^  (\d)  (.*)$", EPILOG, re.MULTILINE)}
+    in_readme = re.search(r"^Exit codes: (.*?)\.\n\n", README, re.MULTILINE | re.DOTALL)
+    assert in_readme is not None
+
+    assert set(told) == set(Exit)
+    listed = [part.strip() for part in " ".join(in_readme[1].split()).split("·")]
+    assert [int(part.split()[0]) for part in listed] == sorted(told)
+    for part in listed:
+        code, words = part.split(maxsplit=1)
+        assert words.partition(",")[0] in told[int(code)]
+
+
+def test_the_help_names_the_default_configuration_and_its_variable() -> None:
+    help_text = " ".join(CliRunner().invoke(main, ["--help"]).output.split())
+
+    for text in (str(DEFAULT_FILE), FILE_VARIABLE):
+        assert text in help_text
+        assert text in README
+    for command in COMMANDS:
+        assert f" {command} " in help_text
+    assert "..." not in help_text.partition("Commands:")[2]
+
+
+def test_the_readmes_links_lead_somewhere() -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (ROOT / target).exists(), target
+
+
+def test_the_unit_and_the_readme_install_to_the_same_places() -> None:
+    unit = (SYSTEMD / "navlin.service").read_text()
+
+    for place in ("/opt/navlin", "/etc/navlin/navlin.toml", "/var/lib/navlin"):
+        assert place in unit
+        assert place in README

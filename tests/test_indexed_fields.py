@@ -1,0 +1,274 @@
+"""Never a question about a field that is not indexed: on a large index it is answered by reading everything.
+
+Twice over: what navlin really asks of Solr while it searches, walks, links, purges and reports; and what its code may ask.
+Solr itself, not the file of the schema, says what a field is.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import orjson
+import pytest
+import requests
+
+from linker.purge import purge
+from linker.unlinked import count_unlinked, unlinked_by_reason
+from navlin.index.connection import SolrSession
+from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.overview import held_run, source_overview, unlinked_relations
+from navlin.index.runs import Holder, Status, last_run, load_positions, runs_to_link
+from navlin.index.solr import Solr
+from navlin.index.sources import known_sources
+from navlin.index.state import held_below, held_in_range
+from navlin.model.keys import EntityType, partition_key
+from navlin.query.lineage import lineage
+from navlin.query.names import AmbiguousName, UnknownName, entity_named
+from navlin.query.options import Options
+from navlin.query.search import search
+from navlin.query.show import show
+from tests.drawn import World
+from tests.linked import World as Linked
+
+REPOSITORY = Path(__file__).parents[1]
+CHECKED_ONE_BY_ONE = frozenset({"asOf"})
+"""Fields with docValues alone: updated in place, they cannot be indexed. Purge compares them in what an indexed clause
+beside them has narrowed down."""
+_IN_QUERY = re.compile(r"(?<![\\\w.])([A-Za-z_][\w.]*):")
+_IN_LOCAL_PARAMS = re.compile(r"\{![^}]*?\bf=['\"]?([A-Za-z_]\w*)")
+_QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
+
+
+# -- What is asked -----------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Asked:
+    """Fields of one core, and what they were asked for."""
+
+    searched: set[tuple[str, str]] = field(default_factory=set)
+    sorted_or_counted: set[tuple[str, str]] = field(default_factory=set)
+
+    def hear(self, url: str, form: dict[str, list[str]]) -> None:
+        core = urlsplit(url).path.split("/")[2]
+        for query in (*form.get("q", ()), *form.get("fq", ())):
+            self.searched.update((core, name) for name in fields_of(query))
+        for sort in form.get("sort", ()):
+            self._ordered(core, (order.split()[0] for order in sort.split(",")))
+        self._ordered(core, form.get("facet.field", ()))
+        for facet in form.get("json.facet", ()):
+            self._hear_facet(core, orjson.loads(facet))
+
+    def _ordered(self, core: str, names: Any) -> None:
+        self.sorted_or_counted.update((core, name) for name in names if name not in ("score", "_docid_"))
+
+    def _hear_facet(self, core: str, facet: Any) -> None:
+        match facet:
+            case {"q": str(query)}:
+                self.searched.update((core, name) for name in fields_of(query))
+            case str(function) if "(" in function:
+                self._ordered(core, re.findall(r"[A-Za-z_]\w*(?=\))", function))
+            case dict():
+                if isinstance(name := facet.get("field"), str):
+                    self._ordered(core, [name])
+                for inner in facet.values():
+                    self._hear_facet(core, inner)
+
+
+def fields_of(query: str) -> set[str]:
+    """The fields that a query names; what stands between quotation marks is a value."""
+    parsers = set(_IN_LOCAL_PARAMS.findall(query))
+    plain = re.sub(r"\{![^}]*\}", " ", _QUOTED.sub('""', query))
+    named = set(_IN_QUERY.findall(re.sub(r"\[[^\]}]*[\]}]", "[]", plain)))
+    return (parsers | named) - {"*"}
+
+
+def _listed(value: Any) -> list[str]:
+    return [str(each) for each in value] if isinstance(value, list | tuple) else [str(value)]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Asked]:
+    """Hears all that goes to Solr from this process."""
+    heard = Asked()
+    ask = SolrSession.request
+
+    def request(self: SolrSession, method: Any, url: Any, *args: Any, **kwargs: Any) -> requests.Response:
+        where = url.decode() if isinstance(url, bytes) else url
+        form = kwargs.get("data")
+        if urlsplit(where).path.endswith(("/select", "/export")):
+            if isinstance(form, dict):
+                heard.hear(where, {key: _listed(value) for key, value in form.items()})
+            else:
+                heard.hear(where, parse_qs(urlsplit(where).query))
+        return ask(self, method, url, *args, **kwargs)
+
+    monkeypatch.setattr(SolrSession, "request", request)
+    yield heard
+
+
+# -- What a field is -----------------------------------------------------------------------------------------------------
+
+
+def definition(solr: Solr, name: str) -> dict[str, Any]:
+    """What Solr says of a field, dynamic or not; nothing for one that there is not."""
+    url = f"{solr.address.url}/{ELEMENTS}/schema/fields"
+    answer = orjson.loads(
+        solr.session.get(url, params={"fl": name, "showDefaults": "true", "includeDynamic": "true"}).content
+    )
+    return dict(answer["fields"][0]) if answer["fields"] else {}
+
+
+def not_for_searching(solr: Solr, names: set[str]) -> set[str]:
+    return {name for name in names if not definition(solr, name).get("indexed")} - CHECKED_ONE_BY_ONE
+
+
+def not_for_ordering(solr: Solr, names: set[str]) -> set[str]:
+    return {name for name in names if not definition(solr, name).get("docValues")}
+
+
+def test_this_test_knows_a_field_that_is_not_indexed(solr: Solr) -> None:
+    assert not_for_searching(solr, {"queryTextFull", "asOf", "digest", "no_such_field", "identity"}) == {
+        "queryTextFull",
+        "digest",
+        "no_such_field",
+    }
+    assert not_for_ordering(solr, {"queryTextFull", "queryText", "asOf", "identity"}) == {
+        "queryTextFull",
+        "queryText",
+    }
+    assert fields_of(
+        '+a:(x OR b:y) -c:"d:e" {!terms f=g}h:i {!frange l=0}z AND k:[l TO 2026-01-01T00:00:00Z] m\\:n'
+    ) == {
+        "a",
+        "b",
+        "c",
+        "g",
+        "h",
+        "k",
+    }
+
+
+# -- What navlin asks -----------------------------------------------------------------------------------------------------
+
+
+def assert_all_indexed(solr: Solr, asked: Asked) -> None:
+    searched = {name for _, name in asked.searched}
+    ordered = {name for _, name in asked.sorted_or_counted}
+    assert not not_for_searching(solr, searched)
+    assert not not_for_ordering(solr, ordered)
+
+
+def test_questions_of_people_ask_for_indexed_fields(solr: Solr, asked: Asked) -> None:
+    world = World(solr, "indexed-questions")
+    t, c = world.table("t", "a", partitionColNames=["ds"]), world.table("c", "b")
+    gone = world.table("gone", deleted=True)
+    world.located(t, world.path("/indexed/t"))
+    world.located(world.entity(partition_key(t, "ds=1")), world.path("/indexed/t/ds=1"))
+    world.operation("write", [world.path("/indexed/in")], [world.path("/indexed/t/ds=1")], engine="SPARK")
+    operation = world.operation("c from t", [t, gone], [c], parts={"c.b": ["t.a"]})
+    execution = world.execution(operation, "run")
+    world.operation("ghostly", [world.named("ghost")], [c])
+    world.table("v", kind=EntityType.VIEW)
+    world.index()
+    for start in (t, c, operation, execution, world.column("c.b"), world.path("/indexed/t")):
+        lineage(solr, start.identity)
+        everything = Options(columns=True, operations=True, deleted=True, control_flow=True, unlinked=True)
+        lineage(solr, start.identity, everything)
+        show(solr, start.identity)
+    for name in ("db.t", "db.t.a", "/indexed/t", "hdfs://indexed-questions/indexed/t", "gone"):
+        with contextlib.suppress(AmbiguousName):  # other tests have tables of that name
+            entity_named(solr, name)
+    for name in ("nothing_like_it", "/none/such"):
+        with pytest.raises(UnknownName):
+            entity_named(solr, name)
+    search(solr, "anything", facets=["type"])
+    assert {
+        (RELATIONS, "endpoint1Ids"),
+        (RELATIONS, "endpoint2Name"),
+        (ELEMENTS, "firstClassParentId"),
+    } <= asked.searched
+    assert {(RELATIONS, "asOf"), (RELATIONS, "endpoint1Ids"), (ELEMENTS, "type")} <= asked.sorted_or_counted
+    assert_all_indexed(solr, asked)
+
+
+def test_navlins_own_work_asks_for_indexed_fields(solr: Solr, asked: Asked) -> None:
+    world = Linked(solr, "indexed-work")
+    table, path = world.table("db.t"), world.path("/indexed/work")
+    operation = world.operation("op")
+    run = world.put(world.hive, world.entity(table), world.location(table, path))
+    world.put(world.spark, world.entity(operation), world.flow(operation, world.path("/indexed/work/x")))
+    world.link(run)
+    world.link(everything=True)
+    world.drop(world.hive, table)
+    world.link()
+    for core in (ELEMENTS, RELATIONS):
+        list(held_below(solr, core, world.hive.id, ["/DB"]))
+        list(held_in_range(solr, core, world.hive.id))
+    source_overview(solr, world.hive.id)
+    held_run(solr, world.hive.id)
+    unlinked_relations(solr, world.now_ms)
+    unlinked_by_reason(solr, world.now_ms)
+    count_unlinked(solr)
+    known_sources(solr)
+    last_run(solr, world.hive.id, Status.FINISHED)
+    runs_to_link(solr, world.hive.id, 1)
+    load_positions(solr, world.hive.id, "")
+    holder = Holder("here", 1, "")
+    purge(solr, 1, holder=holder, lives=lambda _: False, clock=lambda: 2, dry_run=True)
+    assert {(ELEMENTS, "treeAncestors"), (ELEMENTS, "writer"), (RUNS, "kind")} <= asked.searched
+    assert_all_indexed(solr, asked)
+
+
+# -- What the code may ask ------------------------------------------------------------
+
+
+def texts_of(module: Path) -> Iterator[str]:
+    """The strings of a module that are no docstrings; of an f-string its fixed parts, with `0` for what is filled in."""
+    tree = ast.parse(module.read_text())
+    statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    parts = {
+        id(value) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for value in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            for side in "12":
+                yield "".join(
+                    str(value.value) if isinstance(value, ast.Constant) else side for value in node.values
+                )
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in statements | parts
+        ):
+            yield node.value
+
+
+def test_no_text_in_the_code_asks_for_a_field_that_is_not_indexed(solr: Solr) -> None:
+    """Words before a colon that are no fields are passed over: Solr refuses a question about a field that is not there."""
+    url = f"{solr.address.url}/{ELEMENTS}/schema/fields"
+    fields = {
+        each["name"]: each
+        for each in orjson.loads(solr.session.get(url, params={"showDefaults": "true"}).content)["fields"]
+    }
+    modules = [
+        path for folder in ("navlin", "linker") for path in sorted((REPOSITORY / folder).rglob("*.py"))
+    ]
+    found = {
+        (str(path.relative_to(REPOSITORY)), name)
+        for path in modules
+        for text in texts_of(path)
+        for name in fields_of(text)
+        if name in fields
+    }
+    assert {("navlin/query/hops.py", "firstClassParentId"), ("navlin/index/runs.py", "kind")} <= found
+    assert {(path, name) for path, name in found if not fields[name]["indexed"]} == {
+        ("linker/purge_rules.py", name) for name in CHECKED_ONE_BY_ONE
+    }

@@ -1,0 +1,327 @@
+"""Killed anywhere and started again, restored from an older copy, run twice: the same inputs make the same index."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from navlin.index.embedded import EmbeddedSolr
+from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.runs import Status
+from navlin.index.solr import Solr
+from navlin.shipped import CONF
+from tests.between import Between, Call
+from tests.estates import SmallEstate
+from tests.killed import GENERATIONS, Life, Played, differences, index_of, wipe
+
+Point = Callable[[Call], bool]
+BATCH = 500
+"""More documents in one request than navlin ever writes but in a batch of records."""
+
+
+# -- Points between two requests: on which side of the last one that arrives ------------------------------------------
+
+
+def _runs(call: Call, kind: str, *, answered: bool, status: str = "") -> bool:
+    return (
+        call.core == RUNS
+        and call.answered is answered
+        and any(d.get("kind") == kind and d.get("status", "") == status for d in call.documents)
+    )
+
+
+def lease_taken(call: Call) -> bool:
+    return _runs(call, "lease", answered=True)
+
+
+def run_opened(call: Call) -> bool:
+    return _runs(call, "run", answered=True, status="running")
+
+
+def implied_relations_written(call: Call) -> bool:
+    return call.core == RELATIONS and call.answered and any(d.get("implied") for d in call.documents)
+
+
+def first_batch_written(call: Call) -> bool:
+    return call.core == ELEMENTS and call.answered and len(call.documents) > BATCH
+
+
+def elements_written_relations_not(call: Call) -> bool:
+    return call.core == RELATIONS and not call.answered and any("implied" not in d for d in call.documents)
+
+
+def about_to_commit(call: Call) -> bool:
+    return call.core == ELEMENTS and not call.answered and call.commits == "soft"
+
+
+def second_time(point: Point) -> Point:
+    met = [0]
+
+    def again(call: Call) -> bool:
+        met[0] += point(call)
+        return met[0] >= 2
+
+    return again
+
+
+def written_not_committed() -> Point:
+    """A run commits as it begins, what others left, and once it has written."""
+    return second_time(about_to_commit)
+
+
+def elements_flagged_relations_not(call: Call) -> bool:
+    return call.core == ELEMENTS and call.answered and any(d.get("deleted") is True for d in call.documents)
+
+
+def about_to_link(call: Call) -> bool:
+    return (
+        call.core == RELATIONS
+        and not call.answered
+        and any(d.get("unlinked") is False for d in call.documents)
+    )
+
+
+def rejects_saved(call: Call) -> bool:
+    return _runs(call, "reject", answered=True)
+
+
+def about_to_commit_hard(call: Call) -> bool:
+    return call.core == ELEMENTS and not call.answered and call.commits == "hard"
+
+
+def committed_positions_not_saved(call: Call) -> bool:
+    return _runs(call, "position", answered=False)
+
+
+def positions_saved_run_record_not(call: Call) -> bool:
+    return _runs(call, "position", answered=True)
+
+
+def run_record_saved_not_committed(call: Call) -> bool:
+    return call.core == RUNS and not call.answered and call.commits == "hard"
+
+
+def all_done_but_the_lease(call: Call) -> bool:
+    return call.core == RUNS and call.answered and call.commits == "hard"
+
+
+CUTS: dict[int, Point] = {
+    0: lease_taken,
+    1: run_opened,
+    2: implied_relations_written,
+    3: rejects_saved,
+    4: written_not_committed(),
+    5: elements_flagged_relations_not,
+    6: first_batch_written,
+    7: elements_written_relations_not,
+    8: about_to_commit_hard,
+    9: about_to_link,
+    10: committed_positions_not_saved,
+    11: positions_saved_run_record_not,
+    12: run_record_saved_not_committed,
+    13: all_done_but_the_lease,
+}
+"""Where each of the runs is cut off: two runs a generation, the metastore's and the engine's."""
+
+
+@dataclass(frozen=True)
+class Uninterrupted:
+    """What the inputs make when nothing is in their way. The index was emptied of it again."""
+
+    folder: Path
+    cluster: str
+    index: dict[tuple[str, str], dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(
+    solr_server: EmbeddedSolr,
+    spark: Callable[[], SparkSession],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Uninterrupted:
+    folder = tmp_path_factory.mktemp("inputs")
+    with Solr(solr_server.start()) as solr:
+        estate = SmallEstate(solr, spark, folder)
+        played = Played(estate)
+        played.play()
+        index = index_of(estate)
+        wipe(estate)
+        played.begin()
+    return Uninterrupted(folder, estate.cluster, index)
+
+
+@pytest.fixture
+def emptied(solr: Solr, spark: Callable[[], SparkSession], uninterrupted: Uninterrupted) -> Iterator[Played]:
+    """The same estate again, over an index that holds nothing of it."""
+    estate = SmallEstate(solr, spark, uninterrupted.folder, cluster=uninterrupted.cluster)
+    yield Played(estate)
+    wipe(estate)
+    Played(estate).begin()
+
+
+def test_the_inputs_make_what_they_are_to_make(uninterrupted: Uninterrupted) -> None:
+    """Else the comparisons below would compare little."""
+    flagged = [d for d in uninterrupted.index.values() if d.get("deleted")]
+    kinds = {
+        core: sum(1 for of, _ in uninterrupted.index if of == core) for core in (ELEMENTS, RELATIONS, RUNS)
+    }
+    assert kinds[ELEMENTS] > 1_300
+    assert kinds[RELATIONS] > 1_300
+    assert kinds[RUNS] == 3
+    assert {d["type"] for d in flagged} >= {"TABLE", "FIELD", "SUB_OPERATION", "DATA_FLOW"}
+    assert any(d.get("granted") for d in uninterrupted.index.values())
+
+
+def test_a_run_that_ends_between_any_two_steps_is_made_up_for_by_the_next(
+    emptied: Played, uninterrupted: Uninterrupted, spark: Callable[[], SparkSession], solr: Solr
+) -> None:
+    dead = threading.Event()
+
+    def until(point: Point) -> Callable[[Call], bool]:
+        def passes(call: Call) -> bool:
+            if point(call):
+                dead.set()
+            return not dead.is_set()
+
+        return passes
+
+    with Between(solr.address) as door, Solr(door.address) as through_the_door:
+        estate = SmallEstate(through_the_door, spark, uninterrupted.folder, cluster=uninterrupted.cluster)
+        played = Played(estate)
+        assert len(CUTS) == 2 * len(GENERATIONS)
+        for run, point in CUTS.items():
+            dead.clear()
+            door.passes = until(point)
+            with pytest.raises(AssertionError, match="Solr"):
+                played.play(last=run + 1)
+            assert dead.is_set()
+            door.passes = lambda call: True
+            played.play(life=1, last=run + 1)
+    assert differences(uninterrupted.index, index_of(emptied.estate)) == []
+
+
+KILLS: tuple[tuple[int, str | Point], ...] = (
+    (0, "plan"),
+    (1, "read"),
+    (6, first_batch_written),
+    (7, elements_written_relations_not),
+    (9, "link"),
+    (10, committed_positions_not_saved),
+    (11, positions_saved_run_record_not),
+)
+"""In which run a process is killed, and where: as it begins a step, or between two requests."""
+
+
+@pytest.mark.slow
+def test_killed_at_every_step_and_started_again_it_makes_the_same_index(
+    emptied: Played, uninterrupted: Uninterrupted, solr: Solr
+) -> None:
+    folder, cluster = uninterrupted.folder, uninterrupted.cluster
+    lives = [Life(folder, 1)]
+    try:
+        with Between(solr.address) as door:
+            for run, at in KILLS:
+                life = lives[-1]
+                lives.append(Life(folder, life.number + 1))
+                door.passes = _kills(life, emptied, run, at) if callable(at) else lambda call: True
+                life.begin(door.address, cluster)
+                while said := life.next_step():
+                    if emptied.through == run and isinstance(at, str) and said.endswith(": " + at):
+                        life.kill()
+                assert emptied.through == run, f"killed elsewhere: {life.steps[-3:]}"
+            door.passes = _dies_after(lives[-1], random.Random(3).randrange(60))
+            for life in lives[-1:]:
+                life.begin(door.address, cluster)
+                life.end()
+            door.passes = lambda call: True
+            lives.append(Life(folder, lives[-1].number + 1))
+            lives[-1].begin(door.address, cluster)
+            assert lives[-1].end() == 0
+    finally:
+        for life in lives:
+            life.close()
+    assert differences(uninterrupted.index, index_of(emptied.estate)) == []
+
+
+def _kills(life: Life, played: Played, run: int, point: Point) -> Callable[[Call], bool]:
+    def passes(call: Call) -> bool:
+        if played.through == run and point(call):
+            life.kill()
+            return False
+        return True
+
+    return passes
+
+
+def _dies_after(life: Life, requests: int) -> Callable[[Call], bool]:
+    left = [requests]
+
+    def passes(call: Call) -> bool:
+        left[0] -= 1
+        if left[0] < 0:
+            life.kill()
+        return left[0] >= 0
+
+    return passes
+
+
+def test_what_a_dead_run_wrote_and_did_not_commit_is_seen_by_the_next(
+    estate: SmallEstate, spark: Callable[[], SparkSession], solr: Solr, tmp_path: Path
+) -> None:
+    """A table was written, unseen, by a run that died; it is dropped before the next one: that one must know of it."""
+    with (
+        Between(solr.address) as door,
+        Solr(door.address) as cut,
+    ):
+        dead = written_not_committed()
+        door.passes = lambda call: not dead(call)
+        dying = SmallEstate(cut, spark, tmp_path, cluster=estate.cluster)
+        dying.tables({"sales.orders": ["id"], "sales.items": ["id"]})
+        assert dying.list().status is Status.FAILED
+    estate.now_ms += 120_000
+    estate.tables({"sales.items": ["id"]})
+    assert estate.list().status is Status.FINISHED
+    assert estate.deleted("TABLE") == {"/SALES/ORDERS"}
+
+
+def test_reading_everything_again_changes_nothing(estate: SmallEstate) -> None:
+    played = Played(estate)
+    played.play()
+    before = index_of(estate)
+    estate.list(complete=True)
+    estate.follow(complete=True)
+    assert differences(before, index_of(estate)) == []
+
+
+def test_an_older_copy_of_the_index_put_back_catches_up(
+    solr_jars: Path, spark: Callable[[], SparkSession], tmp_path: Path
+) -> None:
+    state = tmp_path / "state"
+    launcher = solr_jars.parent / "solr-launcher"
+    with (
+        EmbeddedSolr(state, solr_jars, CONF / "solr", cache=launcher) as server,
+        Solr(server.start()) as solr,
+    ):
+        played = Played(SmallEstate(solr, spark, tmp_path))
+        played.play(last=2)
+        server.stop()
+        shutil.copytree(state, tmp_path / "copy")
+        server.start()
+        played.play(last=6)
+        newest = index_of(played.estate)
+        server.stop()
+        shutil.rmtree(state)
+        (tmp_path / "copy").rename(state)
+        server.start()
+        assert differences(newest, index_of(played.estate))
+        played.begin()
+        played.play(life=1, first=4, last=6)
+        assert differences(newest, index_of(played.estate)) == []

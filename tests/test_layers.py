@@ -1,0 +1,147 @@
+"""Who may import whom. The layers stand in a row; nobody imports upward."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+MAY_IMPORT = {
+    "navlin.shipped": set[str](),
+    "navlin.model": set[str](),
+    "extractors": {"navlin.model"},
+    "navlin.index": {"navlin.model", "navlin.shipped"},
+    "linker": {"navlin.model", "navlin.index"},
+    "navlin.query": {"navlin.model", "navlin.index"},
+    "navlin.pipeline": {"navlin.model", "navlin.index", "linker"},
+    "navlin.service": {
+        "navlin.model",
+        "navlin.index",
+        "linker",
+        "navlin.query",
+        "navlin.pipeline",
+        "navlin.shipped",
+    },
+}
+"""What is not named here (the command line, the demo, rendering) is on top and may import all of these."""
+
+ON_TOP = ("navlin.cli", "navlin.demo", "navlin.render", "navlin.__main__")
+
+
+def layer_of(module: str) -> str | None:
+    """The layer that a module of ours belongs to; None for others' modules."""
+    for layer in (*MAY_IMPORT, *ON_TOP):
+        if module == layer or module.startswith(layer + "."):
+            return layer
+    return "navlin" if module.split(".")[0] == "navlin" else None
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    for package in ("navlin", "extractors", "linker"):
+        for file in sorted((ROOT / package).rglob("*.py")):
+            name = ".".join(file.relative_to(ROOT).with_suffix("").parts)
+            yield name.removesuffix(".__init__"), file
+
+
+def imported(file: Path) -> Iterator[str]:
+    """Every module that a file imports, wherever in it, and every package that it names to importlib."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        match node:
+            case ast.Import():
+                yield from (alias.name for alias in node.names)
+            case ast.ImportFrom(module=str(module)):
+                yield from (f"{module}.{alias.name}" for alias in node.names)
+            case ast.Call(func=ast.Attribute(attr="import_module"), args=[ast.Constant(value=str(name)), *_]):
+                yield name
+
+
+@pytest.mark.parametrize("layer", MAY_IMPORT)
+def test_a_layer_imports_only_what_is_below_it(layer: str) -> None:
+    allowed = MAY_IMPORT[layer] | {layer}
+    upward = [
+        f"{name} imports {other}"
+        for name, file in modules()
+        if layer_of(name) == layer
+        for other in imported(file)
+        if (below := layer_of(other)) is not None and below not in allowed
+        if not (layer == "navlin.service" and other == "extractors")
+    ]
+
+    assert upward == []
+
+
+def test_every_module_belongs_to_a_layer() -> None:
+    homeless = [name for name, _ in modules() if layer_of(name) == "navlin" and name != "navlin"]
+
+    assert homeless == []
+
+
+def test_one_line_of_the_core_names_the_extractors() -> None:
+    naming = [
+        name
+        for name, file in modules()
+        if not name.startswith(("extractors", "navlin.demo"))
+        for other in imported(file)
+        if other.split(".")[0] == "extractors"
+    ]
+
+    assert naming == ["navlin.service.loader"]
+
+
+def test_only_the_pipeline_and_its_owner_import_spark() -> None:
+    importing = {
+        layer_of(name)
+        for name, file in modules()
+        for other in imported(file)
+        if other.split(".")[0] in ("pyspark", "py4j")
+    }
+
+    assert importing <= {"navlin.pipeline", "navlin.service", "navlin.demo", "linker"}
+
+
+def loaded_by(statement: str) -> set[str]:
+    """The top-level packages that a fresh process has loaded after a statement."""
+    code = f"import sys\n{statement}\nprint(*{{name.split('.')[0] for name in sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_the_model_loads_nothing_but_the_standard_library() -> None:
+    loaded = loaded_by(
+        "import pkgutil, importlib, navlin.model as m\n"
+        "for each in pkgutil.iter_modules(m.__path__): importlib.import_module(f'navlin.model.{each.name}')"
+    )
+
+    assert loaded <= {
+        "navlin",
+        *sys.stdlib_module_names,
+        "__main__",
+        "_virtualenv",
+        *site_packages_at_start(),
+    }
+
+
+def site_packages_at_start() -> set[str]:
+    return loaded_by("pass")
+
+
+def test_extractors_load_without_spark_and_without_solr() -> None:
+    loaded = loaded_by(
+        "import pkgutil, importlib, extractors\n"
+        "for each in pkgutil.walk_packages(extractors.__path__, 'extractors.'): importlib.import_module(each.name)"
+    )
+
+    assert loaded.isdisjoint({"pyspark", "py4j", "pandas", "pyarrow", "pysolr"})
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["search", "--help"], ["status", "--help"]])
+def test_asking_for_help_loads_neither_spark_nor_solr(arguments: list[str]) -> None:
+    loaded = loaded_by(f"import navlin.cli\nnavlin.cli.main({arguments!r}, standalone_mode=False)")
+
+    assert loaded.isdisjoint({"pyspark", "pandas", "pyarrow", "pysolr", "apscheduler"})

@@ -1,0 +1,714 @@
+"""Lineage: what is drawn around an entity, and what is only walked through."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import pytest
+
+from navlin.index.solr import Solr
+from navlin.model.keys import EntityType, Key, RelationType, column_key, operation_key, partition_key
+from navlin.query.answer import Direction, Edge, Lineage, Reason
+from navlin.query.fold import fold
+from navlin.query.lineage import UnknownEntity, lineage
+from navlin.query.options import Options
+from tests.drawn import HDFS, HIVE, IMPALA, SPARK, World
+
+NUMBERS = itertools.count(1)
+
+
+@pytest.fixture
+def world(solr: Solr) -> World:
+    return World(solr, f"walk-{next(NUMBERS)}")
+
+
+def ask(world: World, start: Key, **options: object) -> Lineage:
+    return lineage(world.solr, start.identity, Options(**options))  # type: ignore[arg-type] # options by name
+
+
+def short(name: str) -> str:
+    return name.removeprefix("db.")
+
+
+def arrows(answer: Lineage, *, kinds: bool = False) -> set[str]:
+    """``a -> b``, or ``a ~> b`` where the flow only steers; ``a = b`` for a table and its location."""
+    names = {node.id: short(node.name) for node in answer.nodes}
+    signs = {"DATA_FLOW": "->", "CONTROL_FLOW": "~>", "LOGICAL_PHYSICAL": "=", "INSTANCE_OF": ":"}
+    return {f"{names[e.source]} {signs[e.type]} {names[e.target]}" for e in answer.edges}
+
+
+def names(answer: Lineage) -> set[str]:
+    return {short(node.name) for node in answer.nodes}
+
+
+def edge(answer: Lineage, source: str, target: str) -> Edge:
+    ids = {short(node.name): node.id for node in answer.nodes}
+    (found,) = [each for each in answer.edges if (each.source, each.target) == (ids[source], ids[target])]
+    return found
+
+
+def via(edge: Edge) -> list[str]:
+    return [short(hop.name) for hop in edge.via]
+
+
+def cuts(answer: Lineage) -> set[tuple[str, str, str]]:
+    return {(short(cut.name), cut.direction.value, cut.reason.value) for cut in answer.truncated_at}
+
+
+# -- The example of "Generating Lineage Diagrams": temporary tables --------------------------------------------------
+
+
+@pytest.fixture
+def merge(world: World) -> Key:
+    """temp_sample_07 was captured and then dropped, temp_sample_08 never captured."""
+    sample_07, sample_08 = (
+        world.table("sample_07", "code", "salary"),
+        world.table("sample_08", "code", "salary"),
+    )
+    temp_07, temp_08 = (
+        world.table("temp_sample_07", "code", "salary", deleted=True),
+        world.named("temp_sample_08"),
+    )
+    merged = world.table("sample_merge", "code", "salary")
+    for number, sample, temp in (("07", sample_07, temp_07), ("08", sample_08, temp_08)):
+        world.operation(
+            f"create table temp_sample_{number} as table sample_{number}",
+            [sample],
+            [temp],
+            parts={f"temp_sample_{number}.{c}": [f"sample_{number}.{c}"] for c in ("code", "salary")},
+        )
+        world.operation(
+            f"insert into sample_merge table temp_sample_{number}",
+            [temp],
+            [merged],
+            parts={f"sample_merge.{c}": [f"temp_sample_{number}.{c}"] for c in ("code", "salary")},
+        )
+    world.index()
+    return merged
+
+
+def test_by_default_sample_merge_comes_from_sample_07(world: World, merge: Key) -> None:
+    answer = ask(world, merge)
+    assert arrows(answer) == {"sample_07 -> sample_merge"}
+    assert via(edge(answer, "sample_07", "sample_merge")) == [
+        "create table temp_sample_07 as table sample_07",
+        "temp_sample_07",
+        "insert into sample_merge table temp_sample_07",
+    ]
+    assert answer.unlinked == 1
+    assert not answer.truncated
+
+
+def test_with_deleted_entities_the_temporary_table_appears(world: World, merge: Key) -> None:
+    answer = ask(world, merge, deleted=True)
+    assert arrows(answer) == {"sample_07 -> temp_sample_07", "temp_sample_07 -> sample_merge"}
+    assert {short(node.name) for node in answer.nodes if node.deleted} == {"temp_sample_07"}
+
+
+def test_with_operations_both_inserts_appear_and_the_second_has_no_input(world: World, merge: Key) -> None:
+    create, insert = (
+        "create table temp_sample_07 as table sample_07",
+        "insert into sample_merge table temp_sample_07",
+    )
+    other = "insert into sample_merge table temp_sample_08"
+    answer = ask(world, merge, operations=True)
+    assert arrows(answer) == {
+        f"sample_07 -> {create}",
+        f"{create} -> {insert}",
+        f"{insert} -> sample_merge",
+        f"{other} -> sample_merge",
+    }
+    assert via(edge(answer, create, insert)) == ["temp_sample_07"]
+    unlinked = {short(node.name): node.unlinked for node in answer.nodes if node.unlinked}
+    assert unlinked == {other: 1}
+    everything = ask(world, merge, operations=True, deleted=True)
+    assert "temp_sample_07" in names(everything)
+    assert f"{create} -> temp_sample_07" in arrows(everything)
+
+
+def test_with_unlinked_the_table_that_was_never_captured_joins_both_statements(
+    world: World, merge: Key
+) -> None:
+    answer = ask(world, merge, unlinked=True)
+    assert arrows(answer) == {
+        "sample_07 -> sample_merge",
+        "sample_08 -> temp_sample_08",
+        "temp_sample_08 -> sample_merge",
+    }
+    (placeholder,) = [node for node in answer.nodes if node.placeholder]
+    assert (short(placeholder.name), placeholder.type) == ("temp_sample_08", "TABLE")
+    assert answer.unlinked == 0
+
+
+def test_one_may_start_at_a_table_that_was_never_captured(world: World, merge: Key) -> None:
+    temp = world.named("temp_sample_08")
+    with pytest.raises(UnknownEntity):
+        ask(world, temp)
+    answer = ask(world, temp, unlinked=True)
+    assert arrows(answer) == {"sample_08 -> temp_sample_08", "temp_sample_08 -> sample_merge"}
+    assert answer.nodes[0].placeholder
+
+
+def test_columns_are_contracted_as_their_tables_are(world: World, merge: Key) -> None:
+    answer = ask(world, merge, columns=True)
+    assert arrows(answer) == {
+        "sample_07 -> sample_merge",
+        "sample_07.code -> sample_merge.code",
+        "sample_07.salary -> sample_merge.salary",
+    }
+    assert (
+        ask(world, merge, columns=True, unlinked=True)
+        .node(world.column("temp_sample_08.code").identity)
+        .placeholder
+    )
+
+
+# -- Shapes ----------------------------------------------------------------------------------------------------------
+
+
+def chain(world: World, *tables: str) -> list[Key]:
+    keys = [world.table(name) for name in tables]
+    for source, target in itertools.pairwise(keys):
+        world.operation(f"{target.name} from {source.name}", [source], [target])
+    return keys
+
+
+def test_both_directions_are_walked_unless_one_is_asked_for(world: World) -> None:
+    a, b, c = chain(world, "a", "b", "c")
+    world.index()
+    assert arrows(ask(world, b)) == {"a -> b", "b -> c"}
+    assert arrows(ask(world, b, direction=Direction.UPSTREAM)) == {"a -> b"}
+    assert arrows(ask(world, b, direction=Direction.DOWNSTREAM)) == {"b -> c"}
+    assert [short(node.name) for node in ask(world, b).nodes] == ["b", "a", "c"]
+    assert a.identity != c.identity
+
+
+def test_what_else_an_input_feeds_is_no_lineage_of_the_start(world: World) -> None:
+    a, b, c, d = (world.table(name) for name in "abcd")
+    world.operation("b and c from a", [a], [b, c])
+    world.operation("c from d", [d], [c])
+    world.index()
+    assert arrows(ask(world, b)) == {"a -> b"}
+    assert arrows(ask(world, a)) == {"a -> b", "a -> c"}
+
+
+def test_a_cycle_is_kept_and_ends(world: World) -> None:
+    keys = chain(world, "a", "b", "c")
+    world.operation("back", [keys[2]], [keys[0]])
+    world.index()
+    cycle = {"a -> b", "b -> c", "c -> a"}
+    for start in keys:
+        for direction in Direction:
+            assert arrows(ask(world, start, direction=direction)) == cycle
+
+
+def test_a_self_insert_is_a_loop(world: World) -> None:
+    a, b = world.table("a"), world.table("b")
+    own = world.operation("insert into a select * from a join b", [a, b], [a])
+    world.index()
+    assert arrows(ask(world, a)) == {"a -> a", "b -> a"}
+    text = "insert into a select * from a join b"
+    assert arrows(ask(world, a, operations=True)) == {f"a -> {text}", f"b -> {text}", f"{text} -> a"}
+    assert arrows(ask(world, own)) == {f"a -> {text}", f"b -> {text}", f"{text} -> a", "a -> a", "b -> a"} - {
+        "a -> a",
+        "b -> a",
+    }
+
+
+def test_depth_counts_drawn_hops_on_each_side_and_says_where_there_is_more(world: World) -> None:
+    keys = chain(world, "a", "b", "c", "d", "e")
+    world.index()
+    answer = ask(world, keys[1], depth=1)
+    assert arrows(answer) == {"a -> b", "b -> c"}
+    assert cuts(answer) == {("c", "downstream", "depth")}
+    assert answer.truncated
+    assert arrows(ask(world, keys[1], depth=3)) == {"a -> b", "b -> c", "c -> d", "d -> e"}
+    assert not ask(world, keys[1], depth=3).truncated
+    drawn = ask(world, keys[1], depth=1, operations=True)
+    assert arrows(drawn) == {"b from a -> b", "b -> c from b"}
+    assert cuts(drawn) == {
+        ("b from a", "upstream", "depth"),
+        ("c from b", "downstream", "depth"),
+    }
+    assert cuts(ask(world, keys[1], depth=0)) == {("b", "upstream", "depth"), ("b", "downstream", "depth")}
+
+
+def test_a_deleted_middle_costs_no_depth(world: World) -> None:
+    a, b, c = world.table("a"), world.table("b", deleted=True), world.table("c")
+    world.operation("b from a", [a], [b])
+    world.operation("c from b", [b], [c])
+    world.index()
+    assert arrows(ask(world, c, depth=1)) == {"a -> c"}
+    assert not ask(world, c, depth=1).truncated
+    assert arrows(ask(world, c, depth=1, deleted=True)) == {"b -> c"}
+
+
+def test_a_deleted_start_is_drawn(world: World) -> None:
+    a, b = world.table("a"), world.table("b", deleted=True)
+    world.operation("b from a", [a], [b])
+    world.index()
+    answer = ask(world, b)
+    assert arrows(answer) == {"a -> b"}
+    assert answer.nodes[0].deleted
+
+
+def test_a_deleted_relation_is_not_walked(world: World) -> None:
+    a, b = world.table("a"), world.table("b")
+    operation = world.operation("b", [], [b])
+    world.relate(RelationType.DATA_FLOW, a, operation, writer=IMPALA, deleted=True)
+    world.index()
+    assert arrows(ask(world, b)) == set()
+    assert arrows(ask(world, b, deleted=True)) == set()
+
+
+def test_what_two_sources_state_is_drawn_once(world: World) -> None:
+    a, b = world.table("a"), world.table("b")
+    world.relate(RelationType.DATA_FLOW, a, b, writer=HIVE, inferred=True)
+    world.relate(RelationType.DATA_FLOW, a, b, writer=SPARK, incomplete=True)
+    world.index()
+    (only,) = ask(world, b).edges
+    assert (only.via, only.inferred, only.incomplete, only.parsed) == ((), False, True, False)
+
+
+def test_a_contracted_edge_is_as_sure_as_its_weakest_hop(world: World) -> None:
+    a, b = world.table("a"), world.table("b")
+    operation = world.operation("b", [], [b])
+    world.relate(RelationType.DATA_FLOW, a, operation, writer=IMPALA, parsed=True, incomplete=True)
+    world.index()
+    (only,) = ask(world, b).edges
+    assert (only.inferred, only.incomplete, only.parsed) == (False, True, True)
+
+
+def test_a_granted_table_is_an_ordinary_one(world: World) -> None:
+    a, b = world.granted(world.named("a")), world.table("b")
+    world.operation("b from a", [a], [b])
+    world.index()
+    answer = ask(world, b)
+    assert arrows(answer) == {"a -> b"}
+    assert [node.granted for node in answer.nodes] == [False, True]
+
+
+def test_an_unknown_id_is_an_error(world: World) -> None:
+    with pytest.raises(UnknownEntity, match="no-such-id"):
+        lineage(world.solr, "no-such-id")
+
+
+# -- Operations and executions -----------------------------------------------------------------------------------------
+
+
+def test_a_select_is_seen_from_the_operation_only(world: World) -> None:
+    _, b, c = chain(world, "a", "b", "c")
+    select = world.operation("select * from b", [b], [])
+    world.index()
+    assert arrows(ask(world, b, operations=True)) == {
+        "a -> b from a",
+        "b from a -> b",
+        "b -> c from b",
+        "c from b -> c",
+    }
+    assert arrows(ask(world, select)) == {"a -> b", "b -> select * from b"}
+    assert c.name not in names(ask(world, select))
+
+
+def test_an_operation_whose_output_nobody_captured_has_an_output(world: World) -> None:
+    a = world.table("a")
+    world.operation("create temp from a", [a], [world.named("temp")])
+    world.index()
+    answer = ask(world, a, operations=True)
+    assert arrows(answer) == {"a -> create temp from a"}
+    assert answer.unlinked == 1
+    assert arrows(ask(world, a)) == set()
+
+
+def test_executions_are_drawn_around_an_operation_and_nowhere_else(world: World) -> None:
+    a, b = world.table("a"), world.table("b")
+    operation = world.operation("b from a", [a], [b])
+    runs = [world.execution(operation, f"run {number:02}") for number in range(12)]
+    world.index()
+    assert arrows(ask(world, b, operations=True)) == {"a -> b from a", "b from a -> b"}
+    answer = ask(world, operation)
+    assert {"a -> b from a", "b from a -> b", "b from a : run 03"} <= arrows(answer)
+    assert sum(node.type == "OPERATION_EXECUTION" for node in answer.nodes) == 10
+    assert cuts(answer) == {("b from a", "downstream", "executions")}
+    assert arrows(ask(world, runs[0])) == {"a -> b from a", "b from a -> b", "b from a : run 00"}
+
+
+def test_a_deleted_operation_lets_the_walk_through(world: World) -> None:
+    a, b = world.table("a"), world.table("b")
+    world.operation("b from a", [a], [b], deleted=True)
+    world.index()
+    assert arrows(ask(world, b, operations=True)) == {"a -> b"}
+
+
+# -- Control flow ------------------------------------------------------------------------------------------------------
+
+
+def test_what_only_steers_is_drawn_when_asked_for(world: World) -> None:
+    a, b, c, d = (world.table(name) for name in "abcd")
+    world.operation("c from a where b", [a], [c], steered_by=[b])
+    world.operation("d from c", [c], [d])
+    world.index()
+    assert arrows(ask(world, d)) == {"c -> d", "a -> c"}
+    assert arrows(ask(world, d, control_flow=True)) == {"c -> d", "a -> c", "b ~> c"}
+    assert arrows(ask(world, b)) == set()
+    assert arrows(ask(world, b, control_flow=True)) == {"b ~> c", "c -> d"}
+
+
+def test_one_way_of_data_makes_a_contracted_edge_a_data_flow(world: World) -> None:
+    a, b = world.table("a"), world.table("b")
+    world.operation("b where a", [], [b], steered_by=[a])
+    world.operation("b from a", [a], [b])
+    world.index()
+    assert arrows(ask(world, b, control_flow=True)) == {"a -> b"}
+
+
+def test_steering_through_a_deleted_table_stays_steering(world: World) -> None:
+    a, b, c = world.table("a"), world.table("b", deleted=True), world.table("c")
+    world.operation("b where a", [], [b], steered_by=[a])
+    world.operation("c from b", [b], [c])
+    world.index()
+    assert arrows(ask(world, c, control_flow=True)) == {"a ~> c"}
+
+
+# -- Columns -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def sales(world: World) -> dict[str, Key]:
+    """total = orders.amount where customers.region; report.total = total.sum"""
+    keys = {
+        "orders": world.table("orders", "amount", "customer", "note"),
+        "customers": world.table("customers", "id", "region"),
+        "total": world.table("total", "amount", "day"),
+        "report": world.table("report", "total"),
+    }
+    world.operation(
+        "total from orders",
+        [keys["orders"]],
+        [keys["total"]],
+        steered_by=[keys["customers"]],
+        parts={"total.amount": ["orders.amount"], "total.day": []},
+        steering_columns=["customers.region", "orders.customer"],
+    )
+    world.operation(
+        "report from total", [keys["total"]], [keys["report"]], parts={"report.total": ["total.amount"]}
+    )
+    world.index()
+    return keys
+
+
+def test_columns_are_drawn_inside_their_tables(world: World, sales: dict[str, Key]) -> None:
+    answer = ask(world, sales["report"], columns=True)
+    assert arrows(answer) == {
+        "orders -> total",
+        "total -> report",
+        "orders.amount -> total.amount",
+        "total.amount -> report.total",
+    }
+    by_name = {short(node.name): node for node in answer.nodes}
+    assert by_name["orders.amount"].parent == by_name["orders"].id
+    assert "orders.note" not in by_name
+    steered = ask(world, sales["report"], columns=True, control_flow=True)
+    assert arrows(steered) - arrows(answer) == {
+        "customers ~> total",
+        "customers.region ~> total.amount",
+        "customers.region ~> total.day",
+        "orders.customer ~> total.amount",
+        "orders.customer ~> total.day",
+    }
+
+
+@pytest.mark.parametrize("operations", [False, True])
+@pytest.mark.parametrize("control_flow", [False, True])
+@pytest.mark.parametrize("table", ["orders", "customers", "total", "report"])
+def test_columns_folded_are_the_tables_picture(
+    world: World, sales: dict[str, Key], table: str, operations: bool, control_flow: bool
+) -> None:
+    def asked(*, columns: bool) -> Lineage:
+        return ask(world, sales[table], columns=columns, operations=operations, control_flow=control_flow)
+
+    tables, columns = asked(columns=False), asked(columns=True)
+    assert arrows(fold(columns)) == arrows(tables)
+    assert names(fold(columns)) == names(tables)
+    inner = [each for each in columns.edges if columns.node(each.source).parent]
+    folded = fold(Lineage(columns.start, columns.direction, columns.nodes, tuple(inner)))
+    pairs = {(each.source, each.target) for each in tables.edges}
+    assert {(each.source, each.target) for each in folded.edges} <= pairs
+
+
+def test_a_column_has_a_lineage_of_columns(world: World, sales: dict[str, Key]) -> None:
+    answer = ask(world, world.column("report.total"))
+    assert arrows(answer) == {"orders.amount -> total.amount", "total.amount -> report.total"}
+    assert names(answer) == {"report.total", "total.amount", "orders.amount", "report", "total", "orders"}
+    assert arrows(fold(answer)) == {"orders -> total", "total -> report"}
+    assert "total.day" not in names(answer)
+    steered = ask(world, world.column("report.total"), control_flow=True)
+    assert arrows(steered) - arrows(answer) == {
+        "customers.region ~> total.amount",
+        "orders.customer ~> total.amount",
+    }
+    drawn = ask(world, world.column("total.amount"), operations=True, direction=Direction.UPSTREAM)
+    (part,) = [node for node in drawn.nodes if node.type == "SUB_OPERATION"]
+    assert {(e.source, e.target) for e in drawn.edges} == {
+        (world.column("orders.amount").identity, part.id),
+        (part.id, world.column("total.amount").identity),
+    }
+
+
+def test_a_column_that_a_job_wrote_shows_what_contributed(world: World) -> None:
+    """Spark's plans say nothing of columns here: the tables that it read contribute to every column that it wrote."""
+    a, b, c = world.table("a", "x"), world.table("b", "y"), world.table("c", "z")
+    world.operation("job", [a], [b], engine=SPARK)
+    world.operation("c from b", [b], [c], parts={"c.z": ["b.y"]})
+    world.index()
+    assert arrows(ask(world, world.column("c.z"))) == {"b.y -> c.z", "a -> b.y"}
+    assert arrows(ask(world, world.column("a.x"))) == {"a.x -> b"} | {"b -> c"}
+
+
+# -- Locations ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_location_shows_its_table_and_a_table_not_its_location(world: World) -> None:
+    a, b = chain(world, "a", "b")
+    directory = world.path("/warehouse/b")
+    world.located(b, directory)
+    world.index()
+    assert arrows(ask(world, b)) == {"a -> b"}
+    answer = ask(world, directory)
+    assert arrows(answer) == {"b = /warehouse/b", "a -> b"}
+    assert a.name in names(answer)
+
+
+def by_path(world: World, *, deleted: bool = False) -> dict[str, Key]:
+    """a -> job 1 -> /warehouse/t, the location of t; t -> job 2 -> c; /warehouse/t/ds=1 -> job 3 -> d"""
+    a, c, d = (world.table(name) for name in "acd")
+    t = world.table("t", deleted=deleted)
+    directory, inner = world.path("/warehouse/t"), world.path("/warehouse/t/ds=1")
+    world.located(t, directory)
+    world.located(t, inner, inferred=True)
+    world.operation("job 1", [a], [directory], engine=SPARK)
+    world.operation("job 2", [t], [c], engine=SPARK)
+    world.operation("job 3", [inner], [d], engine=SPARK)
+    world.index()
+    return {"a": a, "t": t, "c": c, "d": d, "directory": directory, "inner": inner}
+
+
+def test_what_is_written_by_path_and_read_by_name_is_one_lineage(world: World) -> None:
+    keys = by_path(world)
+    expected = {"a -> t", "t -> c", "t -> d"}
+    answer = ask(world, keys["t"])
+    assert arrows(answer) == expected
+    assert via(edge(answer, "a", "t")) == ["job 1", "/warehouse/t"]
+    assert via(edge(answer, "t", "d")) == ["/warehouse/t/ds=1", "job 3"]
+    assert (edge(answer, "t", "d").inferred, edge(answer, "a", "t").inferred) == (True, False)
+    assert arrows(ask(world, keys["a"])) == expected
+    assert arrows(ask(world, keys["c"])) == {"a -> t", "t -> c"}
+    assert arrows(ask(world, keys["d"])) == {"a -> t", "t -> d"}
+    assert arrows(ask(world, keys["a"], depth=1)) == {"a -> t"}
+    assert cuts(ask(world, keys["a"], depth=1)) == {("t", "downstream", "depth")}
+    drawn = arrows(ask(world, keys["c"], operations=True))
+    assert drawn == {"a -> job 1", "job 1 -> t", "t -> job 2", "job 2 -> c"}
+
+
+def test_started_at_the_location_both_are_drawn(world: World) -> None:
+    keys = by_path(world)
+    answer = ask(world, keys["directory"])
+    assert arrows(answer) == {"t = /warehouse/t", "a -> /warehouse/t", "t -> c", "t -> d"}
+    assert answer.node(keys["t"].identity).type == "TABLE"
+
+
+def test_the_location_of_a_deleted_table_is_drawn_itself(world: World) -> None:
+    keys = by_path(world, deleted=True)
+    assert arrows(ask(world, keys["c"])) == {"a -> /warehouse/t", "/warehouse/t -> c"} | {
+        "/warehouse/t/ds=1 -> c"
+    }
+    assert arrows(ask(world, keys["c"], deleted=True)) == {"a -> t", "t -> c"}
+
+
+def test_a_path_without_a_table_is_drawn(world: World) -> None:
+    a, b = world.path("/in"), world.path("/out", kind=EntityType.FILE)
+    world.operation("copy", [a], [b], engine=SPARK)
+    world.index()
+    assert arrows(ask(world, b)) == {"/in -> /out"}
+
+
+def test_what_flows_through_a_partitions_location_flows_through_its_table(world: World) -> None:
+    """Wherever the partition lies: below the table's location, or elsewhere."""
+    t, c = world.table("t", partitionColNames=["ds"]), world.table("c")
+    other = world.table("t_other", partitionColNames=["ds"])
+    world.located(t, world.path("/warehouse/t"))
+    world.located(other, world.path("/warehouse/t_other"))
+    directories = [
+        world.path("/warehouse/t/ds=1"),
+        world.path("/archive/ds=2"),
+        world.path("/warehouse/t_other/ds=1"),
+    ]
+    for number, (table, directory) in enumerate(zip((t, t, other), directories, strict=True), 1):
+        partition = world.entity(partition_key(table, f"ds={number}"))
+        world.located(partition, directory)
+        world.operation(f"write {number}", [world.path(f"/in{number}")], [directory], engine=SPARK)
+        world.operation(f"read {number}", [directory], [world.path(f"/out{number}")], engine=SPARK)
+    world.operation("c from t", [t], [c])
+    world.index()
+    around_t = {"/in1 -> t", "/in2 -> t", "t -> /out1", "t -> /out2", "t -> c"}
+    assert arrows(ask(world, t)) == around_t
+    assert arrows(ask(world, c)) == {"/in1 -> t", "/in2 -> t", "t -> c"}
+    assert arrows(ask(world, world.path("/in1"))) == {"/in1 -> t", "t -> /out1", "t -> /out2", "t -> c"}
+    assert arrows(ask(world, directories[0])) == {
+        "t = /warehouse/t/ds=1",
+        "/in1 -> /warehouse/t/ds=1",
+        "/warehouse/t/ds=1 -> /out1",
+        "/in2 -> t",
+        "t -> /out2",
+        "t -> c",
+    }
+    assert via(edge(ask(world, t), "/in2", "t")) == ["write 2", "/archive/ds=2"]
+
+
+def test_a_partition_is_seen_with_its_table(world: World) -> None:
+    t, c = world.table("t", partitionColNames=["ds"]), world.table("c")
+    partition = world.entity(partition_key(t, "ds=1"))
+    world.operation("c from t", [t], [c])
+    world.index()
+    answer = ask(world, partition)
+    assert arrows(answer) == {"t -> c"}
+    assert answer.nodes[0].parent == t.identity
+
+
+def test_where_its_own_source_says_a_table_lies_the_hints_of_others_do_not_count(world: World) -> None:
+    a, t, u = world.table("a"), world.table("t"), world.table("u")
+    world.located(t, world.path("/new"))
+    for table in (t, u):
+        world.relate(RelationType.LOGICAL_PHYSICAL, table, world.path("/old"), writer=IMPALA)
+    world.operation("job", [a], [world.path("/old")], engine=SPARK)
+    world.index()
+    assert arrows(ask(world, t)) == set()
+    assert arrows(ask(world, u)) == {"a -> u"}
+    assert arrows(ask(world, a)) == {"a -> u"}
+
+
+# -- Limits ------------------------------------------------------------------------------------------------------------
+
+
+def star(world: World, count: int) -> Key:
+    """One table that ``count`` statements read, each writing a table of its own."""
+    hub = world.table("hub")
+    for number in range(count):
+        world.operation(f"op {number}", [hub], [world.table(f"t{number:05}")])
+    world.index()
+    return hub
+
+
+def test_a_node_with_thousands_of_edges_is_cut_and_says_so(world: World) -> None:
+    hub = star(world, 3_000)
+    world.operation("small", [world.table("other")], [hub])
+    world.index()
+    answer = ask(world, hub)
+    assert len(answer.nodes) == 400
+    assert answer.truncated
+    assert ("hub", "downstream", "fan_out") in cuts(answer)
+    assert ("hub", "downstream", "nodes") in cuts(answer)
+    assert "other -> hub" in arrows(answer)
+    assert len(ask(world, hub, max_nodes=5_000, max_fan_out=5_000).nodes) == 3_002
+    walked = ask(world, hub, max_walked=500)
+    assert Reason.WALKED in {cut.reason for cut in walked.truncated_at}
+
+
+def test_a_heavy_neighbour_does_not_crowd_out_the_others(world: World) -> None:
+    """More relations than one page holds: the heavy node is cut, the light one beside it is whole."""
+    start, heavy, light, end = (world.table(name) for name in ("start", "heavy", "light", "end"))
+    world.operation("fan", [start], [heavy, light])
+    sink = world.table("sink")
+    for number in range(10_500):
+        reader = operation_key(world.source(IMPALA), f"select {number}", ())
+        world.relate(RelationType.DATA_FLOW, heavy, reader, writer=IMPALA)
+        if number % 10 == 0:
+            world.relate(RelationType.DATA_FLOW, reader, sink, writer=IMPALA)
+    world.operation("end", [light], [end])
+    world.index()
+    answer = ask(world, start, direction=Direction.DOWNSTREAM)
+    assert arrows(answer) == {"start -> heavy", "start -> light", "heavy -> sink", "light -> end"}
+    assert cuts(answer) == {("heavy", "downstream", "fan_out")}
+
+
+def test_the_node_limit_is_shared_by_both_sides(world: World) -> None:
+    hub = world.table("hub")
+    world.operation("fan in", [world.table(f"in{n}") for n in range(50)], [hub])
+    world.operation("fan out", [hub], [world.table(f"out{n}") for n in range(3)])
+    world.index()
+    answer = ask(world, hub, max_nodes=20)
+    assert len(answer.nodes) == 20
+    assert cuts(answer) == {("hub", "upstream", "nodes"), ("hub", "downstream", "nodes")}
+    assert cuts(ask(world, hub, max_nodes=52)) == {("hub", "downstream", "nodes")}
+    assert not ask(world, hub, max_nodes=54).truncated
+
+
+def test_columns_have_a_limit_of_their_own(world: World) -> None:
+    columns = [f"c{n}" for n in range(30)]
+    a, b = world.table("a", *columns), world.table("b", *columns)
+    world.operation("b from a", [a], [b], parts={f"b.{c}": [f"a.{c}"] for c in columns})
+    world.index()
+    answer = ask(world, b, columns=True, max_nodes=3)
+    assert ("b", "both", "columns") in cuts(answer)
+    assert sum(node.type == "FIELD" for node in answer.nodes) <= 30
+    drawn = {node.id for node in answer.nodes}
+    assert all({each.source, each.target} <= drawn for each in answer.edges)
+
+
+# -- The form of an answer -----------------------------------------------------------------------------------------------
+
+
+def test_the_json_form_of_an_answer(world: World) -> None:
+    a, b = chain(world, "a", "b")
+    world.index()
+    answer = json.loads(json.dumps(ask(world, b).to_json()))
+    operation = next(each for each in world.elements.values() if each["type"] == "OPERATION")
+    assert answer == {
+        "start": b.identity,
+        "direction": "both",
+        "nodes": [
+            {
+                "id": key.identity,
+                "name": f"db.{key.name}",
+                "type": "TABLE",
+                "sourceType": "HIVE",
+                "sourceId": world.sources[HIVE].id,
+                "deleted": False,
+                "placeholder": False,
+                "granted": False,
+                "parent": None,
+                "unlinked": 0,
+            }
+            for key in (b, a)
+        ],
+        "edges": [
+            {
+                "source": a.identity,
+                "target": b.identity,
+                "type": "DATA_FLOW",
+                "via": [
+                    {
+                        "id": operation["identity"],
+                        "name": "b from a",
+                        "type": "OPERATION",
+                        "deleted": False,
+                        "placeholder": False,
+                    }
+                ],
+                "inferred": False,
+                "incomplete": False,
+                "parsed": False,
+            }
+        ],
+        "truncated": False,
+        "truncatedAt": [],
+        "unlinked": 0,
+    }
+
+
+def test_an_answer_is_the_same_each_time(world: World) -> None:
+    hub = star(world, 20)
+    assert ask(world, hub) == ask(world, hub)
+    assert column_key(hub, "x").identity != hub.identity
+    assert HDFS not in world.sources

@@ -1,0 +1,364 @@
+"""Rule 2: relations find their ends, whichever comes first, and say why when they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from linker.linking import Linking
+from linker.resolve_endpoints import Reason, unlink
+from linker.unlinked import count_unlinked, unlinked_by_reason
+from navlin.index.fields import ELEMENTS, RELATIONS, date_ms
+from navlin.index.solr import Added, Solr
+from navlin.model.keys import RelationType
+from navlin.model.source import Source
+from tests.linked import DAY_MS, World
+
+
+@pytest.fixture
+def world(solr: Solr, request: pytest.FixtureRequest) -> World:
+    return World(solr, request.node.name)
+
+
+def verdict(relation: dict[str, Any]) -> tuple[bool, str | None]:
+    return relation.get("unlinked", False), relation.get("unlinkedReason")
+
+
+def select_from(world: World, table: str) -> tuple[Any, Any]:
+    operation = world.operation(f"read {table}")
+    return world.entity(operation), world.flow(world.table(table), operation)
+
+
+def test_a_relation_whose_end_is_there_is_linked(world: World) -> None:
+    world.put(world.hive, world.entity(world.table("sales.orders")))
+    operation, read = select_from(world, "sales.orders")
+
+    run = world.put(world.impala, operation, read)
+    assert verdict(world.relation(world.impala, read)) == (True, None)
+    world.link(run)
+
+    linked = world.relation(world.impala, read)
+    assert verdict(linked) == (False, None)
+    assert "unlinkedSince" not in linked
+    assert linked["extractorRunId"] == run
+
+
+def test_a_relation_whose_end_is_missing_says_which_source_has_not_shown_it_and_since_when(
+    world: World,
+) -> None:
+    world.put(world.hive)
+    operation, read = select_from(world, "sales.orders")
+    world.link(world.put(world.impala, operation, read))
+
+    waiting = world.relation(world.impala, read)
+    assert verdict(waiting) == (True, "not in HIVE-1 yet")
+    assert date_ms(waiting["unlinkedSince"]) == world.now_ms
+
+
+def test_a_relation_to_a_source_that_was_never_read_says_so_and_says_otherwise_once_it_was(
+    world: World,
+) -> None:
+    operation, read = select_from(world, "sales.orders")
+    world.link(world.put(world.impala, operation, read))
+    assert verdict(world.relation(world.impala, read)) == (True, "its source has not been read yet")
+
+    world.link(world.put(world.hive))
+    assert verdict(world.relation(world.impala, read)) == (True, "not in HIVE-1 yet")
+
+
+def test_a_relation_with_two_missing_ends_names_both_sources_and_is_linked_with_the_second(
+    world: World,
+) -> None:
+    world.put(world.hive)
+    world.put(world.hdfs)
+    hint = world.location(world.table("sales.orders"), world.path("/sales/orders"))
+    world.link(world.put(world.impala, hint))
+    assert verdict(world.relation(world.impala, hint)) == (True, "not in HDFS-1 yet, not in HIVE-1 yet")
+
+    world.link(world.put(world.hive, world.entity(hint.ep1)))
+    assert verdict(world.relation(world.impala, hint)) == (True, "not in HDFS-1 yet")
+
+    world.link(world.put(world.hdfs, world.entity(hint.ep2)))
+    assert verdict(world.relation(world.impala, hint)) == (False, None)
+
+
+def test_an_end_that_arrives_later_links_what_waits_for_it_and_nothing_else(world: World) -> None:
+    world.put(world.hive)
+    one, reads_orders = select_from(world, "sales.orders")
+    other, reads_clients = select_from(world, "sales.clients")
+    world.link(world.put(world.impala, one, reads_orders, other, reads_clients))
+
+    world.now_ms += DAY_MS
+    world.link(world.put(world.hive, world.entity(world.table("sales.orders"))))
+
+    assert verdict(world.relation(world.impala, reads_orders)) == (False, None)
+    still = world.relation(world.impala, reads_clients)
+    assert verdict(still) == (True, "not in HIVE-1 yet")
+    assert date_ms(still["unlinkedSince"]) == world.now_ms - DAY_MS, "it has waited since the first day"
+
+
+@pytest.mark.parametrize("arrivals", [3, 40], ids=["few arrive, many wait", "many arrive, few wait"])
+def test_arrivals_are_met_from_whichever_side_is_smaller(
+    world: World, arrivals: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("linker.resolve_endpoints"), "FEW_ARRIVALS", 0)
+    world.put(world.hive)
+    waiting = [select_from(world, f"sales.t{number}") for number in range(12)]
+    world.link(world.put(world.impala, *[record for pair in waiting for record in pair]))
+
+    run = world.put(
+        world.hive, *[world.entity(world.table(f"sales.t{number}")) for number in range(arrivals)]
+    )
+    world.link(run)
+
+    linked = [verdict(world.relation(world.impala, read)) == (False, None) for _, read in waiting]
+    assert linked == [number < arrivals for number in range(12)]
+
+
+def test_an_end_that_is_flagged_deleted_is_there(world: World) -> None:
+    table = world.table("sales.orders")
+    world.put(world.hive, world.entity(table))
+    world.drop(world.hive, table)
+    operation, read = select_from(world, "sales.orders")
+
+    world.link(world.put(world.impala, operation, read))
+
+    assert verdict(world.relation(world.impala, read)) == (False, None)
+
+
+def test_a_relation_stays_linked_when_its_end_is_flagged_deleted_or_its_own_words_change(
+    world: World,
+) -> None:
+    table = world.table("sales.orders")
+    world.put(world.hive, world.entity(table))
+    operation, read = select_from(world, "sales.orders")
+    world.link(world.put(world.impala, operation, read))
+
+    world.link(world.drop(world.hive, table))
+    assert verdict(world.relation(world.impala, read)) == (False, None)
+
+    changed = type(read)(read.type, read.ep1, read.ep2, read.tree_path, read.as_of_ms, {"incomplete": True})
+    world.link(world.put(world.impala, operation, changed))
+    assert world.relation(world.impala, read)["incomplete"] is True
+    assert verdict(world.relation(world.impala, read)) == (False, None)
+
+
+def test_a_relation_between_a_sources_own_entities_is_left_alone(world: World) -> None:
+    operation = world.operation("create table")
+    part = world.part(operation, "1")
+    run = world.put(world.impala, world.entity(operation), world.entity(part))
+    before = world.versions()
+    world.link(run)
+
+    [implied] = [d for d in world.documents(RELATIONS) if d["type"] == "PARENT_CHILD"]
+    assert "unlinked" not in implied
+    assert world.versions() == before
+
+
+def test_a_granted_end_is_there_from_the_start(solr: Solr) -> None:
+    world = World(solr, "granted", configured=False)
+    operation, read = select_from(world, "sales.orders")
+    world.link(world.put(world.impala, operation, read))
+
+    assert verdict(world.relation(world.impala, read)) == (False, None)
+
+
+def test_a_granted_end_that_went_missing_is_said_to_be_of_no_authority(solr: Solr) -> None:
+    world = World(solr, "granted and lost", configured=False)
+    operation, read = select_from(world, "sales.orders")
+    world.put(world.impala, operation, read)
+    solr.delete_ids(ELEMENTS, [world.table("sales.orders").identity])
+    world.commit()
+
+    world.link(everything=True)
+
+    assert verdict(world.relation(world.impala, read)) == (True, "no such authority")
+
+
+def test_linking_twice_changes_nothing(world: World) -> None:
+    world.put(world.hive, world.entity(world.table("sales.orders")))
+    one, reads_orders = select_from(world, "sales.orders")
+    other, reads_clients = select_from(world, "sales.clients")
+    run = world.put(world.impala, one, reads_orders, other, reads_clients)
+    assert world.link(run)["resolve_endpoints"] == 2
+    before = world.versions()
+
+    world.now_ms += DAY_MS
+    assert world.link(run)["resolve_endpoints"] == 0
+    world.link(everything=True)
+
+    assert world.versions() == before
+
+
+def test_what_runs_stamped_that_never_finished_is_linked_by_the_next(world: World) -> None:
+    world.put(world.hive, world.entity(world.table("sales.orders")))
+    operation, read = select_from(world, "sales.orders")
+    crashed = world.put(world.impala, operation, read)
+    again = world.put(world.impala, operation, read)
+
+    world.link(again)
+    assert verdict(world.relation(world.impala, read)) == (True, None), (
+        "unchanged, so not stamped by the second run"
+    )
+    world.link(crashed, again)
+    assert verdict(world.relation(world.impala, read)) == (False, None)
+
+
+def test_other_peoples_fields_survive_linking(world: World) -> None:
+    world.put(world.hive, world.entity(world.table("sales.orders")))
+    operation, read = select_from(world, "sales.orders")
+    run = world.put(world.impala, operation, read)
+    before = world.relation(world.impala, read)
+    before["up_reviewed"] = "yes"
+    world.solr.add(RELATIONS, [before])
+    world.commit()
+
+    world.link(run)
+
+    after = world.relation(world.impala, read)
+    changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    assert changed == {"unlinked", "_version_"}
+
+
+class Interrupted(Solr):
+    """The real Solr, in which somebody else writes just before the first of our writes to the relations arrives."""
+
+    meanwhile: Callable[[], None] | None = None
+
+    def add(self, core: str, documents: Any, *, in_place: bool = False) -> Added:
+        if core == RELATIONS and documents and (others := self.meanwhile):
+            self.meanwhile = None
+            others()
+        return super().add(core, documents, in_place=in_place)
+
+
+def test_a_write_that_crosses_another_is_made_again_on_top_of_it(world: World) -> None:
+    world.put(world.hive, world.entity(world.table("sales.orders")))
+    operation, read = select_from(world, "sales.orders")
+    run = world.put(world.impala, operation, read)
+
+    def describe() -> None:
+        world.solr.add(RELATIONS, [{**world.relation(world.impala, read), "up_reviewed": "yes"}])
+
+    ours = World(Interrupted(world.solr.address), world.cluster)
+    ours.solr.meanwhile = describe  # type: ignore[attr-defined]  # it is an Interrupted
+    ours.link(run)
+
+    after = world.relation(world.impala, read)
+    assert verdict(after) == (False, None)
+    assert after["up_reviewed"] == "yes"
+
+
+def test_an_end_that_was_removed_unlinks_its_relations_until_it_is_there_again(world: World) -> None:
+    orders, directory = world.table("sales.orders"), world.path("/sales/orders")
+    lies = world.location(orders, directory)
+    world.put(world.hdfs, world.entity(directory))
+    world.link(world.put(world.hive, world.entity(orders), lies))
+    assert verdict(world.relation(world.hive, lies)) == (False, None)
+
+    world.solr.delete_ids(ELEMENTS, [directory.identity])
+    world.commit()
+    linking = Linking(world.solr, world.now_ms, "purge##1")
+    assert unlink(linking, [directory.identity], Reason.PURGED) == 1
+    world.commit()
+    assert verdict(world.relation(world.hive, lies)) == (True, "purged")
+    assert unlink(linking, [directory.identity], Reason.PURGED) == 0
+
+    world.link(everything=True)
+    assert verdict(world.relation(world.hive, lies)) == (True, "purged"), (
+        "everything is linked to the same end"
+    )
+
+    world.link(world.put(world.hdfs, world.entity(directory)))
+    assert verdict(world.relation(world.hive, lies)) == (False, None)
+
+
+def test_a_removed_end_of_the_writers_own_unlinks_and_links_again_too(world: World) -> None:
+    directory, file = world.path("/d"), world.path("/d/f")
+    contains = world.flow(directory, file, RelationType.DATA_FLOW)
+    world.link(world.put(world.hdfs, world.entity(directory), world.entity(file), contains))
+    world.solr.delete_ids(ELEMENTS, [file.identity])
+    world.commit()
+    unlink(Linking(world.solr, world.now_ms, "purge##1"), [file.identity], Reason.PURGED)
+    world.commit()
+    assert verdict(world.relation(world.hdfs, contains)) == (True, "purged")
+
+    world.link(world.put(world.hdfs, world.entity(file)))
+    assert verdict(world.relation(world.hdfs, contains)) == (False, None)
+
+
+def test_an_entity_that_came_back_before_it_could_be_unlinked_keeps_its_relations(world: World) -> None:
+    world.put(world.hive, world.entity(world.table("sales.orders")))
+    operation, read = select_from(world, "sales.orders")
+    world.link(world.put(world.impala, operation, read))
+
+    assert unlink(Linking(world.solr, world.now_ms, "purge##1"), [read.ep1.identity], Reason.PURGED) == 0
+    assert verdict(world.relation(world.impala, read)) == (False, None)
+
+
+def test_linking_everything_ends_where_the_increments_do(world: World) -> None:
+    def tell(then: Callable[[str], object]) -> dict[str, Any]:
+        world.clear()
+        orders, directory = world.table("sales.orders"), world.path("/sales/orders")
+        one, reads_orders = select_from(world, "sales.orders")
+        other, reads_temp = select_from(world, "sales.temp")
+        stated: list[tuple[Source, tuple[Any, ...]]] = [
+            (world.hive, ()),
+            (world.hdfs, ()),
+            (world.impala, (one, reads_orders, other, reads_temp)),
+            (world.hive, (world.entity(orders), world.location(orders, directory))),
+            (world.hdfs, (world.entity(directory),)),
+        ]
+        for source, records in stated:
+            then(world.put(source, *records))
+        return world.index()
+
+    increments = tell(world.link)
+    tell(lambda _: None)
+    world.link(everything=True)
+
+    assert world.index() == increments
+    assert {d.get("unlinkedReason") for d in increments[RELATIONS]} == {None, "not in HIVE-1 yet"}
+
+
+def test_unlinked_relations_are_counted_by_reason_and_age(world: World) -> None:
+    world.put(world.hive)
+    before = count_unlinked(world.solr)
+    world.link(world.put(world.impala, *select_from(world, "sales.a")))
+    world.now_ms += 3 * DAY_MS
+    world.link(world.put(world.impala, *select_from(world, "sales.b")))
+    world.put(world.impala, *select_from(world, "sales.c"))
+    dropped = select_from(world, "sales.d")
+    world.link(world.put(world.impala, *dropped))
+    world.drop(world.impala, dropped[1])
+
+    by_reason = {each.reason: each for each in unlinked_by_reason(world.solr, world.now_ms + 1)}
+
+    assert count_unlinked(world.solr) == before + 3, "a withdrawn relation waits for nothing"
+    waiting = by_reason["not in HIVE-1 yet"]
+    assert (waiting.count, waiting.oldest_ms) >= (2, world.now_ms - 3 * DAY_MS)
+    assert waiting.ages["hour"] >= 1
+    assert waiting.ages["week"] >= 1
+    assert by_reason["not looked at yet"].count >= 1
+
+
+def test_unlinking_that_crosses_another_write_still_says_why(world: World) -> None:
+    orders = world.table("sales.orders")
+    world.put(world.hive, world.entity(orders))
+    operation, read = select_from(world, "sales.orders")
+    world.link(world.put(world.impala, operation, read))
+    world.solr.delete_ids(ELEMENTS, [orders.identity])
+    world.commit()
+    crossed = Interrupted(world.solr.address)
+
+    def write() -> None:
+        world.solr.add(RELATIONS, [world.relation(world.impala, read)])
+
+    crossed.meanwhile = write
+
+    unlink(Linking(crossed, world.now_ms, "purge##1"), [orders.identity], Reason.PURGED)
+
+    assert verdict(world.relation(world.impala, read)) == (True, "purged")

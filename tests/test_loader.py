@@ -1,0 +1,151 @@
+"""Which identity a configured source bears, and where claims go: the same after every restart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from navlin.index.documents import GRANTED, granted_envelopes, source_envelope
+from navlin.index.fields import ELEMENTS
+from navlin.index.solr import Solr
+from navlin.index.sources import KnownSource, known_sources
+from navlin.index.writing import Outcome, Stamp, write
+from navlin.model.keys import table_key
+from navlin.model.source import HIVE, source_id
+from navlin.service.configuration import read_configuration
+from navlin.service.loader import Roster, SharedIdentity, load, load_extractors
+
+CLUSTER = "loader"
+
+
+def roster(tmp_path: Path, sources: dict[str, str], known: tuple[KnownSource, ...] = ()) -> Roster:
+    """A roster of metastores, by name and host."""
+    file = tmp_path / "navlin.toml"
+    tables = [
+        f'[[source]]\nname = "{name}"\nextractor = "hms"\nuris = ["thrift://{host}:9083"]\n'
+        for name, host in sources.items()
+    ]
+    file.write_text(f'[navlin]\ncluster = "{CLUSTER}"\n' + "".join(tables))
+    return load(read_configuration(file, load_extractors(), {}), known)
+
+
+def known(name: str, *serves: str, granted: bool = False, identity: str = "") -> KnownSource:
+    return KnownSource(identity or source_id(CLUSTER, name), HIVE, name, CLUSTER, serves, granted)
+
+
+def test_every_module_of_the_package_registers_itself() -> None:
+    assert {"hms", "impala_events", "spark_events"} <= set(load_extractors())
+
+
+def test_a_new_source_has_navigators_id(tmp_path: Path) -> None:
+    loaded = roster(tmp_path, {"HIVE-1": "a"}).named("HIVE-1")
+
+    assert loaded is not None
+    assert loaded.source.id == source_id(CLUSTER, "HIVE-1")
+    assert loaded.source.serves == ("thrift://a:9083",)
+    assert loaded.extractor.estate.serving(HIVE, "thrift://a:9083") == loaded.source
+
+
+@pytest.mark.parametrize(
+    "authority", ["thrift://a:9083", ""], ids=["by its address", "as the only metastore"]
+)
+def test_a_source_takes_over_what_was_granted_in_its_place(tmp_path: Path, authority: str) -> None:
+    granted = known("whatever", authority, granted=True)
+
+    first = roster(tmp_path, {"HIVE-1": "a"}, (granted,))
+    # Its first run has written its SOURCE document in place of the granted one.
+    written = known("HIVE-1", "thrift://a:9083", identity=granted.id)
+    later = roster(tmp_path, {"HIVE-1": "a"}, (written,))
+
+    assert [each.estate.sources[0].id for each in (first, later)] == [granted.id, granted.id]
+    assert later.estate.serving(HIVE).id == granted.id
+
+
+def test_with_two_metastores_nobody_takes_over_what_had_no_address(tmp_path: Path) -> None:
+    granted = known("hive", "", granted=True)
+
+    estate = roster(tmp_path, {"HIVE-1": "a", "HIVE-2": "b"}, (granted,)).estate
+
+    assert granted.id not in [source.id for source in estate.sources]
+    assert estate.serving(HIVE).id == granted.id
+
+
+def test_a_second_metastore_does_not_inherit_claims_without_an_address_to_the_first(tmp_path: Path) -> None:
+    # HIVE-1 once took over the identity under which such claims were granted.
+    first = known("HIVE-1", "thrift://a:9083", identity=source_id(CLUSTER, "hive"))
+
+    estate = roster(tmp_path, {"HIVE-1": "a", "HIVE-2": "b"}, (first,)).estate
+
+    assert estate.sources[0].id == first.id
+    assert estate.serving(HIVE).id not in [source.id for source in estate.sources]
+
+
+def test_a_renamed_source_stays_the_same(tmp_path: Path) -> None:
+    before = known("HIVE-1", "thrift://a:9083")
+
+    assert roster(tmp_path, {"HIVE-PROD": "a"}, (before,)).estate.sources[0].id == before.id
+
+
+def test_a_source_that_moved_to_another_host_stays_the_same(tmp_path: Path) -> None:
+    before = known("HIVE-1", "thrift://a:9083")
+
+    assert roster(tmp_path, {"HIVE-1": "b"}, (before,)).estate.sources[0].id == before.id
+
+
+def test_sources_that_change_places_keep_their_names(tmp_path: Path) -> None:
+    before = (known("HIVE-1", "thrift://a:9083"), known("HIVE-2", "thrift://b:9083"))
+
+    estate = roster(tmp_path, {"HIVE-2": "a", "HIVE-1": "b"}, before).estate
+
+    assert [source.id for source in estate.sources] == [before[1].id, before[0].id]
+
+
+def test_claims_on_a_source_taken_out_of_the_configuration_keep_its_identity(tmp_path: Path) -> None:
+    before = known("HIVE-1", "thrift://a:9083")
+
+    estate = roster(tmp_path, {}, (before,)).estate
+
+    assert estate.serving(HIVE, "thrift://a:9083").id == before.id
+    assert estate.serving(HIVE).id == before.id
+    assert not estate.serving(HIVE).configured
+
+
+def test_sources_of_another_cluster_are_others(tmp_path: Path) -> None:
+    elsewhere = KnownSource("0" * 32, HIVE, "HIVE-1", "elsewhere", ("thrift://a:9083",), granted=False)
+
+    assert roster(tmp_path, {"HIVE-1": "a"}, (elsewhere,)).estate.sources[0].id == source_id(
+        CLUSTER, "HIVE-1"
+    )
+
+
+def test_two_sources_never_share_an_identity(tmp_path: Path) -> None:
+    # What was granted under the name "thrift://a:9083" now is HIVE-1; a source of that very name would be the same.
+    first = known("HIVE-1", "thrift://a:9083", identity=source_id(CLUSTER, "thrift"))
+
+    with pytest.raises(SharedIdentity, match='give "thrift" another name'):
+        roster(tmp_path, {"HIVE-1": "a", "thrift": "b"}, (first,))
+
+
+def test_the_index_knows_granted_and_configured_sources(tmp_path: Path, solr: Solr) -> None:
+    estate = roster(tmp_path, {}).estate
+    claimed = table_key(estate.serving(HIVE, "thrift://granted:9083"), "db", "t")
+    envelopes = [each for each in granted_envelopes(claimed, 1) if each.core == ELEMENTS]
+    stamp = Stamp("loader##1", 1)
+    list(write(solr, ELEMENTS, [(each, Outcome.NEW) for each in envelopes], stamp))
+    solr.commit(ELEMENTS, soft=True)
+
+    [granted] = [each for each in known_sources(solr) if each.name == "thrift://granted:9083"]
+    taken = roster(tmp_path, {"HIVE-G": "granted"}, (granted,)).estate.sources[0]
+    assert granted.granted
+    assert taken.id == granted.id == claimed.source.id
+    assert envelopes[0].digest == GRANTED
+
+    list(write(solr, ELEMENTS, [(source_envelope(taken, 2), Outcome.CHANGED)], stamp))
+    solr.commit(ELEMENTS, soft=True)
+    [configured] = [each for each in known_sources(solr) if each.id == granted.id]
+    assert (configured.name, configured.serves, configured.granted) == (
+        "HIVE-G",
+        ("thrift://granted:9083",),
+        False,
+    )

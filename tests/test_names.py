@@ -1,0 +1,135 @@
+"""An entity by the name that a person gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from navlin.index.embedded import EmbeddedSolr
+from navlin.index.solr import Solr
+from navlin.model.keys import EntityType, location_key, operation_key, partition_key
+from navlin.model.source import Estate
+from navlin.query.names import AmbiguousName, UnknownName, candidates_for, entity_named
+from tests.drawn import HDFS, HIVE, SPARK, World
+
+
+@pytest.fixture(scope="module")
+def world(solr_server: EmbeddedSolr) -> Iterator[World]:
+    with Solr(solr_server.start()) as solr:
+        world = World(solr, "naming", database="Naming_Db")
+        orders = world.table("Orders", "order_id", "a.b")
+        world.entity(partition_key(orders, "ds=2026-01-01/region=eu.west"))
+        world.table("customers")
+        world.table("orders_dropped", deleted=True)
+        world.path("/naming/in")
+        world.path("/naming/In/part-0", kind=EntityType.FILE)
+        world.path("/naming/with space, comma", kind=EntityType.FILE)
+        world.granted(location_key(Estate("estate"), "s3a://naming-bucket/x/y"))
+        world.entity(operation_key(world.source(SPARK), "plan", (), name="naming_application_1"))
+        world.index()
+        yield world
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Naming_Db.Orders", "Naming_Db.Orders"),
+        ("naming_db.orders", "Naming_Db.Orders"),
+        ("NAMING_DB.ORDERS", "Naming_Db.Orders"),
+        ("  naming_db.orders ", "Naming_Db.Orders"),
+        ("`naming_db`.`orders`", "Naming_Db.Orders"),
+        ("/naming_db/orders", "Naming_Db.Orders"),
+        ("naming_db.orders.ORDER_ID", "Naming_Db.Orders.order_id"),
+        ("naming_db.orders.`a.b`", "Naming_Db.Orders.a.b"),
+        ("naming_db.orders.a.b", "Naming_Db.Orders.a.b"),
+        ("naming_db.orders.ds=2026-01-01/region=eu.west", "Naming_Db.Orders.ds=2026-01-01/region=eu.west"),
+        ("naming_db", "Naming_Db"),
+        ("naming_db.orders_dropped", "Naming_Db.orders_dropped"),
+        ("/naming/in", "/naming/in"),
+        ("/naming/in/", "/naming/in"),
+        ("hdfs://naming/naming/in", "/naming/in"),
+        ("hdfs://NAMING/naming//in", "/naming/in"),
+        ("/naming/In/part-0", "/naming/In/part-0"),
+        ("/naming/with space, comma", "/naming/with space, comma"),
+        ("s3://naming-bucket/x/y", "/x/y"),
+        ("s3n://naming-bucket/x/y", "/x/y"),
+        ("naming_application_1", "naming_application_1"),
+        ("naming-hdfs", "naming-hdfs"),
+    ],
+)
+def test_a_name_means_one_entity(world: World, name: str, expected: str) -> None:
+    assert entity_named(world.solr, name).name == expected
+
+
+def test_an_id_means_its_entity_in_any_case(world: World) -> None:
+    identity = world.named("orders").identity
+    assert entity_named(world.solr, identity).name == "Naming_Db.Orders"
+    assert entity_named(world.solr, identity.upper()).id == identity
+
+
+def test_paths_are_spelled_as_they_are(world: World) -> None:
+    with pytest.raises(UnknownName):
+        entity_named(world.solr, "/naming/IN")
+    with pytest.raises(UnknownName):
+        entity_named(world.solr, "hdfs://elsewhere/naming/in2")
+
+
+def test_a_name_in_two_metastores_is_told_with_both(world: World) -> None:
+    other = World(world.solr, "naming-other", database="Naming_Db")
+    other.table("shared")
+    other.index()
+    world.table("shared", deleted=True)
+    world.index()
+    with pytest.raises(AmbiguousName) as error:
+        entity_named(world.solr, "naming_db.SHARED")
+    assert {thing.source_id for thing in error.value.candidates} == {
+        world.sources[HIVE].id,
+        other.sources[HIVE].id,
+    }
+    for thing in error.value.candidates:
+        assert thing.id in str(error.value)
+        assert entity_named(world.solr, thing.id) == thing
+    assert "deleted" in str(error.value)
+
+
+def test_a_table_may_be_called_without_its_database_where_that_is_clear(world: World) -> None:
+    world.table("naming_alone")
+    world.table("naming_twice", database="one")
+    world.table("naming_twice", database="two")
+    world.index()
+    assert entity_named(world.solr, "NAMING_ALONE").name == "Naming_Db.naming_alone"
+    assert {thing.name for thing in candidates_for(world.solr, "naming_twice")} == {
+        "one.naming_twice",
+        "two.naming_twice",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("naming_db.ordres", "Naming_Db.Orders"),
+        ("naming_db.order", "Naming_Db.Orders"),
+        ("nameing_db.customers", "Naming_Db.customers"),
+        ("naming_db.orders.orderid", "Naming_Db.Orders.order_id"),
+        ("naming_db.orders_droped", "Naming_Db.Orders"),
+        ("/naming/inn", "/naming/in"),
+    ],
+)
+def test_what_is_not_there_is_answered_with_what_is_near(world: World, name: str, expected: str) -> None:
+    with pytest.raises(UnknownName) as error:
+        entity_named(world.solr, name)
+    assert expected in [thing.name for thing in error.value.suggestions]
+    assert expected in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "  ", ".", "/", "*", 'a"b', "no~such{thing}[x]^2", "x" * 5_000, "a:b", "\\"]
+)
+def test_no_name_breaks_the_question(world: World, name: str) -> None:
+    with pytest.raises(UnknownName, match="nothing is called"):
+        entity_named(world.solr, name)
+
+
+def test_sources_of_all_kinds_are_named(world: World) -> None:
+    assert entity_named(world.solr, world.sources[HDFS].id).type == "SOURCE"

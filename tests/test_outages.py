@@ -1,0 +1,193 @@
+"""What navlin depends on goes away in the middle of a run, or is busy with something else: nothing is lost, nobody waits."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from extractors._hms_client import connected
+from extractors._hms_idl import Database
+from extractors.hms import HiveMetastore
+from navlin.index.embedded import EmbeddedSolr
+from navlin.index.fields import ELEMENTS
+from navlin.index.runs import RunRecord, Status
+from navlin.index.solr import Solr
+from navlin.model.extractor import EXTRACTORS
+from navlin.model.source import HIVE, Estate, Source, source_id
+from tests.between import Between, Call
+from tests.estates import FIRST_MS, SmallEstate
+from tests.killed import differences, index_of, wipe
+from tests.services.metastore import CREATE_DATABASE, CREATE_TABLE, DROP_TABLE, Metastore, table
+
+REPOSITORY = Path(__file__).parents[1]
+WIDE = {f"wide.t{number:03d}": [f"c{c}" for c in range(12)] for number in range(120)}
+"""More than one batch of documents."""
+
+
+# -- Solr goes away ----------------------------------------------------------------------------------------------------
+
+
+def test_solr_killed_in_the_middle_of_a_write_fails_the_run_and_the_next_completes_it(
+    solr_server: EmbeddedSolr, solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path
+) -> None:
+    uninterrupted = SmallEstate(solr, spark, tmp_path)
+    uninterrupted.tables(WIDE)
+    assert uninterrupted.list().status is Status.FINISHED
+    expected = index_of(uninterrupted)
+    wipe(uninterrupted)
+
+    def kills(call: Call) -> bool:
+        if call.core == ELEMENTS and call.answered and len(call.documents) > 500 and solr_server.alive:
+            os.kill(solr_server.pid or 0, signal.SIGKILL)
+        return True
+
+    with Between(solr.address, kills) as door, Solr(door.address) as through_the_door:
+        estate = SmallEstate(through_the_door, spark, tmp_path, cluster=uninterrupted.cluster)
+        failed = estate.list()
+    assert failed.status is Status.FAILED
+    assert "Solr at 127.0.0.1" in failed.error
+    assert len(failed.error) < 1_000
+    assert not solr_server.alive
+
+    solr_server.start()
+    uninterrupted.now_ms += 60_000
+    assert uninterrupted.list().status is Status.FINISHED
+    assert differences(expected, index_of(uninterrupted)) == []
+
+
+def test_solr_away_while_it_plans_is_told_in_words(
+    solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path
+) -> None:
+    with Between(solr.address, lambda call: False) as door, Solr(door.address) as nowhere:
+        estate = SmallEstate(nowhere, spark, tmp_path)
+        estate.tables({"sales.orders": ["id"]})
+        run = estate.list()
+    assert run.status is Status.FAILED
+    assert "Solr at 127.0.0.1" in run.error
+
+
+# -- The metastore goes away -------------------------------------------------------------------------------------------
+
+
+def test_a_metastore_that_goes_away_in_the_middle_of_a_listing_costs_no_table_and_the_next_run_is_complete(
+    estate: SmallEstate, tmp_path: Path, metastore_jars: Path
+) -> None:
+    with Metastore(tmp_path / "metastore", metastore_jars) as metastore:
+        with connected(metastore.address) as client:
+            client.call(CREATE_DATABASE, Database("sales", "", None, {}))
+            for name in ("orders", "items", "stage"):
+                client.call(CREATE_TABLE, table("sales", name, {"id": "bigint"}))
+        source = Source(source_id(estate.cluster, "hive"), HIVE, "hive", estate.cluster, (metastore.uri,))
+        hms = HiveMetastore(source, Estate(estate.cluster, (source,)), (metastore.uri,), batch_size=1)
+
+        def run(step: Callable[[str], None] = lambda step: None) -> RunRecord:
+            estate.now_ms += 3_600_000
+            return estate.pipeline.run(EXTRACTORS["hms"], hms, complete=True, step=step)
+
+        assert run().status is Status.FINISHED
+        tables = {"/SALES/ORDERS", "/SALES/ITEMS", "/SALES/STAGE"}
+        assert tables <= estate.live("TABLE")
+
+        away = run(lambda step: metastore.kill() if step == "read" else None)
+        assert away.status is Status.FAILED
+        assert any(metastore.uri in failure for failure in away.failures)
+        assert (estate.deleted("TABLE", "FIELD", "DATABASE"), tables - estate.live("TABLE")) == (set(), set())
+        unreachable = run()
+        assert unreachable.status is Status.FAILED
+        assert metastore.uri in unreachable.error
+
+        metastore.start()
+        with connected(metastore.address) as client:
+            client.call(DROP_TABLE, "sales", "stage", False)
+            client.call(CREATE_TABLE, table("sales", "report", {"id": "bigint"}))
+        assert run().status is Status.FINISHED
+        assert {"/SALES/ORDERS", "/SALES/ITEMS", "/SALES/REPORT"} <= estate.live("TABLE")
+        assert estate.deleted("TABLE") == {"/SALES/STAGE"}
+
+
+# -- Somebody else is at it --------------------------------------------------------------------------------------------
+
+
+def test_a_push_is_through_while_a_pull_is_still_reading(estate: SmallEstate, tmp_path: Path) -> None:
+    told = tmp_path / "the push is through"
+    estate.tables({"sales.orders": ["id"], "sales.slow": ["id"]}, waiting={"sales.slow": str(told)})
+    estate.happen("insert", ["sales.orders"], ["sales.report"], at_ms=FIRST_MS)
+    reading = threading.Event()
+    pulled: list[RunRecord] = []
+
+    def pull() -> None:
+        pulled.append(estate.list(step=lambda step: reading.set() if step == "read" else None))
+
+    puller = threading.Thread(target=pull)
+    puller.start()
+    try:
+        assert reading.wait(120)
+        assert estate.follow().status is Status.FINISHED
+        assert estate.flows() == {("sales.orders", "insert"), ("insert", "sales.report")}
+        assert pulled == []
+    finally:
+        told.touch()
+        puller.join()
+    assert pulled[0].status is Status.FINISHED
+    assert estate.live("TABLE") == {"/SALES/ORDERS", "/SALES/SLOW"}
+
+
+HOLDS = """
+import sys
+from navlin.index.solr import Solr, SolrAddress
+from navlin.pipeline.lease import lease
+url, user, password, name, now_ms = sys.stdin.readline().split()
+with Solr(SolrAddress(url, user, password)) as solr, lease(solr, name, lambda: int(now_ms)):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+@contextmanager
+def another_process(estate: SmallEstate) -> Iterator[subprocess.Popen[str]]:
+    """A process that holds the lease of the metastore's source."""
+    address = estate.solr.address
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDS],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=REPOSITORY,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        words = (address.url, address.user, address.password, estate.hive.id, estate.now_ms)
+        process.stdin.write(" ".join(map(str, words)) + "\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "held\n"
+        yield process
+        process.kill()
+
+
+@pytest.mark.parametrize("ends_by", ["itself", "SIGKILL"])
+def test_a_second_process_on_one_source_is_kept_out_until_the_first_has_ended(
+    estate: SmallEstate, ends_by: str
+) -> None:
+    estate.tables({"sales.orders": ["id"]})
+    with another_process(estate) as first:
+        kept_out = estate.list()
+        assert kept_out.status is Status.LEASED
+        assert f"process {first.pid} on" in kept_out.error
+        assert estate.documents(ELEMENTS) == []
+        if ends_by == "itself":
+            assert first.stdin is not None
+            first.stdin.close()
+        else:
+            first.kill()
+        # Ended, and its parent has not heard of it: the process table still has it.
+        os.waitid(os.P_PID, first.pid, os.WEXITED | os.WNOWAIT)
+        assert estate.list().status is Status.FINISHED

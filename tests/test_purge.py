@@ -1,0 +1,803 @@
+"""Purge: what goes, what never does, and what becomes of it all when it is cut off or crossed by others."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker.purge import PurgeReport, Tally, purge
+from navlin.index.embedded import EmbeddedSolr
+from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, date_ms
+from navlin.index.purges import open_purge, purged_before_ms
+from navlin.index.runs import Holder, take_lease
+from navlin.index.solr import Added, Solr
+from navlin.model.keys import EntityType, Key, RelationType
+from navlin.model.records import Entity, Relation
+from navlin.shipped import CONF
+from tests.linked import DAY_MS, NOW_MS, World
+
+BEFORE_MS = NOW_MS
+ME = Holder("here", 1, "today")
+SOMEBODY = Holder("elsewhere", 2, "today")
+
+
+@pytest.fixture(scope="module")
+def own_server(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator[EmbeddedSolr]:
+    """A Solr of this module's own: purge looks at all there is."""
+    state = tmp_path_factory.mktemp("purged")
+    with EmbeddedSolr(state, solr_jars, CONF / "solr", cache=solr_jars.parent / "solr-launcher") as server:
+        yield server
+
+
+@pytest.fixture
+def world(own_server: EmbeddedSolr, request: pytest.FixtureRequest) -> Iterator[World]:
+    with Solr(own_server.start()) as solr:
+        for core in (ELEMENTS, RELATIONS, RUNS):
+            solr.client(core).delete(q="*:*")
+            solr.commit(core, soft=True)
+        world = World(solr, request.node.name)
+        world.now_ms = BEFORE_MS - DAY_MS
+        yield world
+
+
+def run_purge(solr: Solr, before_ms: int = BEFORE_MS, **options: Any) -> PurgeReport:
+    options = {"holder": ME, "lives": lambda _: True, "clock": lambda: BEFORE_MS + DAY_MS, **options}
+    return purge(solr, before_ms, **options)
+
+
+def tally(report: PurgeReport, rule: str) -> Tally:
+    return next(tally for each, tally in report.rules if each.name == rule)
+
+
+def gone(world: World, *keys: Key) -> list[bool]:
+    return [world.entity_of(key) is None for key in keys]
+
+
+def kinds(world: World) -> list[str]:
+    """The relations there are, as ``TYPE from -> to``."""
+    world.commit()
+    return sorted(
+        f"{d['type']} {d['endpoint1Name']} -> {d['endpoint2Name']}" for d in world.documents(RELATIONS)
+    )
+
+
+def run_of(world: World, operation: Key, name: str, **attributes: Any) -> Entity:
+    return world.entity(world.execution(operation, name), attributes, as_of_ms=world.now_ms)
+
+
+def put_deleted(world: World, *keys: Key, delete_ms: int) -> None:
+    world.put(keys[0].source, *[world.entity(key) for key in keys])
+    back, world.now_ms = world.now_ms, delete_ms
+    world.drop(keys[0].source, *keys)
+    world.now_ms = back
+
+
+class TestExecutions:
+    """INSTANCE_OF goes when the execution was executed before the date, and the execution with it."""
+
+    @pytest.mark.parametrize(
+        ("dates", "goes"),
+        [
+            ({"ended": BEFORE_MS - 1}, True),
+            ({"ended": BEFORE_MS}, False),
+            ({"started": BEFORE_MS - DAY_MS, "ended": BEFORE_MS}, False),
+            ({"started": BEFORE_MS - 1}, True),
+            ({"started": BEFORE_MS}, False),
+            ({}, True),
+        ],
+        ids=[
+            "ended before",
+            "ended on the date",
+            "began before, ended on the date",
+            "began before",
+            "began on it",
+            "undated",
+        ],
+    )
+    def test_it_goes_if_executed_before_the_date(
+        self, world: World, dates: dict[str, int], *, goes: bool
+    ) -> None:
+        operation = world.operation("create")
+        made = world.flow(operation, world.table("s.made"))
+        execution = run_of(world, operation, "1", **dates)
+        world.put(world.impala, world.entity(operation), execution, made)
+
+        run_purge(world.solr)
+
+        assert gone(world, execution.key, operation) == [goes, False]
+        assert ("INSTANCE_OF create -> " in " ".join(kinds(world))) is not goes
+
+    def test_an_undated_one_is_as_old_as_what_was_told_of_it(self, world: World) -> None:
+        operation = world.operation("create")
+        world.now_ms = BEFORE_MS
+        execution = run_of(world, operation, "1")
+        world.put(world.impala, execution)
+
+        run_purge(world.solr)
+
+        assert gone(world, execution.key) == [False]
+
+    def test_its_operation_keeps_the_last_run_its_user_and_how_many(self, world: World) -> None:
+        operation = world.operation("create")
+        runs = [
+            run_of(world, operation, "1", ended=BEFORE_MS - 3, principal="ann"),
+            run_of(world, operation, "2", ended=BEFORE_MS - 1, principal="bob"),
+            run_of(world, operation, "3", ended=BEFORE_MS - 2, principal="eve"),
+            run_of(world, operation, "4", ended=BEFORE_MS + 5, principal="joe"),
+        ]
+        made = world.flow(operation, world.table("s.made"))
+        world.put(world.impala, world.entity(operation), *runs, made)
+
+        run_purge(world.solr, batch=2)
+        kept = world.entity_of(operation) or {}
+        assert (kept["purgedExecutions"], date_ms(kept["lastExecuted"]), kept["lastPrincipal"]) == (
+            3,
+            BEFORE_MS - 1,
+            "bob",
+        )
+
+        run_purge(world.solr, BEFORE_MS + 10)
+        kept = world.entity_of(operation) or {}
+        assert (kept["purgedExecutions"], date_ms(kept["lastExecuted"]), kept["lastPrincipal"]) == (
+            4,
+            BEFORE_MS + 5,
+            "joe",
+        )
+
+    def test_its_other_relations_go_along(self, world: World) -> None:
+        operation, job = world.operation("create"), world.operation("job", source=world.spark)
+        execution, ran_as = run_of(world, operation, "1", ended=1), run_of(world, job, "2", ended=BEFORE_MS)
+        runs_as = Relation(
+            RelationType.LOGICAL_PHYSICAL, execution.key, ran_as.key, execution.key.tree_path, world.now_ms
+        )
+        made = world.flow(operation, world.table("s.made"))
+        world.put(world.spark, world.entity(job), ran_as)
+        world.put(world.impala, world.entity(operation), execution, runs_as, made)
+
+        report = run_purge(world.solr)
+
+        assert gone(world, execution.key, ran_as.key) == [True, False]
+        assert not [kind for kind in kinds(world) if kind.startswith("LOGICAL_PHYSICAL")]
+        assert tally(report, "executions").relations == 2
+
+
+class TestOperations:
+    """The data flow of an operation goes if it has no output and all its executions are older; and so does all of it."""
+
+    def reading(self, world: World, *ended_ms: int) -> tuple[Key, Key]:
+        operation = world.operation("select")
+        part = world.part(operation, "c")
+        world.put(world.hive, world.entity(world.table("s.read")), world.entity(world.column("s.read.c")))
+        world.put(
+            world.impala,
+            world.entity(operation),
+            world.entity(part),
+            world.flow(world.table("s.read"), operation),
+            world.flow(world.column("s.read.c"), part),
+            *[run_of(world, operation, str(number), ended=ended) for number, ended in enumerate(ended_ms)],
+        )
+        return operation, part
+
+    def test_without_output_and_with_old_executions_it_goes(self, world: World) -> None:
+        operation, part = self.reading(world, BEFORE_MS - 2, BEFORE_MS - 1)
+
+        run_purge(world.solr)
+
+        assert gone(world, operation, part, world.table("s.read"), world.column("s.read.c")) == [
+            True,
+            True,
+            False,
+            False,
+        ]
+        assert kinds(world) == ["PARENT_CHILD s.read -> s.read.c", "PARENT_CHILD s -> s.read"][::-1]
+
+    def test_without_executions_it_goes_by_what_was_last_told_of_it(self, world: World) -> None:
+        operation, _ = self.reading(world)
+        assert gone(world, operation) == [False]
+        run_purge(world.solr, world.now_ms)
+        assert gone(world, operation) == [False]
+        run_purge(world.solr, world.now_ms + 1)
+        assert gone(world, operation) == [True]
+
+    def test_with_one_execution_since_it_stays_with_all_it_has(self, world: World) -> None:
+        operation, part = self.reading(world, BEFORE_MS - 1, BEFORE_MS)
+
+        report = run_purge(world.solr)
+
+        assert gone(world, operation, part) == [False, False]
+        assert [kind for kind in kinds(world) if kind.startswith("DATA_FLOW")] == [
+            "DATA_FLOW s.read -> select",
+            "DATA_FLOW s.read.c -> c",
+        ]
+        assert tally(report, "operations").kept == {"executed since": 1}
+
+    @pytest.mark.parametrize("output", ["table", "view", "directory", "column"])
+    def test_one_that_produces_something_never_goes_though_its_product_is_long_gone(
+        self, world: World, output: str
+    ) -> None:
+        operation, part = self.reading(world, BEFORE_MS - 1)
+        made = {
+            "table": world.table("s.made"),
+            "view": world.table("s.made", EntityType.VIEW),
+            "directory": world.path("/made"),
+            "column": world.column("s.made.c"),
+        }[output]
+        put_deleted(world, made, delete_ms=1)
+        world.put(world.impala, world.flow(part if output == "column" else operation, made))
+
+        report = run_purge(world.solr)
+
+        assert gone(world, operation, part, made) == [False, False, False]
+        assert tally(report, "operations").kept == {"has output": 1}
+        assert next(each.count for each in report.never if each.never.name == "producing operations") == 1
+
+    def test_an_output_that_was_withdrawn_is_none(self, world: World) -> None:
+        operation, _ = self.reading(world, BEFORE_MS - 1)
+        made = world.flow(operation, world.table("s.made"))
+        world.put(world.impala, made)
+        world.drop(world.impala, made)
+
+        run_purge(world.solr)
+
+        assert gone(world, operation) == [True]
+
+    def test_what_the_linker_said_of_its_paths_goes_as_linking_everything_would_have_it(
+        self, world: World
+    ) -> None:
+        table, directory, day = world.table("s.orders"), world.path("/s/orders"), world.path("/s/orders/ds=1")
+        operation = world.operation("read", source=world.spark)
+        lies = world.location(table, directory)
+        world.put(world.hdfs, world.entity(directory), world.entity(day))
+        runs = [
+            world.put(world.hive, world.entity(table), lies),
+            world.put(
+                world.spark,
+                world.entity(operation),
+                world.flow(day, operation),
+                run_of(world, operation, "1", ended=BEFORE_MS - 1),
+            ),
+        ]
+        world.link(*runs)
+        assert world.added() == {("s.orders", "/s/orders/ds=1", "certain")}
+
+        run_purge(world.solr)
+
+        assert gone(world, operation, day) == [True, False]
+        assert world.added() == set()
+        assert world.relation(world.hive, lies)["unlinked"] is False
+        after = world.index()
+        world.link(everything=True)
+        assert world.index() == after
+
+
+class TestDirectories:
+    """PARENT_CHILD goes only when the directory has been flagged deleted for longer."""
+
+    @pytest.mark.parametrize(
+        ("delete_ms", "goes"),
+        [(BEFORE_MS - 1, True), (BEFORE_MS, False), (0, False)],
+        ids=["before", "on", "unknown"],
+    )
+    def test_it_goes_with_what_says_what_it_contained(
+        self, world: World, delete_ms: int, *, goes: bool
+    ) -> None:
+        above, directory, file = world.path("/a"), world.path("/a/d"), world.file("/a/d/f")
+        contained = Entity(_child(file, directory), world.now_ms)
+        world.put(world.hdfs, world.entity(above), Entity(_child(directory, above), world.now_ms), contained)
+        back, world.now_ms = world.now_ms, delete_ms
+        _flag(world, directory, file)
+        world.now_ms = back
+
+        run_purge(world.solr, ours=False)
+
+        assert gone(world, above, directory, file) == [False, goes, False]
+        assert kinds(world) == ([] if goes else ["PARENT_CHILD /a -> /a/d", "PARENT_CHILD /a/d -> /a/d/f"])
+
+    def test_a_file_flagged_deleted_in_a_directory_that_is_there_keeps_its_relation(
+        self, world: World
+    ) -> None:
+        directory, file = world.path("/d"), world.file("/d/f")
+        world.put(world.hdfs, world.entity(directory), Entity(_child(file, directory), world.now_ms))
+        _flag(world, file)
+
+        run_purge(world.solr, ours=False)
+
+        assert kinds(world) == ["PARENT_CHILD /d -> /d/f"]
+
+    @pytest.mark.parametrize("reason", ["in a flow", "a table's location", "described"])
+    def test_one_that_has_to_stay_still_loses_what_it_contained(self, world: World, reason: str) -> None:
+        directory, file = world.path("/d"), world.file("/d/f")
+        world.put(world.hdfs, world.entity(directory), Entity(_child(file, directory), world.now_ms))
+        _hold(world, directory, reason)
+        _flag(world, directory, file)
+
+        report = run_purge(world.solr, ours=False)
+
+        assert gone(world, directory, file) == [False, False]
+        assert "PARENT_CHILD /d -> /d/f" not in kinds(world)
+        assert tally(report, "directories").kept == {reason: 1}
+        assert tally(report, "directories").kept_examples == {reason: ["/d"]}
+
+    def test_a_table_and_its_location_stay_though_both_were_dropped_long_ago(self, world: World) -> None:
+        table, directory = world.table("s.t"), world.path("/s/t")
+        lies = world.location(table, directory)
+        world.put(world.hdfs, world.entity(directory))
+        world.link(world.put(world.hive, world.entity(table), lies))
+        _flag(world, table, directory)
+
+        report = run_purge(world.solr)
+
+        assert gone(world, table, directory) == [False, False]
+        kept = world.relation(world.hive, lies)
+        assert (kept["unlinked"], kept["deleted"]) == (False, False)
+        counts = {each.never.name: each.count for each in report.never}
+        assert counts == {"tables": 1, "producing operations": 0, "locations": 1}
+
+    def test_a_relation_that_stays_without_its_end_says_that_it_was_purged(self, world: World) -> None:
+        partition, directory = world.partition("s.t", "ds=1"), world.path("/s/t/ds=1")
+        lies = world.location(partition, directory)
+        world.put(world.hdfs, world.entity(directory))
+        world.link(world.put(world.hive, world.entity(partition), lies))
+        _flag(world, directory)
+
+        report = run_purge(world.solr)
+
+        assert gone(world, directory, partition) == [True, False]
+        left = world.relation(world.hive, lies)
+        assert (left["unlinked"], left["unlinkedReason"]) == (True, "purged")
+        assert tally(report, "directories").unlinked == 1
+
+        world.link(world.put(world.hdfs, world.entity(directory)))
+        assert world.relation(world.hive, lies)["unlinked"] is False
+
+
+class TestFiles:
+    """navlin's own rule: a file deleted for longer, with no data flow and no word of a person's, goes."""
+
+    def one(self, world: World, delete_ms: int = BEFORE_MS - 1) -> Key:
+        directory, file = world.path("/d"), world.file("/d/f")
+        world.put(world.hdfs, world.entity(directory), Entity(_child(file, directory), world.now_ms))
+        back, world.now_ms = world.now_ms, delete_ms
+        _flag(world, file)
+        world.now_ms = back
+        return file
+
+    def test_it_goes_with_its_parent_child(self, world: World) -> None:
+        file = self.one(world)
+        report = run_purge(world.solr)
+        assert gone(world, file, world.path("/d")) == [True, False]
+        assert kinds(world) == []
+        assert (tally(report, "files").removed, tally(report, "files").relations) == (1, 1)
+
+    def test_on_the_date_it_stays(self, world: World) -> None:
+        file = self.one(world, BEFORE_MS)
+        run_purge(world.solr)
+        assert gone(world, file) == [False]
+
+    def test_switched_off_it_stays(self, world: World) -> None:
+        file = self.one(world)
+        report = run_purge(world.solr, ours=False)
+        assert gone(world, file) == [False]
+        assert "files" not in [rule.name for rule, _ in report.rules]
+
+    @pytest.mark.parametrize("reason", ["in a flow", "a table's location", "described"])
+    def test_held_by_something_it_stays(self, world: World, reason: str) -> None:
+        file = self.one(world)
+        _hold(world, file, reason)
+        report = run_purge(world.solr)
+        assert gone(world, file) == [False]
+        assert tally(report, "files").kept == {reason: 1}
+
+    def test_a_flow_that_was_withdrawn_does_not_hold_it(self, world: World) -> None:
+        file = self.one(world)
+        flow = _hold(world, file, "in a flow")
+        assert flow is not None
+        world.drop(world.spark, flow)
+
+        run_purge(world.solr)
+
+        assert gone(world, file) == [True]
+        assert world.relation(world.spark, flow)["unlinkedReason"] == "purged"
+
+
+def _child(key: Key, parent: Key) -> Key:
+    return Key(
+        key.type,
+        key.identity,
+        key.source,
+        key.name,
+        key.tree_path,
+        key.parent_path,
+        key.file_system_path,
+        parent,
+    )
+
+
+def _flag(world: World, *keys: Key) -> None:
+    for key in keys:
+        world.drop(key.source, key)
+
+
+def _hold(world: World, key: Key, reason: str) -> Relation | None:
+    match reason:
+        case "in a flow":
+            job = world.operation("job", source=world.spark)
+            flow = world.flow(job, key)
+            world.put(world.spark, world.entity(job, as_of_ms=BEFORE_MS), flow)
+            return flow
+        case "a table's location":
+            world.put(world.hive, world.location(world.table("s.t"), key))
+        case _:
+            document = world.entity_of(key) or {}
+            world.solr.add(ELEMENTS, [{**document, "up_reviewed": "yes"}])
+            world.commit()
+    return None
+
+
+# -- One world with something for every rule -----------------------------------------------------------------------------
+
+
+def fill(world: World) -> None:
+    """Something of everything that goes, and of everything that stays."""
+    table, location = world.table("s.t"), world.path("/s/t")
+    world.put(world.hive, world.entity(table), world.location(table, location))
+    made = world.operation("create s.t")
+    reads = [world.operation(f"read {number}") for number in range(5)]
+    world.put(
+        world.impala,
+        world.entity(made),
+        world.flow(made, table),
+        *[
+            run_of(world, made, f"m{number}", ended=BEFORE_MS - number, principal=f"u{number}")
+            for number in range(6)
+        ],
+        *[world.entity(each) for each in reads],
+        *[world.entity(world.part(each, "1")) for each in reads],
+        *[world.flow(table, each) for each in reads],
+        *[run_of(world, each, f"r{number}", ended=BEFORE_MS - number) for number, each in enumerate(reads)],
+    )
+    partition, directories = (
+        world.partition("s.t", "ds=1"),
+        [world.path(f"/x/{number}") for number in range(4)],
+    )
+    files = [
+        _child(world.file(f"{directory.file_system_path}/{name}"), directory)
+        for directory in directories
+        for name in "fg"
+    ]
+    tree = [_child(directory, world.path("/x")) for directory in directories]
+    world.put(
+        world.hdfs,
+        world.entity(world.path("/x")),
+        world.entity(location),
+        *[world.entity(key) for key in (*tree, *files)],
+    )
+    world.put(world.hive, world.entity(partition), world.location(partition, directories[0]))
+    job = world.operation("job", source=world.spark)
+    world.put(
+        world.spark,
+        world.entity(job),
+        world.flow(world.path("/s/t/ds=1"), job),
+        run_of(world, job, "j", ended=BEFORE_MS - 1),
+    )
+    world.link(everything=True)
+    world.drop(world.hdfs, *tree[:2], *files[:6])
+    assert world.added() == {("s.t", "/s/t/ds=1", "certain")}
+
+
+def snapshot(world: World) -> dict[str, Any]:
+    """Every document, `_version_` and stamps aside."""
+    world.commit()
+    return world.index()
+
+
+def counts(report: PurgeReport) -> dict[str, tuple[int, int, int, Mapping[str, int]]]:
+    return {rule.name: (t.candidates, t.removed, t.relations, t.kept) for rule, t in report.rules}
+
+
+def test_a_dry_run_tells_exactly_what_would_go_and_writes_nothing(world: World) -> None:
+    fill(world)
+    before = world.versions()
+    runs_before = world.solr.count(RUNS)
+
+    told = run_purge(world.solr, dry_run=True, batch=2)
+    world.commit()
+    world.solr.commit(RUNS, soft=True)
+    assert world.versions() == before
+    assert world.solr.count(RUNS) == runs_before
+    assert purged_before_ms(world.solr) == 0
+
+    done = run_purge(world.solr, batch=3)
+    assert counts(told) == counts(done)
+    assert counts(done) == {
+        "directories": (2, 2, 6, {}),
+        "files": (6, 6, 2, {}),
+        "executions": (10, 10, 10, {}),
+        "operations": (7, 5, 9, {"has output": 1, "executed since": 1}),
+    }
+    assert [told.dry_run, done.dry_run] == [True, False]
+    assert tally(told, "files").examples == tally(done, "files").examples
+
+
+def test_purging_twice_finds_nothing_the_second_time(world: World) -> None:
+    fill(world)
+    run_purge(world.solr)
+    before = world.versions()
+
+    report = run_purge(world.solr)
+
+    assert report.status == "finished"
+    assert {(removed, relations) for _, removed, relations, _ in counts(report).values()} == {(0, 0)}
+    assert world.versions() == before
+
+
+def test_with_nothing_to_do_it_says_so(world: World) -> None:
+    report = run_purge(world.solr)
+    assert (report.status, report.resumed, report.note) == ("finished", False, "")
+    assert all(t == Tally() for _, t in report.rules)
+
+
+def test_what_was_purged_is_remembered_from_before_the_first_removal(world: World) -> None:
+    fill(world)
+    seen: list[int] = []
+
+    class Watching(Solr):
+        def delete_versions(self, core: str, versions: Mapping[str, int]) -> tuple[str, ...]:
+            seen.append(purged_before_ms(self))
+            return super().delete_versions(core, versions)
+
+    run_purge(Watching(world.solr.address))
+    assert set(seen) == {BEFORE_MS}
+    run_purge(world.solr, BEFORE_MS - DAY_MS)
+    assert purged_before_ms(world.solr) == BEFORE_MS, "what was purged once stays purged"
+
+
+# -- Cut off and continued -----------------------------------------------------------------------------------------------
+
+
+class Killed(BaseException):
+    """Stands for the process's death: nothing catches it."""
+
+
+class Dying(Solr):
+    """The real Solr, to which this process writes so many times and then no more."""
+
+    left = 0
+
+    def _dies(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise Killed
+
+    def add(self, core: str, documents: Any, *, in_place: bool = False) -> Added:
+        self._dies()
+        return super().add(core, documents, in_place=in_place)
+
+    def delete_versions(self, core: str, versions: Mapping[str, int]) -> tuple[str, ...]:
+        self._dies()
+        return super().delete_versions(core, versions)
+
+    def delete_ids(self, core: str, ids: Any) -> None:
+        self._dies()
+        super().delete_ids(core, ids)
+
+
+@pytest.mark.slow
+def test_cut_off_at_any_write_and_continued_it_ends_the_same(world: World) -> None:
+    fill(world)
+    filled = {core: world.documents(core) for core in (ELEMENTS, RELATIONS)}
+    whole_counts = _entities(run_purge(world.solr, batch=6))
+    whole = snapshot(world)
+
+    for writes in range(1_000):
+        _restore(world, filled)
+        dying = Dying(world.solr.address)
+        dying.left = writes
+        with suppress(Killed):
+            run_purge(dying, batch=6)
+            break
+        world.commit()
+        was_done = bool(world.solr.get(RUNS, [f"purge:{BEFORE_MS + DAY_MS}"])) and not open_purge(world.solr)
+        report = run_purge(
+            world.solr, batch=6, holder=SOMEBODY, lives=lambda _: False, clock=lambda: 2 * BEFORE_MS
+        )
+        assert report.status == "finished", f"cut off at write {writes}"
+        assert snapshot(world) == whole, f"cut off at write {writes}"
+        assert was_done or _entities(report) == whole_counts, f"cut off at write {writes}"
+    assert writes > 20
+
+
+def _entities(report: PurgeReport) -> dict[str, tuple[int, int]]:
+    return {rule: (candidates, removed) for rule, (candidates, removed, *_) in counts(report).items()}
+
+
+def _restore(world: World, documents: Mapping[str, list[dict[str, Any]]]) -> None:
+    world.clear()
+    for core, each in documents.items():
+        world.solr.add(core, [{**document, "_version_": 0} for document in each])
+    world.solr.client(RUNS).delete(q="*:*", commit=False)
+    world.solr.commit(RUNS, soft=True)
+    world.commit()
+
+
+SCRIPT = """
+import os, signal, sys
+from navlin.index.solr import Solr, SolrAddress
+from linker.purge import purge
+from navlin.index.runs import Holder
+
+class Dying(Solr):
+    left = int(sys.argv[5])
+    def delete_versions(self, core, versions):
+        self.left -= 1
+        if self.left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().delete_versions(core, versions)
+
+url, user, password, before_ms = sys.argv[1:5]
+solr = Dying(SolrAddress(url, user, password))
+purge(solr, int(before_ms), holder=Holder("here", os.getpid(), "x"), lives=lambda _: True, clock=lambda: 1, batch=3)
+"""
+
+
+def test_killed_halfway_it_is_continued_with_its_own_threshold_when_its_lease_is_free(world: World) -> None:
+    fill(world)
+    address = world.solr.address
+    arguments = [address.url, address.user or "", address.password or "", str(BEFORE_MS), "6"]
+    killed = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *arguments], cwd=Path(__file__).parents[1], check=False
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert open_purge(world.solr) is not None
+    halfway = snapshot(world)
+
+    lives = run_purge(world.solr, holder=ME, lives=lambda other: other.pid != os.getpid())
+    assert lives.status == "leased", "its holder is taken for alive"
+    assert snapshot(world) == halfway
+
+    report = run_purge(world.solr, BEFORE_MS + 99 * DAY_MS, lives=lambda _: False)
+    assert (report.status, report.resumed, report.before_ms) == ("finished", True, BEFORE_MS)
+    assert "threshold" in report.note
+    continued = snapshot(world)
+    assert open_purge(world.solr) is None
+
+    world.clear()
+    fill(world)
+    run_purge(world.solr)
+    assert snapshot(world) == continued
+
+
+def test_stopped_on_request_it_goes_on_next_time(world: World) -> None:
+    fill(world)
+    asked = iter([False, False, True])
+    report = run_purge(world.solr, batch=2, stop=lambda: next(asked))
+    assert report.status == "stopped"
+    removed_at_first = sum(t.removed for _, t in report.rules)
+    assert removed_at_first > 0
+
+    report = run_purge(world.solr, batch=2)
+    assert (report.status, report.resumed) == ("finished", True)
+    assert sum(t.removed for _, t in report.rules) == 23
+
+
+def test_a_second_purge_beside_a_first_is_ignored(world: World) -> None:
+    fill(world)
+    take_lease(world.solr, "purge", SOMEBODY, BEFORE_MS + DAY_MS, lives=lambda _: True)
+    before = world.versions()
+
+    report = run_purge(world.solr)
+
+    assert (report.status, report.rules) == ("leased", ())
+    assert "elsewhere" in report.note
+    assert world.versions() == before
+
+
+# -- Beside others who write ---------------------------------------------------------------------------------------------
+
+
+class Crossed(Solr):
+    """The real Solr, in which somebody else writes just before our next removal of entities."""
+
+    meanwhile: Callable[[], None] | None = None
+
+    def delete_versions(self, core: str, versions: Mapping[str, int]) -> tuple[str, ...]:
+        if core == ELEMENTS and (others := self.meanwhile):
+            self.meanwhile = None
+            others()
+        return super().delete_versions(core, versions)
+
+
+def crossing(world: World, meanwhile: Callable[[], Any]) -> PurgeReport:
+    solr = Crossed(world.solr.address)
+    solr.meanwhile = lambda: meanwhile() and None
+    report = run_purge(solr)
+    world.commit()
+    return report
+
+
+def test_a_file_that_comes_back_between_reading_and_removing_stays_with_its_relations(world: World) -> None:
+    directory, file = world.path("/d"), world.file("/d/f")
+    found = Entity(_child(file, directory), world.now_ms)
+    world.put(world.hdfs, world.entity(directory), found)
+    _flag(world, file)
+
+    report = crossing(world, lambda: world.put(world.hdfs, found))
+
+    assert (world.entity_of(file) or {})["deleted"] is False
+    assert kinds(world) == ["PARENT_CHILD /d -> /d/f"]
+    assert tally(report, "files").kept == {"changed meanwhile": 1}
+    assert tally(report, "files").removed == 0
+
+
+def test_a_directory_that_comes_back_keeps_what_it_contained(world: World) -> None:
+    directory, file = world.path("/d"), world.file("/d/f")
+    found = world.entity(directory)
+    world.put(world.hdfs, found, Entity(_child(file, directory), world.now_ms))
+    _flag(world, directory)
+
+    crossing(world, lambda: world.put(world.hdfs, found))
+
+    assert gone(world, directory) == [False]
+    assert kinds(world) == ["PARENT_CHILD /d -> /d/f"]
+
+
+def test_a_directory_that_has_to_stay_and_comes_back_keeps_what_it_contained(world: World) -> None:
+    held, other, file = world.path("/d"), world.path("/e"), world.file("/d/f")
+    found = world.entity(held)
+    world.put(world.hdfs, found, world.entity(other), Entity(_child(file, held), world.now_ms))
+    _hold(world, held, "described")
+    _flag(world, held, other)
+
+    crossing(world, lambda: world.put(world.hdfs, found))
+
+    assert gone(world, held, other) == [False, True]
+    assert kinds(world) == ["PARENT_CHILD /d -> /d/f"]
+
+
+def test_an_execution_that_is_written_anew_is_not_counted_as_purged(world: World) -> None:
+    operation = world.operation("create")
+    made = world.flow(operation, world.table("s.made"))
+    runs = [run_of(world, operation, str(number), ended=BEFORE_MS - 1) for number in range(2)]
+    world.put(world.impala, world.entity(operation), made, *runs)
+    again = world.entity(runs[0].key, {"ended": BEFORE_MS + 1})
+
+    crossing(world, lambda: world.put(world.impala, again))
+
+    assert gone(world, runs[0].key, runs[1].key) == [False, True]
+    assert (world.entity_of(operation) or {})["purgedExecutions"] == 1
+
+
+def test_an_operation_that_is_executed_again_just_then_is_put_back(world: World) -> None:
+    operation = world.operation("select")
+    part = world.part(operation, "1")
+    read = world.flow(world.table("s.read"), operation)
+    world.put(world.impala, world.entity(operation), world.entity(part), read)
+    again = run_of(world, operation, "2", ended=BEFORE_MS)
+
+    report = crossing(world, lambda: world.put(world.impala, again))
+
+    assert gone(world, operation, part, again.key) == [False, False, False]
+    assert len(kinds(world)) == 3
+    assert tally(report, "operations").kept == {"changed meanwhile": 1}
+
+
+def test_peoples_words_on_an_operation_survive_what_purge_writes_on_it(world: World) -> None:
+    operation = world.operation("create")
+    made = world.flow(operation, world.table("s.made"))
+    world.put(world.impala, world.entity(operation), made, run_of(world, operation, "1", ended=BEFORE_MS - 1))
+
+    def describe() -> None:
+        world.solr.add(ELEMENTS, [{**(world.entity_of(operation) or {}), "description": "the nightly one"}])
+
+    crossing(world, describe)
+
+    kept = world.entity_of(operation) or {}
+    assert (kept["description"], kept["purgedExecutions"]) == ("the nightly one", 1)

@@ -1,0 +1,76 @@
+"""The questions give the same answers where the index lies on two shards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from navlin.index import cores
+from navlin.index.solr import Solr
+from navlin.model.keys import RelationType, operation_key, partition_key
+from navlin.query.lineage import lineage
+from navlin.query.names import entity_named
+from navlin.query.options import Options
+from navlin.query.search import search
+from navlin.query.show import show
+from navlin.shipped import CONF
+from tests.drawn import IMPALA, SPARK, World
+from tests.services.solrcloud import solr_cloud
+
+
+@pytest.fixture(scope="module")
+def cloud(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator[Solr]:
+    """A SolrCloud with two shards a collection."""
+    with solr_cloud(tmp_path_factory.mktemp("cloud"), solr_jars) as server, Solr(server.address) as solr:
+        cores.create(solr, CONF / "solr", shards=2)
+        yield solr
+
+
+def drawn(solr: Solr) -> World:
+    """Chains, columns, locations, and a node with more relations than a page holds."""
+    world = World(solr, "sharded")
+    tables = [world.table(f"t{number:02}", "c", partitionColNames=["ds"]) for number in range(30)]
+    for number in range(29):
+        world.operation(
+            f"op {number}",
+            [tables[number]],
+            [tables[number + 1]],
+            parts={f"t{number + 1:02}.c": [f"t{number:02}.c"]},
+        )
+    directory = world.path("/sharded/t15/ds=1")
+    world.located(world.entity(partition_key(tables[15], "ds=1")), directory)
+    world.operation("by path", [world.path("/sharded/in")], [directory], engine=SPARK)
+    heavy = world.table("heavy")
+    world.operation("fan", [tables[0]], [heavy])
+    for number in range(10_500):
+        reader = operation_key(world.source(IMPALA), f"select {number}", ())
+        world.relate(RelationType.DATA_FLOW, heavy, reader, writer=IMPALA)
+    world.index()
+    return world
+
+
+@pytest.mark.slow
+def test_every_question_is_answered_alike(solr: Solr, cloud: Solr) -> None:
+    alone, sharded = drawn(solr), drawn(cloud)
+    for start in ("t00", "t15", "t29", "heavy"):
+        for options in (Options(), Options(columns=True, operations=True, deleted=True), Options(depth=2)):
+            identity = alone.named(start).identity
+            one = lineage(solr, identity, options)
+            assert lineage(cloud, identity, options) == one
+            assert len(one.nodes) > 1
+    assert "fan_out" in {
+        cut.reason.value for cut in lineage(cloud, sharded.named("heavy").identity).truncated_at
+    }
+    query = f"type:DATA_FLOW AND {{!terms f=ep1Ids}}{alone.named('t00').identity}"
+    found, found_sharded = (search(each, query, sort="id", fields="identity") for each in (solr, cloud))
+    assert found.documents == found_sharded.documents
+    assert entity_named(cloud, "db.T15").id == alone.named("t15").identity
+    shown, shown_sharded = (show(each, alone.named("heavy").identity).to_json() for each in (solr, cloud))
+    assert shown_sharded["relations"] == shown["relations"]
+
+
+def test_pages_over_the_shards_add_up(cloud: Solr) -> None:
+    ids = [document["identity"] for document in search(cloud, "type:DATA_FLOW", limit=500_000).documents]
+    assert len(ids) == len(set(ids)) == search(cloud, "type:DATA_FLOW", limit=0).total > 10_000

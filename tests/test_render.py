@@ -1,0 +1,256 @@
+"""What a person sees at a terminal of 80 columns."""
+
+from __future__ import annotations
+
+import io
+import textwrap
+
+import pytest
+from rich.console import Console, RenderableType
+
+from navlin.index.solr import Solr
+from navlin.model.keys import Key, execution_key
+from navlin.query.answer import Cut, Direction, Edge, Lineage, Node, Reason
+from navlin.query.lineage import lineage
+from navlin.query.names import AmbiguousName, UnknownName, entity_named
+from navlin.query.options import Options
+from navlin.query.search import search
+from navlin.query.show import show
+from navlin.render import lineage_view, search_view, show_view, unclear_name_view
+from tests.drawn import AS_OF_MS, HDFS, SPARK, World
+
+
+def seen(view: RenderableType, *, terminal: bool = False) -> str:
+    out = io.StringIO()
+    Console(
+        file=out, width=80, force_terminal=terminal, color_system="truecolor" if terminal else None
+    ).print(view)
+    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+    assert max(map(len, lines)) <= 80 or terminal
+    return "\n".join(lines).strip("\n") + "\n"
+
+
+def page(text: str) -> str:
+    return textwrap.dedent(text).lstrip("\n")
+
+
+@pytest.fixture
+def world(solr: Solr, request: pytest.FixtureRequest) -> World:
+    return World(solr, request.node.name)
+
+
+@pytest.fixture
+def total(world: World) -> Key:
+    """orders, steered by customers, make total; a deleted table and a location lie between; report is made of it."""
+    orders, customers = world.table("orders", "amount", owner="ann"), world.table("customers", "region")
+    total, report = world.table("total", "amount"), world.table("report", "total")
+    dropped = world.table("dropped", deleted=True)
+    location = world.path("/warehouse/total")
+    world.located(total, location)
+    operation = world.operation(
+        "insert into total table orders",
+        [orders],
+        [total],
+        steered_by=[customers],
+        parts={"total.amount": ["orders.amount"]},
+        steering_columns=["customers.region"],
+    )
+    world.operation(
+        "insert into report table total", [total], [report], parts={"report.total": ["total.amount"]}
+    )
+    world.operation("make dropped", [report], [dropped])
+    world.operation("make orders", [dropped], [orders])
+    world.operation("insert into total table ghost", [world.named("ghost")], [total])
+    world.operation("job", [world.path("/landing")], [location], engine=SPARK)
+    for number in range(3):
+        world.execution(
+            operation, f"query {number}", started=AS_OF_MS + number, principal="etl", status="FINISHED"
+        )
+    world.index()
+    return total
+
+
+def operation_named(world: World, text: str) -> Key:
+    (found,) = [key for key in world.operations if key.name == text]
+    return found
+
+
+def test_lineage_is_two_trees(world: World, total: Key) -> None:
+    view = seen(lineage_view(lineage(world.solr, total.identity)))
+    upstream, downstream = view.split("Downstream\n")
+    assert upstream.startswith("db.total  TABLE of HIVE\n\nUpstream\ndb.total\n")
+    assert "── <-- /landing  via /warehouse/total\n" in upstream
+    assert (
+        page(
+            """
+            <-- db.orders
+            │   └── <-- db.report  via db.dropped
+            │       └── <-- db.total  (shown above)
+            """
+        ).strip()
+        in upstream
+        or page(
+            """
+            <-- db.orders
+                └── <-- db.report  via db.dropped
+                    └── <-- db.total  (shown above)
+            """
+        ).strip()
+        in upstream
+    )
+    assert downstream == page(
+        """
+        db.total
+        └── --> db.report
+            └── --> db.orders  via db.dropped
+                └── --> db.total  (shown above)
+
+        1 unlinked relation leads to what was never captured (--unlinked shows it).
+        """
+    )
+
+
+def test_columns_stand_below_the_edge_that_they_make(world: World, total: Key) -> None:
+    options = Options(columns=True, control_flow=True, direction=Direction.UPSTREAM, depth=1)
+    view = seen(lineage_view(lineage(world.solr, total.identity, options)))
+    assert "── <-- db.orders  …\n" in view
+    assert "amount --> amount\n" in view
+    assert "── <.. db.customers\n" in view
+    assert "region ..> amount\n" in view
+    assert "Downstream" not in view
+    assert (
+        "Truncated: there is more than is shown.\n  at db.orders, upstream: more lies beyond the depth"
+        in view
+    )
+
+
+def test_what_is_deleted_or_was_never_captured_says_so_without_colour(world: World, total: Key) -> None:
+    answer = lineage(world.solr, total.identity, Options(deleted=True, unlinked=True, operations=True))
+    plain = seen(lineage_view(answer))
+    assert "db.dropped (deleted)" in plain
+    assert "db.ghost (unlinked)" in plain
+    assert "insert into total table orders  [operation]" in plain
+    assert "\x1b" not in plain
+    styled = seen(lineage_view(answer), terminal=True)
+    assert "\x1b[9mdb.dropped\x1b[0m" in styled
+    assert "\x1b[3mdb.ghost\x1b[0m" in styled
+
+
+def test_a_location_and_an_operation_say_what_belongs_to_them(world: World, total: Key) -> None:
+    location = seen(lineage_view(lineage(world.solr, world.path("/warehouse/total").identity)))
+    assert location.startswith("/warehouse/total  DIRECTORY of HDFS\nlocation of db.total\n")
+    assert "/warehouse/total\n└── <-- /landing\n" in location
+    assert "db.total\n└── --> db.report\n" in location
+    execution = execution_key(operation_named(world, "insert into total table orders"), "query 1")
+    assert seen(lineage_view(lineage(world.solr, execution.identity))).startswith(
+        "query 1  OPERATION_EXECUTION of IMPALA\nexecution of insert into total table orders\n"
+    )
+
+
+def test_a_lonely_table_has_nothing_on_either_side(world: World) -> None:
+    alone = world.table("alone", deleted=True)
+    world.index()
+    assert seen(lineage_view(lineage(world.solr, alone.identity))) == page(
+        """
+        db.alone (deleted)  TABLE of HIVE
+
+        Upstream
+          nothing
+
+        Downstream
+          nothing
+        """
+    )
+
+
+def chain(length: int) -> Lineage:
+    nodes = tuple(Node(str(number), f"db.t{number}", "TABLE", "HIVE") for number in range(length))
+    edges = tuple(Edge(str(number), str(number + 1), "DATA_FLOW") for number in range(length - 1))
+    return Lineage("0", Direction.DOWNSTREAM, nodes, edges)
+
+
+def test_a_deep_tree_is_continued_below_and_loses_nothing() -> None:
+    view = seen(lineage_view(chain(400)))
+    assert all(f"db.t{number}" in view for number in range(400))
+    assert "--> db.t8  (continued below)\ndb.t8\n└── --> db.t9\n" in view
+
+
+def test_a_name_cannot_draw_on_the_terminal() -> None:
+    nodes = (Node("0", "[red]a\x1b[2Jb\n\rc[/]", "TABLE", "HIVE"),)
+    answer = Lineage("0", Direction.BOTH, nodes, (), (Cut("0", "\x07x", Direction.BOTH, Reason.WALKED),))
+    for terminal in (False, True):
+        view = seen(lineage_view(answer), terminal=terminal)
+        assert "[red]a�[2Jb��c[/]" in view
+        assert "\x1b[2J" not in view
+        assert "at �x: as many nodes were looked at as may be" in view
+
+
+def test_doubts_about_an_edge_are_said() -> None:
+    nodes = (Node("a", "db.a", "TABLE"), Node("b", "db.b", "TABLE"))
+    edge = Edge("a", "b", "DATA_FLOW", inferred=True, incomplete=True, parsed=True)
+    view = seen(lineage_view(Lineage("a", Direction.DOWNSTREAM, nodes, (edge,))))
+    assert "└── --> db.b  inferred  incomplete  parsed\n" in view
+
+
+def test_a_search_is_a_table(world: World, total: Key) -> None:
+    mine = f"sourceId:({' OR '.join(source.id for source in world.sources.values())})"
+    tables = search(world.solr, f"{mine} AND type:TABLE", sort="originalName", limit=3, facets=["type"])
+    assert seen(search_view(tables)) == page(
+        """
+        Type   Name                  Source
+        TABLE  db.customers          HIVE
+        TABLE  db.dropped (deleted)  HIVE
+        TABLE  db.orders             HIVE
+        1 to 3 of 5; --offset 3 goes on
+        type: TABLE 5
+        """
+    )
+    operations = seen(search_view(search(world.solr, f"{mine} AND type:OPERATION AND sourceType:SPARK")))
+    (operation,) = [e for e in world.elements.values() if e["originalName"] == "job"]
+    assert (
+        f"OPERATION  job                               SPARK\n           {operation['identity']}\n"
+        in operations
+    )
+    relations = seen(
+        search_view(search(world.solr, f"unlinked:true AND ep1Ids:{world.named('ghost').identity}"))
+    )
+    assert "DATA_FLOW  db.ghost  insert into total table ghost  unlinked\n1 to 1 of 1\n" in relations
+    assert seen(search_view(search(world.solr, f"{mine} AND type:PARTITION"))) == "nothing found\n"
+    assert (
+        seen(search_view(search(world.solr, f"{mine} AND type:TABLE", offset=10)))
+        == "5 found, none on this page\n"
+    )
+
+
+def test_an_entity_is_shown_by_groups(world: World, total: Key) -> None:
+    world.elements[total.identity].update({"tags": ["gold"], "cp_gov.steward": "eve", "tp_format": ["orc"]})
+    world.index()
+    view = seen(show_view(show(world.solr, total.identity)))
+    assert view.startswith(f"db.total  TABLE\nid {total.identity}\n\nFrom HIVE\n")
+    assert "\nTechnical properties\n  tp_format  orc\n" in view
+    assert "\nPeople's words\n  cp_gov.steward  eve\n  tags            gold\n" in view
+    assert "\nnavlin's own\n  asOf            2026-01-01T00:00:00.000Z\n" in view
+    assert "\nDATA_FLOW, 2 in from\n" in view
+    assert "\nDATA_FLOW, 1 out to\n└── insert into report table total\n" in view
+    assert "\nLOGICAL_PHYSICAL, 1 out to\n└── /warehouse/total\n" in view
+    assert "\nExecutions: 3, last 2026-01-01T00:00:00.002Z by etl\n" in view
+    assert "query 2  etl  FINISHED" in view
+    ghost = operation_named(world, "insert into total table ghost")
+    unlinked = seen(show_view(show(world.solr, ghost.identity)))
+    assert "\nUnlinked: 1\n  DATA_FLOW db.ghost: no match\n" in unlinked
+    assert "db.ghost (unlinked)\n" in unlinked
+
+
+def test_a_name_that_is_not_clear_is_answered_with_what_was_meant(world: World, total: Key) -> None:
+    with pytest.raises(UnknownName) as unknown:
+        entity_named(world.solr, "db.customerz")
+    assert "did you mean\n  db.customers  TABLE\n" in seen(unclear_name_view(unknown.value))
+    other = World(world.solr, "render-other")
+    other.table("total")
+    other.index()
+    with pytest.raises(AmbiguousName) as ambiguous:
+        entity_named(world.solr, "db.total")
+    view = seen(unclear_name_view(ambiguous.value))
+    assert view.startswith("db.total may be any of these; name it by its id:\n")
+    assert f"{total.identity}  TABLE  db.total  HIVE\n" in view
+    assert HDFS in world.sources

@@ -1,0 +1,305 @@
+"""The daemon's clock: when sources run, and what wakes them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from queue import Empty, SimpleQueue
+
+import pytest
+
+from navlin.service.beat import WAKE_S, Beat
+from navlin.service.schedule import Schedule
+from navlin.service.watching import Watching
+
+SOON_S = 10.0
+"""How long a thing may take on a loaded machine that normally takes milliseconds."""
+
+
+# -- The beat: no time passes -------------------------------------------------------------------------------------------
+
+
+def test_the_interval_counts_from_the_end_of_a_run() -> None:
+    beat = Beat(600, due_s=0)
+
+    beat.begin()
+
+    assert beat.running
+    assert beat.end(now_s=3_000) == 3_600
+
+
+def test_a_wake_up_brings_a_run_forward() -> None:
+    beat = Beat(5, due_s=105)
+
+    assert beat.wake(now_s=101) == 101 + WAKE_S
+
+
+def test_a_burst_of_wake_ups_is_one_run() -> None:
+    beat = Beat(5, due_s=105)
+
+    assert beat.wake(now_s=101) == 101 + WAKE_S
+    assert beat.wake(now_s=101.01) is None
+    assert beat.wake(now_s=101.09) is None
+
+
+def test_a_wake_up_just_before_a_run_is_due_changes_nothing() -> None:
+    assert Beat(5, due_s=105).wake(now_s=104.95) is None
+
+
+def test_a_wake_up_during_a_run_leads_to_another_one() -> None:
+    beat = Beat(600, due_s=0)
+    beat.begin()
+
+    assert beat.wake(now_s=10) is None
+    assert beat.end(now_s=20) == 20 + WAKE_S
+
+    beat.begin()
+    assert beat.end(now_s=30) == 630
+
+
+def test_a_shorter_interval_brings_a_run_forward_and_a_longer_one_waits_for_the_next() -> None:
+    beat = Beat(600, due_s=700)
+
+    assert beat.pace(60, now_s=100) == 160
+    assert beat.pace(3_600, now_s=100) is None
+    beat.begin()
+    assert beat.end(now_s=160) == 3_760
+
+
+# -- The schedule: real threads -------------------------------------------------------------------------------------------
+
+
+class Runs:
+    """Sources that run until they are let go, and the order of what happened."""
+
+    def __init__(self) -> None:
+        self.events: SimpleQueue[str] = SimpleQueue()
+        self.gates: dict[str, threading.Event] = {}
+
+    def run(self, name: str) -> None:
+        self.events.put(f"{name} begins")
+        if gate := self.gates.get(name):
+            gate.wait(SOON_S)
+        self.events.put(f"{name} ends")
+        if name == "broken":
+            raise ValueError("a source that raises all the same")
+
+    def next(self) -> str:
+        return self.events.get(timeout=SOON_S)
+
+    def nothing_for(self, seconds: float) -> bool:
+        try:
+            self.events.get(timeout=seconds)
+        except Empty:
+            return True
+        return False
+
+
+@pytest.fixture
+def runs() -> Runs:
+    return Runs()
+
+
+@pytest.fixture
+def schedule(runs: Runs) -> Iterator[Schedule]:
+    made = Schedule(runs.run)
+    made.start()
+    yield made
+    for gate in runs.gates.values():
+        gate.set()
+    made.stop()
+
+
+def test_a_new_source_runs_at_once_and_again_an_interval_later(schedule: Schedule, runs: Runs) -> None:
+    schedule.set_sources({"a": 0.2})
+
+    assert [runs.next() for _ in range(4)] == ["a begins", "a ends", "a begins", "a ends"]
+
+
+def test_a_wake_up_runs_a_source_long_before_its_interval(schedule: Schedule, runs: Runs) -> None:
+    schedule.set_sources({"a": 3_600})
+    assert [runs.next(), runs.next()] == ["a begins", "a ends"]
+
+    schedule.wake("a")
+
+    assert [runs.next(), runs.next()] == ["a begins", "a ends"]
+
+
+def test_a_source_never_runs_beside_itself(schedule: Schedule, runs: Runs) -> None:
+    runs.gates["a"] = threading.Event()
+    schedule.set_sources({"a": 3_600})
+    assert runs.next() == "a begins"
+
+    for _ in range(5):
+        schedule.wake("a")
+    assert runs.nothing_for(5 * WAKE_S)
+    assert schedule.running() == ["a"]
+
+    runs.gates["a"].set()
+    assert [runs.next() for _ in range(3)] == ["a ends", "a begins", "a ends"]
+
+
+def test_a_source_taken_out_and_put_back_while_it_runs_does_not_run_beside_itself(
+    schedule: Schedule, runs: Runs
+) -> None:
+    runs.gates["a"] = threading.Event()
+    schedule.set_sources({"a": 3_600})
+    assert runs.next() == "a begins"
+
+    schedule.set_sources({})
+    schedule.set_sources({"a": 0.1})
+    assert runs.nothing_for(0.5)
+
+    runs.gates["a"].set()
+    assert [runs.next(), runs.next()] == ["a ends", "a begins"]
+
+
+def test_a_source_that_is_taken_out_runs_no_more(schedule: Schedule, runs: Runs) -> None:
+    runs.gates["a"] = threading.Event()
+    schedule.set_sources({"a": 0.1})
+    assert runs.next() == "a begins"
+
+    schedule.set_sources({})
+    runs.gates["a"].set()
+
+    assert runs.next() == "a ends"
+    assert runs.nothing_for(0.5)
+    assert schedule.due_s() == {}
+
+
+def test_a_source_that_hangs_or_breaks_holds_up_no_other(schedule: Schedule, runs: Runs) -> None:
+    runs.gates["hanging"] = threading.Event()
+    schedule.set_sources({"hanging": 0.1, "broken": 0.2, "well": 0.2})
+
+    seen = [runs.next() for _ in range(13)]
+
+    assert seen.count("hanging begins") == 1
+    assert seen.count("well ends") >= 2
+    assert seen.count("broken ends") >= 2
+
+
+def test_after_a_stop_nothing_starts_and_what_runs_goes_on(schedule: Schedule, runs: Runs) -> None:
+    runs.gates["a"] = threading.Event()
+    schedule.set_sources({"a": 0.1})
+    assert runs.next() == "a begins"
+
+    schedule.stop()
+    assert schedule.running() == ["a"]
+    runs.gates["a"].set()
+
+    assert runs.next() == "a ends"
+    assert runs.nothing_for(0.5)
+
+
+def test_the_purge_is_due_at_its_time_of_day(schedule: Schedule) -> None:
+    schedule.set_purge(lambda: None, "03:30")
+
+    [job] = [job for job in schedule.jobs() if job.id == "#purge"]
+    assert job.next_run_time.astimezone().strftime("%H:%M") == "03:30"
+
+    schedule.set_purge(lambda: None, None)
+    assert schedule.jobs() == []
+
+
+# -- Watching: real directories ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def woken() -> SimpleQueue[str]:
+    return SimpleQueue()
+
+
+@pytest.fixture
+def watching(woken: SimpleQueue[str]) -> Iterator[Watching]:
+    made = Watching(woken.put)
+    made.start()
+    yield made
+    made.stop()
+
+
+def drained(woken: SimpleQueue[str]) -> None:
+    time.sleep(0.5)
+    while not woken.empty():
+        woken.get()
+
+
+def append(file: Path) -> None:
+    with file.open("a") as opened:
+        opened.write("line\n")
+
+
+def rename(file: Path) -> None:
+    file.rename(file.with_suffix(".1"))
+
+
+def create(file: Path) -> None:
+    (file.parent / "new").touch()
+
+
+def create_below(file: Path) -> None:
+    below = file.parent / "eventlog_v2_app"
+    below.mkdir()
+    time.sleep(0.5)
+    (below / "events_1").write_text("line\n")
+
+
+@pytest.mark.parametrize("change", [append, rename, create, create_below])
+def test_a_write_wakes_the_source_that_reads_there(
+    tmp_path: Path, watching: Watching, woken: SimpleQueue[str], change: Callable[[Path], None]
+) -> None:
+    file = tmp_path / "log"
+    file.touch()
+    watching.watch([("a", str(tmp_path))])
+    drained(woken)
+
+    change(file)
+
+    assert woken.get(timeout=SOON_S) == "a"
+
+
+def test_reading_wakes_nobody(tmp_path: Path, watching: Watching, woken: SimpleQueue[str]) -> None:
+    file = tmp_path / "log"
+    file.write_text("line\n")
+    watching.watch([("a", str(tmp_path))])
+    drained(woken)
+
+    file.read_text()
+    list(tmp_path.iterdir())
+
+    time.sleep(0.5)
+    assert woken.empty()
+
+
+def test_a_directory_that_was_missing_or_replaced_is_watched_once_it_is_there(
+    tmp_path: Path, watching: Watching, woken: SimpleQueue[str]
+) -> None:
+    directory = tmp_path / "late"
+    watching.watch([("a", str(directory))])
+
+    for name in ("first", "second"):
+        if directory.exists():
+            directory.rename(tmp_path / "old")
+        directory.mkdir()
+        watching.watch([("a", str(directory))])
+        drained(woken)
+        append(directory / name)
+        assert woken.get(timeout=SOON_S) == "a"
+
+
+def test_two_sources_may_watch_one_directory_and_part_from_it(
+    tmp_path: Path, watching: Watching, woken: SimpleQueue[str]
+) -> None:
+    both = [("a", str(tmp_path)), ("b", str(tmp_path))]
+    watching.watch(both)
+    append(tmp_path / "log")
+    assert {woken.get(timeout=SOON_S), woken.get(timeout=SOON_S)} <= {"a", "b"}
+
+    watching.watch(both[1:])
+    drained(woken)
+    append(tmp_path / "log")
+    time.sleep(0.5)
+    seen = {woken.get() for _ in range(woken.qsize())}
+
+    assert seen == {"b"}

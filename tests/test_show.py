@@ -1,0 +1,121 @@
+"""Everything that is known of one entity."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from navlin.index.solr import Solr
+from navlin.model.keys import RelationType
+from navlin.query.show import LISTED, show
+from tests.drawn import AS_OF_MS, HIVE, IMPALA, World
+
+
+@pytest.fixture
+def world(solr: Solr, request: pytest.FixtureRequest) -> World:
+    return World(solr, request.node.name)
+
+
+def test_fields_are_grouped_by_their_owners(world: World) -> None:
+    table = world.table("t", owner="ann", weird="x")
+    world.elements[table.identity].update(
+        {"name": "Tee", "up_team": "a", "cp_ns.k": "b", "firstSeen": "2026-01-01T00:00:00Z"}
+    )
+    world.index()
+    fields = show(world.solr, table.identity).fields
+    assert fields.extractor["owner"] == "ann"
+    assert fields.technical == {"tp_weird": ["x"]}
+    assert fields.people == {"cp_ns.k": ["b"], "name": "Tee", "up_team": "a"}
+    assert {"deleted", "asOf", "extractorRunId", "firstSeen", "writer"} <= fields.navlin.keys()
+    every = {**fields.extractor, **fields.technical, **fields.people, **fields.linker, **fields.navlin}
+    assert not {"identity", "digest", "_version_", "treePath"} & every.keys()
+
+
+def test_relations_are_counted_whole_and_listed_in_part(world: World) -> None:
+    a, b = world.table("a"), world.table("b")
+    for number in range(LISTED + 3):
+        world.operation(f"op {number}", [a], [b])
+    gone = world.operation("gone", [], [b])
+    world.relate(RelationType.DATA_FLOW, a, gone, writer=IMPALA, deleted=True)
+    world.index()
+    groups = {(group.type, group.incoming): group for group in show(world.solr, a.identity).relations}
+    flows = groups[("DATA_FLOW", False)]
+    assert (flows.count, flows.deleted, len(flows.listed)) == (LISTED + 3, 1, LISTED)
+    assert not any(related.deleted for related in flows.listed)
+    assert groups[("PARENT_CHILD", True)].listed[0].name == "db"
+    (withdrawn,) = [each for each in show(world.solr, gone.identity).relations if each.incoming]
+    assert (withdrawn.count, withdrawn.deleted, withdrawn.listed[0].deleted) == (0, 1, True)
+
+
+def test_runs_of_an_operation_and_of_what_it_writes_include_those_that_purge_removed(world: World) -> None:
+    a, b = world.table("a"), world.table("b")
+    operation = world.operation("b from a", [a], [b])
+    world.execution(operation, "early", started=AS_OF_MS, principal="ann")
+    world.index()
+    for entity in (operation, b):
+        runs = show(world.solr, entity.identity).executions
+        assert (runs.count, runs.operations) == (1, 1)
+        assert (runs.last, runs.last_principal) == ("2026-01-01T00:00:00.000Z", "ann")
+    assert show(world.solr, a.identity).executions.count == 0
+    world.elements[operation.identity].update(
+        {"lastExecuted": "2026-02-01T00:00:00Z", "lastPrincipal": "bob", "purgedExecutions": 7}
+    )
+    world.index()
+    for entity in (operation, b):
+        runs = show(world.solr, entity.identity).executions
+        assert (runs.count, runs.last, runs.last_principal) == (8, "2026-02-01T00:00:00.000Z", "bob")
+        assert [run["originalName"] for run in runs.listed] == ["early"]
+
+
+def test_unlinked_relations_are_told_with_their_reason(world: World) -> None:
+    operation = world.operation("x", [world.named("ghost")], [world.table("t")])
+    world.index()
+    shown = show(world.solr, operation.identity)
+    ((kind, related),) = shown.unlinked
+    assert (shown.unlinked_count, kind, related.name, related.reason) == (
+        1,
+        "DATA_FLOW",
+        "db.ghost",
+        "no match",
+    )
+
+
+def test_an_unknown_id_is_an_error(world: World) -> None:
+    with pytest.raises(LookupError, match="nothing in the index has the id nobody"):
+        show(world.solr, "nobody")
+
+
+def test_the_json_form(world: World) -> None:
+    table = world.table("t")
+    world.index()
+    answer = json.loads(json.dumps(show(world.solr, table.identity).to_json()))
+    assert answer["name"] == "db.t"
+    assert answer["fields"]["extractor"]["sourceId"] == world.sources[HIVE].id
+    assert answer["relations"] == [
+        {
+            "type": "PARENT_CHILD",
+            "direction": "in",
+            "count": 1,
+            "deleted": 0,
+            "listed": [
+                {
+                    "id": table.parent.identity if table.parent else "",
+                    "name": "db",
+                    "type": "DATABASE",
+                    "deleted": False,
+                    "unlinked": False,
+                    "reason": None,
+                    "since": None,
+                }
+            ],
+        }
+    ]
+    assert answer["executions"] == {
+        "count": 0,
+        "operations": 0,
+        "last": None,
+        "lastPrincipal": None,
+        "listed": [],
+    }
+    assert answer["unlinked"] == {"count": 0, "listed": []}

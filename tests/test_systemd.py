@@ -1,0 +1,62 @@
+"""The unit: systemd finds nothing wrong with it, and it gives away little."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from navlin.shipped import SYSTEMD
+
+UNIT = SYSTEMD / "navlin.service"
+MOST_EXPOSED = 20
+"""In tenths, as ``--threshold`` counts; systemd calls up to 4.9 "OK", an unhardened service has 9.6."""
+
+
+@pytest.fixture
+def unit(tmp_path: Path) -> Path:
+    """The unit with a program that is there: what is verified is the unit, not this machine."""
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd is not installed")
+    copy = tmp_path / UNIT.name
+    copy.write_text(UNIT.read_text().replace("/opt/navlin/bin/navlin", "/bin/true"))
+    return copy
+
+
+def test_systemd_finds_nothing_wrong_with_the_unit(unit: Path) -> None:
+    verified = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True)
+
+    assert (verified.returncode, verified.stderr) == (0, "")
+
+
+def test_the_unit_exposes_little(unit: Path) -> None:
+    command = ["systemd-analyze", "security", "--offline=true", f"--threshold={MOST_EXPOSED}", "--no-pager"]
+    judged = subprocess.run([*command, str(unit)], capture_output=True, text=True)
+
+    if "unrecognized option" in judged.stderr or "Unknown" in judged.stderr:
+        pytest.skip("this systemd judges no units offline")
+    assert judged.returncode == 0, judged.stdout[-200:] + judged.stderr
+
+
+def test_every_setting_of_the_unit_has_its_reason() -> None:
+    without_reason = []
+    explained = False
+    for line in UNIT.read_text().partition("[Service]")[2].partition("[Install]")[0].splitlines():
+        if line.startswith("# ") or re.match(r"#[A-Z]\w+=", line):
+            explained = True
+        elif not line:
+            explained = False
+        elif not explained:
+            without_reason.append(line)
+
+    assert without_reason == []
+
+
+def test_java_may_compile_at_run_time() -> None:
+    # A JVM dies at once where memory may not be both written and executed.
+    settings = [line for line in UNIT.read_text().splitlines() if line.startswith("MemoryDenyWriteExecute")]
+
+    assert settings == []
