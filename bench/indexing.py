@@ -1,19 +1,22 @@
 """How fast the pipeline fills an empty index, beside plain pysolr that posts the very same documents.
 
-    python -m bench indexing [--tables 6000] [--columns 15]
+    python -m bench indexing [--tables 6000] [--columns 15] [--rounds 3]
 
 Both write into one Solr, navlin into its own cores and pysolr (batches of 1,000, two threads) into two more of the same
-schema, one after the other; each ends with a hard commit. Then the same records are run again: nothing changed.
+schema, in turns; each ends with a hard commit. A first round, which is not counted, warms both of their JVMs up. At last
+the same records are run again: nothing changed.
 """
 
 from __future__ import annotations
 
 import argparse
+import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -44,8 +47,6 @@ TABLES_IN_SPLIT = 200
 PLAIN_BATCH = 1_000
 PLAIN_THREADS = 2
 AT_MS = 1_800_000_000_000
-STEPS = 5
-"""Of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,64 +146,78 @@ def post_plainly(solr: Solr, core: str, documents: list[dict[str, Any]]) -> None
         list(threads.map(post, in_batches(documents, PLAIN_BATCH)))
 
 
-def measure(server: EmbeddedSolr, scratch: Path, tables: int, columns: int) -> Shown:
-    """Both ways once, and the second run over the same."""
+def empty(solr: Solr, *cores: str) -> None:
+    for core in cores:
+        solr.client(core).delete(q="*:*")
+        solr.commit(core, soft=False)
+
+
+def measure(server: EmbeddedSolr, scratch: Path, tables: int, columns: int, rounds: int) -> Shown:
+    """Both ways in turns, and a run over what is there already."""
     source = Source(source_id("bench", "made"), HIVE, "made", "bench")
     extractor = Made(source, Estate("bench", (source,)), tables, columns)
-    settings = {"spark.executorEnv.PYTHONPATH": str(REPOSITORY)}
-    spark = start_session(scratch, settings=settings)
+    spark = start_session(scratch, settings={"spark.executorEnv.PYTHONPATH": str(REPOSITORY)})
+    pipeline = Pipeline(server.address, lambda: spark, lambda: round(time.time() * 1000))
     told: list[tuple[str, float]] = []
 
-    def step(name: str) -> None:
-        told.append((name, time.perf_counter()))
+    def run() -> RunRecord:
+        told.clear()
+        record = pipeline.run(MADE, extractor, step=lambda name: told.append((name, time.perf_counter())))
+        told.append(("end", time.perf_counter()))
+        assert not record.error, record.error
+        assert not record.failures, record.failures
+        return record
 
-    try:
-        with Solr(server.address) as solr:
-            pipeline = Pipeline(server.address, lambda: spark, lambda: round(time.time() * 1000))
-            spark.range(1).mapInArrow(lambda batches: batches, "id long").count()
-            loads = [load_of_machine()]
-            runs: list[RunRecord] = []
-            times = [seconds(lambda: runs.append(pipeline.run(MADE, extractor, step=step))) for _ in range(2)]
-            first, again = runs
-            assert not first.error, first.error
-            assert not first.failures, first.failures
-            documents = {core: list(solr.cursor(core, "*:*", "*")) for core in PLAIN}
-            for document in (each for core in PLAIN for each in documents[core]):
-                del document["_version_"]
+    def steps() -> list[tuple[str, float]]:
+        return [(name, ended - begun) for (name, begun), (_, ended) in pairwise(told)]
+
+    loads = [load_of_machine()]
+    with Solr(server.address) as solr:
+        documents: dict[str, list[dict[str, Any]]] = {}
+        plain_s, navlin_s = [], []
+        for number in range(rounds + 1):
+            empty(solr, *CORES)
+            navlin_s.append(seconds(run))
+            parts = steps()
+            if not documents:
+                documents = {core: list(solr.cursor(core, "*:*", "*")) for core in PLAIN}
+                for document in (each for core in PLAIN for each in documents[core]):
+                    del document["_version_"]
+            empty(solr, *PLAIN.values())
+            plain_s.append(seconds(partial(plainly, solr, documents)))
             loads.append(load_of_machine())
-
-            def plainly() -> None:
-                for core, plain in PLAIN.items():
-                    post_plainly(solr, plain, documents[core])
-                for plain in PLAIN.values():
-                    solr.commit(plain, soft=False)
-
-            plain_s = seconds(plainly)
-            loads.append(load_of_machine())
-    finally:
-        spark.stop()
+            Console(stderr=True).print(
+                f"round {number}: navlin {navlin_s[-1]:.1f} s, plain {plain_s[-1]:.1f} s, load {loads[-1]}"
+            )
+        again_s = seconds(run)
+    spark.stop()
     written = sum(len(each) for each in documents.values())
     wide = sum(len(document) for each in documents.values() for document in each) / written
     shown = Shown(
-        title=f"{written:,} documents of {wide:.0f} fields; load of the machine {', '.join(loads)}",
+        title=f"{written:,} documents of {wide:.0f} fields, median of {rounds} rounds",
+        caption=f"load of the machine from round to round: {', '.join(loads)}",
     )
     for heading in ("what", "time", "documents/s", "of plain pysolr"):
         shown.add_column(heading, justify="left" if heading == "what" else "right")
-    shown.add_row("plain pysolr, two threads", f"{plain_s:.1f} s", f"{written / plain_s:,.0f}", "1.00")
+    plain, navlin = statistics.median(plain_s[1:]), statistics.median(navlin_s[1:])
+    ratio = statistics.median(p / n for p, n in zip(plain_s[1:], navlin_s[1:], strict=True))
+    shown.add_row("plain pysolr, two threads", f"{plain:.1f} s", f"{written / plain:,.0f}", "1.00")
     shown.add_row(
-        "navlin, from plan to run record",
-        f"{times[0]:.1f} s",
-        f"{written / times[0]:,.0f}",
-        f"{plain_s / times[0]:.2f}",
+        "navlin, from plan to run record", f"{navlin:.1f} s", f"{written / navlin:,.0f}", f"{ratio:.2f}"
     )
-    steps = [(name, f"{ended - begun:.1f} s") for (name, begun), (_, ended) in pairwise(told)]
-    for name, took in steps[:STEPS]:
-        shown.add_row(f"  {name}", took, "", "")
-    shown.add_row("navlin again, nothing changed", f"{times[1]:.1f} s", f"{written / times[1]:,.0f}", "")
-    for name, took in steps[STEPS:]:
-        shown.add_row(f"  {name}", took, "", "")
-    assert again.counts["unchanged"] == first.counts["new"], again.counts
+    for name, took in parts:
+        shown.add_row(f"  {name} (last round)", f"{took:.1f} s", "", "")
+    shown.add_row("navlin again, nothing changed", f"{again_s:.1f} s", f"{written / again_s:,.0f}", "")
+    for name, took in steps():
+        shown.add_row(f"  {name}", f"{took:.1f} s", "", "")
     return shown
+
+
+def plainly(solr: Solr, documents: Mapping[str, list[dict[str, Any]]]) -> None:
+    for core, plain in PLAIN.items():
+        post_plainly(solr, plain, documents[core])
+    for plain in PLAIN.values():
+        solr.commit(plain, soft=False)
 
 
 def main() -> None:
@@ -211,6 +226,7 @@ def main() -> None:
     )
     arguments.add_argument("--tables", type=int, default=6_000)
     arguments.add_argument("--columns", type=int, default=15)
+    arguments.add_argument("--rounds", type=int, default=3)
     given = arguments.parse_args()
     jars = REPOSITORY / ".jars" / "solr"
     with (
@@ -224,7 +240,8 @@ def main() -> None:
             cache=jars.parent / "solr-launcher",
         ) as server,
     ):
-        Console().print(measure(server, Path(directory) / "scratch", given.tables, given.columns))
+        scratch = Path(directory) / "scratch"
+        Console().print(measure(server, scratch, given.tables, given.columns, given.rounds))
 
 
 if __name__ == "__main__":

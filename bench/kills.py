@@ -34,8 +34,8 @@ from tests.estates import SmallEstate
 from tests.killed import Life, Played, differences, index_of, wipe
 
 REPOSITORY = Path(__file__).parents[1]
-MOST_REQUESTS = 140
-"""Some three runs."""
+MOST_REQUESTS = 60
+"""A run makes some 45."""
 LONGEST_MOMENT_S = 0.3
 
 

@@ -15,7 +15,7 @@ from navlin.index.fields import ELEMENTS, RELATIONS, STAMPS
 from navlin.index.runs import RunRecord
 from navlin.index.solr import Solr
 from navlin.model.extractor import EXTRACTORS
-from navlin.model.keys import Key, column_key, table_key
+from navlin.model.keys import Key, column_key, database_key, table_key
 from navlin.model.source import Estate, Source, source_id
 from navlin.pipeline.guard import Guard
 from navlin.pipeline.run import Pipeline
@@ -90,7 +90,9 @@ class SmallEstate:
     # -- asking --------------------------------------------------------------------------------------------------------
 
     def key(self, name: str) -> Key:
-        """The key of ``db.table`` or ``db.table.column``."""
+        """The key of ``db``, ``db.table`` or ``db.table.column``."""
+        if "." not in name:
+            return database_key(self.hive, name)
         database, table, *column = name.split(".")
         key = table_key(self.hive, database, table)
         return column_key(key, column[0]) if column else key

@@ -276,7 +276,10 @@ def _session(leader: int) -> list[int]:
 def main() -> None:
     """Runs what is not through yet."""
     spark = start_session(Path(sys.argv[1]))
-    told = json.loads(sys.stdin.readline())
+    orders = sys.stdin.readline()
+    if not orders:
+        return  # nobody needed it
+    told = json.loads(orders)
 
     def say(step: str) -> None:
         sys.stdout.write(step + "\n")

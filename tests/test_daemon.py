@@ -354,7 +354,7 @@ def test_stopped_in_the_middle_of_a_run_it_ends_soon_and_the_next_start_repeats_
     daemon = served(tmp_path, solr_jars)
     try:
         with (tmp_path / "impala" / "impala_lineage_log_1.0-1700000000001").open("w") as file:
-            file.writelines(record(1_000 + number, f"daemon.many{number}") for number in range(3_000))
+            file.writelines(record(1_000 + number, f"daemon.many{number}") for number in range(600))
         daemon.until(lambda: daemon.runs("IMPALA-1"), "a run")
         daemon.process.send_signal(signal.SIGTERM)
         assert daemon.process.wait(PATIENCE_S) == 0
@@ -363,7 +363,7 @@ def test_stopped_in_the_middle_of_a_run_it_ends_soon_and_the_next_start_repeats_
 
     again = ready(Served(tmp_path))
     try:
-        again.until(lambda: again.find("type:OPERATION AND sourceType:IMPALA") == 3_000, "all operations")
+        again.until(lambda: again.find("type:OPERATION AND sourceType:IMPALA") == 600, "all operations")
     finally:
         again.end()
 

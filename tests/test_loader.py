@@ -93,6 +93,14 @@ def test_a_source_that_moved_to_another_host_stays_the_same(tmp_path: Path) -> N
     assert roster(tmp_path, {"HIVE-1": "b"}, (before,)).estate.sources[0].id == before.id
 
 
+def test_a_new_source_on_the_host_that_another_left_is_a_new_one(tmp_path: Path) -> None:
+    before = known("HIVE-1", "thrift://a:9083")
+
+    estate = roster(tmp_path, {"HIVE-2": "a", "HIVE-1": "b"}, (before,)).estate
+
+    assert [source.id for source in estate.sources] == [source_id(CLUSTER, "HIVE-2"), before.id]
+
+
 def test_sources_that_change_places_keep_their_names(tmp_path: Path) -> None:
     before = (known("HIVE-1", "thrift://a:9083"), known("HIVE-2", "thrift://b:9083"))
 

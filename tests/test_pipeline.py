@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.runs import Status
 from navlin.index.solr import Solr
+from navlin.model.identity import relation_id
 from navlin.model.keys import location_key, operation_key
 from navlin.model.source import HDFS
 from navlin.pipeline.guard import Guard
@@ -106,6 +107,20 @@ def test_what_comes_back_is_no_longer_deleted_though_nothing_of_it_changed(estat
     estate.list()
     assert estate.deleted("TABLE", "FIELD") == set()
     assert "deleteTime" not in estate.element("sales.orders")
+
+
+def test_what_comes_back_after_a_purge_has_its_parent_again(estate: SmallEstate) -> None:
+    estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
+    estate.list()
+    estate.tables({"sales.items": ["id"]})
+    estate.list()
+    contained = relation_id(
+        "PARENT_CHILD", estate.key("sales").identity, estate.key("sales.orders").identity, estate.hive.id
+    )
+    estate.solr.delete_ids(RELATIONS, [contained])
+    estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
+    estate.list()
+    assert len(estate.solr.get(RELATIONS, [contained])) == 1
 
 
 def test_a_table_dropped_and_created_again_keeps_its_id_and_shows_that_it_was_recreated(
@@ -409,8 +424,8 @@ def test_a_storm_of_rejects_withdraws_every_path_it_names(estate: SmallEstate) -
 def test_a_document_that_solr_refuses_becomes_a_reject_and_the_others_are_written(
     estate: SmallEstate,
 ) -> None:
-    too_large_for_an_int = {"columns": ["id"], "attributes": {"replication": 2**40}}
-    estate.tables({"sales.orders": too_large_for_an_int, "sales.items": ["id"]})
+    too_large_for_a_long = {"columns": ["id"], "attributes": {"size": 2**64 - 1}}
+    estate.tables({"sales.orders": too_large_for_a_long, "sales.items": ["id"]})
     run = estate.list()
     assert run.counts["refused"] == run.counts["rejects"] == 1
     (reject,) = estate.solr.cursor(RUNS, "kind:reject", "*", filters=[f"sourceId:{estate.hive.id}"])

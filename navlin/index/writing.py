@@ -100,15 +100,20 @@ def write(
         yield from ((envelope, outcome, "") for envelope, outcome in seen)
     todo = {e.identity: (e, o) for e, o in judged if o in (Outcome.NEW, Outcome.CHANGED, Outcome.WITHDRAWN)}
     read = {identity: envelope.read() for identity, (envelope, _) in todo.items()}
-    implied = [
-        (envelope, read[envelope.identity].pop(IMPLIED, None), outcome) for envelope, outcome in todo.values()
-    ]
-    _write_implied(solr, [(e, i) for e, i, o in implied if i and o is not Outcome.CHANGED], stamp)
+    implied = {
+        identity: (todo[identity][0], fields.pop(IMPLIED))
+        for identity, fields in read.items()
+        if IMPLIED in fields
+    }
+    _write_implied(solr, [implied[i] for i in implied if todo[i][1] is not Outcome.CHANGED], stamp)
     look_at = [identity for identity, (_, outcome) in todo.items() if outcome is Outcome.CHANGED]
     for _ in range(ATTEMPTS):
         if not todo:
             return
         existing = {document["identity"]: document for document in solr.get(core, look_at)} if look_at else {}
+        # Of what comes back, purge may have removed the relation to its parent.
+        revived = [identity for identity, before in existing.items() if before.get("deleted")]
+        _write_implied(solr, [implied[i] for i in revived if i in implied], stamp)
         documents = []
         for identity, (envelope, outcome) in list(todo.items()):
             before = existing.get(identity)

@@ -25,7 +25,7 @@ def with_columns(hops: Hops, graph: Graph, lineage: Lineage, options: Options) -
     """Adds the columns that flow into one another along the edges of ``lineage``, and their edges."""
     operations = _operations(graph)
     parts, more = hops.children(operations, "SUB_OPERATION", MAX_PARTS)
-    inner = _column_graph(hops, graph, parts, lineage, options)
+    inner = _column_graph(hops, parts, lineage, options)
     drawn = {node.id for node in lineage.nodes}
     shown = {each for each, thing in inner.things.items() if _shown(thing, drawn, options)}
     # A column of a table that would be drawn, were there room: nothing is drawn past it either.
@@ -68,8 +68,8 @@ def _operations(graph: Graph) -> list[str]:
     return list(dict.fromkeys(end.id for end in ends if end.type == "OPERATION"))
 
 
-def _column_graph(hops: Hops, outer: Graph, parts: list[Thing], lineage: Lineage, options: Options) -> Graph:
-    """Columns and parts of operations, and the flows between them that follow a flow of their tables."""
+def _column_graph(hops: Hops, parts: list[Thing], lineage: Lineage, options: Options) -> Graph:
+    """Columns and parts of operations, and the flows between them."""
     inner = Graph({part.id: part for part in parts})
     arcs: list[Arc] = []
     for side in (1, 2):
@@ -84,10 +84,8 @@ def _column_graph(hops: Hops, outer: Graph, parts: list[Thing], lineage: Lineage
         elif options.unlinked:
             table = named.get(end.name.rpartition(".")[0].casefold(), "")
             inner.things[each] = replace(end, placeholder=True, parent=table)
-    outside = {(source, target) for _, source, target in outer.flows}
     for arc in arcs:
-        ep1, ep2 = inner.things.get(arc.ep1.id), inner.things.get(arc.ep2.id)
-        if ep1 is not None and ep2 is not None and (ep1.parent, ep2.parent) in outside:
+        if arc.ep1.id in inner.things and arc.ep2.id in inner.things:
             inner.add_flow(arc)
     return inner
 

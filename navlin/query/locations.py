@@ -32,7 +32,10 @@ class Locations:
     def of_tables(
         self, ids: Iterable[str], arrivals: dict[str, None], near: int, direction: Direction
     ) -> list[str]:
-        """The locations of the tables among ``ids``: own ones of drawn tables; those of others join the arrivals."""
+        """The locations of the tables among ``ids``: they are walked through.
+
+        One of a table that is not drawn joins the arrivals if something flows through it by its path: it stands for itself.
+        """
         tables = [each for each in ids if self.known.graph.things[each].type in (*TABLE_TYPES, "PARTITION")]
         if not tables:
             return []
@@ -47,10 +50,13 @@ class Locations:
         self._learn_partitions(tables, found, near, direction)
         own: dict[str, None] = {}
         for table in tables:
-            paths = [
-                each for each in self.known.graph.aliases.get(table, {}) if each not in self.known.starts
-            ]
-            (own if self.known.shown(table) else arrivals).update(dict.fromkeys(paths))
+            aliases = self.known.graph.aliases.get(table, {})
+            paths = dict.fromkeys(each for each in aliases if each not in self.known.starts)
+            if not self.known.shown(table):
+                flowing = {arc.end(near).id for arc in self.known.flows(paths, near, direction)}
+                arrivals.update((each, None) for each in paths if each in flowing)
+                paths = {each: None for each in paths if each not in flowing}
+            own.update(paths)
         return list(own)
 
     def _add_location(self, arc: Arc) -> None:

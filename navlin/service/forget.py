@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from linker import link
 from linker.flag_deletions import flag_elements, flag_relations
+from linker.linking import Linking
 from navlin.index.documents import SOURCE_PATH
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.runs import forget_positions, last_run
@@ -69,5 +71,7 @@ def forget(solr: Solr, forgetting: Forgetting, clock: Callable[[], int], *, conf
                 flagged += flag(solr, {identity: gone[identity] for identity in batch}, stamp)
             solr.commit(ELEMENTS, soft=False)
             solr.commit(RELATIONS, soft=False)
+        link(Linking(solr, stamp.now_ms, stamp.run_id))
+        solr.commit(RELATIONS, soft=False)
         forget_positions(solr, source.id)
     return flagged
