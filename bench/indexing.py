@@ -13,6 +13,7 @@ import argparse
 import statistics
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.home import CORES
 from navlin.index.runs import RunRecord
 from navlin.index.solr import Solr
-from navlin.index.state import in_batches
+from navlin.index.state import held_in_range, in_batches
 from navlin.model.extractor import PULL, Registration
 from navlin.model.keys import Key, RelationType, column_key, database_key, table_key
 from navlin.model.plan import Plan, Positions
@@ -175,6 +176,7 @@ def measure(server: EmbeddedSolr, scratch: Path, tables: int, columns: int, roun
     with Solr(server.address) as solr:
         documents: dict[str, list[dict[str, Any]]] = {}
         plain_s, navlin_s = [], []
+        parts: list[tuple[str, float]] = []
         for number in range(rounds + 1):
             empty(solr, *CORES)
             navlin_s.append(seconds(run))
@@ -190,6 +192,7 @@ def measure(server: EmbeddedSolr, scratch: Path, tables: int, columns: int, roun
                 f"round {number}: navlin {navlin_s[-1]:.1f} s, plain {plain_s[-1]:.1f} s, load {loads[-1]}"
             )
         again_s = seconds(run)
+        export_s = seconds(lambda: [deque(held_in_range(solr, core, source.id), 0) for core in PLAIN])
     spark.stop()
     written = sum(len(each) for each in documents.values())
     wide = sum(len(document) for each in documents.values() for document in each) / written
@@ -210,6 +213,7 @@ def measure(server: EmbeddedSolr, scratch: Path, tables: int, columns: int, roun
     shown.add_row("navlin again, nothing changed", f"{again_s:.1f} s", f"{written / again_s:,.0f}", "")
     for name, took in steps():
         shown.add_row(f"  {name}", f"{took:.1f} s", "", "")
+    shown.add_row("  its export alone, in one thread", f"{export_s:.1f} s", "", "")
     return shown
 
 

@@ -49,6 +49,13 @@ Passes = Callable[[Call], bool]
 """Whether a request passes on to Solr, or its answer back."""
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Says nothing: who is killed hangs up."""
+
+
 class Between:
     """Serves on a port of its own until closed; ``address`` is Solr's as navlin is to see it."""
 
@@ -97,9 +104,7 @@ class Between:
             def log_message(self, format: str, *args: Any) -> None:
                 """Says nothing."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Door)
-        self._server.daemon_threads = True
-        self._server.handle_error = lambda request, client: None  # type: ignore[method-assign]  # who is killed hangs up
+        self._server = _Server(("127.0.0.1", 0), Door)
         self.address = replace(address, url=f"http://127.0.0.1:{self._server.server_port}{target.path}")
         self._serving = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._serving.start()

@@ -22,10 +22,11 @@ from navlin.pipeline.run import Pipeline
 from tests.scripted import Happenings, Listing
 
 FIRST_MS = 1_800_000_000_000
+Documents = list[dict[str, Any]]
 
 
 class SmallEstate:
-    """A metastore and a query engine, each a JSON file. ``tables`` and ``happen`` say what they hold; ``list`` and
+    """A metastore and a query engine, each a JSON file. ``tables`` and ``happen`` say what they hold; ``pull`` and
     ``follow`` run them through the pipeline; the rest asks the index."""
 
     def __init__(
@@ -77,7 +78,7 @@ class SmallEstate:
     def happenings(self) -> Happenings:
         return Happenings(self.impala, self.estate, str(self.lines_file), **self.follower)
 
-    def list(self, **options: Any) -> RunRecord:
+    def pull(self, **options: Any) -> RunRecord:
         """Runs the metastore's source once, a minute later."""
         self.now_ms += 60_000
         return self.pipeline.run(EXTRACTORS["listing"], self.listing, **options)
@@ -125,7 +126,7 @@ class SmallEstate:
             if d["type"] == "DATA_FLOW" and not d["deleted"]
         }
 
-    def documents(self, core: str) -> list[dict[str, Any]]:
+    def documents(self, core: str) -> Documents:
         """All documents of the estate's sources, by identity."""
         writers = " OR ".join(source.id for source in (self.hive, self.impala, *self._granted()))
         return list(self.solr.cursor(core, f"writer:({writers})", "*"))

@@ -125,7 +125,7 @@ class Played:
             number = run // 2
             self._lay(number)
             self.estate.now_ms = FIRST_MS + (number + 1) * GENERATION_MS + life * LIFE_MS
-            name, start = (("list", self.estate.list), ("follow", self.estate.follow))[run % 2]
+            name, start = (("pull", self.estate.pull), ("follow", self.estate.follow))[run % 2]
 
             def step(at: str, *, of: str = f"{number + 1} {name}") -> None:
                 self.told(f"{of}: {at}")

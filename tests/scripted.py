@@ -73,8 +73,8 @@ class Listing:
         if split.qualified in rejected:
             # All of them at the first one's turn: a storm is what one split says of one place.
             for each in rejected if split.qualified == rejected[0] else ():
-                path = table_key(self.source, *each.split(".")).tree_path
-                yield Reject(self.file, "listed but not fetched", tree_path=path)
+                withdrawn = table_key(self.source, *each.split(".")).tree_path
+                yield Reject(self.file, "listed but not fetched", tree_path=withdrawn)
             return
         described = said["tables"][split.qualified]
         columns, more = (described, {}) if isinstance(described, list) else (described["columns"], described)

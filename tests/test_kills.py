@@ -285,10 +285,10 @@ def test_what_a_dead_run_wrote_and_did_not_commit_is_seen_by_the_next(
         door.passes = lambda call: not dead(call)
         dying = SmallEstate(cut, spark, tmp_path, cluster=estate.cluster)
         dying.tables({"sales.orders": ["id"], "sales.items": ["id"]})
-        assert dying.list().status is Status.FAILED
+        assert dying.pull().status is Status.FAILED
     estate.now_ms += 120_000
     estate.tables({"sales.items": ["id"]})
-    assert estate.list().status is Status.FINISHED
+    assert estate.pull().status is Status.FINISHED
     assert estate.deleted("TABLE") == {"/SALES/ORDERS"}
 
 
@@ -296,7 +296,7 @@ def test_reading_everything_again_changes_nothing(estate: SmallEstate) -> None:
     played = Played(estate)
     played.play()
     before = index_of(estate)
-    estate.list(complete=True)
+    estate.pull(complete=True)
     estate.follow(complete=True)
     assert differences(before, index_of(estate)) == []
 

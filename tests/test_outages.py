@@ -41,7 +41,7 @@ def test_solr_killed_in_the_middle_of_a_write_fails_the_run_and_the_next_complet
 ) -> None:
     uninterrupted = SmallEstate(solr, spark, tmp_path)
     uninterrupted.tables(WIDE)
-    assert uninterrupted.list().status is Status.FINISHED
+    assert uninterrupted.pull().status is Status.FINISHED
     expected = index_of(uninterrupted)
     wipe(uninterrupted)
 
@@ -52,7 +52,7 @@ def test_solr_killed_in_the_middle_of_a_write_fails_the_run_and_the_next_complet
 
     with Between(solr.address, kills) as door, Solr(door.address) as through_the_door:
         estate = SmallEstate(through_the_door, spark, tmp_path, cluster=uninterrupted.cluster)
-        failed = estate.list()
+        failed = estate.pull()
     assert failed.status is Status.FAILED
     assert "Solr at 127.0.0.1" in failed.error
     assert len(failed.error) < 1_000
@@ -60,7 +60,7 @@ def test_solr_killed_in_the_middle_of_a_write_fails_the_run_and_the_next_complet
 
     solr_server.start()
     uninterrupted.now_ms += 60_000
-    assert uninterrupted.list().status is Status.FINISHED
+    assert uninterrupted.pull().status is Status.FINISHED
     assert differences(expected, index_of(uninterrupted)) == []
 
 
@@ -70,7 +70,7 @@ def test_solr_away_while_it_plans_is_told_in_words(
     with Between(solr.address, lambda call: False) as door, Solr(door.address) as nowhere:
         estate = SmallEstate(nowhere, spark, tmp_path)
         estate.tables({"sales.orders": ["id"]})
-        run = estate.list()
+        run = estate.pull()
     assert run.status is Status.FAILED
     assert "Solr at 127.0.0.1" in run.error
 
@@ -125,7 +125,7 @@ def test_a_push_is_through_while_a_pull_is_still_reading(estate: SmallEstate, tm
     pulled: list[RunRecord] = []
 
     def pull() -> None:
-        pulled.append(estate.list(step=lambda step: reading.set() if step == "read" else None))
+        pulled.append(estate.pull(step=lambda step: reading.set() if step == "read" else None))
 
     puller = threading.Thread(target=pull)
     puller.start()
@@ -179,7 +179,7 @@ def test_a_second_process_on_one_source_is_kept_out_until_the_first_has_ended(
 ) -> None:
     estate.tables({"sales.orders": ["id"]})
     with another_process(estate) as first:
-        kept_out = estate.list()
+        kept_out = estate.pull()
         assert kept_out.status is Status.LEASED
         assert f"process {first.pid} on" in kept_out.error
         assert estate.documents(ELEMENTS) == []
@@ -190,4 +190,4 @@ def test_a_second_process_on_one_source_is_kept_out_until_the_first_has_ended(
             first.kill()
         # Ended, and its parent has not heard of it: the process table still has it.
         os.waitid(os.P_PID, first.pid, os.WEXITED | os.WNOWAIT)
-        assert estate.list().status is Status.FINISHED
+        assert estate.pull().status is Status.FINISHED

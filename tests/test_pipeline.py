@@ -29,7 +29,7 @@ def operation_id(estate: SmallEstate, text: str, *tables: str) -> str:
 
 def test_what_a_source_holds_is_in_the_index_after_a_run(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id", "amount"]})
-    assert estate.list().status is Status.FINISHED
+    assert estate.pull().status is Status.FINISHED
     assert estate.live("DATABASE", "TABLE", "FIELD") == {
         "/SALES",
         "/SALES/ORDERS",
@@ -53,9 +53,9 @@ def test_what_a_source_holds_is_in_the_index_after_a_run(estate: SmallEstate) ->
 
 def test_a_second_run_over_the_same_writes_nothing(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"]})
-    first = estate.list()
+    first = estate.pull()
     versions = {d["identity"]: d["_version_"] for d in estate.documents(ELEMENTS) if d["type"] != "SOURCE"}
-    second = estate.list()
+    second = estate.pull()
     assert second.counts["unchanged"] == first.counts["new"]
     assert versions == {
         d["identity"]: d["_version_"] for d in estate.documents(ELEMENTS) if d["type"] != "SOURCE"
@@ -64,9 +64,9 @@ def test_a_second_run_over_the_same_writes_nothing(estate: SmallEstate) -> None:
 
 def test_a_change_is_written_and_stamped_and_what_did_not_change_is_not(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": {"columns": ["id"], "owner": "ann"}, "sales.items": ["id"]})
-    first = estate.list()
+    first = estate.pull()
     estate.tables({"sales.orders": {"columns": ["id"], "owner": "bob"}, "sales.items": ["id"]})
-    second = estate.list()
+    second = estate.pull()
     assert second.counts["changed"] == 1
     assert estate.element("sales.orders")["owner"] == "bob"
     assert estate.element("sales.orders")["extractorRunId"] == second.run_id
@@ -75,12 +75,12 @@ def test_a_change_is_written_and_stamped_and_what_did_not_change_is_not(estate: 
 
 def test_statistics_are_no_change_but_come_along_with_one(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": {"columns": ["id"], "rows": 1}})
-    estate.list()
+    estate.pull()
     estate.tables({"sales.orders": {"columns": ["id"], "rows": 2}})
-    assert "changed" not in estate.list().counts
+    assert "changed" not in estate.pull().counts
     assert estate.element("sales.orders")["tp_numRows"] == ["1"]
     estate.tables({"sales.orders": {"columns": ["id"], "rows": 2, "owner": "bob"}})
-    estate.list()
+    estate.pull()
     assert estate.element("sales.orders")["tp_numRows"] == ["2"]
 
 
@@ -88,9 +88,9 @@ def test_what_a_complete_listing_no_longer_has_is_flagged_deleted_with_its_colum
     estate: SmallEstate,
 ) -> None:
     estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
-    estate.list()
+    estate.pull()
     estate.tables({"sales.items": ["id"]})
-    run = estate.list()
+    run = estate.pull()
     assert estate.deleted("TABLE", "FIELD") == {"/SALES/ORDERS", "/SALES/ORDERS/ID"}
     assert estate.live("TABLE", "FIELD") == {"/SALES/ITEMS", "/SALES/ITEMS/ID"}
     orders = estate.element("sales.orders")
@@ -100,26 +100,26 @@ def test_what_a_complete_listing_no_longer_has_is_flagged_deleted_with_its_colum
 
 def test_what_comes_back_is_no_longer_deleted_though_nothing_of_it_changed(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
-    estate.list()
+    estate.pull()
     estate.tables({"sales.items": ["id"]})
-    estate.list()
+    estate.pull()
     estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
-    estate.list()
+    estate.pull()
     assert estate.deleted("TABLE", "FIELD") == set()
     assert "deleteTime" not in estate.element("sales.orders")
 
 
 def test_what_comes_back_after_a_purge_has_its_parent_again(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
-    estate.list()
+    estate.pull()
     estate.tables({"sales.items": ["id"]})
-    estate.list()
+    estate.pull()
     contained = relation_id(
         "PARENT_CHILD", estate.key("sales").identity, estate.key("sales.orders").identity, estate.hive.id
     )
     estate.solr.delete_ids(RELATIONS, [contained])
     estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
-    estate.list()
+    estate.pull()
     assert len(estate.solr.get(RELATIONS, [contained])) == 1
 
 
@@ -127,16 +127,16 @@ def test_a_table_dropped_and_created_again_keeps_its_id_and_shows_that_it_was_re
     estate: SmallEstate,
 ) -> None:
     estate.tables({"sales.orders": {"columns": ["id"], "created_ms": T1}})
-    estate.list()
+    estate.pull()
     estate.tables({"sales.orders": {"columns": ["id"], "created_ms": T2}})
-    estate.list()
+    estate.pull()
     assert len(estate.element("sales.orders")["recreated"]) == 1
 
 
 def test_a_location_that_changes_leaves_one_live_relation(estate: SmallEstate) -> None:
     for location in ("hdfs://ns/w/a", "hdfs://ns/w/b"):
         estate.tables({"sales.orders": {"columns": ["id"], "location": location}})
-        estate.list()
+        estate.pull()
     stored = {
         d["endpoint2Name"]: d["deleted"]
         for d in estate.documents(RELATIONS)
@@ -147,9 +147,9 @@ def test_a_location_that_changes_leaves_one_live_relation(estate: SmallEstate) -
 
 def test_the_location_of_a_dropped_table_is_history_and_stays(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": {"columns": ["id"], "location": "hdfs://ns/w/a"}, "sales.items": ["id"]})
-    estate.list()
+    estate.pull()
     estate.tables({"sales.items": ["id"]})
-    estate.list()
+    estate.pull()
     stored = [d["deleted"] for d in estate.documents(RELATIONS) if d["type"] == "LOGICAL_PHYSICAL"]
     assert stored == [False]
 
@@ -159,9 +159,9 @@ def test_the_location_of_a_dropped_table_is_history_and_stays(estate: SmallEstat
 
 def test_a_split_that_fails_deletes_nothing_and_the_others_are_written(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
-    estate.list()
+    estate.pull()
     estate.tables({"sales.items": ["id", "price"], "sales.new": ["id"]}, broken=["sales.new"])
-    run = estate.list()
+    run = estate.pull()
     assert run.failures == ("sales.new: sales.new cannot be read",)
     assert estate.deleted("TABLE", "FIELD") == set()
     assert "/SALES/ITEMS/PRICE" in estate.live("FIELD")
@@ -169,20 +169,20 @@ def test_a_split_that_fails_deletes_nothing_and_the_others_are_written(estate: S
 
 def test_the_run_after_a_failure_is_complete_again(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
-    estate.list()
+    estate.pull()
     estate.tables({"sales.items": ["id"], "sales.new": ["id"]}, broken=["sales.new"])
-    estate.list()
+    estate.pull()
     estate.tables({"sales.items": ["id"], "sales.new": ["id"]})
-    estate.list()
+    estate.pull()
     assert estate.deleted("TABLE") == {"/SALES/ORDERS"}
     assert "/SALES/NEW" in estate.live("TABLE")
 
 
 def test_a_reject_with_a_path_withdraws_that_path_and_no_other(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"], "sales.items": ["id"], "sales.old": ["id"]})
-    estate.list()
+    estate.pull()
     estate.tables({"sales.orders": ["id"], "sales.items": ["id"]}, rejected=["sales.orders"])
-    run = estate.list()
+    run = estate.pull()
     assert run.counts["rejects"] == 1
     assert estate.deleted("TABLE") == {"/SALES/OLD"}
     assert {"/SALES/ORDERS", "/SALES/ORDERS/ID"} <= estate.live("TABLE", "FIELD")
@@ -190,9 +190,9 @@ def test_a_reject_with_a_path_withdraws_that_path_and_no_other(estate: SmallEsta
 
 def test_a_source_that_cannot_plan_fails_its_run_and_deletes_nothing(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"]})
-    estate.list()
+    estate.pull()
     estate.tables({}, down="no route to the metastore")
-    run = estate.list()
+    run = estate.pull()
     assert (run.status, run.error) == (Status.FAILED, "no route to the metastore")
     assert estate.live("TABLE") == {"/SALES/ORDERS"}
 
@@ -202,33 +202,33 @@ def test_an_implausible_loss_is_held_while_what_is_new_is_written(
 ) -> None:
     estate = SmallEstate(solr, spark, tmp_path, guard=Guard(ratio=0.5, floor=3))  # type: ignore[arg-type]
     estate.tables({f"sales.t{number}": ["id"] for number in range(10)})
-    estate.list()
+    estate.pull()
     estate.tables({"sales.t0": ["id"], "sales.new": ["id"]})
-    held = estate.list()
+    held = estate.pull()
     assert held.status is Status.HELD
     assert held.note == "18 of 24 entities would be flagged deleted, more than 50%"
     assert estate.deleted("TABLE", "FIELD") == set()
     assert "/SALES/NEW" in estate.live("TABLE")
-    refused = estate.list(accept_loss="another##1")
+    refused = estate.pull(accept_loss="another##1")
     assert refused.status is Status.FAILED
     assert estate.deleted("TABLE") == set()
-    assert estate.list(accept_loss=held.run_id).status is Status.FINISHED
+    assert estate.pull(accept_loss=held.run_id).status is Status.FINISHED
     assert len(estate.deleted("TABLE")) == 9
 
 
 def test_one_of_one_gone_is_plausible_as_long_as_something_was_read(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"], "tmp.one": ["id"]})
-    estate.list()
+    estate.pull()
     estate.tables({"sales.orders": ["id"]})
-    assert estate.list().status is Status.FINISHED
+    assert estate.pull().status is Status.FINISHED
     assert estate.deleted("TABLE") == {"/TMP/ONE"}
 
 
 def test_a_listing_that_comes_back_empty_is_held(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"]})
-    estate.list()
+    estate.pull()
     estate.tables({})
-    run = estate.list()
+    run = estate.pull()
     assert (run.status, estate.deleted("TABLE")) == (Status.HELD, set())
 
 
@@ -237,7 +237,7 @@ def test_a_listing_that_comes_back_empty_is_held(estate: SmallEstate) -> None:
 
 def test_peoples_words_survive_a_change_a_deletion_and_a_return(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": {"columns": ["id"], "owner": "ann"}, "sales.items": ["id"]})
-    estate.list()
+    estate.pull()
     words = {"description": {"set": "all orders"}, "tags": {"set": ["gold"]}, "up_steward": {"set": "eve"}}
     estate.solr.add(ELEMENTS, [{"identity": estate.key("sales.orders").identity, **words}])
     for tables in (
@@ -245,30 +245,30 @@ def test_peoples_words_survive_a_change_a_deletion_and_a_return(estate: SmallEst
         {"sales.orders": {"columns": ["id"], "owner": "bob"}, "sales.items": ["id"]},
     ):
         estate.tables(tables)
-        estate.list()
+        estate.pull()
         orders = estate.element("sales.orders")
         assert (orders["description"], orders["tags"], orders["up_steward"]) == (
             "all orders",
             ["gold"],
             "eve",
         )
-    assert orders["owner"] == "bob"
+    assert estate.element("sales.orders")["owner"] == "bob"
 
 
 def test_peoples_words_go_along_with_a_rename(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"]})
-    estate.list()
+    estate.pull()
     estate.solr.add(
         ELEMENTS, [{"identity": estate.key("sales.orders").identity, "description": {"set": "all orders"}}]
     )
     estate.tables({"sales.purchases": {"columns": ["id"], "was": "sales.orders"}})
-    estate.list()
+    estate.pull()
     assert estate.element("sales.purchases")["description"] == "all orders"
 
 
 def test_a_person_who_writes_during_a_run_loses_nothing(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": {"columns": ["id"], "owner": "ann"}})
-    estate.list()
+    estate.pull()
     estate.tables({"sales.orders": {"columns": ["id"], "owner": "bob"}})
     orders = {"identity": estate.key("sales.orders").identity}
     stop = threading.Event()
@@ -284,7 +284,7 @@ def test_a_person_who_writes_during_a_run_loses_nothing(estate: SmallEstate) -> 
     person = threading.Thread(target=type_on)
     person.start()
     try:
-        run = estate.list()
+        run = estate.pull()
     finally:
         stop.set()
         person.join()
@@ -304,7 +304,7 @@ def test_a_flow_whose_table_is_not_there_yet_waits_and_is_linked_when_it_comes(e
     estate.follow()
     assert {d["unlinked"] for d in estate.documents(RELATIONS) if d["type"] == "DATA_FLOW"} == {True}
     estate.tables({"sales.orders": ["id"], "sales.report": ["id"]})
-    estate.list()
+    estate.pull()
     assert {d["unlinked"] for d in estate.documents(RELATIONS) if d["type"] == "DATA_FLOW"} == {False}
 
 
@@ -415,9 +415,9 @@ def test_a_storm_of_rejects_is_capped_and_said_so(estate: SmallEstate) -> None:
 def test_a_storm_of_rejects_withdraws_every_path_it_names(estate: SmallEstate) -> None:
     tables = {f"sales.t{number}": ["id"] for number in range(120)}
     estate.tables(tables)
-    estate.list()
+    estate.pull()
     estate.tables(tables, rejected=list(tables))
-    estate.list()
+    estate.pull()
     assert estate.deleted("TABLE", "FIELD") == set()
 
 
@@ -426,7 +426,7 @@ def test_a_document_that_solr_refuses_becomes_a_reject_and_the_others_are_writte
 ) -> None:
     too_large_for_a_long = {"columns": ["id"], "attributes": {"size": 2**64 - 1}}
     estate.tables({"sales.orders": too_large_for_a_long, "sales.items": ["id"]})
-    run = estate.list()
+    run = estate.pull()
     assert run.counts["refused"] == run.counts["rejects"] == 1
     (reject,) = estate.solr.cursor(RUNS, "kind:reject", "*", filters=[f"sourceId:{estate.hive.id}"])
     assert reject["reason"].startswith("/SALES/ORDERS: ")
@@ -461,11 +461,11 @@ def test_a_run_of_the_same_source_elsewhere_keeps_this_one_out_with_a_message(es
     estate.tables({"sales.orders": ["id"]})
     elsewhere = Holder("another-host", 4711, "1")
     take_lease(estate.solr, estate.hive.id, elsewhere, estate.now_ms + 60_000, lives=lambda holder: False)
-    run = estate.list()
+    run = estate.pull()
     assert run.status is Status.LEASED
     assert "process 4711 on another-host" in run.error
     estate.now_ms += 600_000
-    assert estate.list().status is Status.FINISHED
+    assert estate.pull().status is Status.FINISHED
 
 
 def test_the_lease_of_a_dead_process_of_this_host_is_taken_over_at_once(estate: SmallEstate) -> None:
@@ -477,16 +477,16 @@ def test_the_lease_of_a_dead_process_of_this_host_is_taken_over_at_once(estate: 
     estate.tables({"sales.orders": ["id"]})
     dead = replace(this_process(), started="long ago")
     take_lease(estate.solr, estate.hive.id, dead, estate.now_ms, lives=lambda holder: True)
-    assert estate.list().status is Status.FINISHED
+    assert estate.pull().status is Status.FINISHED
 
 
 def test_a_dry_run_counts_and_writes_nothing(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"]})
-    run = estate.list(dry_run=True)
+    run = estate.pull(dry_run=True)
     assert run.counts["new"] == 3
     assert estate.documents(ELEMENTS) == []
-    estate.list()
+    estate.pull()
     estate.tables({"sales.items": ["id"]})
-    run = estate.list(dry_run=True)
+    run = estate.pull(dry_run=True)
     assert run.counts["nav_elements gone"] == 2
     assert estate.deleted("TABLE") == set()

@@ -101,7 +101,7 @@ class Sample:
 
     def answer(self, **options: bool) -> Lineage:
         start = table_key(self.hive.source, self.database, "sample_merge").identity
-        return lineage(self.solr, start, Options(direction=Direction.UPSTREAM, **options))  # type: ignore[arg-type]
+        return lineage(self.solr, start, Options(direction=Direction.UPSTREAM, **options))
 
     def bare(self, name: str) -> str:
         return name.removeprefix(self.database + ".").replace(self.database + ".", "")
