@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import signal
 import tempfile
 import threading
 import time
@@ -69,8 +70,11 @@ def one_round(
                 lives.append(Life(folder, life.number + 1))
                 door.passes = _dies(life, rng)
                 life.begin(door.address, cluster)
-                if life.end() == 0:
+                code = life.end()
+                if code == 0:
                     break
+                if code != -signal.SIGKILL:
+                    raise RuntimeError(f"process {life.number} ended by itself at {life.steps[-1:]}")
                 reached.append(life.steps[-1] if life.steps else "")
     finally:
         for life in lives:

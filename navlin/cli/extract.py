@@ -74,7 +74,6 @@ def _code(record: RunRecord) -> Exit:
 
 
 def _print(record: RunRecord, *, dry_run: bool) -> None:
-    from navlin.service.logs import gist
 
     out = console()
     took_s = (record.ended_ms - record.started_ms) / 1000
@@ -82,7 +81,7 @@ def _print(record: RunRecord, *, dry_run: bool) -> None:
         f"{record.source}: {record.status.value}{' (dry run)' if dry_run else ''}, {took_s:.1f} s",
         markup=False,
     )
-    for label, text in (("note", record.note), ("error", gist(record.error))):
+    for label, text in (("note", record.note), ("error", record.error)):
         if text:
             out.print(f"  {label}: {text}", markup=False)
     for name, count in sorted(record.counts.items()):

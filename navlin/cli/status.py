@@ -105,11 +105,10 @@ def _row(source: SourceStatus, now_ms: int) -> list[str]:
 
 
 def _print_details(source: SourceStatus, out: Console) -> None:
-    from navlin.service.logs import gist
 
     lines = []
     if source.error:
-        lines.append(f"error: {gist(source.error)}")
+        lines.append(f"error: {source.error}")
     if source.held:
         accept = f"navlin extract {source.name} --accept-loss '{source.held}'"
         lines.append(f"held: a run would have flagged too much deleted; if that is right: {accept}")

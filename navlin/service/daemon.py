@@ -25,7 +25,7 @@ from navlin.pipeline.run import Pipeline
 from navlin.pipeline.warming import warm_up
 from navlin.service.configuration import BadConfiguration, Configuration, directories_of
 from navlin.service.loader import Roster, SharedIdentity, load
-from navlin.service.logs import configure_logs, gist
+from navlin.service.logs import configure_logs
 from navlin.service.notify import Systemd
 from navlin.service.pulse import Pulse, SourcePulse, forget_pulse, save_pulse
 from navlin.service.purging import DAY_MS, purge_before
@@ -262,7 +262,7 @@ class Daemon:
             case Status.IDLE:
                 log.debug("nothing new", **told)
             case Status.FAILED:
-                log.error("run failed", error=gist(record.error), failures=list(record.failures), **told)
+                log.error("run failed", error=record.error, failures=list(record.failures), **told)
             case Status.HELD:
                 log.warning("run held: a person must look", reason=record.note, **told)
             case Status.LEASED:

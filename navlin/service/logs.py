@@ -75,11 +75,6 @@ def hide_secrets(_logger: Any, _method: str, event: MutableMapping[str, Any]) ->
     return event
 
 
-def gist(error: str) -> str:
-    """What an error says, without the Java stack trace that some carry along."""
-    return "\n".join(line for line in error.splitlines() if not line.startswith(("\tat ", "\t..."))).strip()
-
-
 def without_password(text: str) -> str:
     """``https://user:***@host`` for a URL that carries a password, wherever in the text."""
     return _SECRET_IN_URL.sub(rf"\1:{HIDDEN}@", text)
