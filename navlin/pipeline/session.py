@@ -22,7 +22,7 @@ def start_session(
     driver_memory: str = "1g",
     settings: Mapping[str, str] | None = None,
 ) -> SparkSession:
-    """Starts Spark (some 6 s) and warms it up, so that the first event does not wait for its Python workers.
+    """Starts Spark (some 6 s); `navlin.pipeline.warming` then takes what its first use costs, before an event has to wait.
 
     ``scratch`` is where Spark spills. ``settings`` go before navlin's own.
     """
