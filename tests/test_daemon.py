@@ -21,6 +21,7 @@ from navlin.index.fields import ELEMENTS
 from navlin.index.solr import Solr, SolrError
 
 ROOT = Path(__file__).parents[1]
+AFTERWARDS_S = 15.0
 PATIENCE_S = 240.0
 """For what takes seconds on a quiet machine."""
 
@@ -83,6 +84,11 @@ class Served:
         self.home = home
         self.file = home / "navlin.toml"
         self.state = home / "state"
+        self.state.mkdir(exist_ok=True)
+        launcher = self.state / "solr-launcher"
+        if not launcher.exists():
+            # Compiled once for all tests, and with the class archive that the first stop leaves.
+            launcher.symlink_to(ROOT / ".jars" / "solr-launcher")
         self.log: list[dict[str, Any]] = []
         self.told: list[str] = []
         self._numbers = iter(range(1, 1_000))
@@ -114,11 +120,14 @@ class Served:
     def until(self, condition: Callable[[], Any], what: str) -> Any:
         """Waits for a condition; fails with the log if it does not come true."""
         deadline = time.monotonic() + PATIENCE_S
+        ended_s = 0.0
         while time.monotonic() < deadline:
             if found := condition():
                 return found
-            if self.process.poll() is not None and not (found := condition()):
-                break
+            if self.process.poll() is not None:
+                # Nothing new will come of it, but for the end of its children.
+                ended_s = ended_s or time.monotonic()
+                deadline = min(deadline, ended_s + AFTERWARDS_S)
             time.sleep(0.05)
         told = "\n".join(map(str, self.log[-30:]))
         pytest.fail(f"{what}: not within {PATIENCE_S:.0f} s (exit code {self.process.poll()}); log:\n{told}")

@@ -88,8 +88,9 @@ def date_ms(text: str) -> int:
 
 
 def _text(value: Any) -> str:
+    text = cut(str(value), INDEXED_TEXT_CHARS)
     # A lone surrogate (from a name that is not UTF-8) cannot be sent as JSON.
-    return cut(str(value), INDEXED_TEXT_CHARS).encode("utf-8", "replace").decode()
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _texts(value: Any) -> list[str]:
