@@ -204,7 +204,7 @@ def test_navlins_own_work_asks_for_indexed_fields(solr: Solr, asked: Asked) -> N
     table, path = world.table("db.t"), world.path("/indexed/work")
     operation = world.operation("op")
     run = world.put(world.hive, world.entity(table), world.location(table, path))
-    world.put(world.spark, world.entity(operation), world.flow(operation, world.path("/indexed/work/x")))
+    world.put(world.spark, world.entity(operation), world.flow(operation, world.path("/indexed/jobs/x")))
     world.link(run)
     world.link(everything=True)
     world.drop(world.hive, table)

@@ -1,0 +1,134 @@
+"""Real files of others, through the whole pipeline into the index."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from extractors.impala_events import ImpalaEvents
+from extractors.spark_events import SparkEvents
+from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.runs import Status
+from navlin.index.solr import Solr
+from navlin.model.extractor import EXTRACTORS
+from navlin.model.identity import identify
+from navlin.model.source import HIVE, IMPALA, SPARK, Estate, Source, source_id
+from navlin.pipeline.run import Pipeline
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.slow
+
+Part = tuple[str, frozenset[str], frozenset[str]]
+"""(edge type, ids of its source columns, ids of its target columns or labels of a result)"""
+
+
+class Indexed:
+    """A source of each kind in a cluster of the test's own, run once."""
+
+    def __init__(self, solr: Solr, spark: Callable[[], SparkSession]) -> None:
+        cluster = f"corpora-{uuid.uuid4().hex[:8]}"
+        self.solr = solr
+        self.hive, self.impala, self.spark = (
+            Source(source_id(cluster, kind), kind, kind, cluster) for kind in (HIVE, IMPALA, SPARK)
+        )
+        self.estate = Estate(cluster, (self.hive, self.impala, self.spark))
+        ticking = count(1_800_000_000_000)
+        self.pipeline = Pipeline(solr.address, spark, lambda: next(ticking))
+
+    def documents(self, core: str, writer: Source, query: str) -> Iterator[dict[str, Any]]:
+        return self.solr.cursor(core, query, "*", filters=[f"writer:{writer.id}", "deleted:false"])
+
+    def column(self, table: str, column: str) -> str:
+        database, name = table.split(".")
+        return identify(self.hive.id, database.upper(), name.upper(), column.upper())
+
+
+@pytest.fixture
+def indexed(solr: Solr, spark: Callable[[], SparkSession]) -> Indexed:
+    return Indexed(solr, spark)
+
+
+def test_every_edge_of_impalas_records_is_in_the_index_and_no_other(indexed: Indexed, corpora: Path) -> None:
+    directory = corpora / "impala"
+    extractor = ImpalaEvents(indexed.impala, indexed.estate, str(directory))
+    record = indexed.pipeline.run(EXTRACTORS["impala_events"], extractor)
+    assert (record.status, record.failures, record.counts.get("rejects")) == (Status.FINISHED, (), None)
+    (log,) = directory.glob("impala_lineage_log_1.0-*")
+    expected: dict[str, set[Part]] = {}
+    for line in log.read_text().splitlines():
+        said = json.loads(line)
+        expected.setdefault(said["queryText"], set()).update(_said_parts(indexed, said))
+    found = _indexed_parts(indexed)
+    assert len(expected) == 48
+    assert found == expected
+
+
+def _said_parts(indexed: Indexed, said: dict[str, Any]) -> Iterator[Part]:
+    vertices = {vertex["id"]: vertex for vertex in said["vertices"]}
+    for edge in said["edges"]:
+        sources = frozenset(_end(indexed, vertices[number]) for number in edge["sources"])
+        yield (
+            edge["edgeType"],
+            sources,
+            frozenset(_end(indexed, vertices[number]) for number in edge["targets"]),
+        )
+
+
+def _end(indexed: Indexed, vertex: dict[str, Any]) -> str:
+    """The id of a vertex's column: the first component after its table; a label of a result stays what it is."""
+    if "metadata" not in vertex:
+        return str(vertex["vertexId"])
+    table = vertex["metadata"]["tableName"]
+    column = vertex["vertexId"].removeprefix(table + ".").split(".")[0]
+    return indexed.column(table, column)
+
+
+def _indexed_parts(indexed: Indexed) -> dict[str, set[Part]]:
+    texts = {
+        document["identity"]: document["queryText"]
+        for document in indexed.documents(ELEMENTS, indexed.impala, "type:OPERATION")
+    }
+    into: dict[str, set[tuple[str, str]]] = {}
+    out_of: dict[str, set[str]] = {}
+    for flow in indexed.documents(RELATIONS, indexed.impala, "type:(DATA_FLOW OR CONTROL_FLOW)"):
+        (ep1,), (ep2,) = flow["endpoint1Ids"], flow["endpoint2Ids"]
+        into.setdefault(ep2, set()).add((flow["type"], ep1))
+        out_of.setdefault(ep1, set()).add(ep2)
+    parts: dict[str, set[Part]] = {text: set() for text in texts.values()}
+    for sub in indexed.documents(ELEMENTS, indexed.impala, "type:SUB_OPERATION"):
+        flows = into.get(sub["identity"], set())
+        kinds = {{"DATA_FLOW": "PROJECTION", "CONTROL_FLOW": "PREDICATE"}[kind] for kind, _ in flows}
+        (kind,) = kinds or {sub["tp_edgeType"][0]}
+        targets = frozenset(out_of.get(sub["identity"], ())) or frozenset(sub["outputs"])
+        parts[texts[sub["firstClassParentId"]]].add((kind, frozenset(end for _, end in flows), targets))
+    return parts
+
+
+def test_all_spark_event_logs_go_through_and_each_execution_has_its_operation(
+    indexed: Indexed, corpora: Path
+) -> None:
+    directory = str(corpora / "spark-event-logs")
+    extractor = SparkEvents(indexed.spark, indexed.estate, directory)
+    record = indexed.pipeline.run(EXTRACTORS["spark_events"], extractor)
+    assert (record.status, record.failures) == (Status.FINISHED, ())
+    executions = {
+        document["identity"]
+        for document in indexed.documents(ELEMENTS, indexed.spark, "type:OPERATION_EXECUTION")
+    }
+    instances = {
+        identity
+        for document in indexed.documents(RELATIONS, indexed.spark, "type:INSTANCE_OF")
+        for identity in document["endpoint2Ids"]
+    }
+    assert len(executions) >= 60
+    assert executions == instances
+    again = indexed.pipeline.run(EXTRACTORS["spark_events"], extractor)
+    assert again.status is Status.IDLE
