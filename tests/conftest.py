@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from navlin.index.embedded import EmbeddedSolr
 from navlin.index.solr import Solr
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
     from tests.estates import SmallEstate
     from tests.services.metastore import Metastore
+
+# How long an example takes says nothing on a machine that others use as well.
+settings.register_profile("navlin", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("navlin")
 
 REPOSITORY = Path(__file__).parents[1]
 
