@@ -176,7 +176,7 @@ class World:
             stamps["deleteTime"] = AS_OF_MS + 1_000
         if implied is not None:
             identity, document = implied_relation(
-                envelope.identity, envelope.writer, envelope.tree_path, implied
+                envelope.identity, envelope.writer, envelope.tree_path, fields, implied
             )
             self.relations[identity] = {**document, **stamps, "identity": identity}
         core = self.relations if envelope.core == RELATIONS else self.elements

@@ -1,8 +1,9 @@
-"""Two extractors for tests of the pipeline, whose source is a small JSON file: what it says is what the source holds.
+"""Extractors for tests of the pipeline, whose source is a small JSON file: what it says is what the source holds.
 
 ``listing`` is a pull extractor, ``{"tables": {"db.table": ["column", …]}}``; ``happenings`` a push extractor, one line
-``{"text", "reads", "writes", "at_ms", "parts": [["db.t.c", "db.t.c"], …]}`` a statement. They register themselves like
-any other.
+``{"text", "reads", "writes", "at_ms", "parts": [["db.t.c", "db.t.c"], …]}`` a statement; ``folders`` a pull extractor of
+directories with many files, ``{"folders": {"/a": 3}, "covers": [{"path": "/"}]}``. They register themselves like any
+other.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from navlin.model.keys import (
 )
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Covered, Entity, Position, Record, Reject, Relation, Split
+from navlin.model.records import Listing as FileListing
 from navlin.model.source import HIVE, Estate, Source
 from navlin.model.tree import below
 
@@ -186,3 +188,39 @@ class Happenings:
     def _column(self, name: str) -> Key:
         table, _, column = name.rpartition(".")
         return column_key(self._claim(table), column)
+
+
+@dataclass(frozen=True, slots=True)
+class Folder(Split):
+    """One directory of the file, with its files."""
+
+    path: str
+    files: int
+    now_ms: int
+
+    @property
+    def name(self) -> str:
+        return self.path
+
+
+@extractor("folders", source_type="HDFS", mode=PULL, version=1)
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """Lists directories and the files that each is said to have, and covers what it is told to."""
+
+    source: Source
+    estate: Estate
+    file: str
+
+    def plan(self, positions: Positions) -> Plan:
+        said = json.loads(Path(self.file).read_text())
+        splits = tuple(Folder(path, files, positions.now_ms) for path, files in said["folders"].items())
+        covers = tuple(Covered(as_of_ms=positions.now_ms, **covered) for covered in said["covers"])
+        return Plan(splits, (Position("listed", positions.now_ms),), covers)
+
+    def read(self, split: Split) -> Iterator[Record]:
+        assert isinstance(split, Folder)
+        paths = [split.path, *(f"{split.path}/part-{number:05d}" for number in range(split.files))]
+        directories = [True, *[False] * split.files]
+        sizes = [None, *range(split.files)]
+        yield FileListing(self.source, split.now_ms, paths, directories, {"size": sizes})

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import orjson
 
 from navlin.index.fields import ELEMENTS, RELATIONS, to_fields
 from navlin.model.identity import relation_id
-from navlin.model.keys import EntityType, Key
+from navlin.model.keys import EntityType, Key, parent_relation
 from navlin.model.records import Entity, Relation
 from navlin.model.source import Source
 from navlin.model.tree import parent_of
@@ -34,6 +34,12 @@ INTERNAL_TYPES: Mapping[tuple[str, str], str] = {
     ("SPARK", "OPERATION"): "spark_operation",
     ("SPARK", "SUB_OPERATION"): "spark_sub_operation",
     ("SPARK", "OPERATION_EXECUTION"): "spark_operation_execution",
+    ("YARN", "OPERATION"): "yarn_operation",
+    ("YARN", "OPERATION_EXECUTION"): "yarn_operation_execution",
+    ("PIG", "OPERATION"): "pig_operation",
+    ("PIG", "OPERATION_EXECUTION"): "pig_op_exec",
+    ("OOZIE", "OPERATION"): "oozie_operation",
+    ("OOZIE", "OPERATION_EXECUTION"): "oozie_operation_execution",
 }
 """Navigator's class of a thing by its source type and type; an extractor's attribute ``internalType`` goes before it."""
 
@@ -58,7 +64,8 @@ class Envelope(NamedTuple):
 GRANTED = "granted"
 """The digest of a document that is written for a claimant: it says that the document counts only where there is none."""
 IMPLIED = "_implied"
-"""Inside an envelope's document: the parent whose relation rides with the entity (`implied_relation` unpacks it)."""
+"""Inside an envelope's document: the parent whose relation rides with the entity, as (its id, type, readable name, the
+entity's readable name). `implied_relation` makes the relation of it and of what the document says anyway."""
 RENAMED_FROM = "_renamedFrom"
 AGES = "_ages"
 VOLATILE = "_volatile"
@@ -168,12 +175,25 @@ def readable_name(key: Key) -> str:
 
 
 def implied_relation(
-    identity: str, writer: str, tree_path: str, implied: Mapping[str, Any]
+    identity: str, writer: str, tree_path: str, child: Mapping[str, Any], implied: Sequence[str]
 ) -> tuple[str, Document]:
-    """The relation to its parent that rides with an entity: its identity and its fields."""
-    fields = dict(implied)
-    parent_id = fields["endpoint1Ids"][0]
-    return relation_id(fields["type"], parent_id, identity, writer), placed(fields, writer, tree_path)
+    """The relation to its parent that rides with an entity (``child`` are its fields): its identity and its fields."""
+    parent_id, parent_type, parent_name, child_name = implied
+    relation_type = parent_relation(child["type"])
+    fields = {
+        "type": relation_type.value,
+        "endpoint1Ids": [parent_id],
+        "endpoint2Ids": [identity],
+        "endpoint1Type": parent_type,
+        "endpoint2Type": child["type"],
+        "endpoint1SourceType": child["sourceType"],
+        "endpoint2SourceType": child["sourceType"],
+        "endpoint1SourceId": child["sourceId"],
+        "endpoint2SourceId": child["sourceId"],
+        "endpoint1Name": parent_name,
+        "endpoint2Name": child_name,
+    }
+    return relation_id(relation_type, parent_id, identity, writer), placed(fields, writer, tree_path)
 
 
 def placed(fields: Document, writer: str, tree_path: str) -> Document:
@@ -184,8 +204,8 @@ def placed(fields: Document, writer: str, tree_path: str) -> Document:
     return fields
 
 
-def _implied(key: Key, parent: Key) -> Document:
-    return relation_fields(key.parent_relation, parent, key)
+def _implied(key: Key, parent: Key) -> list[str]:
+    return [parent.identity, parent.type.value, readable_name(parent), readable_name(key)]
 
 
 def _key_fields(key: Key) -> Document:

@@ -118,20 +118,20 @@ _TEXT = (
 _TEXTS = (
     "inputs outputs wfIds partitionColNames partitionColValues clusteredByColNames sortByColNames".split()
 )
-_DATES = "created lastModified lastAccessed started ended".split()
-_LONGS = "size blockSize sourceExtractIteration".split()
-_INTS = "replication depth".split()
-_BOOLEANS = (
+DATES: Final = "created lastModified lastAccessed started ended".split()
+LONGS: Final = "size blockSize sourceExtractIteration".split()
+INTS: Final = "replication depth".split()
+BOOLEANS: Final = (
     "compressed inputRecursive unparsed implicit sourceTemplate inferred incomplete parsed opaque".split()
 )
 
 KNOWN: Final[Mapping[str, Convert]] = {
     **dict.fromkeys(_TEXT, _text),
     **dict.fromkeys(_TEXTS, _texts),
-    **dict.fromkeys(_DATES, _date),
-    **dict.fromkeys(_LONGS, int),
-    **dict.fromkeys(_INTS, int),
-    **dict.fromkeys(_BOOLEANS, bool),
+    **dict.fromkeys(DATES, _date),
+    **dict.fromkeys(LONGS, int),
+    **dict.fromkeys(INTS, int),
+    **dict.fromkeys(BOOLEANS, bool),
 }
 """The attributes that an extractor may give, and how each value becomes a field's."""
 
@@ -151,6 +151,11 @@ def to_fields(attributes: Mapping[str, Any]) -> dict[str, Any]:
         else:
             fields["tp_" + name] = _texts(value) if isinstance(value, list | tuple) else _text(_plain(value))
     return fields
+
+
+def field_name(attribute: str) -> str:
+    """The field that keeps an attribute."""
+    return attribute if attribute in KNOWN else "tp_" + attribute
 
 
 def _plain(value: Any) -> str:

@@ -48,17 +48,20 @@ def held_below(solr: Solr, core: str, writer: str, paths: Iterable[str]) -> Iter
         if ROOT in batch:
             yield from held_in_range(solr, core, writer)
             return
-        query = '{!terms f=treeAncestors separator="\t"}' + "\t".join(batch)
-        for document in solr.cursor(core, query, STATE_FIELDS, filters=_of(core, writer)):
+        for document in solr.cursor(core, _below(batch), STATE_FIELDS, filters=_of(core, writer)):
             yield _held(document)
 
 
-def held_in_range(solr: Solr, core: str, writer: str, low: str = "", high: str = "") -> Iterator[Held]:
-    """The state of all that ``writer`` holds with ``low <= identity < high``, sorted by identity ("" is open)."""
+def held_in_range(
+    solr: Solr, core: str, writer: str, low: str = "", high: str = "", *, below: Iterable[str] = (ROOT,)
+) -> Iterator[Held]:
+    """The state of all that ``writer`` holds at or below these paths with ``low <= identity < high`` ("" is open), sorted
+    by identity."""
+    paths = list(below)
     exports = [
         solr.export(
             core,
-            "*:*",
+            "*:*" if ROOT in paths else _below(paths),
             STATE_FIELDS,
             filters=_of(core, writer),
             shards=[shard],
@@ -71,9 +74,13 @@ def held_in_range(solr: Solr, core: str, writer: str, low: str = "", high: str =
         yield _held(document)
 
 
-def count_held(solr: Solr, core: str, writer: str, *, live: bool = False) -> int:
-    """How many documents a writer holds."""
-    return solr.count(core, "*:*", *_of(core, writer), *(["deleted:false"] if live else []))
+def count_held(
+    solr: Solr, core: str, writer: str, *, live: bool = False, below: Iterable[str] = (ROOT,)
+) -> int:
+    """How many documents a writer holds at or below these paths."""
+    paths = list(below)
+    query = "*:*" if ROOT in paths else _below(paths)
+    return solr.count(core, query, *_of(core, writer), *(["deleted:false"] if live else []))
 
 
 def in_batches(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
@@ -81,6 +88,10 @@ def in_batches(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
     iterator = iter(items)
     while batch := list(islice(iterator, size)):
         yield batch
+
+
+def _below(paths: Iterable[str]) -> str:
+    return '{!terms f=treeAncestors separator="\t"}' + "\t".join(paths)
 
 
 def _of(core: str, writer: str) -> list[str]:

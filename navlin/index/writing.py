@@ -101,7 +101,7 @@ def write(
     todo = {e.identity: (e, o) for e, o in judged if o in (Outcome.NEW, Outcome.CHANGED, Outcome.WITHDRAWN)}
     read = {identity: envelope.read() for identity, (envelope, _) in todo.items()}
     implied = {
-        identity: (todo[identity][0], fields.pop(IMPLIED))
+        identity: (todo[identity][0], fields, fields.pop(IMPLIED))
         for identity, fields in read.items()
         if IMPLIED in fields
     }
@@ -207,10 +207,14 @@ def _document(
     return document
 
 
-def _write_implied(solr: Solr, children: Iterable[tuple[Envelope, Document]], stamp: Stamp) -> None:
+def _write_implied(
+    solr: Solr, children: Iterable[tuple[Envelope, Document, Sequence[str]]], stamp: Stamp
+) -> None:
     documents = []
-    for envelope, implied in children:
-        identity, document = implied_relation(envelope.identity, envelope.writer, envelope.tree_path, implied)
+    for envelope, child, implied in children:
+        identity, document = implied_relation(
+            envelope.identity, envelope.writer, envelope.tree_path, child, implied
+        )
         document.update(identity=identity, implied=True, deleted=False, asOf=envelope.as_of)
         document.update(extractorRunId=stamp.run_id, firstSeen=solr_date(stamp.now_ms))
         documents.append(document)

@@ -22,6 +22,17 @@ def identify(*components: str | None) -> str:
     return hashlib.md5(joined.encode("utf-16-le", "surrogatepass"), usedforsecurity=False).hexdigest()
 
 
+def identify_each(first: str, names: Iterable[str]) -> list[str]:
+    """`identify` of (first, name) for very many names."""
+    begun = hashlib.md5((first + SEPARATOR).encode("utf-16-le", "surrogatepass"), usedforsecurity=False)
+    identities = []
+    for name in names:
+        hashed = begun.copy()
+        hashed.update(name.encode("utf-16-le", "surrogatepass"))
+        identities.append(hashed.hexdigest())
+    return identities
+
+
 def run_id(source_id: str, iteration: int) -> str:
     """What every document that one run wrote is stamped with, in Navigator's form ``<sourceId>##<iteration>``."""
     return f"{source_id}{SEPARATOR}{iteration}"

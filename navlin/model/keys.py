@@ -7,7 +7,8 @@ display.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from urllib.parse import urlsplit
 
@@ -62,11 +63,11 @@ class Key:
     file_system_path: str | None = None
     parent: Key | None = None
 
-    @property
-    def parent_relation(self) -> RelationType:
-        """The type of the relation that this key's parent implies."""
-        executed = self.type is EntityType.OPERATION_EXECUTION
-        return RelationType.INSTANCE_OF if executed else RelationType.PARENT_CHILD
+
+def parent_relation(child_type: str) -> RelationType:
+    """The type of the relation that a thing's parent implies."""
+    executed = child_type == EntityType.OPERATION_EXECUTION
+    return RelationType.INSTANCE_OF if executed else RelationType.PARENT_CHILD
 
 
 # -- Hive: names folded to upper case in the key ------------------------------------------------------------------
@@ -172,6 +173,12 @@ def path_key(source: Source, path: str, kind: EntityType = EntityType.DIRECTORY)
     return Key(kind, identify(source.id, path), source, name, path.replace("%", "%25"), above, path)
 
 
+def listed_path_key(source: Source, path: str, kind: EntityType) -> Key:
+    """A file or directory as its own file system lists it: within the directory above."""
+    key = path_key(source, path, kind)
+    return key if path == "/" else replace(key, parent=path_key(source, parent_of(path)))
+
+
 def location_key(
     estate: Estate, uri: str, default_fs: str = "", kind: EntityType = EntityType.DIRECTORY
 ) -> Key:
@@ -204,6 +211,41 @@ def sub_operation_key(operation: Key, part: str, *, name: str = "") -> Key:
 
 def execution_key(operation: Key, run: str) -> Key:
     """One run of an operation; ``run`` is the engine's own id of it (unique within the source)."""
-    identity = identify(operation.source.id, run)
-    path = tree_path(EXECUTIONS, identity)
-    return Key(EntityType.OPERATION_EXECUTION, identity, operation.source, run, path, parent=operation)
+    return replace(claimed_execution_key(operation.source, run), parent=operation)
+
+
+def claimed_execution_key(source: Source, run: str) -> Key:
+    """One run by the engine's own id of it, for those who do not know of which operation."""
+    identity = identify(source.id, run)
+    return Key(EntityType.OPERATION_EXECUTION, identity, source, run, tree_path(EXECUTIONS, identity))
+
+
+_YARN_ID = re.compile(r"(?:application|job|appattempt)_(\d+)_(\d+)(?:_\d+)*\Z")
+
+
+def application_id(name: str) -> str | None:
+    """The YARN application that a name stands for: ``application_1_0002``, ``job_1_0002`` and old documents' ``job_1_2_2``
+    are one; None for anything else."""
+    if (found := _YARN_ID.match(name)) is None:
+        return None
+    return f"application_{found[1]}_{int(found[2]):04d}"
+
+
+def application_key(source: Source, application: str, operation: Key | None = None) -> Key:
+    """A YARN application, which is the run of its ``operation``: by any of the ids that `application_id` knows.
+
+    Who claims it does not know its operation. Raises ValueError for what is no such id.
+    """
+    if (run := application_id(application)) is None:
+        raise ValueError(f"{application!r} is no id of a YARN application")
+    return replace(claimed_execution_key(source, run), parent=operation)
+
+
+def pig_execution_key(source: Source, script_id: str, job_name: str, plan_hash: str) -> Key:
+    """One run of a Pig script, and as its parent the script: Navigator's form, which has no source in it."""
+    operation = identify(job_name, plan_hash)
+    parent = Key(EntityType.OPERATION, operation, source, job_name, tree_path(OPERATIONS, operation))
+    run = identify(script_id)
+    return Key(
+        EntityType.OPERATION_EXECUTION, run, source, script_id, tree_path(EXECUTIONS, run), parent=parent
+    )

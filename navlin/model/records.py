@@ -1,13 +1,14 @@
-"""Records: what reading a split yields. `Record = Entity | Relation | Reject | Position | Covered | Split`."""
+"""Records: what reading a split yields."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from navlin.model.keys import Key, RelationType
+from navlin.model.source import Source
 
 Attributes = Mapping[str, Any]
 """Values by field name. Names are Navigator's (originalName, owner, queryText …); one that the index does not know is kept
@@ -31,6 +32,24 @@ class Entity:
     volatile: Attributes = field(default_factory=dict)
     ages: bool = False
     renamed_from: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Many files and directories of one file system at once, as columns: what that many `Entity`s say, at a fraction of
+    the cost.
+
+    ``paths`` are absolute; ``directories`` says of each whether it is one. A column of ``attributes`` or ``volatile`` is a
+    list, a NumPy array or an Arrow array of the same length; a row for which it is null does not say it. Dates are epoch ms.
+    That the directory above contains each of them is implied.
+    """
+
+    source: Source
+    as_of_ms: int
+    paths: Sequence[str]
+    directories: Sequence[bool]
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    volatile: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +106,10 @@ class Depth(StrEnum):
 class Covered:
     """Below this path of the source's own tree, what was not yielded is gone.
 
-    ``except_paths`` are branches of which nothing is said. ``as_of_ms`` is when that was so: what a newer record said
-    stays. ``reported`` says that the source itself reported the loss (a drop, a re-read statement): such a loss is
-    knowledge, and the plausibility guard lets it through.
+    ``except_paths`` are branches of which nothing is said; ``matching`` is a regular expression, and nothing is said of a
+    path that does not match it as a whole (what a filter leaves out, though nobody can list it). ``as_of_ms`` is when that
+    was so: what a newer record said stays. ``reported`` says that the source itself reported the loss (a drop, a re-read
+    statement): such a loss is knowledge, and the plausibility guard lets it through.
     """
 
     path: str
@@ -97,6 +117,7 @@ class Covered:
     depth: Depth = Depth.ALL
     except_paths: Collection[str] = ()
     reported: bool = False
+    matching: str = ""
 
 
 class Split:
@@ -117,4 +138,4 @@ class Split:
         return False
 
 
-Record = Entity | Relation | Reject | Position | Covered | Split
+Record = Entity | Listing | Relation | Reject | Position | Covered | Split

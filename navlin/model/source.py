@@ -18,6 +18,8 @@ HDFS: Final = "HDFS"
 IMPALA: Final = "IMPALA"
 SPARK: Final = "SPARK"
 YARN: Final = "YARN"
+PIG: Final = "PIG"
+OOZIE: Final = "OOZIE"
 S3: Final = "S3"
 LOCAL: Final = "LOCAL"
 """Files of one host's own file system (Cloudera's word for them in the Spark lineage log)."""
@@ -50,11 +52,14 @@ class Estate:
 
     ``adopted`` maps (source type, authority) to the id under which the index already holds what was granted there: a
     source that is configured later takes that id over, so nothing that was claimed changes its identity.
+    ``spool`` is a directory where an extractor may lay down between plan and read what is too large to carry; "" is the
+    system's own for temporary files.
     """
 
     cluster: str
     sources: tuple[Source, ...] = ()
     adopted: Mapping[str, str] = field(default_factory=dict)
+    spool: str = ""
 
     def serving(self, source_type: str, authority: str = DEFAULT_AUTHORITY) -> Source:
         """The source that answers for an authority; one that is not configured if nobody does.

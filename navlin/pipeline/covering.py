@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -28,12 +29,12 @@ class Coverage:
             return None
         if len(self.by_path) == 1 and self.everything:  # a complete listing: asked of each of very many
             whole = self.by_path[ROOT]
-            return None if excepted(path, whole.except_paths) else whole
+            return whole if _speaks(whole, path) else None
         newest: Covered | None = None
         at, steps = path, 0
         while True:
             covered = self.by_path.get(at)
-            if covered is not None and _reaches(covered, steps) and not excepted(path, covered.except_paths):
+            if covered is not None and _reaches(covered, steps) and _speaks(covered, path):
                 newest = covered if newest is None or covered.as_of_ms > newest.as_of_ms else newest
             if at == ROOT:
                 return newest
@@ -64,6 +65,13 @@ def coverage(covers: Iterable[Covered], withdrawn: Iterable[str]) -> Coverage:
 def _weight(covered: Covered) -> tuple[int, int, int]:
     widths = {Depth.SELF: 0, Depth.CHILDREN: 1, Depth.ALL: 2}
     return covered.as_of_ms, widths[covered.depth], -len(covered.except_paths)
+
+
+def _speaks(covered: Covered, path: str) -> bool:
+    if excepted(path, covered.except_paths):
+        return False
+    # Compiled expressions are kept by `re` itself.
+    return not covered.matching or re.fullmatch(covered.matching, path) is not None
 
 
 def _reaches(covered: Covered, steps: int) -> bool:

@@ -12,8 +12,9 @@ import orjson
 import pyarrow as pa
 
 from navlin.index.documents import Envelope, entity_envelope, granted_envelopes, relation_envelope
+from navlin.index.listing import listing_envelopes
 from navlin.model.extractor import Extractor
-from navlin.model.records import Covered, Depth, Entity, Position, Record, Reject, Relation, Split
+from navlin.model.records import Covered, Depth, Entity, Listing, Position, Record, Reject, Relation, Split
 
 ENVELOPE_SCHEMA: Final = pa.schema(
     [
@@ -87,9 +88,11 @@ def hear(rows: Iterable[Any]) -> Heard:
             case "#position":
                 positions.append(Position(row["identity"], orjson.loads(row["document"])))
             case "#covered":
-                depth, except_paths, reported = orjson.loads(row["document"])
+                depth, except_paths, reported, matching = orjson.loads(row["document"])
                 covers.append(
-                    Covered(row["tree_path"], row["as_of"], Depth(depth), tuple(except_paths), reported)
+                    Covered(
+                        row["tree_path"], row["as_of"], Depth(depth), tuple(except_paths), reported, matching
+                    )
                 )
             case "#reject":
                 rejects.append(Reject(**orjson.loads(row["document"])))
@@ -110,11 +113,14 @@ def hear(rows: Iterable[Any]) -> Heard:
     )
 
 
-def in_record_batches(envelopes: Iterable[Envelope]) -> Iterator[pa.RecordBatch]:
-    """Envelopes as Arrow batches, bounded in rows and in bytes."""
+def in_record_batches(envelopes: Iterable[Envelope | pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Envelopes as Arrow batches, bounded in rows and in bytes; those that come in batches already stay as they are."""
     rows: list[Envelope] = []
     size_bytes = 0
     for envelope in envelopes:
+        if isinstance(envelope, pa.RecordBatch):
+            yield envelope
+            continue
         rows.append(envelope)
         size_bytes += len(envelope.document)
         if len(rows) >= ROWS_IN_BATCH or size_bytes >= BYTES_IN_BATCH:
@@ -132,7 +138,7 @@ def _record_batch(rows: list[Envelope]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=ENVELOPE_SCHEMA)
 
 
-def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope]:
+def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.RecordBatch]:
     """Documents as they come; what the split says of itself (positions, coverage) only once it was read to its end."""
     writer_id = extractor.source.id
     said: list[Envelope] = []
@@ -146,6 +152,10 @@ def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope]:
                 case Entity():
                     documents += 1
                     yield entity_envelope(record)
+                case Listing():
+                    for batch in listing_envelopes(record):
+                        documents += batch.num_rows
+                        yield batch.cast(ENVELOPE_SCHEMA)
                 case Relation():
                     documents += 1
                     yield relation_envelope(record, writer_id)
@@ -183,7 +193,7 @@ def _said(record: Record) -> Envelope:
         case Position():
             return _control(POSITION, identity=record.key, document=orjson.dumps(record.value))
         case Covered():
-            about = [record.depth, list(record.except_paths), record.reported]
+            about = [record.depth, list(record.except_paths), record.reported, record.matching]
             return _control(
                 COVERED, tree_path=record.path, as_of=record.as_of_ms, document=orjson.dumps(about)
             )

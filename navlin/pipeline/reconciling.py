@@ -22,6 +22,7 @@ from navlin.index.solr import Solr, SolrAddress
 from navlin.index.state import Held, held_in_range, look_up
 from navlin.index.writing import WRITE_BATCH, Outcome, Stamp, judge, write
 from navlin.model.records import Covered
+from navlin.model.tree import ROOT
 from navlin.pipeline.covering import Coverage
 
 OUTCOME_SCHEMA: Final = pa.schema(
@@ -57,7 +58,8 @@ class Reconciliation:
     purged_before_ms: int
     ranges: int
     known: Mapping[str, Mapping[str, Held]] | None = None
-    """What the index holds below the covered paths, by core and id; None: each task exports its range of all there is."""
+    """What the index holds below the covered paths, by core and id. None where that is much: each task then exports its
+    range of it."""
     fresh: bool = False
     """The index holds nothing of this writer: nothing need be looked up (a document that is there after all conflicts)."""
     dry_run: bool = False
@@ -125,11 +127,14 @@ class _LookedUp:
 
 
 class _Exported:
-    """All that one range holds, streamed beside the records: both are sorted by identity."""
+    """What one range holds below the covered paths, streamed beside the records: both are sorted by identity. Unless that
+    is everything there is, what is not among it is looked up."""
 
-    def __init__(self, held: Iterator[Held]) -> None:
-        self._held = held
-        self._next = next(held, None)
+    def __init__(self, solr: Solr, task: Reconciliation, core: str, low: str, high: str) -> None:
+        self._solr, self._core, self._everything = solr, core, task.coverage.everything
+        below = (ROOT,) if self._everything else tuple(task.coverage.by_path)
+        self._held = held_in_range(solr, core, task.writer, low, high, below=below)
+        self._next = next(self._held, None)
         self._passed: list[Held] = []
 
     def of(self, ids: list[str]) -> dict[str, Held]:
@@ -141,7 +146,9 @@ class _Exported:
             if self._next is not None and self._next.identity == identity:
                 found[identity] = self._next
                 self._next = next(self._held, None)
-        return found
+        if self._everything:
+            return found
+        return found | look_up(self._solr, self._core, [each for each in ids if each not in found])
 
     def unasked(self) -> Iterator[Held]:
         yield from self._passed
@@ -156,7 +163,7 @@ def _state(solr: Solr, task: Reconciliation, core: str, low: str, high: str) -> 
         if task.ranges > 1:
             known = {i: held for i, held in known.items() if low <= i and (not high or i < high)}
         return _LookedUp(solr, core, known, fresh=task.fresh)
-    return _Exported(held_in_range(solr, core, task.writer, low, high))
+    return _Exported(solr, task, core, low, high)
 
 
 def _reconcile_core(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields, replace
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -20,11 +21,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from linker import link
-from linker.flag_deletions import flag_elements, flag_relations
 from linker.linking import Linking
 from linker.purge import purged_before_ms
 from navlin.index.documents import source_envelope
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.fields import ELEMENTS, RUNS
 from navlin.index.runs import (
     Leased,
     RunRecord,
@@ -37,7 +37,7 @@ from navlin.index.runs import (
     save_run,
 )
 from navlin.index.solr import Solr, SolrAddress
-from navlin.index.state import Held, count_held, held_below, in_batches, look_up
+from navlin.index.state import Held, count_held, held_below, look_up
 from navlin.index.writing import Outcome, Stamp, judge, write
 from navlin.model.extractor import PUSH, Extractor, Registration
 from navlin.model.plan import Plan, Positions
@@ -45,6 +45,7 @@ from navlin.model.records import Position, Reject, Split
 from navlin.model.source import Source
 from navlin.pipeline.covering import Coverage, coverage
 from navlin.pipeline.failing import in_words
+from navlin.pipeline.flagging import FLAGGED_COLUMNS, FLAGGED_IN_TASK, Flagging, flag
 from navlin.pipeline.guard import Guard
 from navlin.pipeline.lease import lease
 from navlin.pipeline.reading import ENVELOPE_COLUMNS, Heard, hear, read_splits
@@ -64,7 +65,9 @@ from navlin.pipeline.session import use_pool
 
 RECORDS_IN_TASK = 20_000
 """A task's share, so that it stays short: Spark's fair scheduler does not preempt, and an event must not wait."""
-FLAG_BATCH = 5_000
+HELD_BY_DRIVER = 5_000
+"""How many documents below what is covered the driver looks up for the tasks. Of more than that, as below a directory that
+was renamed, each task exports its own range."""
 FIRST_RETRY_MS, LAST_RETRY_MS = 5_000, 600_000
 """A split that fails is held back, longer each time, while the others go on."""
 HELD_BACK = "held back: "
@@ -275,9 +278,15 @@ class _Run:
         held = 0
         if covers.everything or documents > RECORDS_IN_TASK:
             held = sum(count_held(self.solr, core, self.source.id) for core in CORES)
-        known = None
-        if not (covers.everything and held):
-            known, covers = self._known(covers) if held or not covers.everything else ({}, covers)
+        known: dict[str, dict[str, Held]] | None = None
+        if covers.everything and not held:
+            known = {}
+        elif not covers.everything:
+            known, covers = self._known(covers)
+            if known is None:
+                held = sum(
+                    count_held(self.solr, core, self.source.id, below=covers.by_path) for core in CORES
+                )
         ranges = max(1, math.ceil((documents + (held if known is None else 0)) / RECORDS_IN_TASK))
         task = Reconciliation(
             self.pipeline.address,
@@ -296,13 +305,19 @@ class _Run:
         stack.callback(outcomes.unpersist)
         return outcomes
 
-    def _known(self, covers: Coverage) -> tuple[dict[str, dict[str, Held]], Coverage]:
-        """What the index holds below the covered paths, and when it was that those were last read."""
+    def _known(self, covers: Coverage) -> tuple[dict[str, dict[str, Held]] | None, Coverage]:
+        """What the index holds below the covered paths, None where that is too much to carry; and the coverage, with when
+        it was that those paths were last read."""
         known: dict[str, dict[str, Held]] = {}
+        follows_events = self.registration.mode is PUSH  # they cover operations: many, each of them small
         for core in CORES:
             held = held_below(self.solr, core, self.source.id, covers.by_path)
-            known[core] = {each.identity: each for each in held}
-        if self.registration.mode is not PUSH:
+            known[core] = {
+                each.identity: each for each in (held if follows_events else islice(held, HELD_BY_DRIVER + 1))
+            }
+            if len(known[core]) > HELD_BY_DRIVER and not follows_events:
+                return None, covers
+        if not follows_events:
             return known, covers
         floors = {
             each.tree_path: each.as_of_ms
@@ -342,16 +357,17 @@ class _Run:
         if outcomes is None:
             return
         kinds = (GONE, GONE_REPORTED) if including_unreported else (GONE_REPORTED,)
-        for core, flag in ((ELEMENTS, flag_elements), (RELATIONS, flag_relations)):
-            if not any(self.counts[f"{core} {kind}"] for kind in kinds):
+        for core in CORES:
+            count = sum(self.counts[f"{core} {kind}"] for kind in kinds)
+            if not count:
                 continue
             gone = outcomes.where((F.col("core") == core) & F.col("outcome").isin(*kinds)).select(
                 "identity", "as_of"
             )
-            for batch in in_batches(gone.toLocalIterator(), FLAG_BATCH):
-                self.counts["deleted"] += flag(
-                    self.solr, {row["identity"]: row["as_of"] for row in batch}, stamp
-                )
+            steps = math.ceil(count / FLAGGED_IN_TASK)
+            gone = gone.coalesce(1) if steps == 1 else gone.repartition(steps)
+            flagged = gone.mapInArrow(flag(Flagging(self.pipeline.address, core, stamp)), FLAGGED_COLUMNS)
+            self.counts["deleted"] += sum(row["flagged"] for row in flagged.collect())
             self.solr.commit(core, soft=True)
 
     def _link(self, stamp: Stamp, iteration: int) -> None:

@@ -78,7 +78,8 @@ def load(configuration: Configuration, known: Sequence[KnownSource]) -> Roster:
         )
         for settings in configuration.sources
     )
-    estate = Estate(cluster, sources, _adopted(sources, cluster, here))
+    spool = str(configuration.navlin.state_directory / "spool")
+    estate = Estate(cluster, sources, _adopted(sources, cluster, here), spool)
     return Roster(
         estate,
         tuple(

@@ -1,0 +1,238 @@
+"""A `Listing` → envelopes, column by column: files come in tens of millions, and a Python object for each takes too long.
+
+What comes out is what `entity_envelope` makes of each row, byte for byte where it counts (identity and digest); a test
+holds this. The few rows of which JSON needs more than copying (a quote in a name, a list, a very long path, the root) go
+through that function.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from navlin.index.documents import IMPLIED, INTERNAL_TYPES, VOLATILE, Envelope, entity_envelope
+from navlin.index.fields import BOOLEANS, DATES, ELEMENTS, INDEXED_TEXT_CHARS, INTS, KNOWN, LONGS
+from navlin.model.identity import identify_each
+from navlin.model.keys import EntityType, listed_path_key
+from navlin.model.records import Entity, Listing
+from navlin.model.source import Source
+
+ROWS_AT_ONCE: Final = 4_000
+NOT_AS_IT_IS: Final = r'["\\\x00-\x1f]'
+"""What JSON writes otherwise than it is."""
+FIRST_DATE_MS: Final = -62_135_596_800_000
+LAST_DATE_MS: Final = 253_402_300_799_999
+"""The years 1 to 9999, which Solr and Python write with four digits."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """A few thousand rows of a listing, as Arrow arrays."""
+
+    source: Source
+    as_of_ms: int
+    paths: pa.Array
+    directories: pa.Array
+    attributes: Mapping[str, pa.Array]
+    volatile: Mapping[str, pa.Array]
+
+
+def listing_envelopes(listing: Listing) -> Iterator[pa.RecordBatch]:
+    """Batches whose columns are the envelope's fields, at most `ROWS_AT_ONCE` rows each, in the order of the rows."""
+    paths = _array(listing.paths).cast(pa.string())
+    directories = _array(listing.directories)
+    attributes = {name: _array(column) for name, column in listing.attributes.items()}
+    volatile = {name: _array(column) for name, column in listing.volatile.items()}
+    for start in range(0, len(paths), ROWS_AT_ONCE):
+        rows = _Rows(
+            listing.source,
+            listing.as_of_ms,
+            paths.slice(start, ROWS_AT_ONCE),
+            directories.slice(start, ROWS_AT_ONCE),
+            {name: column.slice(start, ROWS_AT_ONCE) for name, column in attributes.items()},
+            {name: column.slice(start, ROWS_AT_ONCE) for name, column in volatile.items()},
+        )
+        yield _by_column(rows)
+
+
+def _array(column: Any) -> pa.Array:
+    if isinstance(column, pa.ChunkedArray):
+        return column.combine_chunks()
+    return column if isinstance(column, pa.Array) else pa.array(column)
+
+
+def _by_column(rows: _Rows) -> pa.RecordBatch:
+    source, paths = rows.source, rows.paths
+    halves = pc.split_pattern(paths, "/", max_splits=1, reverse=True).flatten()
+    above = halves.take(np.arange(0, len(halves), 2))
+    above = pc.if_else(pc.equal(above, ""), "/", above).dictionary_encode()
+    above_ids = pa.array(identify_each(source.id, above.dictionary.to_pylist())).take(above.indices)
+    kinds = pc.if_else(rows.directories, EntityType.DIRECTORY.value, EntityType.FILE.value)
+    internal = INTERNAL_TYPES.get((source.type, EntityType.FILE.value), "")
+    fields: dict[str, Any] = {
+        "type": kinds,
+        "sourceType": source.type,
+        "sourceId": source.id,
+        "packageName": "nav",
+        "internalType": internal,
+        "metaClassName": internal,
+        "originalName": halves.take(np.arange(1, len(halves), 2)),
+        "parentPath": above,
+        "fileSystemPath": paths,
+    }
+    said = pc.cast(_joined([*_members(fields | _as_fields(rows.attributes))]), pa.binary())
+    canonical = _binary(b"{", _after_comma(said), b"}")
+    digests = [hashlib.blake2b(each, digest_size=12).hexdigest() for each in canonical.to_pylist()]
+    implied = _joined(
+        [
+            f',"{IMPLIED}":["',
+            above_ids,
+            f'","{EntityType.DIRECTORY.value}","',
+            _decoded(above),
+            '","',
+            paths,
+            '"]',
+        ]
+    )
+    documents = _binary(b"{", _after_comma(said), implied, _volatile(rows), b"}")
+    count = len(paths)
+    batch = pa.RecordBatch.from_pydict(
+        {
+            "core": pa.repeat(ELEMENTS, count),
+            "identity": pa.array(identify_each(source.id, paths.to_pylist()), pa.string()),
+            "writer": pa.repeat(source.id, count),
+            "tree_path": pc.replace_substring(paths, "%", "%25"),
+            "as_of": pa.repeat(pa.scalar(rows.as_of_ms, pa.int64()), count),
+            "digest": pa.array(digests, pa.string()),
+            "document": documents,
+        }
+    )
+    unusual = np.flatnonzero(_unusual(rows).to_numpy(zero_copy_only=False))
+    return _with(batch, unusual, [_by_row(rows, at) for at in unusual.tolist()]) if len(unusual) else batch
+
+
+# -- Pieces of JSON ------------------------------------------------------------------------------------------------------
+
+
+def _as_fields(attributes: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
+    return {name if name in KNOWN else f"tp_{name}": column for name, column in attributes.items()}
+
+
+def _members(fields: Mapping[str, Any]) -> Iterator[Any]:
+    """``,"name":value`` for each field, in the order of their names; null where a row does not say it."""
+    for name in sorted(fields):
+        value = fields[name]
+        if isinstance(value, str):
+            if value:
+                yield f',"{name}":{orjson.dumps(value).decode()}'
+        elif pa.types.is_dictionary(value.type):
+            yield _member(name, value.dictionary).take(value.indices)
+        else:
+            yield _member(name, value)
+
+
+def _member(name: str, column: pa.Array) -> pa.Array:
+    if pa.types.is_null(column.type) or pa.types.is_list(column.type):  # a list goes row by row
+        return pa.nulls(len(column), pa.string())
+    if name in DATES:
+        text, quote = _dates(column), '"'
+    elif name in LONGS or name in INTS or name in BOOLEANS:
+        text, quote = pc.cast(column, pa.string()), ""
+    else:
+        text, quote = pc.cast(column, pa.string()), '"'
+        text = pc.if_else(pc.equal(text, ""), None, text)
+    return pc.binary_join_element_wise(f',"{name}":{quote}', text, quote, "", null_handling="emit_null")
+
+
+def _dates(column: pa.Array) -> pa.Array:
+    moments_ms = pc.cast(column, pa.int64())
+    known = pc.and_(pc.greater_equal(moments_ms, FIRST_DATE_MS), pc.less_equal(moments_ms, LAST_DATE_MS))
+    moments_ms = pc.if_else(known, moments_ms, pc.if_else(pc.is_null(moments_ms), None, 0))
+    filled = pc.fill_null(moments_ms, 0).to_numpy(zero_copy_only=False).astype("datetime64[ms]")
+    text = pa.array(np.datetime_as_string(filled, unit="ms", timezone="UTC"), pa.string())
+    return pc.if_else(pc.is_null(column), None, text)
+
+
+def _volatile(rows: _Rows) -> Any:
+    members = [*_members(_as_fields(rows.volatile))]
+    if not members:
+        return b""
+    said = pc.cast(_joined(members), pa.binary())
+    return _binary(f',"{VOLATILE}":{{'.encode(), _after_comma(said), b"}")
+
+
+def _joined(pieces: list[Any]) -> pa.Array:
+    return pc.binary_join_element_wise(*pieces, "", null_handling="replace", null_replacement="")
+
+
+def _binary(*pieces: Any) -> pa.Array:
+    binary = [each if isinstance(each, bytes) else pc.cast(each, pa.binary()) for each in pieces]
+    return pc.binary_join_element_wise(*binary, b"", null_handling="replace", null_replacement="")
+
+
+def _after_comma(members: pa.Array) -> pa.Array:
+    # Without an end Arrow's kernel fails ("negative buffer resize").
+    return pc.binary_slice(members, 1, 2**31 - 1)
+
+
+def _decoded(column: pa.DictionaryArray) -> pa.Array:
+    return column.dictionary.take(column.indices)
+
+
+# -- Rows that are not like the others -----------------------------------------------------------------------------------
+
+
+def _unusual(rows: _Rows) -> pa.Array:
+    paths = rows.paths
+    unusual = pc.or_(_hard(paths), pc.equal(paths, "/"))
+    for column in (*rows.attributes.values(), *rows.volatile.values()):
+        values = column.dictionary if pa.types.is_dictionary(column.type) else column
+        if pa.types.is_list(values.type):
+            hard = pc.is_valid(column)
+        elif pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+            hard = _hard(values)
+            if values is not column:
+                hard = hard.take(column.indices)
+        else:
+            continue
+        unusual = pc.or_(unusual, pc.fill_null(hard, fill_value=False))
+    return unusual
+
+
+def _hard(texts: pa.Array) -> pa.Array:
+    return pc.or_(
+        pc.match_substring_regex(texts, NOT_AS_IT_IS), pc.greater(pc.utf8_length(texts), INDEXED_TEXT_CHARS)
+    )
+
+
+def _by_row(rows: _Rows, at: int) -> Envelope:
+    kind = EntityType.DIRECTORY if rows.directories[at].as_py() else EntityType.FILE
+    return entity_envelope(
+        Entity(
+            listed_path_key(rows.source, rows.paths[at].as_py(), kind),
+            rows.as_of_ms,
+            {name: column[at].as_py() for name, column in rows.attributes.items()},
+            {name: column[at].as_py() for name, column in rows.volatile.items()},
+        )
+    )
+
+
+def _with(
+    batch: pa.RecordBatch, places: np.ndarray[Any, Any], envelopes: Iterable[Envelope]
+) -> pa.RecordBatch:
+    """The batch with these rows in place of those at ``places``."""
+    mask = np.zeros(len(batch), dtype=bool)
+    mask[places] = True
+    rows = zip(*envelopes, strict=True)
+    columns = [
+        pc.replace_with_mask(column, mask, pa.array(values, column.type))
+        for column, values in zip(batch.columns, rows, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)

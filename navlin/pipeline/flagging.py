@@ -1,0 +1,45 @@
+"""Flag: what happens to things that are gone inside a Spark task. A deleted tree may hold millions of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+from linker.flag_deletions import flag_elements, flag_relations
+from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.solr import Solr, SolrAddress
+from navlin.index.writing import Stamp
+
+FLAGGED_IN_TASK: Final = 10_000
+FLAGGED_COLUMNS: Final = "flagged long"
+
+_FLAG: Final[Mapping[str, Callable[[Solr, Mapping[str, int], Stamp], int]]] = {
+    ELEMENTS: flag_elements,
+    RELATIONS: flag_relations,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Flagging:
+    """What a task needs to know; pickled into it."""
+
+    address: SolrAddress
+    core: str
+    stamp: Stamp
+
+
+def flag(task: Flagging) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function that a Spark task maps over (identity, as_of) of what is gone; yields how many it flagged. Twice over
+    the same is once."""
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with Solr(task.address) as solr:
+            for batch in batches:
+                gone = dict(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+                flagged = _FLAG[task.core](solr, gone, task.stamp)
+                yield pa.RecordBatch.from_pydict({"flagged": [flagged]})
+
+    return run

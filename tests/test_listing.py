@@ -1,0 +1,108 @@
+"""Many files as columns are the same documents as each of them alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from navlin.index.documents import IMPLIED, VOLATILE, Envelope, entity_envelope
+from navlin.index.listing import listing_envelopes
+from navlin.model.keys import EntityType, listed_path_key
+from navlin.model.records import Entity, Listing
+from navlin.model.source import Source
+
+HDFS = Source("0123", "HDFS", "HDFS-1", "c")
+NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="/"), min_size=1, max_size=12)
+MOMENTS_MS = st.none() | st.integers(0, 2**42) | st.sampled_from([-(2**60), 2**60, 253_402_300_799_999])
+ROWS = st.fixed_dictionaries(
+    {
+        "path": st.lists(NAMES, max_size=5).map(lambda names: "/" + "/".join(names)),
+        "directory": st.booleans(),
+        "size": st.none() | st.integers(0, 2**62),
+        "replication": st.none() | st.integers(0, 512),
+        "owner": st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
+        "lastModified": MOMENTS_MS,
+        "inodeId": st.integers(0, 2**40),
+        "underConstruction": st.none() | st.just(True),
+        "acl": st.none() | st.lists(st.sampled_from(["user:a:r--", 'group:"b":rwx']), max_size=2),
+        "lastAccessed": MOMENTS_MS,
+    }
+)
+TYPES = {
+    "size": pa.int64(),
+    "replication": pa.int32(),
+    "owner": pa.string(),
+    "lastModified": pa.int64(),
+    "inodeId": pa.int64(),
+    "underConstruction": pa.bool_(),
+    "acl": pa.list_(pa.string()),
+}
+
+
+def one_by_one(rows: list[dict[str, Any]]) -> list[Envelope]:
+    return [
+        entity_envelope(
+            Entity(
+                listed_path_key(
+                    HDFS, row["path"], EntityType.DIRECTORY if row["directory"] else EntityType.FILE
+                ),
+                7,
+                {name: row[name] for name in TYPES},
+                {"lastAccessed": row["lastAccessed"]},
+            )
+        )
+        for row in rows
+    ]
+
+
+def as_columns(rows: list[dict[str, Any]], *, dictionaries: bool = False) -> list[Envelope]:
+    attributes = {name: pa.array([row[name] for row in rows], type) for name, type in TYPES.items()}
+    if dictionaries:
+        attributes["owner"] = attributes["owner"].dictionary_encode()
+    listing = Listing(
+        HDFS,
+        7,
+        [row["path"] for row in rows],
+        [row["directory"] for row in rows],
+        attributes,
+        {"lastAccessed": pa.array([row["lastAccessed"] for row in rows], pa.int64())},
+    )
+    batches = listing_envelopes(listing)
+    return [Envelope(**row) for batch in batches for row in batch.to_pylist()]
+
+
+def document(envelope: Envelope) -> dict[str, Any]:
+    read = orjson.loads(envelope.document)
+    return {name: value for name, value in read.items() if name != VOLATILE or value}
+
+
+@given(st.lists(ROWS, max_size=20), st.booleans())
+def test_a_listing_is_the_same_as_its_rows_one_by_one(rows: list[dict[str, Any]], dictionaries: bool) -> None:
+    columns, rows_alone = as_columns(rows, dictionaries=dictionaries), one_by_one(rows)
+
+    assert [each._replace(document=b"") for each in columns] == [
+        each._replace(document=b"") for each in rows_alone
+    ]
+    assert [document(each) for each in columns] == [document(each) for each in rows_alone]
+
+
+def test_a_row_says_that_the_directory_above_contains_it() -> None:
+    row = dict.fromkeys(TYPES) | {"path": "/a/b", "directory": False, "lastAccessed": None}
+
+    [envelope] = as_columns([row])
+
+    above = listed_path_key(HDFS, "/a", EntityType.DIRECTORY)
+    assert document(envelope)[IMPLIED] == [above.identity, "DIRECTORY", "/a", "/a/b"]
+
+
+def test_a_long_listing_comes_in_batches_and_in_order() -> None:
+    paths = [f"/d/{at}" for at in range(10_001)]
+
+    batches = list(listing_envelopes(Listing(HDFS, 1, paths, [False] * len(paths))))
+
+    assert len(batches) == 3
+    assert [path for batch in batches for path in batch["tree_path"].to_pylist()] == paths

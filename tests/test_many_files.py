@@ -1,0 +1,104 @@
+"""Directories with more files than the driver may carry: listed, covered and flagged inside Spark tasks."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.runs import RunRecord, Status
+from navlin.index.solr import Solr
+from navlin.model.extractor import EXTRACTORS
+from navlin.model.keys import EntityType, listed_path_key
+from navlin.model.source import Estate, Source, source_id
+from navlin.pipeline.guard import Guard
+from navlin.pipeline.run import HELD_BY_DRIVER, Pipeline
+from tests.scripted import Folders
+
+MANY = HELD_BY_DRIVER + 500
+
+
+class FileSystem:
+    """A file system of a test's own."""
+
+    def __init__(self, solr: Solr, spark: Callable[[], SparkSession], folder: Path) -> None:
+        self.solr = solr
+        cluster = f"cluster-{uuid.uuid4().hex[:8]}"
+        self.source = Source(source_id(cluster, "HDFS-1"), "HDFS", "HDFS-1", cluster)
+        self.estate = Estate(cluster, (self.source,))
+        self.file = folder / "folders.json"
+        self.now_ms = 1_800_000_000_000
+        self.pipeline = Pipeline(solr.address, spark, self._clock, Guard())
+
+    def _clock(self) -> int:
+        self.now_ms += 1
+        return self.now_ms
+
+    def list(self, folders: dict[str, int], *covers: dict[str, Any]) -> RunRecord:
+        """One run over these directories, with so many files in each."""
+        self.file.write_text(json.dumps({"folders": folders, "covers": covers}))
+        extractor = Folders(self.source, self.estate, str(self.file))
+        record = self.pipeline.run(EXTRACTORS["folders"], extractor)
+        assert record.status is Status.FINISHED, (record.error, record.failures, record.note)
+        return record
+
+    def count(self, *, below: str, deleted: bool) -> int:
+        """How many files and directories stand there, the directory among them."""
+        flagged = str(deleted).lower()
+        return self.solr.count(
+            ELEMENTS, f'treeAncestors:"{below}"', f"writer:{self.source.id}", f"deleted:{flagged}"
+        )
+
+
+@pytest.fixture
+def files(solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path) -> FileSystem:
+    return FileSystem(solr, spark, tmp_path)
+
+
+def test_a_deleted_directory_takes_very_many_files_with_it_and_no_neighbour(files: FileSystem) -> None:
+    files.list({"/a": MANY, "/a_old": 3, "/b": 3}, {"path": "/"})
+    assert files.count(below="/a", deleted=False) == MANY + 1
+
+    record = files.list({"/b": 4}, {"path": "/a", "reported": True})
+
+    assert record.counts["deleted"] == MANY + 1
+    assert files.count(below="/a", deleted=True) == MANY + 1
+    assert files.count(below="/a_old", deleted=False) == 4
+    assert files.count(below="/b", deleted=False) == 5
+    # What was not covered was looked up all the same: only the new file was written.
+    assert record.counts["new"] == 1
+    assert record.counts["unchanged"] == 4
+
+
+def test_a_directory_that_is_listed_anew_loses_only_what_is_not_there_any_more(files: FileSystem) -> None:
+    files.list({"/a": MANY}, {"path": "/"})
+
+    record = files.list({"/a": MANY - 7}, {"path": "/a", "reported": True})
+
+    assert (record.counts["deleted"], record.counts["unchanged"]) == (7, MANY - 6)
+    assert files.list({"/a": MANY - 7}, {"path": "/a", "reported": True}).counts.get("deleted", 0) == 0
+
+
+def test_what_a_filter_leaves_out_is_never_flagged_though_nobody_lists_it(files: FileSystem) -> None:
+    files.list({"/a": 3, "/tmp": 3, "/tmp/x": 2}, {"path": "/"})
+
+    files.list({"/a": 2}, {"path": "/", "matching": "(?!/tmp(/|$)).*"})
+
+    assert files.count(below="/a", deleted=True) == 1
+    assert files.count(below="/tmp", deleted=False) == 7
+
+
+def test_a_directory_contains_what_is_listed_in_it(files: FileSystem) -> None:
+    files.list({"/a": 2}, {"path": "/"})
+
+    (directory, file) = (listed_path_key(files.source, "/a", EntityType.DIRECTORY), "/a/part-00001")
+    contained = files.solr.cursor(
+        RELATIONS, f"+type:PARENT_CHILD +endpoint1Ids:{directory.identity}", "endpoint2Name,endpoint1Type"
+    )
+    assert file in [relation["endpoint2Name"] for relation in contained]
