@@ -2,8 +2,8 @@
 
 ``listing`` is a pull extractor, ``{"tables": {"db.table": ["column", …]}}``; ``happenings`` a push extractor, one line
 ``{"text", "reads", "writes", "at_ms", "parts": [["db.t.c", "db.t.c"], …]}`` a statement; ``folders`` a pull extractor of
-directories with many files, ``{"folders": {"/a": 3}, "covers": [{"path": "/"}]}``. They register themselves like any
-other.
+directories with many files, ``{"folders": {"/a": 3}, "covers": [{"path": "/"}], "words": {"/a": {"tags": ["x"]}}}``.
+They register themselves like any other.
 """
 
 from __future__ import annotations
@@ -197,6 +197,8 @@ class Folder(Split):
     path: str
     files: int
     now_ms: int
+    words: Mapping[str, Any]
+    where_claimed: bool
 
     @property
     def name(self) -> str:
@@ -214,7 +216,11 @@ class Folders:
 
     def plan(self, positions: Positions) -> Plan:
         said = json.loads(Path(self.file).read_text())
-        splits = tuple(Folder(path, files, positions.now_ms) for path, files in said["folders"].items())
+        words, where_claimed = said.get("words", {}), said.get("where_claimed", False)
+        splits = tuple(
+            Folder(path, files, positions.now_ms, words.get(path, {}), where_claimed)
+            for path, files in said["folders"].items()
+        )
         covers = tuple(Covered(as_of_ms=positions.now_ms, **covered) for covered in said["covers"])
         return Plan(splits, (Position("listed", positions.now_ms),), covers)
 
@@ -222,5 +228,8 @@ class Folders:
         assert isinstance(split, Folder)
         paths = [split.path, *(f"{split.path}/part-{number:05d}" for number in range(split.files))]
         directories = [True, *[False] * split.files]
-        sizes = [None, *range(split.files)]
-        yield FileListing(self.source, split.now_ms, paths, directories, {"size": sizes})
+        attributes: dict[str, list[Any]] = {"size": [None, *range(split.files)]}
+        for word, value in split.words.items():
+            attributes[word] = [value, *[None] * split.files]
+        marked = [False, *[split.where_claimed] * split.files]
+        yield FileListing(self.source, split.now_ms, paths, directories, attributes, where_claimed=marked)

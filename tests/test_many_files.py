@@ -15,11 +15,11 @@ from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.runs import RunRecord, Status
 from navlin.index.solr import Solr
 from navlin.model.extractor import EXTRACTORS
-from navlin.model.keys import EntityType, listed_path_key
+from navlin.model.keys import EntityType, listed_path_key, path_key
 from navlin.model.source import Estate, Source, source_id
 from navlin.pipeline.guard import Guard
 from navlin.pipeline.run import HELD_BY_DRIVER, Pipeline
-from tests.scripted import Folders
+from tests.scripted import Folders, Happenings
 
 MANY = HELD_BY_DRIVER + 500
 
@@ -30,9 +30,10 @@ class FileSystem:
     def __init__(self, solr: Solr, spark: Callable[[], SparkSession], folder: Path) -> None:
         self.solr = solr
         cluster = f"cluster-{uuid.uuid4().hex[:8]}"
-        self.source = Source(source_id(cluster, "HDFS-1"), "HDFS", "HDFS-1", cluster)
-        self.estate = Estate(cluster, (self.source,))
-        self.file = folder / "folders.json"
+        self.source = Source(source_id(cluster, "HDFS-1"), "HDFS", "HDFS-1", cluster, ("hdfs://nn:8020",))
+        self.engine = Source(source_id(cluster, "impala"), "IMPALA", "impala", cluster)
+        self.estate = Estate(cluster, (self.source, self.engine))
+        self.file, self.lines = folder / "folders.json", folder / "lines.jsonl"
         self.now_ms = 1_800_000_000_000
         self.pipeline = Pipeline(solr.address, spark, self._clock, Guard())
 
@@ -40,13 +41,30 @@ class FileSystem:
         self.now_ms += 1
         return self.now_ms
 
-    def list(self, folders: dict[str, int], *covers: dict[str, Any]) -> RunRecord:
+    def list(self, folders: dict[str, int], *covers: dict[str, Any], **more: Any) -> RunRecord:
         """One run over these directories, with so many files in each."""
-        self.file.write_text(json.dumps({"folders": folders, "covers": covers}))
+        self.file.write_text(json.dumps({"folders": folders, "covers": covers, **more}))
         extractor = Folders(self.source, self.estate, str(self.file))
         record = self.pipeline.run(EXTRACTORS["folders"], extractor)
         assert record.status is Status.FINISHED, (record.error, record.failures, record.note)
         return record
+
+    def reads(self, path: str) -> None:
+        """An engine records that it read a path."""
+        record = {
+            "text": "load",
+            "reads": [f"hdfs://nn:8020{path}"],
+            "writes": ["db.t"],
+            "at_ms": self.now_ms,
+        }
+        self.lines.write_text(json.dumps(record) + "\n")
+        extractor = Happenings(self.engine, self.estate, str(self.lines))
+        assert self.pipeline.run(EXTRACTORS["happenings"], extractor).status is Status.FINISHED
+
+    def of(self, path: str) -> dict[str, Any]:
+        """The document of a directory."""
+        (document,) = self.solr.get(ELEMENTS, [path_key(self.source, path).identity])
+        return document
 
     def count(self, *, below: str, deleted: bool) -> int:
         """How many files and directories stand there, the directory among them."""
@@ -102,3 +120,36 @@ def test_a_directory_contains_what_is_listed_in_it(files: FileSystem) -> None:
         RELATIONS, f"+type:PARENT_CHILD +endpoint1Ids:{directory.identity}", "endpoint2Name,endpoint1Type"
     )
     assert file in [relation["endpoint2Name"] for relation in contained]
+
+
+def test_words_left_in_the_source_follow_it_until_a_person_writes_others(files: FileSystem) -> None:
+    words = {"/a": {"description": "from the sidecar", "tags": ["raw"], "up_contact": "etl"}}
+    files.list({"/a": 0}, {"path": "/"}, words=words)
+    assert (files.of("/a")["description"], files.of("/a")["tags"]) == ("from the sidecar", ["raw"])
+
+    # A person writes here: from now on it is that person's word.
+    mine = files.of("/a")
+    mine.update(description="mine", sourceWords=["tags", "up_contact"])
+    files.solr.add(ELEMENTS, [mine])
+    files.solr.commit(ELEMENTS, soft=True)
+    files.list(
+        {"/a": 0}, {"path": "/"}, words={"/a": {"description": "from another sidecar", "tags": ["clean"]}}
+    )
+
+    assert (files.of("/a")["description"], files.of("/a")["tags"]) == ("mine", ["clean"])
+    assert "up_contact" not in files.of("/a")
+
+
+def test_files_that_nothing_refers_to_are_left_out_where_only_claimed_ones_are_wanted(
+    files: FileSystem,
+) -> None:
+    files.list({"/a": 50}, {"path": "/"}, where_claimed=True)
+    assert files.count(below="/a", deleted=False) == 1
+    files.reads("/a/part-00007")
+
+    record = files.list({"/a": 50}, {"path": "/"}, where_claimed=True)
+
+    assert record.counts["unclaimed"] == 49
+    assert files.of("/a/part-00007")["size"] == 7
+    # It stays known when it is said again, and is flagged when it goes.
+    assert files.list({"/a": 7}, {"path": "/", "reported": True}, where_claimed=True).counts["deleted"] == 1

@@ -69,6 +69,7 @@ entity's readable name). `implied_relation` makes the relation of it and of what
 RENAMED_FROM = "_renamedFrom"
 AGES = "_ages"
 VOLATILE = "_volatile"
+WHERE_CLAIMED = "_whereClaimed"
 
 
 def entity_envelope(entity: Entity) -> Envelope:

@@ -33,6 +33,8 @@ LINKER_FIELDS: Final = frozenset(
 """What the linker says of a relation, and what purge leaves on an operation of the executions that it removed."""
 PEOPLE_FIELDS: Final = frozenset({"name", "description", "tags"})
 PEOPLE_PREFIXES: Final = ("up_", "cp_")
+SOURCE_WORDS: Final = "sourceWords"
+"""The names of those of people's fields whose words came from the source: they follow it until a person writes others."""
 STAMPS: Final = frozenset(
     {
         "firstSeen",
@@ -126,6 +128,8 @@ BOOLEANS: Final = (
 )
 
 KNOWN: Final[Mapping[str, Convert]] = {
+    **dict.fromkeys(("name", "description"), _text),
+    "tags": _texts,
     **dict.fromkeys(_TEXT, _text),
     **dict.fromkeys(_TEXTS, _texts),
     **dict.fromkeys(DATES, _date),
@@ -133,7 +137,8 @@ KNOWN: Final[Mapping[str, Convert]] = {
     **dict.fromkeys(INTS, int),
     **dict.fromkeys(BOOLEANS, bool),
 }
-"""The attributes that an extractor may give, and how each value becomes a field's."""
+"""The attributes that an extractor may give, and how each value becomes a field's. Its ``name``, ``description``, ``tags``
+and ``up_…`` are words that people left in the source (`SOURCE_WORDS`)."""
 
 
 def to_fields(attributes: Mapping[str, Any]) -> dict[str, Any]:
@@ -149,13 +154,15 @@ def to_fields(attributes: Mapping[str, Any]) -> dict[str, Any]:
         elif convert := KNOWN.get(name):
             fields[name] = convert(value)
         else:
-            fields["tp_" + name] = _texts(value) if isinstance(value, list | tuple) else _text(_plain(value))
+            fields[field_name(name)] = (
+                _texts(value) if isinstance(value, list | tuple) else _text(_plain(value))
+            )
     return fields
 
 
 def field_name(attribute: str) -> str:
     """The field that keeps an attribute."""
-    return attribute if attribute in KNOWN else "tp_" + attribute
+    return attribute if attribute in KNOWN or attribute.startswith("up_") else "tp_" + attribute
 
 
 def _plain(value: Any) -> str:

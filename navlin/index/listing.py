@@ -17,8 +17,15 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from navlin.index.documents import IMPLIED, INTERNAL_TYPES, VOLATILE, Envelope, entity_envelope
-from navlin.index.fields import BOOLEANS, DATES, ELEMENTS, INDEXED_TEXT_CHARS, INTS, KNOWN, LONGS
+from navlin.index.documents import (
+    IMPLIED,
+    INTERNAL_TYPES,
+    VOLATILE,
+    WHERE_CLAIMED,
+    Envelope,
+    entity_envelope,
+)
+from navlin.index.fields import BOOLEANS, DATES, ELEMENTS, INDEXED_TEXT_CHARS, INTS, LONGS, field_name
 from navlin.model.identity import identify_each
 from navlin.model.keys import EntityType, listed_path_key
 from navlin.model.records import Entity, Listing
@@ -42,6 +49,7 @@ class _Rows:
     directories: pa.Array
     attributes: Mapping[str, pa.Array]
     volatile: Mapping[str, pa.Array]
+    where_claimed: pa.Array
 
 
 def listing_envelopes(listing: Listing) -> Iterator[pa.RecordBatch]:
@@ -50,6 +58,8 @@ def listing_envelopes(listing: Listing) -> Iterator[pa.RecordBatch]:
     directories = _array(listing.directories)
     attributes = {name: _array(column) for name, column in listing.attributes.items()}
     volatile = {name: _array(column) for name, column in listing.volatile.items()}
+    nowhere: Any = pa.repeat(pa.scalar(value=False), len(paths))
+    where_claimed = nowhere if listing.where_claimed is None else _array(listing.where_claimed)
     for start in range(0, len(paths), ROWS_AT_ONCE):
         rows = _Rows(
             listing.source,
@@ -58,6 +68,7 @@ def listing_envelopes(listing: Listing) -> Iterator[pa.RecordBatch]:
             directories.slice(start, ROWS_AT_ONCE),
             {name: column.slice(start, ROWS_AT_ONCE) for name, column in attributes.items()},
             {name: column.slice(start, ROWS_AT_ONCE) for name, column in volatile.items()},
+            where_claimed.slice(start, ROWS_AT_ONCE),
         )
         yield _by_column(rows)
 
@@ -101,7 +112,8 @@ def _by_column(rows: _Rows) -> pa.RecordBatch:
             '"]',
         ]
     )
-    documents = _binary(b"{", _after_comma(said), implied, _volatile(rows), b"}")
+    marked = pc.if_else(rows.where_claimed, f',"{WHERE_CLAIMED}":true', "")
+    documents = _binary(b"{", _after_comma(said), implied, _volatile(rows), marked, b"}")
     count = len(paths)
     batch = pa.RecordBatch.from_pydict(
         {
@@ -122,7 +134,7 @@ def _by_column(rows: _Rows) -> pa.RecordBatch:
 
 
 def _as_fields(attributes: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    return {name if name in KNOWN else f"tp_{name}": column for name, column in attributes.items()}
+    return {field_name(name): column for name, column in attributes.items()}
 
 
 def _members(fields: Mapping[str, Any]) -> Iterator[Any]:
@@ -214,7 +226,7 @@ def _hard(texts: pa.Array) -> pa.Array:
 
 def _by_row(rows: _Rows, at: int) -> Envelope:
     kind = EntityType.DIRECTORY if rows.directories[at].as_py() else EntityType.FILE
-    return entity_envelope(
+    envelope = entity_envelope(
         Entity(
             listed_path_key(rows.source, rows.paths[at].as_py(), kind),
             rows.as_of_ms,
@@ -222,6 +234,9 @@ def _by_row(rows: _Rows, at: int) -> Envelope:
             {name: column[at].as_py() for name, column in rows.volatile.items()},
         )
     )
+    if rows.where_claimed[at].as_py():
+        return envelope._replace(document=envelope.document[:-1] + f',"{WHERE_CLAIMED}":true}}'.encode())
+    return envelope
 
 
 def _with(

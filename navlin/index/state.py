@@ -83,6 +83,21 @@ def count_held(
     return solr.count(core, query, *_of(core, writer), *(["deleted:false"] if live else []))
 
 
+def claimed(solr: Solr, ids: Iterable[str]) -> set[str]:
+    """Those ids that a live relation claims; an id that a million relations claim costs no more than one that a thousand do."""
+    found: set[str] = set()
+    for batch in in_batches(ids, LOOKUP_IDS):
+        sought = set(batch)
+        while sought:
+            claims = "{!terms f=claimedIds}" + ",".join(sought)
+            form = {"q": claims, "fq": "deleted:false", "fl": "claimedIds", "rows": LOOKUP_IDS}
+            relations = solr.select(RELATIONS, form)["response"]["docs"]
+            for relation in relations:
+                found.update(sought.intersection(relation["claimedIds"]))
+            sought = sought - found if len(relations) == LOOKUP_IDS else set()
+    return found
+
+
 def in_batches(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
     """Lists of at most ``size`` items."""
     iterator = iter(items)

@@ -16,12 +16,13 @@ from navlin.index.documents import (
     IMPLIED,
     RENAMED_FROM,
     VOLATILE,
+    WHERE_CLAIMED,
     Document,
     Envelope,
     implied_relation,
     placed,
 )
-from navlin.index.fields import ELEMENTS, RELATIONS, kept_on_rewrite, peoples, solr_date
+from navlin.index.fields import ELEMENTS, RELATIONS, SOURCE_WORDS, kept_on_rewrite, peoples, solr_date
 from navlin.index.solr import Refused, Solr
 from navlin.index.state import Held, in_batches
 
@@ -52,6 +53,8 @@ class Outcome(StrEnum):
     """Older than a newer reading of the same thing that no longer says it: written, but flagged deleted."""
     PURGED = "purged"
     """Of a time that a purge has removed."""
+    UNCLAIMED = "unclaimed"
+    """To be written only where a relation names it, and none does."""
     REFUSED = "refused"
 
 
@@ -179,6 +182,7 @@ def _document(
 ) -> Document:
     fields = dict(read)
     fields.pop(AGES, None)
+    fields.pop(WHERE_CLAIMED, None)
     fields.update(fields.pop(VOLATILE, {}))
     renamed_from = fields.pop(RENAMED_FROM, "")
     document = placed(fields, envelope.writer, envelope.tree_path)
@@ -188,8 +192,11 @@ def _document(
     document.update(extractorRunId=stamp.run_id, firstSeen=solr_date(stamp.now_ms), _version_=-1)
     if withdrawn:
         document["deleteTime"] = stamp.now_ms
+    said = {name for name in document if peoples(name)}
     if before is not None:
-        document.update({name: value for name, value in before.items() if kept_on_rewrite(name)})
+        kept = {name: value for name, value in _own_words(before).items() if kept_on_rewrite(name)}
+        said -= kept.keys()
+        document.update(kept)
         document["_version_"] = before["_version_"]
         if document["type"] in ("TABLE", "VIEW") and before.get("created") not in (
             None,
@@ -201,10 +208,17 @@ def _document(
             ]
     if renamed_from:
         for old in solr.get(ELEMENTS, [renamed_from]):
-            document.update(
-                {name: value for name, value in old.items() if peoples(name) and name not in document}
-            )
+            own = _own_words(old).items()
+            document.update({name: value for name, value in own if peoples(name) and name not in document})
+    if said:
+        document[SOURCE_WORDS] = sorted(said)
     return document
+
+
+def _own_words(document: Document) -> Document:
+    """A document without the words that came from its source."""
+    borrowed = document.get(SOURCE_WORDS, ())
+    return {name: value for name, value in document.items() if name not in borrowed}
 
 
 def _write_implied(

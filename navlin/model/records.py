@@ -41,7 +41,8 @@ class Listing:
 
     ``paths`` are absolute; ``directories`` says of each whether it is one. A column of ``attributes`` or ``volatile`` is a
     list, a NumPy array or an Arrow array of the same length; a row for which it is null does not say it. Dates are epoch ms.
-    That the directory above contains each of them is implied.
+    That the directory above contains each of them is implied. A row marked in ``where_claimed`` is written only where a
+    relation names it, or the index has it already.
     """
 
     source: Source
@@ -50,6 +51,7 @@ class Listing:
     directories: Sequence[bool]
     attributes: Mapping[str, Any] = field(default_factory=dict)
     volatile: Mapping[str, Any] = field(default_factory=dict)
+    where_claimed: Sequence[bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,10 @@ from typing import Final, Protocol
 import pyarrow as pa
 from pyspark import TaskContext
 
-from navlin.index.documents import AGES, GRANTED, Envelope
+from navlin.index.documents import AGES, GRANTED, WHERE_CLAIMED, Envelope
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.solr import Solr, SolrAddress
-from navlin.index.state import Held, held_in_range, look_up
+from navlin.index.state import Held, claimed, held_in_range, look_up
 from navlin.index.writing import WRITE_BATCH, Outcome, Stamp, judge, write
 from navlin.model.records import Covered
 from navlin.model.tree import ROOT
@@ -177,6 +177,7 @@ def _reconcile_core(
         judged = [
             (envelope, _judge(task, envelope, held.get(envelope.identity), core, rows)) for envelope in batch
         ]
+        judged = _without_unclaimed(solr, judged)
         counted: list[Outcome] = [outcome for _, outcome in judged if outcome in _NOT_WRITTEN]
         if task.dry_run:
             counted = [outcome for _, outcome in judged]
@@ -192,7 +193,13 @@ def _reconcile_core(
             rows.gone(core, covered, left.identity, left.tree_path)
 
 
-_NOT_WRITTEN: Final = (Outcome.UNCHANGED, Outcome.LATE, Outcome.PURGED)
+_NOT_WRITTEN: Final = (Outcome.UNCHANGED, Outcome.LATE, Outcome.PURGED, Outcome.UNCLAIMED)
+
+
+def _without_unclaimed(solr: Solr, judged: list[tuple[Envelope, Outcome]]) -> list[tuple[Envelope, Outcome]]:
+    marked = [e.identity for e, outcome in judged if outcome is Outcome.NEW and WHERE_CLAIMED in e.read()]
+    unclaimed = set(marked) - claimed(solr, marked) if marked else ()
+    return [(e, Outcome.UNCLAIMED if e.identity in unclaimed else outcome) for e, outcome in judged]
 
 
 def _judge(task: Reconciliation, envelope: Envelope, held: Held | None, core: str, rows: _Rows) -> Outcome:
