@@ -13,8 +13,8 @@ from navlin.index.documents import Document, placed
 from navlin.index.fields import RELATIONS
 from navlin.index.solr import Solr
 from navlin.model.identity import identify, relation_id
-from navlin.model.keys import RelationType
-from navlin.model.tree import ROOT, parent_of
+from navlin.model.keys import RelationType, surely_of_table
+from navlin.model.tree import ROOT, upward
 
 RULE = "add_locations"
 WRITER = "linker"
@@ -28,8 +28,6 @@ ADDED = f"+type:LOGICAL_PHYSICAL +rule:{RULE}"
 FLOWS = "+type:(DATA_FLOW OR CONTROL_FLOW)"
 PATH_FLOWS = FLOWS + " +(endpoint1Type:(DIRECTORY OR FILE) endpoint2Type:(DIRECTORY OR FILE))"
 _PATH_TYPES = frozenset({"DIRECTORY", "FILE"})
-
-_PARTITION_COMPONENT = re.compile(r"[^=/]+=.*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +61,6 @@ def path_end(relation: Document, side: Side) -> Path | None:
     return Path(end_id(relation, side), name, relation[f"endpoint{side}Type"], source_id, source_type)
 
 
-def lineage_up(path: str) -> Iterator[str]:
-    """The path itself, then what contains it, up to the root."""
-    while path != ROOT:
-        yield path
-        path = parent_of(path)
-    yield ROOT
-
-
-def certain(location: str, path: str) -> bool:
-    """Whether a path below a location is surely that table's: nothing but ``k=v`` directories lie between."""
-    below = path[len(location) :] if location != ROOT else path
-    return all(_PARTITION_COMPONENT.fullmatch(part) for part in below.split("/") if part)
-
-
 class Located(NamedTuple):
     """Statements on locations by the id of their directory: those of tables that are there, and of dropped ones."""
 
@@ -90,7 +74,7 @@ def locations_above(solr: Solr, paths: Iterable[Path]) -> Located:
     A table's own source knows best where it lies: where that has ever said so, the hints of others (an engine that met
     the table in a query) do not count, also once the table is gone.
     """
-    directories = {identify(path.source_id, up) for path in paths for up in lineage_up(path.path)}
+    directories = {identify(path.source_id, up) for path in paths for up in upward(path.path)}
     stated = list(relations_of(solr, sorted(directories), LIVE_STATEMENTS, (2,)))
     spoken_for = owners_have_said(solr, {end_id(s, 1) for s in stated if not _owners(s)})
     dropped = present(solr, {end_id(s, 1) for s in stated}, "deleted:true")
@@ -126,7 +110,7 @@ def wanted_relations(path: Path, located: Located) -> dict[str, Document]:
     A dropped table keeps what flowed through its location until a table that is there contains it.
     """
     for locations in located:
-        for location in lineage_up(path.path):
+        for location in upward(path.path):
             statements = locations.get(identify(path.source_id, location))
             if statements:
                 return _from_each(statements, path, location) if location != path.path else {}
@@ -160,7 +144,7 @@ def _added(statement: Document, path: Path, location: str) -> Document:
         "rule": RULE,
         "deleted": False,
     }
-    if not certain(location, path.path):
+    if not surely_of_table(location, path.path):
         relation["inferred"] = True
     return placed(relation, WRITER, TREE_PATH)
 
@@ -190,7 +174,7 @@ def _outermost(directories: Iterable[Path]) -> list[Path]:
     return [
         directory
         for (source_id, path), directory in sorted(by_place.items())
-        if not any((source_id, up) in by_place for up in lineage_up(path) if up != path)
+        if not any((source_id, up) in by_place for up in upward(path) if up != path)
     ]
 
 

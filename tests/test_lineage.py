@@ -510,6 +510,22 @@ def test_a_location_shows_its_table_and_a_table_not_its_location(world: World) -
     assert a.name in names(answer)
 
 
+def test_a_file_shows_the_table_that_it_lies_in_though_no_job_named_it(world: World) -> None:
+    a, b = chain(world, "a", "b")
+    world.located(a, world.path("/warehouse"))
+    world.located(b, world.path("/warehouse/b"))
+    day = world.path("/warehouse/b/ds=1")
+    file, neighbour = (
+        world.path(f"/warehouse/{name}/part-0", kind=EntityType.FILE) for name in ("b/ds=1", "b_old")
+    )
+    world.index()
+
+    assert arrows(ask(world, file)) == {"b = /warehouse/b/ds=1/part-0", "a -> b"}
+    assert [each.inferred for each in ask(world, file).edges if each.type == "LOGICAL_PHYSICAL"] == [True]
+    assert [each.inferred for each in ask(world, day).edges if each.type == "LOGICAL_PHYSICAL"] == [False]
+    assert "a = /warehouse/b_old/part-0" in arrows(ask(world, neighbour))
+
+
 def by_path(world: World, *, deleted: bool = False) -> dict[str, Key]:
     """a -> job 1 -> /warehouse/t, the location of t; t -> job 2 -> c; /warehouse/t/ds=1 -> job 3 -> d"""
     a, c, d = (world.table(name) for name in "acd")

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from linker.locations import certain
 from navlin.index.fields import RELATIONS
 from navlin.index.solr import Solr
-from navlin.model.keys import EntityType, Key, RelationType
+from navlin.model.keys import EntityType, Key, RelationType, surely_of_table
 from navlin.model.records import Entity, Relation
 from tests.linked import DAY_MS, World
 
@@ -52,7 +51,7 @@ def writing(world: World, *paths: str, kind: EntityType = EntityType.DIRECTORY) 
 def test_only_partition_directories_below_a_location_are_certain(
     location: str, path: str, *, expected: bool
 ) -> None:
-    assert certain(location, path) is expected
+    assert surely_of_table(location, path) is expected
 
 
 @pytest.mark.parametrize(

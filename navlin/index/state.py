@@ -84,7 +84,7 @@ def count_held(
 
 
 def claimed(solr: Solr, ids: Iterable[str]) -> set[str]:
-    """Those ids that a live relation claims; an id that a million relations claim costs no more than one that a thousand do."""
+    """Those ids that a live relation claims. One that a million relations claim costs as much as one that a thousand do."""
     found: set[str] = set()
     for batch in in_batches(ids, LOOKUP_IDS):
         sought = set(batch)

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from navlin.model.identity import identify, operation_id
 from navlin.model.source import HDFS, LOCAL, S3, Estate, Source
-from navlin.model.tree import below, parent_of, tree_path
+from navlin.model.tree import ROOT, below, parent_of, tree_path
 
 
 class EntityType(StrEnum):
@@ -185,6 +185,15 @@ def location_key(
     """A claim on the file or directory at a location, whoever serves it."""
     source_type, authority, path = split_location(uri, default_fs)
     return path_key(estate.serving(source_type, authority), path, kind)
+
+
+_PARTITION_COMPONENT = re.compile(r"[^=/]+=.*", re.DOTALL)
+
+
+def surely_of_table(location: str, path: str) -> bool:
+    """Whether a path below a table's location is surely that table's: nothing but ``k=v`` directories lie between."""
+    below_it = path[len(location) :] if location != ROOT else path
+    return all(_PARTITION_COMPONENT.fullmatch(part) for part in below_it.split("/") if part)
 
 
 # -- Operations ---------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ compare by component: ``/sales/orders`` does not contain ``/sales/orders_old``.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 ROOT = "/"
 
@@ -25,6 +25,14 @@ def below(path: str, *components: str) -> str:
 def parent_of(path: str) -> str:
     """The path one step up; the root's is the root."""
     return path[: path.rindex("/")] or ROOT
+
+
+def upward(path: str) -> Iterator[str]:
+    """The path itself, then what contains it, up to the root."""
+    while path != ROOT:
+        yield path
+        path = parent_of(path)
+    yield ROOT
 
 
 def contains(path: str, other: str) -> bool:

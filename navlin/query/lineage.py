@@ -104,6 +104,8 @@ class _Walk:
                 self._start_at(thing.parent)
         if thing.type in PATH_TYPES:
             self.locations.learn([thing.id])
+            if thing.id not in self.known.graph.aliases and not thing.placeholder:
+                self.locations.learn_containing(thing)
             for arc in self.known.graph.aliases.get(thing.id, {}).values():
                 self._draw_logical(arc)
         elif thing.type in ("OPERATION", "OPERATION_EXECUTION"):

@@ -11,7 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from navlin.model.keys import RelationType
+from navlin.model.identity import identify
+from navlin.model.keys import RelationType, surely_of_table
+from navlin.model.tree import upward
 from navlin.query.answer import Direction
 from navlin.query.hops import Arc, Thing
 from navlin.query.knowledge import Knowledge
@@ -102,7 +104,10 @@ class Locations:
         found = self.known.relations(
             unknown, 2, RelationType.LOGICAL_PHYSICAL, self.known.options.max_fan_out
         )
-        found = self._without_outdated_hints(found)
+        self._add_locations(self._without_outdated_hints(found))
+
+    def _add_locations(self, found: Iterable[Arc]) -> None:
+        found = list(found)
         self.known.load(arc.ep1.id for arc in found)
         partitions = [
             self.known.graph.things[arc.ep1.id] for arc in found if arc.ep1.id in self.known.graph.things
@@ -114,6 +119,26 @@ class Locations:
                 logical = self.known.graph.things.get(logical.parent)
             if logical is not None and logical.type in (*TABLE_TYPES, "PARTITION"):
                 self._add_location(replace(arc, ep1=logical))
+
+    def learn_containing(self, path: Thing) -> None:
+        """Finds out in which table's location a path lies of which no relation says so: one that no data flows through
+        by its path, as most files of a table. The longest location counts."""
+        above = {identify(path.source_id, up): up for up in upward(path.name) if up != path.name}
+        found = self.known.relations(above, 2, RelationType.LOGICAL_PHYSICAL, self.known.options.max_fan_out)
+        found = self._without_outdated_hints(found)
+        self.known.load(arc.ep1.id for arc in found)
+        standing = [arc for arc in found if self._stands(arc.ep1.id)]
+        if not standing:
+            return
+        location = max((above[arc.ep2.id] for arc in standing), key=len)
+        certain = surely_of_table(location, path.name)
+        self._add_locations(
+            replace(arc, ep2=path, inferred=not certain) for arc in standing if above[arc.ep2.id] == location
+        )
+
+    def _stands(self, table_id: str) -> bool:
+        thing = self.known.graph.things.get(table_id)
+        return thing is not None and (not thing.deleted or self.known.options.deleted)
 
     def _without_outdated_hints(self, found: list[Arc]) -> list[Arc]:
         """A table's own source knows best where it lies: where it says so, what others say does not count."""
