@@ -18,7 +18,9 @@ from tests.services.spark_jobs import write_logs
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from navlin.demo.hadoop import Hadoop
     from tests.estates import SmallEstate
+    from tests.services.hdfs import Writer
     from tests.services.metastore import Metastore
 
 # How long an example takes says nothing on a machine that others use as well.
@@ -99,6 +101,42 @@ def metastore(tmp_path_factory: pytest.TempPathFactory, metastore_jars: Path) ->
 
     with Metastore(tmp_path_factory.mktemp("metastore"), metastore_jars) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def hadoop_jars() -> Path:
+    """What HDFS and YARN need beside PySpark's jars."""
+    jars = REPOSITORY / ".jars" / "hadoop"
+    if not jars.is_dir():
+        pytest.skip("Hadoop's jars are missing: `make jars` fetches them")
+    return jars
+
+
+@pytest.fixture(scope="session")
+def hdfs(tmp_path_factory: pytest.TempPathFactory, hadoop_jars: Path) -> Iterator[Hadoop]:
+    """The session's HDFS. Tests share it: each uses directories of its own. alice and carol are analysts, bob is not."""
+    from navlin.demo.hadoop import Hadoop
+
+    groups = {"hadoop.user.group.static.mapping.overrides": "alice=analysts;carol=analysts;bob=staff;dr.who="}
+    cache = hadoop_jars.parent / "hadoop-launcher"
+    with Hadoop(tmp_path_factory.mktemp("hadoop"), hadoop_jars, cache=cache, settings=groups) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def hdfs_writer(hdfs: Hadoop, hadoop_jars: Path) -> Iterator[Writer]:
+    """A superuser's client that changes the session's HDFS."""
+    from tests.services.hdfs import Writer
+
+    with Writer(hdfs, hadoop_jars.parent / "hadoop-launcher") as writer:
+        yield writer
+
+
+@pytest.fixture(scope="session")
+def yarn(hdfs: Hadoop) -> Hadoop:
+    """The session's HDFS, and YARN beside it."""
+    hdfs.start_yarn()
+    return hdfs
 
 
 @pytest.fixture(scope="session")

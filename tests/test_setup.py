@@ -15,7 +15,12 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 LOCKS = ("requirements-build.txt", "requirements.txt", "requirements-dev.txt")
 PACKAGES = ("navlin", "extractors", "linker")
 # Where the name to import is not the name to install.
-DISTRIBUTIONS = {"puresasl": "pure-sasl", "py4j": "pyspark", "thrift_sasl": "thrift-sasl"}
+DISTRIBUTIONS = {
+    "puresasl": "pure-sasl",
+    "py4j": "pyspark",
+    "requests_gssapi": "requests-gssapi",
+    "thrift_sasl": "thrift-sasl",
+}
 
 
 def name_of(requirement: str) -> str:

@@ -7,9 +7,10 @@ import signal
 import socket
 import subprocess
 import time
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Self
+
+from navlin.java import pyspark_jars
 
 START_S = 120
 
@@ -54,7 +55,7 @@ class Metastore:
         conf.mkdir(parents=True, exist_ok=True)
         (conf / "hive-site.xml").write_text(self._hive_site())
         opens = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in ("lang", "net", "util")]
-        classes = [str(conf), *map(str, self._jars.glob("*.jar")), f"{_pyspark_jars()}/*"]
+        classes = [str(conf), *map(str, self._jars.glob("*.jar")), f"{pyspark_jars()}/*"]
         compiler = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"] if self._short_lived else []
         options = [
             *compiler,
@@ -116,13 +117,6 @@ class Metastore:
 def _die_with_parent() -> None:
     pr_set_pdeathsig = 1
     ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
-
-
-def _pyspark_jars() -> Path:
-    spec = find_spec("pyspark")
-    if spec is None or spec.origin is None:
-        raise FileNotFoundError("pyspark is not installed: the metastore's classes are among its jars")
-    return Path(spec.origin).parent / "jars"
 
 
 def _free_port() -> int:

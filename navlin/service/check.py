@@ -14,9 +14,9 @@ from typing import Final
 from navlin.index import cores
 from navlin.index.embedded import NoSolr, running_solr
 from navlin.index.home import CORES
-from navlin.index.launcher import OLDEST_JAVA
 from navlin.index.solr import Solr, SolrError
 from navlin.index.sources import KnownSource, known_sources
+from navlin.java import OLDEST_JAVA
 from navlin.service.configuration import Configuration, directories_of
 from navlin.service.loader import Loaded, SharedIdentity, load
 from navlin.service.solr import external_address, jars_directory

@@ -1,0 +1,119 @@
+"""What can go wrong with HDFS, in words that say who could set it right."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+_DENIED: Final = re.compile(
+    r"Permission denied: user=(?P<user>[^,]*), access=(?P<access>[^,]*), "
+    r'inode="(?P<path>.*)":(?P<owner>[^:"]*):(?P<group>[^:"]*):(?P<mode>\S{10,11})'
+)
+_SUPERUSER: Final = re.compile(r"[Ss]uperuser privilege is required|is not (a|an) super ?user", re.IGNORECASE)
+_KERBEROS: Final = re.compile(
+    r"SIMPLE authentication is not enabled|Kerberos|GSS|neither a keytab", re.IGNORECASE
+)
+_GONE: Final = (
+    "java.net.",
+    "java.nio.channels.",
+    "java.util.concurrent.Timeout",
+    "java.io.EOFException",
+    "java.io.InterruptedIOException",
+    "javax.net.ssl.SSLException",
+    "org.apache.hadoop.net.",
+    "org.apache.hadoop.ipc.StandbyException",
+    "org.apache.hadoop.ipc.RetriableException",
+    "org.apache.hadoop.ipc.ObserverRetryOnActiveException",
+    "org.apache.hadoop.ipc.RpcNoSuchProtocolException",
+    "org.apache.hadoop.hdfs.BlockMissingException",
+    "org.apache.hadoop.hdfs.CannotObtainBlockLengthException",
+    "org.apache.hadoop.hdfs.server.namenode.SafeModeException",
+    "HdfsClient$NoImage",
+)
+
+
+class HdfsError(OSError):
+    """HDFS said no, or nothing. ``path`` and ``user`` where the request had them, ``kind`` the Java class of the error."""
+
+    def __init__(self, message: str, path: str = "", user: str = "", kind: str = "") -> None:
+        super().__init__(message)
+        self.path = path
+        self.user = user
+        self.kind = kind
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (*self.args, self.path, self.user, self.kind)
+
+
+class HdfsUnavailable(HdfsError):
+    """It cannot be reached, or not now: another time may do."""
+
+
+class HdfsRefused(HdfsError, PermissionError):
+    """The user may not. The message says which user or group could."""
+
+
+class HdfsNotFound(HdfsError, FileNotFoundError):
+    """There is nothing at the path, or not what was asked for."""
+
+
+class MissingEvents(HdfsError):
+    """The NameNode has not kept the transaction ``expected_txid`` any more; the oldest (or, of a NameNode that was set
+    back to an older image, the newest) that it has is ``actual_txid``."""
+
+    def __init__(self, expected_txid: int, actual_txid: int) -> None:
+        super().__init__(f"the NameNode has no edits of transaction {expected_txid}, only {actual_txid}")
+        self.expected_txid = expected_txid
+        self.actual_txid = actual_txid
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.expected_txid, self.actual_txid)
+
+
+def to_error(said: dict[str, Any], where: str) -> HdfsError:
+    """What the Java child said of an error (class, message, path, user) as an error; ``where`` is the file system's URL."""
+    kind, message = said["class"], said["message"]
+    path, user = said.get("path", ""), said.get("user", "")
+    if "expected" in said:
+        return MissingEvents(said["expected"], said["actual"])
+    about = f"{where}{path}" if path else where
+    simple = kind.rpartition(".")[2].rpartition("$")[2]
+    if "AccessControlException" in kind or "AuthorizationException" in kind or "Kerberos" in kind:
+        return HdfsRefused(_who_may(message, about, user), path, user, kind)
+    if "FileNotFoundException" in kind or "NoSuchFile" in kind or "ParentNotDirectory" in kind:
+        # The configuration's files are also files.
+        return HdfsNotFound(f"{about}: {message}", path, user, kind)
+    if kind.startswith(_GONE) or "LoginException" in kind:
+        return HdfsUnavailable(f"{about}: {_short(message)} ({simple})", path, user, kind)
+    return HdfsError(f"{about}: {_short(message)} ({simple})", path, user, kind)
+
+
+def _who_may(message: str, about: str, user: str) -> str:
+    if denied := _DENIED.search(message):
+        owner, group, mode = denied["owner"], denied["group"], denied["mode"]
+        access = {"READ": "read", "READ_EXECUTE": "list", "EXECUTE": "look into", "WRITE": "write"}
+        verb = access.get(denied["access"], denied["access"].lower())
+        with_acl = " with an access control list" if mode.endswith("+") else ""
+        who = f"{denied['user']} may not {verb} {denied['path']} (owner {owner}, group {group}, {mode[:10]}{with_acl})"
+        return f"{about}: {who}: {_remedy(denied['user'], denied['access'], group, mode)}"
+    if _SUPERUSER.search(message):
+        return (
+            f"{about}: {user} is no superuser of HDFS, and only those may ask for this: add {user} to the group"
+            " that dfs.permissions.superusergroup names"
+        )
+    if _KERBEROS.search(message):
+        return f"{about}: {_short(message)}: set principal and keytab, or give the user a ticket"
+    return f"{about}: {_short(message)}"
+
+
+def _remedy(user: str, access: str, group: str, mode: str) -> str:
+    """What would help: the group, where its bits allow what was asked."""
+    bits = {"READ": "r", "WRITE": "w", "EXECUTE": "x", "READ_EXECUTE": "rx"}.get(access, "rwx")
+    if all(bit in mode[4:7] for bit in bits):
+        return f"add {user} to the group {group}"
+    return f"not even the group {group} may: add an entry for {user} to its access control list"
+
+
+def _short(message: str) -> str:
+    """Hadoop's messages without their standing appendices."""
+    return message.split("; For more details see:")[0].partition("\n")[0]

@@ -1,0 +1,356 @@
+"""A real HDFS, and a real YARN beside it, for the demo and the tests: of PySpark's jars and Hadoop's own test jar."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, Queue
+from typing import Final, Self
+from xml.sax.saxutils import escape
+
+from navlin.java import JavaProgram, find_java, pyspark_jars
+
+SOURCE: Final = Path(__file__).with_name("HadoopServices.java")
+START_S: Final = 180.0
+COMMAND_S: Final = 120.0
+NAMESERVICE: Final = "ns1"
+
+
+class HadoopNotStarted(Exception):
+    """A service of Hadoop ended, or does not answer or obey; the message has its last words."""
+
+
+@dataclass(frozen=True, slots=True)
+class _NameNode:
+    """Where one NameNode of an HDFS listens."""
+
+    id: str
+    rpc: str
+    http: str
+
+
+class Hadoop:
+    """An HDFS of one's own in ``directory`` on free ports of this machine: NameNode and DataNode in one process.
+
+    All ends with the process that started it. It can be killed, and started again with what it holds, at the same ports.
+    ``settings`` are properties of Hadoop's own that come on top. With ``ha`` there are two NameNodes of one nameservice,
+    each a process (the DataNode is with the second one): they share a directory of edits, and the first is active.
+    `start_yarn` adds ResourceManager and NodeManager. ``jars`` is where the jars of the set "hadoop" are, ``cache`` where
+    the compiled launcher is kept.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        jars: Path,
+        *,
+        cache: Path | None = None,
+        settings: Mapping[str, str] | None = None,
+        ha: bool = False,
+    ) -> None:
+        self.directory = directory.resolve()
+        self.configuration_directory = self.directory / "conf"
+        """core-site.xml, hdfs-site.xml and yarn-site.xml, as a client needs them"""
+        jar_files = (*sorted(jars.resolve().glob("*.jar")), *sorted(pyspark_jars().glob("*.jar")))
+        self._program = JavaProgram(SOURCE, jar_files, cache or self.directory / "launcher")
+        self._settings = dict(settings or {})
+        ports = iter([f"127.0.0.1:{port}" for port in _free_ports(18)])
+        ids = ("nn1", "nn2") if ha else ("nn1",)
+        self._namenodes = tuple(_NameNode(each, next(ports), next(ports)) for each in ids)
+        self._ports = {key: next(ports) for key in (*_DATANODE_PORTS, *_YARN_PORTS)}
+        self._processes: dict[str, _Process] = {}
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def ha(self) -> bool:
+        return len(self._namenodes) > 1
+
+    @property
+    def url(self) -> str:
+        """``hdfs://host:port``, or the nameservice's with ``ha``."""
+        return f"hdfs://{NAMESERVICE}" if self.ha else f"hdfs://{self._namenodes[0].rpc}"
+
+    @property
+    def namenodes(self) -> tuple[str, ...]:
+        """``host:port`` of each NameNode."""
+        return tuple(each.rpc for each in self._namenodes)
+
+    @property
+    def http(self) -> tuple[str, ...]:
+        """``http://host:port`` of each NameNode: WebHDFS, imagetransfer."""
+        return tuple(f"http://{each.http}" for each in self._namenodes)
+
+    @property
+    def yarn(self) -> str:
+        """``http://host:port`` of the ResourceManager."""
+        return f"http://{self._ports['yarn.resourcemanager.webapp.address']}"
+
+    def name_directory(self, which: int = 0) -> Path:
+        """Where a NameNode keeps its fsimage and edits."""
+        return self.directory / self._namenodes[which].id / "name" / "current"
+
+    def start(self) -> None:
+        """Starts HDFS, on what the directory holds already, and waits until it takes files (some 6 to 10 s)."""
+        self._write_configuration()
+        first, *others = self._namenodes
+        if not self.ha:
+            self._start(first.id, ("namenode", "datanode"))
+            return
+        if first.id not in self._processes:
+            self._start(first.id, ("namenode",))
+        for each in others:
+            if not (self.directory / each.id / "name").exists():
+                # What `hdfs namenode -bootstrapStandby` does: the same namespace, and the edits from the shared directory.
+                shutil.copytree(
+                    self.name_directory(), self.directory / each.id / "name" / "current", ignore=_only_image
+                )
+            self._start(each.id, ("namenode", "datanode"), wait=False)
+        self.activate(0)
+        for each in self._namenodes:
+            self._processes[each.id].await_ready()
+            self._processes[each.id].tell("await")
+
+    def start_yarn(self) -> None:
+        """Starts YARN beside a running HDFS (some 6 to 10 s). Harmless where it runs."""
+        if "yarn" not in self._processes:
+            self._start("yarn", ("resourcemanager", "nodemanager"))
+
+    def stop(self) -> None:
+        """Ends all that runs, and waits for it."""
+        for name in list(self._processes):
+            self._processes.pop(name).stop()
+
+    def kill(self, which: int = 0) -> None:
+        """kill -9 of a NameNode's process, the DataNode in it included."""
+        self._processes.pop(self._namenodes[which].id).kill()
+
+    def restart(self, which: int = 0) -> None:
+        """Starts a NameNode that was killed, on its data and at its ports. With ``ha`` it comes back as standby."""
+        each = self._namenodes[which]
+        datanode = each == self._namenodes[-1]
+        self._start(each.id, ("namenode", "datanode") if datanode else ("namenode",))
+
+    def activate(self, which: int) -> None:
+        """Fails over: the others that run become standby, then this NameNode active."""
+        for each in self._namenodes:
+            if each != self._namenodes[which] and each.id in self._processes:
+                self._processes[each.id].tell("become standby")
+        chosen = self._processes[self._namenodes[which].id]
+        chosen.tell("become active")
+
+    def save_namespace(self, which: int = 0) -> None:
+        """A new fsimage; the NameNode is in safe mode for that long."""
+        self.tell("enter safe mode", which)
+        try:
+            self.tell("save namespace", which)
+        finally:
+            self.tell("leave safe mode", which)
+
+    def roll_edits(self, which: int = 0) -> None:
+        """Closes the segment of edits that is being written, and begins another."""
+        self.tell("roll edits", which)
+
+    def tell(self, command: str, which: int = 0) -> None:
+        """A command of HadoopServices to a NameNode, such as ``enter safe mode``. Raises `HadoopNotStarted`."""
+        self._processes[self._namenodes[which].id].tell(command)
+
+    def _start(self, name: str, services: Sequence[str], *, wait: bool = True) -> None:
+        if name in self._processes:
+            return
+        options = [
+            "-XX:TieredStopAtLevel=1",
+            "-XX:+UseSerialGC",
+            "-Xmx1g",
+            f"-Dhadoop.home.dir={self.directory}",
+        ]
+        folders = (self.directory / f"conf-{name}", self.directory / "classes")
+        command = self._program.command(options, services, archive_classes=False, before=folders)
+        process = _Process(command, self.directory / name)
+        try:
+            if wait:
+                process.await_ready()
+        except BaseException:
+            process.kill()
+            raise
+        self._processes[name] = process
+
+    def _write_configuration(self) -> None:
+        for webapp in (
+            "cluster",
+            "node",
+            "proxy",
+            "jobhistory",
+        ):  # looked for at the start, and not in the jar
+            (self.directory / "classes" / "webapps" / webapp).mkdir(parents=True, exist_ok=True)
+        core = {"fs.defaultFS": self.url, "hadoop.tmp.dir": f"{self.directory}/tmp"}
+        hdfs = {**_HDFS, **self._hdfs_addresses(), "dfs.datanode.data.dir": f"{self.directory}/data"}
+        hdfs |= {key: self._ports[key] for key in _DATANODE_PORTS}
+        yarn = {**_YARN, **{key: self._ports[key] for key in _YARN_PORTS}}
+        yarn["yarn.nodemanager.local-dirs"] = f"{self.directory}/yarn/local"
+        yarn["yarn.nodemanager.log-dirs"] = f"{self.directory}/yarn/logs"
+        self._write_sites(self.configuration_directory, core, hdfs, yarn)
+        self._write_sites(self.directory / "conf-yarn", core, hdfs, yarn)
+        for each in self._namenodes:
+            own = {"dfs.namenode.name.dir": f"{self.directory}/{each.id}/name"}
+            if self.ha:
+                own["dfs.ha.namenode.id"] = each.id
+            self._write_sites(self.directory / f"conf-{each.id}", core, hdfs | own, yarn)
+
+    def _write_sites(self, directory: Path, *sites: dict[str, str]) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, properties in zip(("core-site.xml", "hdfs-site.xml", "yarn-site.xml"), sites, strict=True):
+            lines = [
+                f"<property><name>{key}</name><value>{escape(value)}</value></property>\n"
+                for key, value in (properties | self._settings).items()
+            ]
+            (directory / name).write_text(f"<configuration>\n{''.join(lines)}</configuration>\n")
+
+    def _hdfs_addresses(self) -> dict[str, str]:
+        if not self.ha:
+            (only,) = self._namenodes
+            return {"dfs.namenode.rpc-address": only.rpc, "dfs.namenode.http-address": only.http}
+        found = {
+            "dfs.nameservices": NAMESERVICE,
+            f"dfs.ha.namenodes.{NAMESERVICE}": ",".join(each.id for each in self._namenodes),
+            f"dfs.client.failover.proxy.provider.{NAMESERVICE}": (
+                "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider"
+            ),
+            "dfs.namenode.shared.edits.dir": f"file://{self.directory}/shared",
+            "dfs.ha.tail-edits.period": "1",
+        }
+        for each in self._namenodes:
+            found[f"dfs.namenode.rpc-address.{NAMESERVICE}.{each.id}"] = each.rpc
+            found[f"dfs.namenode.http-address.{NAMESERVICE}.{each.id}"] = each.http
+        return found
+
+
+_DATANODE_PORTS: Final = ("dfs.datanode.address", "dfs.datanode.http.address", "dfs.datanode.ipc.address")
+_YARN_PORTS: Final = (
+    "yarn.resourcemanager.address",
+    "yarn.resourcemanager.scheduler.address",
+    "yarn.resourcemanager.resource-tracker.address",
+    "yarn.resourcemanager.admin.address",
+    "yarn.resourcemanager.webapp.address",
+    "yarn.nodemanager.address",
+    "yarn.nodemanager.localizer.address",
+    "yarn.nodemanager.collector-service.address",
+    "yarn.nodemanager.webapp.address",
+)
+_HDFS: Final = {
+    "dfs.replication": "1",
+    "dfs.namenode.safemode.extension": "0",
+    "dfs.blockreport.initialDelay": "0",
+    "dfs.heartbeat.interval": "1",
+    # Blocks of a few bytes make files of many blocks cheap.
+    "dfs.namenode.fs-limits.min-block-size": "512",
+    # Without it a nearly full disk puts the NameNode into safe mode.
+    "dfs.namenode.resource.du.reserved": "0",
+    # Edits reach the system at once and the disk in its own time: that survives kill -9.
+    "dfs.namenode.edits.noeditlogchannelflush": "true",
+    # There is no other DataNode that could take the place of the one.
+    "dfs.client.block.write.replace-datanode-on-failure.policy": "NEVER",
+}
+_YARN: Final = {
+    "yarn.resourcemanager.hostname": "127.0.0.1",
+    "yarn.nodemanager.hostname": "127.0.0.1",
+    "yarn.resourcemanager.scheduler.class": (
+        "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fifo.FifoScheduler"
+    ),
+    "yarn.scheduler.minimum-allocation-mb": "128",
+    "yarn.nodemanager.resource.memory-mb": "8192",
+    "yarn.nodemanager.resource.cpu-vcores": "8",
+    "yarn.nodemanager.pmem-check-enabled": "false",
+    "yarn.nodemanager.vmem-check-enabled": "false",
+    "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.5",
+    "yarn.nodemanager.delete.debug-delay-sec": "600",
+}
+
+
+class _Process:
+    """One process of HadoopServices. It answers one line to its start and to each command."""
+
+    def __init__(self, command: Sequence[str], directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self._log = directory / "console.log"
+        java_home = Path(shutil.which(find_java()) or "java").resolve().parents[1]
+        with self._log.open("ab") as log:
+            self._child = subprocess.Popen(
+                command,
+                cwd=directory,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,
+                # YARN starts its containers with it.
+                env={**os.environ, "JAVA_HOME": str(java_home)},
+            )
+        self._answers: Queue[str | None] = Queue()
+        self._ready = False
+        threading.Thread(target=self._hear, name="hadoop-stdout", daemon=True).start()
+
+    def await_ready(self) -> None:
+        if not self._ready:
+            self._await("start", START_S)
+            self._ready = True
+
+    def tell(self, command: str) -> None:
+        self.await_ready()
+        assert self._child.stdin is not None
+        self._child.stdin.write(f"{command}\n".encode())
+        self._child.stdin.flush()
+        self._await(command, COMMAND_S)
+
+    def stop(self) -> None:
+        assert self._child.stdin is not None
+        self._child.stdin.close()
+        try:
+            self._child.wait(10)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def kill(self) -> None:
+        self._child.kill()
+        self._child.wait()
+
+    def _hear(self) -> None:
+        assert self._child.stdout is not None
+        with self._child.stdout as lines:
+            for line in lines:
+                self._answers.put(line.decode(errors="replace").strip())
+        self._answers.put(None)
+
+    def _await(self, what: str, timeout_s: float) -> None:
+        try:
+            answer = self._answers.get(timeout=timeout_s)
+        except Empty:
+            answer = f"no answer within {timeout_s:.0f} s"
+        if answer != "READY":
+            said = self._log.read_text(errors="replace")[-3000:]
+            raise HadoopNotStarted(f"{what}: {answer or 'it ended'}\n{said}")
+
+
+def _only_image(_: str, names: list[str]) -> list[str]:
+    return [name for name in names if name.startswith("edits")]
+
+
+def _free_ports(count: int) -> list[int]:
+    probes = [socket.socket() for _ in range(count)]
+    try:
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [probe.getsockname()[1] for probe in probes]
+    finally:
+        for probe in probes:
+            probe.close()

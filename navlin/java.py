@@ -1,0 +1,136 @@
+"""Java programs of one source file: compiled by the Java that runs them, once, and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+from zipfile import ZipFile
+
+OLDEST_JAVA: Final = 17
+
+
+class NoJava(Exception):
+    """There is no Java that could compile and run the program; the text says what to do."""
+
+
+class NoCompiler(NoJava):
+    """The Java found is a JRE."""
+
+
+def find_java(java_home: Path | None = None) -> str:
+    """The program ``java``: of ``java_home``, else of the path. Whether it is there shows when it is started."""
+    return str(java_home / "bin" / "java") if java_home else shutil.which("java") or "java"
+
+
+def pyspark_jars() -> Path:
+    """The jars that PySpark brings, Hadoop's client and the metastore's classes among them; PySpark is not imported.
+
+    Raises FileNotFoundError where it is not installed.
+    """
+    spec = find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        raise FileNotFoundError("pyspark is not installed: the jars of Hadoop and Hive are among its own")
+    return Path(spec.origin).parent / "jars"
+
+
+class JavaProgram:
+    """A program of one source file, whose main class is named as the file.
+
+    Compiled once for each state of its source, of its jars and of Java; ``cache`` keeps what was compiled. Several
+    processes may do so at once. ``jars`` are its class path, in that order.
+    """
+
+    def __init__(
+        self, source: Path, jars: Sequence[Path], cache: Path, java_home: Path | None = None
+    ) -> None:
+        self._source = source
+        self._jars = tuple(jars)
+        self._cache = cache.absolute()
+        self.java = find_java(java_home)
+
+    def command(
+        self,
+        options: Sequence[str],
+        arguments: Sequence[str],
+        *,
+        archive_classes: bool,
+        before: Sequence[Path] = (),
+    ) -> list[str]:
+        """The whole command line; compiles first where need be. Raises `NoJava`.
+
+        ``archive_classes``: the first orderly end leaves an archive of the loaded classes behind, with which all later
+        starts take about half as long. That needs a class path without folders; ``before`` are folders that stand
+        first on it.
+        """
+        program = self._compiled()
+        sharing: list[str] = []
+        if archive_classes:
+            archive = program.with_suffix(".jsa")
+            flag = "SharedArchiveFile" if archive.exists() else "ArchiveClassesAtExit"
+            # An archive that does not fit is passed over in silence: it is only about speed.
+            sharing = [f"-XX:{flag}={archive}", "-Xshare:auto", "-Xlog:disable"]
+        # Named one by one, in order: an archive is for exactly one class path.
+        path = os.pathsep.join(map(str, (*before, program, *self._jars)))
+        return [self.java, *sharing, *options, "-cp", path, self._source.stem, *arguments]
+
+    def _compiled(self) -> Path:
+        known = hashlib.sha256(self._source.read_bytes() + self._identity_of_java())
+        for jar in self._jars:
+            known.update(f"{jar}:{jar.stat().st_size}\n".encode())
+        compiled = self._cache / f"{self._source.stem}-{known.hexdigest()[:16]}.jar"
+        if not compiled.exists():
+            self._cache.mkdir(parents=True, exist_ok=True)
+            with TemporaryDirectory(dir=self._cache) as folder:
+                self._compile(Path(folder))
+                # As a jar, because the archive of loaded classes knows no folders.
+                finished = Path(folder) / "finished"
+                with ZipFile(finished, "w") as archive:
+                    for file in sorted(Path(folder).glob("*.class")):
+                        archive.write(file, file.name)
+                finished.replace(compiled)
+        return compiled
+
+    def _identity_of_java(self) -> bytes:
+        # An archive of classes is of use to the very Java that wrote it.
+        try:
+            program = Path(self.java).resolve(strict=True)
+        except OSError as error:
+            raise self._no_java() from error
+        return f"{program}:{program.stat().st_mtime_ns}\n".encode()
+
+    def _compile(self, folder: Path) -> None:
+        # The compiler is a module of the JDK: it needs no javac on the path, only that this Java is no bare JRE.
+        compiler = [self.java, "-m", "jdk.compiler/com.sun.tools.javac.Main", "--release", str(OLDEST_JAVA)]
+        path = os.pathsep.join(map(str, self._jars))
+        command = [
+            *compiler,
+            "-nowarn",
+            "-encoding",
+            "UTF-8",
+            "-d",
+            str(folder),
+            "-cp",
+            path,
+            str(self._source),
+        ]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True)
+        except FileNotFoundError as error:
+            raise self._no_java() from error
+        if done.returncode != 0:
+            said = (done.stderr + done.stdout).strip()
+            if "Module jdk.compiler not found" in said:
+                raise NoCompiler(
+                    f"{self.java} has no compiler (it is a JRE): install a JDK of version {OLDEST_JAVA} or newer"
+                )
+            raise NoJava(f"{self._source.name} could not be compiled with {self.java}: {said}")
+
+    def _no_java(self) -> NoJava:
+        return NoJava(f"there is no {self.java}: install a JDK of version {OLDEST_JAVA} or newer")
