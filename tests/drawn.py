@@ -28,6 +28,7 @@ from navlin.model.keys import (
     column_key,
     execution_key,
     operation_key,
+    path_column_key,
     path_key,
     sub_operation_key,
     table_key,
@@ -139,8 +140,12 @@ class World:
         return operation
 
     def column(self, name: str) -> Key:
-        table, _, column = name.partition(".")
-        return column_key(self.named(table), column)
+        """``table.column``, or ``/path.column``, which is granted."""
+        table, _, column = name.rpartition(".")
+        if not table.startswith("/"):
+            return column_key(self.named(table), column)
+        path = path_key(self.source(HDFS, f"hdfs://{self.name}"), table)
+        return self.granted(path_column_key(path, column))
 
     def execution(self, operation: Key, run: str, **attributes: Any) -> Key:
         return self.entity(execution_key(operation, run), **attributes)

@@ -24,6 +24,7 @@ from navlin.model.keys import (
     execution_key,
     location_key,
     operation_key,
+    path_column_key,
     sub_operation_key,
     table_key,
 )
@@ -187,7 +188,8 @@ class Happenings:
 
     def _column(self, name: str) -> Key:
         table, _, column = name.rpartition(".")
-        return column_key(self._claim(table), column)
+        make = path_column_key if "/" in table else column_key
+        return make(self._claim(table), column)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.runs import RunRecord, Status
 from navlin.index.solr import Solr
 from navlin.model.extractor import EXTRACTORS
-from navlin.model.keys import EntityType, listed_path_key, path_key
+from navlin.model.keys import EntityType, listed_path_key, path_column_key, path_key
 from navlin.model.source import Estate, Source, source_id
 from navlin.pipeline.guard import Guard
 from navlin.pipeline.run import HELD_BY_DRIVER, Pipeline
@@ -49,14 +49,12 @@ class FileSystem:
         assert record.status is Status.FINISHED, (record.error, record.failures, record.note)
         return record
 
-    def reads(self, path: str) -> None:
-        """An engine records that it read a path."""
-        record = {
-            "text": "load",
-            "reads": [f"hdfs://nn:8020{path}"],
-            "writes": ["db.t"],
-            "at_ms": self.now_ms,
-        }
+    def reads(self, path: str, column: str = "") -> None:
+        """An engine records that it read a path, and of it a column."""
+        uri = f"hdfs://nn:8020{path}"
+        record = {"text": "load", "reads": [uri], "writes": ["db.t"], "at_ms": self.now_ms}
+        if column:
+            record["parts"] = [[f"{uri}.{column}", f"db.t.{column}"]]
         self.lines.write_text(json.dumps(record) + "\n")
         extractor = Happenings(self.engine, self.estate, str(self.lines))
         assert self.pipeline.run(EXTRACTORS["happenings"], extractor).status is Status.FINISHED
@@ -153,3 +151,21 @@ def test_files_that_nothing_refers_to_are_left_out_where_only_claimed_ones_are_w
     assert files.of("/a/part-00007")["size"] == 7
     # It stays known when it is said again, and is flagged when it goes.
     assert files.list({"/a": 7}, {"path": "/", "reported": True}, where_claimed=True).counts["deleted"] == 1
+
+
+def test_a_column_of_a_path_is_granted_and_no_listing_flags_it(files: FileSystem) -> None:
+    files.reads("/a", "amount")
+    column = path_column_key(path_key(files.source, "/a"), "AMOUNT")
+    assert files.solr.get(ELEMENTS, [path_key(files.source, "/a").identity]) == []
+
+    files.list({"/a": 1}, {"path": "/"})
+    files.list({"/b": 1}, {"path": "/"})
+
+    (document,) = files.solr.get(ELEMENTS, [column.identity])
+    assert (document["originalName"], document["fileSystemPath"], document["granted"]) == (
+        "amount",
+        "/a",
+        True,
+    )
+    assert document["deleted"] is False
+    assert files.of("/a")["deleted"] is True

@@ -112,9 +112,12 @@ def relation_envelope(relation: Relation, writer_id: str) -> Envelope:
 
 
 def granted_envelopes(end: Key, as_of_ms: int) -> Iterator[Envelope]:
-    """What a claim on an authority that nobody serves grants: the thing, what contains it, and the source itself."""
+    """What a claim on an authority that nobody serves grants: the thing, what contains it, and the source itself.
+
+    Of a column of a configured file system's path, the column alone: its path is for that source to tell of.
+    """
     key: Key | None = end
-    while key is not None:
+    while key is not None and key.source.configured is end.source.configured:
         fields = _key_fields(key)
         fields["granted"] = True
         if key.parent is not None:
@@ -168,7 +171,8 @@ def relation_fields(relation_type: str, ep1: Key, ep2: Key) -> Document:
 def readable_name(key: Key) -> str:
     """What a person calls a key: ``db.table.column``, a path, or its own name."""
     if key.file_system_path is not None:
-        return to_fields({"fileSystemPath": key.file_system_path})["fileSystemPath"]  # type: ignore[no-any-return]
+        path = to_fields({"fileSystemPath": key.file_system_path})["fileSystemPath"]
+        return f"{path}.{key.name}" if key.type is EntityType.FIELD else path
     if key.type in (EntityType.OPERATION, EntityType.SUB_OPERATION, EntityType.OPERATION_EXECUTION):
         return " ".join(key.name[:200].split())
     above = (key.parent_path or "").strip("/").replace("/", ".")

@@ -87,10 +87,15 @@ def table_key(source: Source, database: str, table: str, kind: EntityType = Enti
     return Key(kind, identity, source, table, path, f"/{database}", parent=parent)
 
 
+def column_id(source_id: str, database: str, table: str, column: str) -> str:
+    """The identity of a column, for who has names and no key."""
+    return identify(source_id, database.upper(), table.upper(), column.upper())
+
+
 def column_key(table: Key, column: str) -> Key:
     """A column (a partition key as well) of a table or view made by `table_key`."""
     database = table.parent.name if table.parent else ""
-    identity = identify(table.source.id, database.upper(), table.name.upper(), column.upper())
+    identity = column_id(table.source.id, database, table.name, column)
     path = below(table.tree_path, column.upper())
     return Key(
         EntityType.FIELD, identity, table.source, column, path, f"/{database}/{table.name}", parent=table
@@ -194,6 +199,33 @@ def surely_of_table(location: str, path: str) -> bool:
     """Whether a path below a table's location is surely that table's: nothing but ``k=v`` directories lie between."""
     below_it = path[len(location) :] if location != ROOT else path
     return all(_PARTITION_COMPONENT.fullmatch(part) for part in below_it.split("/") if part)
+
+
+COLUMNS = "#columns"
+"""Where columns of paths stand: outside of the file system's own tree, for it lists no columns and so covers none."""
+
+
+def path_column_id(path_id: str, column: str) -> str:
+    """The identity of a column of the data at a path."""
+    return identify(path_id, COLUMNS, column.upper())
+
+
+def path_column_key(path: Key, column: str) -> Key:
+    """A column of the data at a path, made by `path_key` or `location_key`.
+
+    No file system knows of columns, so nobody else will ever tell of this one: who names it grants it, whether or not the
+    path's source is configured. Case is folded, as the engines do that read such data.
+    """
+    return Key(
+        EntityType.FIELD,
+        path_column_id(path.identity, column),
+        replace(path.source, configured=False),
+        column,
+        below(COLUMNS + path.tree_path.removesuffix("/"), column.upper()),
+        path.file_system_path,
+        path.file_system_path,
+        parent=path,
+    )
 
 
 # -- Operations ---------------------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from navlin.index.documents import SOURCE_PATH
 from navlin.model.records import Covered, Depth
 from navlin.model.tree import ROOT, excepted, parent_of
 
@@ -24,8 +23,8 @@ class Coverage:
     """When the index says that a covered thing was last read (epoch ms): an older reading of it says nothing new."""
 
     def of(self, path: str) -> Covered | None:
-        """The newest `Covered` that speaks of a path, or None."""
-        if not self.by_path or path == SOURCE_PATH or excepted(path, self.withdrawn):
+        """The newest `Covered` that speaks of a path, or None: what stands outside of a source's tree nobody covers."""
+        if not self.by_path or not path.startswith(ROOT) or excepted(path, self.withdrawn):
             return None
         if len(self.by_path) == 1 and self.everything:  # a complete listing: asked of each of very many
             whole = self.by_path[ROOT]

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from navlin.query.answer import Cut, Direction, Edge, Lineage, Reason
+from navlin.query.column_locations import one_column, pairs_of
 from navlin.query.contract import Graph, contract, node_of
 from navlin.query.fold import fold_edges
 from navlin.query.hops import Arc, Hops, Thing
@@ -26,13 +27,17 @@ def with_columns(hops: Hops, graph: Graph, lineage: Lineage, options: Options) -
     operations = _operations(graph)
     parts, more = hops.children(operations, "SUB_OPERATION", MAX_PARTS)
     inner = _column_graph(hops, parts, lineage, options)
+    _join_columns(hops, inner, graph)
     drawn = {node.id for node in lineage.nodes}
     shown = {each for each, thing in inner.things.items() if _shown(thing, drawn, options)}
     # A column of a table that would be drawn, were there room: nothing is drawn past it either.
     stops = {
         each
         for each, thing in inner.things.items()
-        if thing.type == "FIELD" and each not in shown and not _hidden(thing, graph, options)
+        if thing.type == "FIELD"
+        and each not in shown
+        and each not in inner.located
+        and not _hidden(thing, graph, options)
     }
     parents = {each: thing.parent for each, thing in inner.things.items()}
     frame = {(edge.source, edge.target) for edge in lineage.edges}
@@ -88,6 +93,18 @@ def _column_graph(hops: Hops, parts: list[Thing], lineage: Lineage, options: Opt
         if arc.ep1.id in inner.things and arc.ep2.id in inner.things:
             inner.add_flow(arc)
     return inner
+
+
+def _join_columns(hops: Hops, inner: Graph, outer: Graph) -> None:
+    """Columns of paths that are columns of the tables which lie there."""
+    columns = [each for each in inner.things.values() if each.physical]
+    pairs = list(pairs_of(columns, outer))
+    inner.things.update(hops.entities(each for each, _, _ in pairs if each not in inner.things))
+    for table_column, path_column, arc in pairs:
+        if table_column in inner.things:
+            inner.add_alias(one_column(inner.things[table_column], inner.things[path_column], arc))
+            if arc.ep2.id in outer.located:
+                inner.located.add(path_column)
 
 
 def _shown(thing: Thing, drawn: set[str], options: Options) -> bool:

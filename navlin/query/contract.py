@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from navlin.model.keys import RelationType
 from navlin.query.answer import Edge, Hop, Node
-from navlin.query.hops import PATH_TYPES, Arc, Thing
+from navlin.query.hops import Arc, Thing
 
 
 @dataclass(slots=True)
@@ -16,8 +16,8 @@ class Graph:
     """All that a walk has seen.
 
     ``aliases`` are LOGICAL_PHYSICAL relations, kept at both their ends: a table and its location are one and the same
-    data. ``located`` are the paths that stand for a table that may be drawn: such a path is never drawn itself, and what
-    flows into it flows into the table.
+    data, and so are their columns of one name. ``located`` are the paths that stand for a table that may be drawn: such
+    a path is never drawn itself, and what flows into it flows into the table.
     """
 
     things: dict[str, Thing] = field(default_factory=dict)
@@ -89,14 +89,14 @@ def _reach(graph: Graph, ends: set[str], flows: dict[str, list[Arc]], source: st
 def _steps(
     graph: Graph, ends: set[str], flows: dict[str, list[Arc]], step: _Step, source: str
 ) -> Iterator[_Step]:
-    path = graph.things[step.at].type in PATH_TYPES
-    stands_for_table = path and step.at in graph.located and step.at != source
+    physical = graph.things[step.at].physical
+    stands_for_table = physical and step.at in graph.located and step.at != source
     if step.own_location or not stands_for_table:
         for arc in flows.get(step.at, ()):
             yield _Step(arc.ep2.id, arc, step, flowed=True)
     if not step.own_location:
         for other, arc in graph.aliases.get(step.at, {}).items():
-            own = not path and step.at in ends
+            own = not physical and step.at in ends
             yield _Step(other, arc, step, flowed=step.flowed, own_location=own)
 
 

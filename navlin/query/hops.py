@@ -44,6 +44,13 @@ class Thing:
     granted: bool = False
     parent: str = ""
     partitioned: bool = False
+    own_name: str = ""
+    """Its originalName; empty where only a relation tells of it."""
+
+    @property
+    def physical(self) -> bool:
+        """Whether it is a path, or a column of the data at a path: what may stand for a table, or a table's column."""
+        return self.type in PATH_TYPES or (self.type == "FIELD" and self.name.startswith("/"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,15 +286,18 @@ def thing_of(document: Mapping[str, Any]) -> Thing:
         granted=bool(document.get("granted")),
         parent=document.get("firstClassParentId", ""),
         partitioned=bool(document.get("partitionColNames")),
+        own_name=str(document.get("originalName", "")),
     )
 
 
 def name_of(document: Mapping[str, Any]) -> str:
-    """What a person calls an entity: ``db.table.column``, a path, or an operation's own name on one line."""
+    """What a person calls an entity: ``db.table.column``, a path, ``/path.column``, an operation's own name on one line."""
     own = str(document.get("originalName", document["identity"]))
     kind = document.get("type")
     if kind in PATH_TYPES:
         return str(document.get("fileSystemPath", own))
+    if kind == "FIELD" and "fileSystemPath" in document:
+        return f"{document['fileSystemPath']}.{own}"
     if kind in ("OPERATION", "SUB_OPERATION", "OPERATION_EXECUTION"):
         return " ".join(own[:200].split())
     above = str(document.get("parentPath", "")).strip("/").replace("/", ".")

@@ -18,6 +18,7 @@ from typing import Final
 from navlin.index.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.query.answer import Cut, Direction, Edge, Lineage, Reason
+from navlin.query.column_locations import ColumnLocations
 from navlin.query.columns import with_columns, with_tables
 from navlin.query.contract import contract, direct, node_of
 from navlin.query.hops import PATH_TYPES, Arc, Hops, Thing
@@ -26,6 +27,8 @@ from navlin.query.locations import Locations
 from navlin.query.options import Options
 
 EXECUTIONS_DRAWN: Final = 10
+RUN_FOR_DRAWN: Final = 100
+"""Of what one application of YARN was run for: a job of Spark's may have had thousands of executions."""
 
 
 class UnknownEntity(LookupError):
@@ -35,7 +38,8 @@ class UnknownEntity(LookupError):
 def lineage(solr: Solr, start: str, options: Options | None = None) -> Lineage:
     """The lineage of the entity with the id ``start``. Raises `UnknownEntity`."""
     known = Knowledge(Hops(solr), options or Options())
-    return _Walk(start, known, Locations(known)).run()
+    locations = Locations(known)
+    return _Walk(start, known, locations, ColumnLocations(known, locations)).run()
 
 
 @dataclass(slots=True)
@@ -65,6 +69,7 @@ class _Walk:
     start: str
     known: Knowledge
     locations: Locations
+    column_locations: ColumnLocations
     drawn: dict[str, None] = field(default_factory=dict)
     beyond: dict[str, Reason] = field(default_factory=dict)
     extra: list[Edge] = field(default_factory=list)
@@ -81,6 +86,7 @@ class _Walk:
         sides = [_Side(direction, current=list(self.known.starts)) for direction in directions]
         for side in sides:
             side.seen.update((each, False) for each in self.known.starts)
+            self.column_locations.learn(side.current, side.near, side.direction)
         while any(side.current for side in sides):
             # By turns, so that one side does not take all the nodes that may be drawn.
             for side in sides:
@@ -97,25 +103,23 @@ class _Walk:
         if thing.type == "OPERATION":
             self._draw_executions(thing)
         elif thing.type == "OPERATION_EXECUTION":
-            self._draw_operation(thing)
+            self._draw_operations([thing.id])
         elif thing.type == "PARTITION" and thing.parent:
             self.known.load([thing.parent])
             if thing.parent in self.things:
                 self._start_at(thing.parent)
-        if thing.type in PATH_TYPES:
-            self.locations.learn([thing.id])
-            if thing.id not in self.known.graph.aliases and not thing.placeholder:
+        if thing.physical:
+            self._learn_locations([thing.id], 1, Direction.DOWNSTREAM)
+            if (
+                thing.type in PATH_TYPES
+                and thing.id not in self.known.graph.aliases
+                and not thing.placeholder
+            ):
                 self.locations.learn_containing(thing)
             for arc in self.known.graph.aliases.get(thing.id, {}).values():
                 self._draw_logical(arc)
         elif thing.type in ("OPERATION", "OPERATION_EXECUTION"):
-            found = self.known.relations(
-                [thing.id], 2, RelationType.LOGICAL_PHYSICAL, self.known.options.max_fan_out
-            )
-            self.known.load(arc.ep1.id for arc in found)
-            for arc in found:
-                if arc.ep1.id in self.things:
-                    self._draw_logical(arc)
+            self._draw_run_for(thing)
 
     def _named_only(self) -> Thing:
         """The start as relations name it: with ``unlinked``, one may start at what was never captured."""
@@ -140,16 +144,28 @@ class _Walk:
         if count > len(arcs):
             self.known.cuts[(operation.id, Direction.DOWNSTREAM, Reason.EXECUTIONS)] = None
 
-    def _draw_operation(self, execution: Thing) -> None:
-        found = self.known.relations(
-            [execution.id], 2, RelationType.INSTANCE_OF, self.known.options.max_fan_out
-        )
+    def _draw_operations(self, executions: list[str]) -> None:
+        found = self.known.relations(executions, 2, RelationType.INSTANCE_OF, self.known.options.max_fan_out)
         known = self.known.hops.entities(arc.ep1.id for arc in found)
         for arc in found:
             if arc.ep1.id in known:
                 self.known.know(known[arc.ep1.id])
                 self._start_at(arc.ep1.id)
                 self.extra.append(direct(arc))
+
+    def _draw_run_for(self, physical: Thing) -> None:
+        """What was run as this; of executions the operations too, for those are what data flows through."""
+        arcs, count = self.known.hops.latest(physical.id, 2, RelationType.LOGICAL_PHYSICAL, RUN_FOR_DRAWN)
+        arcs = [arc for arc in arcs if self.known.options.unlinked or not arc.unlinked]
+        self.known.load(arc.ep1.id for arc in arcs)
+        arcs = [arc for arc in arcs if arc.ep1.id in self.things and self.known.shown(arc.ep1.id)]
+        for arc in arcs:
+            self._draw_logical(arc)
+        executions = [arc.ep1.id for arc in arcs if arc.ep1.type == "OPERATION_EXECUTION"]
+        if executions:
+            self._draw_operations(executions)
+        if count > RUN_FOR_DRAWN:
+            self.known.cuts[(physical.id, Direction.BOTH, Reason.EXECUTIONS)] = None
 
     def _draw_logical(self, arc: Arc) -> None:
         if self.known.shown(arc.ep1.id):
@@ -199,10 +215,13 @@ class _Walk:
             arrivals[far.id] = None
         if self.known.options.operations and side.direction is Direction.DOWNSTREAM:
             self._find_outputs(arrivals)
-        own_locations = self.locations.of_tables(ids, arrivals, side.near, side.direction)
+        own_locations = [
+            *self.locations.of_tables(ids, arrivals, side.near, side.direction),
+            *self.column_locations.of_columns(ids, arrivals, side.near, side.direction),
+        ]
         # A drawn path whose tables are not drawn: the flow goes on through them.
         for each in ids:
-            if self.things[each].type in PATH_TYPES and each not in self.known.graph.located:
+            if self.things[each].physical and each not in self.known.graph.located:
                 arrivals.update(
                     dict.fromkeys(
                         t for t in self.known.graph.aliases.get(each, {}) if not self.known.shown(t)
@@ -221,7 +240,7 @@ class _Walk:
 
     def _arrive(self, side: _Side, arrivals: Iterable[str], own_locations: Iterable[str]) -> list[State]:
         arrivals = list(arrivals)
-        self.locations.learn(each for each in arrivals if self.things[each].type in PATH_TYPES)
+        self._learn_locations(arrivals, side.near, side.direction)
         states: dict[State, None] = {}
         for each in arrivals:
             if each in self.known.graph.located and each not in self.known.starts:
@@ -234,6 +253,10 @@ class _Walk:
         side.seen.update(fresh)
         return fresh
 
+    def _learn_locations(self, ids: list[str], near: int, direction: Direction) -> None:
+        self.locations.learn(each for each in ids if self.things[each].type in PATH_TYPES)
+        self.column_locations.learn(ids, near, direction)
+
     # -- Flows -----------------------------------------------------------------------------------------------------
 
     def _flows(self, ids: list[str], side: _Side) -> list[Arc]:
@@ -242,12 +265,13 @@ class _Walk:
         return [*arcs, *self._whole_table_flows(columns, side)] if columns else arcs
 
     def _whole_table_flows(self, columns: list[str], side: _Side) -> list[Arc]:
-        """Operations that know nothing of columns (a Spark job's) touch every column of their tables."""
+        """Operations of whose columns nothing is known touch every column of their tables, and of where those lie."""
         of_table: dict[str, list[Thing]] = {}
         for each in columns:
             column = self.things[each]
-            if column.parent:
-                of_table.setdefault(column.parent, []).append(column)
+            where = self.known.graph.aliases.get(column.parent, {}) if not column.physical else {}
+            for table in filter(None, (column.parent, *where)):
+                of_table.setdefault(table, []).append(column)
         arcs = self.known.flows(of_table, side.near, side.direction)
         operations = {arc.end(side.far).id for arc in arcs if arc.end(side.far).type == "OPERATION"}
         without_parts = operations - self.known.hops.with_parts(operations)

@@ -48,20 +48,27 @@ class Locations:
         for arc in found:
             known = arc.ep2.id in self.known.graph.things or self.known.adopt_placeholder(arc.ep2)
             if known and arc.ep2.id not in self.known.starts:
-                self._add_location(arc)
+                self.add(arc)
         self._learn_partitions(tables, found, near, direction)
+        return self.walked_through(tables, arrivals, near, direction)
+
+    def walked_through(
+        self, logical: Iterable[str], arrivals: dict[str, None], near: int, direction: Direction
+    ) -> list[str]:
+        """Where these tables or columns physically are. What is not drawn leaves the drawing to the place where it lies."""
         own: dict[str, None] = {}
-        for table in tables:
-            aliases = self.known.graph.aliases.get(table, {})
+        for each_logical in logical:
+            aliases = self.known.graph.aliases.get(each_logical, {})
             paths = dict.fromkeys(each for each in aliases if each not in self.known.starts)
-            if not self.known.shown(table):
+            if not self.known.shown(each_logical):
                 flowing = {arc.end(near).id for arc in self.known.flows(paths, near, direction)}
                 arrivals.update((each, None) for each in paths if each in flowing)
                 paths = {each: None for each in paths if each not in flowing}
             own.update(paths)
         return list(own)
 
-    def _add_location(self, arc: Arc) -> None:
+    def add(self, arc: Arc) -> None:
+        """Keeps that a table, or a table's column, lies somewhere."""
         self.known.graph.add_alias(arc)
         if arc.ep2.id not in self.known.starts and self.known.shown(arc.ep1.id):
             self.known.graph.located.add(arc.ep2.id)
@@ -118,7 +125,7 @@ class Locations:
             if logical is not None and logical.type == "PARTITION" and logical.id not in self.known.starts:
                 logical = self.known.graph.things.get(logical.parent)
             if logical is not None and logical.type in (*TABLE_TYPES, "PARTITION"):
-                self._add_location(replace(arc, ep1=logical))
+                self.add(replace(arc, ep1=logical))
 
     def learn_containing(self, path: Thing) -> None:
         """Finds out in which table's location a path lies of which no relation says so: one that no data flows through

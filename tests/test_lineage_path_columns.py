@@ -1,0 +1,97 @@
+"""Columns of paths: those of a table that lies there, under another name."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from navlin.index.solr import Solr
+from navlin.model.keys import Key
+from navlin.query.answer import Lineage
+from navlin.query.fold import fold
+from navlin.query.lineage import lineage
+from navlin.query.options import Options
+from tests.drawn import SPARK, World
+
+NUMBERS = itertools.count(1)
+
+
+@pytest.fixture
+def world(solr: Solr) -> World:
+    return World(solr, f"path-columns-{next(NUMBERS)}")
+
+
+def ask(world: World, start: Key, **options: object) -> Lineage:
+    return lineage(world.solr, start.identity, Options(**options))  # type: ignore[arg-type] # options by name
+
+
+def arrows(answer: Lineage) -> set[str]:
+    names = {node.id: node.name.removeprefix("db.") for node in answer.nodes}
+    signs = {"DATA_FLOW": "->", "CONTROL_FLOW": "~>", "LOGICAL_PHYSICAL": "="}
+    return {f"{names[e.source]} {signs[e.type]} {names[e.target]}" for e in answer.edges}
+
+
+def written_by_path_and_read_as_a_table(world: World, *, located: bool = True) -> tuple[Key, Key, Key]:
+    """raw → (a job that writes /t by its path) → t, which lies at /t → report."""
+    raw, table, report = (
+        world.table("raw", "a", "b"),
+        world.table("t", "a", "total"),
+        world.table("report", "sum"),
+    )
+    path = world.path("/t")
+    if located:
+        world.located(table, path)
+    world.operation(
+        "load", [raw], [path], engine=SPARK, parts={"/t.A": ["raw.a"], "/t.total": ["raw.a", "raw.b"]}
+    )
+    world.operation("report", [table], [report], parts={"report.sum": ["t.total"]})
+    world.index()
+    return raw, table, report
+
+
+@pytest.mark.parametrize("start", ["raw.b", "t.total", "report.sum"])
+def test_what_flows_into_a_paths_column_flows_into_the_tables(world: World, start: str) -> None:
+    written_by_path_and_read_as_a_table(world)
+    edges = {"raw.a -> t.total", "raw.b -> t.total", "t.total -> report.sum"}
+    seen = arrows(ask(world, world.column(start)))
+    assert seen == (edges - {"raw.a -> t.total"} if start == "raw.b" else edges)
+
+
+def test_a_column_of_a_path_shows_which_tables_column_it_is(world: World) -> None:
+    written_by_path_and_read_as_a_table(world)
+    assert arrows(ask(world, world.column("/t.total"))) == {
+        "t.total = /t.total",
+        "raw.a -> /t.total",
+        "raw.b -> /t.total",
+        "t.total -> report.sum",
+    }
+
+
+def test_a_path_where_no_table_lies_keeps_its_columns(world: World) -> None:
+    written_by_path_and_read_as_a_table(world, located=False)
+    assert arrows(ask(world, world.column("raw.b"))) == {"raw.b -> /t.total"}
+    assert arrows(ask(world, world.column("t.total"))) == {"t.total -> report.sum"}
+
+
+def test_a_picture_of_tables_with_columns_shows_the_same(world: World) -> None:
+    raw, table, report = written_by_path_and_read_as_a_table(world)
+    answer = ask(world, table, columns=True)
+    assert arrows(answer) == {
+        "raw -> t",
+        "t -> report",
+        "raw.a -> t.a",
+        "raw.a -> t.total",
+        "raw.b -> t.total",
+        "t.total -> report.sum",
+    }
+    assert arrows(fold(answer)) == arrows(ask(world, table))
+
+
+def test_an_operation_that_knows_no_columns_touches_those_of_the_table_at_its_path(world: World) -> None:
+    raw, table = world.table("raw", "a"), world.table("t", "a")
+    path = world.path("/t")
+    world.located(table, path)
+    world.operation("a job of which only paths are known", [raw], [path], engine=SPARK)
+    world.index()
+    assert "raw -> t.a" in arrows(ask(world, world.column("t.a")))
