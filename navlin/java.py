@@ -7,6 +7,8 @@ import os
 import shutil
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,9 +37,14 @@ def pyspark_jars() -> Path:
     Raises FileNotFoundError where it is not installed.
     """
     spec = find_spec("pyspark")
-    if spec is None or spec.origin is None:
-        raise FileNotFoundError("pyspark is not installed: the jars of Hadoop and Hive are among its own")
-    return Path(spec.origin).parent / "jars"
+    folders = [Path(spec.origin).parent / "jars"] if spec is not None and spec.origin is not None else []
+    with suppress(PackageNotFoundError):
+        # In a Spark task the modules come out of an archive, which has no jars.
+        folders.append(Path(str(distribution("pyspark").locate_file("pyspark/jars"))))
+    for folder in folders:
+        if folder.is_dir():
+            return folder
+    raise FileNotFoundError("pyspark is not installed: the jars of Hadoop and Hive are among its own")
 
 
 class JavaProgram:

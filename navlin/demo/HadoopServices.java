@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.conf.ReconfigurationException;
 import org.apache.hadoop.ha.HAServiceProtocol;
 import org.apache.hadoop.hdfs.DFSConfigKeys;
 import org.apache.hadoop.hdfs.HdfsConfiguration;
@@ -82,6 +83,19 @@ public final class HadoopServices {
         }
     }
 
+    /** {@code set NAME=VALUE}: a property of the NameNode that it reads each time it needs it, or can change as it runs. */
+    private void configure(String command) throws ReconfigurationException {
+        String[] words = command.split("[ =]", 3);
+        if (words.length < 3 || !words[0].equals("set")) {
+            throw new IllegalArgumentException("no such command: " + command);
+        }
+        if (nameNode.isPropertyReconfigurable(words[1])) {
+            nameNode.reconfigureProperty(words[1], words[2]);
+        } else {
+            nameNode.getConf().set(words[1], words[2]);
+        }
+    }
+
     private String obey(String command) {
         try {
             NamenodeProtocols rpc = nameNode.getRpcServer();
@@ -94,7 +108,7 @@ public final class HadoopServices {
                 case "become active" -> rpc.transitionToActive(request);
                 case "become standby" -> rpc.transitionToStandby(request);
                 case "await" -> await();
-                default -> throw new IllegalArgumentException("no such command: " + command);
+                default -> configure(command);
             }
             return "READY";
         } catch (Exception error) {

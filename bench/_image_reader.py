@@ -1,0 +1,87 @@
+"""Reads an fsimage in a process of its own, for `bench fsimage`, and prints what that took as JSON.
+
+python -m bench._image_reader IMAGE SCRATCH rows|envelopes PROCESSES MEMORY_MIB
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import resource
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+from extractors._fsimage import ImagePart, Prepared, prepare, read_part
+from extractors._hdfs.filters import STAGING, Filters
+from extractors._hdfs.image import read_image_part
+from extractors._hdfs.reading import Reading
+from extractors._hdfs.splits import PartSplit
+from navlin.index.listing import listing_envelopes
+from navlin.model.records import Listing
+from navlin.model.source import HDFS, Source, source_id
+
+INODES_IN_PART = 100_000
+AT_MS = 1_800_000_000_000
+
+
+def main() -> None:
+    image, scratch, what, processes, memory_mib = sys.argv[1:]
+    memory_bytes = int(memory_mib) * 1024 * 1024
+    begun = time.perf_counter()
+    prepared = prepare(Path(image), Path(scratch), memory_bytes=memory_bytes, report=_silent)
+    prepared_at = time.perf_counter()
+    work = partial(count_rows if what == "rows" else count_envelopes, prepared)
+    parts = prepared.parts(min(INODES_IN_PART, -(-prepared.inodes // (4 * int(processes)))))
+    if processes == "1":
+        counted = [work(part) for part in parts]
+        peaks = [_peak_bytes()]
+    else:
+        # Spawned, not forked: what this process has at its peak is not theirs. Waited for, so that their time counts.
+        with multiprocessing.get_context("spawn").Pool(int(processes)) as pool:
+            told = pool.map(partial(_with_peak, work), parts, chunksize=1)
+            pool.close()
+            pool.join()
+        counted = [count for count, _, _ in told]
+        peaks = [_peak_bytes(), *{process: peak for _, process, peak in told}.values()]
+    ended = time.perf_counter()
+    took = {
+        "prepare_s": prepared_at - begun,
+        "read_s": ended - prepared_at,
+        "rows": sum(counted),
+        "peaks_bytes": peaks,
+        "scratch_bytes": sum(file.stat().st_size for file in Path(scratch).rglob("*") if file.is_file()),
+    }
+    sys.stdout.write(json.dumps(took))
+
+
+def count_rows(prepared: Prepared, part: ImagePart) -> int:
+    return sum(batch.num_rows for batch in read_part(prepared, part))
+
+
+def count_envelopes(prepared: Prepared, part: ImagePart) -> int:
+    """As a task of the pipeline does it, with the filters that are there where nobody sets any."""
+    source = Source(source_id("bench", "HDFS"), HDFS, "HDFS", "bench")
+    reading = Reading(source, "hdfs://bench", Filters(("/",), STAGING), False, True, AT_MS)
+    directory = str(Path(prepared.scratch).parent)
+    listings = read_image_part(reading, PartSplit(directory, prepared, part, 1, AT_MS))
+    return sum(
+        made.num_rows for each in listings if isinstance(each, Listing) for made in listing_envelopes(each)
+    )
+
+
+def _with_peak(work: partial[int], part: ImagePart) -> tuple[int, str, int]:
+    return work(part), multiprocessing.current_process().name, _peak_bytes()
+
+
+def _peak_bytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def _silent(*_said: object) -> None:
+    pass
+
+
+if __name__ == "__main__":
+    main()

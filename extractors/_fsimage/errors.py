@@ -1,0 +1,44 @@
+"""What is wrong with an image, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class ImageError(OSError):
+    """An image that cannot be read, or not be trusted.
+
+    ``section`` is the section's name, "" for the file as a whole; ``offset`` counts bytes of the file, or of the section's
+    decompressed bytes where the image is compressed, and is -1 where the place is not one.
+    """
+
+    def __init__(self, file: str, what: str, section: str = "", offset: int = -1) -> None:
+        super().__init__(file, what, section, offset)
+        self.file, self.what, self.section, self.offset = file, what, section, offset
+
+    def __str__(self) -> str:
+        place = [self.file]
+        if self.section:
+            place.append(f"section {self.section}")
+        if self.offset >= 0:
+            place.append(f"byte {self.offset}")
+        return f"{', '.join(place)}: {self.what}"
+
+
+class Malformed(ValueError):
+    """Bytes that are not the message they should be; ``offset`` counts from the start of the bytes that were given."""
+
+    def __init__(self, what: str, offset: int) -> None:
+        super().__init__(what)
+        self.what, self.offset = what, offset
+
+
+@contextmanager
+def placed(file: Path | str, section: str, base: int) -> Iterator[None]:
+    """Turns `Malformed` into an `ImageError`; ``base`` is where the bytes that are read begin."""
+    try:
+        yield
+    except Malformed as error:
+        raise ImageError(str(file), error.what, section, base + error.offset) from error

@@ -1,0 +1,172 @@
+"""Preparing an image, taking up what was prepared, finding the image to read; and trees that are only just possible."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from pathlib import Path
+
+import pytest
+
+from extractors._fsimage import ImageError, Prepared, find_image, prepare, read_part
+from tests.image_trees import varied
+from tests.images import ROOT_ID, Tree
+from tests.read_images import every_row, read_rows
+
+
+def paths_of(prepared: Prepared) -> set[str]:
+    return {row["path"] for row in every_row(prepared, 1000)}
+
+
+def prepared_anew(image: Path, scratch: Path) -> tuple[Prepared, bool]:
+    """What preparing gives, and whether it went over the image for it."""
+    told: list[str] = []
+    return prepare(image, scratch, report=lambda what, done, total: told.append(what)), bool(told)
+
+
+def test_what_was_prepared_is_taken_up_for_the_same_image_only(tmp_path: Path) -> None:
+    image = varied().write(tmp_path / "image")
+    first, went_over = prepared_anew(image, tmp_path / "scratch")
+    assert went_over
+    assert prepared_anew(image, tmp_path / "scratch") == (first, False)
+    os.utime(image, ns=(1, 1))
+    assert prepared_anew(image, tmp_path / "scratch")[1]
+    tree = Tree()
+    tree.file("/other")
+    other, went_over = prepared_anew(tree.write(tmp_path / "image"), tmp_path / "scratch")
+    assert went_over
+    assert paths_of(other) == {"/", "/other"}
+
+
+@pytest.mark.parametrize("damage", ["no record", "half a record", "a record of another form"])
+def test_preparing_that_was_broken_off_is_done_anew(damage: str, tmp_path: Path) -> None:
+    tree = varied()
+    image = tree.write(tmp_path / "image")
+    prepare(image, tmp_path / "scratch")
+    (record,) = (tmp_path / "scratch").rglob("prepared.json")
+    match damage:
+        case "no record":
+            record.unlink()
+        case "half a record":
+            record.write_text(record.read_text()[:50])
+        case _:
+            record.write_text(record.read_text().replace('"form": ', '"form": 99'))
+    for column in record.parent.iterdir():
+        if column != record:
+            column.write_bytes(column.read_bytes()[:7])
+    prepared, went_over = prepared_anew(image, tmp_path / "scratch")
+    assert went_over
+    assert paths_of(prepared) == set(tree.rows())
+
+
+def test_a_refused_image_leaves_nothing_behind(tmp_path: Path) -> None:
+    tree = varied()
+    tree.children[ROOT_ID].append(999_999)
+    kept = tmp_path / "scratch" / "of somebody else"
+    kept.parent.mkdir()
+    kept.write_text("stays")
+    with pytest.raises(ImageError, match="999999"):
+        prepare(tree.write(tmp_path / "image"), tmp_path / "scratch")
+    assert [each.name for each in kept.parent.iterdir()] == [kept.name]
+
+
+def test_scratch_that_went_away_is_an_error_that_says_so(tmp_path: Path) -> None:
+    prepared = prepare(varied().write(tmp_path / "image"), tmp_path / "scratch")
+    (part,) = prepared.parts(1_000_000)
+    for column in ("parents", "frames", "paths", "path_ends"):
+        file = Path(prepared.scratch, column)
+        held = file.read_bytes()
+        for left in (None, held[: len(held) // 2]):
+            file.unlink()
+            if left is not None:
+                file.write_bytes(left)
+            with pytest.raises(ImageError, match="cannot be read with what lies in"):
+                list(read_part(prepared, part))
+            file.write_bytes(held)
+    assert sum(batch.num_rows for batch in read_part(prepared, part)) == prepared.live
+
+
+def test_an_image_that_is_cut_off_while_it_is_read_is_an_error(tmp_path: Path) -> None:
+    tree = Tree()
+    for number in range(40_000):
+        tree.file(f"/d/file-{number:06d}")
+    image = tree.write(tmp_path / "image")
+    prepared = prepare(image, tmp_path / "scratch")
+    (part,) = prepared.parts(1_000_000)
+    batches = read_part(prepared, part)
+    next(batches)
+    os.truncate(image, 100)
+    with pytest.raises(ImageError, match=r"cut off|changed"):
+        list(batches)
+
+
+def test_memory_that_is_scarce_changes_nothing(tmp_path: Path) -> None:
+    tree = varied()
+    for number in range(500):
+        tree.file(f"/many/{number}", inode_id=1_000_000 + number * number)
+    image = tree.write(tmp_path / "image", order=3)
+    assert read_rows(image, tmp_path / "scratch", memory_bytes=1) == tree.rows()
+
+
+def test_a_child_of_a_live_and_of_a_dead_directory_is_the_live_ones(tmp_path: Path) -> None:
+    """Directories that are left in snapshots alone may still list what was moved out of them."""
+    tree = Tree()
+    tree.file("/live/below/file")
+    dead = tree.directory("/dead", only_in_snapshot=True)
+    tree.children[dead] = [tree.paths[b"/live/below"], tree.paths[b"/live/below/file"]]
+    image = tree.write(tmp_path / "image")
+    assert set(read_rows(image, tmp_path / "scratch")) == {"/", "/live", "/live/below", "/live/below/file"}
+
+
+def test_a_path_of_many_names_is_read_and_one_of_too_many_is_refused(tmp_path: Path) -> None:
+    tree = Tree()
+    above = ROOT_ID
+    for number in range(900):
+        inode = tree.directory(f"/d{number}")
+        if above != ROOT_ID:
+            tree.children[ROOT_ID].remove(inode)
+            tree.children[above] = [inode]
+        tree.inodes[inode].name = b"n" * 70
+        above = inode
+    image = tree.write(tmp_path / "image")
+    prepared = prepare(image, tmp_path / "scratch")
+    assert max(map(len, paths_of(prepared))) == 900 * 71
+    for each in tree.inodes.values():
+        each.name = each.name * 2
+    with pytest.raises(ImageError, match="126900 bytes, in 900 names"):
+        prepare(tree.write(tmp_path / "image"), tmp_path / "scratch")
+
+
+def test_an_error_says_file_section_and_place_also_after_a_journey(tmp_path: Path) -> None:
+    tree = varied()
+    tree.inodes_in_header = 3
+    image = tree.write(tmp_path / "image")
+    with pytest.raises(ImageError) as refused:
+        prepare(image, tmp_path / "scratch")
+    told = pickle.loads(pickle.dumps(refused.value))  # noqa: S301
+    assert (told.file, told.section) == (str(image), "INODE")
+    assert str(told) == str(refused.value)
+    assert str(told).startswith(f"{image}, section INODE, byte ")
+
+
+def test_the_newest_whole_image_of_a_directory_is_found(tmp_path: Path) -> None:
+    current = tmp_path / "current"
+    current.mkdir()
+    with pytest.raises(ImageError, match="no fsimage"):
+        find_image(tmp_path)
+    for name in (
+        "fsimage_0000000000000000099",
+        "fsimage.ckpt_0000000000000000300",
+        "fsimage_rollback_7",
+        "VERSION",
+    ):
+        (current / name).write_bytes(b"x")
+    with pytest.raises(ImageError, match=r"99.*\.md5"):
+        find_image(tmp_path)
+    for number in (5, 40):
+        (current / f"fsimage_{number:019d}").write_bytes(b"x")
+        (current / f"fsimage_{number:019d}.md5").write_bytes(b"x")
+    assert find_image(tmp_path) == find_image(current) == current / "fsimage_0000000000000000040"
+    assert find_image(current / "VERSION") == current / "VERSION"
+    with pytest.raises(ImageError, match="does not exist"):
+        find_image(tmp_path / "nothing")

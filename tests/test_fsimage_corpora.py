@@ -1,0 +1,72 @@
+"""Images that real NameNodes wrote, of Hadoop 2 and 3: each file and directory as others read it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from extractors._fsimage import describe_image
+from tests.read_images import prepare_image, read_rows
+
+IMAGES = ("exporter-fsimage_0001", "hfsa-fsi_small_h2x.img", "hfsa-fsi_small_h3_2.img")
+
+
+@pytest.fixture
+def expected(corpora: Path) -> dict[str, Any]:
+    folder = corpora / "fsimage"
+    if not folder.is_dir():
+        pytest.skip(f"{folder} is missing")
+    told: dict[str, Any] = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
+    return told
+
+
+@pytest.mark.parametrize("name", IMAGES)
+@pytest.mark.parametrize("inodes_in_part", [7, 100_000])
+def test_an_image_of_others_is_read_as_they_read_it(
+    name: str, inodes_in_part: int, corpora: Path, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    image = corpora / "fsimage" / name
+    told = expected[name]
+
+    rows = read_rows(image, tmp_path, inodes_in_part=inodes_in_part)
+
+    assert [_listed(path, rows[path]) for path in sorted(rows)] == sorted(
+        told["listing"], key=lambda each: each["path"]
+    )
+    files = [row for row in rows.values() if not row["directory"]]
+    assert (len(rows), len(files)) == (told["numInodes"], told["files"] + told["symlinks"])
+    assert sum(row.get("size", 0) for row in files) == told["sumFileSize"]
+    assert sorted({row["owner"] for row in rows.values()}) == told["users"]
+    assert {row["group"] for row in rows.values()} <= set(told["groups"])
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_what_an_image_of_others_says_of_itself(
+    name: str, corpora: Path, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    told = expected[name]
+    summary = describe_image(corpora / "fsimage" / name)
+    assert (summary.layout, summary.codec or None) == (told["layoutVersion"], told["codec"])
+    assert (summary.transaction_id, summary.inodes) == (told["transactionId"], told["numInodes"])
+    prepared = prepare_image(corpora / "fsimage" / name, tmp_path)
+    assert (prepared.live, prepared.directories) == (told["numInodes"], told["dirs"])
+
+
+def _listed(path: str, row: dict[str, Any]) -> dict[str, Any]:
+    """A row in the words of expected.json."""
+    permissions = row["permissions"]
+    bits = "".join("0" if each == "-" else "1" for each in permissions)
+    return {
+        "path": path,
+        "type": "DIRECTORY" if row["directory"] else "FILE",
+        "owner": row["owner"],
+        "group": row["group"],
+        "perm": oct(int(bits, 2)),
+        "length": row.get("size", 0),
+        "mtime": row["lastModified"],
+        "replication": row.get("replication"),
+        "inode": row["inodeId"],
+    }
