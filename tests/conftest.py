@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tests.estates import SmallEstate
     from tests.services.hdfs import Writer
     from tests.services.metastore import Metastore
+    from tests.services.rest import JobHistory, ResourceManager
 
 # How long an example takes says nothing on a machine that others use as well.
 settings.register_profile("navlin", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -137,6 +138,24 @@ def yarn(hdfs: Hadoop) -> Hadoop:
     """The session's HDFS, and YARN beside it."""
     hdfs.start_yarn()
     return hdfs
+
+
+@pytest.fixture
+def resource_manager() -> Iterator[ResourceManager]:
+    """Answers as a ResourceManager does, with what the test says it holds."""
+    from tests.services.rest import ResourceManager
+
+    with ResourceManager() as service:
+        yield service
+
+
+@pytest.fixture
+def history() -> Iterator[JobHistory]:
+    """Answers as a JobHistoryServer does, with what the test says it holds."""
+    from tests.services.rest import JobHistory
+
+    with JobHistory() as service:
+        yield service
 
 
 @pytest.fixture(scope="session")

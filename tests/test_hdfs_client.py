@@ -7,7 +7,6 @@ import os
 import pickle
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -122,17 +121,17 @@ def test_reading_goes_on_from_where_it_stopped_and_gives_nothing_twice(
     client: HdfsClient, hdfs_writer: Writer, directory: str
 ) -> None:
     before = client.transaction()
-    for n in range(2500):  # more than the NameNode gives at once
+    for n in range(1100):  # more than the NameNode gives at once
         hdfs_writer.mkdirs(f"{directory}/d{n}")
     at_once = [event for event in client.events(before) if event.path.startswith(directory)]
     in_steps: list[Event] = []
     position = before
     for _ in range(10):
-        events = client.events(position, limit=900)
+        events = client.events(position, limit=400)
         in_steps += [event for event in events if event.path.startswith(directory)]
         position = events.through
 
-    assert [event.path for event in at_once] == [f"{directory}/d{n}" for n in range(2500)]
+    assert [event.path for event in at_once] == [f"{directory}/d{n}" for n in range(1100)]
     assert in_steps == at_once
     assert position == client.transaction()
 
@@ -157,42 +156,11 @@ def test_an_iterator_that_is_left_leaves_the_client_usable(
     assert b"".join(client.read(f"{directory}/f", 1, 3)) == b"234"
 
 
-def test_a_quiet_round_takes_a_moment(client: HdfsClient) -> None:
+def test_a_quiet_round_is_empty_and_leaves_the_position(client: HdfsClient) -> None:
     position = client.transaction()
-    rounds = []
-    for _ in range(20):
-        started_s = time.perf_counter()
-        assert client.transaction() == position
-        assert list(client.events(position)) == []
-        rounds.append(time.perf_counter() - started_s)
-    assert min(rounds) < 0.1
-
-
-def test_events_that_are_not_kept_any_more_are_missed(tmp_path: Path, hadoop_jars: Path, cache: Path) -> None:
-    short = {"dfs.namenode.num.extra.edits.retained": "2", "dfs.namenode.num.checkpoints.retained": "1"}
-    with (
-        Hadoop(tmp_path, hadoop_jars, cache=cache, settings=short) as hadoop,
-        Writer(hadoop, cache) as writer,
-    ):
-        own = HdfsClient(HdfsAddress(hadoop.url, http=hadoop.http, cache=str(cache)))
-        for n in range(2):
-            writer.mkdirs(f"/d{n}")
-            hadoop.roll_edits()
-            hadoop.save_namespace()
-        with pytest.raises(MissingEvents) as missed:
-            list(own.events(0))
-        image = own.fetch_image(tmp_path)
-        position = int(image.name.removeprefix("fsimage_"))
-        writer.mkdirs("/later")
-        after = [event.path for event in own.events(position)]
-        with pytest.raises(MissingEvents) as ahead:
-            list(own.events(1_000_000))
-        own.stop()
-
-    assert missed.value.expected_txid == 1
-    assert missed.value.actual_txid > 1
-    assert after == ["/later"]
-    assert ahead.value.expected_txid == 1_000_001, "a NameNode set back to an older image is no quiet one"
+    events = client.events(position)
+    assert list(events) == []
+    assert events.through == position
 
 
 # -- Files ------------------------------------------------------------------------------------------------------------
@@ -251,7 +219,7 @@ def test_sticky_bits_lists_of_access_and_erasure_coding_are_described(
 def test_a_listing_gives_what_describing_each_gives(
     client: HdfsClient, hdfs_writer: Writer, directory: str
 ) -> None:
-    for n in range(1300):  # more than one page
+    for n in range(1010):  # more than one page
         hdfs_writer.create(f"{directory}/file {n:04} é€😀")
     hdfs_writer.mkdirs(f"{directory}/sub")
     hdfs_writer.acl(f"{directory}/sub", "user:bob:r-x")
@@ -261,7 +229,7 @@ def test_a_listing_gives_what_describing_each_gives(
     hdfs_writer.close(f"{directory}/open")
 
     assert listed == described
-    assert len(listed) == 1302
+    assert len(listed) == 1012
     assert [row.path for row in listed if row.under_construction] == [f"{directory}/open"]
 
 
@@ -568,32 +536,3 @@ def test_the_newest_image_is_taken_and_of_equal_ones_the_standbys(
         client = web(*answers)
         assert client.fetch_image(tmp_path).read_bytes() == expected
         client.stop()
-
-
-# -- Two NameNodes ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("described_by", ["a configuration directory", "namenodes"])
-def test_a_failover_costs_nothing(tmp_path: Path, hadoop_jars: Path, cache: Path, described_by: str) -> None:
-    with Hadoop(tmp_path, hadoop_jars, cache=cache, ha=True) as pair, Writer(pair, cache) as writer:
-        address = HdfsAddress(pair.url, cache=str(cache))
-        if described_by == "namenodes":
-            address = replace(address, namenodes=pair.namenodes, http=pair.http)
-        else:
-            address = replace(address, configuration_directory=str(pair.configuration_directory))
-        own = HdfsClient(address)
-        writer.create("/before", b"text")
-        position = own.transaction()
-        pair.kill(0)
-        pair.activate(1)
-        writer.mkdirs("/after")
-        events = own.events(position)
-        assert [event.path for event in events] == ["/after"]
-        assert b"".join(own.read("/before")) == b"text"
-        pair.restart(0)
-        assert own.fetch_image(tmp_path).name.startswith("fsimage_")
-        pair.activate(0)
-        writer.mkdirs("/back")
-        assert [event.path for event in own.events(events.through)] == ["/back"]
-        own.stop()

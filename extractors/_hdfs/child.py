@@ -23,8 +23,11 @@ from navlin.java import JavaProgram, NoJava, pyspark_jars
 SOURCE: Final = Path(__file__).with_name("HdfsClient.java")
 _JARS: Final = ("hadoop-client-api-*", "hadoop-client-runtime-*", "slf4j-api-*", "jackson-core-*")
 _OPTIONS: Final = (
-    "-Xmx256m",
+    "-Xmx192m",
     "-XX:+UseSerialGC",
+    # What it needed once it gives back.
+    "-XX:MinHeapFreeRatio=10",
+    "-XX:MaxHeapFreeRatio=30",
     "-XX:TieredStopAtLevel=1",
     "-XX:-UsePerfData",
     # Without a logging library on its path, of which it would say so.

@@ -1,0 +1,229 @@
+"""navlin following a real NameNode on which things happen at random, compared with fresh images document by document.
+
+    python -m bench hdfs_follow [--operations 10000] [--every 500] [--gaps 2] [--kills 4] [--seed 1]
+
+After every so many operations navlin follows, an image is saved, read as a source that was not there before, and all
+documents of both are compared. In between the NameNode forgets edits before they are followed, and navlin's process is
+killed while it follows. At the end: what a round costs in which nothing happened, and one with ten changed files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+from rich.console import Console
+from rich.table import Table
+
+from bench._machine import load_of_machine
+from navlin.demo.hadoop import Hadoop
+from navlin.index.embedded import EmbeddedSolr
+from navlin.index.runs import RunRecord, Status
+from navlin.index.solr import Solr
+from navlin.pipeline.session import start_session
+from navlin.shipped import CONF
+from tests.hdfs_estate import HdfsEstate, Killed, differences
+from tests.hdfs_operations import Operations
+from tests.services.hdfs import Writer
+
+REPOSITORY = Path(__file__).parents[1]
+FORGETFUL = {"dfs.namenode.num.extra.edits.retained": "2", "dfs.namenode.num.checkpoints.retained": "1"}
+STEPS = ("read", "reconcile and write", "link", "save")
+QUIET_ROUNDS = 50
+
+
+@dataclass
+class Figures:
+    """What a run of the bench found."""
+
+    compared: int = 0
+    documents: int = 0
+    unlike: list[str] = field(default_factory=list)
+    rounds_s: list[float] = field(default_factory=list)
+    images_s: list[float] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    reached: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Bench:
+    """An HDFS, and navlin following it."""
+
+    hadoop: Hadoop
+    happening: Operations
+    estate: HdfsEstate
+    scratch: Path
+    console: Console
+    figures: Figures = field(default_factory=Figures)
+
+    def follow(self) -> RunRecord:
+        begun_s = time.perf_counter()
+        record = self.estate.follow()
+        took_s = time.perf_counter() - begun_s
+        if record.status not in (Status.FINISHED, Status.IDLE) or record.failures:
+            sys.exit(f"a run failed: {record}")
+        if record.note:
+            self.figures.notes.append(record.note)
+            self.figures.images_s.append(took_s)
+            return self.follow()  # what happened since the image
+        self.figures.rounds_s.append(took_s)
+        return record
+
+    def compare(self) -> None:
+        self.hadoop.save_namespace()
+        followed = self.estate.documents()
+        unlike = differences(followed, self.estate.fresh())
+        self.figures.compared += 1
+        self.figures.documents += len(followed)
+        self.figures.unlike += unlike
+        told = f"{self.happening.done} operations: {len(followed)} documents, {len(unlike)} unlike"
+        self.console.print(f"{told}; round {self.figures.rounds_s[-1]:.1f} s", highlight=False)
+        for line in unlike[:5]:
+            self.console.print(f"  {line}", highlight=False)
+
+    def gap(self) -> None:
+        """The NameNode forgets what happens now before it is followed."""
+        for _ in range(2):
+            self.happening.do(20)
+            self.hadoop.roll_edits()
+            self.hadoop.save_namespace()
+
+    def kill(self, step: str) -> None:
+        """A process of navlin's begins to follow, and is killed at a step."""
+        process = Killed(self.estate, self.scratch / f"scratch-{self.happening.done}")
+        try:
+            self.figures.reached.append(process.follow_until(step)[-1])
+        finally:
+            process.kill()
+        self.estate.now_ms += 100_000
+
+
+def run(bench: Bench, operations: int, every: int, gaps: int, kills: int, rng: random.Random) -> None:
+    """All operations, with the mishaps spread over them."""
+    bench.follow()
+    turns = max(1, operations // every)
+    mishaps = [*(("gap", ""),) * gaps, *(("kill", STEPS[n % len(STEPS)]) for n in range(kills))]
+    at = dict(zip(rng.sample(range(turns), min(turns, len(mishaps))), mishaps, strict=False))
+    for turn in range(turns):
+        bench.happening.do(every)
+        match at.get(turn):
+            case ("gap", _):
+                bench.gap()
+            case ("kill", step):
+                bench.kill(step)
+        bench.follow()
+        bench.compare()
+
+
+def quiet_ms(bench: Bench) -> list[float]:
+    """What rounds cost in which nothing happened."""
+    bench.follow()
+    took = []
+    for _ in range(QUIET_ROUNDS):
+        begun_s = time.perf_counter()
+        record = bench.estate.follow()
+        took.append((time.perf_counter() - begun_s) * 1000)
+        if record.status is not Status.IDLE:
+            sys.exit(f"something happened after all: {record}")
+    return took
+
+
+def ten_files(bench: Bench) -> tuple[RunRecord, float]:
+    """A round after ten files have changed, and what it cost."""
+    files = [path for path, directory in bench.happening.things.items() if not directory][:10]
+    for path in files:
+        bench.happening.writer.append(path, b"ten")
+    begun_s = time.perf_counter()
+    return bench.estate.follow(), time.perf_counter() - begun_s
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--operations", type=int, default=10_000)
+    parser.add_argument("--every", type=int, default=500, help="operations between two comparisons")
+    parser.add_argument("--gaps", type=int, default=2)
+    parser.add_argument("--kills", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    console = Console()
+    with tempfile.TemporaryDirectory() as folder:
+        measure(Path(folder), options, console)
+
+
+def measure(folder: Path, options: argparse.Namespace, console: Console) -> None:
+    jars = REPOSITORY / ".jars"
+    launchers = jars / "hadoop-launcher"
+    spark: list[SparkSession] = []
+
+    def session() -> SparkSession:
+        if not spark:
+            spark.append(start_session(folder / "spark"))
+        return spark[0]
+
+    with (
+        EmbeddedSolr(folder / "state", jars / "solr", CONF / "solr", cache=jars / "solr-launcher") as server,
+        Hadoop(folder / "hadoop", jars / "hadoop", cache=launchers, settings=FORGETFUL) as hadoop,
+        Writer(hadoop, launchers) as writer,
+        Solr(server.start()) as solr,
+    ):
+        bench = Bench(
+            hadoop,
+            Operations(writer, "/data", options.seed),
+            _estate(solr, session, folder, hadoop),
+            folder,
+            console,
+        )
+        console.print(f"seed {options.seed}", highlight=False)
+        begun_s = time.perf_counter()
+        run(
+            bench, options.operations, options.every, options.gaps, options.kills, random.Random(options.seed)
+        )
+        took_s = time.perf_counter() - begun_s
+        bench.happening.close()
+        quiet = quiet_ms(bench)
+        ten, ten_s = ten_files(bench)
+        figures = bench.figures
+        table = Table(title="following a NameNode", show_header=False)
+        table.add_row("operations", f"{bench.happening.done} in {took_s:.0f} s, comparisons included")
+        table.add_row(
+            "comparisons with a fresh image", f"{figures.compared}, {figures.documents} documents in all"
+        )
+        table.add_row("documents unlike", str(len(figures.unlike)))
+        table.add_row(
+            "whole images", f"{len(figures.images_s)}, {statistics.median(figures.images_s):.1f} s (median)"
+        )
+        table.add_row("of them after a gap", str(sum("no edits" in note for note in figures.notes)))
+        table.add_row("killed at", ", ".join(figures.reached) or "never")
+        table.add_row(
+            f"a round after {options.every} operations",
+            f"{statistics.median(figures.rounds_s):.1f} s (median)",
+        )
+        table.add_row(
+            "a round in which nothing happened",
+            f"{statistics.median(quiet):.1f} ms, at most {max(quiet):.1f} ms",
+        )
+        table.add_row(
+            "a round after ten files changed",
+            f"{ten_s:.1f} s, {ten.counts.get('changed', 0)} documents written",
+        )
+        table.add_row("load of the machine", load_of_machine())
+        console.print(table)
+        for each in spark:
+            each.stop()
+    if figures.unlike:
+        sys.exit(1)
+
+
+def _estate(solr: Solr, session: Callable[[], SparkSession], folder: Path, hadoop: Hadoop) -> HdfsEstate:
+    settings = {"url": hadoop.url, "hadoop_configuration_directory": str(hadoop.configuration_directory)}
+    return HdfsEstate(solr, session, folder / "spool", settings)

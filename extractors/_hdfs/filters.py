@@ -1,0 +1,181 @@
+"""Which paths are read: globs, and the regular expressions that they become.
+
+In a glob ``*`` stands for anything within one name, ``?`` for one character, ``[abc]`` and ``[!abc]`` for one of a set, and
+``**`` for any number of names. A glob speaks of what it matches and of all below it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+STAGING = (
+    "/**/.Trash",
+    "/**/.hive-staging*",
+    "/**/_impala_insert_staging",
+    "/**/_temporary",
+    "/**/.spark-staging-*",
+    "/**/.sparkStaging",
+    "/**/.staging",
+    "/**/*._COPYING_",
+    "/tmp/hive",
+    "/tmp/hadoop-yarn/staging",
+)
+"""What jobs and people leave lying for a moment, or have thrown away: excluded unless the configuration says otherwise."""
+
+ANY_DEPTH = "**"
+_ONE_OF = re.compile(r"\[!?[^]/]+\]")
+
+
+class BadGlob(ValueError):
+    """A glob that says nothing sensible; the text says which and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """``include`` and ``exclude`` as regular expressions over paths; what stands on the way to an included path is included.
+
+    Whatever is below something that is not taken is not taken either: nobody need descend there.
+    """
+
+    include: tuple[str, ...] = ("/",)
+    exclude: tuple[str, ...] = STAGING
+    _included: re.Pattern[str] = field(init=False, repr=False, compare=False)
+    _excluded: re.Pattern[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_included", re.compile(self.included))
+        object.__setattr__(self, "_excluded", re.compile(self.excluded))
+
+    def takes(self, path: str) -> bool:
+        """Whether a path is read."""
+        return not self._excluded.fullmatch(path) and (
+            self.include == ("/",) or self._included.fullmatch(path) is not None
+        )
+
+    @property
+    def included(self) -> str:
+        """Matches, as a whole, every path that is included. RE2 understands it as well."""
+        return _either(
+            [*map(_at_or_below, self.include), *(on for glob in self.include for on in _on_the_way(glob))]
+        )
+
+    @property
+    def excluded(self) -> str:
+        """Matches, as a whole, every path that is excluded. RE2 understands it as well."""
+        return _either(_excluding(self.exclude, in_tree=False))
+
+    @property
+    def matching(self) -> str:
+        """Matches, as a whole, the tree paths of what is read (`Covered.matching`); "" where that is everything."""
+        excluded = [f"(?!{_either(_excluding(self.exclude, in_tree=True))}\\Z)"] if self.exclude else []
+        if self.include == ("/",):
+            return f"(?s:{excluded[0]}.*)" if excluded else ""
+        ways = [on for glob in self.include for on in _on_the_way(glob, in_tree=True)]
+        included = _either([*(_at_or_below(glob, in_tree=True) for glob in self.include), *ways])
+        return "".join((*excluded, included))
+
+
+def check_include(glob: str) -> None:
+    """Raises `BadGlob`. What lies on the way to an included path must be known by name: no ``**`` but at the end."""
+    check_exclude(glob)
+    if ANY_DEPTH in _names(glob)[:-1]:
+        raise BadGlob(f'"{glob}" has a ** before its end: name what to leave out in exclude instead')
+
+
+def check_exclude(glob: str) -> None:
+    """Raises `BadGlob`."""
+    if not glob.startswith("/"):
+        raise BadGlob(f'"{glob}" must begin with a slash ("/**/{glob}" speaks of that name anywhere)')
+    for name in _names(glob):
+        if ANY_DEPTH in name and name != ANY_DEPTH:
+            raise BadGlob(f'"{glob}": ** must stand alone between two slashes')
+        if name in (".", ".."):
+            raise BadGlob(f'"{glob}" must not have . or .. for a name')
+        if "[" in _ONE_OF.sub("", name):
+            raise BadGlob(f'"{glob}" opens a [ that it does not close')
+        for one_of in _ONE_OF.findall(name):
+            try:
+                slash = one_of[1] != "!" and re.fullmatch(f"[{_inside(one_of)}]", "/")
+            except re.error as error:
+                raise BadGlob(f'"{glob}": {one_of} is no set of characters ({error})') from None
+            if slash:
+                raise BadGlob(f'"{glob}": {one_of} has a slash in it, which no name has')
+
+
+# -- A glob as a regular expression ----------------------------------------------------------------------------------------
+
+
+def _names(glob: str) -> list[str]:
+    return [name for name in glob.split("/") if name]
+
+
+def _either(expressions: Sequence[str]) -> str:
+    # Without any: a class of characters that has none, as neither Python nor RE2 has a plain "never".
+    return f"(?s:{'|'.join(expressions)})" if expressions else r"[^\s\S]"
+
+
+def _at_or_below(glob: str, *, in_tree: bool = False) -> str:
+    return "".join(_expressions(_names(glob), in_tree=in_tree)) + "(?:/.*)?"
+
+
+def _on_the_way(glob: str, *, in_tree: bool = False) -> Iterator[str]:
+    names = [name for name in _names(glob) if name != ANY_DEPTH]
+    yield "/"
+    for depth in range(1, len(names)):
+        yield "".join(_expressions(names[:depth], in_tree=in_tree))
+
+
+def _excluding(globs: Sequence[str], *, in_tree: bool) -> list[str]:
+    """Names that are excluded wherever they are share one expression: asked of each of very many paths."""
+    anywhere: list[str] = []
+    others: list[str] = []
+    for glob in globs:
+        names = _names(glob)
+        if len(names) == 2 and names[0] == ANY_DEPTH:
+            anywhere.append(_name(names[1], in_tree=in_tree))
+        elif names and names[-1] == ANY_DEPTH:
+            others.append("".join(_expressions(names[:-1], in_tree=in_tree)) + "/.+")
+        else:
+            others.append(_at_or_below(glob, in_tree=in_tree))
+    return ([f"(?:/.*)?/(?:{'|'.join(anywhere)})(?:/.*)?"] if anywhere else []) + others
+
+
+def _expressions(names: Sequence[str], *, in_tree: bool) -> Iterator[str]:
+    for name in names:
+        yield "(?:/.*)?" if name == ANY_DEPTH else "/" + _name(name, in_tree=in_tree)
+
+
+def _name(glob: str, *, in_tree: bool) -> str:
+    """One name of a glob. In a tree path a per cent sign is spelled ``%25``."""
+    one = "(?:%25|[^/%])" if in_tree else "[^/]"
+    parts: list[str] = []
+    for part in re.findall(f"{_ONE_OF.pattern}|.", glob, re.DOTALL):
+        match part:
+            case "*":
+                parts.append("[^/]*")
+            case "?":
+                parts.append(one)
+            case _ if len(part) > 1:
+                parts.append(_one_of(part, in_tree=in_tree))
+            case "%" if in_tree:
+                parts.append("%25")
+            case _:
+                parts.append(re.escape(part))
+    return "".join(parts)
+
+
+def _one_of(glob: str, *, in_tree: bool) -> str:
+    negated = glob[1] == "!"
+    inside = _inside(glob)
+    one = f"[^/{inside}]" if negated else f"[{inside}]"
+    if not in_tree:
+        return one
+    per_cent = re.fullmatch(one, "%") is not None
+    return f"(?:%25|(?!%){one})" if per_cent else f"(?!%){one}"
+
+
+def _inside(glob: str) -> str:
+    # A hyphen keeps its meaning, as in every shell.
+    return re.sub(r"([\\^\[\]&~|])", r"\\\1", glob.removeprefix("[").removeprefix("!").removesuffix("]"))

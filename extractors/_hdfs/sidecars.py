@@ -1,0 +1,73 @@
+"""Sidecars: hidden files by which people describe what lies beside them, as Navigator reads them.
+
+``/dir/.navigator`` speaks of the directory, ``/dir/.file.txt.navigator`` of ``/dir/file.txt``. Inside is JSON:
+``{"name": …, "description": …, "tags": […], "properties": {…}}``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+SUFFIX = ".navigator"
+MOST_BYTES = 1 << 20
+MOST_PROPERTIES = 1_000
+
+
+class BadSidecar(ValueError):
+    """What stands in a sidecar is not what should; the text says why."""
+
+
+def target_of(path: str) -> str:
+    """What a file describes if it is a sidecar; "" if it is none."""
+    directory, _, name = path.rpartition("/")
+    if name == SUFFIX:
+        return directory or "/"
+    if name.startswith(".") and name.endswith(SUFFIX):
+        return f"{directory}/{name[1 : -len(SUFFIX)]}"
+    return ""
+
+
+def sidecar_of(path: str, *, directory: bool) -> str:
+    """Where a sidecar of a path would lie. A directory's lies in it."""
+    if directory:
+        return f"{path.rstrip('/')}/{SUFFIX}"
+    above, _, name = path.rpartition("/")
+    return f"{above}/.{name}{SUFFIX}"
+
+
+def parse_sidecar(text: bytes) -> dict[str, Any]:
+    """The attributes that a sidecar gives: ``name``, ``description``, ``tags``, ``up_<key>``. Raises `BadSidecar`."""
+    if len(text) > MOST_BYTES:
+        raise BadSidecar(f"it has more than {MOST_BYTES} bytes")
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadSidecar(f"it is no JSON: {error}") from None
+    if not isinstance(said, dict):
+        raise BadSidecar("it is JSON, but no object")
+    attributes: dict[str, Any] = {}
+    for field in ("name", "description"):
+        if said.get(field) is not None:
+            attributes[field] = _text(said[field], field)
+    if said.get("tags") is not None:
+        if not isinstance(said["tags"], list):
+            raise BadSidecar("tags must be an array of texts")
+        attributes["tags"] = [_text(tag, "a tag") for tag in said["tags"]]
+    properties = said.get("properties") or {}
+    if not isinstance(properties, Mapping) or len(properties) > MOST_PROPERTIES:
+        raise BadSidecar(f"properties must be an object of at most {MOST_PROPERTIES} texts")
+    for key, value in properties.items():
+        if key and value is not None:
+            attributes[f"up_{key}"] = _text(value, f"the property {key}")
+    return {field: value for field, value in attributes.items() if value not in ("", [])}
+
+
+def _text(value: object, what: str) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case str() | int() | float():
+            return str(value)
+    raise BadSidecar(f"{what} must be a text")

@@ -1,0 +1,84 @@
+"""Where images lie while they are read: one directory for each, kept until a later plan finds that nobody reads it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Final
+
+from navlin.model.source import Estate, Source
+
+_LOCK: Final = "lock"
+
+
+def spool_of(estate: Estate, source: Source) -> Path:
+    """The directory of one source. Raises PermissionError if it lies where anybody may write and is somebody else's."""
+    if estate.spool:
+        return Path(estate.spool) / source.id
+    directory = Path(gettempdir()) / f"navlin-spool-{os.getuid()}"
+    directory.mkdir(mode=0o700, exist_ok=True)
+    if directory.lstat().st_uid != os.getuid() or directory.is_symlink():
+        raise PermissionError(f"{directory} is not this user's: configure a state directory")
+    return directory / source.id
+
+
+def clear(spool: Path, keep: int | None = None) -> None:
+    """Removes what earlier plans laid down, but for what is read at the moment, and the image of transaction ``keep``."""
+    with suppress(FileNotFoundError):
+        for directory in spool.iterdir():
+            if directory.name != str(keep):
+                _remove(directory)
+
+
+def _remove(directory: Path) -> None:
+    try:
+        with _locked(directory, fcntl.LOCK_EX | fcntl.LOCK_NB):
+            shutil.rmtree(directory, ignore_errors=True)
+    except OSError:  # read at the moment, or somebody else was quicker
+        return
+
+
+@contextmanager
+def alone_in(directory: Path) -> Iterator[None]:
+    """Makes the directory and keeps everybody else out of it."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with _locked(directory, fcntl.LOCK_EX):
+        yield
+
+
+@contextmanager
+def reading_in(directory: Path) -> Iterator[None]:
+    """Keeps the directory from being removed. Raises FileNotFoundError if it was."""
+    with _locked(directory, fcntl.LOCK_SH):
+        yield
+
+
+@contextmanager
+def _locked(directory: Path, how: int) -> Iterator[None]:
+    with (directory / _LOCK).open("a") as lock:
+        fcntl.flock(lock, how)
+        yield
+
+
+class Progress:
+    """How far the work on an image is, in a small file that anybody may look into: ``fetched: 1200 of 34000 bytes``."""
+
+    def __init__(self, directory: Path) -> None:
+        self._file = directory / "progress"
+        self._told = ("", -1.0)
+
+    def tell(self, what: str, done: int, total: int) -> None:
+        share = done / total if total > 0 else 0.0
+        before, told = self._told
+        if what != before or share - told >= 0.01 or done == total:
+            self._told = what, share
+            self._file.write_text(f"{what}: {done} of {total if total >= 0 else 'unknown'} bytes\n")
+
+    def of(self, what: str) -> Callable[[int, int], None]:
+        """Tells of one kind of work."""
+        return lambda done, total: self.tell(what, done, total)

@@ -1,0 +1,190 @@
+"""An HDFS that is followed through the pipeline into the session's index, and what a fresh image makes of it.
+
+As a program (``python -m tests.hdfs_estate``) it is a process that follows once and says which step it is at: to be killed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from extractors.hdfs import Hdfs
+from navlin.index.fields import ELEMENTS, RELATIONS, STAMPS
+from navlin.index.runs import RunRecord
+from navlin.index.solr import Solr, SolrAddress
+from navlin.model.extractor import EXTRACTORS
+from navlin.model.source import HDFS, Estate, Source, source_id
+from navlin.pipeline.run import Pipeline
+from navlin.pipeline.session import start_session
+from tests.killed import REPOSITORY, session_of
+
+FIRST_MS = 1_800_000_000_000
+MINUTE_MS = 60_000
+Documents = dict[tuple[str, str], dict[str, Any]]
+
+_OF_A_SOURCE = {"identity", "digest", "writer", "sourceId", "asOf", "endpoint1SourceId", "endpoint2SourceId"}
+_OF_A_SOURCE |= {"endpoint1Ids", "endpoint2Ids", "_version_"}
+
+
+@dataclass
+class HdfsEstate:
+    """``settings`` are the extractor's. `follow` runs it; `fresh` reads an image as another source, from nothing."""
+
+    solr: Solr
+    spark: Callable[[], SparkSession]
+    spool: Path
+    settings: Mapping[str, Any]
+    cluster: str = ""
+    now_ms: int = FIRST_MS
+
+    def __post_init__(self) -> None:
+        self.cluster = self.cluster or f"cluster-{uuid.uuid4().hex[:8]}"
+        self._ticks = itertools.count(1)
+        self.pipeline = Pipeline(self.solr.address, self.spark, lambda: self.now_ms + next(self._ticks))
+
+    def extractor(self, name: str = "HDFS", **more: Any) -> Hdfs:
+        source = Source(source_id(self.cluster, name), HDFS, name, self.cluster)
+        return Hdfs(
+            source, Estate(self.cluster, (source,), spool=str(self.spool)), **{**self.settings, **more}
+        )
+
+    def follow(self, **options: Any) -> RunRecord:
+        """Runs the source once, a minute later."""
+        self.now_ms += MINUTE_MS
+        return self.pipeline.run(EXTRACTORS["hdfs"], self.extractor(), **options)
+
+    def fresh(self) -> Documents:
+        """The documents that the newest image makes, read by a source that was not there before."""
+        name = f"fresh-{uuid.uuid4().hex[:8]}"
+        extractor = self.extractor(name, events=False)
+        record = self.pipeline.run(EXTRACTORS["hdfs"], extractor)
+        if record.status != "finished" or record.failures:
+            raise AssertionError(record)
+        documents = self.documents(extractor.source.id)
+        for core in (ELEMENTS, RELATIONS):
+            ids = [d["identity"] for d in self.solr.cursor(core, f"writer:{extractor.source.id}", "identity")]
+            self.solr.delete_ids(core, ids)
+        return documents
+
+    def documents(self, writer: str = "") -> Documents:
+        """What is live, by core and path, but for stamps, identities, and what is only refreshed along with a change."""
+        found: Documents = {}
+        writer = writer or self.extractor().source.id
+        for core in (ELEMENTS, RELATIONS):
+            for document in self.solr.cursor(core, f"writer:{writer}", "*"):
+                if document["deleted"] or document["type"] == "SOURCE":
+                    continue
+                left_out = STAMPS | _OF_A_SOURCE | {"lastAccessed"}
+                if document.get("tp_underConstruction"):
+                    left_out = left_out | {"size"}
+                path = (
+                    document.get("fileSystemPath")
+                    or f"{document['endpoint1Name']} > {document['endpoint2Name']}"
+                )
+                found[core, path] = {name: value for name, value in document.items() if name not in left_out}
+        live = {path for core, path in found if core == ELEMENTS}
+        # A deleted file keeps the relation to its directory.
+        return {
+            (core, path): document
+            for (core, path), document in found.items()
+            if core == ELEMENTS or document["endpoint2Name"] in live
+        }
+
+
+def differences(followed: Documents, fresh: Documents) -> list[str]:
+    """What two indexes do not have in common, a line a document."""
+    lines = []
+    for key in sorted(followed.keys() | fresh.keys()):
+        one, other = followed.get(key), fresh.get(key)
+        if one is None or other is None:
+            lines.append(f"{' '.join(key)}: only {'the image' if one is None else 'the index'} has it")
+        elif one != other:
+            names = sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
+            unlike = ", ".join(f"{name} {one.get(name)!r}, not {other.get(name)!r}" for name in names)
+            lines.append(f"{' '.join(key)}: {unlike}")
+    return lines
+
+
+# -- A process that is killed ------------------------------------------------------------------------------------------
+
+
+class Killed:
+    """A process that follows once. It starts Spark at once and waits for `begin`."""
+
+    def __init__(self, estate: HdfsEstate, scratch: Path) -> None:
+        self._estate = estate
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.hdfs_estate", str(scratch)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=REPOSITORY,
+            text=True,
+            start_new_session=True,
+        )
+
+    def follow_until(self, step: str) -> list[str]:
+        """Lets it run until it says that it begins a step, and kills it there; the steps that it said."""
+        estate = self._estate
+        told = {
+            "address": asdict(estate.solr.address),
+            "spool": str(estate.spool),
+            "settings": dict(estate.settings),
+            "cluster": estate.cluster,
+            "now_ms": estate.now_ms + MINUTE_MS,
+        }
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(told) + "\n")
+        self._process.stdin.flush()
+        said: list[str] = []
+        for line in self._process.stdout:
+            said.append(line.strip())
+            if said[-1] == step:
+                break
+        self.kill()
+        return said
+
+    def kill(self) -> None:
+        """SIGKILL to all of its processes. Harmless where it has ended."""
+        for pid in session_of(self._process.pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self._process.wait()
+
+
+def main() -> None:
+    spark = start_session(Path(sys.argv[1]))
+    orders = sys.stdin.readline()
+    if not orders:
+        return
+    told = json.loads(orders)
+
+    def say(step: str) -> None:
+        sys.stdout.write(step + "\n")
+        sys.stdout.flush()
+
+    with Solr(SolrAddress(**told["address"])) as solr:
+        settings = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in told["settings"].items()
+        }
+        estate = HdfsEstate(
+            solr, lambda: spark, Path(told["spool"]), settings, told["cluster"], told["now_ms"]
+        )
+        record = estate.follow(step=say)
+    say(f"through: {record.status}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+"""navlin follows a real NameNode: the index equals what a fresh image makes, document by document, whatever happened."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from extractors._hdfs.client import HdfsAddress, HdfsClient
+from extractors._hdfs.errors import MissingEvents
+from navlin.demo.hadoop import Hadoop
+from navlin.index.embedded import EmbeddedSolr
+from navlin.index.fields import ELEMENTS
+from navlin.index.runs import RunRecord, Status
+from navlin.index.solr import Solr
+from tests.hdfs_estate import HdfsEstate, Killed, differences
+from tests.hdfs_operations import Operations
+from tests.hdfs_runs import Follower
+from tests.services.hdfs import Writer
+
+FORGETFUL = {"dfs.namenode.num.extra.edits.retained": "2", "dfs.namenode.num.checkpoints.retained": "1"}
+
+
+@pytest.fixture(scope="module")
+def forgetful(tmp_path_factory: pytest.TempPathFactory, hadoop_jars: Path) -> Iterator[Hadoop]:
+    """An HDFS that forgets its edits as soon as an image has them."""
+    cache = hadoop_jars.parent / "hadoop-launcher"
+    directory = tmp_path_factory.mktemp("forgetful")
+    with Hadoop(directory, hadoop_jars, cache=cache, settings=FORGETFUL) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def writer(forgetful: Hadoop, hadoop_jars: Path) -> Iterator[Writer]:
+    with Writer(forgetful, hadoop_jars.parent / "hadoop-launcher") as writer:
+        yield writer
+
+
+@pytest.fixture(scope="module")
+def estate(
+    forgetful: Hadoop,
+    solr_server: EmbeddedSolr,
+    spark: Callable[[], SparkSession],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[HdfsEstate]:
+    """One source for all tests, so that not each of them begins with an image: `caught_up` is where they begin."""
+    directory = str(forgetful.configuration_directory)
+    settings = {"url": forgetful.url, "hadoop_configuration_directory": directory}
+    with Solr(solr_server.start()) as solr:
+        yield HdfsEstate(solr, spark, tmp_path_factory.getbasetemp() / "hdfs-spool", settings)
+
+
+def follow(estate: HdfsEstate) -> RunRecord:
+    record = estate.follow()
+    assert record.status in (Status.FINISHED, Status.IDLE) and record.failures == (), record
+    return record
+
+
+def caught_up(estate: HdfsEstate) -> RunRecord:
+    """Follows until nothing is left; the last record, of a run in which nothing happened."""
+    while (record := follow(estate)).status is not Status.IDLE:
+        pass
+    return record
+
+
+def equal(estate: HdfsEstate, hadoop: Hadoop) -> int:
+    """Compares with a fresh image; how many documents there are."""
+    hadoop.save_namespace()
+    followed, fresh = estate.documents(), estate.fresh()
+    assert differences(followed, fresh) == []
+    return len(followed)
+
+
+def forget(hadoop: Hadoop, happen: Callable[[], None]) -> None:
+    """Things happen that nobody can follow any more: twice, so that what was not followed is forgotten."""
+    for _ in range(2):
+        happen()
+        hadoop.roll_edits()
+        hadoop.save_namespace()
+
+
+@pytest.mark.slow
+def test_the_index_equals_a_fresh_image_whatever_happened(
+    forgetful: Hadoop, writer: Writer, estate: HdfsEstate, tmp_path: Path
+) -> None:
+    killed = Killed(estate, tmp_path / "scratch")
+    try:
+        happening = Operations(writer, "/follows", seed=4)
+        happening.do(100)
+        caught_up(estate)
+        happening.do(100)
+        assert killed.follow_until("link")[-1] == "link"
+        estate.now_ms += 100_000
+        follow(estate)
+        assert equal(estate, forgetful) > 100
+
+        forget(forgetful, lambda: happening.do(75))
+        gap = follow(estate)
+        assert "has no edits of transaction" in gap.note
+        # While it follows, things go on happening.
+        meanwhile = threading.Thread(target=happening.do, args=(200,))
+        meanwhile.start()
+        while meanwhile.is_alive():
+            follow(estate)
+        happening.close()
+        follow(estate)
+        equal(estate, forgetful)
+    finally:
+        killed.kill()
+
+
+def test_events_that_are_missed_twice_running_name_the_setting_to_raise(
+    forgetful: Hadoop, writer: Writer, estate: HdfsEstate
+) -> None:
+    def happen() -> None:
+        writer.mkdirs(f"/forgotten/{uuid.uuid4().hex}")
+
+    follower = Follower(estate.extractor("gaps"))
+    follower.run()
+    follower.run()
+    forget(forgetful, happen)
+    once = follower.run().plan.note
+    forget(forgetful, happen)
+    twice = follower.run().plan.note
+    writer.mkdirs("/followed")
+    follower.run()
+    forget(forgetful, happen)
+
+    assert "has no edits of transaction" in once and "dfs.namenode" not in once
+    assert "dfs.namenode.num.extra.edits.retained" in twice
+    assert "dfs.namenode" not in follower.run().plan.note, "in between they were followed"
+
+
+def test_after_a_gap_an_image_that_is_older_than_what_was_followed_is_not_read(
+    forgetful: Hadoop, writer: Writer, estate: HdfsEstate, tmp_path: Path
+) -> None:
+    shutil.copytree(forgetful.name_directory(), tmp_path / "checkpoints")
+    follower = Follower(estate.extractor("stale", image=str(tmp_path / "checkpoints")))
+    follower.run()
+    writer.mkdirs("/followed/further")
+    follower.run()
+    forget(forgetful, lambda: writer.mkdirs(f"/forgotten/{uuid.uuid4().hex}"))
+    run = follower.run()
+
+    assert run.splits == [] and run.covers == []
+    assert "waiting for a newer image" in run.plan.note
+
+
+def test_a_gap_in_the_events_is_told_from_an_end(
+    forgetful: Hadoop, writer: Writer, tmp_path: Path, hadoop_jars: Path
+) -> None:
+    cache = str(hadoop_jars.parent / "hadoop-launcher")
+    client = HdfsClient(HdfsAddress(forgetful.url, http=forgetful.http, cache=cache))
+    forget(forgetful, lambda: writer.mkdirs(f"/forgotten/{uuid.uuid4().hex}"))
+    with pytest.raises(MissingEvents) as missed:
+        list(client.events(0))
+    position = int(client.fetch_image(tmp_path).name.removeprefix("fsimage_"))
+    writer.mkdirs("/later")
+    after = [event.path for event in client.events(position)]
+    with pytest.raises(MissingEvents) as ahead:
+        list(client.events(1_000_000))
+    client.stop()
+
+    assert (missed.value.expected_txid, missed.value.actual_txid > 1) == (1, True)
+    assert after == ["/later"]
+    assert ahead.value.expected_txid == 1_000_001, "a NameNode set back to an older image is no quiet one"
+
+
+def test_only_a_round_in_which_something_happened_starts_a_spark_job(
+    writer: Writer, estate: HdfsEstate, spark: Callable[[], SparkSession]
+) -> None:
+    tracker = spark().sparkContext.statusTracker()
+    caught_up(estate)
+    spark().sparkContext.setJobGroup("quiet", "a round in which nothing happened")
+    assert follow(estate).status is Status.IDLE
+    assert list(tracker.getJobIdsForGroup("quiet")) == []
+
+    writer.mkdirs(f"/happened/{uuid.uuid4().hex}")
+    follow(estate)
+    assert list(tracker.getJobIdsForGroup("quiet"))
+
+
+def test_of_many_files_only_those_that_changed_are_written(writer: Writer, estate: HdfsEstate) -> None:
+    for number in range(200):
+        writer.create(f"/many/f{number}", b"1")
+    caught_up(estate)
+    before = versions(estate)
+    for number in range(10):
+        writer.append(f"/many/f{number}", b"2")
+    record = follow(estate)
+
+    assert record.counts["changed"] == record.counts["records"] == 10
+    after = versions(estate)
+    assert {path for path in after if after[path] != before.get(path)} == {f"/many/f{n}" for n in range(10)}
+
+
+def versions(estate: HdfsEstate) -> dict[str, int]:
+    """When each document of an element was last written."""
+    found = estate.solr.cursor(
+        ELEMENTS, f"writer:{estate.extractor().source.id}", "fileSystemPath,_version_,type,identity"
+    )
+    return {each["fileSystemPath"]: each["_version_"] for each in found if each["type"] != "SOURCE"}

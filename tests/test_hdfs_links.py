@@ -1,0 +1,306 @@
+"""A real HDFS beside a real metastore: what lies in which table, and what goes when a directory is deleted."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from extractors import _hms_idl as idl
+from extractors._hms_client import Connection
+from extractors.hdfs import Hdfs
+from extractors.hms import HiveMetastore
+from extractors.spark_events import SparkEvents
+from linker.purge import PurgeReport, purge
+from navlin.demo.hadoop import Hadoop
+from navlin.index.embedded import EmbeddedSolr
+from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.runs import Holder, Status
+from navlin.index.solr import Solr
+from navlin.model.extractor import EXTRACTORS, Extractor
+from navlin.model.keys import path_key, table_key
+from navlin.model.source import HDFS, HIVE, SPARK, Estate, Source, normal_authority, source_id
+from navlin.pipeline.run import Pipeline
+from navlin.query.lineage import lineage
+from navlin.query.options import Options
+from navlin.shipped import CONF
+from tests.services.hdfs import Writer
+from tests.services.metastore import (
+    ADD_PARTITION,
+    ALTER_TABLE,
+    CREATE_DATABASE,
+    CREATE_TABLE,
+    Metastore,
+    partition,
+    table,
+)
+from tests.spark_logs import application, end, insert, log_start, node, start, write_log
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FIRST_MS = 1_800_000_000_000
+MINUTE_MS, DAY_MS = 60_000, 86_400_000
+
+
+class Cluster:
+    """An HDFS, a metastore and the event logs of a Spark, each confined to what one test makes."""
+
+    def __init__(
+        self,
+        solr: Solr,
+        spark: Callable[[], SparkSession],
+        hadoop: Hadoop,
+        writer: Writer,
+        metastore: Metastore,
+        folder: Path,
+        spool: Path,
+    ) -> None:
+        name = f"links_{uuid.uuid4().hex[:8]}"
+        self.solr, self.writer, self.hadoop = solr, writer, hadoop
+        self.top, self.database, self.logs = f"/{name}", name, folder
+        self.now_ms = FIRST_MS
+
+        def source(kind: str, *serves: str) -> Source:
+            return Source(source_id(name, kind), kind, kind, name, tuple(map(normal_authority, serves)))
+
+        self.hdfs, self.hive = source(HDFS, hadoop.url), source(HIVE, metastore.uri)
+        estate = Estate(name, (self.hdfs, self.hive, source(SPARK)), spool=str(spool))
+        self.extractors: dict[str, Extractor] = {
+            "hdfs": Hdfs(self.hdfs, estate, hadoop.url, http=hadoop.http, include=(self.top,)),
+            "hms": HiveMetastore(self.hive, estate, (metastore.uri,), databases=(name,)),
+            "spark_events": SparkEvents(estate.serving(SPARK), estate, str(folder)),
+        }
+        self.pipeline = Pipeline(solr.address, spark, self._clock)
+        self.client: Connection = metastore.client()
+        writer.mkdirs(self.top)
+        self.client.call(CREATE_DATABASE, idl.Database(name, locationUri=self.url("wh")))
+
+    def _clock(self) -> int:
+        self.now_ms += 1
+        return self.now_ms
+
+    def url(self, path: str) -> str:
+        return f"{self.hadoop.url}{self.top}/{path}"
+
+    def id(self, path: str) -> str:
+        return path_key(self.hdfs, f"{self.top}/{path}").identity
+
+    # -- What happens ----------------------------------------------------------------------------------------------------
+
+    def create_table(self, name: str, path: str, **more: Any) -> idl.Table:
+        made = table(self.database, name, location=self.url(path), **more)
+        self.client.call(CREATE_TABLE, made)
+        return made
+
+    def spark_writes(self, *paths: str) -> None:
+        """An application of its own that reads ``landing`` and writes all of these."""
+        number = len(list(self.logs.iterdir())) + 1 if self.logs.exists() else 1
+        landing = node("Scan json", location=f"InMemoryFileIndex(1 paths)[{self.url('landing')}]")
+        told = [
+            event
+            for at, path in enumerate(paths)
+            for event in (start(at, insert(self.url(path), landing)), end(at))
+        ]
+        known = f"application_1_{number:04}"
+        write_log(self.logs, log_start(), application(f"job {number}", known), *told, name=known)
+        for path in ("landing", *paths):
+            self.writer.mkdirs(f"{self.top}/{path}")
+
+    def run(self, *names: str) -> None:
+        """Each of these sources once, a minute later."""
+        self.now_ms += MINUTE_MS
+        for name in names:
+            record = self.pipeline.run(EXTRACTORS[name], self.extractors[name])
+            assert record.status in (Status.FINISHED, Status.IDLE), record
+            assert record.failures == ()
+
+    # -- What the index says -----------------------------------------------------------------------------------------------
+
+    def lying(self) -> set[tuple[str, str, str]]:
+        """(table or partition, path, how sure) of what the linker says, none of it waiting for an end."""
+        self.solr.commit(RELATIONS, soft=True)
+        query = f"+rule:add_locations +endpoint1SourceId:{self.hive.id}"
+        found = list(self.solr.cursor(RELATIONS, query, "*"))
+        assert [each for each in found if each["unlinked"]] == []
+        return {
+            (
+                each["endpoint1Name"].removeprefix(f"{self.database}."),
+                each["endpoint2Name"].removeprefix(f"{self.top}/"),
+                "inferred" if each.get("inferred") else "certain",
+            )
+            for each in found
+        }
+
+    def paths(self, *, deleted: bool) -> set[str]:
+        """The files and directories that the index has."""
+        self.solr.commit(ELEMENTS, soft=True)
+        query = f"+writer:{self.hdfs.id} +type:(FILE OR DIRECTORY) +deleted:{str(deleted).lower()}"
+        found = self.solr.cursor(ELEMENTS, query, "fileSystemPath")
+        inside = f"{self.top}/"
+        return {d["fileSystemPath"].removeprefix(inside) for d in found if inside in d["fileSystemPath"]}
+
+    def contained(self) -> set[tuple[str, str]]:
+        """What is said to contain what, below the top."""
+        self.solr.commit(RELATIONS, soft=True)
+        query = f"+writer:{self.hdfs.id} +type:PARENT_CHILD"
+        found = self.solr.cursor(RELATIONS, query, "endpoint1Name,endpoint2Name")
+        ends = ((each["endpoint1Name"], each["endpoint2Name"]) for each in found)
+        inside = f"{self.top}/"
+        return {
+            (one.removeprefix(inside), other.removeprefix(inside)) for one, other in ends if inside in one
+        }
+
+    def drawn(self, start: str) -> set[str]:
+        return {each.id for each in lineage(self.solr, start, Options()).nodes}
+
+    def purge(self, *, ours: bool) -> PurgeReport:
+        """A purge a day after the last that happened, of all until then."""
+        now_ms = self.now_ms + DAY_MS
+        me = Holder("here", 1, "today")
+        return purge(self.solr, now_ms, holder=me, lives=lambda _: True, clock=lambda: now_ms + 1, ours=ours)
+
+
+@pytest.fixture(scope="module")
+def own_server(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator[EmbeddedSolr]:
+    """A Solr of this module's own: purge looks at all there is."""
+    state = tmp_path_factory.mktemp("linked")
+    with EmbeddedSolr(state, solr_jars, CONF / "solr", cache=solr_jars.parent / "solr-launcher") as server:
+        yield server
+
+
+@pytest.fixture
+def cluster(
+    own_server: EmbeddedSolr,
+    spark: Callable[[], SparkSession],
+    hdfs: Hadoop,
+    hdfs_writer: Writer,
+    metastore: Metastore,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Cluster]:
+    spool = tmp_path_factory.getbasetemp() / "hdfs-spool"
+    with Solr(own_server.start()) as solr:
+        made = Cluster(solr, spark, hdfs, hdfs_writer, metastore, tmp_path / "logs", spool)
+        try:
+            yield made
+        finally:
+            made.client.close()
+
+
+# -- In which table -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "order", [("hdfs", "hms", "spark_events"), ("spark_events", "hms", "hdfs")], ids=" ".join
+)
+def test_a_path_lies_in_the_table_or_partition_with_the_longest_location(
+    cluster: Cluster, order: tuple[str, ...]
+) -> None:
+    orders = cluster.create_table("orders", "wh/orders", partitioned_by={"ds": "string"})
+    cluster.create_table("inner_orders", "wh/orders/inner")
+    moved = partition(orders, "1", location=cluster.url("archive/o1"))
+    cluster.client.call(ADD_PARTITION, moved)
+    cluster.spark_writes(
+        "wh/orders/ds=2", "wh/orders/inner/ds=3", "wh/orders/x/y", "archive/o1/hr=4", "archive/o2"
+    )
+    cluster.hadoop.save_namespace()
+
+    cluster.run(*order)
+
+    assert cluster.lying() == {
+        ("orders", "wh/orders/ds=2", "certain"),
+        ("inner_orders", "wh/orders/inner/ds=3", "certain"),
+        ("orders", "wh/orders/x/y", "inferred"),
+        ("orders.ds=1", "archive/o1/hr=4", "certain"),
+    }
+    of_orders, landing = table_key(cluster.hive, cluster.database, "orders").identity, cluster.id("landing")
+    # From a path inside of it one sees the table and its job; from the table no directory that is its own.
+    assert cluster.drawn(cluster.id("wh/orders/ds=2")) >= {of_orders, landing}
+    from_table = cluster.drawn(of_orders)
+    assert landing in from_table
+    assert not from_table & {
+        cluster.id("wh/orders"),
+        cluster.id("wh/orders/ds=2"),
+        cluster.id("archive/o1/hr=4"),
+    }
+
+
+def test_what_lies_in_a_table_follows_when_its_location_changes_hands(cluster: Cluster) -> None:
+    before = cluster.create_table("before", "wh/shared")
+    cluster.spark_writes("wh/shared/ds=1", "wh/other/ds=1")
+    cluster.hadoop.save_namespace()
+    cluster.run("hdfs", "hms", "spark_events")
+    assert cluster.lying() == {("before", "wh/shared/ds=1", "certain")}
+
+    assert before.sd is not None
+    before.sd.location = cluster.url("wh/other")
+    cluster.client.call(ALTER_TABLE, cluster.database, "before", before)
+    cluster.create_table("after", "wh/shared")
+    cluster.run("hms")
+
+    assert cluster.lying() == {
+        ("after", "wh/shared/ds=1", "certain"),
+        ("before", "wh/other/ds=1", "certain"),
+    }
+
+
+# -- What is deleted ----------------------------------------------------------------------------------------------------
+
+
+def test_a_deleted_directory_takes_what_it_contained_and_purge_takes_the_rest_in_its_time(
+    cluster: Cluster,
+) -> None:
+    top, writer = cluster.top, cluster.writer
+    cluster.create_table("orders", "wh/orders")
+    cluster.spark_writes("out/daily")
+    for path in ("gone/a", "gone/sub/deep/b", "gone_not/c", "kept/d", "kept/e", "wh/orders/f"):
+        writer.create(f"{top}/{path}", b"1")
+    cluster.hadoop.save_namespace()
+    cluster.run("hdfs", "hms", "spark_events")
+    everything = cluster.paths(deleted=False)
+    contained = cluster.contained()
+
+    for path in ("gone", "kept/e", "wh/orders", "out"):
+        writer.delete(f"{top}/{path}")
+    cluster.run("hdfs")
+
+    gone = {"gone", "gone/a", "gone/sub", "gone/sub/deep", "gone/sub/deep/b"}
+    lost = gone | {"kept/e", "wh/orders", "wh/orders/f", "out", "out/daily"}
+    assert cluster.paths(deleted=True) == lost
+    assert cluster.paths(deleted=False) == everything - lost
+    assert cluster.contained() == contained
+
+    report = cluster.purge(ours=False)
+
+    # By Navigator's rule directories go with what says what they contained; files are left to ours.
+    stay = {"wh/orders", "out/daily"}
+    files = {"gone/a", "gone/sub/deep/b", "kept/e", "wh/orders/f"}
+    assert cluster.paths(deleted=True) == stay | files
+    assert cluster.contained() == {
+        (one, other) for one, other in contained if not {one, other} & (lost - {"kept/e"})
+    }
+    [directories] = [tally for rule, tally in report.rules if rule.name == "directories"]
+    assert directories.kept == {"a table's location": 1, "in a flow": 1}
+
+    cluster.purge(ours=True)
+    assert cluster.paths(deleted=True) == stay
+    assert cluster.paths(deleted=False) == everything - lost
+
+    # What comes back is contained again.
+    writer.create(f"{top}/gone/sub/deep/b", b"2")
+    writer.create(f"{top}/wh/orders/f", b"2")
+    cluster.run("hdfs")
+    assert cluster.paths(deleted=False) == (everything - lost) | (gone - {"gone/a"}) | {
+        "wh/orders",
+        "wh/orders/f",
+    }
+    assert cluster.contained() >= {
+        ("gone", "gone/sub"),
+        ("gone/sub", "gone/sub/deep"),
+        ("gone/sub/deep", "gone/sub/deep/b"),
+        ("wh/orders", "wh/orders/f"),
+    }

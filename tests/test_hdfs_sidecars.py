@@ -1,0 +1,66 @@
+"""Sidecars: where they lie, and what is taken from them."""
+
+from __future__ import annotations
+
+import pytest
+
+from extractors._hdfs.sidecars import MOST_BYTES, BadSidecar, parse_sidecar, sidecar_of, target_of
+
+
+@pytest.mark.parametrize(
+    ("path", "directory", "sidecar"),
+    [
+        ("/", True, "/.navigator"),
+        ("/d", True, "/d/.navigator"),
+        ("/d/f.txt", False, "/d/.f.txt.navigator"),
+        ("/f", False, "/.f.navigator"),
+    ],
+)
+def test_a_sidecar_lies_in_its_directory_or_beside_its_file(path: str, directory: bool, sidecar: str) -> None:
+    assert sidecar_of(path, directory=directory) == sidecar
+    assert target_of(sidecar) == path
+
+
+@pytest.mark.parametrize("path", ["/d/navigator", "/d/f.navigator", "/d/.navigator.bak", "/.navigator/f"])
+def test_not_everything_of_that_name_is_a_sidecar(path: str) -> None:
+    assert target_of(path) == ""
+
+
+def test_a_sidecar_gives_a_name_words_tags_and_properties() -> None:
+    text = '{"name": "Orders", "description": "all of them", "tags": ["pii", 7], "properties": {"owner": "ann", "rows": 3}}'
+
+    assert parse_sidecar(text.encode()) == {
+        "name": "Orders",
+        "description": "all of them",
+        "tags": ["pii", "7"],
+        "up_owner": "ann",
+        "up_rows": "3",
+    }
+
+
+@pytest.mark.parametrize("text", ["{}", '{"name": "", "tags": [], "properties": {"x": null}, "unknown": 1}'])
+def test_what_says_nothing_gives_nothing(text: str) -> None:
+    assert parse_sidecar(text.encode()) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (b"", "no JSON"),
+        (b"\xff\xfe", "no JSON"),
+        (b"[" * 100_000, "no JSON"),
+        (b"[]", "no object"),
+        (b'{"name": {}}', "name must be a text"),
+        (b'{"tags": "pii"}', "tags must be an array"),
+        (b'{"tags": [[]]}', "a tag must be a text"),
+        (b'{"properties": []}', None),
+        (b'{"properties": [1]}', "properties must be an object"),
+        (b" " * (MOST_BYTES + 1), "more than"),
+    ],
+)
+def test_what_is_none_is_told(text: bytes, reason: str | None) -> None:
+    if reason is None:
+        assert parse_sidecar(text) == {}
+        return
+    with pytest.raises(BadSidecar, match=reason):
+        parse_sidecar(text)
