@@ -8,18 +8,20 @@ codecs, see `extractors._spark.forms` and `extractors._spark.codecs`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from extractors._files import NothingToFollow
+from extractors._hdfs.client import HdfsAddress
 from extractors._redact import sample
 from extractors._spark import events
 from extractors._spark.application import Application, ApplicationState, Run, to_started, to_statement
-from extractors._spark.forms import Log, Part, find_logs
+from extractors._spark.forms import Closed, Log, Part, find_logs, reason_of
 from extractors._spark.lineage import Names, records_of
 from extractors._spark.lines import HEAD_BYTES, Line, LogLines, Mark, enters_anywhere, head_of, lines_at
+from extractors._spark.places import SCHEME, HdfsPlace, LocalPlace, Place, split_url
 from extractors._spark.streams import Streams
 from navlin.model.extractor import PUSH, extractor
 from navlin.model.plan import Plan, Positions
@@ -60,17 +62,21 @@ class LogSplit(Split):
 
     @property
     def local(self) -> bool:
-        return True
+        return not self.log.startswith(SCHEME)
 
 
 @extractor("spark_events", source_type="SPARK", mode=PUSH, version=1)
 @dataclass(frozen=True, slots=True)
 class SparkEvents:
-    """Follows the event logs in ``directory`` (a path or a ``file:`` URI; Spark's ``spark.eventLog.dir``).
+    """Follows the event logs in ``directory`` (a path, a ``file:`` URI or an ``hdfs:`` URL; Spark's ``spark.eventLog.dir``).
 
+    On HDFS, ``hadoop_configuration_directory`` holds core-site.xml and hdfs-site.xml; without it ``namenodes``
+    (``host:port`` of each) make an HA pair of the URL's nameservice. ``hadoop_user`` reads where there is no Kerberos,
+    ``principal`` with ``keytab`` (or a ticket cache) where there is. ``java_options`` go to Hadoop's client.
     ``metastore`` is the authority whose tables are meant by applications that do not say ``hive.metastore.uris``; "" is
-    the only one there is. ``reads``: whether executions that write nothing are kept too, so that it can be asked who read
-    a table. A log ``.inprogress`` that has not changed for ``stale_after_s`` seconds belongs to a driver that is gone.
+    the only one there is. ``yarn`` is the ResourceManager's address where several are configured. ``reads``: whether
+    executions that write nothing are kept too, so that it can be asked who read a table. A log ``.inprogress`` that has
+    not changed for ``stale_after_s`` seconds belongs to a driver that is gone.
     ``max_line_bytes`` bounds what is parsed at once; a longer line is passed over and counted.
     """
 
@@ -78,36 +84,75 @@ class SparkEvents:
     estate: Estate
     directory: str
     metastore: str = ""
+    yarn: str = ""
     reads: bool = True
     stale_after_s: int = 86_400
     max_line_bytes: int = 64 << 20
+    hadoop_configuration_directory: str = ""
+    namenodes: tuple[str, ...] = ()
+    hadoop_user: str = ""
+    principal: str = ""
+    keytab: str = ""
+    java_options: tuple[str, ...] = ()
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """What no type shows to be wrong, as (setting, text)."""
+        if self.keytab and not self.principal:
+            yield "keytab", "keytab needs a principal beside it"
 
     def directories(self) -> tuple[str, ...]:
-        return (self.path,)
+        """What can be watched: HDFS is polled."""
+        return (self.path,) if isinstance(self.place, LocalPlace) else ()
+
+    @property
+    def place(self) -> Place:
+        """The file system of the logs. Raises ValueError for one that is not read from."""
+        if not self.path.startswith(SCHEME):
+            return LocalPlace()
+        url, _ = split_url(self.path)
+        address = HdfsAddress(
+            url,
+            self.namenodes,
+            self.hadoop_configuration_directory,
+            self.hadoop_user,
+            self.principal,
+            self.keytab,
+            cache=f"{self.estate.spool}/java" if self.estate.spool else "",
+            java_options=self.java_options,
+        )
+        return HdfsPlace(address)
 
     @property
     def path(self) -> str:
-        """The directory as a local path. Raises ValueError for another file system's."""
+        """The directory as a local path, or as the whole URL of an HDFS. Raises ValueError for another file system's."""
+        if self.directory.startswith(SCHEME):
+            return "".join(split_url(self.directory))
         if "://" not in self.directory and not self.directory.startswith("file:"):
             return self.directory
         parts = urlsplit(self.directory, allow_fragments=False)
         if parts.scheme != "file":
             raise ValueError(
-                f"{self.directory}: event logs are read from local directories as yet; "
-                f"{parts.scheme}:// comes with navlin's support of that file system"
+                f"{self.directory}: event logs are read from local directories and from HDFS, not by {parts.scheme}:"
             )
         return unquote(parts.path)
 
     def check(self) -> Iterator[str]:
-        found = sum(1 for _ in self._logs({}))
-        yield f"{self.path}: {found} event logs"
+        found = list(self._logs({}))
+        closed = [each for each in found if isinstance(each, Closed)]
+        yield f"{self.path}: {len(found) - len(closed)} event logs"
+        if closed:
+            yield _told(closed)
 
     # -- Plan: stat only ----------------------------------------------------------------------------------------------
 
     def plan(self, positions: Positions) -> Plan:
         saved: Mapping[str, Any] = {} if positions.complete else positions.values
-        splits, seen = [], set()
+        splits, seen, closed = [], set(), []
         for log in self._logs(saved):
+            if isinstance(log, Closed):
+                seen.add(log.path)
+                closed.append(log)
+                continue
             seen.add(log.name)
             split = self._split(log, saved.get(log.name), positions.now_ms)
             if split is not None:
@@ -119,9 +164,9 @@ class SparkEvents:
             for name, value in positions.values.items()
             if name not in seen and value["mtime_ns"] < before_ns
         )
-        return Plan(tuple(splits), gone)
+        return Plan(tuple(splits), gone, note=_told(closed))
 
-    def _logs(self, saved: Mapping[str, Any]) -> Iterator[Log]:
+    def _logs(self, saved: Mapping[str, Any]) -> Iterator[Log | Closed]:
         def known(name: str, mtime_ns: int) -> bool:
             value = saved.get(name)
             if value is None or not value["finished"] or value["size"] < 0:
@@ -129,14 +174,15 @@ class SparkEvents:
             return bool(value["mtime_ns"] == mtime_ns)
 
         try:
-            yield from find_logs(self.path, known)
+            yield from find_logs(self.place, self.path, known)
         except OSError as error:
-            raise NothingToFollow(f"cannot list the event logs in {self.path}: {error.strerror}") from error
+            raise NothingToFollow(f"cannot list the event logs: {reason_of(error, self.path)}") from error
 
     def _split(self, log: Log, known: Mapping[str, Any] | None, now_ms: int) -> LogSplit | None:
         if log.parts is None:
             return None
-        over = log.finished or now_ms - log.mtime_ns // 1_000_000 >= self.stale_after_s * 1000
+        stale = not log.held and now_ms - log.mtime_ns // 1_000_000 >= self.stale_after_s * 1000
+        over = log.finished or stale
         split = LogSplit(log.name, log.parts, log.mtime_ns, log.finished, over, now_ms)
         if known is None:
             return split
@@ -168,11 +214,13 @@ class _LogReading:
     """One read of one log."""
 
     def __init__(self, extractor: SparkEvents, split: LogSplit) -> None:
-        goes_on = split.mark is not None and _is_the_same(split)
+        self._place = extractor.place
+        goes_on = split.mark is not None and _is_the_same(self._place, split)
         self._extractor = extractor
         self._split = split
         self._state = ApplicationState(split.state if goes_on else None)
         self._lines = LogLines(
+            self._place,
             split.parts,
             split.mark if goes_on else None,
             skipping=split.skipping and goes_on,
@@ -241,7 +289,7 @@ class _LogReading:
 
     def _names(self, application: Application) -> Names:
         extractor = self._extractor
-        return Names(extractor.source, extractor.estate, application, extractor.metastore)
+        return Names(extractor.source, extractor.estate, application, extractor.metastore, extractor.yarn)
 
     def _of_waiting(self) -> Iterator[Record]:
         """Runs that started before this read: their lines are read again, in the order in which they stand."""
@@ -249,7 +297,7 @@ class _LogReading:
         if not wanted:
             return
         started, statements = {}, {}
-        for line in lines_at(self._split.parts, wanted, self._extractor.max_line_bytes):
+        for line in lines_at(self._place, self._split.parts, wanted, self._extractor.max_line_bytes):
             try:
                 match events.kind_of(line.data):
                     case events.EXECUTION_START:
@@ -282,7 +330,7 @@ class _LogReading:
         at_end = lines.at_end
         part = next(part for part in split.parts if part.name == lines.mark.part)
         head_bytes = min(HEAD_BYTES, part.size)
-        head = head_of(part, head_bytes)
+        head = head_of(self._place, part, head_bytes)
         state = self._state.saved()
         if streams := self._streams.saved():
             state["streams"] = streams
@@ -318,10 +366,15 @@ class _LogReading:
             )
 
 
-def _is_the_same(split: LogSplit) -> bool:
+def _told(closed: Sequence[Closed]) -> str:
+    """That some logs cannot be read, and why the first of them cannot; nothing if there are none."""
+    return f"{len(closed)} event logs cannot be read, of those {closed[0].reason}" if closed else ""
+
+
+def _is_the_same(place: Place, split: LogSplit) -> bool:
     """Whether the part that was being read is still there, begins as it did, and has not become shorter."""
     mark = split.mark
     part = next((part for part in split.parts if mark is not None and part.name == mark.part), None)
     if part is None or mark is None or part.size < max(mark.restart, split.head_bytes):
         return False
-    return head_of(part, split.head_bytes) == split.head
+    return head_of(place, part, split.head_bytes) == split.head

@@ -243,7 +243,7 @@ class Life:
         if driver_alone:
             os.kill(self._process.pid, signal.SIGKILL)
             return
-        for pid in _session(self._process.pid):
+        for pid in session_of(self._process.pid):
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
@@ -260,7 +260,7 @@ class Life:
         self._orders.close()
 
 
-def _session(leader: int) -> list[int]:
+def session_of(leader: int) -> list[int]:
     """The processes of a session: Spark's workers have a process group of their own."""
     pids = []
     for stat in Path("/proc").glob("[0-9]*/stat"):

@@ -33,6 +33,8 @@ class Told:
     relations: dict[tuple[str, str, str], Relation] = field(default_factory=dict)
     rejects: list[Reject] = field(default_factory=list)
     covered: list[Covered] = field(default_factory=list)
+    run_as: dict[str, Relation] = field(default_factory=dict)
+    """What ran an execution, by the execution's name: its relation to a YARN application."""
 
     def add(self, record: Record) -> None:
         match record:
@@ -40,6 +42,8 @@ class Told:
                 before = self.entities.get(record.key.identity)
                 if before is None or before.as_of_ms <= record.as_of_ms:
                     self.entities[record.key.identity] = record
+            case Relation(ep1=Key(type=EntityType.OPERATION_EXECUTION)):
+                self.run_as[record.ep1.name] = record
             case Relation():
                 ends = (record.type.value, record.ep1.identity, record.ep2.identity)
                 self.relations[ends] = record
@@ -111,7 +115,7 @@ def readable(key: Key) -> str:
 class Follower:
     """Plans and reads a directory as the pipeline does: positions are kept as JSON and saved when all has been read."""
 
-    def __init__(self, directory: Path, estate: Estate = ESTATE, **settings: Any) -> None:
+    def __init__(self, directory: Path | str, estate: Estate = ESTATE, **settings: Any) -> None:
         self.extractor = SparkEvents(SOURCE, estate, str(directory), **settings)
         self.saved: dict[str, Any] = {}
         self.told = Told()
@@ -147,7 +151,7 @@ class Follower:
                 self.saved[position.key] = json.loads(json.dumps(position.value))
 
 
-def read_once(directory: Path, **settings: Any) -> Told:
+def read_once(directory: Path | str, **settings: Any) -> Told:
     """All that a directory's logs tell."""
     return Follower(directory, **settings).poll()
 

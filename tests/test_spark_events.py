@@ -625,8 +625,8 @@ def test_records_pickle_and_a_split_read_twice_yields_the_same(spark_logs: Path)
 
 def test_a_directory_of_another_file_system_is_refused_in_words(tmp_path: Path) -> None:
     extractor = Follower(tmp_path).extractor
-    elsewhere = type(extractor)(SOURCE, ESTATE, "hdfs://ns1/spark-history")
-    with pytest.raises(ValueError, match=r"hdfs://ns1/spark-history.*local directories as yet"):
+    elsewhere = type(extractor)(SOURCE, ESTATE, "s3a://bucket/spark-history")
+    with pytest.raises(ValueError, match=r"s3a://bucket/spark-history.*from HDFS, not by s3a:"):
         elsewhere.directories()
     local = type(extractor)(SOURCE, ESTATE, f"file://{tmp_path}")
     assert local.directories() == (str(tmp_path),)

@@ -176,7 +176,7 @@ def test_what_is_no_log_of_an_application_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_cannot_be_listed_is_said_in_words(tmp_path: Path) -> None:
-    with pytest.raises(NothingToFollow, match=r"cannot list the event logs in .*nowhere"):
+    with pytest.raises(NothingToFollow, match=r"cannot list the event logs: .*nowhere"):
         Follower(tmp_path / "nowhere").plan()
 
 

@@ -16,13 +16,15 @@ from navlin.model.keys import (
     EntityType,
     Key,
     RelationType,
+    application_id,
+    application_key,
     execution_key,
     location_key,
     operation_key,
     table_key,
 )
 from navlin.model.records import Attributes, Covered, Depth, Entity, Record, Relation
-from navlin.model.source import HIVE, Estate, Source, normal_authority
+from navlin.model.source import HIVE, YARN, Estate, Source, normal_authority
 from navlin.model.tree import below, tree_path
 
 JDBC: Final = "JDBC"
@@ -36,12 +38,13 @@ _SAYS_NOTHING: Final = re.compile(r"\S+ at \S+$|\s*$|\s*id = [0-9a-f-]{36}\s", r
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Whose keys an application's tables and paths bear."""
+    """Whose keys an application's tables and paths bear, and its own where YARN runs it."""
 
     source: Source
     estate: Estate
     application: Application
     metastore: str = ""
+    yarn: str = ""
 
     def key(self, end: End) -> Key:
         match end.kind:
@@ -56,6 +59,12 @@ class Names:
                 return _flat_key(EntityType.TABLE, owner, redact(end.name))
             case EndKind.TOPIC:
                 return _flat_key(EntityType.DATASET, self.estate.serving(KAFKA, "kafka"), end.name)
+
+    def application_key(self) -> Key | None:
+        """The application as YARN knows it; None where something else runs it."""
+        if application_id(self.application.id) is None:
+            return None
+        return application_key(self.estate.serving(YARN, self.yarn), self.application.id)
 
     def _authority(self) -> str:
         """The metastore that the application was set up with: of several for one service, the one that is configured."""
@@ -165,8 +174,9 @@ def tell(occurrence: Occurrence, effect: Effect, names: Names) -> Iterator[Recor
         volatile={"sparkVersion": app.version},
         ages=not outputs,
     )
+    execution = execution_key(operation, occurrence.run)
     yield Entity(
-        execution_key(operation, occurrence.run),
+        execution,
         occurrence.as_of_ms,
         {
             "internalType": "spark_operation_execution",
@@ -185,6 +195,9 @@ def tell(occurrence: Occurrence, effect: Effect, names: Names) -> Iterator[Recor
         },
         ages=True,
     )
+    if (run_as := names.application_key()) is not None:
+        kind = RelationType.LOGICAL_PHYSICAL
+        yield _relation(kind, execution, run_as, execution, occurrence.as_of_ms, {}, ages=True)
     if occurrence.flows:
         yield Covered(operation.tree_path, occurrence.as_of_ms, Depth.ALL, reported=True)
         sides = tuple(key for key, _ in inputs.values()), tuple(key for key, _ in outputs.values())
@@ -225,14 +238,14 @@ def _relation(
     kind: RelationType,
     ep1: Key,
     ep2: Key,
-    operation: Key,
+    owner: Key,
     as_of_ms: int,
     attributes: Attributes,
     *,
     ages: bool = False,
 ) -> Relation:
-    identity = relation_id(kind, ep1.identity, ep2.identity, operation.source.id)
-    return Relation(kind, ep1, ep2, below(operation.tree_path, identity), as_of_ms, attributes, ages)
+    identity = relation_id(kind, ep1.identity, ep2.identity, owner.source.id)
+    return Relation(kind, ep1, ep2, below(owner.tree_path, identity), as_of_ms, attributes, ages)
 
 
 def _status(run: Run) -> str:

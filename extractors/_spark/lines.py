@@ -10,6 +10,7 @@ from typing import BinaryIO, Final, NamedTuple
 from extractors._files import FileWentAway
 from extractors._spark.codecs import GZIP, MAGIC_BYTES, PLAIN, ZSTD, Damaged, Piece, codec_of, pieces
 from extractors._spark.forms import IN_PROGRESS, Part
+from extractors._spark.places import Place
 
 HEAD_BYTES: Final = 16 << 10
 """How much of a part's beginning tells it from another one of the same name."""
@@ -51,6 +52,7 @@ class LogLines:
 
     def __init__(
         self,
+        place: Place,
         parts: tuple[Part, ...],
         start: Mark | None,
         *,
@@ -66,6 +68,7 @@ class LogLines:
         self.read_bytes = 0
         self.has_rest = False
         self.codec = PLAIN
+        self._place = place
         self._parts = parts
         self._last_line = last_line
         self._max_line_bytes = max_line_bytes
@@ -88,7 +91,7 @@ class LogLines:
 
     def _of_part(self, part: Part, *, rest: bool) -> Iterator[Line]:
         start = self.mark
-        with open_part(part) as raw:
+        with open_part(self._place, part) as raw:
             self.codec = codec_of(raw.read(MAGIC_BYTES))
             begun = _Begun()
             try:
@@ -163,7 +166,9 @@ class _Begun:
             self.held, self.bytes = [], 0
 
 
-def lines_at(parts: tuple[Part, ...], marks: Iterable[Mark], max_line_bytes: int) -> Iterator[Line]:
+def lines_at(
+    place: Place, parts: tuple[Part, ...], marks: Iterable[Mark], max_line_bytes: int
+) -> Iterator[Line]:
     """The lines that begin at marks, each frame decompressed once. A mark in a part that is gone gives nothing."""
     order = {part.name: number for number, part in enumerate(parts)}
     wanted = sorted(set(marks), key=lambda mark: (order.get(mark.part, -1), mark.restart, mark.skip))
@@ -175,7 +180,12 @@ def lines_at(parts: tuple[Part, ...], marks: Iterable[Mark], max_line_bytes: int
         part = parts[order[name]]
         within, last = set(group), group[-1]
         reading = LogLines(
-            (part,), group[0], last_line=True, max_line_bytes=max_line_bytes, max_bytes=part.size << 10
+            place,
+            (part,),
+            group[0],
+            last_line=True,
+            max_line_bytes=max_line_bytes,
+            max_bytes=part.size << 10,
         )
         for line in reading:
             if line.mark in within:
@@ -184,11 +194,11 @@ def lines_at(parts: tuple[Part, ...], marks: Iterable[Mark], max_line_bytes: int
                 break
 
 
-def open_part(part: Part) -> BinaryIO:
+def open_part(place: Place, part: Part) -> BinaryIO:
     """Opens a part's file, which may have been renamed as finished since it was planned."""
     for path in (part.path, part.path.removesuffix(IN_PROGRESS)):
         try:
-            return open(path, "rb", buffering=0)
+            return place.open(path)
         except FileNotFoundError:
             continue
     raise FileWentAway(
@@ -196,9 +206,9 @@ def open_part(part: Part) -> BinaryIO:
     )
 
 
-def head_of(part: Part, count: int) -> str:
+def head_of(place: Place, part: Part, count: int) -> str:
     """The hash of the part's first ``count`` bytes; of fewer, and so another, if it has not so many."""
-    with open_part(part) as raw:
+    with open_part(place, part) as raw:
         return hashlib.blake2b(raw.read(count), digest_size=16).hexdigest()
 
 
