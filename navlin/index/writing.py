@@ -114,8 +114,12 @@ def write(
         if not todo:
             return
         existing = {document["identity"]: document for document in solr.get(core, look_at)} if look_at else {}
-        # Of what comes back, purge may have removed the relation to its parent.
-        revived = [identity for identity, before in existing.items() if before.get("deleted")]
+        # Of what comes back, purge may have removed the relation to its parent; who claimed it knew of no parent.
+        revived = [
+            identity
+            for identity, before in existing.items()
+            if before.get("deleted") or before.get("granted")
+        ]
         _write_implied(solr, [implied[i] for i in revived if i in implied], stamp)
         documents = []
         for identity, (envelope, outcome) in list(todo.items()):

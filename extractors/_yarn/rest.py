@@ -1,0 +1,236 @@
+"""Asking Hadoop's REST services: one round's connections to the instance that answers, and errors that say what to do."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+from urllib.parse import urljoin, urlsplit
+
+import orjson
+import requests
+
+Parameters = Mapping[str, str | int]
+
+REDIRECTS: Final = 4
+_REFRESH: Final = re.compile(r"\s*\d+\s*;\s*url=(.+)", re.IGNORECASE | re.DOTALL)
+_NO_ACTIVE: Final = re.compile(r"no active RM|find any active RM|standby RM", re.IGNORECASE)
+_TEMPORARY: Final = frozenset({429, 502, 503, 504})
+
+
+class RestError(OSError):
+    """A service did not answer as it should. The text names the URL, what it said, and what to do."""
+
+
+class RestUnavailable(RestError):
+    """No instance of a service can be reached, or none is ready to answer: trying later may help."""
+
+
+class NotThere(RestError):
+    """The service does not know the thing (HTTP 404)."""
+
+
+class Refused(RestError):
+    """The service knows who asks, or does not, and will not tell (HTTP 401, 403)."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestAddress:
+    """Where a service is and how one talks to it. ``urls`` are its instances, tried in order; ``setting`` is the name of
+    the setting that they come from. ``user`` is for services with simple authentication that want to be told a name."""
+
+    name: str
+    setting: str
+    urls: tuple[str, ...]
+    auth: str = "none"
+    user: str = ""
+    ca_file: str = ""
+    connect_timeout_s: float = 10.0
+    read_timeout_s: float = 120.0
+
+
+class RestService:
+    """A service behind an address: what answered first is asked on. Not for two threads."""
+
+    def __init__(self, address: RestAddress) -> None:
+        self._address = address
+        self._session = requests.Session()
+        # Of the environment: a proxy would be another's way, and .netrc another's password.
+        self._session.trust_env = False
+        self._session.verify = address.ca_file or True
+        self._session.headers["Accept"] = "application/json"
+        if address.auth == "kerberos":
+            self._session.auth = _kerberos()
+        self._answering = ""
+        self.now_ms = 0
+        """The service's own time by its last answer, to the second; 0 where it does not tell."""
+
+    def close(self) -> None:
+        self._session.close()
+
+    @property
+    def url(self) -> str:
+        """The instance that answered last, or the first one that would be asked."""
+        return self._answering or self._address.urls[0]
+
+    def get(self, path: str, parameters: Parameters | None = None) -> Any:
+        """The parsed answer to ``/ws/v1/…``. Raises a `RestError`."""
+        failures = []
+        for url in dict.fromkeys((self.url, *self._address.urls)):
+            try:
+                return self._get(url, path, dict(parameters or {}))
+            except RestUnavailable as error:
+                failures.append(str(error))
+        self._answering = ""
+        raise RestUnavailable(
+            f"no {self._address.name} answers ({'; '.join(failures)}): is it running, and is"
+            f" `{self._address.setting}` right?"
+        )
+
+    def _get(self, base: str, path: str, parameters: dict[str, str | int]) -> Any:
+        if self._address.user and self._address.auth == "none":
+            parameters["user.name"] = self._address.user
+        target, sent = f"{base.rstrip('/')}{path}", parameters
+        for _ in range(REDIRECTS):
+            response = self._ask(target, sent)
+            further = _further(response)
+            if further is None:
+                answer = self._parsed(response)
+                self._answering = _instance(target, path) or base
+                self.now_ms = _date_ms(response)
+                return answer
+            if urlsplit(further)[:2] == urlsplit(target)[:2] and "next.refresh.interval" in further.lower():
+                raise RestUnavailable(f"{target}: it is a standby, and knows of no active one")
+            # The standby repeats path and parameters in where it points to; its older form does not.
+            sent = {} if urlsplit(further).query else parameters
+            target = further
+        raise RestUnavailable(f"{target}: redirected more than {REDIRECTS} times")
+
+    def _ask(self, url: str, parameters: Parameters) -> requests.Response:
+        limits = (self._address.connect_timeout_s, self._address.read_timeout_s)
+        try:
+            return self._session.get(url, params=dict(parameters), timeout=limits, allow_redirects=False)
+        except requests.exceptions.SSLError as error:
+            raise RestError(
+                f"{url}: TLS failed: {_innermost(error)} (`ca_file` names the authorities to believe, as PEM)"
+            ) from error
+        except requests.exceptions.ReadTimeout as error:
+            raise RestUnavailable(
+                f"{url}: no answer within {self._address.read_timeout_s:g} s (`read_timeout_s`)"
+            ) from error
+        except requests.exceptions.RequestException as error:
+            raise RestUnavailable(f"{url}: {_innermost(error)}") from error
+
+    def _parsed(self, response: requests.Response) -> Any:
+        url, status = response.url, response.status_code
+        if status in (401, 403):
+            raise Refused(f"{url}: HTTP {status}: {_said(response)}: {self._hint(status)}")
+        if status == 404:
+            raise NotThere(f"{url}: HTTP 404: {_said(response)}")
+        if status in _TEMPORARY:
+            raise RestUnavailable(f"{url}: HTTP {status}: {_said(response)}")
+        if status >= 400:
+            raise RestError(f"{url}: HTTP {status}: {_said(response)} (its own log says more)")
+        try:
+            return orjson.loads(response.content)
+        except ValueError:
+            pass
+        try:
+            # Some releases do not escape control characters in diagnostics.
+            return json.loads(response.content.decode("utf-8", "replace"), strict=False)
+        except ValueError:
+            if _NO_ACTIVE.search(response.text[:2000]):
+                raise RestUnavailable(f"{url}: {_said(response)}") from None
+            raise RestError(
+                f"{url}: the answer is not JSON ({_said(response)}): is this the address of a {self._address.name}?"
+            ) from None
+
+    def _hint(self, status: int) -> str:
+        if self._address.auth == "kerberos":
+            return (
+                "is there a ticket (klist), and may its principal look at every application (yarn.admin.acl)?"
+            )
+        if status == 401:
+            return 'set auth = "kerberos" where the cluster has Kerberos, else `user`'
+        return "the user must be allowed to look at every application (yarn.admin.acl, or its view ACLs)"
+
+
+@contextmanager
+def asking(address: RestAddress) -> Iterator[RestService]:
+    """A service whose connections are closed at the end."""
+    service = RestService(address)
+    try:
+        yield service
+    finally:
+        service.close()
+
+
+def wrong_url(url: str, example: str) -> str:
+    """What is wrong with a setting that should be a service's address; "" if nothing is."""
+    parts = urlsplit(url)
+    try:
+        fine = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        fine = False
+    if not fine or parts.query or parts.username:
+        return f"{url!r} is no address: write {example}"
+    return ""
+
+
+def _further(response: requests.Response) -> str | None:
+    """Where a standby points to: the active instance (HTTP 307), or in older releases by a header Refresh."""
+    if response.is_redirect:
+        return str(urljoin(response.url, response.headers["Location"]))
+    if found := _REFRESH.match(response.headers.get("Refresh", "")):
+        return str(urljoin(response.url, found[1].strip().strip("'\"")))
+    return None
+
+
+def _instance(target: str, path: str) -> str:
+    base, found, _ = target.partition(path)
+    return base if found else ""
+
+
+def _date_ms(response: requests.Response) -> int:
+    # Hadoop sends it twice, which comes as one value with a comma.
+    date = response.headers.get("Date", "").partition("GMT")[0] + "GMT"
+    try:
+        return int(parsedate_to_datetime(date).timestamp() * 1000)
+    except (ValueError, TypeError):
+        return 0
+
+
+def _said(response: requests.Response) -> str:
+    """What an error page has to say: Hadoop's RemoteException, or the beginning of its text without markup."""
+    try:
+        match orjson.loads(response.content):
+            case {"RemoteException": {"message": str(message)}}:
+                return message[:300]
+    except ValueError:
+        pass
+    words = re.sub(r"<(style|script)\b.*?</\1>|<[^>]{0,500}>", " ", response.text[:4000], flags=re.DOTALL)
+    return " ".join(words.split())[:200] or str(response.reason)
+
+
+def _innermost(error: BaseException) -> str:
+    while (cause := error.__cause__ or error.__context__) is not None:
+        error = cause
+    return str(error) or type(error).__name__
+
+
+def _kerberos() -> requests.auth.AuthBase:
+    try:
+        import requests_gssapi
+    except ImportError as error:
+        raise RestError(
+            f'auth = "kerberos" needs the Python package requests-gssapi ({error}): install it into navlin\'s environment'
+        ) from error
+    # Sent with the first request already: a redirect then costs no further one.
+    auth: requests.auth.AuthBase = requests_gssapi.HTTPSPNEGOAuth(
+        mutual_authentication=requests_gssapi.DISABLED, opportunistic_auth=True
+    )
+    return auth

@@ -1,0 +1,182 @@
+"""What the ResourceManager tells of applications becomes operations and executions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from navlin.model.identity import identify
+from navlin.model.keys import RelationType
+from navlin.model.records import Covered
+from tests.services.rest import ResourceManager, as_json
+from tests.yarn_rounds import ESTATE, MINUTE_MS, NOW_MS, SOURCE, Following, app
+
+
+def test_an_application_is_a_run_of_the_operation_of_its_type_and_name(
+    resource_manager: ResourceManager,
+) -> None:
+    log = "http://n1:8042/node/containerlogs/container_e17_1799000000000_0007_02_000001/etl"
+    resource_manager.apps = [app(7, applicationTags="team-a, etl", amContainerLogs=log, diagnostics="null")]
+    told = Following(resource_manager).run()
+    [operation] = told.operations.values()
+    [execution] = told.executions.values()
+    assert operation.key.identity == identify(SOURCE.id, "SPARK", "nightly")
+    assert execution.key.identity == identify(SOURCE.id, "application_1799000000000_0007")
+    assert execution.key.parent == operation.key
+    assert execution.ages
+    assert execution.as_of_ms == NOW_MS - 10 * MINUTE_MS + 1_007
+    assert {name: value for name, value in execution.attributes.items() if value} == {
+        "internalType": "yarn_operation_execution",
+        "engineType": "SPARK",
+        "operation": "nightly",
+        "principal": "etl",
+        "started": NOW_MS - 10 * MINUTE_MS + 7,
+        "ended": NOW_MS - 10 * MINUTE_MS + 1_007,
+        "status": "SUCCEEDED",
+        "jobId": "application_1799000000000_0007",
+        "queue": "root.batch",
+        "applicationTags": ["team-a", "etl"],
+        "attempts": 2,
+        "memoryMbSeconds": 2_048,
+        "vcoreSeconds": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        ({"state": "FINISHED", "finalStatus": "SUCCEEDED"}, "SUCCEEDED"),
+        ({"state": "FINISHED", "finalStatus": "FAILED"}, "FAILED"),
+        ({"state": "FINISHED", "finalStatus": "UNDEFINED"}, "FINISHED"),
+        ({"state": "FAILED", "finalStatus": "FAILED"}, "FAILED"),
+        ({"state": "KILLED", "finalStatus": "KILLED"}, "KILLED"),
+        ({"state": "KILLED", "finalStatus": "UNDEFINED"}, "KILLED"),
+        ({"state": "RUNNING", "finalStatus": "UNDEFINED", "finishedTime": 0}, "RUNNING"),
+    ],
+)
+def test_an_execution_says_how_it_ended_or_where_it_is(
+    resource_manager: ResourceManager, said: dict[str, Any], status: str
+) -> None:
+    resource_manager.apps = [app(1, **said)]
+    [execution] = Following(resource_manager).run().executions.values()
+    assert execution.attributes["status"] == status
+    assert bool(execution.attributes["ended"]) == (status != "RUNNING")
+
+
+def test_what_went_wrong_is_told_bounded_and_without_secrets(resource_manager: ResourceManager) -> None:
+    words = "AM failed, password=hunter2 " + "at java.lang.Thread\n" * 5_000
+    resource_manager.apps = [app(1, state="FAILED", finalStatus="FAILED", diagnostics=words)]
+    told = Following(resource_manager).run()
+    said = told.executions["application_1799000000000_0001"].attributes["diagnostics"]
+    assert said.startswith("AM failed")
+    assert "hunter2" not in repr(told.records)
+    assert len(said) < 5_000
+
+
+@pytest.mark.parametrize("empty", [{"apps": None}, {"apps": {}}, {}, {"apps": {"app": []}}, None])
+def test_nothing_is_told_in_many_forms(resource_manager: ResourceManager, empty: Any) -> None:
+    resource_manager.routes["/ws/v1/cluster/apps"] = lambda *_: as_json(empty)
+    plan = Following(resource_manager).plan()
+    assert not plan.splits
+    assert not plan.covers
+
+
+def test_what_it_does_not_list_any_more_is_not_gone(resource_manager: ResourceManager) -> None:
+    resource_manager.apps = [app(1)]
+    following = Following(resource_manager)
+    assert following.run().executions
+    resource_manager.apps = []
+    for complete in (False, True):
+        told = following.run(complete=complete)
+        assert not told.plan.covers
+        assert not any(isinstance(each, Covered) for each in told.records)
+
+
+def test_keys_that_are_missing_new_or_of_another_type_are_tolerated(
+    resource_manager: ResourceManager,
+) -> None:
+    bare = {"id": "application_1799000000000_10001", "state": "FINISHED", "finishedTime": NOW_MS - 5}
+    odd = app(2, progress="NaN", memorySeconds="12", startedTime=-1, applicationTags=None, brandNew={"a": 1})
+    resource_manager.apps = [bare, odd, {"state": "FINISHED", "finishedTime": NOW_MS}, app(3, name=None)]
+    told = Following(resource_manager).run()
+    assert len(told.executions) == 3
+    assert told.executions["application_1799000000000_10001"].attributes["engineType"] == "YARN"
+    assert told.executions["application_1799000000000_0002"].attributes["memoryMbSeconds"] == 12
+    assert told.plan.note == "1 applications bear an id that is none"
+
+
+def test_the_answers_of_hadoops_documentation_are_understood(
+    resource_manager: ResourceManager, corpora: Path
+) -> None:
+    listed = orjson.loads((corpora / "rest" / "yarn-rm" / "1176.json").read_bytes())
+    single = orjson.loads((corpora / "rest" / "yarn-rm" / "1517.json").read_bytes())["app"]
+    resource_manager.apps = [*listed["apps"]["app"], single]
+    told = Following(resource_manager).run()
+    assert {
+        (each.key.name, each.attributes["operation"], each.attributes["engineType"])
+        for each in told.executions.values()
+    } == {
+        ("application_1326815542473_0001", "word count", "MAPREDUCE"),
+        ("application_1326815542473_0002", "Sleep job", "MAPREDUCE"),
+        ("application_1326821518301_0005", "Sleep job", "Yarn"),
+    }
+    assert told.executions["application_1326815542473_0001"].attributes["attempts"] == 1
+
+
+def test_names_with_anything_in_them_stay_what_they_are(resource_manager: ResourceManager) -> None:
+    names = ["a/b", "50 % off", "two\nlines", "café \U0001f600", "x##y", " "]
+    resource_manager.apps = [app(number, name=name) for number, name in enumerate(names)]
+    told = Following(resource_manager).run()
+    assert {each.key.identity for each in told.operations.values()} == {
+        identify(SOURCE.id, "SPARK", name) for name in names
+    }
+    assert all(each.key.tree_path.count("/") == 2 for each in told.operations.values())
+
+
+# -- What a name tells --------------------------------------------------------------------------------------------------
+
+
+def test_a_hive_session_is_no_query(resource_manager: ResourceManager) -> None:
+    session = "b5c1f2f4-4b1c-4f5e-9b0c-6a7d8e9f0a1b"
+    resource_manager.apps = [app(1, name=f"HIVE-{session}", type="TEZ"), app(2, name=f"HIVE-{session}")]
+    told = Following(resource_manager).run()
+    of_tez, of_spark = told.executions.values()
+    assert (of_tez.attributes["session"], of_tez.attributes["hiveSessionId"]) == (True, session)
+    assert not of_spark.attributes["session"]
+    assert not told.run_for
+
+
+def test_what_oozie_started_is_recognised_by_its_name(resource_manager: ResourceManager) -> None:
+    workflow = "0000004-121223003201296-oozie-oozi-W"
+    names = [
+        f"oozie:launcher:T=hive2:W=daily:A=load:ID={workflow}",
+        f"oozie:action:T=map-reduce:W=a:A=b:ID=c:W=d:A=x=1:A=last:ID={workflow}",
+        "oozie:launcher:T=spark:W=a name that was cut o",
+        "oozie:launcher:T=shell:W=w:A=a:ID=0000004-121223003201296-oozie-oozi-C@12",
+        "not oozie:launcher:T=x:W=y:A=z:ID=1-W",
+    ]
+    resource_manager.apps = [app(number, name=name) for number, name in enumerate(names)]
+    told = Following(resource_manager).run()
+    shown = [
+        tuple(each.attributes[f"oozie{what}"] for what in ("ActionType", "Workflow", "Action", "Launcher"))
+        for each in told.executions.values()
+    ]
+    assert shown == [
+        ("hive2", "daily", "load", True),
+        ("map-reduce", "a:A=b:ID=c:W=d:A=x=1", "last", None),
+        ("spark", "a name that was cut o", "", True),
+        ("shell", "w", "a", True),
+        (None, None, None, None),
+    ]
+    assert [each.attributes.get("wfIds") for each in told.executions.values()] == [
+        [workflow], [workflow], None, ["0000004-121223003201296-oozie-oozi-C@12"], None,
+    ]  # fmt: skip
+    relations = told.relations(RelationType.LOGICAL_PHYSICAL)
+    assert {each.ep1.identity for each in relations if each.ep1.name == workflow} == {
+        identify(ESTATE.serving("OOZIE").id, workflow)
+    }
+    assert len(relations) == 3
+    assert {each.ep2.name[-4:] for each in relations} == {"0000", "0001", "0003"}

@@ -1,0 +1,191 @@
+"""The configuration of a MapReduce job says what it read and wrote; nothing else of it is kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from extractors._yarn.configuration import Configuration, Place, is_staging, split_paths, to_configuration
+
+IN, OUT = "mapreduce.input.fileinputformat.inputdir", "mapreduce.output.fileoutputformat.outputdir"
+
+
+def configured(**properties: str) -> Configuration:
+    """The page of a job with these properties, by their names with _ for the dots."""
+    return of({name.replace("_", "."): value for name, value in properties.items()})
+
+
+def of(properties: dict[str, str]) -> Configuration:
+    listed = [{"name": name, "value": value, "source": ["job.xml"]} for name, value in properties.items()]
+    return to_configuration({"conf": {"path": "hdfs://ns1/job.xml", "property": listed}})
+
+
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        ("", []),
+        ("/a", ["/a"]),
+        ("/a,/b", ["/a", "/b"]),
+        (r"/a\,b,/c", ["/a,b", "/c"]),
+        (r"/a\\,/b", ["/a\\", "/b"]),
+        ("/{a,b}/x,/c", ["/{a,b}/x", "/c"]),
+        (r"/{a\,b}*,/c", ["/{a,b}*", "/c"]),
+        ("/{a,{b,c}},/d", ["/{a,{b,c}}", "/d"]),
+        (r"/what\*ever,/c", [r"/what\*ever", "/c"]),
+        ("/a}b,/c", ["/a}b", "/c"]),
+        (" /a , ,/b", ["/a", "/b"]),
+        ("/a\\", ["/a\\"]),
+    ],
+)
+def test_a_list_of_paths_is_split_at_its_own_commas(text: str, paths: list[str]) -> None:
+    assert split_paths(text) == paths
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("hdfs://ns1/in", Place("hdfs://ns1/in", "hdfs://ns1/in")),
+        ("hdfs://ns1/logs/2026-*/x", Place("hdfs://ns1/logs/2026-*/x", "hdfs://ns1/logs/", inferred=True)),
+        ("/in/{a,b}", Place("/in/{a,b}", "/in/", inferred=True)),
+        ("/in/day[0-9]", Place("/in/day[0-9]", "/in/", inferred=True)),
+        ("/in/day?", Place("/in/day?", "/in/", inferred=True)),
+        (r"/in/a\*b", Place(r"/in/a\*b", "/in/a*b")),
+        ("s3a://key:secret@bucket/in", Place("s3a://bucket/in", "s3a://bucket/in")),
+        ("file:/in", Place("file:/in", "file:/in")),
+        ("orders/day", Place("orders/day", "hdfs://ns1/user/etl/orders/day")),
+    ],
+)
+def test_an_input_comes_down_to_the_directory_that_is_certain(text: str, place: Place) -> None:
+    told = of({IN: text, "mapreduce.job.working.dir": "hdfs://ns1/user/etl"})
+    [found] = told.inputs
+    assert (found.uri, found.inferred) == (place.uri, place.inferred)
+    assert "secret" not in repr(told)
+    assert not told.incomplete
+
+
+@pytest.mark.parametrize("text", ["/*", "hdfs://ns1/*/x", "relative"])
+def test_what_comes_down_to_no_directory_makes_the_job_incomplete(text: str) -> None:
+    told = of({IN: f"/known,{text}"})
+    assert [place.uri for place in told.inputs] == ["/known"]
+    assert told.incomplete
+
+
+@pytest.mark.parametrize(
+    ("path", "staging"),
+    [
+        ("/wh/t/.hive-staging_hive_2026-01-01_1/-ext-10000", True),
+        ("/tmp/hive/etl/0b1c/hive_2026/-mr-10003", True),
+        ("/tmp/hive-etl/hive_2026", True),
+        ("/user/etl/.staging/job_1_0001", True),
+        ("/out/_temporary/0", True),
+        ("/tmp/temp-1234567/tmp99", True),
+        ("/tmp/hadoop-yarn/staging/etl", True),
+        ("/user/etl/oozie-oozi/0000004-oozie-oozi-W/load--hive2/output", True),
+        ("/tmp", False),
+        ("/tmp/hive_exports", False),
+        ("/tmp/temperatures", False),
+        ("/data/staging", False),
+        ("/data/hive-staging", False),
+        ("/data/-ext-name", False),
+    ],
+)
+def test_where_engines_keep_what_they_will_remove_is_no_data(path: str, *, staging: bool) -> None:
+    assert is_staging(path) is staging
+    assert bool(of({IN: f"hdfs://ns1{path}"}).inputs) is not staging
+    assert bool(of({OUT: f"hdfs://ns1{path}"}).outputs) is not staging
+
+
+def test_scratch_directories_that_the_job_itself_names_are_none_either() -> None:
+    told = configured(
+        mapreduce_input_fileinputformat_inputdir="/scratch/hive/1/2,/scratch/hive_not,/tmp/x",
+        hive_exec_scratchdir="hdfs://ns1/scratch/hive",
+        pig_temp_dir="/tmp",
+    )
+    assert [place.uri for place in told.inputs] == ["/scratch/hive_not", "/tmp/x"]
+
+
+def test_old_names_are_understood_and_new_ones_go_before() -> None:
+    old = configured(
+        mapred_input_dir="/old/in",
+        mapred_output_dir="/old/out",
+        mapred_mapper_class="OldMapper",
+        mapred_reducer_class="OldReducer",
+        fs_default_name="hdfs://old",
+    )
+    assert (old.inputs[0].uri, old.outputs[0].uri) == ("/old/in", "/old/out")
+    assert (old.mapper, old.reducer, old.default_fs) == ("OldMapper", "OldReducer", "hdfs://old")
+    both = of({IN: "/new", "mapred.input.dir": "/old"})
+    assert [place.uri for place in both.inputs] == ["/new"]
+
+
+@pytest.mark.parametrize(("new_api", "mapper"), [("true", "New"), ("false", "Old"), ("", "New")])
+def test_of_two_mappers_the_one_that_runs_is_told(new_api: str, mapper: str) -> None:
+    told = of(
+        {
+            "mapreduce.job.map.class": "New",
+            "mapred.mapper.class": "Old",
+            "mapred.mapper.new-api": new_api,
+        }
+    )
+    assert told.mapper == mapper
+
+
+def test_inputs_that_each_have_a_format_of_their_own_are_inputs() -> None:
+    told = of({"mapreduce.input.multipleinputs.dir.formats": "/a;org.A,/b;org.B"})
+    assert [place.uri for place in told.inputs] == ["/a", "/b"]
+
+
+def test_no_secret_and_nothing_unnamed_is_kept() -> None:
+    told = of(
+        {
+            "mapreduce.jdbc.password": "hunter2",
+            "fs.s3a.secret.key": "hunter2",
+            "dfs.client.token": "hunter2",
+            "my.own.property": "hunter2",
+            "mapreduce.job.map.class": "*********(redacted)",
+            "hive.query.string": "create table t location 's3a://key:hunter2@bucket/t'",
+            IN: "s3a://key:hunter2@bucket/in",
+        }
+    )
+    assert "hunter2" not in repr(told)
+    assert told.mapper == ""
+    assert told.inputs[0].uri == "s3a://bucket/in"
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("select+1+from+t%3B", "select 1 from t;"),
+        ("select 100%25 + 1", "select 100%25 + 1"),
+        ("select%201", "select 1"),
+        ("", ""),
+    ],
+)
+def test_a_query_is_decoded_where_hive_encoded_it(said: str, text: str) -> None:
+    assert configured(hive_query_string=said).hive_query_text == text
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        None,
+        [],
+        {},
+        {"conf": None},
+        {"conf": {"property": None}},
+        {"conf": {"property": "x"}},
+        {"conf": {"property": [None, {"name": IN}, {"name": IN, "value": None}, {"value": "/a"}]}},
+    ],
+)
+def test_a_page_that_says_nothing_is_no_error(page: object) -> None:
+    assert to_configuration(page) == Configuration()
+
+
+def test_a_page_with_one_property_may_come_without_a_list() -> None:
+    page = {"conf": {"property": {"name": OUT, "value": "/out"}}}
+    assert [place.uri for place in to_configuration(page).outputs] == ["/out"]
+
+
+def test_very_many_inputs_are_cut_and_it_says_so() -> None:
+    told = of({IN: ",".join(f"/in/{n}" for n in range(10_001))})
+    assert len(told.inputs) == 10_000
+    assert told.incomplete

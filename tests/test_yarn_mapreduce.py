@@ -1,0 +1,301 @@
+"""What the JobHistoryServer tells of MapReduce jobs: what they read and wrote, and what they were run for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from extractors._yarn.planning import SeenSplit
+from extractors._yarn.rest import RestUnavailable
+from navlin.index.fields import peoples
+from navlin.model.identity import identify
+from navlin.model.keys import RelationType
+from navlin.model.records import Covered, Entity
+from tests.services.rest import JobHistory, ResourceManager, as_json
+from tests.yarn_rounds import (
+    ESTATE,
+    METASTORE,
+    MINUTE_MS,
+    NAMENODE,
+    NOW_MS,
+    SOURCE,
+    Following,
+    app,
+    job,
+    running,
+)
+
+MAPREDUCE = {"name": "word count", "type": "MAPREDUCE"}
+WORDS: dict[str, str] = {
+    "fs_defaultFS": "hdfs://ns1",
+    "mapreduce_input_fileinputformat_inputdir": "hdfs://ns1/in/a,hdfs://ns1/in/b",
+    "mapreduce_output_fileoutputformat_outputdir": "hdfs://ns1/out",
+    "mapreduce_job_map_class": "org.example.Tokens",
+    "mapreduce_job_reduce_class": "org.example.Sum",
+}
+
+
+def test_a_job_reads_and_writes_what_its_configuration_says(
+    resource_manager: ResourceManager, history: JobHistory
+) -> None:
+    resource_manager.apps = [app(1, **MAPREDUCE)]
+    history.add(
+        job(1),
+        **WORDS,
+        mapreduce_job_output_key_class="Text",
+        mapreduce_input_fileinputformat_input_dir_recursive="true",
+        mapreduce_job_hdfs_servers_token="hunter2",
+    )
+    told = Following(resource_manager, history=history).run()
+    assert told.flows == {("/in/a", "word count"), ("/in/b", "word count"), ("word count", "/out")}
+    flows = told.relations(RelationType.DATA_FLOW)
+    assert {end.source.id for each in flows for end in (each.ep1, each.ep2)} == {SOURCE.id, NAMENODE.id}
+    [operation] = told.operations.values()
+    ends = sorted(identify(NAMENODE.id, path) for path in ("/in/a", "/in/b", "/out"))
+    named_by = ("word count", "org.example.Tokens", "org.example.Sum")
+    assert operation.key.identity == identify(SOURCE.id, *named_by, *ends)
+    assert not operation.ages
+    assert {name: value for name, value in operation.attributes.items() if value} == {
+        "internalType": "yarn_operation",
+        "engineType": "MAPREDUCE",
+        "mapper": "org.example.Tokens",
+        "reducer": "org.example.Sum",
+        "outputKey": "Text",
+        "inputRecursive": True,
+        "inputs": ["hdfs://ns1/in/a", "hdfs://ns1/in/b"],
+        "outputs": ["hdfs://ns1/out"],
+    }
+    [execution] = told.executions.values()
+    assert execution.attributes["jobId"] == "job_1799000000000_0001"
+    assert execution.attributes["memoryMbSeconds"] == 2_048
+    assert [each.path for each in told.records if isinstance(each, Covered)] == [operation.key.tree_path]
+    assert "hunter2" not in repr(told.records)
+
+
+def test_runs_of_one_job_over_other_directories_do_not_mix(
+    resource_manager: ResourceManager, history: JobHistory
+) -> None:
+    days = [{**WORDS, "mapreduce_input_fileinputformat_inputdir": f"/in/{day}"} for day in (1, 2)]
+    for number, day in enumerate(days, 1):
+        output = {"mapreduce_output_fileoutputformat_outputdir": f"/out/{number}"}
+        history.add(job(number), **{**day, **output})
+    history.add(job(3), **{**days[0], "mapreduce_output_fileoutputformat_outputdir": "/out/1"})
+    told = Following(resource_manager, history=history).run()
+    operations = {each.key.identity for each in told.records if isinstance(each, Entity) and not each.ages}
+    assert len(operations) == 2
+    assert len(told.executions) == 3
+
+
+def test_a_job_without_directories_is_navigators_own_operation(
+    resource_manager: ResourceManager, history: JobHistory
+) -> None:
+    resource_manager.apps = [app(1, **MAPREDUCE)]
+    history.add(job(1), mapred_mapper_class="M", mapred_reducer_class="R")
+    [operation] = Following(resource_manager, history=history).run().operations.values()
+    assert operation.key.identity == identify(SOURCE.id, "word count", "M", "R")
+    assert operation.ages
+
+
+def test_an_application_and_its_job_are_one_execution_whoever_is_heard_first(
+    resource_manager: ResourceManager, history: JobHistory
+) -> None:
+    """The ResourceManager has forgotten the second one already."""
+    resource_manager.apps = [app(1, **MAPREDUCE)]
+    history.add(job(1), **WORDS)
+    history.add(job(2), **WORDS)
+    following = Following(resource_manager, history=history)
+    told = following.run()
+    assert [name[-4:] for name in told.executions] == ["0001", "0002"]
+    both, alone = told.executions.values()
+    assert alone.attributes["status"] == "SUCCEEDED"
+    assert alone.attributes["ended"] == NOW_MS - 10 * MINUTE_MS + 902
+    assert following.is_quiet()
+    # What the JobHistoryServer tells alone, later on, is older than what both told.
+    resource_manager.apps = []
+    retold = following.run(complete=True).executions[both.key.name]
+    assert retold.as_of_ms < both.as_of_ms
+    assert retold.key.parent == both.key.parent
+
+
+def test_a_job_is_told_when_its_history_is_there(
+    resource_manager: ResourceManager, history: JobHistory
+) -> None:
+    resource_manager.apps = [running(1, **MAPREDUCE)]
+    following = Following(resource_manager, history=history)
+    assert not following.run().records
+    # It has ended, and its history is on its way.
+    resource_manager.apps = [app(1, **MAPREDUCE, finishedTime=NOW_MS)]
+    resource_manager.now_ms = NOW_MS + 5 * MINUTE_MS
+    assert not following.run().records
+    assert following.is_quiet()
+    # The window has gone on meanwhile, and it is not in there any more.
+    resource_manager.apps.append(app(2, finishedTime=NOW_MS + 20 * MINUTE_MS))
+    history.add(job(3, finishTime=NOW_MS + 20 * MINUTE_MS), **WORDS)
+    assert set(following.run().executions) == {
+        "application_1799000000000_0002",
+        "application_1799000000000_0003",
+    }
+    history.add(job(1, finishTime=NOW_MS - 1_000), **WORDS)
+    [execution] = following.run().executions.values()
+    assert execution.attributes["queue"] == "root.batch"
+    assert execution.attributes["inputs"] == ["hdfs://ns1/in/a", "hdfs://ns1/in/b"]
+    assert following.is_quiet()
+
+
+def test_a_job_whose_history_never_comes_is_told_without(
+    resource_manager: ResourceManager, history: JobHistory
+) -> None:
+    resource_manager.apps = [app(1, **MAPREDUCE, state="KILLED", finishedTime=NOW_MS)]
+    following = Following(resource_manager, history=history)
+    assert not following.run().records
+    resource_manager.now_ms = NOW_MS + 31 * MINUTE_MS
+    [execution] = following.run().executions.values()
+    assert execution.attributes["status"] == "KILLED"
+    assert execution.key.parent
+    assert execution.key.parent.identity == identify(SOURCE.id, "word count", "", "")
+    assert following.is_quiet()
+
+
+def test_a_failed_job_brings_no_flow(resource_manager: ResourceManager, history: JobHistory) -> None:
+    resource_manager.apps = [app(1, **MAPREDUCE, finalStatus="FAILED")]
+    history.add(job(1, state="FAILED"), **WORDS)
+    told = Following(resource_manager, history=history).run()
+    assert not told.flows
+    assert not any(isinstance(each, Covered) for each in told.records)
+    [execution] = told.executions.values()
+    assert execution.attributes["status"] == "FAILED"
+    assert execution.attributes["outputs"] == ["hdfs://ns1/out"]
+
+
+def test_a_configuration_that_is_not_there_any_more_leaves_the_job(
+    resource_manager: ResourceManager, history: JobHistory
+) -> None:
+    history.add(job(1, name="a/b 50%\nnext"))
+    del history.configurations["job_1799000000000_0001"]
+    told = Following(resource_manager, history=history).run()
+    assert set(told.operations) == {"a/b 50%\nnext"}
+    assert not told.rejects
+
+
+def test_a_configuration_that_cannot_be_had_is_said_and_keeps_no_other_back(
+    resource_manager: ResourceManager, history: JobHistory
+) -> None:
+    history.add(job(1), **WORDS)
+    history.add(job(2), **WORDS)
+    refused = "/ws/v1/history/mapreduce/jobs/job_1799000000000_0001/conf"
+    history.routes[refused] = lambda *_: (403, {}, b"User dr.who has no permission")
+    told = Following(resource_manager, history=history).run()
+    assert len(told.executions) == 2
+    assert len(told.flows) == 3
+    [reject] = told.rejects
+    assert (reject.place, reject.sample) == (history.url, "job_1799000000000_0001")
+    assert "User dr.who has no permission" in reject.reason
+
+
+def test_while_the_history_is_away_the_others_are_told_and_its_jobs_wait(
+    resource_manager: ResourceManager,
+) -> None:
+    resource_manager.apps = [app(1, **MAPREDUCE, finishedTime=NOW_MS - 120 * MINUTE_MS), app(2)]
+    history = JobHistory()  # it does not listen yet
+    following = Following(resource_manager, history=history, read_timeout_s=0.2)
+    plan = following.plan()
+    *fine, failing = plan.splits
+    told = [each for split in fine for each in following.extractor.read(split)]
+    assert {each.key.name for each in told if isinstance(each, Entity)} == {
+        "nightly",
+        "application_1799000000000_0002",
+    }
+    with pytest.raises(RestUnavailable, match=f"{history.url}.*`history_urls`"):
+        list(following.extractor.read(failing))
+    with history:
+        history.add(job(1), **WORDS)
+        assert len(following.run().executions) == 2
+
+
+def test_what_hive_ran_belongs_to_its_query(resource_manager: ResourceManager, history: JobHistory) -> None:
+    query = "etl_20260101120000_0b1c2d3e-0000-4000-8000-000000000001"
+    name = "insert overwrite table t select * from s(Stage-1)"
+    hive = {
+        **WORDS,
+        "hive_query_id": query,
+        "hive_query_string": "insert+overwrite+table+t+select+%27password%3Dhunter2%27",
+        "hive_metastore_uris": "thrift://other:9083, thrift://HMS:9083",
+        "mapreduce_output_fileoutputformat_outputdir": "hdfs://ns1/wh/t/.hive-staging_hive_2026/-ext-10000",
+    }
+    history.add(job(1, name=name), **hive)
+    del hive["hive_query_id"]
+    history.add(job(2, name=name), **hive, mapreduce_workflow_id=f"hive_{query}")
+    told = Following(resource_manager, history=history).run()
+    relations = told.relations(RelationType.LOGICAL_PHYSICAL)
+    assert {each.ep1.identity for each in relations} == {identify(METASTORE.id, query)}
+    assert sorted(each.ep2.name[-4:] for each in relations) == ["0001", "0002"]
+    first = told.executions["application_1799000000000_0001"].attributes
+    assert first["hiveQueryId"] == query
+    assert first["queryText"].startswith("insert overwrite table t select 'password=")
+    assert "hunter2" not in repr(told.records)
+    assert {flow for flow in told.flows if flow[0] == name} == set()
+
+
+def test_what_pig_ran_belongs_to_its_script(resource_manager: ResourceManager, history: JobHistory) -> None:
+    pig = {**WORDS, "pig_script_id": "script-1", "pig_logicalPlan_hash": "1234"}
+    history.add(job(1, name="PigLatin:daily.pig"), **pig)
+    history.add(job(2, name="PigLatin:daily.pig"), **WORDS, mapreduce_workflow_id="pig_script-2")
+    told = Following(resource_manager, history=history).run()
+    relations = told.relations(RelationType.LOGICAL_PHYSICAL)
+    of_first = {each.ep1.identity: each.ep1 for each in relations if each.ep2.name.endswith("0001")}
+    script, run = identify("PigLatin:daily.pig", "1234"), identify("script-1")
+    assert set(of_first) == {script, run}
+    assert of_first[run].parent == of_first[script]
+    assert [each.ep1.identity for each in relations if each.ep2.name.endswith("0002")] == [
+        identify("script-2")
+    ]
+    assert {each.source for each in of_first.values()} == {ESTATE.serving("PIG")}
+
+
+def test_an_oozie_job_is_known_by_its_configuration_too(
+    resource_manager: ResourceManager, history: JobHistory
+) -> None:
+    history.add(job(1), **WORDS, oozie_job_id="7-oozie-W", oozie_action_id="7-oozie-W@load")
+    told = Following(resource_manager, history=history).run()
+    [relation] = told.relations(RelationType.LOGICAL_PHYSICAL)
+    assert (relation.ep1.name, relation.attributes) == ("7-oozie-W", {"oozieAction": "load"})
+    [execution] = told.executions.values()
+    assert execution.attributes["wfIds"] == ["7-oozie-W"]
+
+
+def test_nothing_that_yarn_tells_passes_for_a_persons_word(
+    resource_manager: ResourceManager, history: JobHistory
+) -> None:
+    oozie = "oozie:launcher:T=hive2:W=daily:A=load:ID=0000004-121223003201296-oozie-oozi-W"
+    resource_manager.apps = [app(1, name=oozie, applicationTags="a,b"), app(2, **MAPREDUCE)]
+    history.add(job(2), **WORDS, hive_query_id="q", pig_script_id="p")
+    told = Following(resource_manager, history=history).run()
+    entities = [each for each in told.records if isinstance(each, Entity)]
+    assert len(entities) == 4
+    assert not [name for each in entities for name in each.attributes if peoples(name)]
+
+
+def test_jobs_are_read_in_splits_of_their_own(resource_manager: ResourceManager, history: JobHistory) -> None:
+    resource_manager.apps = [app(n) for n in range(10)]
+    for number in range(100, 350):
+        history.add(job(number), **WORDS)
+    splits = Following(resource_manager, history=history).plan().splits
+    sizes = [(len(each.seen), each.configured) for each in splits if isinstance(each, SeenSplit)]
+    assert sizes == [(10, False), (100, True), (100, True), (50, True)]
+
+
+def test_the_answers_of_the_history_servers_documentation_are_understood(
+    resource_manager: ResourceManager, history: JobHistory, corpora: Path
+) -> None:
+    folder = corpora / "rest" / "mr-jhs"
+    history.jobs = orjson.loads((folder / "0198.json").read_bytes())["jobs"]["job"]
+    conf = orjson.loads((folder / "1302.json").read_bytes())
+    history.routes["/ws/v1/history/mapreduce/jobs/job_1326381300833_0001/conf"] = lambda *_: as_json(conf)
+    told = Following(resource_manager, history=history).run()
+    assert {each.key.name: each.attributes["jobId"] for each in told.executions.values()} == {
+        "application_1326381300833_0001": "job_1326381300833_0001",
+        "application_1326381300833_0002": "job_1326381300833_0002",
+    }
+    assert set(told.operations) == {"word count", "Sleep job"}

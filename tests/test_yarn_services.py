@@ -1,0 +1,142 @@
+"""Several ResourceManagers of which one answers, services that do not, and what is said then."""
+
+from __future__ import annotations
+
+import importlib.util
+import threading
+from typing import Any
+
+import orjson
+import pytest
+
+from extractors._yarn.rest import RestError, RestUnavailable
+from extractors.yarn import Yarn
+from navlin.model.plan import Positions
+from tests.services.rest import JobHistory, ResourceManager, RestServer, as_json
+from tests.yarn_rounds import ESTATE, SOURCE, Following, app, running
+
+
+def standby(*, of: ResourceManager, by_header: bool) -> RestServer:
+    """A ResourceManager that points to the active one: since Hadoop 2.7 by HTTP 307, before by a header."""
+    service = RestServer()
+
+    def answer(path: str, query: Any) -> Any:
+        further = of.url + path + ("?" + "&".join(f"{k}={v}" for k, v in query.items()) if query else "")
+        said = f"This is standby RM. The redirect url is: {further}".encode()
+        return (
+            (200, {"Refresh": f"3;url={further}"}, said) if by_header else (307, {"Location": further}, said)
+        )
+
+    service.routes["/"] = answer
+    return service
+
+
+@pytest.mark.parametrize("by_header", [False, True])
+def test_a_standby_points_to_the_active_one(resource_manager: ResourceManager, *, by_header: bool) -> None:
+    resource_manager.apps = [app(1), running(2)]
+    with standby(of=resource_manager, by_header=by_header) as other:
+        following = Following(other, resource_manager)
+        assert len(following.run().executions) == 2
+        # The others of the round are asked of the active one at once.
+        assert len(other.asked) == 1
+        # A failover between two rounds costs nothing.
+        switched = Following(resource_manager, other)
+        switched.positions = following.positions
+        assert switched.is_quiet()
+
+
+def test_one_that_is_down_is_passed_over(resource_manager: ResourceManager) -> None:
+    resource_manager.apps = [app(1)]
+    following = Following(resource_manager)
+    urls = ("http://127.0.0.1:1", resource_manager.url)
+    following.extractor = Yarn(SOURCE, ESTATE, urls)
+    assert len(following.run().executions) == 1
+
+
+def test_two_standbys_are_no_service() -> None:
+    with RestServer() as one:
+        again = {"Refresh": f"1;url={one.url}/ws/v1/cluster/apps?next.refresh.interval=2"}
+        one.routes["/"] = lambda *_: (200, again, b"Can't find any active RM. Will retry in next 1 seconds.")
+        with pytest.raises(RestUnavailable, match=f"{one.url}.*knows of no active one"):
+            Following(one).plan()
+        one.routes["/"] = lambda *_: (200, {}, b"There is no active RM right now.")
+        with pytest.raises(RestUnavailable, match="There is no active RM right now"):
+            Following(one).plan()
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ((401, {"WWW-Authenticate": "Negotiate"}, b"<h1>Authentication required</h1>"), 'auth = "kerberos"'),
+        ((403, {}, b"forbidden"), "allowed to look at every application"),
+        ((500, {}, b"NullPointerException"), "HTTP 500.*NullPointerException"),
+        (
+            (200, {}, b"<html><body>Login here</body></html>"),
+            "not JSON .Login here.: is this the address of a",
+        ),
+        ((404, {}, b"no such page"), "HTTP 404"),
+        ((503, {}, b"starting"), "is it running, and is `urls` right"),
+        ((302, {"Location": "/ws/v1/cluster/apps"}, b""), "redirected more than"),
+    ],
+)
+def test_an_error_names_the_url_and_what_to_do(answer: Any, words: str) -> None:
+    with RestServer() as service:
+        service.routes["/"] = lambda *_: answer
+        with pytest.raises(RestError, match=words) as error:
+            Following(service).plan()
+        assert service.url in str(error.value)
+
+
+def test_nobody_there_and_nobody_answering_are_told_apart() -> None:
+    down = Yarn(SOURCE, ESTATE, ("http://127.0.0.1:1",))
+    with pytest.raises(RestUnavailable, match=r"127\.0\.0\.1:1.*Connection refused.*`urls`"):
+        down.plan(Positions())
+    with RestServer() as service:
+        silent = threading.Event()
+        service.routes["/"] = lambda *_: as_json(silent.wait(30))
+        with pytest.raises(RestUnavailable, match=r"no answer within 0\.2 s .`read_timeout_s`"):
+            Following(service, read_timeout_s=0.2).plan()
+        silent.set()
+
+
+def test_control_characters_that_were_not_escaped_are_read_all_the_same(
+    resource_manager: ResourceManager,
+) -> None:
+    body = orjson.dumps({"apps": {"app": [app(1, name="tab#here")]}}).replace(b"#", b"\t")
+    resource_manager.routes["/ws/v1/cluster/apps"] = lambda *_: (200, {}, body)
+    assert set(Following(resource_manager).run().operations) == {"tab\there"}
+
+
+def test_a_user_is_named_where_one_is_set(resource_manager: ResourceManager) -> None:
+    Following(resource_manager, user="navlin").plan()
+    assert {query["user.name"] for _, query in resource_manager.asked} == {"navlin"}
+
+
+def test_settings_that_cannot_be_are_named() -> None:
+    extractor = Yarn(
+        SOURCE, ESTATE, ("rm:8088", "http://etl:pw@rm:8088"), ("http://h:x",), 0, page_size=1, user="u"
+    )
+    assert [setting for setting, _ in extractor.problems()] == [
+        "urls", "urls", "history_urls", "overlap_s", "page_size",
+    ]  # fmt: skip
+    assert next(text for setting, text in extractor.problems() if setting == "urls") == (
+        "'rm:8088' is no address: write http://resourcemanager:8088"
+    )
+    assert [setting for setting, _ in Yarn(SOURCE, ESTATE, ()).problems()] == ["urls"]
+    assert list(Yarn(SOURCE, ESTATE, ("http://rm:8088", "https://rm2")).problems()) == []
+
+
+def test_kerberos_names_the_package_that_it_needs() -> None:
+    if importlib.util.find_spec("requests_gssapi"):
+        pytest.skip("it is there")
+    extractor = Yarn(SOURCE, ESTATE, ("http://127.0.0.1:1",), auth="kerberos")
+    with pytest.raises(RestError, match="needs the Python package requests-gssapi"):
+        extractor.plan(Positions())
+
+
+def test_check_says_who_answers(resource_manager: ResourceManager, history: JobHistory) -> None:
+    first, second = Following(resource_manager).extractor.check()
+    assert first == f"{resource_manager.url} answers: Hadoop 3.5.0, ACTIVE, shows no application"
+    assert "history_urls" in second
+    _, second = Following(resource_manager, history=history).extractor.check()
+    assert second.startswith(f"{history.url} answers")

@@ -1,0 +1,128 @@
+"""Which applications are asked for, round by round: what runs, what ended since, and what is told only once."""
+
+from __future__ import annotations
+
+import pytest
+
+from extractors._yarn.planning import OPEN
+from tests.services.rest import ResourceManager
+from tests.yarn_rounds import MINUTE_MS, NOW_MS, Following, app, running
+
+
+def test_a_round_in_which_nothing_happened_asks_twice_and_yields_nothing(
+    resource_manager: ResourceManager,
+) -> None:
+    resource_manager.apps = [app(1), running(2)]
+    following = Following(resource_manager)
+    assert len(following.run().executions) == 2
+    # What grows while it runs is no news.
+    resource_manager.apps[1] |= {"progress": 70.0, "memorySeconds": 99_999, "elapsedTime": 5}
+    resource_manager.now_ms += 10 * MINUTE_MS
+    resource_manager.asked.clear()
+    assert following.is_quiet()
+    assert len(resource_manager.asked) == 2
+
+
+def test_what_runs_is_asked_for_again_until_it_ends(resource_manager: ResourceManager) -> None:
+    resource_manager.apps = [running(1)]
+    following = Following(resource_manager)
+    assert following.run().executions["application_1799000000000_0001"].attributes["status"] == "RUNNING"
+    ended_ms = NOW_MS + 7 * 24 * 60 * MINUTE_MS
+    resource_manager.apps = [app(1, finishedTime=ended_ms)]
+    [execution] = following.run().executions.values()
+    assert (execution.attributes["status"], execution.attributes["ended"]) == ("SUCCEEDED", ended_ms)
+    assert following.is_quiet()
+
+
+def test_what_ended_long_before_the_window_is_found_if_it_was_seen_running(
+    resource_manager: ResourceManager,
+) -> None:
+    resource_manager.apps = [running(1), app(2, finishedTime=NOW_MS)]
+    following = Following(resource_manager)
+    following.run()
+    # By the clock of the one that was active then, an hour behind.
+    resource_manager.apps[0] = app(1, finishedTime=NOW_MS - 60 * MINUTE_MS)
+    [execution] = following.run().executions.values()
+    assert execution.attributes["status"] == "SUCCEEDED"
+    assert following.is_quiet()
+
+
+def test_what_was_forgotten_while_it_ran_has_no_known_end(resource_manager: ResourceManager) -> None:
+    resource_manager.apps = [running(1)]
+    following = Following(resource_manager)
+    before = following.run()
+    resource_manager.apps = []
+    [execution] = following.run().executions.values()
+    assert (execution.attributes["status"], execution.attributes["ended"]) == ("UNKNOWN", None)
+    assert execution.as_of_ms == before.executions["application_1799000000000_0001"].as_of_ms
+    assert following.positions[OPEN] == {}
+    assert following.is_quiet()
+    resource_manager.apps = [app(1)]
+    assert following.run().executions["application_1799000000000_0001"].attributes["status"] == "SUCCEEDED"
+
+
+def test_one_that_is_shown_after_a_later_one_is_not_missed(resource_manager: ResourceManager) -> None:
+    resource_manager.apps = [app(2, finishedTime=NOW_MS)]
+    following = Following(resource_manager)
+    following.run()
+    resource_manager.apps.append(app(1, finishedTime=NOW_MS - 9 * MINUTE_MS))
+    assert list(following.run().executions) == ["application_1799000000000_0001"]
+
+
+def test_an_end_that_is_told_otherwise_later_is_told_again(resource_manager: ResourceManager) -> None:
+    resource_manager.apps = [app(1)]
+    following = Following(resource_manager)
+    following.run()
+    resource_manager.apps = [app(1, memorySeconds=3_000)]
+    [execution] = following.run().executions.values()
+    assert execution.attributes["memoryMbSeconds"] == 3_000
+
+
+def test_a_clock_that_ran_ahead_hides_nothing(resource_manager: ResourceManager) -> None:
+    day_ms = 24 * 60 * MINUTE_MS
+    resource_manager.apps, resource_manager.now_ms = [app(1, finishedTime=NOW_MS + day_ms)], NOW_MS + day_ms
+    following = Following(resource_manager)
+    following.run()
+    # Another one is active now, and its clock is right.
+    resource_manager.now_ms = NOW_MS + 10 * MINUTE_MS
+    resource_manager.apps.append(app(2, finishedTime=NOW_MS + 3 * MINUTE_MS))
+    assert list(following.run().executions) == ["application_1799000000000_0002"]
+
+
+def test_an_application_whose_times_are_hidden_is_told_once(resource_manager: ResourceManager) -> None:
+    """What a ResourceManager shows to those who may not look at an application."""
+    resource_manager.apps = [app(1, startedTime=0, finishedTime=0)]
+    following = Following(resource_manager)
+    [execution] = following.run().executions.values()
+    assert (execution.attributes["started"], execution.attributes["ended"]) == (None, None)
+    assert execution.as_of_ms == 1_799_000_000_000
+    assert following.is_quiet()
+
+
+@pytest.mark.parametrize("spread_ms", [0, 1, 1_000])
+def test_a_long_list_comes_in_answers_of_a_bounded_size(
+    resource_manager: ResourceManager, spread_ms: int
+) -> None:
+    resource_manager.apps = [app(n, finishedTime=NOW_MS - n * spread_ms) for n in range(300)]
+    following = Following(resource_manager, page_size=50)
+    assert len(following.run().executions) == 300
+    limits = {query.get("limit") for _, query in resource_manager.asked if "finishedTimeBegin" in query}
+    assert limits == ({"50"} if spread_ms else {"50", None})
+    assert len(resource_manager.asked) < 60
+    assert following.is_quiet()
+
+
+def test_hidden_times_do_not_make_it_search_for_ever(resource_manager: ResourceManager) -> None:
+    resource_manager.apps = [app(n, finishedTime=0) for n in range(100)]
+    assert len(Following(resource_manager, page_size=10).run().executions) == 100
+    assert len(resource_manager.asked) < 10
+
+
+def test_what_failed_to_be_read_is_planned_again(resource_manager: ResourceManager) -> None:
+    resource_manager.apps = [app(1), running(2)]
+    following = Following(resource_manager)
+    first, again = following.plan(), following.plan()
+    assert first == again
+    [split] = first.splits
+    assert split.name == "application_1799000000000_0001 and 1 more"
+    assert list(following.extractor.read(split)) == list(following.extractor.read(split))
