@@ -164,6 +164,15 @@ def expand(directories: tuple[str, ...]) -> list[str]:
     return list(expanded)
 
 
+def check_files(plan: Plan) -> Iterator[str]:
+    """For ``navlin check``: how many files there are; raises what opening the newest one raises."""
+    newest = plan.splits[-1].name if plan.splits else "none yet"
+    yield f"{len(plan.splits)} files, the newest {newest}" + (f"; {plan.note}" if plan.note else "")
+    for split in plan.splits[-1:]:
+        with Path(split.name).open("rb") as file:
+            file.read(1)
+
+
 def _split_of(
     key: str, path: str, stat: os.stat_result, known: Mapping[str, Any] | None, now_ms: int
 ) -> FileSplit | None:
@@ -283,6 +292,20 @@ class FollowedFile:
     def skip(self) -> None:
         """Leaves the rest unread: there is nothing in it for this extractor."""
         self.offset, self._at_end, self._skipping = self.end, True, False
+
+    @property
+    def at_end(self) -> bool:
+        """Whether all that the plan saw has been handed out."""
+        return self._at_end
+
+    @property
+    def settled(self) -> bool:
+        """Whether the file has not changed for so long that nothing is to be expected of it any more."""
+        return self._split.final
+
+    def leave(self, offset: int) -> None:
+        """Leaves what begins at ``offset``, which was handed out, to a later reading: it is not there as a whole yet."""
+        self.offset = offset
 
     def done(self, extra: Any = None) -> Iterator[Position | FileSplit]:
         """How far the file has been read and, where it goes on, the split that reads on.

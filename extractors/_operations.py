@@ -14,11 +14,12 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from extractors._redact import bounded, clean
+from extractors._redact import bounded, clean, redact
 from navlin.model.keys import (
     EntityType,
     Key,
     RelationType,
+    application_key,
     column_key,
     execution_key,
     location_key,
@@ -27,8 +28,9 @@ from navlin.model.keys import (
     table_key,
 )
 from navlin.model.records import Covered, Depth, Entity, Record, Reject, Relation
-from navlin.model.source import Estate, Source
+from navlin.model.source import YARN, Estate, Source
 
+EXPRESSION_BYTES = 4_096
 NAME_BYTES = 2_000
 """How much of a statement, or of a list of columns, makes the name of what has none."""
 
@@ -62,20 +64,27 @@ class Vertex:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """``incomplete``: the record names further ends that are not known."""
+    """``incomplete``: the record names further ends that are not known.
+
+    ``expression`` is how the targets are computed, or what decides, and ``transformation`` IDENTITY where values are
+    passed on as they are, TRANSFORMATION where they are not; "" where the record does not say.
+    """
 
     type: EdgeType
     sources: tuple[Vertex, ...]
     targets: tuple[Vertex, ...]
     incomplete: bool = False
+    expression: str = ""
+    transformation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
     """What one record says: a statement that ran once. ``run`` is what tells this run from all others of the source.
 
-    ``location``: the database and table that the statement creates, and the URI where. ``operation`` and ``execution``
-    are further attributes of each. ``rejects`` are parts of the record that would not read: such a record covers nothing.
+    ``location``: the database and table that the statement creates, and the URI where. ``jobs``: ids of the YARN jobs that
+    carried it out. ``operation`` and ``execution`` are further attributes of each. ``rejects`` are parts of the record that
+    would not read: such a record covers nothing.
     """
 
     text: str
@@ -85,6 +94,7 @@ class Statement:
     kind: str = ""
     text_hash: str = ""
     location: tuple[str, str, str] | None = None
+    jobs: tuple[str, ...] = ()
     operation: dict[str, Any] = field(default_factory=dict)
     execution: dict[str, Any] = field(default_factory=dict)
     rejects: tuple[Reject, ...] = ()
@@ -125,13 +135,15 @@ class Catalog:
 
 @dataclass(frozen=True, slots=True)
 class Operations:
-    """Turns statements of one source into records. ``default_fs`` completes locations without a host."""
+    """Turns statements of one source into records. ``default_fs`` completes locations without a host, ``yarn`` is the
+    address of the YARN that ran their jobs, where several are configured."""
 
     source: Source
     estate: Estate
     engine: Engine
     catalog: Catalog
     default_fs: str = ""
+    yarn: str = ""
 
     def records(self, statement: Statement) -> Iterator[Record]:
         """All that a statement's record says. One that was read whole covers its operation: it corrects an older reading."""
@@ -162,12 +174,14 @@ class Operations:
             },
             ages=ages,
         )
+        execution = execution_key(operation, statement.run)
         yield Entity(
-            execution_key(operation, statement.run),
+            execution,
             as_of_ms,
             {"internalType": self.engine.execution, **shared, **statement.execution},
             ages=True,
         )
+        yield from self._jobs(execution, statement)
         for name, key in inputs.items():
             attributes = _of_table(flows.inputs[name], incomplete=False)
             yield _relation(flows.types[name], key, operation, operation, as_of_ms, attributes, ages=ages)
@@ -191,6 +205,8 @@ class Operations:
             sources = sorted({vertex.name for vertex in edge.sources})
             targets = sorted({vertex.name for vertex in edge.targets})
             part = f"{edge.type} {', '.join(sources)} -> {', '.join(targets)}"
+            if edge.expression:
+                part += f" = {edge.expression}"
             if part in seen:
                 continue
             seen.add(part)
@@ -204,6 +220,8 @@ class Operations:
                     "internalType": self.engine.sub_operation,
                     "engineType": self.engine.type,
                     "edgeType": str(edge.type),
+                    "expression": bounded(redact(edge.expression), EXPRESSION_BYTES),
+                    "transformation": edge.transformation,
                     "inputs": [clean(name) for name in sources],
                     "outputs": outputs,
                     **({"incomplete": True} if edge.incomplete else {}),
@@ -226,6 +244,12 @@ class Operations:
                 key = self.catalog.column(vertex) if vertex.column else self.catalog.table(vertex)
                 keys[key.identity] = key
         return keys.values()
+
+    def _jobs(self, execution: Key, statement: Statement) -> Iterator[Relation]:
+        for job in statement.jobs:
+            run_as = application_key(self.estate.serving(YARN, self.yarn), job)
+            kind = RelationType.LOGICAL_PHYSICAL
+            yield _relation(kind, execution, run_as, execution, statement.as_of_ms, {}, ages=True)
 
     def _location(self, operation: Key, statement: Statement) -> Iterator[Relation]:
         if statement.location is None:

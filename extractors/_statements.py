@@ -25,10 +25,12 @@ _KINDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"update\b", "UPDATE"),
         (r"delete\b", "DELETE"),
         (r"merge\b", "MERGE"),
-        (r"create (?:or replace )?view\b", "CREATEVIEW"),
+        (r"create (?:or replace )?(?:materialized )?view\b", "CREATEVIEW"),
         (r"alter view\b", "ALTERVIEW_AS"),
         (r"create (?:external )?table\b", "CREATETABLE"),
         (r"(?:select|values)\b", "SELECT"),
+        # Hive's queries may begin with what they read.
+        (r"from\b", "FROM"),
     )
 )
 _QUERY = re.compile(r"(?:select|with|values)\Z", re.IGNORECASE)
@@ -48,7 +50,7 @@ def kind_of(text: str) -> str:
         if pattern.match(text, at):
             if kind == "CREATETABLE" and _is_as_select(text, at):
                 return "CREATETABLE_AS_SELECT"
-            return kind
+            return kind if kind != "FROM" else _kind_behind_from(text, at)
     return ""
 
 
@@ -85,6 +87,17 @@ def _first_keyword(text: str) -> int:
 def _skip(text: str, at: int) -> int:
     found = _SKIPPED.match(text, at)
     return found.end() if found else at
+
+
+def _kind_behind_from(text: str, at: int) -> str:
+    """Of ``FROM a … INSERT …`` and ``FROM a SELECT …``, outside of brackets, quotes and comments."""
+    depth = 0
+    for token in _TOKEN.finditer(text, at):
+        word = token[0].lower()
+        depth += (word == "(") - (word == ")")
+        if depth == 0 and word in ("insert", "select", "map", "reduce"):
+            return kind_of(text[token.start() :]) or "SELECT"
+    return ""
 
 
 def _is_as_select(text: str, at: int) -> bool:

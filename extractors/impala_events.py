@@ -11,10 +11,10 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-from extractors._files import MAX_LINE_BYTES, FileSplit, Line, expand, follow, plan_files
-from extractors._impala_record import NotARecord, to_statement
+from extractors._files import MAX_LINE_BYTES, FileSplit, Line, check_files, expand, follow, plan_files
+from extractors._impala_record import to_statement
+from extractors._lineage_graph import NotARecord
 from extractors._operations import Catalog, Engine, Operations
 from extractors._redact import sample
 from navlin.model.extractor import PUSH, extractor
@@ -70,14 +70,7 @@ class ImpalaEvents:
 
     def check(self) -> Iterator[str]:
         """Names the files that it would follow; raises what `plan_files` raises."""
-        plan = self.plan(Positions())
-        newest = plan.splits[-1].name if plan.splits else "none yet"
-        yield f"{len(plan.splits)} lineage files, the newest {newest}" + (
-            f"; {plan.note}" if plan.note else ""
-        )
-        for split in plan.splits[-1:]:
-            with Path(split.name).open("rb") as file:
-                file.read(1)
+        yield from check_files(self.plan(Positions()))
 
     def _paths(self) -> tuple[str, ...]:
         return (self.directory,) if isinstance(self.directory, str) else self.directory

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,11 @@ from extractors._files import SETTLE_MS
 from extractors._redact import MASK
 from extractors.impala_events import ImpalaEvents
 from navlin.model.extractor import EXTRACTORS, PUSH
-from navlin.model.keys import EntityType, Key, RelationType, column_key, operation_key, path_key, table_key
+from navlin.model.keys import EntityType, RelationType, column_key, operation_key, path_key, table_key
 from navlin.model.plan import Plan, Positions
-from navlin.model.records import Covered, Entity, Position, Record, Reject, Relation, Split
+from navlin.model.records import Covered, Position
 from navlin.model.source import HDFS, HIVE, IMPALA, Estate, Source, source_id
+from tests.record_edges import TABLE_LEVEL, Read, name, read_all
 
 Json = dict[str, Any]
 
@@ -37,82 +38,6 @@ TEXT = (
 
 def extractor(directory: Path | str, estate: Estate = ESTATE, **settings: Any) -> ImpalaEvents:
     return ImpalaEvents(IMPALA_1, estate, str(directory), **settings)
-
-
-def read_all(impala: ImpalaEvents, plan: Plan | None = None) -> list[Record]:
-    splits = list((plan or impala.plan(Positions())).splits)
-    records: list[Record] = []
-    for split in splits:
-        for record in impala.read(split):
-            if isinstance(record, Split):
-                splits.append(record)
-            else:
-                records.append(record)
-    return records
-
-
-class Read:
-    """What reading some lines gave, in words."""
-
-    def __init__(self, records: Iterable[Record]) -> None:
-        self.records = [record for record in records if not isinstance(record, Position)]
-        self.entities = [record for record in self.records if isinstance(record, Entity)]
-        self.relations = [record for record in self.records if isinstance(record, Relation)]
-        self.rejects = [record for record in self.records if isinstance(record, Reject)]
-        self.covers = [record for record in self.records if isinstance(record, Covered)]
-
-    def of(self, kind: EntityType) -> list[Entity]:
-        return [entity for entity in self.entities if entity.key.type is kind]
-
-    @property
-    def operation(self) -> Entity:
-        (operation,) = self.of(EntityType.OPERATION)
-        return operation
-
-    @property
-    def execution(self) -> Entity:
-        (execution,) = self.of(EntityType.OPERATION_EXECUTION)
-        return execution
-
-    @property
-    def times_ms(self) -> set[int]:
-        times = {record.as_of_ms for record in self.entities} | {record.as_of_ms for record in self.relations}
-        return times | {record.as_of_ms for record in self.covers}
-
-    @property
-    def tables(self) -> set[str]:
-        """``DATA_FLOW a.b -> operation``: the table level."""
-        return {flow(r) for r in self.relations if {r.ep1.type, r.ep2.type} <= TABLE_LEVEL}
-
-    @property
-    def columns(self) -> set[str]:
-        """``PROJECTION a.b.c, a.b.d -> e.f.g``: the column level, a sub-operation each."""
-        parts = set()
-        for part in self.of(EntityType.SUB_OPERATION):
-            sources = sorted(name(r.ep1) for r in self.relations if r.ep2 == part.key)
-            targets = sorted(name(r.ep2) for r in self.relations if r.ep1 == part.key)
-            types = {r.type for r in self.relations if r.ep2 == part.key}
-            kind = part.attributes["edgeType"]
-            expected = RelationType.DATA_FLOW if kind == "PROJECTION" else RelationType.CONTROL_FLOW
-            assert types <= {expected}
-            parts.add(f"{kind} {', '.join(sources)} -> {', '.join(targets)}")
-        return parts
-
-
-TABLE_LEVEL = {EntityType.TABLE, EntityType.VIEW, EntityType.OPERATION}
-
-
-def name(key: Key) -> str:
-    match key.type:
-        case EntityType.OPERATION:
-            return "operation"
-        case EntityType.DIRECTORY:
-            return key.file_system_path or ""
-    return f"{name(key.parent)}.{key.name}" if key.parent else key.name
-
-
-def flow(relation: Relation) -> str:
-    return f"{relation.type} {name(relation.ep1)} -> {name(relation.ep2)}"
 
 
 @pytest.fixture
@@ -879,6 +804,6 @@ def test_it_is_registered_as_a_push_extractor_and_names_the_directories_to_watch
 def test_check_names_what_it_would_follow(tmp_path: Path) -> None:
     (tmp_path / "impala_lineage_log_1.0-1").write_text(json.dumps(of_5_0()) + "\n")
     (line,) = extractor(tmp_path).check()
-    assert line.startswith("1 lineage files, the newest ")
+    assert line.startswith("1 files, the newest ")
     with pytest.raises(OSError, match="cannot list"):
         list(extractor(tmp_path / "missing").check())

@@ -47,6 +47,20 @@ def test_a_new_source_has_navigators_id(tmp_path: Path) -> None:
     assert loaded.extractor.estate.serving(HIVE, "thrift://a:9083") == loaded.source
 
 
+def test_a_service_whose_files_are_followed_answers_for_no_claim(tmp_path: Path) -> None:
+    file = tmp_path / "navlin.toml"
+    hiveserver2 = f'[[source]]\nname = "HIVESERVER2-1"\nextractor = "hive_events"\ndirectory = "{tmp_path}"\n'
+    hms = '[[source]]\nname = "HIVE-1"\nextractor = "hms"\nuris = ["thrift://a:9083"]\n'
+
+    def serving(*sources: str) -> tuple[str, bool]:
+        file.write_text(f'[navlin]\ncluster = "{CLUSTER}"\n' + "".join(sources))
+        source = load(read_configuration(file, load_extractors(), {}), ()).estate.serving(HIVE)
+        return source.name, source.configured
+
+    assert serving(hiveserver2, hms) == ("HIVE-1", True)
+    assert serving(hiveserver2) == ("hive", False)
+
+
 @pytest.mark.parametrize(
     "authority", ["thrift://a:9083", ""], ids=["by its address", "as the only metastore"]
 )

@@ -30,7 +30,11 @@ DEFAULT_AUTHORITY: Final = ""
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One service: a configured one, or an authority that somebody named and nobody serves (``configured=False``)."""
+    """One service: a configured one, or an authority that somebody named and nobody serves (``configured=False``).
+
+    ``claimable``: claims may mean it. What follows an engine's files tells what ran, and has no catalogue to name things
+    in: HiveServer2's queries and the metastore's tables are of one type, and a table that is named is the metastore's.
+    """
 
     id: str
     type: str
@@ -39,6 +43,7 @@ class Source:
     serves: tuple[str, ...] = ()
     url: str = ""
     configured: bool = True
+    claimable: bool = True
 
 
 def source_id(cluster: str, name: str) -> str:
@@ -67,7 +72,7 @@ class Estate:
         The default authority is served by the one configured source of that type. Where there are several, it is
         nobody's: no lineage is better than lineage to the wrong metastore.
         """
-        of_type = [source for source in self.sources if source.type == source_type]
+        of_type = [source for source in self.sources if source.type == source_type and source.claimable]
         wanted = normal_authority(authority)
         for source in of_type:
             if wanted in source.serves:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from navlin.index.sources import KnownSource
-from navlin.model.extractor import EXTRACTORS, Extractor, Registration
+from navlin.model.extractor import EXTRACTORS, PULL, Extractor, Registration
 from navlin.model.source import DEFAULT_AUTHORITY, Estate, Source, adoption_key, source_id
 from navlin.service.configuration import Configuration, SourceSettings
 
@@ -75,6 +75,7 @@ def load(configuration: Configuration, known: Sequence[KnownSource]) -> Roster:
             cluster,
             settings.serves,
             settings.serves[0] if settings.serves else "",
+            claimable=_claimable(settings),
         )
         for settings in configuration.sources
     )
@@ -130,7 +131,7 @@ def _answering(
     """The source in the index that answered so far for what this one serves; an owner goes before a granted one."""
     of_type = [source for source in known if source.type == _type(settings) and source.id not in set(taken)]
     authorities = list(settings.serves)
-    if sum(_type(other) == _type(settings) for other in sources) == 1:
+    if [other for other in sources if _type(other) == _type(settings) and _claimable(other)] == [settings]:
         authorities.append(DEFAULT_AUTHORITY)
     for granted in (False, True):
         for authority in authorities:
@@ -150,11 +151,12 @@ def _adopted(sources: Sequence[Source], cluster: str, known: Sequence[KnownSourc
             for authority in source.serves:
                 adopted[adoption_key(source.type, authority)] = source.id
     for source_type in {source.type for source in known} | {source.type for source in sources}:
-        configured = [source for source in sources if source.type == source_type]
+        configured = [source for source in sources if source.type == source_type and source.claimable]
         unnamed = adoption_key(source_type, DEFAULT_AUTHORITY)
         if not configured:
             # The only one of its kind answered for claims without an address; taken out, it still does.
-            former = [source for source in known if source.type == source_type and not source.granted]
+            of_type = [source for source in known if source.type == source_type]
+            former = [source for source in of_type if source.serves and not source.granted]
             if len(former) == 1:
                 adopted[unnamed] = former[0].id
         elif adopted.get(unnamed, source_id(cluster, source_type.lower())) in configured_ids:
@@ -165,3 +167,8 @@ def _adopted(sources: Sequence[Source], cluster: str, known: Sequence[KnownSourc
 
 def _type(settings: SourceSettings) -> str:
     return settings.registration.source_type
+
+
+def _claimable(settings: SourceSettings) -> bool:
+    """What follows an engine's files names things of others, and nobody names its."""
+    return settings.registration.mode is PULL

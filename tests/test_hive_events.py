@@ -1,0 +1,304 @@
+"""Hive's lineage records, in every form in which its logs hold them, through `plan` and `read`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from extractors._files import SETTLE_MS
+from extractors.hive_events import HiveEvents
+from navlin.model.keys import EntityType, RelationType, application_key, column_key, table_key
+from navlin.model.plan import Positions
+from navlin.model.records import Position
+from navlin.model.source import HIVE, YARN, Estate, Source, source_id
+from tests.record_edges import Read, read_all
+
+Json = dict[str, Any]
+
+HIVESERVER2_1 = Source(source_id("c", "HIVESERVER2-1"), HIVE, "HIVESERVER2-1", "c", claimable=False)
+HIVE_1 = Source(source_id("c", "HIVE-1"), HIVE, "HIVE-1", "c", ("thrift://hms:9083",))
+YARN_1 = Source(source_id("c", "YARN-1"), YARN, "YARN-1", "c", ("http://rm:8088",))
+ESTATE = Estate("c", (HIVESERVER2_1, HIVE_1, YARN_1))
+
+STARTED, TOOK_MS = 1_700_000_000, 42_500
+TEXT = "insert into table totals select region, sum(amount) from orders where year = 2026 group by region"
+COLUMNS = {
+    "PROJECTION sales.orders.region -> sales.totals.region",
+    "PROJECTION sales.orders.amount -> sales.totals.total",
+    "PREDICATE sales.orders.year -> sales.totals.region, sales.totals.total",
+}
+
+
+def vertex(number: int, name: str, kind: str = "COLUMN") -> Json:
+    return {"id": number, "vertexType": kind, "vertexId": name}
+
+
+def record(**changes: Any) -> Json:
+    made: Json = {
+        "version": "1.0",
+        "user": "ana",
+        "timestamp": STARTED,
+        "duration": TOOK_MS,
+        "jobIds": ["job_1700000000000_0007"],
+        "engine": "mr",
+        "database": "sales",
+        "hash": "0123456789abcdef0123456789abcdef",
+        "queryText": TEXT,
+        "edges": [
+            {"sources": [2], "targets": [0], "edgeType": "PROJECTION"},
+            {"sources": [3], "targets": [1], "expression": "sum(orders.amount)", "edgeType": "PROJECTION"},
+            {
+                "sources": [4],
+                "targets": [0, 1],
+                "expression": "(orders.year = 2026)",
+                "edgeType": "PREDICATE",
+            },
+        ],
+        "vertices": [
+            vertex(0, "sales.totals.region"),
+            vertex(1, "sales.totals.total"),
+            vertex(2, "sales.orders.region"),
+            vertex(3, "sales.orders.amount"),
+            vertex(4, "sales.orders.year"),
+        ],
+    }
+    made.update(changes)
+    return {name: value for name, value in made.items() if value is not None}
+
+
+def extractor(directory: Path, **settings: Any) -> HiveEvents:
+    return HiveEvents(HIVESERVER2_1, ESTATE, str(directory), **settings)
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[..., Read]:
+    def read_log(*lines: Json | str, **settings: Any) -> Read:
+        texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+        (tmp_path / "hive-lineage.log").write_text("".join(text + "\n" for text in texts))
+        return Read(read_all(extractor(tmp_path, **settings)))
+
+    return read_log
+
+
+# -- What a record becomes ---------------------------------------------------------------------------------------------
+
+
+def test_a_statement_becomes_an_operation_its_parts_and_an_execution(read: Callable[..., Read]) -> None:
+    got = read(record())
+    assert got.columns == COLUMNS
+    assert got.operation.attributes["operationType"] == "INSERT"
+    assert got.operation.attributes["internalType"] == "hv_query"
+    assert {r.ep1.identity for r in got.relations} >= {
+        column_key(table_key(HIVE_1, "SALES", "Orders"), "AMOUNT").identity
+    }
+    said = got.execution.attributes
+    assert (said["started"], said["ended"]) == (STARTED * 1000, STARTED * 1000 + TOOK_MS)
+    assert (said["principal"], said["computeEngine"], said["status"]) == ("ana", "mr", "SUCCEEDED")
+
+
+def test_the_jobs_that_carried_it_out_are_its_execution_physically(read: Callable[..., Read]) -> None:
+    got = read(record(jobIds=["job_1700000000000_0007", "job_1700000000000_0008", "no job"]))
+    ran_as = {
+        (r.ep1.identity, r.ep2.identity) for r in got.relations if r.type is RelationType.LOGICAL_PHYSICAL
+    }
+    assert ran_as == {
+        (got.execution.key.identity, application_key(YARN_1, f"application_1700000000000_000{n}").identity)
+        for n in (7, 8)
+    }
+
+
+def test_a_part_says_whether_values_are_passed_on_or_computed(read: Callable[..., Read]) -> None:
+    parts = {part.key.name: part.attributes for part in read(record()).of(EntityType.SUB_OPERATION)}
+    assert parts["sales.totals.region"]["transformation"] == "IDENTITY"
+    assert parts["sales.totals.total"]["transformation"] == "TRANSFORMATION"
+    assert parts["sales.totals.total"]["expression"] == "sum(orders.amount)"
+    assert parts["sales.totals.region, sales.totals.total"]["transformation"] == ""
+
+
+def test_statistics_that_hive_computes_for_itself_are_no_lineage(read: Callable[..., Read]) -> None:
+    wrong = {"sources": [3], "targets": [0], "edgeType": "PROJECTION"}
+    edges = [*record()["edges"], {**wrong, "expression": "compute_stats(sales.orders.amount, 'hll')"}]
+    assert read(record(edges=edges)).columns == COLUMNS
+
+
+def test_a_whole_table_is_a_source_where_rows_are_counted(read: Callable[..., Read]) -> None:
+    edges = [{"sources": [9], "targets": [1], "expression": "count(*)", "edgeType": "PROJECTION"}]
+    vertices = [vertex(1, "sales.totals.total"), vertex(9, "sales.orders", "TABLE")]
+    got = read(record(edges=edges, vertices=vertices))
+    assert got.columns == {"PROJECTION sales.orders -> sales.totals.total"}
+    assert got.tables == {"DATA_FLOW sales.orders -> operation", "DATA_FLOW operation -> sales.totals"}
+
+
+def test_a_query_that_writes_nothing_has_labels_for_targets(read: Callable[..., Read]) -> None:
+    select = record(
+        queryText="select o.region, amount as a.b.c from orders o",
+        edges=[{"sources": [2], "targets": [0, 5], "edgeType": "PROJECTION"}],
+        vertices=[vertex(0, "o.region"), vertex(5, "a.b.c"), vertex(2, "sales.orders.region")],
+    )
+    got = read(select)
+    assert got.tables == {"DATA_FLOW sales.orders -> operation"}
+    assert got.operation.ages
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (
+            "from (select a from x) y insert overwrite table t select a insert into u select b",
+            "INSERT_OVERWRITE",
+        ),
+        ("from x select a", "SELECT"),
+        ("FROM x MAP a USING 'cat' AS b", "SELECT"),
+        ("create materialized view v as select 1 from x", "CREATEVIEW"),
+        ("create table t stored as orc as select 1 from x", "CREATETABLE_AS_SELECT"),
+    ],
+)
+def test_hives_own_forms_of_statements_are_known(read: Callable[..., Read], text: str, kind: str) -> None:
+    assert read(record(queryText=text)).operation.attributes["operationType"] == kind
+
+
+def test_a_source_that_was_a_temporary_table_leaves_the_part_without_input(read: Callable[..., Read]) -> None:
+    edges = [{"sources": [], "targets": [1], "edgeType": "PROJECTION"}]
+    assert read(record(edges=edges)).columns == {"PROJECTION  -> sales.totals.total"}
+
+
+def test_a_run_is_told_from_others_by_text_time_user_and_duration(read: Callable[..., Read]) -> None:
+    def runs(*records: Json) -> int:
+        return len({entity.key.identity for entity in read(*records).of(EntityType.OPERATION_EXECUTION)})
+
+    assert runs(record(), record()) == 1
+    assert runs(record(), record(duration=TOOK_MS + 1)) == 2
+    assert runs(record(), record(timestamp=STARTED + 1)) == 2
+    assert runs(record(), record(user="ben")) == 2
+
+
+def test_what_the_first_releases_and_test_consoles_leave_out_is_not_needed(read: Callable[..., Read]) -> None:
+    bare = record(version=None, user=None, timestamp=None, duration=None, jobIds=None, database=None)
+    got = read(bare)
+    assert got.columns == COLUMNS
+    assert got.rejects == []
+    assert got.execution.attributes["started"] is None
+
+
+def test_a_secret_in_an_expression_is_not_kept(read: Callable[..., Read]) -> None:
+    edges = [
+        {
+            "sources": [3],
+            "targets": [1],
+            "expression": "decode(orders.amount, password = 'hunter2')",
+            "edgeType": "PROJECTION",
+        }
+    ]
+    (part,) = read(record(edges=edges)).of(EntityType.SUB_OPERATION)
+    assert "hunter2" not in str(part)
+
+
+# -- How logs hold records ---------------------------------------------------------------------------------------------
+
+PREFIX = "2026-11-21T10:00:00,123 INFO  [HiveServer2-Background-Pool: Thread-211] hooks.LineageLogger: "
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        pytest.param(lambda r: json.dumps(r), id="alone on a line"),
+        pytest.param(lambda r: PREFIX + json.dumps(r), id="behind a log line's prefix"),
+        pytest.param(lambda r: json.dumps(r, indent=2), id="indented"),
+        pytest.param(lambda r: PREFIX + json.dumps(r, indent=1), id="indented behind a prefix"),
+        pytest.param(lambda r: "POSTHOOK: LINEAGE: " + json.dumps(r), id="on a test console"),
+        pytest.param(lambda r: json.dumps(r).replace(TEXT, TEXT + ' {\\" {'), id="with braces in a text"),
+        pytest.param(lambda r: json.dumps(r) + "\r", id="with a carriage return"),
+    ],
+)
+def test_records_are_found_wherever_they_stand(
+    read: Callable[..., Read], form: Callable[[Json], str]
+) -> None:
+    other = "2026-11-21T10:00:01,000 INFO  [main] exec.Task: Number of reduce tasks: {not json}"
+    got = read(
+        other, form(record()), other, form(record(user="ben")), '{"level": "INFO", "message": "{"}', other
+    )
+    assert len(got.covers) == 2
+    assert got.columns == COLUMNS
+    assert got.rejects == []
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_record_that_was_cut_off_is_rejected_and_the_next_ones_are_read(
+    read: Callable[..., Read], indent: int | None
+) -> None:
+    text = json.dumps(record(user="cut"), indent=indent)
+    got = read(text[: len(text) // 2], json.dumps(record(), indent=indent), "INFO something else")
+    assert [reject.reason for reject in got.rejects] == ["the record has no end"]
+    assert len(got.covers) == 1
+
+
+def test_a_record_glued_to_the_rest_of_another_is_read(read: Callable[..., Read]) -> None:
+    got = read(json.dumps(record(user="cut"))[:200] + json.dumps(record()))
+    assert len(got.rejects) == 1
+    assert got.columns == COLUMNS
+
+
+def test_the_end_of_a_record_without_its_beginning_is_rejected(read: Callable[..., Read]) -> None:
+    got = read(json.dumps(record())[300:], record())
+    assert [reject.reason for reject in got.rejects] == ["a record without its beginning"]
+    assert len(got.covers) == 1
+
+
+def test_a_record_that_is_too_long_is_rejected_and_costs_no_memory(read: Callable[..., Read]) -> None:
+    long = json.dumps(record(queryText=TEXT + " " * 200_000), indent=1)
+    got = read(long, record(), max_line_bytes=100_000)
+    assert len(got.covers) == 1
+    assert got.rejects
+
+
+@pytest.mark.parametrize("broken", ["edges", "vertices"])
+def test_a_broken_part_is_rejected_and_the_rest_stands(read: Callable[..., Read], broken: str) -> None:
+    made = record()
+    made[broken] = [*made[broken], 7]
+    got = read(made)
+    assert got.columns == COLUMNS
+    assert len(got.rejects) == 1
+    assert got.covers == []
+
+
+# -- Following ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_record_still_being_written_is_read_when_it_is_whole(tmp_path: Path) -> None:
+    log = tmp_path / "hive-lineage.log"
+    text = json.dumps(record(), indent=1) + "\n"
+    hive = extractor(tmp_path)
+    saved: dict[str, Any] = {}
+    lines: list[int] = []
+    # Every line of it arrives by itself.
+    for cut in [at + 1 for at, char in enumerate(text) if char == "\n"]:
+        log.write_text(json.dumps(record(user="before")) + "\n" + text[:cut])
+        got = read_all(hive, hive.plan(Positions(saved, now_ms=0)))
+        saved.update({each.key: each.value for each in got if isinstance(each, Position)})
+        lines.append(len(Read(got).covers))
+    assert lines == [1, *[0] * (len(lines) - 2), 1]
+
+
+def test_a_record_that_nobody_ever_ended_is_rejected_once(tmp_path: Path) -> None:
+    log = tmp_path / "hive-lineage.log"
+    log.write_text(json.dumps(record(), indent=1)[:-20] + "\n")
+    hive = extractor(tmp_path)
+    settled_ms = int(log.stat().st_mtime * 1000) + SETTLE_MS + 60_000
+    saved: dict[str, Any] = {}
+    counts = []
+    for now_ms in (0, settled_ms, settled_ms + 60_000):
+        got = read_all(hive, hive.plan(Positions(saved, now_ms=now_ms)))
+        saved.update({each.key: each.value for each in got if isinstance(each, Position)})
+        counts.append(len(Read(got).rejects))
+    assert counts == [0, 1, 0]
+
+
+def test_check_says_which_files_it_would_follow(tmp_path: Path) -> None:
+    (tmp_path / "hive-lineage.log.1700000000000").write_text(json.dumps(record()) + "\n")
+    assert list(extractor(tmp_path).check()) == [
+        f"1 files, the newest {tmp_path / 'hive-lineage.log.1700000000000'}"
+    ]
