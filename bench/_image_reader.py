@@ -7,20 +7,12 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import resource
 import sys
 import time
 from functools import partial
 from pathlib import Path
 
 from extractors._fsimage import ImagePart, Prepared, prepare, read_part
-from extractors._hdfs.filters import STAGING, Filters
-from extractors._hdfs.image import read_image_part
-from extractors._hdfs.reading import Reading
-from extractors._hdfs.splits import PartSplit
-from navlin.index.listing import listing_envelopes
-from navlin.model.records import Listing
-from navlin.model.source import HDFS, Source, source_id
 
 INODES_IN_PART = 100_000
 AT_MS = 1_800_000_000_000
@@ -38,7 +30,7 @@ def main() -> None:
         counted = [work(part) for part in parts]
         peaks = [_peak_bytes()]
     else:
-        # Spawned, not forked: what this process has at its peak is not theirs. Waited for, so that their time counts.
+        # Waited for, so that their time counts.
         with multiprocessing.get_context("spawn").Pool(int(processes)) as pool:
             told = pool.map(partial(_with_peak, work), parts, chunksize=1)
             pool.close()
@@ -62,6 +54,15 @@ def count_rows(prepared: Prepared, part: ImagePart) -> int:
 
 def count_envelopes(prepared: Prepared, part: ImagePart) -> int:
     """As a task of the pipeline does it, with the filters that are there where nobody sets any."""
+    # What rows do not need, their time does not hold.
+    from extractors._hdfs.filters import STAGING, Filters
+    from extractors._hdfs.image import read_image_part
+    from extractors._hdfs.reading import Reading
+    from extractors._hdfs.splits import PartSplit
+    from navlin.index.listing import listing_envelopes
+    from navlin.model.records import Listing
+    from navlin.model.source import HDFS, Source, source_id
+
     source = Source(source_id("bench", "HDFS"), HDFS, "HDFS", "bench")
     reading = Reading(source, "hdfs://bench", Filters(("/",), STAGING), False, True, AT_MS)
     directory = str(Path(prepared.scratch).parent)
@@ -76,7 +77,9 @@ def _with_peak(work: partial[int], part: ImagePart) -> tuple[int, str, int]:
 
 
 def _peak_bytes() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    # Not getrusage: what that says begins, for a process just started, at what its parent had.
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * int(next(line for line in lines if line.startswith("VmHWM:")).split()[1])
 
 
 def _silent(*_said: object) -> None:

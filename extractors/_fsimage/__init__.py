@@ -8,11 +8,10 @@ inodes into rows.
 Nothing here knows of extractors. It needs pyarrow and NumPy, so it is imported where it is used, not before.
 """
 
-from extractors._fsimage.checksum import check_md5
 from extractors._fsimage.errors import ImageError
-from extractors._fsimage.finding import find_image
+from extractors._fsimage.files import check_md5, find_image
+from extractors._fsimage.first_pass import prepare
 from extractors._fsimage.layout import ImageSummary, describe_image
-from extractors._fsimage.prepare import prepare
 from extractors._fsimage.prepared import ImagePart, Prepared
 from extractors._fsimage.rows import read_part
 

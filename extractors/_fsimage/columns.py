@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from extractors._fsimage.arrays import Flags, Ints, Numbers, Page, as_text, gather
 from extractors._fsimage.errors import Malformed
 from extractors._fsimage.inodes import (
     DIRECTORY,
@@ -20,9 +21,8 @@ from extractors._fsimage.inodes import (
     Heads,
     decode_files,
 )
-from extractors._fsimage.lockstep import Decoded, Flags, Ints, Numbers, Page, decode
-from extractors._fsimage.paths import NO_POLICY
-from extractors._fsimage.spans import as_text, gather
+from extractors._fsimage.lockstep import Decoded, decode
+from extractors._fsimage.prepared import NO_POLICY
 from extractors._fsimage.strings import (
     GROUP,
     MAX_TEXT_BYTES,

@@ -11,7 +11,7 @@ from typing import BinaryIO, Final
 
 from extractors._fsimage.codecs import UnknownCodec, decompress
 from extractors._fsimage.errors import ImageError, Malformed, placed
-from extractors._fsimage.wire import BYTES, VARINT, read_fields, read_varint
+from extractors._fsimage.wire import VARINT, read_fields, read_varint
 
 MAGIC: Final = b"HDFSIMG1"
 ONDISK_VERSION: Final = 1
@@ -237,11 +237,3 @@ def small_section(summary: ImageSummary, name: str) -> bytes:
                     summary.path, f"holds more than {MAX_SMALL_BYTES} bytes", name, section.offset
                 )
     return bytes(held)
-
-
-def fields_by_number(data: bytes, start: int, end: int) -> dict[int, int | bytes]:
-    """A small message as numbers and bytes; the last one wins, as protobuf has it."""
-    return {
-        each.number: data[each.start : each.end] if each.wire == BYTES else each.value
-        for each in read_fields(data, start, end)
-    }

@@ -13,40 +13,17 @@ from enum import Enum, auto
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from extractors._fsimage import wire
+from extractors._fsimage.arrays import Flags, Ints, Numbers, Page, varints
 from extractors._fsimage.errors import Malformed
 
-Ints = NDArray[np.int64]
-Numbers = NDArray[np.uint64]
-Flags = NDArray[np.bool_]
-
-PAD_BYTES: Final = 16
-"""So many bytes stand behind what a page holds: a number is fetched as a word, wherever it begins."""
 FEW_ROWS: Final = 24
 STEPS_IN_COMMON: Final = 24
 """After so many steps, where fewer than `FEW_ROWS` stand at a field, these are read to their end one by one: a step costs
 the same for one row as for a hundred, and a single file may have a hundred thousand blocks."""
 
 _DONE: Final = 0xFFFF
-_CONTINUES: Final = np.uint64(0x8080808080808080)
-_SEVENS: Final = np.uint64(0x7F7F7F7F7F7F7F7F)
-_ONE, _TWO, _FOUR = np.uint64(1), np.uint64(2), np.uint64(4)
-_LOW7, _HIGH7 = np.uint64(0x007F007F007F007F), np.uint64(0x7F007F007F007F00)
-_LOW14, _HIGH14 = np.uint64(0x00003FFF00003FFF), np.uint64(0x3FFF00003FFF0000)
-_LOW28, _HIGH28 = np.uint64(0x000000000FFFFFFF), np.uint64(0x0FFFFFFF00000000)
-
-
-class Page:
-    """``data`` with `PAD_BYTES` zeros behind its ``size`` bytes, seen as bytes and as the word that begins at each byte."""
-
-    __slots__ = ("bytes", "data", "size", "words")
-
-    def __init__(self, data: bytearray, size: int) -> None:
-        self.data, self.size = data, size
-        self.bytes: NDArray[np.uint8] = np.frombuffer(data, dtype=np.uint8)
-        self.words: Numbers = np.ndarray((size + PAD_BYTES - 8,), dtype="<u8", buffer=data, strides=(1,))
 
 
 class Kind(Enum):
@@ -94,48 +71,6 @@ class Decoded:
             return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)
         rows, starts, ends = (np.concatenate(parts) for parts in zip(*self.each[column], strict=True))
         return rows, starts, ends
-
-
-def varints(page: Page, at: Ints) -> tuple[Numbers, Ints]:
-    """The numbers that begin at these bytes, and how many bytes each takes."""
-    first = page.bytes[at]
-    if first.max(initial=0) < 0x80:
-        return first.astype(np.uint64), np.ones(len(at), np.int64)
-    word = page.words[at]
-    stop = ~word & _CONTINUES
-    stop &= ~stop + _ONE
-    long = stop == 0
-    mask = (stop << _ONE) - _ONE
-    word &= mask & _SEVENS
-    value = word & _LOW7
-    word &= _HIGH7
-    word >>= _ONE
-    value |= word
-    word = value & _HIGH14
-    value &= _LOW14
-    value |= word >> _TWO
-    word = value & _HIGH28
-    value &= _LOW28
-    value |= word >> _FOUR
-    lengths = (np.bitwise_count(mask) >> np.uint8(3)).astype(np.int64)
-    if long.any():
-        _long_varints(page, at, np.flatnonzero(long), value, lengths)
-    return value, lengths
-
-
-def _long_varints(page: Page, at: Ints, rows: Ints, value: Numbers, lengths: Ints) -> None:
-    """Those of nine and ten bytes; the first eight of them are in ``value``."""
-    where = at[rows] + 8
-    ninth = page.bytes[np.minimum(where, page.size)].astype(np.uint64)
-    tenth = page.bytes[np.minimum(where + 1, page.size)].astype(np.uint64)
-    ten = ninth >= 0x80
-    bad = ten & (tenth > 1)
-    if bad.any():
-        raise Malformed("a number of more than 64 bits", int(at[rows[int(np.argmax(bad))]]))
-    more = (ninth & np.uint64(0x7F)) << np.uint64(56)
-    more |= np.where(ten, tenth << np.uint64(63), np.uint64(0))
-    value[rows] |= more
-    lengths[rows] = np.where(ten, 10, 9)
 
 
 def decode(page: Page, start: Ints, end: Ints, shape: Shape, *, strict: bool = False) -> Decoded:

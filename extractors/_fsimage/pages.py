@@ -9,9 +9,9 @@ from typing import Final
 
 import numpy as np
 
+from extractors._fsimage.arrays import PAD_BYTES, Ints, Page, varints
 from extractors._fsimage.errors import ImageError, Malformed, placed
-from extractors._fsimage.lockstep import PAD_BYTES, Ints, Page, varints
-from extractors._fsimage.wire import frame_ends, read_varint
+from extractors._fsimage.wire import read_varint
 
 PAGE_BYTES: Final = 4 << 20
 PAGE_MESSAGES: Final = 32 << 10
@@ -83,6 +83,32 @@ class Messages:
     frames: Ints
     starts: Ints
     ends: Ints
+
+
+def frame_ends(data: bytes | bytearray, size: int, most: int) -> list[int]:
+    """Where each whole message of a delimited sequence ends, ``most`` of them at most.
+
+    ``data`` has zeros behind its ``size`` bytes, more than a number can take.
+    """
+    ends: list[int] = []
+    add = ends.append
+    at = 0
+    try:
+        for _ in range(most):
+            length = data[at]
+            if length < 0x80:
+                at += length + 1
+            elif (more := data[at + 1]) < 0x80:
+                at += (length & 0x7F | more << 7) + 2
+            else:
+                length, start = read_varint(data, at, len(data))
+                at = start + length
+            add(at)
+    except IndexError:  # a message that is not whole
+        pass
+    while ends and ends[-1] > size:
+        ends.pop()
+    return ends
 
 
 def read_messages(source: Source, at: int) -> Iterator[Messages]:

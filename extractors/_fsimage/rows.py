@@ -12,19 +12,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from extractors._fsimage.arrays import Ints, Page, as_text, bad_name, gather, joined, pieces
 from extractors._fsimage.columns import SCHEMA, attribute_columns
+from extractors._fsimage.directories import MAX_PATH_BYTES
 from extractors._fsimage.errors import ImageError, Malformed, placed
 from extractors._fsimage.inodes import Heads, decode_heads
 from extractors._fsimage.layout import describe_image
-from extractors._fsimage.lockstep import Ints, Page
 from extractors._fsimage.pages import PAGE_BYTES, PAGE_MESSAGES, Messages, Source, framed
-from extractors._fsimage.parents import NOBODY, PARENTS, ROOT
-from extractors._fsimage.paths import MAX_PATH_BYTES, NO_POLICY, PATH_ENDS, PATHS, POLICIES
-from extractors._fsimage.prepared import ImagePart, Prepared
-from extractors._fsimage.renamed import read_renamed
-from extractors._fsimage.scan import FRAMES
-from extractors._fsimage.scratch import read_column
-from extractors._fsimage.spans import as_text, bad_name, gather, joined, pieces
+from extractors._fsimage.prepared import (
+    FRAMES,
+    NO_POLICY,
+    NOBODY,
+    PARENTS,
+    PATH_ENDS,
+    PATHS,
+    POLICIES,
+    ROOT,
+    ImagePart,
+    Prepared,
+    read_column,
+    read_renamed,
+)
 from extractors._fsimage.strings import Strings, read_strings
 
 MAX_BATCH_PATH_BYTES: Final = 64 << 20

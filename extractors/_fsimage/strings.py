@@ -15,10 +15,9 @@ from extractors._fsimage.layout import (
     ERASURE_CODING,
     STRING_TABLE,
     ImageSummary,
-    fields_by_number,
     small_section,
 )
-from extractors._fsimage.wire import read_fields, read_frames
+from extractors._fsimage.wire import fields_by_number, read_fields, read_frames
 
 USER, GROUP, ATTRIBUTE = 1, 2, 3
 MAX_NAME_BYTES: Final = 4096

@@ -80,27 +80,9 @@ def read_frames(data: bytes | memoryview, at: int = 0) -> Iterator[tuple[int, in
         yield start, at
 
 
-def frame_ends(data: bytes | bytearray, size: int, most: int) -> list[int]:
-    """Where each whole message of a delimited sequence ends, ``most`` of them at most.
-
-    ``data`` has zeros behind its ``size`` bytes, more than a number can take.
-    """
-    ends: list[int] = []
-    add = ends.append
-    at = 0
-    try:
-        for _ in range(most):
-            length = data[at]
-            if length < 0x80:
-                at += length + 1
-            elif (more := data[at + 1]) < 0x80:
-                at += (length & 0x7F | more << 7) + 2
-            else:
-                length, start = read_varint(data, at, len(data))
-                at = start + length
-            add(at)
-    except IndexError:  # a message that is not whole
-        pass
-    while ends and ends[-1] > size:
-        ends.pop()
-    return ends
+def fields_by_number(data: bytes, start: int, end: int) -> dict[int, int | bytes]:
+    """A small message as numbers and bytes; the last one wins, as protobuf has it."""
+    return {
+        each.number: data[each.start : each.end] if each.wire == BYTES else each.value
+        for each in read_fields(data, start, end)
+    }

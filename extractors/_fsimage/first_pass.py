@@ -6,15 +6,16 @@ import os
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from extractors._fsimage.children import CHILDREN, OWNERS, list_children, read_references
+from extractors._fsimage.directories import Tree, grow, live_owner, rank, write_paths, write_policies
 from extractors._fsimage.errors import ImageError
-from extractors._fsimage.inodes import ROOT_ID
+from extractors._fsimage.inodes import MAX_INODES, ROOT_ID, Scanned, scan
 from extractors._fsimage.layout import (
     INODE,
     INODE_DIR,
@@ -24,14 +25,23 @@ from extractors._fsimage.layout import (
     read_section,
 )
 from extractors._fsimage.pages import Plain, Source
-from extractors._fsimage.parents import NOBODY, ROOT, Joined, join
-from extractors._fsimage.paths import rank, write_paths, write_policies
-from extractors._fsimage.prepared import RECORD, Prepared, prepared_from_json
-from extractors._fsimage.renamed import write_renamed
-from extractors._fsimage.scan import IDS, MAX_INODES, NAME_ENDS, NAMES, Scanned, scan
-from extractors._fsimage.scratch import CHUNK, read_column
+from extractors._fsimage.parents import Joined, join, list_children, read_references
+from extractors._fsimage.prepared import (
+    CHILDREN,
+    CHUNK,
+    IDS,
+    NAME_ENDS,
+    NAMES,
+    NOBODY,
+    OWNERS,
+    RECORD,
+    ROOT,
+    Prepared,
+    prepared_from_json,
+    read_column,
+    write_renamed,
+)
 from extractors._fsimage.strings import read_strings
-from extractors._fsimage.tree import Tree, grow, live_owner
 
 FOLDER: Final = "fsimage"
 """In scratch, all of it is in a folder of its own, which is removed whole."""
@@ -80,22 +90,8 @@ def _finished(folder: Path, summary: ImageSummary) -> Prepared | None:
     found = prepared_from_json(record.read_text(errors="replace")) if record.is_file() else None
     if found is None or found.scratch != str(folder):
         return None
-    same = (
-        found.image,
-        found.bytes,
-        found.changed_ns,
-        found.file_id,
-        found.transaction_id,
-        found.inodes,
-    ) == (
-        summary.path,
-        summary.bytes,
-        summary.changed_ns,
-        summary.file_id,
-        summary.transaction_id,
-        summary.inodes,
-    )
-    return found if same else None
+    same = attrgetter("bytes", "changed_ns", "file_id", "transaction_id", "inodes")
+    return found if found.image == summary.path and same(found) == same(summary) else None
 
 
 def _prepare(summary: ImageSummary, scratch: Path, memory_bytes: int, report: Report) -> Prepared:
@@ -141,7 +137,6 @@ def _prepare(summary: ImageSummary, scratch: Path, memory_bytes: int, report: Re
         summary.changed_ns,
         summary.file_id,
         section,
-        found.begin,
     )
 
 
