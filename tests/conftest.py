@@ -118,9 +118,14 @@ def hdfs(tmp_path_factory: pytest.TempPathFactory, hadoop_jars: Path) -> Iterato
     """The session's HDFS. Tests share it: each uses directories of its own. alice and carol are analysts, bob is not."""
     from navlin.demo.hadoop import Hadoop
 
-    groups = {"hadoop.user.group.static.mapping.overrides": "alice=analysts;carol=analysts;bob=staff;dr.who="}
+    settings = {
+        "hadoop.user.group.static.mapping.overrides": "alice=analysts;carol=analysts;bob=staff;dr.who=",
+        # Few at a time, so that few are enough for more than one page.
+        "dfs.ls.limit": "100",
+        "dfs.namenode.inotify.max.events.per.rpc": "100",
+    }
     cache = hadoop_jars.parent / "hadoop-launcher"
-    with Hadoop(tmp_path_factory.mktemp("hadoop"), hadoop_jars, cache=cache, settings=groups) as running:
+    with Hadoop(tmp_path_factory.mktemp("hadoop"), hadoop_jars, cache=cache, settings=settings) as running:
         yield running
 
 
