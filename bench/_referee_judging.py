@@ -1,0 +1,165 @@
+"""Where two tellings of one statement differ, which of them is right by the SQL, and the name of each kind of difference."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final
+
+from bench._referee_edges import Told
+from bench._referee_statements import Column, Edge, Statement, Truth
+
+EXPLAINED: Final = {
+    "wrong: it only controls": "navlin is wrong: the column only decides about rows.",
+    "wrong: no such flow": "navlin is wrong: by the SQL written beside the statement nothing flows there.",
+    "missed": "navlin misses it, without saying that it does not know.",
+    "unknown, and said so": "The plan's text does not hold it; navlin flags the operation or the column.",
+    "agent: CASE condition": "The column stands in a condition of CASE, IF or the like: an argument of the value by the "
+    "model of Navigator, Hive and Impala (fdd), indirect by the agent's.",
+    "agent: window key": "The agent calls a partition or order column of a window direct where an alias lies between; "
+    "it only controls.",
+    "agent: control called direct": "The agent calls direct what only filters, joins, groups, sorts or frames.",
+    "agent: no such flow": "By the SQL written beside the statement nothing flows there.",
+    "agent: direct, navlin: control": "To be judged by hand where the statement has no truth beside it.",
+    "agent silent: grouping sets": "The agent says nothing of columns through ROLLUP, CUBE, GROUPING SETS (Expand).",
+    "agent silent: unpivot": "The agent says nothing through UNPIVOT (Expand).",
+    "agent silent: subquery": "The agent does not follow scalar subqueries in SELECT.",
+    "agent silent: multi-insert": "The agent says nothing of multi-insert (FROM … INSERT … INSERT …).",
+    "agent silent: view": "The agent says nothing of CREATE VIEW and ALTER VIEW.",
+    "agent silent: program": "The agent does not see through pandas functions, TRANSFORM, RDDs.",
+    "agent silent: statement": "The agent has no column lineage of this statement at all.",
+    "agent silent: column": "The agent has lineage of the statement, of this column none.",
+    "agent silent: source": "The agent gives the column other sources and not this one.",
+}
+"""What each kind of difference is; those named ``agent…`` are not navlin's."""
+
+_CONSTRUCTS: Final = (
+    ("multi-insert", r"(?is)\bFROM\b.*\bINSERT\b.*\bINSERT\b"),
+    ("view", r"(?i)\b(CREATE|ALTER)( OR REPLACE)? VIEW"),
+    ("grouping sets", r"(?i)\b(ROLLUP|CUBE|GROUPING SETS)\b"),
+    ("unpivot", r"(?i)UNPIVOT"),
+    ("program", r"(?i)\bTRANSFORM \(|InPandas|InArrow|pandas_function|\.rdd\b"),
+    ("subquery", r"(?is)\(\s*SELECT\b"),
+)
+
+
+@dataclass(slots=True)
+class Judged:
+    """One statement. ``unsaid``: flags that it should have and has not. Counts are of data edges unless named otherwise."""
+
+    name: str
+    navlin: Told
+    agent: Told
+    truth: Truth | None
+    differences: dict[str, set[Edge]] = field(default_factory=dict)
+    missing_control: set[Edge] = field(default_factory=set)
+    unsaid: set[str] = field(default_factory=set)
+    error: str = ""
+
+    @property
+    def common(self) -> set[Edge]:
+        return self.navlin.data & self.agent.data
+
+    @property
+    def only_navlin(self) -> set[Edge]:
+        return self.navlin.data - self.agent.data
+
+    @property
+    def only_agent(self) -> set[Edge]:
+        return self.agent.data - self.navlin.data
+
+    def wrong(self, told: Told) -> set[Edge]:
+        """Data edges that the truth does not have. What is flagged as opaque is said to be a guess by its flag."""
+        return told.data - self.truth.may_flow if self.truth else set()
+
+    def missing(self, told: Told) -> set[Edge]:
+        """Data edges that the truth has; what decides a value may be told as control."""
+        if self.truth is None:
+            return set()
+        return (self.truth.data - told.data) | (self.truth.deciding - told.data - told.control)
+
+    @property
+    def genuine(self) -> set[Edge]:
+        """The agent's data edges that are right: by the truth, or, where nobody wrote it, all but its known mistakes."""
+        if self.truth is not None:
+            return self.agent.data & self.truth.may_flow
+        return self.agent.data - self.differences.get("agent: window key", set())
+
+    @property
+    def knows(self) -> bool:
+        """Whether navlin says to know all of the statement."""
+        return "incomplete" not in self.navlin.flags
+
+
+def judge(statement: Statement, text: str, navlin: Told, agent: Told) -> Judged:
+    """Compares both tellings, each with the truth if there is one. ``text`` is what was run."""
+    judged = Judged(statement.name, navlin, agent, statement.truth)
+    for edge in judged.only_navlin:
+        judged.differences.setdefault(_of_navlin(judged, edge, text), set()).add(edge)
+    for edge in judged.only_agent:
+        judged.differences.setdefault(_of_agent(judged, edge), set()).add(edge)
+    truth = statement.truth
+    if truth is None:
+        return judged
+    for edge in judged.missing(navlin) - agent.data:
+        judged.differences.setdefault("missed" if judged.knows else "unknown, and said so", set()).add(edge)
+    judged.missing_control = {
+        edge
+        for edge in truth.control - navlin.control - navlin.data
+        if judged.knows or "unknown" not in truth.flags
+    }
+    if "opaque" in truth.flags and "opaque" not in navlin.flags:
+        judged.unsaid.add("opaque")
+    if judged.missing(navlin) and judged.knows:
+        judged.unsaid.add("unknown")
+    return judged
+
+
+def _of_navlin(judged: Judged, edge: Edge, text: str) -> str:
+    """The kind of a data edge that only navlin has."""
+    truth = judged.truth
+    if truth is not None and edge not in truth.may_flow:
+        return "wrong: it only controls" if edge in truth.control else "wrong: no such flow"
+    if "INDIRECT CONDITIONAL" in judged.agent.how.get(edge, ()):
+        return "agent: CASE condition"
+    if not any(each.target == edge.target for each in judged.agent.data):
+        for name, pattern in _CONSTRUCTS:
+            if re.search(pattern, text):
+                return f"agent silent: {name}"
+        return "agent silent: column" if judged.agent.data else "agent silent: statement"
+    if re.search(_CONSTRUCTS[-1][1], text) and judged.truth is not None:
+        return "agent silent: subquery"
+    return "agent silent: source"
+
+
+def _of_agent(judged: Judged, edge: Edge) -> str:
+    """The kind of a data edge that only the agent has."""
+    truth = judged.truth
+    if truth is not None and edge not in truth.may_flow:
+        return "agent: control called direct" if edge in truth.control else "agent: no such flow"
+    if truth is not None and edge in truth.optional:
+        return "agent: no such flow"
+    if edge in judged.navlin.control:
+        return "agent: direct, navlin: control"
+    return "missed" if judged.knows else "unknown, and said so"
+
+
+def sums(judged: list[Judged]) -> Counter[str]:
+    """How many edges of each kind of difference."""
+    found: Counter[str] = Counter()
+    for each in judged:
+        for kind, edges in each.differences.items():
+            found[kind] += len(edges)
+    return found
+
+
+def shown(edges: set[Edge], limit: int = 6) -> str:
+    """Some edges in words, by target."""
+    by_target: dict[Column, list[str]] = {}
+    for edge in sorted(edges):
+        by_target.setdefault(edge.target, []).append(str(edge.source))
+    words = [f"{target} <- {', '.join(sources[:limit])}" for target, sources in by_target.items()]
+    return "; ".join(words[:limit]) + (
+        f"; and {len(words) - limit} columns more" if len(words) > limit else ""
+    )

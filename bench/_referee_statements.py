@@ -1,0 +1,224 @@
+"""Statements with their lineage written by hand beside them, so that the SQL is the truth and no tool.
+
+A file of ``bench/statements`` holds statements, each after a line ``--- name``. The lines ``-- …`` that follow are its
+truth, the rest is SQL (several, each ended by ``;`` at a line's end). ``{out}`` in it is the table ``out.name``, ``{dir}``
+a directory for files. A line of truth is one of
+
+    a, b = orders.x, (orders.y)     columns of the output and what flows into them; nothing after ``=`` means from nowhere
+    id, note == orders              each from the column of that name
+    * ~ orders.id                   what controls them; * is every column of this output that the truth names
+    -> v_orders                     the lines below are about this output and not about ``out.name``
+    ! opaque                        or ``unknown``: what must be flagged; of what is unknown no edge is missed
+    # words                         a remark
+
+A source in parentheses decides a value without being part of it (the condition of a CASE): it must be there, as data by the
+model of Navigator and Hive's and Impala's records, as control by the agent's. One in brackets may be there or not.
+``table.column`` is of the database ``src``, a bare output name of ``out``; ``<files/x>.column`` of a path below ``{dir}``;
+a name with dots or spaces stands in backticks. ``c{1..119} = wide.c{@+1}`` is 119 lines; in SQL ``{1..120| max(c@) AS m@}``
+is a list of 120, ``{1..120+ c@}`` a sum.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple
+
+STATEMENTS: Final = Path(__file__).parent / "statements"
+SETUP: Final = "setup"
+_RANGE: Final = re.compile(r"\{(\d+)\.\.(\d+)\}")
+_SHIFTED: Final = re.compile(r"\{@([+-]\d+)\}")
+_LIST: Final = re.compile(r"\{(\d+)\.\.(\d+)([|+])([^}]*)\}")
+_NAME: Final = re.compile(r"<([^>]*)>|`((?:[^`]|``)*)`|([^\s.,`<>()\[\]]+)")
+
+
+class Column(NamedTuple):
+    """A column of ``database.table`` or of a path ``<below the scratch>``. Names in lower case, as Spark compares them."""
+
+    of: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.of}.{self.name}"
+
+
+class Edge(NamedTuple):
+    """What flows, or who decides, into what."""
+
+    source: Column
+    target: Column
+
+    def __str__(self) -> str:
+        return f"{self.source} -> {self.target}"
+
+
+@dataclass(slots=True)
+class Truth:
+    """The edges that a statement has. ``deciding`` are either; ``optional`` may be told or not, as either."""
+
+    data: set[Edge] = field(default_factory=set)
+    control: set[Edge] = field(default_factory=set)
+    deciding: set[Edge] = field(default_factory=set)
+    optional: set[Edge] = field(default_factory=set)
+    targets: set[Column] = field(default_factory=set)
+    flags: set[str] = field(default_factory=set)
+
+    @property
+    def may_flow(self) -> set[Edge]:
+        return self.data | self.deciding | self.optional
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """``sql`` is run one after another; ``truth`` is None where nobody wrote it."""
+
+    name: str
+    sql: tuple[str, ...]
+    truth: Truth | None = None
+
+
+class BadStatement(Exception):
+    """A file of statements does not read; the text says where."""
+
+
+def read_statements(directory: Path = STATEMENTS) -> list[Statement]:
+    """All statements of a directory, without those of its file ``setup.sql``."""
+    found = [
+        statement
+        for path in sorted(directory.glob("*.sql"))
+        if path.stem != SETUP
+        for statement in _of_file(path)
+    ]
+    if len(names := {each.name for each in found}) != len(found):
+        twice = sorted(each for each in names if sum(one.name == each for one in found) > 1)
+        raise BadStatement(f"two statements are named {', '.join(twice)}")
+    return found
+
+
+def setup_statements(directory: Path = STATEMENTS) -> tuple[str, ...]:
+    """What makes the tables that the statements read."""
+    return tuple(_split((directory / f"{SETUP}.sql").read_text()))
+
+
+def _of_file(path: Path) -> Iterator[Statement]:
+    for block in re.split(r"^--- ", path.read_text(), flags=re.MULTILINE)[1:]:
+        head, _, rest = block.partition("\n")
+        name = head.strip()
+        lines = rest.splitlines()
+        at = next((at for at, line in enumerate(lines) if not line.startswith("--")), len(lines))
+        try:
+            truth = read_truth(name, (line[2:].strip() for line in lines[:at]))
+        except ValueError as error:
+            raise BadStatement(f"{path.name}, {name}: {error}") from error
+        yield Statement(name, tuple(_split("\n".join(lines[at:]))), truth)
+
+
+def _split(text: str) -> Iterator[str]:
+    for sql in re.split(r";[ ]*$", text, flags=re.MULTILINE):
+        if sql.strip():
+            yield _LIST.sub(_written_out, sql.strip())
+
+
+def _written_out(found: re.Match[str]) -> str:
+    first, last, sign, item = found.groups()
+    return (", " if sign == "|" else " + ").join(
+        item.strip().replace("@", str(number)) for number in range(int(first), int(last) + 1)
+    )
+
+
+# -- The notation -----------------------------------------------------------------------------------------------------
+
+
+def read_truth(name: str, lines: Iterator[str]) -> Truth:
+    """The truth of the statement ``name``. Raises ValueError for a line that is not of the notation."""
+    truth = Truth()
+    output = f"out.{name}".lower()
+    of_all: list[tuple[str, str, str]] = []
+    for line in (each for written in lines for each in _expanded(written)):
+        if not line or line.startswith("#"):
+            continue
+        if line.startswith("!"):
+            truth.flags |= set(line[1:].split())
+        elif line.startswith("->"):
+            output = _table(_parts(line[2:].strip()), "out")
+        elif found := re.fullmatch(r"(.*?)(==|=|~)(.*)", line):
+            left, sign, right = (each.strip() for each in found.groups())
+            if left == "*":
+                of_all.append((output, sign, right))
+                continue
+            targets = [Column(output, _parts(each)[0].lower()) for each in _listed(left)]
+            truth.targets |= set(targets)
+            for target in targets:
+                escaped = target.name.replace("`", "``")
+                sources = f"{right}.`{escaped}`" if sign == "==" else right
+                _add(truth, sign, target, sources)
+        else:
+            raise ValueError(f"{line!r} is no line of truth")
+    for output, sign, right in of_all:
+        for target in truth.targets:
+            if target.of == output:
+                _add(truth, sign, target, right)
+    truth.control -= truth.data
+    return truth
+
+
+def _add(truth: Truth, sign: str, target: Column, sources: str) -> None:
+    for source in _listed(sources):
+        column = source.strip("()[]")
+        *table, name = _parts(column)
+        edge = Edge(Column(_table(table, "src"), name.lower()), target)
+        match source[0]:
+            case "(":
+                truth.deciding.add(edge)
+            case "[":
+                truth.optional.add(edge)
+            case _:
+                (truth.control if sign == "~" else truth.data).add(edge)
+
+
+def _expanded(line: str) -> Iterator[str]:
+    ranges = set(_RANGE.findall(line))
+    if not ranges:
+        yield line
+        return
+    if len(ranges) > 1:
+        raise ValueError(f"{line!r} has ranges that differ")
+    first, last = map(int, ranges.pop())
+    for number in range(first, last + 1):
+        yield _SHIFTED.sub(lambda found: str(number + int(found[1])), _RANGE.sub(str(number), line))  # noqa: B023
+
+
+def _listed(text: str) -> list[str]:
+    return [each.strip() for each in re.findall(r"(?:`(?:[^`]|``)*`|<[^>]*>|[^,`<])+", text) if each.strip()]
+
+
+def _parts(text: str) -> list[str]:
+    """The parts of a dotted name; a path keeps its angle brackets."""
+    parts, at = [], 0
+    while at < len(text):
+        found = _NAME.match(text, at)
+        if found is None:
+            raise ValueError(f"{text!r} is no name")
+        path, quoted, plain = found.groups()
+        parts.append(f"<{path}>" if path is not None else (plain or quoted.replace("``", "`")))
+        at = found.end()
+        if at < len(text) and text[at] != ".":
+            raise ValueError(f"{text!r} is no name")
+        at += 1
+    if not parts:
+        raise ValueError("a name is missing")
+    return parts
+
+
+def _table(parts: list[str], database: str) -> str:
+    match parts:
+        case [path] if path.startswith("<"):
+            return path
+        case [table]:
+            return f"{database}.{table}".lower()
+        case [named, table]:
+            return f"{named}.{table}".lower()
+        case _:
+            raise ValueError(f"{'.'.join(parts)!r} is no table")

@@ -1,0 +1,210 @@
+"""Column lineage of Spark statements, judged: navlin beside OpenLineage's agent, both beside what the SQL says.
+
+    python -m bench referee [--part own|tpcds] [--only GLOB]… [--keep DIR] [--compare DIR] [--json FILE] [--short] [--check]
+
+``own`` are some hundreds of statements with their edges written by hand beside them (bench/statements); ``tpcds`` are the
+99 queries of TPC-DS and their variants, each as CREATE TABLE … AS. Each runs in a real Spark, the event log on and the agent
+listening. ``--keep`` leaves logs and events in DIR; ``--compare`` judges anew what was kept there, without running Spark.
+``--check`` ends with 1 if navlin has a wrong data edge, or misses one without saying so. The jars (the agent, and the one
+that holds TPC-DS) come by ``python -m navlin.index.jars referee .jars/referee``, which is done here if need be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import inspect
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from bench._machine import load_of_machine
+from bench._referee_edges import Told, agent_told, navlin_told
+from bench._referee_frames import frames
+from bench._referee_judging import EXPLAINED, Judged, judge, shown, sums
+from bench._referee_running import OWN, PARTS, Kept, run_part, statements_of
+from navlin.index.jars import fetch, progress_on
+
+JARS = Path(__file__).parents[1] / ".jars" / "referee"
+
+
+def compare(part: str, directory: Path, patterns: Sequence[str]) -> list[Judged]:
+    """What was kept of a part, judged statement by statement in the order in which they ran."""
+    kept = Kept(directory, part)
+    runs = kept.read_runs()
+    navlin, agent = navlin_told(kept), agent_told(kept)
+    programs = {name: inspect.getsource(each.run) for name, each in frames().items()}
+    found = []
+    for statement in statements_of(part, JARS):
+        if statement.name in runs and _wanted(statement.name, patterns):
+            text = programs.get(statement.name, "") + "; ".join(statement.sql)
+            judged = judge(
+                statement, text, navlin.get(statement.name, Told()), agent.get(statement.name, Told())
+            )
+            judged.error = runs[statement.name]["error"]
+            found.append(judged)
+    return found
+
+
+def _wanted(name: str, patterns: Sequence[str]) -> bool:
+    return not patterns or any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
+
+
+def tell(console: Console, part: str, judged: list[Judged], *, short: bool) -> None:
+    """The table of a part, its sums, and what each kind of difference is."""
+    own = part == OWN
+    table = Table("statement", title=f"{part}: data edges", title_justify="left")
+    columns = ["navlin", "agent", "common", "only navlin", "only agent"]
+    columns += ["wrong", "missing", "control missing", "agent wrong", "agent missing"] if own else []
+    for column in columns:
+        table.add_column(column, justify="right")
+    table.add_column("flags")
+    totals = [0] * len(columns)
+    for each in judged:
+        counts = _counts(each)[: len(columns)]
+        totals = [total + count for total, count in zip(totals, counts, strict=True)]
+        if not short or each.error or _matters(each, own=own):
+            flags = ", ".join(sorted(each.navlin.flags)) + "".join(
+                f" [red]not {flag}" for flag in sorted(each.unsaid)
+            )
+            table.add_row(
+                each.name, *(str(count or "") for count in counts), "[red]failed" if each.error else flags
+            )
+    table.add_section()
+    table.add_row(f"{len(judged)} statements", *map(str, totals), "")
+    console.print(table)
+    kinds = Table("difference", "edges", "statements", "what it is", "for example")
+    for kind, count in sums(judged).most_common():
+        having = [each for each in judged if kind in each.differences]
+        example = f"{having[0].name}: {shown(having[0].differences[kind], 2)}"
+        kinds.add_row(kind, str(count), str(len(having)), EXPLAINED[kind], example)
+    console.print(kinds)
+    console.print(_summary(judged))
+
+
+def _matters(judged: Judged, *, own: bool) -> bool:
+    if own:
+        return bool(
+            judged.wrong(judged.navlin)
+            or judged.missing(judged.navlin)
+            or judged.missing_control
+            or judged.unsaid
+        )
+    return bool(judged.only_agent)
+
+
+def _counts(judged: Judged) -> list[int]:
+    return [
+        len(judged.navlin.data),
+        len(judged.agent.data),
+        len(judged.common),
+        len(judged.only_navlin),
+        len(judged.only_agent),
+        len(judged.wrong(judged.navlin)),
+        len(judged.missing(judged.navlin)),
+        len(judged.missing_control),
+        len(judged.wrong(judged.agent)),
+        len(judged.missing(judged.agent)),
+    ]
+
+
+def _summary(judged: list[Judged]) -> str:
+    agent = sum(len(each.agent.data) for each in judged)
+    genuine = sum(len(each.genuine) for each in judged)
+    common = sum(len(each.common) for each in judged)
+    found = sum(len(each.genuine & each.navlin.data) for each in judged)
+    indirect = sum(len(each.agent.control) for each in judged)
+    known = sum(len(each.agent.control & (each.navlin.control | each.navlin.data)) for each in judged)
+    words = [
+        f"of the agent's {agent} data edges as printed navlin has {_share(common, agent)}",
+        f"of the {genuine} genuine ones {_share(found, genuine)}",
+        f"of its {indirect} indirect ones {_share(known, indirect)} as control or data",
+    ]
+    if with_truth := [each for each in judged if each.truth]:
+        true = sum(len(each.truth.data | each.truth.deciding) for each in with_truth if each.truth)
+        wrong = sum(len(each.wrong(each.navlin)) for each in with_truth)
+        missing = sum(len(each.missing(each.navlin)) for each in with_truth)
+        unsaid = sum(len(each.missing(each.navlin)) for each in with_truth if each.knows)
+        words.append(
+            f"of {true} true ones navlin misses {missing}, {unsaid} without saying so, and has {wrong} wrong ones"
+        )
+    return "; ".join(words)
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part} ({part / whole:.4f})" if whole else "none"
+
+
+def as_json(judged: list[Judged]) -> list[dict[str, Any]]:
+    """All that was compared, edges as text."""
+    return [
+        {
+            "statement": each.name,
+            "error": each.error,
+            "flags": sorted(each.navlin.flags),
+            "unsaid": sorted(each.unsaid),
+            "common": sorted(map(str, each.common)),
+            "differences": {kind: sorted(map(str, edges)) for kind, edges in each.differences.items()},
+            "wrong": sorted(map(str, each.wrong(each.navlin))),
+            "missing": sorted(map(str, each.missing(each.navlin))),
+            "control missing": sorted(map(str, each.missing_control)),
+            "agent wrong": sorted(map(str, each.wrong(each.agent))),
+            "agent missing": sorted(map(str, each.missing(each.agent))),
+        }
+        for each in judged
+    ]
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    arguments.add_argument("--part", action="append", choices=PARTS, help="only this one")
+    arguments.add_argument(
+        "--only", action="append", default=[], metavar="GLOB", help="statements of these names"
+    )
+    place = arguments.add_mutually_exclusive_group()
+    place.add_argument(
+        "--keep", type=Path, metavar="DIR", help="leave event logs and the agent's events here"
+    )
+    place.add_argument("--compare", type=Path, metavar="DIR", help="judge what was kept here")
+    arguments.add_argument("--json", type=Path, metavar="FILE", help="write all of it there")
+    arguments.add_argument(
+        "--short", action="store_true", help="only statements where something is missing or wrong"
+    )
+    arguments.add_argument(
+        "--check", action="store_true", help="end with 1 if navlin is wrong, or silent unsaid"
+    )
+    asked = arguments.parse_args()
+    parts = asked.part or PARTS
+    with progress_on(sys.stderr) as report:
+        fetch("referee", JARS, report=report)
+    console = Console()
+    with tempfile.TemporaryDirectory() as temporary:
+        directory = (asked.compare or asked.keep or Path(temporary)).resolve()
+        if asked.compare is None:
+            for part in parts:
+                names = [each.name for each in statements_of(part, JARS) if _wanted(each.name, asked.only)]
+                run_part(part, directory, JARS, names)
+        judged = {part: compare(part, directory, asked.only) for part in parts}
+    for part, of_part in judged.items():
+        tell(console, part, of_part, short=asked.short)
+    console.print(f"load of the machine {load_of_machine()}")
+    if asked.json:
+        asked.json.write_text(
+            json.dumps({part: as_json(of_part) for part, of_part in judged.items()}, indent=1)
+        )
+    if asked.check and any(
+        each.wrong(each.navlin) or each.unsaid for of_part in judged.values() for each in of_part
+    ):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
