@@ -16,15 +16,22 @@ from navlin.index.runs import Status
 from navlin.index.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.identity import identify
-from navlin.model.keys import EntityType, RelationType, application_id, application_key
-from navlin.model.source import SPARK, YARN, Estate, Source, adoption_key, source_id
+from navlin.model.keys import (
+    EntityType,
+    RelationType,
+    application_id,
+    application_key,
+    claimed_execution_key,
+    location_key,
+)
+from navlin.model.source import HIVE, SPARK, YARN, Estate, Source, adoption_key, source_id
 from navlin.pipeline.run import Pipeline
 from navlin.query.lineage import lineage
 from navlin.query.options import Options
 from tests.drawn import World
-from tests.services.rest import ResourceManager
+from tests.services.rest import JobHistory, ResourceManager
 from tests.spark_logs import ESTATE, Follower, application, end, insert, log_start, scan, start, write_log
-from tests.yarn_rounds import app
+from tests.yarn_rounds import NOW_MS, app, job
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -167,6 +174,40 @@ def test_a_link_waits_for_the_application_and_is_linked_when_it_comes(indexed: I
     assert [each["unlinked"] for each in indexed.found(waiting, RELATIONS)] == [True]
     indexed.pull(estate)
     assert [each["unlinked"] for each in indexed.found(waiting, RELATIONS)] == [False]
+
+
+def test_a_mapreduce_job_appears_with_its_directories_and_the_query_that_it_ran_for(
+    solr: Solr, spark: Callable[[], SparkSession], resource_manager: ResourceManager, history: JobHistory
+) -> None:
+    query = "etl_20260101120000_0b1c2d3e-0000-4000-8000-000000000001"
+    resource_manager.apps = [app(1, "insert into t(Stage-1)", "MAPREDUCE")]
+    history.add(
+        job(1, "insert into t(Stage-1)"),
+        fs_defaultFS="hdfs://ns1",
+        mapreduce_input_fileinputformat_inputdir=r"/in/a\,b,/in/2026-*",
+        mapreduce_output_fileoutputformat_outputdir="/out",
+        mapreduce_workflow_id=f"hive_{query}",
+    )
+    cluster = f"links-{uuid.uuid4().hex[:8]}"
+    source = Source(source_id(cluster, YARN), YARN, YARN, cluster)
+    # Nobody else is configured: directories and the query's execution are granted.
+    estate = Estate(cluster, (source,))
+    pipeline = Pipeline(solr.address, spark, lambda: NOW_MS)
+    extractor = Yarn(source, estate, (resource_manager.url,), (history.url,))
+    assert pipeline.run(EXTRACTORS["yarn"], extractor).status is Status.FINISHED
+
+    output = location_key(estate, "hdfs://ns1/out").identity
+    drawn = {node.name for node in lineage(solr, output, Options()).nodes}
+    assert drawn == {"/in/a,b", "/in", "/out"}
+    hive = claimed_execution_key(estate.serving(HIVE), query).identity
+    ran_as = application_key(source, "application_1799000000000_0001").identity
+    [link] = solr.cursor(RELATIONS, f"+writer:{source.id} +type:LOGICAL_PHYSICAL", "*")
+    assert (link["endpoint1Ids"], link["endpoint2Ids"]) == ([hive], [ran_as])
+    assert not link.get("unlinked")
+    # From what it was run for one does not see it; from it one does.
+    assert hive in {node.id for node in lineage(solr, ran_as).nodes}
+    assert ran_as not in {node.id for node in lineage(solr, hive).nodes}
+    assert pipeline.run(EXTRACTORS["yarn"], extractor).status is Status.IDLE
 
 
 # -- Asked --------------------------------------------------------------------------------------------------------------

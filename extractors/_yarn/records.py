@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from extractors._redact import bounded, clean
+from extractors._relations import relation
 from extractors._yarn.applications import MAPREDUCE, Application, Seen
 from extractors._yarn.configuration import Configuration, Place
 from extractors._yarn.names import OozieAction, hive_session, oozie_action
-from navlin.model.identity import SEPARATOR, relation_id
+from navlin.model.identity import SEPARATOR
 from navlin.model.keys import (
     Key,
     RelationType,
@@ -30,7 +31,6 @@ from navlin.model.keys import (
 )
 from navlin.model.records import Attributes, Covered, Depth, Entity, Record, Relation
 from navlin.model.source import HIVE, OOZIE, PIG, Estate, Source, normal_authority
-from navlin.model.tree import below
 
 MAX_READABLE: Final = 1_000
 NAME_BYTES: Final = 2_000
@@ -66,9 +66,8 @@ class Telling:
                 yield Covered(operation.tree_path, told.as_of_ms, Depth.ALL, reported=True)
             yield from self._flows(operation, inputs, outputs, told)
         for logical, attributes in self._logical(told):
-            yield _relation(
-                RelationType.LOGICAL_PHYSICAL, logical, execution, execution, told.as_of_ms, attributes
-            )
+            kind = RelationType.LOGICAL_PHYSICAL
+            yield relation(kind, logical, execution, execution, told.as_of_ms, attributes, ages=True)
 
     def _ends(self, places: Iterable[Place], told: _Told) -> list[tuple[Key, Place]]:
         """Each directory once; what is certain of it goes before what is inferred."""
@@ -88,15 +87,11 @@ class Telling:
         told: _Told,
     ) -> Iterator[Relation]:
         for key, place in inputs:
-            flag = _inferred(place)
-            yield _relation(
-                RelationType.DATA_FLOW, key, operation, operation, told.as_of_ms, flag, ages=not outputs
-            )
+            flags, ages = _inferred(place), not outputs
+            yield relation(RelationType.DATA_FLOW, key, operation, operation, told.as_of_ms, flags, ages=ages)
         for key, place in outputs:
-            flag = {**_inferred(place), **({"incomplete": True} if told.conf.incomplete else {})}
-            yield _relation(
-                RelationType.DATA_FLOW, operation, key, operation, told.as_of_ms, flag, ages=False
-            )
+            flags = {**_inferred(place), **({"incomplete": True} if told.conf.incomplete else {})}
+            yield relation(RelationType.DATA_FLOW, operation, key, operation, told.as_of_ms, flags)
 
     def _logical(self, told: _Told) -> Iterator[tuple[Key, Attributes]]:
         """What the application was run for, as others name it."""
@@ -251,17 +246,3 @@ def _cluster_ms(application: str) -> int:
 
 def _inferred(place: Place) -> Attributes:
     return {"inferred": True, "glob": place.text} if place.inferred else {}
-
-
-def _relation(
-    kind: RelationType,
-    ep1: Key,
-    ep2: Key,
-    owner: Key,
-    as_of_ms: int,
-    attributes: Attributes,
-    *,
-    ages: bool = True,
-) -> Relation:
-    identity = relation_id(kind, ep1.identity, ep2.identity, owner.source.id)
-    return Relation(kind, ep1, ep2, below(owner.tree_path, identity), as_of_ms, attributes, ages)
