@@ -21,7 +21,7 @@ from navlin.model.keys import (
     RelationType,
     application_id,
     application_key,
-    claimed_execution_key,
+    granted_execution_key,
     location_key,
 )
 from navlin.model.source import HIVE, SPARK, YARN, Estate, Source, adoption_key, source_id
@@ -190,8 +190,9 @@ def test_a_mapreduce_job_appears_with_its_directories_and_the_query_that_it_ran_
     )
     cluster = f"links-{uuid.uuid4().hex[:8]}"
     source = Source(source_id(cluster, YARN), YARN, YARN, cluster)
-    # Nobody else is configured: directories and the query's execution are granted.
-    estate = Estate(cluster, (source,))
+    # A metastore's source tells of no queries: the query's execution is granted all the same, and so are directories.
+    hms = Source(source_id(cluster, HIVE), HIVE, HIVE, cluster)
+    estate = Estate(cluster, (source, hms))
     pipeline = Pipeline(solr.address, spark, lambda: NOW_MS)
     extractor = Yarn(source, estate, (resource_manager.url,), (history.url,))
     assert pipeline.run(EXTRACTORS["yarn"], extractor).status is Status.FINISHED
@@ -199,7 +200,7 @@ def test_a_mapreduce_job_appears_with_its_directories_and_the_query_that_it_ran_
     output = location_key(estate, "hdfs://ns1/out").identity
     drawn = {node.name for node in lineage(solr, output, Options()).nodes}
     assert drawn == {"/in/a,b", "/in", "/out"}
-    hive = claimed_execution_key(estate.serving(HIVE), query).identity
+    hive = granted_execution_key(hms, query).identity
     ran_as = application_key(source, "application_1799000000000_0001").identity
     [link] = solr.cursor(RELATIONS, f"+writer:{source.id} +type:LOGICAL_PHYSICAL", "*")
     assert (link["endpoint1Ids"], link["endpoint2Ids"]) == ([hive], [ran_as])

@@ -24,7 +24,7 @@ from navlin.model.keys import (
     Key,
     RelationType,
     application_key,
-    claimed_execution_key,
+    granted_execution_key,
     location_key,
     operation_key,
     pig_execution_key,
@@ -98,7 +98,7 @@ class Telling:
         conf = told.conf
         if conf.hive_query_id:
             hive = self.estate.serving(HIVE, self._metastore(conf))
-            yield claimed_execution_key(hive, conf.hive_query_id), {}
+            yield granted_execution_key(hive, conf.hive_query_id), {}
         if conf.pig_script_id:
             pig = self.estate.serving(PIG)
             run = pig_execution_key(pig, conf.pig_script_id, clean(told.name), conf.pig_plan_hash)
@@ -108,7 +108,7 @@ class Telling:
         if told.workflow_id:
             oozie = self.estate.serving(OOZIE)
             action = told.oozie.action if told.oozie else conf.oozie_action_id.partition("@")[2]
-            yield claimed_execution_key(oozie, told.workflow_id), {"oozieAction": clean(action)}
+            yield granted_execution_key(oozie, told.workflow_id), {"oozieAction": clean(action)}
 
     def _metastore(self, conf: Configuration) -> str:
         """Of the several addresses that a job may name for one metastore, the one that a configured source serves."""

@@ -261,6 +261,15 @@ def claimed_execution_key(source: Source, run: str) -> Key:
     return Key(EntityType.OPERATION_EXECUTION, identity, source, run, tree_path(EXECUTIONS, identity))
 
 
+def granted_execution_key(source: Source, run: str) -> Key:
+    """One run on a system whose source tells of no runs: a metastore's, say, of a Hive query that YARN names.
+
+    Who names it grants it, whether or not the source is configured, and outside of what its listings cover.
+    """
+    key = claimed_execution_key(replace(source, configured=False), run)
+    return replace(key, tree_path=below(f"#{EXECUTIONS}", key.identity))
+
+
 _YARN_ID = re.compile(r"(?:application|job|appattempt)_(\d+)_(\d+)(?:_\d+)*\Z")
 
 
