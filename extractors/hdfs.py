@@ -29,7 +29,7 @@ from extractors._hdfs.plan import (
 )
 from extractors._hdfs.reading import Reading, read_described, read_trees, read_walk
 from extractors._hdfs.site import authorities
-from extractors._hdfs.splits import DescribeSplit, ImageSplit, PartSplit, SidecarSplit, TreeSplit, WalkSplit
+from extractors._hdfs.splits import DescribeSplit, ImageSplit, PartSplit, TreeSplit, WalkSplit
 from navlin.model.extractor import PULL, extractor
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Split
@@ -40,7 +40,7 @@ from navlin.model.source import HDFS, Estate, Source
 @dataclass(frozen=True, slots=True)
 class Hdfs:
     """One HDFS. ``image`` is "namenode", an image's file, or a directory of checkpoints (a standby's, mounted). ``roots``
-    are listed where neither events nor images can be had. Globs: see `extractors._hdfs.filters`."""
+    are listed where images cannot be had. Globs: see `extractors._hdfs.filters`."""
 
     source: Source
     estate: Estate
@@ -135,7 +135,7 @@ class Hdfs:
                 f"the NameNode was restored: it is at transaction {newest}, {followed} was followed already"
             )
             saved = replace(saved, rounds=())
-        elif self._overdue(planning, saved) and self._newest_image() > saved.image:
+        elif self._overdue(planning, saved) and self._has_newer_image(saved):
             because = f"the last one is more than {self.complete_every_s} s old"
         elif newest == followed:
             return Plan()
@@ -143,17 +143,29 @@ class Hdfs:
             try:
                 touched, through = follow(client, planning, followed)
             except MissingEvents as missing:
-                return self._plan_after_gap(planning, saved, missing)
+                return self._plan_after_gap(planning, saved, newest, missing)
             return plan_touched(planning, saved, touched, through)
-        return plan_image(planning, saved, self._newest_image(), f"complete plan: {because}")
+        return self._plan_whole(planning, saved, newest, because)
 
-    def _plan_after_gap(self, planning: Planning, saved: Saved, missing: MissingEvents) -> Plan:
-        image, missed = self._newest_image(), saved.missed + 1
-        if image <= (saved.transaction or 0):
-            return Plan(note=f"{missing}; waiting for a newer image than that of transaction {image}")
+    def _plan_after_gap(self, planning: Planning, saved: Saved, newest: int, missing: MissingEvents) -> Plan:
+        missed = saved.missed + 1
         # Once may be an outage of navlin's own; twice is how it will go on.
         note = f"{missing}; {RAISE}" if missed > 1 else str(missing)
-        return plan_image(planning, saved, image, f"complete plan: {note}", missed=missed)
+        return self._plan_whole(planning, saved, newest, note, missed=missed)
+
+    def _plan_whole(
+        self, planning: Planning, saved: Saved, newest: int, because: str, *, missed: int = 0
+    ) -> Plan:
+        """The newest image; or, for who may follow events and has no image, a listing that began at ``newest``."""
+        note = f"complete plan: {because}"
+        try:
+            image = self._newest_image()
+        except HdfsRefused as refused:
+            told = f"{note}; {refused}; so {', '.join(self.roots)} is listed"
+            return plan_listing(planning, self.roots, told, through=newest, missed=missed)
+        if missed and image <= (saved.transaction or 0):
+            return Plan(note=f"{because}; waiting for a newer image than that of transaction {image}")
+        return plan_image(planning, saved, image, note, missed=missed)
 
     def _plan_by_images(self, planning: Planning, saved: Saved, because: str, *, complete: bool) -> Plan:
         """Where events may not be followed: every newer image is a complete plan; without images, a listing is."""
@@ -175,6 +187,12 @@ class Hdfs:
             hdfs(self._address).offered_image() if self.image == NAMENODE else local_transaction(self.image)
         )
 
+    def _has_newer_image(self, saved: Saved) -> bool:
+        try:
+            return self._newest_image() > saved.image
+        except HdfsRefused:  # a listing is always newer
+            return True
+
     def _overdue(self, planning: Planning, saved: Saved) -> bool:
         return planning.now_ms - saved.complete_ms >= self.complete_every_s * 1000
 
@@ -186,7 +204,7 @@ class Hdfs:
                 yield from read_image(self._image, split, self._fetch)
             case PartSplit(as_of_ms=as_of_ms):
                 yield from read_image_part(self._reading(as_of_ms), split)
-            case DescribeSplit(paths, as_of_ms) | SidecarSplit(paths, as_of_ms):
+            case DescribeSplit(paths, as_of_ms):
                 yield from read_described(hdfs(self._address), self._reading(as_of_ms), paths)
             case TreeSplit(as_of_ms=as_of_ms):
                 yield from read_trees(hdfs(self._address), self._reading(as_of_ms), split)

@@ -117,21 +117,25 @@ def test_what_events_touched_is_read_as_it_is_now(follower: Follower, hdfs_write
     hdfs_writer.create(f"{top}/dropped", b"1")
     hdfs_writer.mkdirs(f"{top}/tree/deep")
     hdfs_writer.create(f"{top}/tree/deep/leaf", b"1")
+    hdfs_writer.create(f"{top}/joined", b"12")
+    hdfs_writer.create(f"{top}/joining", b"34")
     follower.run()
     follower.run()
     before = set(follower.known)
+    hdfs_writer.concat(f"{top}/joined", f"{top}/joining")
     hdfs_writer.append(f"{top}/kept", b"23")
     hdfs_writer.delete(f"{top}/dropped")
     hdfs_writer.rename(f"{top}/tree", f"{top}/moved")
     hdfs_writer.create(f"{top}/moved/deep/more", b"12345")
     run = follower.run()
 
-    assert set(run.rows) == {top, f"{top}/kept"} | {
+    assert set(run.rows) == {top, f"{top}/kept", f"{top}/joined"} | {
         f"{top}/moved{end}" for end in ("", "/deep", "/deep/leaf", "/deep/more")
     }
     assert run.rows[f"{top}/kept"]["size"] == 3
+    assert run.rows[f"{top}/joined"]["size"] == 4
     assert {path for path in before if run.is_gone(path)} == {
-        f"{top}/{name}" for name in ("dropped", "tree", "tree/deep", "tree/deep/leaf")
+        f"{top}/{name}" for name in ("dropped", "joining", "tree", "tree/deep", "tree/deep/leaf")
     }
     assert all(cover.reported for cover in run.covers)
 
@@ -380,8 +384,16 @@ def test_who_may_not_follow_events_reads_images(
     )
     hdfs_writer.mkdirs(f"{top}/d")
     assert follower.run().splits == []
+    for name in ("closed", "open"):
+        hdfs_writer.create(f"{top}/{name}/f", b"1")
+        hdfs_writer.create(f"{top}/{name}/.f.navigator", WORDS)
+    hdfs_writer.chmod(f"{top}/closed", "0700")
     hdfs.save_namespace()
-    assert f"{top}/d" in follower.run().rows
+    run = follower.run()
+    assert {f"{top}/d", f"{top}/closed/f"} <= set(run.rows)
+    (reject,) = run.rejects
+    assert reject.place.endswith("/closed/f") and "alice may not" in reject.reason
+    assert words_of(follower, f"{top}/open/f") == SAID
 
 
 def test_who_may_do_neither_lists_the_roots(
@@ -402,6 +414,23 @@ def test_who_may_do_neither_lists_the_roots(
     follower.hdfs = replace(follower.hdfs, roots=(f"{top}/none",))
     with pytest.raises(HdfsNotFound, match="correct roots"):
         follower.run()
+
+
+def test_who_may_follow_events_and_has_no_image_lists_once(
+    follower: Follower, hdfs_writer: Writer, top: str, forbidden: str
+) -> None:
+    hdfs_writer.create(f"{top}/f", b"1")
+    follower.hdfs = replace(follower.hdfs, http=(forbidden,), roots=(top,))
+    run = follower.run()
+    assert "it is the first" in run.plan.note and f"so {top} is listed" in run.plan.note
+    assert set(run.rows) == {top, f"{top}/f"}
+    hdfs_writer.create(f"{top}/g", b"1")
+    hdfs_writer.delete(f"{top}/f")
+
+    run = follower.run()
+    assert run.plan.note == "" and set(run.rows) == {top, f"{top}/g"} and run.is_gone(f"{top}/f")
+    overdue = follower.run(later_ms=follower.hdfs.complete_every_s * 1000)
+    assert f"so {top} is listed" in overdue.plan.note
 
 
 def test_a_check_tells_what_the_user_may(extractor: Hdfs, forbidden: str) -> None:

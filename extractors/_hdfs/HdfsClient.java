@@ -564,11 +564,7 @@ public final class HdfsClient {
     private Answer fetchImage(Path into, OutputStream out) throws Exception {
         return newestImage(chosen -> {
             Path image = download(chosen, into, out);
-            String host = chosen.getURL().getAuthority();
-            return json -> {
-                json.writeStringField("image", image.toString());
-                json.writeStringField("from", host);
-            };
+            return json -> json.writeStringField("image", image.toString());
         });
     }
 

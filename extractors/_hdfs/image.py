@@ -12,7 +12,7 @@ from extractors._hdfs import spool
 from extractors._hdfs.errors import HdfsUnavailable
 from extractors._hdfs.reading import Reading
 from extractors._hdfs.sidecars import target_of
-from extractors._hdfs.splits import ImageSplit, PartSplit, SidecarSplit
+from extractors._hdfs.splits import DescribeSplit, ImageSplit, PartSplit
 from navlin.model.records import Listing, Record
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def read_image_part(reading: Reading, split: PartSplit) -> Iterator[Record]:
                 yield _listing(reading, kept)
     targets = sorted({target_of(path) for path in sidecars})
     for at in range(0, len(targets), SIDECARS_IN_SPLIT):
-        yield SidecarSplit(tuple(targets[at : at + SIDECARS_IN_SPLIT]), reading.as_of_ms)
+        yield DescribeSplit(tuple(targets[at : at + SIDECARS_IN_SPLIT]), reading.as_of_ms)
 
 
 def _kept(reading: Reading, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[str]]:

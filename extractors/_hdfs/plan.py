@@ -95,7 +95,8 @@ def plan_image(planning: Planning, saved: Saved, transaction: int, note: str, *,
         Position(ROUNDS, [list(each) for each in saved.rounds]),
         Position(MISSED, missed),
     )
-    return Plan((split,), positions, (_whole(planning, ROOT, as_of_ms),), note)
+    # An image may be hours old: what has happened since is read right after it.
+    return Plan((split,), positions, (_whole(planning, ROOT, as_of_ms),), note, more=True)
 
 
 def image_as_of_ms(rounds: Sequence[tuple[int, int]], transaction: int, now_ms: int) -> int:
@@ -149,11 +150,16 @@ def plan_touched(planning: Planning, saved: Saved, touched: Touched, through: in
 # -- Listings ----------------------------------------------------------------------------------------------------------
 
 
-def plan_listing(planning: Planning, roots: Sequence[str], note: str) -> Plan:
-    """Lists trees, whole each time."""
+def plan_listing(
+    planning: Planning, roots: Sequence[str], note: str, *, through: int | None = None, missed: int = 0
+) -> Plan:
+    """Lists trees, whole each time. With ``through``, events are followed from that transaction on."""
     splits = tuple(TreeSplit((root,), planning.now_ms, configured=True) for root in roots)
     covers = tuple(_whole(planning, root, planning.now_ms) for root in roots)
-    return Plan(splits, (Position(COMPLETE_MS, planning.now_ms),), covers, note)
+    positions = [Position(COMPLETE_MS, planning.now_ms)]
+    if through is not None:
+        positions += [Position(TRANSACTION, through), Position(MISSED, missed)]
+    return Plan(splits, tuple(positions), covers, note)
 
 
 def _whole(planning: Planning, path: str, as_of_ms: int) -> Covered:

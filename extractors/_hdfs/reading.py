@@ -56,7 +56,8 @@ class Reading:
 
 def read_described(client: HdfsClient, reading: Reading, paths: Sequence[str]) -> Iterator[Record]:
     """Paths as they are now, with their sidecars' words."""
-    statuses = [status for status in client.describe(paths) if status is not None]
+    statuses, refused = _described(client, reading, paths)
+    yield from refused
     yield from reading.listings(statuses)
     yield from read_words(client, reading, statuses)
 
@@ -110,10 +111,13 @@ def read_words(client: HdfsClient, reading: Reading, statuses: Sequence[Status])
         if reading.filters.takes(each.path)
     }
     wanted = [path for path in beside if reading.filters.takes(path)]
+    found, refused = _described(client, reading, wanted)
+    yield from refused
     rows: list[Status] = []
     words: list[dict[str, Any]] = []
-    for path, sidecar in zip(wanted, client.describe(wanted), strict=True):
-        if sidecar is None or sidecar.directory or sidecar.symlink is not None:
+    for sidecar in found:
+        path = sidecar.path
+        if sidecar.directory or sidecar.symlink is not None:
             continue
         try:
             words.append(parse_sidecar(b"".join(client.read(path, length=MOST_BYTES + 1))))
@@ -124,6 +128,22 @@ def read_words(client: HdfsClient, reading: Reading, statuses: Sequence[Status])
             yield Reject(f"{reading.url}{path}", f"a sidecar that does not read: {error}")
     if rows:
         yield reading.listing(rows, words)
+
+
+def _described(
+    client: HdfsClient, reading: Reading, paths: Sequence[str]
+) -> tuple[list[Status], list[Reject]]:
+    """Those that are there, and those that the user may not see, though the image told of them."""
+    try:
+        return [status for status in client.describe(paths) if status is not None], []
+    except HdfsRefused as error:
+        if len(paths) == 1:
+            return [], [Reject(f"{reading.url}{paths[0]}", str(error))]
+    # One of them has the NameNode refuse all.
+    half = len(paths) // 2
+    found, refused = _described(client, reading, paths[:half])
+    more, also = _described(client, reading, paths[half:])
+    return found + more, refused + also
 
 
 def to_tree(path: str) -> str:

@@ -53,7 +53,7 @@ class PartSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class DescribeSplit(Split):
-    """Paths that are read by themselves, as they are now; those that are not there are passed over."""
+    """Paths that are read by themselves, as they are now, with their sidecars; those that are not there are passed over."""
 
     paths: tuple[str, ...]
     as_of_ms: int
@@ -61,18 +61,6 @@ class DescribeSplit(Split):
     @property
     def name(self) -> str:
         return _first_of("", self.paths)
-
-
-@dataclass(frozen=True, slots=True)
-class SidecarSplit(Split):
-    """Paths whose sidecars an image has: read together with those."""
-
-    paths: tuple[str, ...]
-    as_of_ms: int
-
-    @property
-    def name(self) -> str:
-        return _first_of("sidecars of ", self.paths)
 
 
 @dataclass(frozen=True, slots=True)

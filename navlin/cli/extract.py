@@ -88,6 +88,8 @@ def _print(record: RunRecord, *, dry_run: bool) -> None:
         out.print(f"  {name}: {count:,}", markup=False)
     for failure in record.failures:
         out.print(f"  not read: {failure}", markup=False)
+    if record.more:
+        out.print("  there is more to read already: run it again", markup=False)
     if record.status.value == "held":
         out.print(
             f"  to let it through: navlin extract {record.source} --accept-loss '{record.run_id}'",

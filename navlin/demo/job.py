@@ -1,4 +1,4 @@
-"""The demo's Spark job, an ordinary one without any agent: ``python -m navlin.demo.job METASTORE WAREHOUSE EVENTS EXPORTS``.
+"""The demo's Spark job, an ordinary one without any agent: ``python -m navlin.demo.job METASTORE HDFS``.
 
 A join, a CTAS, an aggregate into an existing table, a view, and a write to a path that another statement reads.
 """
@@ -9,6 +9,8 @@ import os
 import sys
 
 from pyspark.sql import SparkSession
+
+from navlin.java import pyspark_jars
 
 STATEMENTS = (
     "CREATE DATABASE shop COMMENT 'what the demo sells'",
@@ -31,33 +33,39 @@ STATEMENTS = (
 )
 
 
-def main(metastore: str, warehouse: str, events: str, exports: str) -> None:
-    """Runs the job; its event log is in the directory ``events`` afterwards."""
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For JVMs that live for seconds."""
+
+
+def main(metastore: str, hdfs: str) -> None:
+    """Runs the job on YARN; its event log, its tables and what it exports are on HDFS afterwards."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    spark = (
-        SparkSession.builder.master("local[2]")
-        .appName("nightly revenue")
-        .config("spark.eventLog.enabled", "true")
-        .config("spark.eventLog.dir", f"file:{events}")
-        .config("spark.sql.warehouse.dir", f"file:{warehouse}")
-        .config("spark.hadoop.hive.metastore.uris", metastore)
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.log.level", "ERROR")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .enableHiveSupport()
-        .getOrCreate()
-    )
+    builder = SparkSession.builder.master("yarn").appName("nightly revenue")
+    for key, value in {
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": f"{hdfs}/spark-events",
+        "spark.sql.warehouse.dir": f"{hdfs}/warehouse",
+        "spark.hadoop.hive.metastore.uris": metastore,
+        "spark.yarn.jars": f"local:{pyspark_jars()}/*",
+        "spark.yarn.populateHadoopClasspath": "false",
+        "spark.yarn.am.memory": "512m",
+        "spark.yarn.am.extraJavaOptions": QUICK,
+        "spark.executor.instances": "1",
+        "spark.executor.memory": "512m",
+        "spark.executor.extraJavaOptions": QUICK,
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.log.level": "ERROR",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }.items():
+        builder = builder.config(key, value)
+    spark = builder.enableHiveSupport().getOrCreate()
     for statement in STATEMENTS:
         spark.sql(statement)
-    spark.table("shop.revenue").where("revenue > 10").write.mode("overwrite").csv(
-        f"file:{exports}/revenue", header=True
-    )
-    (
-        spark.read.csv(f"file:{exports}/revenue", header=True)
-        .write.mode("overwrite")
-        .saveAsTable("shop.revenue_check")
-    )
+    exported = f"{hdfs}/exports/revenue"
+    spark.table("shop.revenue").where("revenue > 10").write.mode("overwrite").csv(exported, header=True)
+    spark.read.csv(exported, header=True).write.mode("overwrite").saveAsTable("shop.revenue_check")
     spark.stop()
 
 

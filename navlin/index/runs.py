@@ -51,6 +51,8 @@ class RunRecord:
     error: str = ""
     counts: Mapping[str, int] = field(default_factory=dict)
     failures: Sequence[str] = ()
+    more: bool = False
+    """Whether there is more to read at once. Not kept: it is for whoever ran it."""
 
     @property
     def run_id(self) -> str:

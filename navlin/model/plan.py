@@ -27,10 +27,12 @@ class Plan:
     """What to read, what is known beforehand, and what all of it together covers.
 
     ``positions`` and ``covers`` hold once every split, and every split that those yielded, was read without error.
-    ``note`` says in words why the plan is what it is where a person would ask ("event ids have a gap").
+    ``note`` says in words why the plan is what it is where a person would ask ("event ids have a gap"). ``more``: once it
+    is carried out there is more to read at once, which only then can be planned.
     """
 
     splits: tuple[Split, ...] = ()
     positions: tuple[Position, ...] = ()
     covers: tuple[Covered, ...] = ()
     note: str = ""
+    more: bool = False

@@ -222,7 +222,7 @@ class _Run:
         ended = self._ended(record, status, note=doubt or plan.note, failures=_told(heard.failures))
         save_run(self.solr, ended)
         self.solr.commit(RUNS, soft=False)
-        return ended
+        return replace(ended, more=plan.more and status is Status.FINISHED and not heard.failures)
 
     # -- plan ------------------------------------------------------------------------------------------------------------
 

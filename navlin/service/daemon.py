@@ -245,6 +245,8 @@ class Daemon:
                 now_ms = self._now_ms()
                 record = RunRecord(name, loaded.source.id, 0, Status.FAILED, now_ms, now_ms, error=str(error))
             self._tell(record)
+        if record.more:
+            self._schedule.wake(name)
         self._pulses[name] = SourcePulse(
             record.started_ms, record.ended_ms, record.status.value, record.error
         )
