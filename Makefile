@@ -4,8 +4,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 JARS   := .jars
-# Hive's metastore, HDFS and YARN run in the tests and the demo alone.
-SETS   := solr hive-metastore hadoop
+# Hive, its metastore, HDFS and YARN run in the tests and the demo alone.
+SETS   := solr hive-metastore hive hadoop
 JAVA   := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
 CODE   := $(patsubst %/,%,$(sort $(dir $(wildcard $(addsuffix /*.py,navlin extractors linker tests bench)))))
 
@@ -60,7 +60,7 @@ $(VENV)/.locked: requirements-build.txt requirements-dev.txt pyproject.toml | py
 	@touch $@
 
 # No stamp: each jar is compared with its sum every time, which takes a moment and starts no JVM.
-jars: venv | java ## the jars of Solr, of Hive's metastore and of Hadoop, in .jars
+jars: venv | java ## the jars of Solr, Hive and Hadoop, in .jars
 	@for set in $(SETS); do $(BIN)/python -m navlin.index.jars $$set $(JARS)/$$set || exit 1; done
 
 lock: venv ## pin the packages anew after a change of pyproject.toml; UPGRADE=1 takes newer ones

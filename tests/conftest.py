@@ -105,6 +105,15 @@ def metastore(tmp_path_factory: pytest.TempPathFactory, metastore_jars: Path) ->
 
 
 @pytest.fixture(scope="session")
+def hive_jars() -> Path:
+    """What Hive needs beside PySpark's jars to run statements."""
+    jars = REPOSITORY / ".jars" / "hive"
+    if not jars.is_dir():
+        pytest.skip("Hive's jars are missing: `make jars` fetches them")
+    return jars
+
+
+@pytest.fixture(scope="session")
 def hadoop_jars() -> Path:
     """What HDFS and YARN need beside PySpark's jars."""
     jars = REPOSITORY / ".jars" / "hadoop"

@@ -118,8 +118,12 @@ class Read:
         return [entity for entity in self.entities if entity.key.type is kind]
 
     @property
+    def operations(self) -> list[Entity]:
+        return self.of(EntityType.OPERATION)
+
+    @property
     def operation(self) -> Entity:
-        (operation,) = self.of(EntityType.OPERATION)
+        (operation,) = self.operations
         return operation
 
     @property
