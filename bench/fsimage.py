@@ -240,14 +240,16 @@ def _growth_row(name: str, inodes: int, each: Taken) -> tuple[str, ...]:
 
 
 def _far(taken: dict[int, Taken]) -> Taken:
-    """Least squares through what was measured, at `FAR`."""
+    """At `FAR`: least squares through what was measured; of memory, which its bound holds down only where there is enough to
+    hold, the line through the two largest images."""
 
     def at_far(values: list[float]) -> float:
-        slope, intercept = statistics.linear_regression(list(map(float, taken)), values)
+        sizes = list(map(float, taken))[-len(values) :]
+        slope, intercept = statistics.linear_regression(sizes, values)
         return slope * FAR + intercept
 
     every = list(taken.values())
-    peaks = zip(*(each.peaks_bytes for each in every), strict=True)
+    peaks = zip(*(each.peaks_bytes for each in every[-2:]), strict=True)
     return Taken(
         at_far([each.whole_s for each in every]),
         at_far([each.processor_s for each in every]),
@@ -281,7 +283,7 @@ def main() -> None:
     arguments.add_argument("--rounds", type=int, default=3)
     arguments.add_argument("--growth", default="200000,500000,1000000,3000000", help="sizes, or nothing")
     arguments.add_argument("--documents", type=int, default=200_000, help="inodes that go into Solr, or 0")
-    arguments.add_argument("--memory", type=int, default=256, help="MiB that navlin's first pass may have")
+    arguments.add_argument("--memory", type=int, default=64, help="MiB that navlin's first pass may have")
     arguments.add_argument("--heap", default="6g", help="what the viewer's JVM may have")
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory() as directory:

@@ -86,7 +86,8 @@ def test_scratch_that_went_away_is_an_error_that_says_so(tmp_path: Path) -> None
     assert sum(batch.num_rows for batch in read_part(prepared, part)) == prepared.live
 
 
-def test_an_image_that_is_cut_off_while_it_is_read_is_an_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("change", ["cut off", "replaced"])
+def test_an_image_that_is_changed_while_a_part_of_it_is_read_is_an_error(change: str, tmp_path: Path) -> None:
     tree = Tree()
     for number in range(40_000):
         tree.file(f"/d/file-{number:06d}")
@@ -95,7 +96,10 @@ def test_an_image_that_is_cut_off_while_it_is_read_is_an_error(tmp_path: Path) -
     (part,) = prepared.parts(1_000_000)
     batches = read_part(prepared, part)
     next(batches)
-    os.truncate(image, 100)
+    if change == "cut off":
+        os.truncate(image, 100)
+    else:
+        Tree().write(tmp_path / "other").replace(image)
     with pytest.raises(ImageError, match=r"cut off|changed"):
         list(batches)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from extractors._fsimage import ImageError, describe_image, read_part
-from tests.image_file import MAGIC, Codec, nested, number, varint
+from tests.image_file import MAGIC, Codec, delimited, nested, number, varint
 from tests.image_trees import ACL, varied
 from tests.images import LAYOUTS, MIB, ROOT_ID, Tree
 from tests.large_images import write_large_image, write_wide_image
@@ -252,8 +252,9 @@ def root_as_child(tree: Tree) -> None:
 
 
 def same_number_twice(tree: Tree) -> None:
-    tree.file("/x")
-    tree.inodes[tree.file("/y")].id = tree.paths[b"/x"]
+    one, other = tree.file("/x"), tree.file("/y")
+    tree.children[ROOT_ID].remove(other)
+    tree.inodes[other].id = one
 
 
 def no_root(tree: Tree) -> None:
@@ -333,6 +334,27 @@ def test_children_do_not_hide_in_a_field_that_nobody_knows(
     at = content.index(entry) + entry.rindex(tag)
     image.write_bytes(content[:at] + unknown + content[at + 1 :])
     with pytest.raises(ImageError, match="INODE_DIR"):
+        read_rows(image, tmp_path / "scratch")
+
+
+@pytest.mark.parametrize("later", [True, False], ids=["begins later", "ends earlier"])
+def test_a_section_does_not_lose_its_first_or_last_message(later: bool, tmp_path: Path) -> None:
+    """All that is left of it parses, and a whole directory's children would be gone."""
+    tree = varied()
+    image = tree.write(tmp_path / "image", md5=False)
+    content = image.read_bytes()
+    section = describe_image(image).section("INODE_DIR")
+    assert section is not None
+    first_bytes = 1 + content[section.offset]
+    last = delimited(number(1, tree.paths[b"/ec/other"]) + nested(2, varint(tree.paths[b"/ec/other/below"])))
+    lost_bytes = first_bytes if later else len(last)
+    assert later or content[: section.offset + section.length].endswith(last)
+    told = nested(1, section.name) + number(2, section.length) + number(3, section.offset)
+    offset = section.offset + (lost_bytes if later else 0)
+    damaged = nested(1, section.name) + number(2, section.length - lost_bytes) + number(3, offset)
+    assert content.count(told) == 1 and len(told) == len(damaged)
+    image.write_bytes(content.replace(told, damaged))
+    with pytest.raises(ImageError, match="begins at byte"):
         read_rows(image, tmp_path / "scratch")
 
 

@@ -56,7 +56,7 @@ def prepare(
     (and section INODE where it is compressed); while it works, some 20 bytes an inode more.
 
     What is there already of this very image is taken up, and what is there of another one is removed. ``memory_bytes``
-    bounds what the inodes take; some 100 bytes a directory come on top. Raises `ImageError`, also for a tree that is none.
+    bounds what the inodes take; some 200 bytes a directory come on top. Raises `ImageError`, also for a tree that is none.
     """
     summary = describe_image(Path(image).absolute())
     folder = Path(scratch).absolute() / FOLDER
