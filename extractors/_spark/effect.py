@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from extractors._spark.application import Execution, Run
+from extractors._spark.columns.flow import strongest
+from extractors._spark.columns.written import ColumnFlow, WrittenColumns
 from extractors._spark.plan.names import without_partitions
 from extractors._spark.plan.reads import End, EndKind, Reads
 from extractors._spark.plan.writes import CREATE_AS_SELECT, SELECT, Write
@@ -14,8 +16,19 @@ from navlin.model.keys import split_location
 
 
 @dataclass(frozen=True, slots=True)
+class OutputColumns:
+    """The columns that a run writes of one of its outputs."""
+
+    end: End
+    flows: tuple[ColumnFlow, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Effect:
-    """What a run reads and writes, all its executions together. ``stored`` are tables with the paths of their files."""
+    """What a run reads and writes, all its executions together. ``stored`` are tables with the paths of their files.
+
+    ``columns_complete`` is False where columns that it writes, or what they come from, are not known.
+    """
 
     operation: str
     inputs: tuple[End, ...]
@@ -26,13 +39,16 @@ class Effect:
     subjects: tuple[str, ...]
     query_text: str
     shape: str
+    columns: tuple[OutputColumns, ...] = ()
+    columns_complete: bool = True
 
 
 def effect_of(run: Run, *, failed: bool) -> Effect:
     """Of a run that failed, what it set out to do; of another, what those of its executions did that did not fail."""
     members = [each for each in run.members if failed or each is run.root or not each.failed]
     writes = [(each, write) for each in members if each.started for write in each.started.plan.writes]
-    outputs, stored = _outputs(writes)
+    outputs, stored, written_as = _outputs(writes)
+    columns, columns_complete = _columns(members, written_as)
     inputs = _inputs(members)
     main = next((write for _, write in writes), None)
     return Effect(
@@ -45,12 +61,15 @@ def effect_of(run: Run, *, failed: bool) -> Effect:
         subjects=tuple(dict.fromkeys(write.subject for _, write in writes if write.subject)),
         query_text=next((write.query_text for _, write in writes if write.query_text), ""),
         shape=_shape(members, writes),
+        columns=columns,
+        columns_complete=columns_complete,
     )
 
 
 def _outputs(
     writes: list[tuple[Execution, Write]],
-) -> tuple[tuple[End, ...], tuple[tuple[End, str], ...]]:
+) -> tuple[tuple[End, ...], tuple[tuple[End, str], ...], dict[tuple[int, End], End]]:
+    """The outputs, the paths of tables, and as what an execution's end is told."""
     stored = {
         (write.end, without_partitions(write.path)): None for _, write in writes if write.end and write.path
     }
@@ -61,16 +80,71 @@ def _outputs(
         if write.operation == CREATE_AS_SELECT and write.end
     }
     created = set(creators.values())
-    outputs: dict[End, None] = {}
+    told: dict[tuple[int, End], End] = {}
     for execution, write in writes:
         end = write.end
         if end is None:
             continue
+        told[execution.id, end] = end
         if end.kind is EndKind.PATH and len(created) == 1 and execution.id not in creators:
-            stored[next(iter(created)), end.name] = None
+            table = next(iter(created))
+            stored[table, end.name] = None
+            told[execution.id, end] = table
+    outputs = tuple(_qualified(dict.fromkeys(told.values())))
+    return outputs, tuple(stored), {key: _as_output(end, outputs) for key, end in told.items()}
+
+
+def _as_output(end: End, outputs: tuple[End, ...]) -> End:
+    """The output that an end is, which may be named with its file system."""
+    if end in outputs:
+        return end
+    path = split_location(end.name)[2]
+    return next((each for each in outputs if split_location(each.name)[2] == path), end)
+
+
+def _columns(
+    members: list[Execution], written_as: dict[tuple[int, End], End]
+) -> tuple[tuple[OutputColumns, ...], bool]:
+    """The columns of each output. What an execution carries out is believed before what its command planned."""
+    found: dict[End, dict[bool, list[WrittenColumns]]] = {}
+    for each in members:
+        if each.started is None:
             continue
-        outputs[end] = None
-    return tuple(_qualified(outputs)), tuple(stored)
+        plan = each.started.plan
+        for write, columns in zip(plan.writes, plan.columns, strict=True):
+            if write.end is not None and not write.reads:
+                end = written_as[each.id, write.end]
+                found.setdefault(end, {}).setdefault(write.logical, []).append(columns)
+    told, complete = [], True
+    for end, by_plan in found.items():
+        planned = by_plan.get(True, [])[-1:]
+        written = by_plan.get(False) or planned
+        if planned and not all(each.flows for each in written):
+            written = planned
+        flows: dict[str, ColumnFlow] = {}
+        for columns in written:
+            complete = complete and columns.complete and bool(columns.flows)
+            for flow in columns.flows:
+                flows[flow.output] = _merged(flows[flow.output], flow) if flow.output in flows else flow
+        if flows:
+            told.append(OutputColumns(end, tuple(flows.values())))
+    return tuple(told), complete
+
+
+def _merged(one: ColumnFlow, other: ColumnFlow) -> ColumnFlow:
+    """A column that is written twice."""
+    data = tuple(dict.fromkeys((*one.data, *other.data)))
+    control = tuple(each for each in dict.fromkeys((*one.control, *other.control)) if each not in data)
+    return ColumnFlow(
+        one.output,
+        data,
+        control,
+        strongest((one.kind, other.kind)),
+        one.expression or other.expression,
+        inferred=one.inferred or other.inferred,
+        opaque=one.opaque or other.opaque,
+        incomplete=one.incomplete or other.incomplete,
+    )
 
 
 def _qualified(ends: Iterable[End]) -> Iterator[End]:

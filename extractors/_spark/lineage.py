@@ -10,8 +10,9 @@ from typing import Any, Final
 from extractors._redact import bounded, clean, redact
 from extractors._spark.application import Application, Run
 from extractors._spark.effect import Effect, effect_of
+from extractors._spark.parts import MAX_NAMES, only_control, parts_of, relation
 from extractors._spark.plan.reads import End, EndKind
-from navlin.model.identity import identify, relation_id
+from navlin.model.identity import identify
 from navlin.model.keys import (
     EntityType,
     Key,
@@ -25,13 +26,12 @@ from navlin.model.keys import (
 )
 from navlin.model.records import Attributes, Covered, Depth, Entity, Record, Relation
 from navlin.model.source import HIVE, YARN, Estate, Source, normal_authority
-from navlin.model.tree import below, tree_path
+from navlin.model.tree import tree_path
 
 JDBC: Final = "JDBC"
 KAFKA: Final = "KAFKA"
 SUCCEEDED, FAILED, UNKNOWN, RUNNING = "SUCCEEDED", "FAILED", "UNKNOWN", "RUNNING"
 MAX_MESSAGE_BYTES: Final = 4 << 10
-MAX_NAMES: Final = 1_000
 _CALL_SITE: Final = re.compile(r"\S+ at \S.*:\d+\s*$", re.DOTALL)
 _SAYS_NOTHING: Final = re.compile(r"\S+ at \S+$|\s*$|\s*id = [0-9a-f-]{36}\s", re.DOTALL)
 
@@ -168,7 +168,7 @@ def tell(occurrence: Occurrence, effect: Effect, names: Names) -> Iterator[Recor
             "queryText": clean(occurrence.query_text),
             "inputs": readable_inputs,
             "outputs": readable_outputs,
-            "incomplete": True if not effect.complete else None,
+            "incomplete": None if effect.complete and effect.columns_complete else True,
             "unknownInputs": [clean(what) for what in effect.unknown[:20]],
         },
         volatile={"sparkVersion": app.version},
@@ -197,11 +197,12 @@ def tell(occurrence: Occurrence, effect: Effect, names: Names) -> Iterator[Recor
     )
     if (run_as := names.application_key()) is not None:
         kind = RelationType.LOGICAL_PHYSICAL
-        yield _relation(kind, execution, run_as, execution, occurrence.as_of_ms, {}, ages=True)
+        yield relation(kind, execution, run_as, execution, occurrence.as_of_ms, {}, ages=True)
     if occurrence.flows:
         yield Covered(operation.tree_path, occurrence.as_of_ms, Depth.ALL, reported=True)
         sides = tuple(key for key, _ in inputs.values()), tuple(key for key, _ in outputs.values())
         yield from _relations(operation, *sides, effect, names, occurrence.as_of_ms)
+        yield from parts_of(operation, effect, names.key, occurrence.as_of_ms)
 
 
 def _relations(
@@ -214,38 +215,20 @@ def _relations(
 ) -> Iterator[Relation]:
     incomplete: Attributes = {} if effect.complete else {"incomplete": True}
     ages = not outputs
+    deciding = {names.key(end).identity for end in only_control(effect)}
     for key in inputs:
-        yield _relation(RelationType.DATA_FLOW, key, operation, operation, as_of_ms, incomplete, ages=ages)
+        kind = RelationType.CONTROL_FLOW if key.identity in deciding else RelationType.DATA_FLOW
+        yield relation(kind, key, operation, operation, as_of_ms, incomplete, ages=ages)
+    # Where nothing at all is known of the inputs, or not all of the columns, it is said where the flow is seen.
+    known = effect.columns_complete and (effect.complete or bool(inputs))
+    written: Attributes = {} if known else {"incomplete": True}
     for key in outputs:
-        # Where nothing at all is known of the inputs, it is said where the flow is seen.
-        yield _relation(
-            RelationType.DATA_FLOW,
-            operation,
-            key,
-            operation,
-            as_of_ms,
-            {} if inputs else incomplete,
-            ages=ages,
-        )
+        yield relation(RelationType.DATA_FLOW, operation, key, operation, as_of_ms, written, ages=ages)
     for table, path in effect.stored:
         where = location_key(names.estate, path, names.application.default_fs)
-        yield _relation(
+        yield relation(
             RelationType.LOGICAL_PHYSICAL, names.key(table), where, operation, as_of_ms, {"hint": True}
         )
-
-
-def _relation(
-    kind: RelationType,
-    ep1: Key,
-    ep2: Key,
-    owner: Key,
-    as_of_ms: int,
-    attributes: Attributes,
-    *,
-    ages: bool = False,
-) -> Relation:
-    identity = relation_id(kind, ep1.identity, ep2.identity, owner.source.id)
-    return Relation(kind, ep1, ep2, below(owner.tree_path, identity), as_of_ms, attributes, ages)
 
 
 def _status(run: Run) -> str:

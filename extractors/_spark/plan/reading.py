@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from extractors._spark.columns.written import WrittenColumns, written_columns
 from extractors._spark.plan.reads import Reads, logical_reads, physical_reads
 from extractors._spark.plan.shape import shape
 from extractors._spark.plan.text import PlanText, read_text
@@ -17,7 +18,8 @@ from extractors._spark.plan.writes import Write, write_of
 class PlanReading:
     """What one execution's plan reads and writes, and its shape.
 
-    ``named`` is what the logical plan below a command names; it counts where no scan tells the same.
+    ``named`` is what the logical plan below a command names; it counts where no scan tells the same. ``columns`` are those
+    of each write.
     """
 
     writes: tuple[Write, ...]
@@ -25,6 +27,7 @@ class PlanReading:
     named: Reads
     shape: tuple[str, ...]
     root: str = ""
+    columns: tuple[WrittenColumns, ...] = ()
 
 
 NOTHING = Reads((), True)
@@ -39,13 +42,15 @@ def read_plan(start: Mapping[str, Any]) -> PlanReading:
     nodes = tuple(walk(start.get("sparkPlanInfo")))
     printed = start.get("physicalPlanDescription")
     text = read_text(printed) if isinstance(printed, str) and _needs_text(nodes) else PlanText()
-    writes = tuple(write for node in nodes if (write := write_of(node, text)) is not None)
+    commands = [(node, write) for node in nodes if (write := write_of(node, text)) is not None]
+    writes = tuple(write for _, write in commands)
+    columns = written_columns(commands, text, nodes)
     named = logical_reads(text) if any(write.logical for write in writes) else NOTHING
     own_reads = tuple(end for write in writes for end in write.reads)
     reads = physical_reads(nodes, text)
     if own_reads:
         reads = Reads((*own_reads, *reads.ends), reads.complete, reads.unknown)
-    return PlanReading(writes, reads, named, tuple(shape(nodes)), nodes[0].name if nodes else "")
+    return PlanReading(writes, reads, named, tuple(shape(nodes)), nodes[0].name if nodes else "", columns)
 
 
 def _needs_text(nodes: tuple[Any, ...]) -> bool:

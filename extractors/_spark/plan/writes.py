@@ -47,7 +47,10 @@ _EXECUTE: Final = re.compile(r"(?:Execute )?(?P<command>\w+)")
 _INSERT_PATH: Final = re.compile(r", (?:true|false), ")
 _MODE: Final = re.compile(r", (Append|Overwrite|ErrorIfExists|Ignore)(?:, |$)")
 _HIVE_PATH: Final = re.compile(r"HiveTempPath\(([^)]+)\)")
-_STORAGE: Final = re.compile(r"Storage\(Location: ([^,)]+)")
+_STORAGE: Final = re.compile(
+    r"Storage\(Location: (.{1,4000}?)(?:, (?:Serde Library|InputFormat|OutputFormat|Compressed|Storage Properties)\b"
+    r"|\)(?:, |$))"
+)
 _OPTION: Final = r"[\[(, ]{}(?:=| -> )([^,\])]+)"
 _VIEW: Final = re.compile(
     r"(?P<before>.*), (?:true|false), (?P<replace>true|false), (?P<kind>PersistedView|LocalTempView|GlobalTempView)\b",

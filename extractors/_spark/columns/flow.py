@@ -1,0 +1,89 @@
+"""What is known of one column: which columns of tables and paths it is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import IntFlag, StrEnum
+from typing import Final
+
+from extractors._spark.plan.reads import End
+
+
+class Kind(StrEnum):
+    """How a column comes from those that it is made from."""
+
+    IDENTITY = "IDENTITY"
+    TRANSFORMATION = "TRANSFORMATION"
+    AGGREGATION = "AGGREGATION"
+
+
+_RANK: Final = {kind: rank for rank, kind in enumerate(Kind)}
+
+
+def strongest(kinds: Iterable[Kind]) -> Kind:
+    return max(kinds, key=_RANK.__getitem__, default=Kind.IDENTITY)
+
+
+class Doubt(IntFlag):
+    """INFERRED: follows from what the plan says elsewhere. OPAQUE: a program's own code lies between.
+    INCOMPLETE: something is missing."""
+
+    NONE = 0
+    INFERRED = 1
+    OPAQUE = 2
+    INCOMPLETE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class SourceColumn:
+    """A column that is read."""
+
+    end: End
+    name: str
+
+
+class Sources:
+    """All columns that a plan reads, each a bit, so that sets of them are whole numbers."""
+
+    def __init__(self) -> None:
+        self._bits: dict[SourceColumn, int] = {}
+
+    def bit(self, column: SourceColumn) -> int:
+        return 1 << self._bits.setdefault(column, len(self._bits))
+
+    def columns(self, bits: int) -> Iterator[SourceColumn]:
+        for position, column in enumerate(self._bits):
+            if bits >> position & 1:
+                yield column
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """One column of an operator. ``data`` and ``control`` are sets of `Sources`."""
+
+    data: int = 0
+    control: int = 0
+    kind: Kind = Kind.IDENTITY
+    doubt: Doubt = Doubt.NONE
+    expression: str = ""
+    fields: tuple[tuple[str, Flow], ...] = ()
+    """Of a struct that the plan itself puts together, what each field is made from."""
+
+
+UNKNOWN: Final = Flow(kind=Kind.TRANSFORMATION, doubt=Doubt.INCOMPLETE)
+CONSTANT: Final = Flow(kind=Kind.TRANSFORMATION)
+
+
+def merged(flows: Iterable[Flow]) -> Flow:
+    """One column that takes its values from several: of a union, of two writes of one table."""
+    flows = list(flows)
+    if len(flows) == 1:
+        return flows[0]
+    data, control, doubt = 0, 0, Doubt.NONE
+    for flow in flows:
+        data |= flow.data
+        control |= flow.control
+        doubt |= flow.doubt
+    expressions = dict.fromkeys(flow.expression for flow in flows if flow.expression)
+    return Flow(data, control, strongest(flow.kind for flow in flows), doubt, next(iter(expressions), ""))

@@ -1,0 +1,183 @@
+"""Lists as blocks print them: ``[id#38L, (v#40 * 2.0) AS v2#535]``.
+
+Nothing is quoted: names and literals may hold commas, brackets and what looks like an id. What cannot be told apart for
+certain is not told apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+_MARKS: Final = re.compile(r"subquery#\d+, \[id=#\d+\]|[()\[\]{}]|, ")
+ID: Final = r"#(\d{1,18})L?(?:-T\d+ms)?"
+_TAIL: Final = re.compile(rf"{ID}\Z")
+_LAST: Final = re.compile(rf"{ID}(?=, |\]?\Z)")
+MAX_SEARCHED: Final = 20_000_000
+_BRACKET_OR_MORE: Final = re.compile(r"[()]|\.\.\. (\d{1,9}) more fields")
+_FUNCTION: Final = re.compile(r"\w+\Z")
+_CUT_TAIL: Final = re.compile(r"(?:\A|, )\.\.\. (\d{1,9}) more fields\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A column of one operator: only the id is a key."""
+
+    name: str
+    id: int
+
+
+def attribute(text: str) -> Attribute | None:
+    """``name#38L``; None for what does not end as a column does."""
+    match = _TAIL.search(text)
+    return Attribute(text[: match.start()], int(match[1])) if match else None
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """What stands in a list. ``more``: how many elements were cut off its end; -1 where the text cannot be taken apart."""
+
+    texts: tuple[str, ...]
+    more: int = 0
+
+    @property
+    def whole(self) -> bool:
+        return self.more == 0
+
+
+UNREADABLE: Final = Elements((), -1)
+
+
+def elements(text: str, count: int = -1) -> Elements:
+    """The elements of ``[a, b]``. With a ``count`` there must be as many, or it cannot be taken apart."""
+    text = text.strip()
+    if not (text.startswith("[") and text.endswith("]")):
+        return UNREADABLE
+    body = text[1:-1]
+    if not body:
+        return Elements(()) if count <= 0 else UNREADABLE
+    cut = _CUT_TAIL.search(body)
+    if cut and count < 0:
+        body = body[: cut.start()]
+    pieces = tuple(split(body)) if body else ()
+    if count >= 0 and len(pieces) != count:
+        return UNREADABLE
+    return Elements(pieces, int(cut[1]) if cut and count < 0 else 0)
+
+
+def attributes(text: str, count: int = -1) -> tuple[Attribute, ...] | None:
+    """The columns of a list that holds nothing else; None where they cannot be told apart or some were cut off."""
+    found = elements(text, count)
+    if found.whole:
+        named = [attribute(piece) for piece in found.texts]
+        if all(named):
+            return tuple(each for each in named if each)
+    # Names with commas or single brackets: each ends with an id all the same.
+    body = text.strip()[1:-1]
+    ends = list(_LAST.finditer(body))
+    if count < 0 or len(ends) != count or not body or ends[-1].end() != len(body):
+        return None
+    starts = [0, *(match.end() + 2 for match in ends[:-1])]
+    return tuple(
+        Attribute(body[start : match.start()], int(match[1]))
+        for start, match in zip(starts, ends, strict=True)
+    )
+
+
+def expressions(text: str, count: int, wanted: Sequence[Attribute] = ()) -> Elements:
+    """Elements that each define or pass a column, so that each ends with an id; ``wanted`` are these, where known."""
+    found = elements(text, count)
+    if found.whole and _each_is_named(found.texts, wanted):
+        return found
+    if found.more > 0 and _each_is_named(found.texts, ()):
+        return found
+    if count >= 0 and len(wanted) == count and (pieces := _by_names(text.strip()[1:-1], wanted)):
+        return Elements(pieces)
+    return UNREADABLE
+
+
+def _each_is_named(texts: Sequence[str], wanted: Sequence[Attribute]) -> bool:
+    ids = [_TAIL.search(piece) for piece in texts]
+    if not all(ids):
+        return False
+    return len(wanted) != len(ids) or all(
+        int(match[1]) == column.id for match, column in zip(ids, wanted, strict=True) if match
+    )
+
+
+def _by_names(body: str, wanted: Sequence[Attribute]) -> tuple[str, ...] | None:
+    """Parted behind each wanted name, where each occurs once behind the one before."""
+    pieces: list[str] = []
+    start = 0
+    if len(body) * len(wanted) > MAX_SEARCHED:
+        return None
+    for position, column in enumerate(wanted):
+        last = position == len(wanted) - 1
+        mark = re.compile(
+            re.escape(f"{column.name}#{column.id}") + r"L?(?:-T\d+ms)?" + (r"\Z" if last else ", ")
+        )
+        match = mark.search(body, start)
+        if match is None or mark.search(body, match.end()):
+            return None
+        stop = match.end() if last else match.end() - 2
+        pieces.append(body[start:stop])
+        start = match.end()
+    return tuple(pieces)
+
+
+def split(text: str) -> Iterator[str]:
+    """Parts at the commas that stand within no brackets."""
+    depth, start = 0, 0
+    for match in _MARKS.finditer(text):
+        mark = match[0]
+        if mark == ", ":
+            if depth == 0:
+                yield text[start : match.start()]
+                start = match.end()
+        elif mark in "([{":
+            depth += 1
+        elif mark in ")]}":
+            depth = max(0, depth - 1)
+    yield text[start:]
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Arguments that a function lost: how many, and how many of them may be columns."""
+
+    function: str
+    count: int
+
+    @property
+    def columns(self) -> int:
+        if self.function in ("hash", "xxhash64"):
+            return self.count - 1  # the last one is the seed
+        if self.function in ("named_struct", "struct", "map"):
+            return (self.count + 1) // 2
+        return self.count
+
+
+_NO_COLUMNS: Final = frozenset({"pivotfirst", "IN", "INSET", ""})
+
+
+def cuts(text: str) -> list[Cut]:
+    """Where a text was cut off within its functions. Lists of literals do not count."""
+    if " more fields" not in text:
+        return []
+    found: list[Cut] = []
+    opened: list[int] = []
+    for match in _BRACKET_OR_MORE.finditer(text):
+        mark = match[0]
+        if mark == "(":
+            opened.append(match.start())
+        elif mark == ")":
+            if opened:
+                opened.pop()
+        elif match[1] and opened:
+            function = _FUNCTION.search(text, max(0, opened[-1] - 100), opened[-1])
+            name = function[0] if function else ""
+            if name not in _NO_COLUMNS:
+                found.append(Cut(name, int(match[1])))
+    return found

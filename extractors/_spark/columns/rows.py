@@ -1,0 +1,292 @@
+"""Operators that pass rows on, select, join or put them one behind the other."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Final
+
+from extractors._spark.columns.expressions import Found, defined
+from extractors._spark.columns.flow import CONSTANT, UNKNOWN, Doubt, Flow, Kind, merged
+from extractors._spark.columns.lists import Attribute, Elements, attributes, elements, expressions
+from extractors._spark.columns.relations import Relation, made
+from extractors._spark.columns.steps import Step, beside, completed, opaque
+
+_EXISTENCE: Final = re.compile(r"ExistenceJoin\(([^#()]{1,200})#(\d{1,18})\)")
+_LEFT_ONLY: Final = re.compile(r"\bLeft(?:Semi|Anti)\b")
+_JOIN_TYPE: Final = re.compile(
+    r"(?:Left|Right|Full)?(?:Outer|Semi|Anti|Single)|Inner|Cross|ExistenceJoin\([^)]*\)"
+)
+_GLOBAL: Final = re.compile(r", true(?:, \d+)?\Z")
+
+
+def project(step: Step) -> Relation:
+    """``Output [2]: [id#1, (v#2 + 1) AS w#3]``; a logical plan has the list among its arguments."""
+    if "Output" in step.fields:
+        listed = step.expressions("Output")
+    else:
+        listed = expressions(step.text("Arguments"), -1, step.wanted or ())
+    return projected(step, listed, step.input)
+
+
+def projected(step: Step, listed: Elements, over: Relation) -> Relation:
+    """Columns as a list defines them; a list that is cut defines more, which pass or are not known."""
+    if listed.more < 0:
+        return step.result(made(None, {}, {}, over))
+    reader = step.reader(over)
+    columns: list[Attribute] = []
+    flows: list[Flow] = []
+    founds: list[Found] = []
+    for text in listed.texts:
+        column, flow, found = defined(text, reader)
+        columns.append(column or Attribute("", -1))
+        flows.append(flow)
+        founds.append(found)
+    flows = completed(step, listed.texts, founds, flows)
+    by_id = {column.id: flow for column, flow in zip(columns, flows, strict=True)}
+    names = {column.id: column.name for column in columns}
+    if listed.whole:
+        return step.result(_with_fields(made(tuple(columns), by_id, names, over), over))
+    passed = {each.id: over.flows[each.id] for each in step.wanted or () if each.id in over.flows}
+    return step.result(made(None, {**passed, **by_id}, names, over))
+
+
+def _with_fields(relation: Relation, over: Relation) -> Relation:
+    """Of ``named_struct(a, a#1, b, b#2) AS mergedValue#3`` each field bears its column's name, also where it is cut."""
+    columns = relation.columns or ()
+    if len(columns) != 1 or columns[0].name != "mergedValue" or not over.columns:
+        return relation
+    fields: dict[str, list[Flow]] = {}
+    for column in over.columns:
+        fields.setdefault(column.name, []).append(over.flows.get(column.id, UNKNOWN))
+    flow = replace(
+        relation.flows[columns[0].id], fields=tuple((name, merged(flows)) for name, flows in fields.items())
+    )
+    return replace(relation, flows={columns[0].id: flow})
+
+
+def select(step: Step) -> Relation:
+    """Filter: what its condition names decides which rows there are."""
+    found = step.reader().condition(step.text("Condition") or step.text("Arguments"))
+    return step.result(step.input.with_rows(found.all, found.doubt))
+
+
+def sort(step: Step) -> Relation:
+    """Only a sort of all rows is the statement's own; others prepare a join, a window or a write."""
+    text = step.text("Arguments")
+    if not _GLOBAL.search(text):
+        return step.result(step.input)
+    found = step.reader().read(text)
+    return step.result(step.input.with_rows(found.all, found.doubt))
+
+
+def take_ordered(step: Step) -> Relation:
+    """``10, [v#3 ASC NULLS FIRST], [id#1, k#2]``"""
+    lists = [text for text in step.arguments if text.startswith("[")]
+    if len(lists) < 2:
+        return step.result(made(None, {}, {}, step.input))
+    found = step.reader().read(lists[0])
+    over = step.input.with_rows(found.all, found.doubt)
+    return projected(step, expressions(lists[1], -1, step.wanted or ()), over)
+
+
+def join(step: Step) -> Relation:
+    """Keys and condition decide which rows there are; of a semi or anti join the left side's columns are left."""
+    if len(step.inputs) != 2:
+        return step.result(made(None, {}, {}, step.input))
+    left, right = step.inputs
+    both = beside(step.inputs)
+    kind = _join_type(step)
+    texts = [step.text(name) for name in ("Left keys", "Right keys", "Join condition", "Condition")]
+    if "Left keys" not in step.fields and "Join condition" not in step.fields:
+        texts.append(step.text("Arguments").removeprefix(kind))
+    found = step.reader(both).condition(" ".join(texts))
+    if existence := _EXISTENCE.search(kind):
+        number = int(existence[2])
+        flow = Flow(0, found.all | right.rows, Kind.TRANSFORMATION, found.doubt | right.doubt)
+        columns = None if left.columns is None else (*left.columns, Attribute(existence[1], number))
+        flows, names = {**left.flows, number: flow}, {**left.names, number: existence[1]}
+        return step.result(
+            Relation(columns, flows, names, left.rows, left.doubt, left.below, hidden=left.hidden)
+        )
+    if _LEFT_ONLY.search(kind):
+        return step.result(left.with_rows(right.rows | found.all, right.doubt | found.doubt))
+    return step.result(both.with_rows(found.all, found.doubt))
+
+
+def _join_type(step: Step) -> str:
+    told = step.text("Join type")
+    if told:
+        return told
+    for text in (step.operator.name, step.text("Arguments")):
+        if match := _JOIN_TYPE.search(text):
+            return match[0]
+    return ""
+
+
+def union(step: Step) -> Relation:
+    """Column by column, under the ids that the consumer lists, else under those of the first input."""
+    columns = step.wanted
+    if columns is None and step.inputs:
+        columns = step.inputs[0].columns
+    given = [each.in_order() for each in step.inputs]
+    rows, doubt = 0, Doubt.NONE
+    for each in step.inputs:
+        rows |= each.rows
+        doubt |= each.doubt
+    if columns is None:
+        return Relation(None, {}, {}, rows, doubt)
+    names = {column.id: column.name for column in columns}
+    lists = [each for each in given if each is not None and len(each) == len(columns)]
+    if len(lists) != len(step.inputs) or not lists:
+        return Relation(columns, dict.fromkeys(names, UNKNOWN), names, rows, doubt)
+    flows = {column.id: merged(each[at] for each in lists) for at, column in enumerate(columns)}
+    return Relation(columns, flows, names, rows, doubt)
+
+
+def set_difference(step: Step) -> Relation:
+    """INTERSECT and EXCEPT of a logical plan: the first input's rows, chosen by all columns of both."""
+    if len(step.inputs) != 2:
+        return step.result(made(None, {}, {}, step.input))
+    left, right = step.inputs
+    rows, doubt = right.rows, right.doubt
+    for flow in (*(left.in_order() or ()), *(right.in_order() or ())):
+        rows |= flow.data | flow.control
+        doubt |= flow.doubt & Doubt.INCOMPLETE
+    return step.result(left.with_rows(rows, doubt))
+
+
+def lateral_join(step: Step) -> Relation:
+    """``lateral-subquery#3 [k#1], Inner``: for each row the rows of a plan that stands within."""
+    both = beside((*step.inputs, *step.inner))
+    found = step.reader(both).condition(step.text("Arguments"))
+    return step.result(both.with_rows(found.control, found.doubt))
+
+
+def last_of_several(step: Step) -> Relation:
+    """``WITH``: the query stands behind what it names."""
+    return step.result(step.inputs[-1] if step.inputs else step.input)
+
+
+def distinct_by(step: Step) -> Relation:
+    """``Deduplicate [k#1]``: of the other columns, which value is kept goes by these."""
+    over = step.input
+    found = step.reader().read(step.text("Arguments"))
+    flows = {
+        number: flow if number in found.ids else replace(flow, control=flow.control | found.all)
+        for number, flow in over.flows.items()
+    }
+    return step.result(replace(over, flows=flows))
+
+
+def expand(step: Step) -> Relation:
+    """``[[k#1, n#2, 0], [k#1, null, 1]], [k#5, n#6, spark_grouping_id#7]``: position by position."""
+    arguments = step.arguments
+    over = step.input
+    sets = elements(arguments[0]) if arguments else elements("")
+    out = elements(arguments[1]) if len(arguments) > 1 else elements("")
+    if sets.more < 0 or out.more < 0:
+        return step.result(made(None, {}, {}, over))
+    reader = step.reader()
+    lists = [elements(text) for text in sets.texts]
+    flows: dict[int, Flow] = {}
+    names: dict[int, str] = {}
+    columns: list[Attribute] = []
+    for position, text in enumerate(out.texts):
+        column, _, _ = defined(text, reader)
+        if column is None:
+            return step.result(made(None, {}, {}, over))
+        made_of = dict.fromkeys(each.texts[position] for each in lists if position < len(each.texts))
+        found = [defined(f"{one} AS #{column.id}", reader)[1] for one in made_of]
+        flow = merged([each for each in found if each.data or each.control] or [CONSTANT])
+        if sets.more and sum(1 for each in found if each.data) > 1:
+            flow = merged([flow, UNKNOWN])
+        columns.append(column)
+        flows[column.id], names[column.id] = flow, column.name
+    if out.whole:
+        return step.result(made(tuple(columns), flows, names, over))
+    for wanted in step.wanted or ():
+        if wanted.id not in flows and (hidden := _expanded(wanted, step)):
+            flows[wanted.id] = hidden
+    return step.result(made(None, flows, names, over))
+
+
+def _expanded(wanted: Attribute, step: Step) -> Flow | None:
+    """A column behind the cut: it passes, or it stands for the input's column of its name, which does not pass."""
+    over = step.input
+    if wanted.id in over.flows:
+        return over.flows[wanted.id]
+    if wanted.name in ("spark_grouping_id", "gid", "_gen_grouping_pos"):
+        return CONSTANT
+    passing = {each.id for each in step.wanted or ()}
+    alike = [
+        each
+        for each in over.columns or ()
+        if each.id not in passing and (each.name == wanted.name or wanted.name.endswith(f".{each.name}"))
+    ]
+    if len(alike) != 1:
+        return None
+    flow = over.flows.get(alike[0].id, UNKNOWN)
+    return Flow(flow.data, flow.control, flow.kind, flow.doubt | Doubt.INFERRED, flow.expression)
+
+
+def in_memory_scan(step: Step) -> Relation:
+    """A cached plan's columns under the ids of this use of it."""
+    return step.inner[0] if len(step.inner) == 1 else step.result(made(None, {}, {}, step.input))
+
+
+def in_memory_relation(step: Step) -> Relation:
+    """``[a#70, b#71], StorageLevel(…)``: by position the columns of the plan that was cached, which may have other ids."""
+    over = (*step.inputs, *step.inner)[-1:] or (None,)
+    cached = over[0]
+    arguments = step.arguments
+    if cached is None or not arguments:
+        return step.result(Relation(None, {}, {}))
+    listed = elements(arguments[0])
+    shown = attributes(f"[{', '.join(listed.texts)}]") if listed.more >= 0 else None
+    given = cached.in_order()
+    flows: dict[int, Flow] = {}
+    names: dict[int, str] = {}
+    if shown is None or given is None or len(given) != len(shown) + listed.more:
+        return step.result(Relation(None, {}, {}, cached.rows, cached.doubt))
+    for column, flow in zip(shown, given, strict=False):
+        flows[column.id], names[column.id] = flow, column.name
+    for wanted in step.wanted or ():
+        if wanted.id not in flows and (hidden := _cached(wanted, shown, cached)):
+            flows[wanted.id], names[wanted.id] = hidden, wanted.name
+    return step.result(Relation(shown if listed.whole else None, flows, names, cached.rows, cached.doubt))
+
+
+def _cached(wanted: Attribute, shown: tuple[Attribute, ...], cached: Relation) -> Flow | None:
+    """A column behind the cut: of a plan's first use the ids are its own, of another they follow each other."""
+    columns = cached.columns or ()
+    if [each.id for each in shown] == [each.id for each in columns[: len(shown)]]:
+        return cached.flows.get(wanted.id)
+    if not shown or [each.id for each in shown] != list(range(shown[0].id, shown[0].id + len(shown))):
+        return None
+    place = wanted.id - shown[0].id
+    if not len(shown) <= place < len(columns):
+        return None
+    flow = cached.flows.get(columns[place].id, UNKNOWN)
+    return Flow(flow.data, flow.control, flow.kind, flow.doubt | Doubt.INFERRED, flow.expression)
+
+
+def passing(step: Step) -> Relation:
+    """What hands its rows on as they are; columns that it adds nobody knows."""
+    over = step.input
+    return step.result(over, opaque(over))
+
+
+def by_program(step: Step) -> Relation:
+    """A program's own code: each new column may come from any that it was given."""
+    over = step.input
+    given = " ".join(text for text in step.arguments if not text.startswith("["))
+    flow = opaque(over, None if "SerializeFromObject" in step.name else step.reader().read(given))
+    wanted = step.wanted
+    if wanted is None:
+        last = next((text for text in reversed(step.arguments) if text.startswith("[")), "")
+        wanted = attributes(last)
+    if wanted is None:
+        return made(None, {}, {}, over)
+    names = {each.id: each.name for each in wanted}
+    return made(wanted, {each: over.flows.get(each, flow) for each in names}, names, over)

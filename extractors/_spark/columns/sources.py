@@ -1,0 +1,192 @@
+"""Operators that bring columns in: scans, relations of logical plans, views, and rows that come from nowhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Final
+
+from extractors._spark.columns.flow import CONSTANT, UNKNOWN, Doubt, Flow, SourceColumn
+from extractors._spark.columns.lists import Attribute, attributes
+from extractors._spark.columns.relations import Hidden, Relation, made
+from extractors._spark.columns.steps import Step
+from extractors._spark.plan.names import is_kept, leading_table
+from extractors._spark.plan.reads import EndKind, Reads, physical_reads, view_end
+from extractors._spark.plan.text import Operator, PlanText
+from extractors._spark.plan.tree import Node
+
+_FIRST_ID: Final = re.compile(r"\[[^\[\]]*?#(\d{1,18})")
+_HIVE_COLUMNS: Final = re.compile(r"(?:Data|Partition) Cols: (\[[^\[\]]*\])")
+_LISTED: Final = re.compile(r"\[[^\[\]]*\]")
+_PUSHED: Final = re.compile(r"(?:\[|, )\*\w+\((\w+)[,)]")
+_BEHIND_COLUMNS: Final = re.compile(r"\](?=, (?:`|true|false)|\Z)")
+_ID: Final = re.compile(r"#\d")
+_MORE: Final = re.compile(r"\.\.\. (\d{1,9}) more fields")
+_FILE_METADATA: Final = frozenset(
+    {
+        "_metadata",
+        "file_path",
+        "file_name",
+        "file_size",
+        "file_block_start",
+        "file_block_length",
+        "file_modification_time",
+    }
+)
+
+Ends = Callable[[Operator], Reads]
+
+
+class Scans:
+    """What a scan of the printed plan reads: the tree's node with its columns knows more of paths than its block."""
+
+    def __init__(self, nodes: Iterable[Node], text: PlanText) -> None:
+        self._text = text
+        self._by_id: dict[int, Node] = {}
+        for node in nodes:
+            if "Scan" in node.name and (match := _FIRST_ID.search(node.text, 0, 4000)):
+                self._by_id.setdefault(int(match[1]), node)
+
+    def reads(self, operator: Operator, first: int) -> Reads:
+        """The ends of a scan whose first column has this id."""
+        node = self._by_id.get(first)
+        if node is None or node.name.split(" ")[0] != operator.name.split(" ")[0]:
+            node = Node(operator.name, f"{operator.name} {operator.block}", {}, 0)
+        return physical_reads((node,), self._text)
+
+    def of_relation(self, ids: Iterable[int]) -> Reads | None:
+        """Of a logical plan's relation that names no table: the scan of the same columns."""
+        for number in ids:
+            if (node := self._by_id.get(number)) is not None:
+                return physical_reads((node,), self._text)
+        return None
+
+
+def scan(step: Step, scans: Scans) -> Relation:
+    """``Output [2]: [id#1, k#2]`` of a scan; filters on partitions stand in its own block only."""
+    columns = step.columns("Output") or None
+    if columns is None and "Output" not in step.fields:
+        lists = [found for text in step.arguments[:1] if (found := attributes(text))]
+        columns = lists[0] if lists else None
+    if columns is None:
+        nothing = "Output" in step.fields and step.text("Output") == "[]"
+        return step.result(Relation(() if nothing else None, {}, {}))
+    reads = scans.reads(step.operator, columns[0].id)
+    if step.text("PushedAggregation") in ("", "[]"):
+        given = _read(step, columns, reads)
+    else:
+        # The source computes: its columns are named after functions.
+        names = {column.id: column.name for column in columns}
+        given = Relation(columns, dict.fromkeys(names, UNKNOWN), names)
+    texts = [step.text("PartitionFilters")]
+    known = given
+    if "HiveTableRelation" in step.text("Arguments"):
+        # What chooses partitions need not be among the columns.
+        texts += step.arguments[2:]
+        listed = [
+            each
+            for text in _HIVE_COLUMNS.findall(step.text("Arguments"))
+            for each in attributes(_spaced(text)) or ()
+        ]
+        known = _read(step, tuple(listed), reads)
+        known = replace(known, flows={**known.flows, **given.flows}, names={**known.names, **given.names})
+    filtered = step.reader(known).read(" ".join(texts))
+    rows, doubt = filtered.all, filtered.doubt
+    for name in _PUSHED.findall(step.text("PushedFilters")):
+        # A source that filters itself: the column may not be read at all.
+        for end in reads.ends:
+            if end.kind is EndKind.JDBC:
+                rows |= step.sources.bit(SourceColumn(end, name))
+    return step.result(given.with_rows(rows, doubt))
+
+
+def _read(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
+    doubt = Doubt.NONE if reads.complete else Doubt.INCOMPLETE
+    flows: dict[int, Flow] = {}
+    metadata = "_metadata" in step.text("Output")
+    schema = step.text("ReadSchema")
+    for column in columns:
+        if column.name in _FILE_METADATA and (metadata or f"{column.name}:" not in schema):
+            flows[column.id] = CONSTANT
+            continue
+        bits = 0
+        for end in reads.ends:
+            bits |= step.sources.bit(SourceColumn(end, column.name))
+        flows[column.id] = Flow(bits, doubt=doubt, expression=column.name)
+    return Relation(columns, flows, {column.id: column.name for column in columns})
+
+
+def relation(step: Step, scans: Scans, ends_of: Ends) -> Relation:
+    """A relation of a logical plan: ``parquet, [id#1, k#2], `cat`.`db`.`t`, …``. Behind the cut ids follow each other."""
+    text = step.text("Arguments")
+    lists = _HIVE_COLUMNS.findall(text) or _relation_columns(step.operator.name, text)
+    columns: list[Attribute] = []
+    more = 0
+    for printed in lists:
+        given = attributes(_spaced(printed))
+        if given is None:
+            return step.result(Relation(None, {}, {}))
+        columns += given
+        more += sum(int(count) for count in _MORE.findall(printed))
+    reads = ends_of(step.operator)
+    if not reads.ends:
+        reads = scans.of_relation(column.id for column in columns) or reads
+    told = _read(step, tuple(columns), reads)
+    if more and columns:
+        last = columns[-1].id
+        told = replace(told, columns=None, hidden=(Hidden(last + 1, last + more, reads.ends),))
+    return step.result(told)
+
+
+def _relation_columns(name: str, text: str) -> list[str]:
+    """The lists of columns among a relation's arguments; behind a file's ends what stands behind its table's name."""
+    start = text.find(", [")
+    if name == "LogicalRelation" and start >= 0 and (end := _BEHIND_COLUMNS.search(text, start)):
+        return [text[start + 2 : end.start() + 1]]
+    found = [each for each in _LISTED.findall(text) if _ID.search(each)]
+    return found if name == "HiveTableRelation" else found[:1]
+
+
+def _spaced(printed: str) -> str:
+    """``[a#1L,b#2,... 3 more fields]`` as lists are printed elsewhere."""
+    body = re.sub(r"(#\d+L?),(?! )", r"\1, ", printed[1:-1])
+    return f"[{re.sub(r', [.][.][.] [0-9]+ more fields', '', body)}]"
+
+
+def view(step: Step) -> Relation:
+    """A view that the catalogue keeps is what is read, not what is behind it; a temporary one is only a name."""
+    over = step.input
+    arguments = step.text("Arguments")
+    table = leading_table(arguments)
+    if table is None or not is_kept(arguments):
+        return step.result(over)
+    if over.columns is None:
+        return step.result(Relation(None, {}, {}))
+    end = view_end(table)
+    flows = {
+        column.id: Flow(step.sources.bit(SourceColumn(end, column.name)), expression=column.name)
+        for column in over.columns
+    }
+    return step.result(Relation(over.columns, flows, {column.id: column.name for column in over.columns}))
+
+
+def made_up(step: Step) -> Relation:
+    """Rows that the statement itself holds: ranges, values."""
+    return _without_source(step, CONSTANT)
+
+
+def from_program(step: Step) -> Relation:
+    """Rows that a program made, from what nobody knows."""
+    return _without_source(step, UNKNOWN)
+
+
+def _without_source(step: Step, flow: Flow) -> Relation:
+    columns = step.columns("Output") or None
+    if columns is None:
+        given = [found for text in step.arguments if text.startswith("[") and (found := attributes(text))]
+        columns = given[0] if given else None
+    if columns is None:
+        columns = step.wanted or ()
+    names = {column.id: column.name for column in columns}
+    return step.result(made(columns, dict.fromkeys(names, flow), names, Relation((), {}, {})), flow)

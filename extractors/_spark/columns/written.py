@@ -1,0 +1,181 @@
+"""The columns that a plan's commands write, each with what it is made from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from extractors._spark.columns.flow import Doubt, Flow, Kind, SourceColumn, Sources
+from extractors._spark.columns.lists import elements, split
+from extractors._spark.columns.plans import Plans, TooMuch
+from extractors._spark.columns.relations import Relation
+from extractors._spark.plan.text import Operator, PlanText
+from extractors._spark.plan.tree import Node
+from extractors._spark.plan.writes import Write
+
+MAX_SOURCES: Final = 200_000
+"""Source columns of all columns of one write together, data and control."""
+_VIEW_COLUMNS: Final = re.compile(r", \[(\([^\[\]]*\))\], ")
+_VIEW_COLUMN: Final = re.compile(r"\(([^,()]+),(?:None|Some\()")
+_FLAGS: Final = re.compile(r", (?:true|false), (?:true|false), (?=\[)")
+_ROW_CHANGES: Final = frozenset({"ReplaceData", "WriteDelta"})
+ROW_BOOKKEEPING: Final = frozenset(
+    {
+        "__row_operation",
+        "_file",
+        "_pos",
+        "_spec_id",
+        "_partition",
+        "_operation",
+        "_row_id",
+        "_last_updated_sequence_number",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFlow:
+    """One written column. A column that is data of it is not among its ``control``."""
+
+    output: str
+    data: tuple[SourceColumn, ...]
+    control: tuple[SourceColumn, ...]
+    kind: Kind
+    expression: str
+    inferred: bool = False
+    opaque: bool = False
+    incomplete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenColumns:
+    """The columns that one command writes. ``complete`` is False where one of them, or what it comes from, is not known;
+    ``why`` says it in a few words."""
+
+    flows: tuple[ColumnFlow, ...] = ()
+    complete: bool = True
+    why: str = ""
+
+
+NO_COLUMNS: Final = WrittenColumns()
+
+
+def written_columns(
+    writes: Sequence[tuple[Node, Write]], text: PlanText, nodes: Iterable[Node]
+) -> tuple[WrittenColumns, ...]:
+    """The columns of each write, in the order of the writes."""
+    if not any(write.end for _, write in writes):
+        return tuple(NO_COLUMNS for _ in writes)
+    plans = Plans(text, nodes)
+    commands = _Commands(text)
+    return tuple(_written(commands.next(node.name), write, text, plans) for node, write in writes)
+
+
+class _Commands:
+    """The operators of the commands, in the order in which the tree has them."""
+
+    def __init__(self, text: PlanText) -> None:
+        self._left: dict[str, Iterator[Operator]] = {}
+        self._text = text
+
+    def next(self, name: str) -> Operator | None:
+        name = name.strip()
+        left = self._left.setdefault(name, (each for each in self._text.operators if _is(each, name)))
+        return next(left, None)
+
+
+def _is(operator: Operator, name: str) -> bool:
+    return operator.name == name or (f"Execute {operator.name}" == name and operator.indent == 0)
+
+
+def _written(operator: Operator | None, write: Write, text: PlanText, plans: Plans) -> WrittenColumns:
+    if write.end is None or write.reads:
+        return NO_COLUMNS
+    if not text.verified:
+        return WrittenColumns((), False, "the printed plan was cut, or can be read in more than one way")
+    if operator is None:
+        return WrittenColumns((), False, "the printed plan does not show the command")
+    logical = operator.inner or operator.inputs
+    while len(logical) == 1 and logical[0].name == write.command and logical[0].children:
+        operator, logical = logical[0], logical[0].children
+    if len(logical) != 1:
+        return WrittenColumns((), False, "the printed plan does not show the query")
+    try:
+        relation = plans.relation(logical[0])
+    except TooMuch:
+        return WrittenColumns((), False, "the plan has too many columns")
+    return _named(operator, write, relation, plans.sources)
+
+
+def _named(operator: Operator, write: Write, relation: Relation, sources: Sources) -> WrittenColumns:
+    given = relation.in_order()
+    if given is None or relation.columns is None:
+        return WrittenColumns((), False, "the order of the query's columns is not known")
+    names = _names(operator.arguments, write)
+    if not names or len(names) != len(given):
+        names = [column.name for column in relation.columns]
+    row_change = write.command in _ROW_CHANGES
+    flows: dict[str, Flow] = {}
+    for name, flow in zip(names, given, strict=True):
+        if row_change and name in ROW_BOOKKEEPING:
+            continue
+        if not name:
+            return WrittenColumns((), False, "a written column has no name")
+        flows.setdefault(name, flow)
+    return _told(flows, relation, sources)
+
+
+def _told(flows: dict[str, Flow], relation: Relation, sources: Sources) -> WrittenColumns:
+    told: list[ColumnFlow] = []
+    expanded: dict[int, tuple[SourceColumn, ...]] = {}
+    count = 0
+
+    def columns(bits: int) -> tuple[SourceColumn, ...]:
+        if bits not in expanded:
+            expanded[bits] = tuple(sources.columns(bits))
+        return expanded[bits]
+
+    for name, flow in flows.items():
+        doubt = flow.doubt | relation.doubt
+        data, control = columns(flow.data), columns((flow.control | relation.rows) & ~flow.data)
+        count += len(data)
+        if count > MAX_SOURCES:
+            return WrittenColumns((), False, "the written columns have too many sources")
+        told.append(
+            ColumnFlow(
+                name,
+                data,
+                control,
+                flow.kind,
+                flow.expression,
+                inferred=bool(doubt & Doubt.INFERRED),
+                opaque=bool(doubt & Doubt.OPAQUE),
+                incomplete=bool(doubt & Doubt.INCOMPLETE),
+            )
+        )
+    incomplete = [each.output for each in told if each.incomplete]
+    why = f"not all is known of {', '.join(incomplete[:3])}" if incomplete else ""
+    return WrittenColumns(tuple(told), not incomplete, why[:200])
+
+
+def _names(arguments: str, write: Write) -> list[str]:
+    """The names under which the columns are written, where the command lists all of them."""
+    match write.command.removeprefix("Optimized").removesuffix("Command"):
+        case "InsertIntoHiveTable":
+            found = _FLAGS.search(arguments)
+            return _list(next(split(arguments[found.end() :]), "")) if found else []
+        case "CreateView" | "AlterViewAs":
+            named = _VIEW_COLUMNS.search(arguments)
+            return _VIEW_COLUMN.findall(named[1]) if named else []
+        case "InsertIntoHadoopFsRelation" | "CreateDataSourceTableAsSelect" | "InsertIntoHiveDir":
+            start = arguments.rfind(", [")
+            return _list(arguments[start + 2 :]) if start >= 0 else []
+        case _:
+            return []
+
+
+def _list(text: str) -> list[str]:
+    found = elements(text)
+    return list(found.texts) if found.whole else []
