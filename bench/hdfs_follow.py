@@ -1,10 +1,11 @@
 """navlin following a real NameNode on which things happen at random, compared with fresh images document by document.
 
-    python -m bench hdfs_follow [--operations 10000] [--every 500] [--gaps 2] [--kills 4] [--seed 1]
+    python -m bench hdfs_follow [--operations 10000] [--every 500] [--gaps 2] [--kills 4] [--seed 1] [--among 1000000]
 
 After every so many operations navlin follows, an image is saved, read as a source that was not there before, and all
 documents of both are compared. In between the NameNode forgets edits before they are followed, and navlin's process is
-killed while it follows. At the end: what a round costs in which nothing happened, and one with ten changed files.
+killed while it follows. At the end: what a round costs in which nothing happened, and one with ten changed files; and both
+once more among very many files.
 """
 
 from __future__ import annotations
@@ -21,16 +22,24 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 from rich.console import Console
+from rich.progress import track
 from rich.table import Table
 
 from bench._machine import load_of_machine
+from bench.linking_growth import commit, put
 from navlin.demo.hadoop import Hadoop
+from navlin.index.documents import entity_envelope
 from navlin.index.embedded import EmbeddedSolr
+from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.runs import RunRecord, Status
 from navlin.index.solr import Solr
+from navlin.index.writing import Stamp
+from navlin.model.identity import run_id
+from navlin.model.keys import EntityType, listed_path_key
+from navlin.model.records import Entity
 from navlin.pipeline.session import start_session
 from navlin.shipped import CONF
-from tests.hdfs_estate import HdfsEstate, Killed, differences
+from tests.hdfs_estate import FIRST_MS, HdfsEstate, Killed, differences
 from tests.hdfs_operations import Operations
 from tests.services.hdfs import Writer
 
@@ -38,6 +47,8 @@ REPOSITORY = Path(__file__).parents[1]
 FORGETFUL = {"dfs.namenode.num.extra.edits.retained": "2", "dfs.namenode.num.checkpoints.retained": "1"}
 STEPS = ("read", "reconcile and write", "link", "save")
 QUIET_ROUNDS = 50
+TEN_FILES_ROUNDS = 7
+FILES_IN_DIRECTORY = 1_000
 
 
 @dataclass
@@ -123,26 +134,48 @@ def run(bench: Bench, operations: int, every: int, gaps: int, kills: int, rng: r
         bench.compare()
 
 
-def quiet_ms(bench: Bench) -> list[float]:
-    """What rounds cost in which nothing happened."""
-    bench.follow()
-    took = []
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """What single rounds cost over an index of so many documents."""
+
+    documents: int
+    quiet_ms: tuple[float, ...]
+    ten_s: tuple[float, ...]
+    ten_written: set[int]
+
+
+def rounds(bench: Bench) -> Rounds:
+    """Rounds in which nothing happened, and others after ten files have changed."""
+    documents = bench.estate.solr.count(ELEMENTS) + bench.estate.solr.count(RELATIONS)
+    while bench.follow().status is not Status.IDLE:
+        pass
+    quiet = []
     for _ in range(QUIET_ROUNDS):
         begun_s = time.perf_counter()
         record = bench.estate.follow()
-        took.append((time.perf_counter() - begun_s) * 1000)
+        quiet.append((time.perf_counter() - begun_s) * 1000)
         if record.status is not Status.IDLE:
             sys.exit(f"something happened after all: {record}")
-    return took
-
-
-def ten_files(bench: Bench) -> tuple[RunRecord, float]:
-    """A round after ten files have changed, and what it cost."""
     files = [path for path, directory in bench.happening.things.items() if not directory][:10]
-    for path in files:
-        bench.happening.writer.append(path, b"ten")
-    begun_s = time.perf_counter()
-    return bench.estate.follow(), time.perf_counter() - begun_s
+    took_s, written = [], set()
+    for _ in range(TEN_FILES_ROUNDS):
+        for path in files:
+            bench.happening.writer.append(path, b"ten")
+        begun_s = time.perf_counter()
+        written.add(bench.estate.follow().counts["changed"])
+        took_s.append(time.perf_counter() - begun_s)
+    return Rounds(documents, tuple(quiet), tuple(took_s), written)
+
+
+def fill(bench: Bench, files: int) -> None:
+    """So many more files in the index, as an earlier run wrote them."""
+    source = bench.estate.extractor().source
+    stamp = Stamp(run_id(source.id, 1), FIRST_MS)
+    for first in track(range(0, files, FILES_IN_DIRECTORY), "filling the index", transient=True):
+        paths = [f"/filler/d{first}/f{number}" for number in range(min(FILES_IN_DIRECTORY, files - first))]
+        keys = [listed_path_key(source, path, EntityType.FILE) for path in paths]
+        put(bench.estate.solr, [entity_envelope(Entity(key, FIRST_MS)) for key in keys], stamp)
+    commit(bench.estate.solr)
 
 
 def main() -> None:
@@ -154,6 +187,9 @@ def main() -> None:
     parser.add_argument("--gaps", type=int, default=2)
     parser.add_argument("--kills", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--among", type=int, default=1_000_000, help="files in the index at the end; 0: only those"
+    )
     options = parser.parse_args()
     console = Console()
     with tempfile.TemporaryDirectory() as folder:
@@ -190,38 +226,42 @@ def measure(folder: Path, options: argparse.Namespace, console: Console) -> None
         )
         took_s = time.perf_counter() - begun_s
         bench.happening.close()
-        quiet = quiet_ms(bench)
-        ten, ten_s = ten_files(bench)
-        figures = bench.figures
-        table = Table(title="following a NameNode", show_header=False)
-        table.add_row("operations", f"{bench.happening.done} in {took_s:.0f} s, comparisons included")
-        table.add_row(
-            "comparisons with a fresh image", f"{figures.compared}, {figures.documents} documents in all"
-        )
-        table.add_row("documents unlike", str(len(figures.unlike)))
-        table.add_row(
-            "whole images", f"{len(figures.images_s)}, {statistics.median(figures.images_s):.1f} s (median)"
-        )
-        table.add_row("of them after a gap", str(sum("no edits" in note for note in figures.notes)))
-        table.add_row("killed at", ", ".join(figures.reached) or "never")
-        table.add_row(
-            f"a round after {options.every} operations",
-            f"{statistics.median(figures.rounds_s):.1f} s (median)",
-        )
-        table.add_row(
-            "a round in which nothing happened",
-            f"{statistics.median(quiet):.1f} ms, at most {max(quiet):.1f} ms",
-        )
-        table.add_row(
-            "a round after ten files changed",
-            f"{ten_s:.1f} s, {ten.counts.get('changed', 0)} documents written",
-        )
-        table.add_row("load of the machine", load_of_machine())
-        console.print(table)
-        for each in spark:
-            each.stop()
-    if figures.unlike:
+        measured = [rounds(bench)]
+        if options.among:
+            fill(bench, options.among)
+            measured.append(rounds(bench))
+        console.print(told(bench, measured, took_s, options.every))
+        for running in spark:
+            running.stop()
+    if bench.figures.unlike:
         sys.exit(1)
+
+
+def told(bench: Bench, measured: list[Rounds], took_s: float, every: int) -> Table:
+    """All figures as a table."""
+    figures = bench.figures
+    images = f"{len(figures.images_s)}, {statistics.median(figures.images_s):.1f} s (median)"
+    table = Table(title="following a NameNode", show_header=False)
+    table.add_row("operations", f"{bench.happening.done} in {took_s:.0f} s, comparisons included")
+    table.add_row(
+        "comparisons with a fresh image", f"{figures.compared}, {figures.documents} documents in all"
+    )
+    table.add_row("documents unlike", str(len(figures.unlike)))
+    table.add_row("whole images", images)
+    table.add_row("of them after a gap", str(sum("no edits" in note for note in figures.notes)))
+    table.add_row("killed at", ", ".join(figures.reached) or "never")
+    table.add_row(
+        f"a round after {every} operations", f"{statistics.median(figures.rounds_s):.1f} s (median)"
+    )
+    for each in measured:
+        among = f"among {each.documents:,} documents"
+        quiet = f"{statistics.median(each.quiet_ms):.1f} ms (median), at most {max(each.quiet_ms):.1f} ms"
+        table.add_row(f"a round in which nothing happened, {among}", quiet)
+        seconds = f"{statistics.median(each.ten_s):.1f} s (median), at most {max(each.ten_s):.1f} s"
+        ten = f"{seconds}; documents written: {', '.join(map(str, each.ten_written))}"
+        table.add_row(f"a round after ten files changed, {among}", ten)
+    table.add_row("load of the machine", load_of_machine())
+    return table
 
 
 def _estate(solr: Solr, session: Callable[[], SparkSession], folder: Path, hadoop: Hadoop) -> HdfsEstate:

@@ -20,7 +20,7 @@ from navlin.model.plan import Positions
 from navlin.model.source import Estate
 from tests.services.hdfs import Writer
 from tests.services.spark_jobs import CODECS
-from tests.services.spark_on_hdfs import SparkOnHdfs
+from tests.services.spark_application import SparkApplications
 from tests.spark_logs import (
     ESTATE,
     NOW_MS,
@@ -169,8 +169,8 @@ def test_a_log_that_its_driver_holds_open_is_never_stale_and_one_that_nobody_hol
 
 
 @pytest.fixture(scope="module")
-def real_spark() -> Iterator[SparkOnHdfs]:
-    with SparkOnHdfs() as spark:
+def real_spark() -> Iterator[SparkApplications]:
+    with SparkApplications() as spark:
         yield spark
 
 
@@ -184,7 +184,7 @@ def test_a_real_application_is_followed_while_it_runs(
     hdfs: Hadoop,
     directory: str,
     follower: Callable[..., Follower],
-    real_spark: SparkOnHdfs,
+    real_spark: SparkApplications,
     settings: dict[str, str],
 ) -> None:
     followed = follower()

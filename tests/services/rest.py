@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 Query = Mapping[str, str]
 Answer = tuple[int, Mapping[str, str], bytes]
@@ -17,7 +17,8 @@ Answer = tuple[int, Mapping[str, str], bytes]
 class RestServer:
     """Answers GET by ``routes`` (a path, or the beginning of one that ends with /), which tests may change at any time.
 
-    ``asked`` are the paths that were asked for, with their parameters. ``now_ms`` is its clock.
+    ``asked`` are the paths that were asked for, with their parameters; one that is said twice is an error.
+    ``now_ms`` is its clock.
     """
 
     def __init__(self, now_ms: int = 1_800_000_000_000) -> None:
@@ -48,12 +49,7 @@ class RestServer:
         self._server.server_close()
 
     def _serve(self, request: BaseHTTPRequestHandler) -> None:
-        parts = urlsplit(request.path)
-        query = dict(parse_qsl(parts.query))
-        self.asked.append((parts.path, query))
-        known = [route for route in self.routes if parts.path == route]
-        known += [r for r in self.routes if r.endswith("/") and parts.path.startswith(r)]
-        status, headers, body = self.routes[known[0]](parts.path, query) if known else not_found(parts.path)
+        status, headers, body = self._answer(urlsplit(request.path))
         request.send_response_only(status)
         for _ in range(2):  # as Hadoop does
             request.send_header("Date", formatdate(self.now_ms // 1000, usegmt=True))
@@ -62,6 +58,16 @@ class RestServer:
         request.send_header("Content-Length", str(len(body)))
         request.end_headers()
         request.wfile.write(body)
+
+    def _answer(self, url: SplitResult) -> Answer:
+        said = parse_qsl(url.query)
+        query = dict(said)
+        self.asked.append((url.path, query))
+        if len(query) < len(said):
+            return 400, {}, b"a parameter is said twice"
+        known = [route for route in self.routes if url.path == route]
+        known += [route for route in self.routes if route.endswith("/") and url.path.startswith(route)]
+        return self.routes[known[0]](url.path, query) if known else not_found(url.path)
 
 
 def as_json(value: Any) -> Answer:

@@ -1,8 +1,9 @@
-"""Real Spark applications whose event logs lie on HDFS, step by step.
+"""Real Spark applications with their event log on, step by step.
 
-As a program (``python -m tests.services.spark_on_hdfs``) it does one step for each line of JSON on stdin, in one JVM, and
+As a program (``python -m tests.services.spark_application``) it does a step for each line of JSON on stdin, in one JVM, and
 says a line after each: ``["start", settings]`` begins an application with Spark's defaults but for the settings,
-``["write", url]`` runs a statement that writes there, ``["stop"]`` ends the application in order.
+``["write", url]`` runs a statement that writes there, ``["sql", text]`` any statement, ``["stop"]`` ends the application in
+order.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ SETTINGS = {
 }
 
 
-class SparkOnHdfs:
+class SparkApplications:
     """The program as a child process: one application at a time."""
 
     def __init__(self) -> None:
@@ -33,7 +34,7 @@ class SparkOnHdfs:
             "SPARK_LOCAL_IP": "127.0.0.1",
         }
         self._child = subprocess.Popen(
-            [sys.executable, "-m", "tests.services.spark_on_hdfs"],
+            [sys.executable, "-m", "tests.services.spark_application"],
             cwd=Path(__file__).parents[2],
             env=environment,
             stdin=subprocess.PIPE,
@@ -59,6 +60,10 @@ class SparkOnHdfs:
         """Runs a statement that writes to ``url``, and waits for its end."""
         self._do("write", url)
 
+    def sql(self, text: str) -> None:
+        """Runs a statement, and waits for its end."""
+        self._do("sql", text)
+
     def stop(self) -> None:
         """Ends the application in order."""
         self._do("stop")
@@ -82,6 +87,8 @@ def main() -> None:
                 builder.config(map={**SETTINGS, **settings}).getOrCreate()
             case ["write", url]:
                 SparkSession.active().range(10).coalesce(1).write.parquet(url)
+            case ["sql", text]:
+                SparkSession.active().sql(text)
             case ["stop"]:
                 SparkSession.active().stop()
         sys.stdout.write(f"{DONE}\n")
