@@ -164,15 +164,6 @@ def expand(directories: tuple[str, ...]) -> list[str]:
     return list(expanded)
 
 
-def check_files(plan: Plan) -> Iterator[str]:
-    """For ``navlin check``: how many files there are; raises what opening the newest one raises."""
-    newest = plan.splits[-1].name if plan.splits else "none yet"
-    yield f"{len(plan.splits)} files, the newest {newest}" + (f"; {plan.note}" if plan.note else "")
-    for split in plan.splits[-1:]:
-        with Path(split.name).open("rb") as file:
-            file.read(1)
-
-
 def _split_of(
     key: str, path: str, stat: os.stat_result, known: Mapping[str, Any] | None, now_ms: int
 ) -> FileSplit | None:

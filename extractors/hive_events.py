@@ -9,30 +9,27 @@ Columns and tables are claims on a metastore's. The targets of a query that writ
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from extractors._files import MAX_LINE_BYTES, FileSplit, Line, check_files, expand, follow, plan_files
+from extractors._files import MAX_LINE_BYTES, FileSplit, Line
 from extractors._hive_log import records_among
 from extractors._hive_record import to_statement
+from extractors._line_logs import LineLogs
 from extractors._lineage_graph import NotARecord
 from extractors._operations import Catalog, Engine, Operations
 from extractors._redact import sample
 from navlin.model.extractor import PUSH, extractor
-from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Reject, Split
 from navlin.model.source import HIVE, Estate, Source
 
 HIVE_ENGINE = Engine(HIVE, "hv_query", "hv_query_part", "hv_query_execution")
-SPLIT_RECORDS = 20_000
-"""After so many records a split hands the rest of its file to a further one: tasks are short."""
 _RECORD_START = b'{"version":'
 
 
 @extractor("hive_events", source_type=HIVE, mode=PUSH, version=1)
 @dataclass(frozen=True, slots=True)
-class HiveEvents:
+class HiveEvents(LineLogs):
     """Follows the lineage files of one or more Hive services on this host.
 
     ``directory`` may be several, and globs. ``metastore`` is the address of the metastore whose tables the records
@@ -47,36 +44,16 @@ class HiveEvents:
     yarn: str = ""
     max_line_bytes: int = MAX_LINE_BYTES
 
-    def plan(self, positions: Positions) -> Plan:
-        return plan_files(self._paths(), (self.pattern,), positions, host=socket.gethostname())
-
     def read(self, split: Split) -> Iterator[Record]:
         assert isinstance(split, FileSplit)
         catalog = Catalog(self.estate.serving(HIVE, self.metastore))
         operations = Operations(self.source, self.estate, HIVE_ENGINE, catalog, yarn=self.yarn)
         written_ms = split.mtime_ns // 1_000_000
-        count = 0
-        with follow(split, max_line_bytes=self.max_line_bytes) as file:
-            for found in records_among(file, max_bytes=self.max_line_bytes):
-                if isinstance(found, Reject):
-                    yield found
-                    continue
-                for record in _records(found, file.path, operations, written_ms):
-                    count += 1
-                    yield record
-                if count >= SPLIT_RECORDS:
-                    break
-            yield from file.done()
-
-    def directories(self) -> tuple[str, ...]:
-        return tuple(expand(self._paths()))
-
-    def check(self) -> Iterator[str]:
-        """Names the files that it would follow; raises what `plan_files` raises."""
-        yield from check_files(self.plan(Positions()))
-
-    def _paths(self) -> tuple[str, ...]:
-        return (self.directory,) if isinstance(self.directory, str) else self.directory
+        yield from self._read(
+            split,
+            lambda found, path: _records(found, path, operations, written_ms),
+            lambda file: records_among(file, max_bytes=self.max_line_bytes),
+        )
 
 
 def _records(found: Line, path: str, operations: Operations, written_ms: int) -> Iterator[Record]:

@@ -8,14 +8,14 @@ says only which were touched. Where Spark's own event log can be read, `extracto
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 import orjson
 
-from extractors._files import MAX_LINE_BYTES, FileSplit, Line, check_files, expand, follow, plan_files
+from extractors._files import MAX_LINE_BYTES, Line
+from extractors._line_logs import LineLogs
 from extractors._redact import clean, sample
 from extractors._spark.application import Application
 from extractors._spark.effect import Effect
@@ -24,12 +24,9 @@ from extractors._spark.plan.names import dotted_table, is_path
 from extractors._spark.plan.reads import End, path_end, table_end
 from navlin.model.extractor import PUSH, extractor
 from navlin.model.keys import application_id
-from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Reject, Split
 from navlin.model.source import SPARK, Estate, Source
 
-SPLIT_RECORDS: Final = 20_000
-"""After so many records a split hands the rest of its file to a further one: tasks are short."""
 FINE, NOT_SUPPORTED = "00", "01"
 """``errorCode``: all is told; or the plan has aggregates, of which Spark 1.6's listener told no lineage."""
 
@@ -40,7 +37,7 @@ class NotARecord(ValueError):
 
 @extractor("spark_lineage_events", source_type=SPARK, mode=PUSH, version=1)
 @dataclass(frozen=True, slots=True)
-class SparkLineageEvents:
+class SparkLineageEvents(LineLogs):
     """Follows the lineage logs on this host.
 
     ``directory`` may be several, and globs. ``metastore`` is the address of the metastore that is meant where a record names
@@ -57,36 +54,11 @@ class SparkLineageEvents:
     default_fs: str = ""
     max_line_bytes: int = MAX_LINE_BYTES
 
-    def plan(self, positions: Positions) -> Plan:
-        return plan_files(self._paths(), (self.pattern,), positions, host=socket.gethostname())
-
     def read(self, split: Split) -> Iterator[Record]:
-        assert isinstance(split, FileSplit)
-        count = 0
-        with follow(split, max_line_bytes=self.max_line_bytes) as file:
-            for line in file.lines():
-                if isinstance(line, Reject):
-                    yield line
-                    continue
-                for record in self._records(line, file.path):
-                    count += 1
-                    yield record
-                if count >= SPLIT_RECORDS:
-                    break
-            yield from file.done()
-
-    def directories(self) -> tuple[str, ...]:
-        return tuple(expand(self._paths()))
-
-    def check(self) -> Iterator[str]:
-        """Names the files that it would follow; raises what `plan_files` raises."""
-        yield from check_files(self.plan(Positions()))
-
-    def _paths(self) -> tuple[str, ...]:
-        return (self.directory,) if isinstance(self.directory, str) else self.directory
+        yield from self._read(split, self._records)
 
     def _records(self, line: Line, path: str) -> Iterator[Record]:
-        text = line.text.strip(b"\0 \t\r")
+        text = line.text.strip()
         if not text:
             return
         try:
