@@ -17,6 +17,7 @@ from extractors._spark.columns.lists import Attribute, attribute, cuts, split
 from extractors._spark.columns.relations import Relation
 
 MAX_EXPRESSION: Final = 4096
+MAX_NAME: Final = 400
 MAX_WRAPPERS: Final = 8
 MAX_NESTED: Final = 4
 _STRUCTS: Final = (
@@ -33,7 +34,7 @@ _REFERENCE: Final = re.compile(
     r"subquery#(?P<subquery>\d{1,18})(?:, \[id=#\d{1,18}\])?(?: \[(?P<outer>[^\[\]]*)\])?"
     r"|(?P<predicate>exists|list)#(?P<logical>\d{1,18}) \[(?P<outer_of>[^\[\]]*)\]"
     r"|dynamicpruning#\d{1,18}"
-    r"|#(?P<id>\d{1,18})L?"
+    r"|#(?P<id>\d{1,18})L?(?!\w)"
 )
 _NAME: Final = re.compile(r"[A-Za-z_][\w$]*\Z")
 _UNRESOLVED: Final = re.compile(r"(?<!lambda )\b[A-Za-z_]\w{0,200}\Z")
@@ -93,31 +94,40 @@ class Reader:
         data, control, doubt = 0, 0, Doubt.NONE
         ids: set[int] = set()
         kinds: list[Kind] = []
+        columns: list[tuple[int, int, Flow]] = []
         for match in _REFERENCE.finditer(text):
             if match["id"]:
-                flow = self._column(text, match)
-                if flow is None:
-                    if self.relation.columns is None and _UNRESOLVED.search(
-                        text, max(0, match.start() - 200), match.start()
-                    ):
+                known = self._column(text, match)
+                if known is None:
+                    if self.relation.columns is None and self._unresolved(text, match.start()):
                         doubt |= Doubt.INCOMPLETE
                     continue
+                flow, name = known
+                start = match.start() - len(name)
+                # An aggregate's attribute is called `sum(v#3)`: the ids in a name are not referred to.
+                while columns and columns[-1][0] >= start:
+                    columns.pop()
                 if flow.fields and text.startswith(".", match.end()):
-                    flow = field_of(flow, text[match.end() + 1 : match.end() + 500])
-                ids.add(int(match["id"]))
-                kinds.append(flow.kind)
-                data |= flow.data
-                control |= flow.control
-                doubt |= flow.doubt
+                    flow = field_of(flow, text[match.end() + 1 : match.end() + MAX_NAME])
+                columns.append((match.start(), int(match["id"]), flow))
             else:
                 found = self._subquery(text, match)
                 data |= found.data
                 control |= found.control
                 doubt |= found.doubt
                 kinds.append(found.kind)
+        for _, number, flow in columns:
+            ids.add(number)
+            kinds.append(flow.kind)
+            data |= flow.data
+            control |= flow.control
+            doubt |= flow.doubt
         return Found(data, control, strongest(kinds), doubt, frozenset(ids))
 
-    def _column(self, text: str, match: re.Match[str]) -> Flow | None:
+    def _unresolved(self, text: str, position: int) -> bool:
+        return _UNRESOLVED.search(text, max(0, position - MAX_NAME), position) is not None
+
+    def _column(self, text: str, match: re.Match[str]) -> tuple[Flow, str] | None:
         number = int(match["id"])
         known = self.relation.find(number)
         if known is None and self.outer is not None:
@@ -125,17 +135,15 @@ class Reader:
             if found is not None and text.startswith("outer(", max(0, match.start() - len(found[1]) - 6)):
                 known = found
         if known is not None:
-            flow, name = known
-            before = text[max(0, match.start() - len(name)) : match.start()]
-            return flow if before == name or before.lower() == name.lower() else None
+            before = text[max(0, match.start() - len(known[1])) : match.start()]
+            return known if before == known[1] or before.lower() == known[1].lower() else None
         for hidden in self.relation.hidden:
-            if hidden.first <= number <= hidden.last and (
-                named := _NAME.search(text, max(0, match.start() - 200), match.start())
-            ):
+            named = _NAME.search(text, max(0, match.start() - MAX_NAME), match.start())
+            if named and hidden.first <= number <= hidden.last:
                 bits = 0
                 for end in hidden.ends:
                     bits |= self.sources.bit(SourceColumn(end, named[0]))
-                return Flow(bits, doubt=Doubt.INFERRED)
+                return Flow(bits, doubt=Doubt.INFERRED), named[0]
         return None
 
     def _subquery(self, text: str, match: re.Match[str]) -> Found:
@@ -154,7 +162,7 @@ class Reader:
         predicate = match["predicate"] or before.endswith(" IN ")
         if len(flows) == 1 and flows[0].fields and text.startswith(".", match.end()):
             # Several subqueries may be merged into one that gives a struct, of which each takes its field.
-            flows = [field_of(flows[0], text[match.end() + 1 : match.end() + 500])]
+            flows = [field_of(flows[0], text[match.end() + 1 : match.end() + MAX_NAME])]
         found = NOTHING
         for flow in flows:
             found |= Found(flow.data, flow.control, flow.kind, flow.doubt)

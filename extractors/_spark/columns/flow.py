@@ -43,19 +43,35 @@ class SourceColumn:
     name: str
 
 
+MAX_SOURCES: Final = 20_000
+
+
+class TooMuch(Exception):
+    """A plan of which the columns are too many to be followed."""
+
+
 class Sources:
     """All columns that a plan reads, each a bit, so that sets of them are whole numbers."""
 
     def __init__(self) -> None:
         self._bits: dict[SourceColumn, int] = {}
+        self._columns: list[SourceColumn] = []
 
     def bit(self, column: SourceColumn) -> int:
-        return 1 << self._bits.setdefault(column, len(self._bits))
+        """The set of one column. Raises `TooMuch`."""
+        place = self._bits.get(column)
+        if place is None:
+            place = self._bits[column] = len(self._columns)
+            self._columns.append(column)
+            if place >= MAX_SOURCES:
+                raise TooMuch
+        return 1 << place
 
     def columns(self, bits: int) -> Iterator[SourceColumn]:
-        for position, column in enumerate(self._bits):
-            if bits >> position & 1:
-                yield column
+        while bits:
+            lowest = bits & -bits
+            yield self._columns[lowest.bit_length() - 1]
+            bits ^= lowest
 
 
 @dataclass(frozen=True, slots=True)

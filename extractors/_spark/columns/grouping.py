@@ -18,6 +18,7 @@ from extractors._spark.columns.expressions import (
 )
 from extractors._spark.columns.flow import UNKNOWN, Doubt, Flow, Kind, merged, strongest
 from extractors._spark.columns.lists import (
+    ID,
     Attribute,
     attribute,
     attributes,
@@ -30,6 +31,7 @@ from extractors._spark.columns.rows import projected
 from extractors._spark.columns.steps import Step, completed, opaque
 
 _FILTER: Final = " FILTER (WHERE "
+_ID: Final = re.compile(ID)
 _BRACKET: Final = re.compile(r"[()]")
 _STEP: Final = re.compile(r"(?:partial_|merge_|finalmerge_)")
 _DISTINCT: Final = re.compile(r"\(distinct ")
@@ -40,6 +42,7 @@ _AGGREGATE: Final = re.compile(
     r"|corr|count|count_if|count_min_sketch|covar_\w+|every|first|first_value|histogram_numeric|hll_\w+_agg|kurtosis|last"
     r"|last_value|listagg|max|max_by|mean|median|min|min_by|mode|percentile\w*|pivotfirst|product|regr_\w+|skewness|some"
     r"|std|stddev\w*|sum|try_avg|try_sum|var_\w+|variance|grouping_id)\("
+    r"|\)#\d"  # a Python function
 )
 _GENERATOR: Final = re.compile(r", (?:true|false), (?:[\w$.`-]+, )?(?=\[)")
 
@@ -284,9 +287,10 @@ def aggregate_python(step: Step) -> Relation:
         if call is None:
             continue
         found = reader.read(call.name)
-        flows[call.id] = Flow(
-            found.data, found.control | group.all, Kind.AGGREGATION, found.doubt, readable(call.name)
-        )
-        names[call.id] = call.name
+        flow = Flow(found.data, found.control | group.all, Kind.AGGREGATION, found.doubt, readable(call.name))
+        flows[call.id], names[call.id] = flow, readable(call.name)
+        # Since 4.x the result bears the call with its id for a name, and an id of its own behind that.
+        if (place := lists[2].find(f"{text}#")) >= 0 and (own := _ID.match(lists[2], place + len(text))):
+            flows[int(own[1])], names[int(own[1])] = flow, text
     scope = replace(over, flows=flows, names=names)
     return projected(step, expressions(lists[2], -1, step.wanted or ()), scope)

@@ -8,7 +8,7 @@ from typing import Final
 
 from extractors._spark.columns import grouping, rows, sources
 from extractors._spark.columns.expressions import Reader
-from extractors._spark.columns.flow import UNKNOWN, Sources, merged
+from extractors._spark.columns.flow import UNKNOWN, Sources, TooMuch, merged
 from extractors._spark.columns.lists import Attribute, attributes
 from extractors._spark.columns.merging import merge_rows
 from extractors._spark.columns.relations import Relation
@@ -17,8 +17,8 @@ from extractors._spark.plan.reads import logical_reads
 from extractors._spark.plan.text import Operator, PlanText
 from extractors._spark.plan.tree import Node
 
-MAX_WORK: Final = 4_000_000
-"""Columns that all operators of a plan list together: beyond, it is not read at column level."""
+MAX_WORK: Final = 10_000_000
+"""Columns that all operators of a plan list and are given together: beyond, it is not read at column level."""
 _PREFIX: Final = re.compile(r"(?:Gpu|Photon|Comet|Velox|Native)(?=[A-Z])")
 _REUSED: Final = re.compile(r"\[Reuses operator id: (\d{1,9})\]")
 MAX_NESTED: Final = 50
@@ -84,10 +84,6 @@ _NO_ROWS_OF_ITS_OWN: Final = frozenset({"ExistingRDD", "ReferenceSort"})
 _MADE_UP: Final = frozenset({"OneRowRelation", "LocalTable", "LocalRelation", "Range"})
 
 
-class TooMuch(Exception):
-    """A plan of which the columns are too many to be followed."""
-
-
 class Plans:
     """Reads operators of one printed plan, each once."""
 
@@ -133,7 +129,9 @@ class Plans:
                 self._done[operator.number] = results[-1]
             else:
                 stack.append((operator, listed, True))
-                stack += [(child, _listed(operator, child), False) for child in reversed(_given(operator))]
+                stack += [
+                    (child, listed_input(operator, child), False) for child in reversed(_given(operator))
+                ]
         return results[0]
 
     def subquery(self, number: int) -> Relation | None:
@@ -155,7 +153,7 @@ class Plans:
         name = _PREFIX.sub("", operator.name)
         inputs = list(given)
         inner = self._inner(operator, inputs)
-        self._work += 1 + len(wanted or ()) + sum(len(each.flows) for each in inputs[1:])
+        self._work += 1 + len(wanted or ()) + sum(len(each.flows) for each in inputs)
         if self._work > MAX_WORK:
             raise TooMuch
         subquery = self._with_inner(operator, inner, readable=fields is not None)
@@ -179,7 +177,7 @@ class Plans:
         relations = []
         for child in operator.inner:
             self._outer.append(beside(inputs))
-            relations.append(self.relation(child, _listed(operator, child)))
+            relations.append(self.relation(child, listed_input(operator, child)))
             self._outer.pop()
         return relations
 
@@ -306,7 +304,7 @@ def _given(operator: Operator) -> tuple[Operator, ...]:
     return operator.inputs
 
 
-def _listed(operator: Operator, child: Operator) -> tuple[Attribute, ...] | None:
+def listed_input(operator: Operator, child: Operator) -> tuple[Attribute, ...] | None:
     """The columns that an operator lists of its only input."""
     name = "Output" if operator.name.startswith(("InMemoryTableScan", "Scan In-memory table")) else "Input"
     if operator.name.startswith("Execute ") or len(operator.inputs) + len(operator.inner) != 1:

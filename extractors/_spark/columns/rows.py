@@ -205,29 +205,29 @@ def expand(step: Step) -> Relation:
         flows[column.id], names[column.id] = flow, column.name
     if out.whole:
         return step.result(made(tuple(columns), flows, names, over))
-    for wanted in step.wanted or ():
-        if wanted.id not in flows and (hidden := _expanded(wanted, step)):
-            flows[wanted.id] = hidden
+    flows |= {number: flow for number, flow in _expanded(step).items() if number not in flows}
     return step.result(made(None, flows, names, over))
 
 
-def _expanded(wanted: Attribute, step: Step) -> Flow | None:
-    """A column behind the cut: it passes, or it stands for the input's column of its name, which does not pass."""
+def _expanded(step: Step) -> dict[int, Flow]:
+    """Columns behind the cut: they pass, or stand for the input's only column of their name that does not pass."""
     over = step.input
-    if wanted.id in over.flows:
-        return over.flows[wanted.id]
-    if wanted.name in ("spark_grouping_id", "gid", "_gen_grouping_pos"):
-        return CONSTANT
     passing = {each.id for each in step.wanted or ()}
-    alike = [
-        each
-        for each in over.columns or ()
-        if each.id not in passing and (each.name == wanted.name or wanted.name.endswith(f".{each.name}"))
-    ]
-    if len(alike) != 1:
-        return None
-    flow = over.flows.get(alike[0].id, UNKNOWN)
-    return Flow(flow.data, flow.control, flow.kind, flow.doubt | Doubt.INFERRED, flow.expression)
+    by_name: dict[str, list[int]] = {}
+    for column in over.columns or ():
+        if column.id not in passing:
+            by_name.setdefault(column.name, []).append(column.id)
+    found: dict[int, Flow] = {}
+    for wanted in step.wanted or ():
+        alike = by_name.get(wanted.name) or by_name.get(wanted.name.rpartition(".")[2], [])
+        if wanted.id in over.flows:
+            found[wanted.id] = over.flows[wanted.id]
+        elif wanted.name in ("spark_grouping_id", "gid", "_gen_grouping_pos"):
+            found[wanted.id] = CONSTANT
+        elif len(alike) == 1:
+            flow = over.flows.get(alike[0], UNKNOWN)
+            found[wanted.id] = replace(flow, doubt=flow.doubt | Doubt.INFERRED)
+    return found
 
 
 def in_memory_scan(step: Step) -> Relation:

@@ -13,6 +13,8 @@ from extractors._spark.columns.relations import NO_ROWS, Relation
 from extractors._spark.plan.text import Field, Operator
 
 _NONE: Final = Field("", -1)
+MIN_RUN: Final = 5
+"""Columns that must stand beside each other before they count as a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +109,8 @@ def opaque(relation: Relation, found: Found | None = None) -> Flow:
 def completed(step: Step, texts: Sequence[str], founds: Sequence[Found], flows: list[Flow]) -> list[Flow]:
     """The flows of a list's expressions, where arguments were cut off within them.
 
-    If it happened to one only, what it lost is known: the rest of a run of the input's columns, up to its last one, or the
-    input's columns that nothing else names. Of several, nobody can tell.
+    If it happened to one only, what it lost may be known: the input's columns that nothing else names, if they are as many,
+    or the rest of a run of the input's columns, if it reaches to the last one. Of several, nobody can tell.
     """
     cut = [position for position, text in enumerate(texts) if lacks(text)]
     if not cut:
@@ -131,14 +133,15 @@ def _lost(
     named = frozenset().union(*(found.ids for found in founds))
     lost = [column.id for column in given if column.id not in named]
     if len(lost) != count:
+        # Columns that are there for the sake of a filter below.
+        lost = [number for number in lost if not step.input.flows.get(number, UNKNOWN).data & step.input.rows]
+    if len(lost) != count:
         places = [place for place, column in enumerate(given) if column.id in founds[position].ids]
-        run = len(places) > 5 and places[-1] - places[0] + 1 == len(places)
-        if run and places[-1] + 1 + count == len(given):
-            lost = [column.id for column in given[places[-1] + 1 :]]
-    if not lost or len(lost) > count:
-        return None
+        run = len(places) > MIN_RUN and places[-1] - places[0] + 1 == len(places)
+        if not run or places[-1] + 1 + count != len(given):
+            return None
+        lost = [column.id for column in given[places[-1] + 1 :]]
     data = 0
     for number in lost:
         data |= step.input.flows.get(number, UNKNOWN).data
-    # Fewer columns than arguments: between them stood literals, or columns that others name as well.
-    return data, Doubt.INFERRED if len(lost) == count else Doubt.INFERRED | Doubt.INCOMPLETE
+    return data, Doubt.INFERRED

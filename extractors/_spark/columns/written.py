@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from extractors._spark.columns.flow import Doubt, Flow, Kind, SourceColumn, Sources
+from extractors._spark.columns.flow import Doubt, Flow, Kind, SourceColumn, Sources, TooMuch
 from extractors._spark.columns.lists import elements, split
-from extractors._spark.columns.plans import Plans, TooMuch
+from extractors._spark.columns.plans import Plans, listed_input
 from extractors._spark.columns.relations import Relation
 from extractors._spark.plan.text import Operator, PlanText
 from extractors._spark.plan.tree import Node
@@ -103,7 +103,7 @@ def _written(operator: Operator | None, write: Write, text: PlanText, plans: Pla
     if len(logical) != 1:
         return WrittenColumns((), False, "the printed plan does not show the query")
     try:
-        relation = plans.relation(logical[0])
+        relation = plans.relation(logical[0], listed_input(operator, logical[0]))
     except TooMuch:
         return WrittenColumns((), False, "the plan has too many columns")
     return _named(operator, write, relation, plans.sources)
@@ -124,6 +124,8 @@ def _named(operator: Operator, write: Write, relation: Relation, sources: Source
         if not name:
             return WrittenColumns((), False, "a written column has no name")
         flows.setdefault(name, flow)
+    if not flows:
+        return WrittenColumns((), False, "the query's columns are not known")
     return _told(flows, relation, sources)
 
 

@@ -1,0 +1,387 @@
+"""Plans that do not say everything, or that a literal tries to say: known, inferred, or flagged, and never guessed."""
+# ruff: noqa: E501 - plans as Spark prints them
+
+from __future__ import annotations
+
+import pytest
+
+from tests.spark_logs import FORMATTED
+from tests.spark_plans import (
+    Op,
+    counted,
+    flows,
+    inserting,
+    op,
+    printed,
+    project,
+    scan,
+    unary,
+    where,
+    written,
+    written_of,
+)
+
+A_COLUMNS = "id#1L, k#2, v#3, n#4"
+A = scan("d.a", A_COLUMNS)
+
+
+def wide(count: int, first: int = 101, name: str = "c") -> list[str]:
+    return [f"{name}{each}#{first + each}" for each in range(count)]
+
+
+def names(columns: list[str]) -> str:
+    return ", ".join(each.partition("#")[0] for each in columns)
+
+
+def cut(columns: list[str], shown: int = 25) -> str:
+    """As Spark prints a list of more than 25."""
+    return ", ".join([*columns[:shown], f"... {len(columns) - shown} more fields"])
+
+
+BLOCK = "Arguments: file:/w/out, false, Parquet, [], Append, `c`.`d`.`out`, serde, [x]"
+W = wide(40)
+WIDE = scan("d.w", ", ".join(W))
+GIVEN = ", ".join(W)
+
+
+# -- Cut lists ------------------------------------------------------------------------------------------------------
+
+
+def test_a_row_hash_of_all_columns_is_made_whole_by_the_operators_input() -> None:
+    hashed = f"md5(cast(concat_ws(|, {cut(W, 24)}) as binary)) AS h#500"
+    query = op(
+        "Project", counted("Output", 41, f"{GIVEN}, {hashed}") + f"\n{counted('Input', 40, GIVEN)}", WIDE
+    )
+    [*_, column] = written(inserting(query, names([*W, "h#500"]), f"{GIVEN}, h#500")).flows
+    assert (len(column.data), column.inferred, column.incomplete) == (40, True, False)
+
+
+def test_arguments_that_nothing_else_names_are_the_lost_ones() -> None:
+    columns = ", ".join((*W, "z#400"))
+    below = scan("d.w", columns)
+    query = op(
+        "Project",
+        counted("Output", 2, f"z#400, hash({', '.join(W[:25])}, ... 16 more fields) AS h#500")
+        + f"\n{counted('Input', 41, columns)}",
+        below,
+    )
+    [_, column] = written(inserting(query, "z, h", "z#400, h#500")).flows
+    assert {each.name for each in column.data} == {each.partition("#")[0] for each in W}
+    assert (column.inferred, column.incomplete) == (True, False)
+
+
+def test_of_two_cut_expressions_nobody_can_tell_whose_the_lost_arguments_are() -> None:
+    both = f"hash({cut(W, 25)}) AS x#500, xxhash64({cut(W[::-1], 25)}) AS y#501"
+    query = op("Project", counted("Output", 2, both) + f"\n{counted('Input', 40, GIVEN)}", WIDE)
+    columns = written(inserting(query, "x, y", "x#500, y#501"))
+    assert all(each.incomplete and len(each.data) == 25 for each in columns.flows)
+    assert not columns.complete
+    assert "x, y" in columns.why
+
+
+def test_grouping_sets_behind_the_cut_are_found_by_their_columns_names() -> None:
+    sets = [*W, "k#2", "0"]
+    out = [*W, "k#502", "spark_grouping_id#503L"]
+    below = scan("d.w", f"{GIVEN}, k#2")
+    expand = op(
+        "Expand",
+        f"{counted('Input', 41, f'{GIVEN}, k#2')}\nArguments: [[{cut(sets)}], [{cut(sets)}]], [{cut(out)}]",
+        below,
+    )
+    found = flows(inserting(expand, names(out), ", ".join(out)))
+    assert (found["c39"], found["k"], found["spark_grouping_id"]) == ("w.c39 |", "w.k | inferred", "|")
+
+
+def test_the_first_rows_of_a_wide_table() -> None:
+    top = op(
+        "TakeOrderedAndProject",
+        f"{counted('Input', 40, GIVEN)}\nArguments: 10, [c0#101 ASC], [{cut(W)}]",
+        WIDE,
+    )
+    found = flows(inserting(top, cut(W), GIVEN))
+    assert len(found) == 40
+    assert found["c39"] == "w.c39 | w.c0"
+
+
+def test_a_wide_table_that_is_cached_first_under_its_own_ids_then_under_others() -> None:
+    for first, expected in ((101, "w.c39 |"), (601, "w.c39 | inferred")):
+        listed = wide(40, first)
+        relation = op(
+            "InMemoryRelation", f"Arguments: [{cut(listed)}], StorageLevel(disk, 1 replicas)", inner=(WIDE,)
+        )
+        use = op("InMemoryTableScan", f"Output [1]: [{listed[39]}]", inner=(relation,))
+        assert flows(inserting(use, "x", listed[39])) == {"x": expected}
+
+
+def test_ids_of_a_cached_plan_that_do_not_follow_each_other_are_not_counted_on() -> None:
+    listed = [*wide(20, 601), *wide(20, 701)]
+    relation = op(
+        "InMemoryRelation", f"Arguments: [{cut(listed)}], StorageLevel(disk, 1 replicas)", inner=(WIDE,)
+    )
+    use = op("InMemoryTableScan", f"Output [1]: [{listed[39]}]", inner=(relation,))
+    assert flows(inserting(use, "x", listed[39])) == {"x": "| incomplete"}
+
+
+def test_functions_of_windows_behind_the_cut_are_not_known() -> None:
+    spec = (
+        "windowspecdefinition(c0#101, specifiedwindowframe(RowFrame, unboundedpreceding$(), currentrow$()))"
+    )
+    out = wide(30, 700, "s")
+    calls = [f"sum(c{each}#{101 + each}) {spec} AS {column}" for each, column in enumerate(out)]
+    window = op("Window", f"{counted('Input', 40, GIVEN)}\nArguments: [{cut(calls)}], [c0#101]", WIDE)
+    found = flows(inserting(window, names([*W, *out]), ", ".join((*W, *out))))
+    assert (found["s24"], found["s25"], found["c30"]) == ("w.c24 | w.c0", "| incomplete", "w.c30 |")
+
+
+def test_python_functions_behind_the_cut_are_not_known() -> None:
+    out = wide(30, 700, "p")
+    calls = [f"f(c{each}#{101 + each})#{900 + each}" for each in range(30)]
+    python = op(
+        "ArrowEvalPython",
+        f"{counted('Input', 40, GIVEN)}\nArguments: [{cut(calls)}], [{cut(out)}], 101",
+        WIDE,
+    )
+    query = project(", ".join(out), python, f"{GIVEN}, {', '.join(out)}")
+    found = flows(inserting(query, names(out), ", ".join(out)))
+    assert (found["p24"], found["p25"]) == ("w.c24 |", "| incomplete")
+
+
+def test_a_logical_plan_behind_the_cut_is_flagged() -> None:
+    relation = op("LogicalRelation", f"Arguments: parquet, [{cut(W)}], `spark_catalog`.`d`.`w`, serde, false")
+    query = op("Project", f"Arguments: [{cut(W)}]", relation)
+    root = op(
+        "Execute CreateViewCommand",
+        "Output: []",
+        inner=(
+            op(
+                "CreateViewCommand",
+                "Arguments: `c`.`d`.`v`, select 1, false, false, PersistedView, X",
+                inner=(query,),
+            ),
+        ),
+    )
+    assert not written(root).complete
+    few = op("Project", "Arguments: [c39#140 AS x#500, c0#101]", relation)
+    root = op(
+        "Execute CreateViewCommand",
+        "Output: []",
+        inner=(
+            op(
+                "CreateViewCommand",
+                "Arguments: `c`.`d`.`v`, select 1, false, false, PersistedView, X",
+                inner=(few,),
+            ),
+        ),
+    )
+    assert flows(root) == {"x": "w.c39 | inferred", "c0": "w.c0 |"}
+
+
+def test_a_list_of_literals_that_is_cut_loses_no_column() -> None:
+    condition = f"n#4 IN ({', '.join(str(each) for each in range(25))}, ... 300 more fields)"
+    query = where(condition, A, A_COLUMNS)
+    assert flows(inserting(query, "id", A_COLUMNS)) != {}
+    [column, *_] = written(inserting(project("id#1L", query, A_COLUMNS), "id", "id#1L")).flows
+    assert not column.incomplete
+
+
+# -- Literals that look like a plan ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "literal",
+    [
+        "n#4x AS b#9",
+        "x#4",
+        "a, b), c#1 [",
+        "((((((",
+        "(3) Scan parquet spark_catalog.d.secret",
+        "\n\n(9) Scan parquet spark_catalog.d.secret\nOutput [1]: [s#77]\n",
+        "\nOutput [1]: [n#44 AS x#20]",
+        "\nInput [1]: [secret#3]",
+        "]\nInput [1]: [secret#3]",
+        "\n===== Subqueries =====\n\nSubquery:1 Hosting operator id = 1 Hosting Expression = x#1",
+        "... 12 more fields",
+        "Subquery subquery#5, [id=#6]",
+    ],
+)
+def test_a_literal_makes_no_edge(literal: str) -> None:
+    output = counted("Output", 2, f"id#1L, concat(k#2, {literal}) AS x#20")
+    query = op("Project", f"{output}\n{counted('Input', 4, A_COLUMNS)}", A)
+    columns = written(inserting(query, "id, x", "id#1L, x#20"))
+    found = {each.output: {source.name for source in each.data} for each in columns.flows}
+    assert found.get("x", set()) <= {"k"}
+    assert found.get("id", set()) <= {"id"}
+    assert not any(each.control for each in columns.flows)
+    # What it could not read for certain, it says.
+    assert not columns.complete or found == {"id": {"id"}, "x": {"k"}}
+
+
+def test_a_literal_in_a_condition_makes_no_edge_and_hides_none() -> None:
+    forged = "(2) Filter [codegen id : 1]\nInput [1]: [n#44]\nCondition : (n#44 > 1)"
+    assert (
+        flows(inserting(where(f"(k#2 = {forged})", A, A_COLUMNS), "id, k, v, n", A_COLUMNS))["id"]
+        == "a.id | a.k"
+    )
+
+
+def test_a_block_that_is_there_twice_is_not_believed() -> None:
+    text = printed(inserting(project("k#2 AS x#20", A, A_COLUMNS), "x", "x#20"))
+    forged = f"{text}(2) Project\nOutput [1]: [n#4 AS x#20]\nInput [4]: [{A_COLUMNS}]\n\n"
+    columns = written_of(forged, block=BLOCK)
+    assert (columns.flows, columns.complete) == ((), False)
+    assert "more than one way" in columns.why
+
+
+def test_names_that_look_like_a_plan() -> None:
+    columns = "we#3 ird, [x]#5, a AS b#9#6, spark_catalog.d.a.q#7, x,y#8"
+    query = op("Scan parquet spark_catalog.d.a", counted("Output", 4, columns))
+    made = "we#3 ird, [x]#5 AS r#20, a AS b#9#6 AS s#21, (spark_catalog.d.a.q#7 + 1) AS t#22, x,y#8 AS u#23"
+    body = op("Project", f"{counted('Output', 4, made)}\n{counted('Input', 4, columns)}", query)
+    root = inserting(body, "r, s, t, u", "r#20, s#21, t#22, u#23")
+    assert flows(root) == {
+        "r": "a.we#3 ird, [x] |",
+        "s": "a.a AS b#9 |",
+        "t": "a.spark_catalog.d.a.q |",
+        "u": "a.x,y |",
+    }
+
+
+# -- What is not there ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "cut"),
+        (FORMATTED, "does not show the command"),
+        (f"{FORMATTED}Execute InsertIntoHadoopFsRelationCommand (1)\n\n\n", "does not show the query"),
+        ("== Parsed Logical Plan ==\n...\n", "cut"),
+    ],
+)
+def test_a_text_without_the_plan_says_so(text: str, why: str) -> None:
+    columns = written_of(text, block=BLOCK)
+    assert (columns.flows, columns.complete) == ((), False)
+    assert why in columns.why
+
+
+def test_a_text_that_was_cut_off_is_not_read() -> None:
+    text = printed(inserting(project("k#2 AS x#20", A, A_COLUMNS), "x", "x#20"))
+    columns = written_of(f"{text[:-40]}... 1439 more characters", block=BLOCK)
+    assert (columns.flows, columns.complete) == ((), False)
+
+
+def test_a_cached_plan_that_ran_is_read_as_it_began() -> None:
+    text = f"""{FORMATTED}Execute InsertIntoHadoopFsRelationCommand (9)
++- InMemoryTableScan (1)
+      +- InMemoryRelation (2)
+            +- AdaptiveSparkPlan (8)
+               +- == Final Plan ==
+                  ResultQueryStage (4)
+                  +- EmptyRelation (3)
+               +- == Initial Plan ==
+                  Project (7)
+                  +- InMemoryTableScan (6)
+                        +- InMemoryRelation (5)
+                              +- AdaptiveSparkPlan (12)
+         +- == Final Plan ==
+            EmptyRelation (10)
+         +- == Initial Plan ==
+            Scan parquet spark_catalog.d.a (11)
+
+
+(1) InMemoryTableScan
+Output [1]: [y#40]
+
+(2) InMemoryRelation
+Arguments: [y#40], StorageLevel(disk, 1 replicas)
+
+(3) EmptyRelation
+Output [1]: [x#20]
+
+(4) ResultQueryStage
+Output [1]: [x#20]
+
+(5) InMemoryRelation
+Arguments: [k#30], StorageLevel(disk, 1 replicas)
+
+(6) InMemoryTableScan
+Output [1]: [k#30]
+
+(7) Project
+Output [1]: [upper(k#30) AS x#20]
+Input [1]: [k#30]
+
+(8) AdaptiveSparkPlan
+Output [1]: [x#20]
+
+(9) Execute InsertIntoHadoopFsRelationCommand
+Input: []
+Arguments: file:/w, false, Parquet, [path=file:/w], Append, [out]
+
+(10) EmptyRelation
+Output [1]: [k#2]
+
+(11) Scan parquet spark_catalog.d.a
+Output [1]: [k#2]
+
+(12) AdaptiveSparkPlan
+Output [1]: [k#2]
+
+"""
+    block = "Arguments: file:/w, false, Parquet, [path=file:/w], Append, [out]"
+    [column] = written_of(text, block=block).flows
+    assert (column.output, [each.name for each in column.data], column.incomplete) == ("out", ["k"], False)
+
+
+# -- Older forms ----------------------------------------------------------------------------------------------------
+
+EXTENDED = """== Parsed Logical Plan ==
+'InsertIntoStatement
+== Analyzed Logical Plan ==
+whatever
+== Optimized Logical Plan ==
+InsertIntoHadoopFsRelationCommand file:/w/out, false, Parquet, Map(), Append, `d`.`out`, serde, InMemoryFileIndex(file:/w/out), [id, s]
++- Project [id#1L, (v#3 + v#13) AS s#20]
+   +- Join Inner, (id#1L = id#11L)
+      :- Filter (n#4 > 1)
+      :  +- Relation d.a[id#1L,k#2,v#3,n#4] parquet
+      +- Relation[id#11L,v#13] parquet
+
+== Physical Plan ==
+Execute InsertIntoHadoopFsRelationCommand
+"""
+
+
+def test_an_extended_plans_optimized_part_is_read() -> None:
+    block = "Arguments: file:/w/out, false, Parquet, Map(), Append, `d`.`out`, serde, [id, s]"
+    [column, added] = written_of(EXTENDED, block=block).flows
+    assert (column.output, [each.name for each in column.data]) == ("id", ["id"])
+    # Of a relation that names no table, the text tells no path: the tree may.
+    assert (added.output, added.incomplete) == ("s", True)
+
+
+def test_a_chain_of_thousands_of_operators() -> None:
+    query: Op = A
+    for _ in range(3_000):
+        query = unary("Sample", "0.0, 0.1, false", query, A_COLUMNS)
+    text = _deep(query)
+    assert len(written_of(text).flows) == 4
+
+
+def _deep(query: Op) -> str:
+    """Printed without recursion."""
+    chain: list[Op] = []
+    while True:
+        chain.append(query)
+        if not query.children:
+            break
+        query = query.children[0]
+    numbered = list(enumerate(reversed(chain), 1))
+    count = len(numbered) + 1
+    tree = [f"Execute InsertIntoHadoopFsRelationCommand ({count})"]
+    tree += [
+        f"{'   ' * depth}+- {each.name} ({number})" for depth, (number, each) in enumerate(reversed(numbered))
+    ]
+    blocks = "".join(f"({number}) {each.name}\n{each.block}\n\n" for number, each in numbered)
+    last = f"({count}) Execute InsertIntoHadoopFsRelationCommand\nInput: []\nArguments: file:/w, false, Parquet, [], Append, `c`.`d`.`o`, [id, k, v, n]\n"
+    return f"{FORMATTED}{chr(10).join(tree)}\n\n\n{blocks}{last}"

@@ -1,0 +1,41 @@
+"""Damaged plans never stop the reader: they give lineage or a flag, in bounded time, and no column that nobody reads."""
+
+from __future__ import annotations
+
+import time
+from itertools import islice
+
+import pytest
+
+from tests.spark_mutations import monsters, mutations, plans
+from tests.spark_plans import written_of
+
+PLANS = plans()
+SIZE = 400_000
+SECONDS = 4.0
+"""What a text of that size may take under load; each takes a fraction of a second where nothing else runs."""
+
+
+@pytest.mark.parametrize("plan", range(len(PLANS)))
+def test_damaged_plans_give_lineage_or_a_flag(plan: int) -> None:
+    text, arguments = PLANS[plan]
+    command = (
+        "Execute CreateViewCommand" if "CreateView" in text else "Execute InsertIntoHadoopFsRelationCommand"
+    )
+    block = f"Arguments: {arguments}" if arguments else ""
+    assert written_of(text, command, block).flows
+    for damaged in islice(mutations([text], plan), 800):
+        columns = written_of(damaged, command, block)
+        assert columns.flows or not columns.complete or command == "Execute CreateViewCommand"
+        for each in columns.flows:
+            assert not {*each.data} & {*each.control}
+        assert columns.complete == (not columns.why)
+
+
+@pytest.mark.parametrize("name", list(monsters(1_000)))
+def test_large_plans_take_time_in_proportion(name: str) -> None:
+    started = time.process_time()
+    written_of(
+        monsters(SIZE)[name], block="Arguments: file:/w, false, Parquet, [], Append, `c`.`d`.`o`, serde, [x]"
+    )
+    assert time.process_time() - started < SECONDS

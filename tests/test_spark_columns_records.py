@@ -1,0 +1,241 @@
+"""Columns as records: sub-operations of an operation, what flows into them, and what flows out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from navlin.model.keys import EntityType, Key, RelationType
+from navlin.model.records import Entity
+from tests.spark_logs import Told, command, end, node, read_once, start, told_of
+from tests.spark_plans import WRITE, Op, commanded, inserting, op, printed, project, scan, where
+
+A_COLUMNS = "id#1L, k#2, v#3, n#4"
+A, B = scan("d.a", A_COLUMNS), scan("d.b", "id#11L, k#12")
+
+
+def event(number: int, root: Op, *, of: int | None = None) -> dict[str, object]:
+    """The start of an execution of a plan that is told in its text; of its scans the tree knows as well."""
+    arguments = root.block.partition("Arguments: ")[2]
+    scans = [
+        node(each.name, f"FileScan parquet [{each.block.partition('[')[2].partition('[')[2]}")
+        for each in _scans(root)
+    ]
+    return start(
+        number, (node(root.name, f"{root.name} {arguments}".strip(), *scans), printed(root)), root=of
+    )
+
+
+def _scans(root: Op) -> list[Op]:
+    below = [found for child in root.children for found in _scans(child)]
+    return [root, *below] if root.name.startswith("Scan ") else below
+
+
+def named(key: Key) -> str:
+    """``db.table.column``, ``path#column``, or what a part is called."""
+    if key.type is EntityType.FIELD and key.parent is not None:
+        parent = key.parent
+        above = parent.file_system_path or f"{parent.parent.name if parent.parent else ''}.{parent.name}"
+        return f"{above}.{key.name}"
+    return f"<{key.name}>"
+
+
+def edges(told: Told) -> set[str]:
+    """Relations of parts: ``d.a.id -> <id>``, dashed where it only controls, with flags behind."""
+    found = set()
+    for each in told.relations.values():
+        if EntityType.SUB_OPERATION in (each.ep1.type, each.ep2.type):
+            arrow = "->" if each.type is RelationType.DATA_FLOW else "-->"
+            flag = " inferred" if each.attributes.get("inferred") else ""
+            found.add(f"{named(each.ep1)} {arrow} {named(each.ep2)}{flag}")
+    return found
+
+
+def parts(told: Told) -> dict[str, Entity]:
+    return {
+        each.key.name: each for each in told.entities.values() if each.key.type is EntityType.SUB_OPERATION
+    }
+
+
+def test_each_written_column_is_a_part_of_the_operation(tmp_path: Path) -> None:
+    query = project("id#1L, (v#3 * 2.0) AS w#9", where("(n#4 > 1)", A, A_COLUMNS), A_COLUMNS)
+    told = told_of(tmp_path, event(0, inserting(query, "id, w", "id#1L, w#9")), end(0))
+    assert edges(told) == {
+        "d.a.id -> <id>",
+        "d.a.n --> <id>",
+        "<id> -> d.out.id",
+        "d.a.v -> <w>",
+        "d.a.n --> <w>",
+        "<w> -> d.out.w",
+    }
+    [operation] = told.operations
+    doubled = parts(told)["w"]
+    assert doubled.key.parent == operation.key
+    assert {key: value for key, value in doubled.attributes.items() if value is not None} == {
+        "internalType": "spark_sub_operation",
+        "engineType": "SPARK",
+        "edgeType": "PROJECTION",
+        "transformation": "TRANSFORMATION",
+        "expression": "(v * 2.0)",
+        "inputs": ["d.a.v", "d.a.n"],
+        "outputs": ["d.out.w"],
+    }
+    assert operation.attributes["incomplete"] is None
+    assert all(
+        each.tree_path.startswith(f"{operation.key.tree_path}/")
+        for each in told.relations.values()
+        if each.ep1.type is not EntityType.OPERATION_EXECUTION
+    )
+
+
+def test_a_table_that_only_decides_flows_as_control(tmp_path: Path) -> None:
+    block = "Left keys [1]: [id#1L]\nRight keys [1]: [id#11L]\nJoin type: LeftSemi\nJoin condition: None"
+    query = op("SortMergeJoin LeftSemi", block, A, B, title="SortMergeJoin")
+    told = told_of(tmp_path, event(0, inserting(project("k#2", query, A_COLUMNS), "k", "k#2")), end(0))
+    tables = {
+        (each.ep1.name, each.type.value)
+        for each in told.relations.values()
+        if each.ep2.type is EntityType.OPERATION
+    }
+    assert tables == {("a", "DATA_FLOW"), ("b", "CONTROL_FLOW")}
+
+
+def test_a_table_of_which_the_rows_are_counted_is_data(tmp_path: Path) -> None:
+    count = op(
+        "HashAggregate",
+        "Input [4]: [id#1L, k#2, v#3, n#4]\nKeys: []\nFunctions [1]: [count(1)]\n"
+        "Aggregate Attributes [1]: [count(1)#20L]\nResults [1]: [count(1)#20L AS c#21L]",
+        where("(n#4 > 1)", A, A_COLUMNS),
+    )
+    told = told_of(tmp_path, event(0, inserting(count, "c", "c#21L")), end(0))
+    assert edges(told) == {"d.a.n --> <c>", "<c> -> d.out.c"}
+    assert ("d.a", "INSERT_INTO", "d.out") in told.flows
+
+
+def test_unknown_columns_mark_the_operation_and_its_output_and_leave_the_tables(tmp_path: Path) -> None:
+    told = told_of(
+        tmp_path, start(0, node(WRITE, f"{WRITE} {_written_to('d.out')}", node("Scan parquet d.a"))), end(0)
+    )
+    [operation] = told.operations
+    assert operation.attributes["incomplete"] is True
+    assert told.flows == {("d.a", "INSERT_INTO", "d.out")}
+    assert not parts(told)
+    flows = [each for each in told.relations.values() if each.type is RelationType.DATA_FLOW]
+    marked = {each.ep1.name: each.attributes.get("incomplete") for each in flows}
+    assert marked == {"a": None, operation.key.name: True}
+
+
+def _written_to(table: str) -> str:
+    quoted = table.replace(".", "`.`")
+    return f"file:/w/out, false, Parquet, [path=file:/w/out], Append, `{quoted}`, serde, [id]"
+
+
+def test_an_inferred_column_is_marked_on_its_relations(tmp_path: Path) -> None:
+    columns = [f"c{each}#{100 + each}" for each in range(30)]
+    shown = ", ".join(columns[:25])
+    below = scan("d.w", ", ".join(columns))
+    given = f"Input [30]: [{', '.join(columns)}]"
+    query = op("Project", f"Output [1]: [hash({shown}, ... 6 more fields) AS h#9]\n{given}", below)
+    told = told_of(tmp_path, event(0, inserting(query, "h", "h#9")), end(0))
+    assert len(edges(told)) == 31
+    assert all(each.endswith(" inferred") for each in edges(told))
+    assert parts(told)["h"].attributes["inferred"] is True
+
+
+def test_columns_of_a_path_and_of_a_table_created_by_two_executions(tmp_path: Path) -> None:
+    read = op("Scan parquet ", "Output [1]: [k#2]\nLocation: InMemoryFileIndex [file:/in/x]")
+    arguments = "file:/w/t, false, Parquet, [path=file:/w/t], Overwrite, [kk]"
+    child = op(WRITE, f"Input: []\nArguments: {arguments}", read)
+    relation = op("LogicalRelation", "Arguments: parquet, [k#2], false")
+    root = commanded("CreateDataSourceTableAsSelectCommand", "`c`.`d`.`t`, ErrorIfExists, [kk]", relation)
+    told = told_of(
+        tmp_path,
+        start(0, (node(root.name), printed(root))),
+        event(1, child, of=0),
+        end(1),
+        end(0),
+    )
+    # What the execution did is believed, under the name that the command knows.
+    assert edges(told) == {"/in/x.k -> <kk>", "<kk> -> c.d.t.kk"}
+
+
+def test_what_decides_on_many_columns_alike_is_told_once(tmp_path: Path) -> None:
+    columns = [f"c{each}#{100 + each}" for each in range(60)]
+    listed = ", ".join(columns)
+    condition = " AND ".join(f"(c{each}#{100 + each} > 1)" for each in range(50))
+    query = where(f"({condition})", scan("d.w", listed), listed)
+    told = told_of(
+        tmp_path, event(0, inserting(query, ", ".join(f"c{each}" for each in range(60)), listed)), end(0)
+    )
+    kinds = [each.attributes["edgeType"] for each in parts(told).values()]
+    assert (kinds.count("PROJECTION"), kinds.count("PREDICATE")) == (60, 1)
+    found = edges(told)
+    assert {"d.w.c0 --> <predicate>", "<predicate> -> d.out.c59", "d.w.c59 -> <c59>"} <= found
+    assert len(found) == 60 + 60 + 50 + 60
+
+
+def test_several_outputs_have_parts_of_their_own_and_one_output_that_is_written_twice_has_both(
+    tmp_path: Path,
+) -> None:
+    first = inserting(project("id#1L, k#2", A, A_COLUMNS), "id, k", "id#1L, k#2")
+    again = inserting(
+        op("Scan parquet spark_catalog.d.b", "Output [2]: [id#11L, k#12]"), "id, k", "id#11L, k#12"
+    )
+    root = op("Union", "", first, again)
+    trees = [node(WRITE, f"{WRITE} {each.block.partition('Arguments: ')[2]}") for each in (first, again)]
+    told = told_of(tmp_path, start(0, (node("Union", "", *trees), printed(root))), end(0))
+    assert {each for each in edges(told) if each.endswith("<id>")} == {"d.a.id -> <id>", "d.b.id -> <id>"}
+    assert len(parts(told)) == 2
+
+
+def test_secrets_do_not_enter_expressions_and_long_ones_are_cut(tmp_path: Path) -> None:
+    text = f"concat(k#2, password = 'hunter2secret', {'x' * 9_000})"
+    query = op("Project", f"Output [1]: [{text} AS x#9]\nInput [4]: [{A_COLUMNS}]", A)
+    told = told_of(tmp_path, event(0, inserting(query, "x", "x#9")), end(0))
+    expression = str(parts(told)["x"].attributes["expression"])
+    assert "hunter2secret" not in expression
+    assert len(expression.encode()) <= 4 << 10
+
+
+def test_a_failed_run_has_no_parts(tmp_path: Path) -> None:
+    told = told_of(tmp_path, event(0, inserting(A, "id, k, v, n", A_COLUMNS)), end(0, error="boom"))
+    assert not parts(told)
+
+
+def test_two_runs_of_one_job_have_the_same_parts(tmp_path: Path) -> None:
+    def run(first: int) -> dict[str, object]:
+        ids = f"id#{first}L, v#{first + 1}"
+        query = project(f"(v#{first + 1} + 1) AS w#{first + 2}", scan("d.a", ids), ids)
+        return event(0, inserting(query, "w", f"w#{first + 2}"))
+
+    one, other = (told_of(tmp_path / str(first), run(first), end(0)) for first in (1, 501))
+    assert one.lineage() == other.lineage()
+    assert {key: each.attributes for key, each in parts(one).items()} == {
+        key: each.attributes for key, each in parts(other).items()
+    }
+
+
+# -- A real job -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("log", ["plain", "default"])
+def test_a_real_jobs_columns(spark_logs: Path, log: str) -> None:
+    told = read_once(spark_logs / log)
+    found = edges(told)
+    written = {each.partition(" -> ")[2] for each in found if each.startswith("<")}
+    assert {"sales.by_region.name", "sales.by_region.total", "sales.big.name", "sales.big.total"} <= written
+    assert {
+        "sales.regions.name -> <name>",
+        "sales.orders.amount -> <total>",
+        "sales.by_region.total -> <total>",
+        "sales.orders.region --> <total>",
+    } <= found
+    daily = {each for each in found if "sales.daily" in each}
+    assert {"<id> -> sales.daily.id", "<amount> -> sales.daily.amount", "<ds> -> sales.daily.ds"} <= daily
+    assert not [each for each in parts(told).values() if each.attributes["opaque"]]
+
+
+def test_a_table_that_is_created_empty_has_no_parts(tmp_path: Path) -> None:
+    plan = command("CreateDataSourceTableCommand", "`c`.`d`.`t`, false")
+    assert not parts(told_of(tmp_path, start(0, plan), end(0)))
