@@ -34,6 +34,13 @@ EXPLAINED: Final = {
 }
 """What each kind of difference is; those named ``agent…`` are not navlin's."""
 
+_RANKED: Final = frozenset(
+    "avg_monthly_sales currency_rank rank_within_parent return_rank revenueratio rk rnk store_cumulative "
+    "web_cumulative".split()
+)
+"""Columns of TPC-DS that window functions make. Their SQL was read: what the agent calls direct beyond the functions'
+arguments are keys of PARTITION BY and ORDER BY."""
+
 _CONSTRUCTS: Final = (
     ("multi-insert", r"(?is)\bFROM\b.*\bINSERT\b.*\bINSERT\b"),
     ("view", r"(?i)\b(CREATE|ALTER)( OR REPLACE)? VIEW"),
@@ -83,8 +90,14 @@ class Judged:
     def genuine(self) -> set[Edge]:
         """The agent's data edges that are right: by the truth, or, where nobody wrote it, all but its known mistakes."""
         if self.truth is not None:
-            return self.agent.data & self.truth.may_flow
+            return self.agent.data & (self.truth.data | self.truth.deciding)
         return self.agent.data - self.differences.get("agent: window key", set())
+
+    @property
+    def found(self) -> set[Edge]:
+        """Those of the agent's genuine data edges that navlin has; what decides a value it may have as control."""
+        deciding = self.truth.deciding if self.truth else set()
+        return self.genuine & (self.navlin.data | (self.navlin.control & deciding))
 
     @property
     def knows(self) -> bool:
@@ -141,7 +154,7 @@ def _of_agent(judged: Judged, edge: Edge) -> str:
     if truth is not None and edge in truth.optional:
         return "agent: no such flow"
     if edge in judged.navlin.control:
-        return "agent: direct, navlin: control"
+        return "agent: window key" if edge.target.name in _RANKED else "agent: direct, navlin: control"
     return "missed" if judged.knows else "unknown, and said so"
 
 

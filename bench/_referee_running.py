@@ -1,9 +1,9 @@
 """Statements run one after another in one Spark session, the event log on and OpenLineage's agent beside it.
 
-As a program (``python -m bench._referee_running PART DIRECTORY JARS [NAME…]``) it is the driver of one such session. It
-leaves in the directory ``logs/PART`` (event logs, by Spark's defaults), ``agent/PART.jsonl`` (the agent's events) and
-``runs/PART.json`` (by statement: its application, where in the agent's file its events stand, its error). A later session
-adds to them.
+As a program (``python -m bench._referee_running PART DIRECTORY JARS [KEY=VALUE…] [NAME…]``) it is the driver of one such
+session. It leaves in the directory ``logs/PART`` (event logs, by Spark's defaults), ``agent/PART.jsonl`` (the agent's
+events) and ``runs/PART.json`` (by statement: its application, where in the agent's file its events stand, its error). A
+later session adds to them.
 """
 
 from __future__ import annotations
@@ -66,14 +66,19 @@ def statements_of(part: str, jars: Path) -> list[Statement]:
     return read_statements() + [each.statement for each in frames().values()]
 
 
-def run_part(part: str, directory: Path, jars: Path, names: Iterable[str]) -> None:
-    """Runs the statements of these names in a Spark of their own. Raises SessionFailed."""
+def run_part(
+    part: str, directory: Path, jars: Path, names: Iterable[str], settings: Iterable[str] = ()
+) -> None:
+    """Runs the statements of these names in a Spark of their own. Raises SessionFailed.
+
+    ``settings`` are of Spark's, each ``KEY=VALUE``.
+    """
     kept = Kept(directory, part)
     kept.make()
     environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     with kept.words.open("wb") as words:
         ended = subprocess.run(
-            [sys.executable, "-m", "bench._referee_running", part, str(directory), str(jars), *names],
+            [sys.executable, "-m", __name__, part, str(directory), str(jars), *settings, *names],
             cwd=Path(__file__).parents[1],
             env=environment,
             stderr=words,
@@ -110,18 +115,19 @@ def _settings(kept: Kept, agent: Path) -> dict[str, str]:
     }
 
 
-def _drive(part: str, directory: Path, jars: Path, names: Iterable[str]) -> None:
+def _drive(part: str, directory: Path, jars: Path, asked: Iterable[str]) -> None:
     from pyspark.sql import SparkSession
 
     kept = Kept(directory, part)
     builder = SparkSession.builder.master("local[2]").appName(APPLICATION)
-    for key, value in _settings(kept, next(jars.glob(_AGENT))).items():
+    given = dict(each.split("=", 1) for each in asked if "=" in each)
+    for key, value in (_settings(kept, next(jars.glob(_AGENT))) | given).items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setJobDescription(f"set up {part}")
     for sql in ("CREATE DATABASE src", "CREATE DATABASE out", "USE src", *_setup(part, jars)):
         spark.sql(sql.replace("{dir}", str(kept.data)))
-    wanted = set(names)
+    wanted = set(asked)
     runs = kept.read_runs()
     for statement in statements_of(part, jars):
         if statement.name in wanted:

@@ -1,6 +1,7 @@
 """Column lineage of Spark statements, judged: navlin beside OpenLineage's agent, both beside what the SQL says.
 
-    python -m bench referee [--part own|tpcds] [--only GLOB]… [--keep DIR] [--compare DIR] [--json FILE] [--short] [--check]
+    python -m bench referee [--part own|tpcds] [--only GLOB]… [--setting KEY=VALUE]… [--keep DIR]
+        [--compare DIR] [--json FILE] [--short] [--check]
 
 ``own`` are some hundreds of statements with their edges written by hand beside them (bench/statements); ``tpcds`` are the
 99 queries of TPC-DS and their variants, each as CREATE TABLE … AS. Each runs in a real Spark, the event log on and the agent
@@ -32,6 +33,7 @@ from bench._referee_running import OWN, PARTS, Kept, run_part, statements_of
 from navlin.index.jars import fetch, progress_on
 
 JARS = Path(__file__).parents[1] / ".jars" / "referee"
+WIDTH = 150
 
 
 def compare(part: str, directory: Path, patterns: Sequence[str]) -> list[Judged]:
@@ -59,9 +61,10 @@ def _wanted(name: str, patterns: Sequence[str]) -> bool:
 def tell(console: Console, part: str, judged: list[Judged], *, short: bool) -> None:
     """The table of a part, its sums, and what each kind of difference is."""
     own = part == OWN
-    table = Table("statement", title=f"{part}: data edges", title_justify="left")
-    columns = ["navlin", "agent", "common", "only navlin", "only agent"]
-    columns += ["wrong", "missing", "control missing", "agent wrong", "agent missing"] if own else []
+    table = Table(title=f"{part}: data edges", title_justify="left")
+    table.add_column("statement", no_wrap=True)
+    columns = ["navlin", "agent", "common", "only\nnavlin", "only\nagent"]
+    columns += ["wrong", "missing", "control\nmissing", "agent\nwrong", "agent\nmissing"] if own else []
     for column in columns:
         table.add_column(column, justify="right")
     table.add_column("flags")
@@ -84,7 +87,8 @@ def tell(console: Console, part: str, judged: list[Judged], *, short: bool) -> N
         having = [each for each in judged if kind in each.differences]
         example = f"{having[0].name}: {shown(having[0].differences[kind], 2)}"
         kinds.add_row(kind, str(count), str(len(having)), EXPLAINED[kind], example)
-    console.print(kinds)
+    if kinds.rows:
+        console.print(kinds)
     console.print(_summary(judged))
 
 
@@ -118,7 +122,7 @@ def _summary(judged: list[Judged]) -> str:
     agent = sum(len(each.agent.data) for each in judged)
     genuine = sum(len(each.genuine) for each in judged)
     common = sum(len(each.common) for each in judged)
-    found = sum(len(each.genuine & each.navlin.data) for each in judged)
+    found = sum(len(each.found) for each in judged)
     indirect = sum(len(each.agent.control) for each in judged)
     known = sum(len(each.agent.control & (each.navlin.control | each.navlin.data)) for each in judged)
     words = [
@@ -169,6 +173,9 @@ def main() -> None:
     arguments.add_argument(
         "--only", action="append", default=[], metavar="GLOB", help="statements of these names"
     )
+    arguments.add_argument(
+        "--setting", action="append", default=[], metavar="KEY=VALUE", help="one of Spark's, for the session"
+    )
     place = arguments.add_mutually_exclusive_group()
     place.add_argument(
         "--keep", type=Path, metavar="DIR", help="leave event logs and the agent's events here"
@@ -185,13 +192,14 @@ def main() -> None:
     parts = asked.part or PARTS
     with progress_on(sys.stderr) as report:
         fetch("referee", JARS, report=report)
-    console = Console()
+    # A file or a pipe has no width of its own, and the tables need one.
+    console = Console(width=None if sys.stdout.isatty() else WIDTH)
     with tempfile.TemporaryDirectory() as temporary:
         directory = (asked.compare or asked.keep or Path(temporary)).resolve()
         if asked.compare is None:
             for part in parts:
                 names = [each.name for each in statements_of(part, JARS) if _wanted(each.name, asked.only)]
-                run_part(part, directory, JARS, names)
+                run_part(part, directory, JARS, names, asked.setting)
         judged = {part: compare(part, directory, asked.only) for part in parts}
     for part, of_part in judged.items():
         tell(console, part, of_part, short=asked.short)
