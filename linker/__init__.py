@@ -8,6 +8,7 @@ from typing import Final
 from linker.add_locations import add_locations
 from linker.linking import Linking
 from linker.resolve_endpoints import resolve_endpoints
+from linker.resolve_views import resolve_views
 from navlin.index.fields import RELATIONS
 
 Rule = Callable[[Linking], int]
@@ -16,6 +17,7 @@ Rule = Callable[[Linking], int]
 RULES: Final[tuple[Rule, ...]] = (
     resolve_endpoints,
     add_locations,
+    resolve_views,
 )
 
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
 
+from linker.added import ADDED_FIELDS, said_instead
 from linker.ends import END_FIELDS, end_id, named, relations_of
 from linker.linking import Elsewhere, IdRange, Linking, batched
 from linker.locations import (
@@ -31,16 +32,14 @@ from linker.locations import (
     statements_on,
     wanted_relations,
 )
-from linker.resolve_endpoints import apply, judge
 from navlin.index.documents import Document
-from navlin.index.fields import ELEMENTS, RELATIONS, solr_date
+from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.solr import Solr
 from navlin.index.writing import ATTEMPTS, TooManyConflicts
 
 PATHS_A_BATCH = 500
 _TABLES = "type:(TABLE OR PARTITION)"
 _LIVE_FLOWS = FLOWS + " +deleted:false"
-_ADDED_FIELDS = END_FIELDS + ",inferred"
 
 
 def add_locations(linking: Linking) -> int:
@@ -91,7 +90,7 @@ def _settle_once(linking: Linking, paths: dict[str, Path]) -> tuple[set[str], in
     """The paths of which something changed or has to be tried again, and how many relations were written or removed."""
     solr = linking.solr
     # What is there is read first: it was warranted by something older than what is read next.
-    there = {d["identity"]: d for d in relations_of(solr, paths, ADDED, (2,), _ADDED_FIELDS)}
+    there = {d["identity"]: d for d in relations_of(solr, paths, ADDED, (2,), ADDED_FIELDS)}
     types = {end_id(relation, 2): relation["endpoint2Type"] for relation in there.values()}
     located = locations_above(solr, paths.values())
     wanted: dict[str, Document] = {}
@@ -105,43 +104,8 @@ def _settle_once(linking: Linking, paths: dict[str, Path]) -> tuple[set[str], in
         if types.get(end_id(relation, 2)) == "FILE":
             relation["endpoint2Type"] = "FILE"
 
-    surplus = {identity: there[identity]["_version_"] for identity in there.keys() - wanted.keys()}
-    kept = set(solr.delete_versions(RELATIONS, surplus)) if surplus else set()
-    touched = {end_id(there[identity], 2) for identity in surplus}
-    verdicts = judge(solr, list(wanted.values()))
-    due = []
-    for identity, relation in wanted.items():
-        old = there.get(identity)
-        if old is None or _differs(old, relation) or verdicts[identity].unlinked != old.get("unlinked"):
-            due.append(identity)
-    written = 0
-    if due:
-        now = {d["identity"]: d for d in solr.get(RELATIONS, due)}
-        documents = [_renewed(wanted[i], now.get(i), linking) for i in due]
-        for document in documents:
-            apply(document, verdicts[document["identity"]], linking)
-        outcome = solr.add(RELATIONS, documents)
-        if outcome.refused:
-            raise ValueError(f"Solr refused {outcome.refused[0].identity}: {outcome.refused[0].reason}")
-        written = len(outcome.applied)
-        touched.update(end_id(wanted[identity], 2) for identity in due)
-    return touched, written + len(surplus) - len(kept)
-
-
-def _differs(old: Document, new: Document) -> bool:
-    return any(old.get(field) != new.get(field) for field in new.keys() | {"inferred"} if field in _COMPARED)
-
-
-_COMPARED = frozenset(field for field in _ADDED_FIELDS.split(",") if field.startswith("endpoint")) | {
-    "inferred"
-}
-
-
-def _renewed(wanted: Document, now: Document | None, linking: Linking) -> Document:
-    if now is None:
-        return {**wanted, "firstSeen": solr_date(linking.now_ms), "_version_": -1}
-    kept = ("unlinkedReason", "unlinkedSince", "firstSeen", "_version_")
-    return {**wanted, **{name: now[name] for name in kept if name in now}}
+    touched, changed = said_instead(linking, there, wanted)
+    return {end_id(there[i] if i in there else wanted[i], 2) for i in touched}, changed
 
 
 # -- What a run touched --------------------------------------------------------------------------------------------------

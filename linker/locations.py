@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from linker.added import TREE_PATH, WRITER
 from linker.ends import BOTH, END_FIELDS, Side, end_id, present, relations_of
 from linker.linking import among, batched
 from navlin.index.documents import Document, placed
@@ -17,9 +18,6 @@ from navlin.model.keys import RelationType, surely_of_table
 from navlin.model.tree import ROOT, upward
 
 RULE = "add_locations"
-WRITER = "linker"
-TREE_PATH = "#linker"
-"""Outside every source's tree, so that no `Covered` reaches what the linker says."""
 
 STATEMENTS = "+type:LOGICAL_PHYSICAL +endpoint1Type:(TABLE OR PARTITION) +endpoint2Type:(DIRECTORY OR FILE) -rule:[* TO *]"
 """What extractors say of where a table or partition lies, or lay."""

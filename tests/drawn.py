@@ -116,9 +116,10 @@ class World:
         steering_columns: Sequence[str] = (),
         engine: str = IMPALA,
         deleted: bool = False,
+        incomplete: bool = False,
         **attributes: Any,
     ) -> Key:
-        """``parts`` are output columns and what each is made of, as ``table.column``."""
+        """``parts`` are output columns and what each is made of, as ``table.column``; ``incomplete`` if there are more."""
         reads, writes, steered_by = tuple(reads), tuple(writes), tuple(steered_by)
         ends = tuple(key.identity for key in (*reads, *writes, *steered_by))
         operation = operation_key(self.source(engine), text, ends)
@@ -128,8 +129,9 @@ class World:
             self.relate(RelationType.DATA_FLOW, key, operation, writer=engine)
         for key in steered_by:
             self.relate(RelationType.CONTROL_FLOW, key, operation, writer=engine)
+        flags = {"incomplete": True} if incomplete else {}
         for key in writes:
-            self.relate(RelationType.DATA_FLOW, operation, key, writer=engine)
+            self.relate(RelationType.DATA_FLOW, operation, key, writer=engine, **flags)
         for output, inputs in (parts or {}).items():
             part = self.entity(sub_operation_key(operation, output))
             self.relate(RelationType.DATA_FLOW, part, self.column(output), writer=engine)

@@ -17,6 +17,7 @@ from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, solr_date
 from navlin.index.runs import Holder, RunRecord, Status, save_positions, save_rejects, save_run, take_lease
 from navlin.index.solr import Solr
 from navlin.model.identity import run_id
+from navlin.model.keys import EntityType
 from navlin.model.records import Position, Reject
 from navlin.model.source import source_id
 from tests.linked import World
@@ -270,6 +271,16 @@ def test_status_counts_unlinked_relations_by_reason_and_age(solr: Solr, navlin: 
         ("a week or more", 1),
     }
     assert "not in CLI yet" in navlin("status").stdout
+
+
+def test_status_tells_of_views_whose_text_tells_nothing(solr: Solr, navlin: Navlin) -> None:
+    world = World(solr, "unparsed")
+    view = world.table("s.v", EntityType.VIEW)
+    world.link(world.put(world.hive, world.entity(view, {"queryText": "DROP TABLE x"})))
+    reason = "it is not one query"
+
+    assert reason in {each["reason"] for each in told(navlin("status", "--json"))["unparsed"]}
+    assert reason in navlin("status").stdout
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,8 @@ MAY_IMPORT = {
     "navlin.model": set[str](),
     "extractors": {"navlin.model", "navlin.java"},
     "navlin.index": {"navlin.model", "navlin.java", "navlin.shipped"},
-    "linker": {"navlin.model", "navlin.index"},
+    "navlin.sql": set[str](),
+    "linker": {"navlin.model", "navlin.index", "navlin.sql"},
     "navlin.query": {"navlin.model", "navlin.index"},
     "navlin.pipeline": {"navlin.model", "navlin.index", "linker"},
     "navlin.service": {

@@ -487,13 +487,26 @@ def test_a_column_has_a_lineage_of_columns(world: World, sales: dict[str, Key]) 
 
 
 def test_a_column_that_a_job_wrote_shows_what_contributed(world: World) -> None:
-    """Spark's plans say nothing of columns here: the tables that it read contribute to every column that it wrote."""
+    """Of its columns nothing is known: the tables that it read contribute to every column that it wrote."""
     a, b, c = world.table("a", "x"), world.table("b", "y"), world.table("c", "z")
     world.operation("job", [a], [b], engine=SPARK)
     world.operation("c from b", [b], [c], parts={"c.z": ["b.y"]})
     world.index()
     assert arrows(ask(world, world.column("c.z"))) == {"b.y -> c.z", "a -> b.y"}
     assert arrows(ask(world, world.column("a.x"))) == {"a.x -> b"} | {"b -> c"}
+
+
+def test_an_operation_that_knows_some_of_its_columns_touches_the_others_as_a_whole(world: World) -> None:
+    a, b = world.table("a", "x", "y"), world.table("b", "told", "untold")
+    world.operation("job", [a], [b], engine=SPARK, parts={"b.told": ["a.x"]}, incomplete=True)
+    world.index()
+    told, untold = ask(world, world.column("b.told")), ask(world, world.column("b.untold"))
+    assert arrows(told) == {"a.x -> b.told"}
+    assert arrows(untold) == {"a -> b.untold"}
+    assert edge(untold, "a", "b.untold").incomplete
+    assert arrows(ask(world, world.column("a.x"))) == {"a.x -> b.told"}
+    assert arrows(ask(world, world.column("a.y"))) == {"a.y -> b"}
+    assert edge(ask(world, world.column("a.y")), "a.y", "b").incomplete
 
 
 # -- Locations ---------------------------------------------------------------------------------------------------------

@@ -377,7 +377,7 @@ def test_linking_twice_changes_nothing(world: World) -> None:
     before = world.versions()
 
     world.now_ms += DAY_MS
-    assert world.link(*runs) == {"resolve_endpoints": 0, "add_locations": 0}
+    assert world.link(*runs) == {"resolve_endpoints": 0, "add_locations": 0, "resolve_views": 0}
     assert world.versions() == before
 
 

@@ -14,7 +14,8 @@ from navlin.cli.invocation import Invocation, json_option, print_json
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, *, everything: bool, as_json: bool) -> None:
-    """Link relations whose other end has arrived, say why others stay unlinked, and relate paths to tables.
+    """Link relations whose other end has arrived, say why others stay unlinked, relate paths to tables, and views to what
+    their texts read.
 
     Every run links what it wrote, so there is seldom need. With --all the whole index is linked anew, in Spark; the result
     is the same. Linking twice changes nothing.

@@ -21,7 +21,8 @@ SHOWN_POSITIONS = 3
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, *, as_json: bool) -> None:
-    """Each source's last run, position, lag, errors, rejects and held runs; unlinked relations by reason and age.
+    """Each source's last run, position, lag, errors, rejects and held runs; unlinked relations by reason and age; views
+    whose text does not parse.
 
     Lag is how old what the index says of a source may be. The exit code is 1 if a source's last run failed or if one is
     held, so that a monitor may call it.
@@ -46,6 +47,7 @@ def command(invocation: Invocation, *, as_json: bool) -> None:
 
 def _print(overall: Overall, out: Console) -> None:
     from rich.table import Table
+    from rich.text import Text
 
     if overall.daemon is None:
         out.print("navlin serve: not running here")
@@ -85,6 +87,16 @@ def _print(overall: Overall, out: Console) -> None:
         for each in overall.unlinked:
             unlinked.add_row(f"{each.relations:,}", each.age, each.reason)
         out.print(unlinked)
+    if overall.unparsed:
+        unparsed = Table(
+            title="views whose text tells nothing", title_justify="left", box=None, pad_edge=False
+        )
+        unparsed.add_column("views", justify="right")
+        unparsed.add_column("reason")
+        for why in overall.unparsed:
+            # Not markup: the reason may quote the parser.
+            unparsed.add_row(f"{why.views:,}", Text(why.reason))
+        out.print(unparsed)
 
 
 def _row(source: SourceStatus, now_ms: int) -> list[str]:

@@ -28,9 +28,18 @@ PIPELINE_FIELDS: Final = frozenset(
     {"deleted", "deleteTime", "extractorRunId", "firstSeen", "recreated", "asOf", "digest"}
 )
 LINKER_FIELDS: Final = frozenset(
-    {"unlinked", "unlinkedReason", "unlinkedSince", "lastExecuted", "lastPrincipal", "purgedExecutions"}
+    {
+        "unlinked",
+        "unlinkedReason",
+        "unlinkedSince",
+        "unparsedReason",
+        "lastExecuted",
+        "lastPrincipal",
+        "purgedExecutions",
+    }
 )
-"""What the linker says of a relation, and what purge leaves on an operation of the executions that it removed."""
+"""What the linker says of a relation, why a view's text told it nothing, and what purge leaves on an operation of the
+executions that it removed."""
 PEOPLE_FIELDS: Final = frozenset({"name", "description", "tags"})
 PEOPLE_PREFIXES: Final = ("up_", "cp_")
 SOURCE_WORDS: Final = "sourceWords"

@@ -16,6 +16,7 @@ OLDER: Final = "a week or more"
 UNKNOWN_REASON: Final = "not looked for yet"
 SHOWN_REJECTS: Final = 20
 SHOWN_POSITIONS: Final = 100
+SHOWN_REASONS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +145,29 @@ def unlinked_relations(solr: Solr, now_ms: int) -> tuple[Unlinked, ...]:
         for age in buckets
         if bucket.get(age, {}).get("count")
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Unparsed:
+    """How many views there are whose text tells nothing, for one reason."""
+
+    reason: str
+    views: int
+
+
+def unparsed_views(solr: Solr) -> tuple[Unparsed, ...]:
+    """The live views whose lineage nobody knows, neither an engine nor their text, most frequent reason first."""
+    params = {
+        "q": "type:VIEW",
+        "fq": "deleted:false",
+        "rows": 0,
+        "facet": "true",
+        "facet.field": "unparsedReason",
+        "facet.mincount": 1,
+        "facet.limit": SHOWN_REASONS,
+    }
+    flat = solr.select(ELEMENTS, params)["facet_counts"]["facet_fields"]["unparsedReason"]
+    return tuple(Unparsed(reason, count) for reason, count in zip(flat[::2], flat[1::2], strict=True))
 
 
 def _runs(solr: Solr, source_id: str, kind: str, rows: int, sort: str) -> dict[str, Any]:

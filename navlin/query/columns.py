@@ -14,6 +14,8 @@ from navlin.query.column_locations import one_column, pairs_of
 from navlin.query.contract import Graph, contract, node_of
 from navlin.query.fold import fold_edges
 from navlin.query.hops import Arc, Hops, Thing
+from navlin.query.knowledge import OPERATION_TYPES
+from navlin.query.locations import TABLE_TYPES
 from navlin.query.options import Options
 
 MAX_PARTS: Final = 20_000
@@ -26,7 +28,9 @@ def with_columns(hops: Hops, graph: Graph, lineage: Lineage, options: Options) -
     """Adds the columns that flow into one another along the edges of ``lineage``, and their edges."""
     operations = _operations(graph)
     parts, more = hops.children(operations, "SUB_OPERATION", MAX_PARTS)
-    inner = _column_graph(hops, parts, lineage, options)
+    made, more_made = hops.children(_made_directly(graph), "FIELD", MAX_PARTS, deleted=True)
+    more = more or more_made
+    inner = _column_graph(hops, parts, made, lineage, options)
     _join_columns(hops, inner, graph)
     drawn = {node.id for node in lineage.nodes}
     shown = {each for each, thing in inner.things.items() if _shown(thing, drawn, options)}
@@ -73,13 +77,23 @@ def _operations(graph: Graph) -> list[str]:
     return list(dict.fromkeys(end.id for end in ends if end.type == "OPERATION"))
 
 
-def _column_graph(hops: Hops, parts: list[Thing], lineage: Lineage, options: Options) -> Graph:
-    """Columns and parts of operations, and the flows between them."""
+def _made_directly(graph: Graph) -> list[str]:
+    """What data flows into without an operation: views that the linker knows from their texts."""
+    direct = (arc for arc in graph.flows.values() if OPERATION_TYPES.isdisjoint((arc.ep1.type, arc.ep2.type)))
+    return list(dict.fromkeys(arc.ep2.id for arc in direct if arc.ep2.type in TABLE_TYPES))
+
+
+def _column_graph(
+    hops: Hops, parts: list[Thing], made: list[Thing], lineage: Lineage, options: Options
+) -> Graph:
+    """Columns and parts of operations, and the flows between them; columns that are ``made`` without an operation too."""
     inner = Graph({part.id: part for part in parts})
     arcs: list[Arc] = []
-    for side in (1, 2):
-        found = hops.relations(inner.things, side, options.flow_types, options.max_fan_out).arcs
+    for side, ids in ((1, list(inner.things)), (2, [*inner.things, *(column.id for column in made)])):
+        found = hops.relations(ids, side, options.flow_types, options.max_fan_out).arcs
         arcs.extend(arc for each in found.values() for arc in each if options.unlinked or not arc.unlinked)
+    # What operations outside of the picture make is not in it.
+    arcs = [arc for arc in arcs if arc.ep1.type != "SUB_OPERATION" or arc.ep1.id in inner.things]
     ends = {end.id: end for arc in arcs for end in (arc.ep1, arc.ep2) if end.id not in inner.things}
     known = hops.entities(ends)
     named = {node.name.casefold(): node.id for node in lineage.nodes}

@@ -224,14 +224,17 @@ class Hops:
                 found[document["identity"]] = thing_of(document)
         return found
 
-    def children(self, parents: Iterable[str], entity_type: str, limit: int) -> tuple[list[Thing], bool]:
-        """Live entities of a type whose parent is one of these, at most ``limit``; and whether there are more."""
+    def children(
+        self, parents: Iterable[str], entity_type: str, limit: int, *, deleted: bool = False
+    ) -> tuple[list[Thing], bool]:
+        """Entities of a type whose parent is one of these, at most ``limit``; and whether there are more. Live ones, unless
+        ``deleted`` asks for the others too."""
         found: list[Thing] = []
         for batch in _batches(list(dict.fromkeys(parents))):
             params = {
                 "q": "{!terms f=firstClassParentId v=$wanted}",
                 "wanted": ",".join(batch),
-                "fq": [f"type:{entity_type}", "-deleted:true"],
+                "fq": [f"type:{entity_type}", *([] if deleted else ["-deleted:true"])],
                 "fl": ENTITY_FIELDS,
                 "sort": "identity asc",
                 "rows": limit - len(found),

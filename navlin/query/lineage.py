@@ -11,7 +11,7 @@ or an execution from which one starts; relations flagged deleted do not count.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -23,7 +23,7 @@ from navlin.query.columns import with_columns, with_tables
 from navlin.query.contract import contract, direct, node_of
 from navlin.query.hops import PATH_TYPES, Arc, Hops, Thing
 from navlin.query.knowledge import OPERATION_TYPES, Knowledge
-from navlin.query.locations import Locations
+from navlin.query.locations import TABLE_TYPES, Locations
 from navlin.query.options import Options
 
 EXECUTIONS_DRAWN: Final = 10
@@ -265,7 +265,10 @@ class _Walk:
         return [*arcs, *self._whole_table_flows(columns, side)] if columns else arcs
 
     def _whole_table_flows(self, columns: list[str], side: _Side) -> list[Arc]:
-        """Operations of whose columns nothing is known touch every column of their tables, and of where those lie."""
+        """Operations of whose columns nothing is known touch every column of their tables, and of where those lie.
+
+        One that knows some of its columns touches, for all that is known, the others.
+        """
         of_table: dict[str, list[Thing]] = {}
         for each in columns:
             column = self.things[each]
@@ -274,13 +277,50 @@ class _Walk:
                 of_table.setdefault(table, []).append(column)
         arcs = self.known.flows(of_table, side.near, side.direction)
         operations = {arc.end(side.far).id for arc in arcs if arc.end(side.far).type == "OPERATION"}
-        without_parts = operations - self.known.hops.with_parts(operations)
-        whole = []
+        with_parts = self.known.hops.with_parts(operations)
+        incomplete = {
+            arc.ep1.id for arc in self.known.flows(with_parts, 1, Direction.DOWNSTREAM) if arc.incomplete
+        }
+        told = self._parts_at(columns, side) if incomplete else set()
+        whole: list[Arc] = []
         for arc in arcs:
-            if arc.end(side.far).id in without_parts:
-                for column in of_table[arc.end(side.near).id]:
-                    whole.append(replace(arc, ep1=column) if side.near == 1 else replace(arc, ep2=column))
+            operation = arc.end(side.far).id
+            if arc.end(side.far).type in TABLE_TYPES and arc.incomplete:
+                whole.extend(self._past_known_columns(arc, of_table[arc.end(side.near).id], side))
+            if operation not in operations or (operation in with_parts and operation not in incomplete):
+                continue
+            for column in of_table[arc.end(side.near).id]:
+                if (column.id, operation) not in told:
+                    told_whole = replace(arc, incomplete=arc.incomplete or operation in incomplete)
+                    whole.append(
+                        replace(told_whole, ep1=column) if side.near == 1 else replace(told_whole, ep2=column)
+                    )
         return whole
+
+    def _past_known_columns(self, arc: Arc, columns: list[Thing], side: _Side) -> Iterator[Arc]:
+        """A flow between a table and a view not all of whose columns are known (no operation made it, the linker read its
+        text), as one of those columns of which it is not known what they are made of, or made into."""
+        known = self.known.flows([each.id for each in columns], side.near, side.direction)
+        far = self.known.hops.entities(each.end(side.far).id for each in known)
+        told = {
+            each.end(side.near).id
+            for each in known
+            if (end := far.get(each.end(side.far).id)) is not None and end.type == "FIELD"
+            if side.near == 2 or end.parent == arc.ep2.id
+        }
+        for column in columns:
+            if column.id not in told:
+                yield replace(arc, ep1=column) if side.near == 1 else replace(arc, ep2=column)
+
+    def _parts_at(self, columns: list[str], side: _Side) -> set[tuple[str, str]]:
+        """Which of these columns which operations tell of, as (column, operation)."""
+        pairs = [
+            (arc.end(side.near).id, arc.end(side.far).id)
+            for arc in self.known.flows(columns, side.near, side.direction)
+            if arc.end(side.far).type == "SUB_OPERATION"
+        ]
+        parts = self.known.hops.entities(part for _, part in pairs)
+        return {(column, parts[part].parent) for column, part in pairs if part in parts}
 
     def _find_outputs(self, arrivals: Iterable[str]) -> None:
         """Around tables only operations with an output are drawn, be it one that nobody captured."""

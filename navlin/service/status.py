@@ -7,7 +7,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from navlin.index.overview import SourceOverview, Unlinked, held_run, source_overview, unlinked_relations
+from navlin.index.overview import (
+    SourceOverview,
+    Unlinked,
+    Unparsed,
+    held_run,
+    source_overview,
+    unlinked_relations,
+    unparsed_views,
+)
 from navlin.index.runs import RunRecord, Status, last_run
 from navlin.index.solr import Solr
 from navlin.index.sources import KnownSource, known_sources
@@ -56,6 +64,7 @@ class Overall:
     sources: tuple[SourceStatus, ...]
     left: tuple[KnownSource, ...]
     unlinked: tuple[Unlinked, ...]
+    unparsed: tuple[Unparsed, ...]
 
     @property
     def failing(self) -> tuple[str, ...]:
@@ -78,6 +87,7 @@ class Overall:
             ],
             "left": [asdict(source) for source in self.left],
             "unlinked": [asdict(unlinked) for unlinked in self.unlinked],
+            "unparsed": [asdict(unparsed) for unparsed in self.unparsed],
         }
 
 
@@ -91,6 +101,7 @@ def status(solr: Solr, roster: Roster, state_directory: Path, now_ms: int) -> Ov
         tuple(_source(solr, loaded, daemon, now_ms) for loaded in roster.sources),
         _left(known_sources(solr), configured, roster.estate.cluster),
         unlinked_relations(solr, now_ms),
+        unparsed_views(solr),
     )
 
 

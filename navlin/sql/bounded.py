@@ -1,0 +1,117 @@
+"""SQL texts, read in a child process: whatever a text does to the parser, it takes bounded time and memory of that process,
+and none of this one's."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Final, Self
+
+from navlin.sql.reading import Answer, Question, answer_of
+
+TEXT_CHARS: Final = 262_144
+"""The longest text that is read; a view's is seldom a hundredth of it."""
+CPU_S: Final = 10
+MEMORY_BYTES: Final = 1 << 30
+PATIENCE: Final = 12
+"""How many times its CPU time a child may take on a machine that has no time for it."""
+
+_START = (
+    "import sys; cpu_s, memory_bytes, *sys.path = sys.argv[1:];"
+    " from navlin.sql.child import main; main(int(cpu_s), int(memory_bytes))"
+)
+
+
+@dataclass(slots=True)
+class SqlReader:
+    """Reads SQL texts, one after the other, in one child that starts with the first of them. One that takes too much, or
+    ends the child, has that as its answer, and the next text a new child. To be closed; a context manager."""
+
+    text_chars: int = TEXT_CHARS
+    cpu_s: int = CPU_S
+    memory_bytes: int = MEMORY_BYTES
+    _child: subprocess.Popen[bytes] | None = field(default=None, init=False)
+
+    def read(self, question: Question) -> Answer:
+        """What a text tells. Never raises for the text's sake."""
+        if len(question.text) > self.text_chars:
+            return Answer(problem=f"it is longer than {self.text_chars:,} characters")
+        told = {
+            "text": question.text,
+            "schema": {name: list(columns) for name, columns in question.schema.items()},
+            "database": question.database,
+            "dialects": question.dialects,
+        }
+        try:
+            line = self._ask(json.dumps(told).encode() + b"\n")
+        except _Silent as silent:
+            return Answer(problem=self._end(kill=silent.stalled))
+        return answer_of(json.loads(line))
+
+    def close(self) -> None:
+        """Ends the child."""
+        if self._child is not None:
+            self._end(kill=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _ask(self, line: bytes) -> bytes:
+        """The child's answer. Raises `_Silent` where it does not come."""
+        child = self._child or self._start()
+        assert child.stdin is not None
+        assert child.stdout is not None
+        try:
+            child.stdin.write(line)
+            child.stdin.flush()
+        except BrokenPipeError:
+            raise _Silent(stalled=False) from None
+        answered = b""
+        while not answered.endswith(b"\n"):
+            ready, _, _ = select.select([child.stdout], [], [], self.cpu_s * PATIENCE)
+            if not ready:
+                raise _Silent(stalled=True)
+            if not (piece := os.read(child.stdout.fileno(), 1 << 20)):
+                raise _Silent(stalled=False)
+            answered += piece
+        return answered
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        arguments = [str(self.cpu_s), str(self.memory_bytes), *sys.path]
+        self._child = subprocess.Popen(
+            [sys.executable, "-c", _START, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        return self._child
+
+    def _end(self, *, kill: bool) -> str:
+        """Sees the child off, which is dying if it is not to be killed; says why it did not answer."""
+        child, self._child = self._child, None
+        assert child is not None
+        if kill:
+            child.kill()
+        child.communicate()
+        if kill or child.returncode == -signal.SIGXCPU:
+            return f"it takes more than {self.cpu_s} s"
+        return "it ends the parser"
+
+
+class _Silent(Exception):
+    """The child did not answer: it takes too long (``stalled``), or it died."""
+
+    def __init__(self, *, stalled: bool) -> None:
+        super().__init__()
+        self.stalled = stalled

@@ -1,0 +1,45 @@
+"""The child process: reads one text after the other until its standard input ends.
+
+A line in is a question as JSON, a line out its answer. Memory and CPU time are bounded by the kernel, so that a text which
+takes too much ends this process and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import resource
+import sys
+from typing import Final
+
+from navlin.sql.reading import Answer, as_json, question_of
+from navlin.sql.statements import answer
+
+FRAMES: Final = 9_000
+"""How deep Python may recurse: some 400 brackets. Deeper, the C stack might end before Python notices."""
+TOO_MUCH_MEMORY: Final = "it takes too much memory"
+
+
+def main(cpu_s: int, memory_bytes: int) -> None:
+    """Answers questions. A text that takes more than ``cpu_s`` seconds of CPU ends the process (SIGXCPU)."""
+    sys.setrecursionlimit(FRAMES)
+    logging.disable(logging.CRITICAL)
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for line in sys.stdin:
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        until_s = int(used.ru_utime + used.ru_stime) + cpu_s + 1
+        resource.setrlimit(resource.RLIMIT_CPU, (until_s, resource.RLIM_INFINITY))
+        sys.stdout.write(_answered(line) + "\n")
+        sys.stdout.flush()
+
+
+def _answered(line: str) -> str:
+    try:
+        return json.dumps(answer(question_of(json.loads(line))), default=as_json)
+    except MemoryError:
+        return json.dumps(Answer(problem=TOO_MUCH_MEMORY), default=as_json)
+    except RecursionError:
+        return json.dumps(Answer(problem="it is nested too deeply"), default=as_json)
+    except Exception as error:  # a text that the parser stumbles over must not keep out those behind it
+        return json.dumps(Answer(problem=f"the parser fails: {type(error).__name__}"), default=as_json)

@@ -1,0 +1,366 @@
+"""Queries, from the inside out: what each output column is made of, and what decides which rows there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from sqlglot import exp
+
+from navlin.sql.flows import (
+    NOTHING,
+    UNKNOWN,
+    Flow,
+    Out,
+    Rel,
+    Result,
+    Scope,
+    TooMuch,
+    deciding,
+    merged,
+    named,
+    united,
+)
+from navlin.sql.reading import Name, Question
+from navlin.sql.sources import PARTIAL, excluded, rel_of
+from navlin.sql.values import Values
+
+SOURCES_HELD: Final = 3_000_000
+"""How many source columns all values of a text may have together."""
+COLUMNS_HELD: Final = 100_000
+ROUNDS: Final = 50
+"""How often a recursive query is looked at again."""
+_ROW_CLAUSES = ("where", "having", "qualify", "connect", "distribute", "sort", "cluster", "order")
+
+
+@dataclass(slots=True)
+class _Common:
+    """A common table expression: read when it is first referred to, and once."""
+
+    node: exp.CTE
+    around: _Commons | None
+    recursive: bool
+    result: Result | None = None
+
+
+@dataclass(slots=True)
+class _Commons:
+    """The common table expressions that a query sees."""
+
+    name: str
+    common: _Common
+    before: _Commons | None
+
+    def find(self, name: str) -> _Common | None:
+        seen: _Commons | None = self
+        while seen is not None:
+            if seen.name == name.lower():
+                return seen.common
+            seen = seen.before
+        return None
+
+
+class Queries:
+    """Reads the queries of one text."""
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.schema = {tuple(name.lower().rsplit(".", 1)): each for name, each in question.schema.items()}
+        self._commons: _Commons | None = None
+        self._names: dict[tuple[str, str], Name] = {}
+        self._sources_held = self._columns_held = 0
+
+    def spelled(self, name: Name) -> Name:
+        """The name as the text spells it the first time."""
+        return self._names.setdefault(name.folded, name)
+
+    # -- Queries -------------------------------------------------------------------------------------------------------
+
+    def query(self, node: exp.Expr, outer: Scope | None = None) -> Result:
+        """What a query makes. Within another one it sees that one's columns."""
+        around = self._commons
+        try:
+            self.see_commons(node)
+            match node:
+                case exp.Subquery() | exp.Paren():
+                    return self.query(node.this, outer)
+                case exp.Select():
+                    return self._select(node, outer)
+                case exp.SetOperation():
+                    return self._set_operation(node, outer)
+                case exp.Values():
+                    return self._values(node, outer)
+                case exp.Table():
+                    return rel_of(self, node, Scope(outer)).result
+                case _:
+                    return PARTIAL
+        finally:
+            self._commons = around
+
+    def see_commons(self, node: exp.Expr) -> None:
+        """Takes in what a WITH defines."""
+        with_ = node.args.get("with_")
+        if with_ is None:
+            return
+        for each in with_.expressions:
+            common = _Common(each, self._commons, bool(with_.args.get("recursive")))
+            self._commons = _Commons(each.alias.lower(), common, self._commons)
+
+    def common(self, name: str) -> Result | None:
+        """What the common table expression of a name makes; None where there is none."""
+        common = self._commons.find(name) if self._commons is not None else None
+        if common is None:
+            return None
+        if common.result is None:
+            around = self._commons
+            try:
+                common.result = self._read_common(common)
+            finally:
+                self._commons = around
+        return common.result
+
+    def _read_common(self, common: _Common) -> Result:
+        body = common.node.this
+        names = [column.name for column in common.node.args["alias"].args.get("columns") or ()]
+        self._commons = common.around
+        if not common.recursive or not isinstance(body, exp.SetOperation):
+            return named(self.query(body), names)
+        # Itself is first what it starts with; then what that leads to, until nothing is added.
+        common.result = named(self.query(body.this), names)
+        self._commons = _Commons(common.node.alias.lower(), common, common.around)
+        for _ in range(ROUNDS):
+            result = named(self.query(body), names)
+            if result == common.result:
+                break
+            common.result = result
+        return common.result
+
+    def _select(self, node: exp.Select, outer: Scope | None) -> Result:
+        scope = Scope(outer)
+        windows = {each.name.lower(): each for each in node.args.get("windows") or ()}
+        values = Values(self, scope, windows)
+        if (from_ := node.args.get("from_")) is not None:
+            self.enter(from_.this, scope)
+        self._join(node, scope, 0)
+        outs: list[Out] = []
+        opened: list[Rel] = []
+        for projection in node.expressions:
+            outs.extend(self._projected(projection, scope, values, opened))
+        opened_names = tuple(name for rel in opened for name in rel.result.open)
+        partial = any(rel.result.partial for rel in opened)
+        for key in _ROW_CLAUSES:
+            if (clause := node.args.get(key)) is not None:
+                sorts = key in ("order", "sort")
+                scope.rows.append(deciding(self._clause(clause, outs, values, sorts=sorts)))
+        if (group := node.args.get("group")) is not None:
+            scope.rows.append(deciding(self._clause(group, outs, values, sorts=False)))
+        return self._held(
+            Result(
+                tuple(outs),
+                merged(scope.rows),
+                frozenset(scope.read),
+                frozenset(scope.looked_at),
+                opened_names,
+                partial,
+            )
+        )
+
+    def _clause(self, clause: exp.Expr, outs: list[Out], values: Values, *, sorts: bool) -> Flow:
+        flows = []
+        by_position = not isinstance(clause, exp.Where | exp.Having | exp.Qualify)
+        for node in clause.iter_expressions():
+            number = node.this if isinstance(node, exp.Ordered) else node
+            if by_position and isinstance(number, exp.Literal) and number.is_int:
+                position = int(number.this)
+                flows.append(outs[position - 1].flow if 0 < position <= len(outs) else NOTHING)
+            else:
+                flows.append(values.flow(node, deciding_only=True, alias_first=sorts))
+        return merged(flows)
+
+    def _set_operation(self, node: exp.SetOperation, outer: Scope | None) -> Result:
+        branches: list[tuple[exp.SetOperation | None, exp.Expr]] = []
+        at: exp.Expr = node
+        while isinstance(at, exp.SetOperation) and (at is node or at.args.get("with_") is None):
+            branches.append((at, at.expression))
+            at = at.this
+        result = self.query(at, outer)
+        for operation, branch in reversed(branches):
+            other = self.query(branch, outer)
+            if isinstance(operation, exp.Union):
+                by_name = bool(operation.args.get("by_name"))
+                result = self._held(united(result, other, by_name=by_name))
+            else:
+                # INTERSECT and EXCEPT: the other's values are compared, none of them is passed on.
+                flows = merged([other.rows, *(out.flow for out in other.outs)])
+                rows = merged([result.rows, deciding(flows if other.whole else merged([flows, UNKNOWN]))])
+                looked_at = result.deciding_tables | other.tables | other.deciding_tables
+                result = replace(result, rows=rows, deciding_tables=looked_at)
+        return result
+
+    def _values(self, node: exp.Values, outer: Scope | None) -> Result:
+        scope = Scope(outer)
+        width = max(
+            (len(row.expressions) for row in node.expressions if isinstance(row, exp.Tuple)), default=1
+        )
+        columns: list[list[Flow]] = [[] for _ in range(width)]
+        for row in node.expressions:
+            cells = row.expressions if isinstance(row, exp.Tuple) else [row]
+            for column, cell in zip(columns, cells, strict=False):
+                if not isinstance(cell, exp.Literal):
+                    column.append(self.value(cell, scope))
+        outs = tuple(Out(f"col{at}", merged(flows)) for at, flows in enumerate(columns, 1))
+        return Result(outs, tables=frozenset(scope.read), deciding_tables=frozenset(scope.looked_at))
+
+    # -- FROM ----------------------------------------------------------------------------------------------------------
+
+    def enter(self, node: exp.Expr, scope: Scope, *, deciding_only: bool = False) -> None:
+        """Takes a source, and what is joined to it, into a scope."""
+        first = len(scope.rels)
+        if (
+            isinstance(node, exp.Subquery)
+            and isinstance(node.this, exp.Table | exp.Subquery)
+            and not node.alias
+        ):
+            # What stands in bare brackets is seen from outside as if they were not there.
+            self.enter(node.this, scope, deciding_only=deciding_only)
+        else:
+            rel = rel_of(self, node, scope)
+            rel.star = not deciding_only
+            scope.rels.append(rel)
+            scope.rows.append(rel.result.rows)
+            scope.met(rel.result, deciding=deciding_only)
+        self._join(node, scope, first)
+
+    def _join(self, node: exp.Expr, scope: Scope, first: int) -> None:
+        """Takes in what is joined to the sources from ``first`` on."""
+        conditions = []
+        for join in node.args.get("joins") or ():
+            before = len(scope.rels)
+            self.enter(join.this, scope, deciding_only=join.kind in ("SEMI", "ANTI"))
+            self._use(join, scope, scope.rels[first:before], scope.rels[before:])
+            if (condition := join.args.get("on")) is not None:
+                conditions.append(condition)
+        for lateral in node.args.get("laterals") or ():
+            self.enter(lateral, scope)
+        for condition in conditions:
+            scope.rows.append(self.value(condition, scope, deciding_only=True))
+
+    def _use(self, join: exp.Join, scope: Scope, left: list[Rel], right: list[Rel]) -> None:
+        """Merges the columns that a join names in USING, or that both sides of a natural one have."""
+        names = [column.name for column in join.args.get("using") or ()]
+        if join.method == "NATURAL":
+            names = [name for name in right[0].by_name if any(rel.column(name) for rel in left)]
+            if not all(rel.result.whole for rel in (*left, *right)):
+                scope.rows.append(UNKNOWN)
+        for name in map(str.lower, names):
+            owner = next((rel for rel in left if name not in rel.merged_away and rel.column(name)), None)
+            if owner is None:
+                unknown = [rel for rel in left if not rel.result.whole]
+                owner = unknown[0] if len(unknown) == 1 else None
+            theirs = right[0].column(name) or right[0].supposed(name)
+            ours = (owner.column(name) or owner.supposed(name)) if owner is not None else UNKNOWN
+            scope.rows.append(deciding(merged((ours, theirs))))
+            side = join.side
+            kept = theirs if side == "RIGHT" else merged((ours, theirs)) if side == "FULL" else ours
+            if owner is not None:
+                owner.by_name[name] = kept
+            right[0].merged_away.add(name)
+            if name not in scope.using:
+                scope.using.append(name)
+
+    # -- Output --------------------------------------------------------------------------------------------------------
+
+    def _projected(
+        self, projection: exp.Expr, scope: Scope, values: Values, opened: list[Rel]
+    ) -> Iterator[Out]:
+        match projection:
+            case exp.Star():
+                outs, rels = self._star(scope, projection, scope.rels)
+                opened.extend(rels)
+                yield from outs
+            case exp.Column(this=exp.Star() as star):
+                starred = scope.qualified_rels([part.name for part in projection.parts[:-1]])
+                if len(starred) == 1:
+                    outs, rels = self._star(scope, star, starred, own=True)
+                    opened.extend(rels)
+                    yield from outs
+                else:
+                    # The fields of a struct, or one of two tables.
+                    opened.append(Rel(PARTIAL, frozenset()))
+            case exp.QueryTransform():
+                flow = merged(values.flow(each) for each in projection.expressions)
+                schema = projection.args.get("schema")
+                named = [each.name for each in schema.expressions] if schema is not None else ["key", "value"]
+                yield from (Out(name, flow) for name in named)
+            case exp.Aliases():
+                flow = values.flow(projection.this)
+                for each in projection.expressions:
+                    scope.aliases.setdefault(each.name.lower(), flow)
+                    yield Out(each.name, flow)
+            case _:
+                flow = values.flow(projection)
+                name = projection.output_name
+                if isinstance(projection, exp.Alias):
+                    scope.aliases.setdefault(name.lower(), flow)
+                yield Out(name, flow)
+
+    def starred(self, scope: Scope) -> tuple[list[Out], list[Name], bool]:
+        """What ``*`` means in a scope: columns, tables whose columns are not known, and whether there is still more."""
+        outs, opened = self._star(scope, exp.Star(), scope.rels)
+        return (
+            outs,
+            [name for rel in opened for name in rel.result.open],
+            any(rel.result.partial for rel in opened),
+        )
+
+    def _star(
+        self, scope: Scope, star: exp.Expr, rels: Iterable[Rel], *, own: bool = False
+    ) -> tuple[list[Out], list[Rel]]:
+        left_out = excluded(star, "except_")
+        replaced = {each.alias.lower(): each.this for each in star.args.get("replace") or ()}
+        renamed = {each.this.name.lower(): each.alias for each in star.args.get("rename") or ()}
+        outs: list[Out] = []
+        opened: list[Rel] = []
+        shared = [] if own else scope.using
+        for name in shared:
+            flows = (
+                rel.by_name[name] for rel in scope.rels if name in rel.by_name and name not in rel.merged_away
+            )
+            outs.append(Out(name, next(flows, UNKNOWN)))
+        for rel in rels:
+            if not rel.star and not own:
+                continue
+            outs.extend(out for out in rel.result.outs if out.name.lower() not in shared)
+            if not rel.result.whole:
+                opened.append(rel)
+        kept = []
+        for out in outs:
+            folded = out.name.lower()
+            if folded in left_out:
+                continue
+            flow = self.value(replaced[folded], scope) if folded in replaced else out.flow
+            kept.append(Out(renamed.get(folded, out.name), flow))
+        if opened and (left_out or replaced or renamed):
+            # Which of the unknown columns stay is not known either.
+            opened.append(Rel(PARTIAL, frozenset()))
+        return kept, opened
+
+    # -- Values --------------------------------------------------------------------------------------------------------
+
+    def value(self, node: exp.Expr, scope: Scope, *, deciding_only: bool = False) -> Flow:
+        """What an expression is made of."""
+        return Values(self, scope, {}).flow(node, deciding_only=deciding_only)
+
+    def held(self, flow: Flow) -> Flow:
+        """Counts what is held; raises `TooMuch`."""
+        self._sources_held += len(flow.data) + len(flow.control)
+        if self._sources_held > SOURCES_HELD:
+            raise TooMuch(f"its columns have more than {SOURCES_HELD:,} sources together")
+        return flow
+
+    def _held(self, result: Result) -> Result:
+        self._columns_held += len(result.outs)
+        if self._columns_held > COLUMNS_HELD:
+            raise TooMuch(f"its queries have more than {COLUMNS_HELD:,} columns together")
+        return result

@@ -1,0 +1,147 @@
+"""What may stand in a FROM, as something with columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from sqlglot import exp
+
+from navlin.sql.flows import UNKNOWN, Flow, Out, Rel, Result, Scope, merged
+from navlin.sql.reading import Name, SourceColumn
+
+if TYPE_CHECKING:
+    from navlin.sql.queries import Queries
+
+FILE_FORMATS: Final = frozenset("parquet orc csv json text avro delta binaryfile iceberg".split())
+"""What stands for a database where a query reads files in place."""
+METASTORES: Final = frozenset({"spark_catalog", "hive_metastore", "hive"})
+"""What engines call the catalog that is the metastore."""
+PARTIAL: Final = Result(partial=True)
+
+
+def rel_of(queries: Queries, node: exp.Expr, scope: Scope) -> Rel:
+    """The source that a FROM or JOIN names. ``scope`` has what stands to its left."""
+    alias = node.args.get("alias")
+    named = alias.name if alias is not None else ""
+    match node:
+        case exp.Table(this=exp.Identifier()):
+            rel = _table(queries, node, scope, named)
+        case exp.Table():
+            rel = _rel(_function(queries, node.this, scope), named)
+        case exp.Subquery(this=exp.Table() | exp.Subquery()):
+            rel = _joined(queries, node.this, scope, named)
+        case exp.Subquery():
+            rel = _rel(queries.query(node.this, scope), named)
+        case exp.Values():
+            rel = _rel(queries.query(node, scope), named)
+        case exp.Lateral(this=exp.Subquery()):
+            rel = _rel(queries.query(node.this.this, scope), named)
+        case exp.Lateral() | exp.Unnest():
+            rel = _rel(_function(queries, node, scope), named)
+        case _:
+            rel = _rel(PARTIAL, named)
+    if alias is not None and alias.args.get("columns"):
+        rel = _renamed(rel, [column.name for column in alias.args["columns"]])
+    if node.args.get("pivots"):
+        # Its columns' names are made by rules of each engine's own.
+        rel = Rel(replace(rel.result, outs=(), open=(), partial=True), rel.qualifiers)
+    return rel
+
+
+def name_of(node: exp.Expr, database: str) -> Name:
+    """The table, or the path of files, that a name means."""
+    parts = [part.name for part in node.parts] if isinstance(node, exp.Table) else [node.name]
+    if len(parts) == 2 and parts[0].lower() in FILE_FORMATS and "/" in parts[1]:
+        return Name("", parts[1], is_path=True)
+    if len(parts) > 2 and parts[0].lower() in METASTORES:
+        parts = parts[1:]
+    # Of another catalog, or a table's own metadata (db.t.snapshots): it keeps all in front of it, and matches nothing here.
+    return Name(".".join(parts[:-1]) or database, parts[-1])
+
+
+def _table(queries: Queries, node: exp.Table, scope: Scope, alias: str) -> Rel:
+    parts = [part.name for part in node.parts]
+    if len(parts) == 1 and (common := queries.common(parts[0])) is not None:
+        return _rel(common, alias or parts[0])
+    if len(parts) > 1 and (collection := _collection(parts, scope)) is not None:
+        return _rel(collection, alias or parts[-1])
+    name = queries.spelled(name_of(node, queries.question.database))
+    columns = None if name.is_path else queries.schema.get(name.folded)
+    if columns is None:
+        result = Result(tables=frozenset((name,)), open=(name,))
+    else:
+        outs = (Out(c, Flow(frozenset((SourceColumn(name, c, True),)))) for c in columns)
+        result = Result(tuple(outs), tables=frozenset((name,)))
+    if alias:
+        return _rel(result, alias)
+    folded = tuple(part.lower() for part in parts)
+    qualified = {folded[-width:] for width in range(1, len(folded) + 1)} | {(name.folded[0], folded[-1])}
+    return Rel(result, frozenset(qualified))
+
+
+def _collection(parts: Sequence[str], scope: Scope) -> Result | None:
+    """``FROM t, t.items``: what is nested in a column of a row that stands to the left (Impala, BigQuery)."""
+    for rel in scope.qualified_rels(parts[:1]):
+        flow = rel.column(parts[1])
+        if flow is None and not rel.result.whole:
+            flow = rel.supposed(parts[1])
+        if flow is not None:
+            return Result(partial=True, whatever=flow)
+    return None
+
+
+def _joined(queries: Queries, first: exp.Expr, scope: Scope, alias: str) -> Rel:
+    """``FROM (a JOIN b ON …)``: several sources in brackets."""
+    inner = Scope(scope.outer)
+    queries.enter(first, inner)
+    outs, opened, partial = queries.starred(inner)
+    result = Result(
+        tuple(outs),
+        merged(inner.rows),
+        frozenset(inner.read),
+        frozenset(inner.looked_at),
+        tuple(opened),
+        partial,
+    )
+    if alias:
+        return _rel(result, alias)
+    return Rel(result, frozenset(qualifier for rel in inner.rels for qualifier in rel.qualifiers))
+
+
+def _function(queries: Queries, node: exp.Expr, scope: Scope) -> Result:
+    """A function that makes rows: whatever its columns are called, they come of its arguments."""
+    alias = node.args.get("alias")
+    arguments = [each for each in node.iter_expressions() if each is not alias]
+    return Result(partial=True, whatever=merged(queries.value(each, scope) for each in arguments))
+
+
+def _rel(result: Result, alias: str) -> Rel:
+    return Rel(result, frozenset(((alias.lower(),),)) if alias else frozenset())
+
+
+def _renamed(rel: Rel, names: Sequence[str]) -> Rel:
+    result = rel.result
+    if result.whole:
+        known = zip(names, result.outs, strict=False)
+        outs = tuple(Out(name, out.flow) for name, out in known) + result.outs[len(names) :]
+        return Rel(replace(result, outs=outs), rel.qualifiers)
+    # Of others nothing is known but how many there are; a function's all come of the same.
+    flow = UNKNOWN if result.whatever is None else result.whatever
+    return Rel(
+        replace(
+            result,
+            outs=tuple(Out(name, flow) for name in names),
+            open=(),
+            partial=False,
+            whatever=None,
+        ),
+        rel.qualifiers,
+    )
+
+
+def excluded(node: exp.Expr, key: str) -> set[str]:
+    """The names that a star leaves out, replaces or renames, in lower case."""
+    named: Iterable[exp.Expr] = node.args.get(key) or ()
+    return {each.alias_or_name.lower() for each in named}

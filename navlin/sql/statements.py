@@ -1,0 +1,293 @@
+"""A text's statements: what each writes, and what of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import sqlglot
+from sqlglot import exp
+
+from navlin.sql.flows import NONE, Flow, Out, Result, Scope, TooMuch, merged
+from navlin.sql.queries import Queries
+from navlin.sql.reading import Answer, Made, MadeColumn, Name, Question, ReadTable, SourceColumn
+from navlin.sql.sources import name_of, rel_of
+
+_PROBLEM_CHARS = 200
+_HINTS = re.compile(r"\bSTRAIGHT_JOIN\b|\[\s*(?:BROADCAST|SHUFFLE|NOSHUFFLE)\s*\]", re.IGNORECASE)
+"""Words of Impala's that say how to join, and no other dialect knows. Inside a literal they tell nothing either."""
+
+
+def answer(question: Question) -> Answer:
+    """Reads a text. What is wrong with it is said in the answer; running out of time or memory is not caught here."""
+    problem = ""
+    text = _HINTS.sub(" ", question.text)
+    for dialect in question.dialects:
+        try:
+            parsed = sqlglot.parse(text, read=dialect)
+            return Answer(tuple(_read(question, [each for each in parsed if each is not None])))
+        except sqlglot.errors.SqlglotError as error:
+            if isinstance(error.__cause__, MemoryError):
+                raise error.__cause__ from None
+            problem = problem or _in_words(error)
+        except RecursionError:
+            return Answer(problem="it is nested too deeply")
+        except TooMuch as error:
+            return Answer(problem=str(error))
+    return Answer(problem=problem)
+
+
+class _NotUnderstood(sqlglot.errors.SqlglotError):
+    pass
+
+
+def _in_words(error: sqlglot.errors.SqlglotError) -> str:
+    details = getattr(error, "errors", None)
+    if details:
+        first = details[0]
+        return f"{first['description']} at line {first['line']}, column {first['col']}"[:_PROBLEM_CHARS]
+    return " ".join(str(error).split())[:_PROBLEM_CHARS]
+
+
+def _read(question: Question, statements: Iterable[exp.Expr]) -> Iterator[Made]:
+    for statement in statements:
+        for made in _Statement(question, statement).made():
+            yield made
+            question = _learned(question, statement, made)
+        if isinstance(statement, exp.Use) and statement.this is not None:
+            question = replace(question, database=statement.this.name)
+
+
+def _learned(question: Question, statement: exp.Expr, made: Made) -> Question:
+    """What later statements of the same text may know of a table that this one makes."""
+    if not isinstance(statement, exp.Create) or made.target is None:
+        return question
+    columns = [column.name for column in made.columns]
+    if statement.expression is None and isinstance(statement.this, exp.Schema):
+        columns = [each.name for each in statement.this.expressions]
+    if not columns or not all(columns):
+        return question
+    return replace(question, schema={**question.schema, ".".join(made.target.folded): columns})
+
+
+class _Statement:
+    def __init__(self, question: Question, node: exp.Expr) -> None:
+        self.question, self.node = question, node
+        self.queries = Queries(question)
+
+    def made(self) -> Iterator[Made]:
+        node = self.node
+        self.queries.see_commons(node)
+        match node:
+            case exp.Insert():
+                yield self._insert(node)
+            case exp.MultitableInserts():
+                for each in node.expressions:
+                    if isinstance(each.expression, exp.Select):
+                        each.expression.set("from_", exp.From(this=node.args["source"].copy()))
+                    yield self._insert(each)
+            case exp.Create(kind=("TABLE" | "VIEW") as kind):
+                yield self._create(node, kind)
+            case exp.Cache() if node.expression is not None:
+                yield self._written("CACHE", self._name(node.this), self.queries.query(node.expression), ())
+            case exp.Alter(kind="VIEW") if any(isinstance(each, exp.Query) for each in node.args["actions"]):
+                query = next(each for each in node.args["actions"] if isinstance(each, exp.Query))
+                yield self._written("ALTERVIEW_AS", self._name(node.this), self.queries.query(query), ())
+            case exp.Merge():
+                yield self._merge(node)
+            case exp.Update():
+                yield self._update(node)
+            case exp.Delete():
+                yield Made("DELETE")
+            case exp.Query():
+                result = self.queries.query(node)
+                if (into := _into(node)) is not None:
+                    yield self._written("CREATETABLE_AS_SELECT", self._name(into.this), result, ())
+                else:
+                    yield self._written("SELECT", None, result, ())
+            case exp.LoadData():
+                path = ReadTable(Name("", node.args["inpath"].name, is_path=True), control=False)
+                yield Made("LOAD", self._name(node.this), (path,), whole=False, complete=False)
+            case exp.Command() if str(node.this).upper() in _WRITING:
+                raise _NotUnderstood(f"its {str(node.this).upper()} is not understood")
+            case exp.Block():
+                for each in node.expressions:
+                    yield from _Statement(self.question, each).made()
+            case _:
+                yield Made("")
+
+    # -- Writing -------------------------------------------------------------------------------------------------------
+
+    def _insert(self, node: exp.Insert) -> Made:
+        self.queries.see_commons(node)
+        table = node.this.this if isinstance(node.this, exp.Schema) else node.this
+        listed = [each.name for each in node.this.expressions] if isinstance(node.this, exp.Schema) else []
+        kind = "INSERT_OVERWRITE" if node.args.get("overwrite") else "INSERT"
+        directory = isinstance(table, exp.Directory)
+        target = Name("", table.this.name, is_path=True) if directory else self._name(table)
+        query = node.expression or node.args.get("source")
+        if query is None:
+            return Made(kind, target)
+        result = self.queries.query(query)
+        if target.is_path:
+            return self._written(kind, target, result, ())
+        if node.args.get("by_name"):
+            return self._written(kind, target, result, ())
+        columns = listed or list(self.queries.schema.get(target.folded, ()))
+        names = _in_order(columns, table.args.get("partition"), listed=bool(listed))
+        return self._written(kind, target, result, names, positions=True)
+
+    def _create(self, node: exp.Create, kind: str) -> Made:
+        table = node.this.this if isinstance(node.this, exp.Schema) else node.this
+        target = self._name(table)
+        word = "CREATEVIEW" if kind == "VIEW" else "CREATETABLE"
+        if (clone := node.args.get("clone")) is not None:
+            source = exp.select("*").from_(clone.this.copy())
+            return self._written(word, target, self.queries.query(source), ())
+        if node.expression is None:
+            return Made(word, target)
+        result = self.queries.query(node.expression)
+        names = [each.name for each in node.this.expressions] if isinstance(node.this, exp.Schema) else []
+        word = word if kind == "VIEW" else "CREATETABLE_AS_SELECT"
+        # What stands in brackets behind a Hive table's name may be its partitions alone.
+        fit = names if len(names) == len(result.outs) else ()
+        return self._written(word, target, result, fit, positions=bool(fit))
+
+    def _merge(self, node: exp.Merge) -> Made:
+        scope = Scope()
+        self.queries.enter(node.args["using"], scope)
+        source = scope.rels[0]
+        target = self._name(node.this)
+        scope.rels.append(rel_of(self.queries, node.this, scope))
+        if node.args.get("on") is not None:
+            scope.rows.append(self.queries.value(node.args["on"], scope, deciding_only=True))
+        flows: dict[str, list[Flow]] = {}
+        complete = True
+        for when in node.args["whens"].expressions:
+            if when.args.get("condition") is not None:
+                scope.rows.append(self.queries.value(when.args["condition"], scope, deciding_only=True))
+            then = when.args["then"]
+            for column, value in _assigned(then):
+                flows.setdefault(column.lower(), []).append(self.queries.value(value, scope))
+            if _everything(then):
+                complete = complete and source.result.whole
+                for out in source.result.outs:
+                    flows.setdefault(out.name.lower(), []).append(out.flow)
+        outs = tuple(Out(name, merged(each)) for name, each in flows.items())
+        return self._changed("MERGE", target, outs, scope, complete=complete)
+
+    def _update(self, node: exp.Update) -> Made:
+        scope = Scope()
+        target = self._name(node.this)
+        scope.rels.append(rel_of(self.queries, node.this, scope))
+        for each in (node.args.get("from_"), *(node.this.args.get("joins") or ())):
+            if each is not None:
+                self.queries.enter(each.this, scope)
+                if each.args.get("on") is not None:
+                    scope.rows.append(self.queries.value(each.args["on"], scope, deciding_only=True))
+        if (where := node.args.get("where")) is not None:
+            scope.rows.append(self.queries.value(where.this, scope, deciding_only=True))
+        outs = tuple(Out(column, self.queries.value(value, scope)) for column, value in _assigned(node))
+        return self._changed("UPDATE", target, outs, scope, complete=True)
+
+    def _changed(
+        self, kind: str, target: Name, outs: tuple[Out, ...], scope: Scope, *, complete: bool
+    ) -> Made:
+        """What changes rows in their place: only values that come from it make a table its own source."""
+        own = any(source.table.folded == target.folded for out in outs for source in out.flow.data)
+        read = frozenset(scope.read | {target}) if own else frozenset(scope.read)
+        result = Result(outs, merged(scope.rows), read, frozenset(scope.looked_at), partial=not complete)
+        return self._written(kind, target, result, ())
+
+    def _written(
+        self, kind: str, target: Name | None, result: Result, names: Sequence[str], *, positions: bool = False
+    ) -> Made:
+        """``positions``: the columns are named by the target alone, in this order."""
+        if positions:
+            fits = result.whole and len(names) == len(result.outs)
+            named = list(names) if fits else [""] * len(result.outs)
+        else:
+            named = [out.name for out in result.outs]
+        columns = tuple(_column(name, out) for name, out in zip(named, result.outs, strict=True))
+        complete = (
+            result.whole
+            and result.rows.complete
+            and all(column.complete and (column.name or target is None) for column in columns)
+        )
+        control = _sorted(result.rows.control)
+        tables = tuple(_tables(result, complete=complete))
+        return Made(kind, target, tables, columns, control, result.whole, complete)
+
+    def _name(self, node: exp.Expr) -> Name:
+        table = node.this if isinstance(node, exp.Schema) else node
+        return name_of(table, self.question.database)
+
+
+_WRITING = frozenset({"INSERT", "CREATE", "MERGE", "WITH", "SELECT", "FROM", "UPDATE", "REPLACE", "UPSERT"})
+
+
+def _column(name: str, out: Out) -> MadeColumn:
+    flow = out.flow
+    return MadeColumn(name, _sorted(flow.data), _sorted(flow.control - flow.data), flow.complete, out.name)
+
+
+def _into(node: exp.Expr) -> exp.Expr | None:
+    """``SELECT … INTO t``; of a union, in its first query."""
+    while isinstance(node, exp.SetOperation):
+        node = node.this
+    found: exp.Expr | None = node.args.get("into")
+    return found
+
+
+def _sorted(sources: Iterable[SourceColumn]) -> tuple[SourceColumn, ...]:
+    return tuple(sorted(sources))
+
+
+def _tables(result: Result, *, complete: bool) -> Iterator[ReadTable]:
+    """The tables, each once. One of whose columns none is passed on only decides, unless its rows are what counts."""
+    data = {source.table.folded for out in result.outs for source in out.flow.data}
+    deciding_columns = NONE.union(result.rows.control, *(out.flow.control for out in result.outs))
+    looked_at = {source.table.folded for source in deciding_columns}
+    counting = not data or any(out.flow.counts for out in result.outs)
+    seen = set()
+    for name in sorted(result.tables):
+        if name.folded not in seen:
+            seen.add(name.folded)
+            only_decides = name.folded in looked_at and name.folded not in data
+            yield ReadTable(name, control=complete and only_decides and not counting)
+    for name in sorted(result.deciding_tables):
+        if name.folded not in seen:
+            seen.add(name.folded)
+            yield ReadTable(name, control=True)
+
+
+def _in_order(columns: Sequence[str], partition: exp.Expr | None, *, listed: bool) -> list[str]:
+    """The target's columns as an INSERT's query gives them: those of a given partition are not asked for."""
+    names = list(columns)
+    for each in partition.expressions if partition is not None else ():
+        given = isinstance(each, exp.EQ)
+        name = (each.this if given else each).name
+        names = [other for other in names if other.lower() != name.lower()]
+        if not given and (listed or columns):
+            names.append(name)
+    return names
+
+
+def _assigned(node: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
+    """``SET a = x`` and ``INSERT (a) VALUES (x)``, as (a, x)."""
+    if isinstance(node, exp.Insert):
+        if isinstance(node.this, exp.Tuple) and isinstance(node.expression, exp.Tuple):
+            pairs = zip(node.this.expressions, node.expression.expressions, strict=False)
+            yield from ((column.name, value) for column, value in pairs)
+    elif isinstance(node, exp.Update):
+        for each in node.expressions:
+            if isinstance(each, exp.EQ):
+                yield each.this.name, each.expression
+
+
+def _everything(node: exp.Expr) -> bool:
+    """``UPDATE SET *`` and ``INSERT *``."""
+    if isinstance(node, exp.Insert):
+        return isinstance(node.this, exp.Star)
+    return isinstance(node, exp.Update) and any(isinstance(each, exp.Star) for each in node.expressions)

@@ -1,0 +1,291 @@
+"""SQL texts as a source of lineage: what is read in them, and that none takes more than it may."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from navlin.sql.bounded import SqlReader
+from navlin.sql.reading import Made, Question
+from tests.sql_texts import Pair, cases, columns_of, read, tables_of
+
+SCHEMA: Mapping[str, Sequence[str]] = {
+    "db.t": ("a", "b", "c", "m", "xs"),
+    "db.u": ("id", "a", "x"),
+    "db.s": ("id", "d"),
+    "other.t": ("z",),
+}
+
+
+@pytest.fixture(scope="module")
+def reader() -> Iterator[SqlReader]:
+    with SqlReader() as reader:
+        yield reader
+
+
+def made(reader: SqlReader, text: str, *, schema: Mapping[str, Sequence[str]] = SCHEMA) -> Made:
+    answer = reader.read(Question(text, schema, "db"))
+    assert answer.problem == ""
+    (only,) = answer.made
+    return only
+
+
+def columns(made: Made) -> list[str]:
+    """``name: data, data ~ control`` for each column, ``?`` behind it where not all is known."""
+    told = []
+    for column in made.columns:
+        data, control = (
+            ", ".join(f"{each.table.table}.{each.column}" for each in sources)
+            for sources in (column.data, column.control)
+        )
+        told.append(
+            f"{column.name}: {data}{' ~ ' + control if control else ''}{'' if column.complete else '?'}"
+        )
+    return told
+
+
+def tables(made: Made) -> set[str]:
+    """``db.table``, with a ``~`` before it where it only decides."""
+    return {("~" if table.control else "") + str(table.name) for table in made.tables}
+
+
+def deciding(made: Made) -> set[str]:
+    return {f"{each.table.table}.{each.column}" for each in made.control}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT a, b + c AS d FROM t", ["a: t.a", "d: t.b, t.c"]),
+        ("SELECT * FROM s", ["id: s.id", "d: s.d"]),
+        ("SELECT y.*, d FROM s JOIN (SELECT x FROM u) y", ["x: u.x", "d: s.d"]),
+        ("SELECT * EXCEPT (id) FROM s", ["d: s.d"]),
+        ("SELECT * FROM u JOIN s USING (id)", ["id: u.id", "a: u.a", "x: u.x", "d: s.d"]),
+        ("SELECT * FROM u FULL JOIN s USING (id)", ["id: s.id, u.id", "a: u.a", "x: u.x", "d: s.d"]),
+        ("SELECT * FROM s LEFT SEMI JOIN u ON s.id = u.id", ["id: s.id", "d: s.d"]),
+        ("SELECT z FROM other.t", ["z: t.z"]),
+        ("SELECT t.z, db.t.a FROM other.t, db.t", ["z: t.z", "a: t.a"]),
+        ("SELECT T.A, t2.b FROM Db.T, db.t t2", ["A: T.a", "b: T.b"]),
+        ("SELECT t.z, t.nothing FROM other.t, db.t", ["z: t.z", "nothing: ?"]),
+        ("SELECT m.f.g AS f, xs[0].h AS h, t.m.k AS k FROM t", ["f: t.m", "h: t.xs", "k: t.m"]),
+        ("SELECT CASE WHEN a > 0 THEN b ELSE c END AS d FROM t", ["d: t.a, t.b, t.c"]),
+        ("SELECT transform(xs, v -> v.f + a) AS ys FROM t", ["ys: t.a, t.xs"]),
+        ("SELECT sum(a) OVER (PARTITION BY b ORDER BY c) AS s FROM t", ["s: t.a ~ t.b, t.c"]),
+        ("SELECT sum(a) OVER w AS s FROM t WINDOW w AS (PARTITION BY b)", ["s: t.a ~ t.b"]),
+        ("SELECT count(*) FILTER (WHERE a > 0) AS n FROM t", ["n:  ~ t.a"]),
+        ("SELECT (SELECT max(x) FROM u WHERE u.id = t.a) AS top FROM t", ["top: u.x ~ t.a, u.id"]),
+        ("SELECT EXISTS (SELECT 1 FROM s WHERE s.id = t.a) AS e FROM t", ["e:  ~ s.id, t.a"]),
+        ("SELECT a FROM t UNION ALL SELECT id FROM s", ["a: s.id, t.a"]),
+        ("SELECT a FROM t EXCEPT SELECT id FROM s", ["a: t.a"]),
+        ("SELECT k, v FROM t LATERAL VIEW explode(m) e AS k, v", ["k: t.m", "v: t.m"]),
+        ("SELECT i.item, i.f AS f FROM t, t.xs i", ["item: t.xs", "f: t.xs"]),
+        ("SELECT TRANSFORM (a, b) USING 'cat' AS (p, q) FROM t", ["p: t.a, t.b", "q: t.a, t.b"]),
+        ("SELECT a AS n, n + 1 AS o FROM t", ["n: t.a", "o: t.a"]),
+        ("SELECT a AS b, b + 1 AS c FROM t", ["b: t.a", "c: t.b"]),
+        ("SELECT v.q FROM VALUES (1, 2) AS v (p, q)", ["q: "]),
+        ("WITH t AS (SELECT x AS a FROM u) SELECT a FROM t", ["a: u.x"]),
+        ("WITH c AS (WITH d AS (SELECT a FROM t) SELECT a FROM d) SELECT a FROM c", ["a: t.a"]),
+        (
+            "WITH RECURSIVE r AS (SELECT a, b FROM t UNION ALL SELECT u.x, r.a FROM r JOIN u ON r.a = u.id)"
+            " SELECT * FROM r",
+            ["a: t.a, u.x", "b: t.a, t.b, u.x"],
+        ),
+        ("SELECT STRAIGHT_JOIN t.a FROM t JOIN [SHUFFLE] s ON t.b = s.id", ["a: t.a"]),
+        ("SELECT INPUT__FILE__NAME AS f, a FROM t", ["f: ", "a: t.a"]),
+        ("SELECT a FROM (t JOIN s ON t.b = s.id) JOIN u ON u.x = s.d WHERE t.a = 1", ["a: ?"]),
+        ("SELECT nowhere FROM t", ["nowhere: ?"]),
+        ("SELECT `(a|b)?+.+` FROM t", ["(a|b)?+.+: ?"]),
+        ("SELECT * FROM t PIVOT (sum(a) FOR b IN (1, 2))", []),
+    ],
+)
+def test_columns_are_made_of(reader: SqlReader, text: str, expected: list[str]) -> None:
+    assert columns(made(reader, text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT a FROM t WHERE b > 0", {"t.b"}),
+        ("SELECT a FROM t JOIN s ON t.b = s.id", {"t.b", "s.id"}),
+        ("SELECT a, count(*) FROM t GROUP BY 1 HAVING max(b) > 0 ORDER BY c", {"t.a", "t.b", "t.c"}),
+        ("SELECT a FROM t WHERE b IN (SELECT id FROM s WHERE d = 1)", {"t.b", "s.id", "s.d"}),
+        ("SELECT x FROM (SELECT a AS x FROM t WHERE b > 0) y ORDER BY x", {"t.a", "t.b"}),
+        ("SELECT a FROM t INTERSECT SELECT id FROM s WHERE d = 1", {"s.id", "s.d"}),
+        ("SELECT a FROM t DISTRIBUTE BY b SORT BY c", {"t.b", "t.c"}),
+        ("SELECT a FROM t LIMIT 1", set()),
+    ],
+)
+def test_rows_are_decided_by(reader: SqlReader, text: str, expected: set[str]) -> None:
+    assert deciding(made(reader, text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT a FROM t JOIN s ON t.b = s.id", {"db.t", "~db.s"}),
+        ("SELECT count(*) FROM t JOIN s ON t.b = s.id", {"db.t", "db.s"}),
+        ("SELECT a FROM t, s", {"db.t", "db.s"}),
+        ("SELECT a FROM t WHERE EXISTS (SELECT 1 FROM s)", {"db.t", "~db.s"}),
+        ("SELECT (SELECT max(d) FROM s) FROM t", {"db.t", "db.s"}),
+        ("SELECT * FROM unknown JOIN spark_catalog.other.t", {"db.unknown", "other.t"}),
+        ("SELECT * FROM elsewhere.other.t", {"elsewhere.other.t"}),
+        ("WITH c AS (SELECT * FROM t) SELECT * FROM c", {"db.t"}),
+        ("SELECT * FROM parquet.`/data/x`", {"/data/x"}),
+        ("SELECT i.item FROM unknown k, k.xs i", {"db.unknown"}),
+    ],
+)
+def test_tables_are_read(reader: SqlReader, text: str, expected: set[str]) -> None:
+    assert tables(made(reader, text)) == expected
+
+
+def test_no_column_of_a_table_that_nobody_knows_is_guessed(reader: SqlReader) -> None:
+    starred = made(reader, "SELECT * FROM unknown")
+    assert (starred.whole, starred.complete, columns(starred)) == (False, False, [])
+    # Either of the two might have it.
+    assert columns(made(reader, "SELECT k FROM unknown JOIN further")) == ["k: ?"]
+    # The only one that can have it: what the text says, though no schema knows.
+    (column,) = made(reader, "SELECT k, a FROM unknown JOIN t").columns[:1]
+    assert [(source.table.table, source.known) for source in column.data] == [("unknown", False)]
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "expected"),
+    [
+        ("CREATE VIEW v (p, q) AS SELECT a, b FROM t", "db.v", ["p: t.a", "q: t.b"]),
+        ("CREATE TABLE n AS SELECT a AS p FROM t", "db.n", ["p: t.a"]),
+        ("INSERT INTO s SELECT a, b FROM t", "db.s", ["id: t.a", "d: t.b"]),
+        ("INSERT INTO s (d, id) SELECT a, b FROM t", "db.s", ["d: t.a", "id: t.b"]),
+        ("INSERT OVERWRITE TABLE u PARTITION (x = '1') SELECT a, b FROM t", "db.u", ["id: t.a", "a: t.b"]),
+        (
+            "INSERT OVERWRITE TABLE u PARTITION (x) SELECT a, b, c FROM t",
+            "db.u",
+            ["id: t.a", "a: t.b", "x: t.c"],
+        ),
+        ("INSERT INTO unknown SELECT a FROM t", "db.unknown", [": t.a"]),
+        ("INSERT OVERWRITE DIRECTORY '/out' SELECT a FROM t", "/out", ["a: t.a"]),
+        ("MERGE INTO s USING u ON s.id = u.id WHEN MATCHED THEN UPDATE SET d = u.x", "db.s", ["d: u.x"]),
+        ("UPDATE s SET d = d + 1 WHERE id = 1", "db.s", ["d: s.d"]),
+    ],
+)
+def test_what_is_written_is_named_as_the_target_names_it(
+    reader: SqlReader, text: str, target: str, expected: list[str]
+) -> None:
+    written = made(reader, text)
+
+    assert (str(written.target), columns(written)) == (target, expected)
+
+
+def test_several_statements_are_read_one_after_the_other(reader: SqlReader) -> None:
+    text = "FROM t INSERT OVERWRITE TABLE s SELECT a, b INSERT INTO TABLE n SELECT c; CREATE TABLE p AS SELECT * FROM s"
+
+    answer = reader.read(Question(text, SCHEMA, "db"))
+
+    assert [str(each.target) for each in answer.made] == ["db.s", "db.n", "db.p"]
+    assert columns(answer.made[2]) == ["id: s.id", "d: s.d"]
+
+
+def test_what_does_not_parse_is_said_and_no_more(reader: SqlReader) -> None:
+    for text in ("SELECT FROM WHERE", "SELECT 'open", "CREATE WOMBAT x AS SELECT 1"):
+        answer = reader.read(Question(text, SCHEMA, "db"))
+        assert answer.problem
+        assert answer.made == ()
+    assert reader.read(Question("-- nothing", SCHEMA, "db")).made == ()
+
+
+# -- Bounds --------------------------------------------------------------------------------------------------------------
+
+
+def chained(links: int, query: str) -> str:
+    steps = (f"c{at} AS ({query.format(before=f'c{at - 1}')})" for at in range(1, links))
+    return " ".join(["WITH c0 AS (SELECT a, b FROM t),", ", ".join(steps), "SELECT * FROM", f"c{links - 1}"])
+
+
+def test_a_chain_of_common_tables_costs_what_it_is_long(reader: SqlReader) -> None:
+    text = chained(60, "SELECT x.a, y.b FROM {before} x JOIN {before} y ON x.a = y.b")
+
+    assert columns(made(reader, text)) == ["a: t.a", "b: t.b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(
+            "SELECT " + "(" * 5_000 + "a" + ")" * 5_000 + " FROM t", "nested too deeply", id="brackets"
+        ),
+        pytest.param(
+            "SELECT * FROM " + "(SELECT * FROM " * 2_000 + "t" + ") x" * 2_000,
+            "nested too deeply",
+            id="queries",
+        ),
+        pytest.param(
+            chained(60, "SELECT x.*, y.* FROM {before} x, {before} y"), "columns together", id="doubling"
+        ),
+        pytest.param(
+            "SELECT " + "struct(" * 400 + "a" + ")" * 400 + " FROM t", "more than 1 s", id="backtracking"
+        ),
+        pytest.param(
+            " ".join(["INSERT INTO s VALUES (1, 'abc')", *[", (1, 'abc')"] * 450_000]),
+            "longer than",
+            id="5 MB",
+        ),
+    ],
+)
+def test_a_text_that_explodes_ends_in_bounded_time_and_the_next_is_read(text: str, expected: str) -> None:
+    with SqlReader(cpu_s=1) as reader:
+        assert expected in reader.read(Question(text, SCHEMA, "db", ("spark",))).problem
+        assert columns(made(reader, "SELECT a FROM t")) == ["a: t.a"]
+
+
+def test_a_text_that_takes_too_much_memory_is_given_up() -> None:
+    with SqlReader(memory_bytes=64 << 20, cpu_s=20) as reader:
+        wide = " ".join(["SELECT a", *(f", a + {at}" for at in range(20_000)), "FROM t"])
+        assert reader.read(Question(wide, SCHEMA, "db", ("spark",))).problem in (
+            "it takes too much memory",
+            "it ends the parser",
+        )
+        assert columns(made(reader, "SELECT a FROM t")) == ["a: t.a"]
+
+
+def test_a_parser_that_dies_is_started_again() -> None:
+    with SqlReader() as reader:
+        assert columns(made(reader, "SELECT a FROM t")) == ["a: t.a"]
+        child = reader._child
+        assert child is not None
+        child.kill()
+        assert reader.read(Question("SELECT a FROM t", SCHEMA)).problem == "it ends the parser"
+        assert columns(made(reader, "SELECT a FROM t")) == ["a: t.a"]
+    assert child.poll() is not None
+
+
+def test_the_parser_is_loaded_in_the_child_alone() -> None:
+    loads = "import sys, linker; sys.exit('sqlglot' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", loads], check=False).returncode == 0
+
+
+# -- Texts of others -----------------------------------------------------------------------------------------------------
+
+
+def test_most_texts_of_the_corpus_are_read_as_expected_and_none_is_misread(
+    corpora: Path, reader: SqlReader
+) -> None:
+    file = corpora / "sql" / "cases.jsonl"
+    if not file.exists():
+        pytest.skip("the corpora hold no SQL texts")
+    right: Counter[str] = Counter()
+    beyond: list[Pair] = []
+    for case in cases(file):
+        answer = read(reader, case, case.implied_schema)
+        if case.columns is None:
+            right["tables"] += tables_of(answer) == case.tables
+        else:
+            found, expected = columns_of(answer), frozenset(case.columns)
+            right["columns"] += found == expected
+            beyond.extend(found - expected)
+    assert right["tables"] >= 91
+    assert right["columns"] >= 52
+    assert beyond == []
