@@ -38,8 +38,8 @@ _RANKED: Final = frozenset(
     "avg_monthly_sales currency_rank rank_within_parent return_rank revenueratio rk rnk store_cumulative "
     "web_cumulative".split()
 )
-"""Columns of TPC-DS that window functions make. Their SQL was read: what the agent calls direct beyond the functions'
-arguments are keys of PARTITION BY and ORDER BY."""
+"""Columns of TPC-DS that window functions make: what the agent calls direct beyond the functions' arguments are keys of
+PARTITION BY and ORDER BY."""
 
 _CONSTRUCTS: Final = (
     ("multi-insert", r"(?is)\bFROM\b.*\bINSERT\b.*\bINSERT\b"),

@@ -19,8 +19,8 @@ from navlin.demo.hadoop import Hadoop
 from navlin.model.plan import Positions
 from navlin.model.source import Estate
 from tests.services.hdfs import Writer
-from tests.services.spark_jobs import CODECS
 from tests.services.spark_application import SparkApplications
+from tests.services.spark_jobs import CODECS
 from tests.spark_logs import (
     ESTATE,
     NOW_MS,
