@@ -53,6 +53,7 @@ WINDOW = "windowspecdefinition(k#2, n#4 ASC NULLS FIRST, specifiedwindowframe(Ro
         pytest.param(project("k#2, exists#9 AS x#10", join("ExistenceJoin(exists#9)", "id#1L", "id#11L", A, B), f"{A_COLUMNS}, exists#9"), "k#2, x#10", {"k": "a.k |", "x": "| a.id, b.id"}, id="IN as a value chooses no rows"),
         pytest.param(op("CartesianProduct Inner", "Join condition: (n#4 > n#14)", A, B, title="CartesianProduct"), "k#2", {"k": "a.k | a.n, b.n"}, id="a product"),
         pytest.param(op("Union", "", A, B), "id#1L, k#2, v#3, n#4", {"id": "a.id, b.id |", "k": "a.k, b.k |", "v": "a.v, b.v |", "n": "a.n, b.n |"}, id="a union goes by position"),
+        pytest.param(op("Union", "", project("k#2", A, A_COLUMNS), unary("Generate", "explode(k#2), false, [e#9]", A, A_COLUMNS)), "k#2", {"k": "a.k |"}, id="a union with a generator"),
         pytest.param(op("Union", "", where("(n#4 > 1)", A, A_COLUMNS), B), "id#31L, k#32, v#33, n#34", {"id": "a.id, b.id | a.n", "k": "a.k, b.k | a.n", "v": "a.v, b.v | a.n", "n": "a.n, b.n |"}, id="a union under new ids"),
         pytest.param(grouped("k#2", "sum", "v#3", "k#2, sum(v#3)#900 AS s#9", A, A_COLUMNS), "k#2, s#9", {"k": "a.k |", "s": "a.v | a.k"}, id="a sum by group"),
         pytest.param(grouped("k#2", "count", "1", "k#2, count(1)#900L AS c#9L", A, A_COLUMNS), "k#2, c#9L", {"k": "a.k |", "c": "| a.k"}, id="a count of rows has no column"),
@@ -85,7 +86,9 @@ WINDOW = "windowspecdefinition(k#2, n#4 ASC NULLS FIRST, specifiedwindowframe(Ro
         pytest.param(op("LocalTableScan", "Output [1]: [id#1L]\nArguments: [id#1L]"), "id#1L", {"id": "|"}, id="values"),
         pytest.param(op("Scan ExistingRDD", "Output [1]: [id#1L]\nArguments: [id#1L], MapPartitionsRDD[3]"), "id#1L", {"id": "| incomplete"}, id="rows of a program come from nobody knows where"),
         pytest.param(scan("d.a", "id#1L, ds#5", "\nPartitionFilters: [isnotnull(ds#5), (ds#5 = 2026-01-01)]"), "id#1L", {"id": "a.id | a.ds"}, id="a filter on partitions stands in the scan"),
-        pytest.param(op("Scan parquet spark_catalog.d.a", "Output [1]: [MAX(v)#9]\nPushedAggregation: [MAX(v)]"), "MAX(v)#9", {"MAX(v)": "| incomplete"}, id="what the source computes is no column of it"),
+        pytest.param(op("Scan parquet spark_catalog.d.a", "Output [3]: [MAX(v)#9, COUNT(*)#10, SUM(v + n)#11]\nPushedAggregation: [MAX(v), COUNT(*), SUM(v + n)]"), "MAX(v)#9, COUNT(*)#10, SUM(v + n)#11", {"MAX(v)": "a.v | inferred", "COUNT(*)": "| inferred", "SUM(v + n)": "| incomplete"}, id="what the source computes is no column of it"),
+        pytest.param(op('Scan JDBCRelation((select id from t) q) [numPartitions=1]', "Output [1]: [id#9]"), "id#9", {"id": "| incomplete"}, id="a query that a database runs"),
+        pytest.param(op('Scan JDBCRelation(T9) [numPartitions=1]', "Output [1]: [id#9]\nPushedFilters: [*IsNotNull(n), *GreaterThan(n,3)]"), "id#9", {"id": "T9.id | T9.n"}, id="a filter that a database runs"),
         pytest.param(op("Scan hive spark_catalog.d.a", "Output [1]: [id#1L]\nArguments: [id#1L], HiveTableRelation [`d`.`a`, serde, Data Cols: [id#1L], Partition Cols: [ds#5]], [(ds#5 = x)]"), "id#1L", {"id": "a.id | a.ds"}, id="partitions of a Hive table"),
     ],
 )  # fmt: skip
@@ -197,6 +200,22 @@ def test_an_exchange_that_is_used_again_goes_by_position() -> None:
     assert of(join("Inner", "id#1L", "id#41L", exchange, again), "id#1L, v#43") == {
         "id": "a.id |",
         "v": "a.v | a.id",
+    }
+
+
+def test_an_aggregate_above_an_exchange_that_is_used_again() -> None:
+    first = aggregate("k#2", "partial_sum(v#3)", "k#2, sum#40", A, A_COLUMNS, "sum#39")
+    exchange = unary("Exchange", "hashpartitioning(k#2, 1)", first, "k#2, sum#40")
+    total = aggregate("k#2", "sum(v#3)", "k#2, sum(v#3)#41 AS s#42", exchange, "k#2, sum#40", "sum(v#3)#41")
+    again = op("ReusedExchange", "Output [2]: [k#52, sum#60]", title="ReusedExchange [Reuses operator id: 3]")
+    # The ids of its arguments are those of a scan that is not there any more.
+    other = aggregate(
+        "k#52", "sum(v#53)", "k#52, sum(v#53)#61 AS t#62", again, "k#52, sum#60", "sum(v#53)#61"
+    )
+    assert of(join("Inner", "k#2", "k#52", total, other), "k#2, s#42, t#62") == {
+        "k": "a.k |",
+        "s": "a.v | a.k",
+        "t": "a.v | a.k",
     }
 
 

@@ -6,7 +6,6 @@ column ── DATA_FLOW | CONTROL_FLOW ──▶ sub-operation ── DATA_FLOW 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
 from extractors._redact import bounded, clean, redact
@@ -61,25 +60,38 @@ def parts_of(operation: Key, effect: Effect, key_of: Callable[[End], Key], as_of
         yield from parts.of(output)
 
 
-@dataclass(frozen=True, slots=True)
 class _Parts:
-    operation: Key
-    key_of: Callable[[End], Key]
-    as_of_ms: int
+    """Makes each key once: the same columns flow into many."""
+
+    def __init__(self, operation: Key, key_of: Callable[[End], Key], as_of_ms: int) -> None:
+        self._operation = operation
+        self._as_of_ms = as_of_ms
+        self._key_of = key_of
+        self._ends: dict[End, Key] = {}
+        self._columns: dict[SourceColumn, Key] = {}
+
+    def _column(self, column: SourceColumn) -> Key:
+        key = self._columns.get(column)
+        if key is None:
+            end = column.end
+            above = self._ends.get(end)
+            if above is None:
+                above = self._ends[end] = self._key_of(end)
+            of_path = end.kind is EndKind.PATH
+            key = path_column_key(above, column.name) if of_path else column_key(above, column.name)
+            self._columns[column] = key
+        return key
 
     def of(self, output: OutputColumns) -> Iterator[Record]:
-        target = self.key_of(output.end)
         common = _common(output.flows)
         for flow in output.flows:
-            yield from self._of_column(output.end, target, flow, common)
+            yield from self._of_column(output.end, flow, common)
         if common:
-            yield from self._predicate(output, target, common)
+            yield from self._predicate(output, common)
 
-    def _of_column(
-        self, end: End, target: Key, flow: ColumnFlow, common: frozenset[SourceColumn]
-    ) -> Iterator[Record]:
-        written = _column(end, target, flow.output)
-        part = sub_operation_key(self.operation, written.identity, name=bounded(clean(flow.output), 1000))
+    def _of_column(self, end: End, flow: ColumnFlow, common: frozenset[SourceColumn]) -> Iterator[Record]:
+        written = self._column(SourceColumn(end, flow.output))
+        part = sub_operation_key(self._operation, written.identity, name=bounded(clean(flow.output), 1000))
         control = [each for each in flow.control if each not in common]
         yield self._entity(
             part,
@@ -97,19 +109,19 @@ class _Parts:
         attributes = {"inferred": True} if flow.inferred else {}
         yield from self._relations(RelationType.DATA_FLOW, flow.data, part, attributes)
         yield from self._relations(RelationType.CONTROL_FLOW, control, part, attributes)
-        yield relation(RelationType.DATA_FLOW, part, written, self.operation, self.as_of_ms, attributes)
+        yield relation(RelationType.DATA_FLOW, part, written, self._operation, self._as_of_ms, attributes)
 
-    def _predicate(
-        self, output: OutputColumns, target: Key, common: frozenset[SourceColumn]
-    ) -> Iterator[Record]:
-        part = sub_operation_key(self.operation, f"predicate {target.identity}", name="predicate")
+    def _predicate(self, output: OutputColumns, common: frozenset[SourceColumn]) -> Iterator[Record]:
+        part = sub_operation_key(
+            self._operation, f"predicate {self._key_of(output.end).identity}", name="predicate"
+        )
         columns = sorted(common, key=lambda each: (each.end.readable, each.name))
         outputs = [f"{output.end.readable}.{flow.output}" for flow in output.flows]
         yield self._entity(part, "PREDICATE", columns, outputs, {})
         yield from self._relations(RelationType.CONTROL_FLOW, columns, part, {})
         for flow in output.flows:
-            written = _column(output.end, target, flow.output)
-            yield relation(RelationType.DATA_FLOW, part, written, self.operation, self.as_of_ms, {})
+            written = self._column(SourceColumn(output.end, flow.output))
+            yield relation(RelationType.DATA_FLOW, part, written, self._operation, self._as_of_ms, {})
 
     def _entity(
         self,
@@ -122,7 +134,7 @@ class _Parts:
         inputs = dict.fromkeys(f"{each.end.readable}.{each.name}" for each in sources)
         return Entity(
             part,
-            self.as_of_ms,
+            self._as_of_ms,
             {
                 "internalType": "spark_sub_operation",
                 "engineType": "SPARK",
@@ -139,14 +151,10 @@ class _Parts:
         # By identity: two spellings of one column are one end.
         keys = {}
         for source in sources:
-            key = _column(source.end, self.key_of(source.end), source.name)
+            key = self._column(source)
             keys[key.identity] = key
         for key in keys.values():
-            yield relation(kind, key, part, self.operation, self.as_of_ms, attributes)
-
-
-def _column(end: End, key: Key, name: str) -> Key:
-    return path_column_key(key, name) if end.kind is EndKind.PATH else column_key(key, name)
+            yield relation(kind, key, part, self._operation, self._as_of_ms, attributes)
 
 
 def _common(flows: tuple[ColumnFlow, ...]) -> frozenset[SourceColumn]:

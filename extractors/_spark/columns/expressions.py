@@ -52,13 +52,17 @@ SubqueryOf = Callable[[int], Relation | None]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What an expression refers to, and the ids of its own operator's columns among it."""
+    """What an expression refers to, and the ids of its own operator's columns among it.
+
+    ``unresolved``: something in it looks like a column and is none that the operator has.
+    """
 
     data: int = 0
     control: int = 0
     kind: Kind = Kind.IDENTITY
-    doubt: Doubt = Doubt.NONE
+    doubt: int = Doubt.NONE
     ids: frozenset[int] = frozenset()
+    unresolved: bool = False
 
     @property
     def all(self) -> int:
@@ -71,10 +75,11 @@ class Found:
             strongest((self.kind, other.kind)),
             self.doubt | other.doubt,
             self.ids | other.ids,
+            self.unresolved or other.unresolved,
         )
 
     def as_control(self) -> Found:
-        return Found(0, self.all, Kind.IDENTITY, self.doubt, self.ids)
+        return Found(0, self.all, Kind.IDENTITY, self.doubt, self.ids, self.unresolved)
 
 
 NOTHING: Final = Found()
@@ -91,16 +96,16 @@ class Reader:
     """What a subquery may refer to beside its own columns, as ``outer(k#39)``."""
 
     def read(self, text: str) -> Found:
-        data, control, doubt = 0, 0, Doubt.NONE
+        data = control = doubt = 0
         ids: set[int] = set()
         kinds: list[Kind] = []
         columns: list[tuple[int, int, Flow]] = []
+        unresolved = False
         for match in _REFERENCE.finditer(text):
             if match["id"]:
                 known = self._column(text, match)
                 if known is None:
-                    if self.relation.columns is None and self._unresolved(text, match.start()):
-                        doubt |= Doubt.INCOMPLETE
+                    unresolved = unresolved or self._looks_like_a_column(text, match.start())
                     continue
                 flow, name = known
                 start = match.start() - len(name)
@@ -122,9 +127,11 @@ class Reader:
             data |= flow.data
             control |= flow.control
             doubt |= flow.doubt
-        return Found(data, control, strongest(kinds), doubt, frozenset(ids))
+        if unresolved and self.relation.columns is None:
+            doubt |= Doubt.INCOMPLETE
+        return Found(data, control, strongest(kinds), doubt, frozenset(ids), unresolved)
 
-    def _unresolved(self, text: str, position: int) -> bool:
+    def _looks_like_a_column(self, text: str, position: int) -> bool:
         return _UNRESOLVED.search(text, max(0, position - MAX_NAME), position) is not None
 
     def _column(self, text: str, match: re.Match[str]) -> tuple[Flow, str] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from enum import IntFlag, StrEnum
+from enum import StrEnum
 from typing import Final
 
 from extractors._spark.plan.reads import End
@@ -25,14 +25,14 @@ def strongest(kinds: Iterable[Kind]) -> Kind:
     return max(kinds, key=_RANK.__getitem__, default=Kind.IDENTITY)
 
 
-class Doubt(IntFlag):
-    """INFERRED: follows from what the plan says elsewhere. OPAQUE: a program's own code lies between.
-    INCOMPLETE: something is missing."""
+class Doubt:
+    """What is to be said of a column, as bits. INFERRED: it follows from what the plan says elsewhere. OPAQUE: a program's
+    own code lies between. INCOMPLETE: something is missing."""
 
-    NONE = 0
-    INFERRED = 1
-    OPAQUE = 2
-    INCOMPLETE = 4
+    NONE: Final = 0
+    INFERRED: Final = 1
+    OPAQUE: Final = 2
+    INCOMPLETE: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Flow:
     data: int = 0
     control: int = 0
     kind: Kind = Kind.IDENTITY
-    doubt: Doubt = Doubt.NONE
+    doubt: int = Doubt.NONE
     expression: str = ""
     fields: tuple[tuple[str, Flow], ...] = ()
     """Of a struct that the plan itself puts together, what each field is made from."""
@@ -96,7 +96,7 @@ def merged(flows: Iterable[Flow]) -> Flow:
     flows = list(flows)
     if len(flows) == 1:
         return flows[0]
-    data, control, doubt = 0, 0, Doubt.NONE
+    data = control = doubt = 0
     for flow in flows:
         data |= flow.data
         control |= flow.control

@@ -64,8 +64,14 @@ def aggregate(step: Step) -> Relation:
     filters = dict(over.filters)
     flows: list[Flow] = []
     founds: list[Found] = []
-    for text in functions.texts:
+    before = over.functions if len(over.functions) == len(functions.texts) else ()
+    for place, text in enumerate(functions.texts):
         flow, found = _computed(text, reader, group, filters)
+        if found.unresolved and before:
+            # Above an exchange that is used again the arguments' ids are those of a plan that was not kept.
+            flow = replace(before[place], control=before[place].control | flow.control)
+        elif found.unresolved:
+            flow = merged((flow, UNKNOWN))
         flows.append(flow)
         founds.append(found)
     flows = completed(step, functions.texts, founds, flows)
@@ -78,7 +84,8 @@ def aggregate(step: Step) -> Relation:
     done = replace(scope, flows=computed, names=names, filters=filters)
     given = projected(replace(step, wanted=None), results, done)
     # What a partial step hands on are buffers, which nobody names but the next step.
-    return step.result(replace(given, below=scope, filters=filters))
+    handed_on = () if final else tuple(flows)
+    return step.result(replace(given, below=scope, filters=filters, functions=handed_on))
 
 
 def _keys(step: Step) -> tuple[Relation, Found] | None:
@@ -138,7 +145,7 @@ def _logical_aggregate(step: Step) -> Relation:
             data = reader.read(value).data if condition else flow.data
             control = flow.control | group.all | reader.read(condition).all
             flows[column.id] = Flow(data, control, kind, flow.doubt | group.doubt, flow.expression)
-    doubt = Doubt.NONE if keys.whole else Doubt.INCOMPLETE
+    doubt = 0 if keys.whole else Doubt.INCOMPLETE
     return replace(given, flows=flows).with_rows(0, doubt)
 
 
@@ -211,12 +218,14 @@ def generate(step: Step) -> Relation:
     if out is None:
         return step.result(over)
     generator = text[: marks[-1].start()]
-    kept = generator.rfind(", [")
-    if kept >= 0 and generator.endswith("]") and _are_columns(generator[kept + 2 :]):
-        generator = generator[:kept]
+    kept: tuple[Attribute, ...] | None = ()
+    start = generator.rfind(", [")
+    if start >= 0 and generator.endswith("]") and _are_columns(generator[start + 2 :]):
+        kept = attributes(generator[start + 2 :])
+        generator = generator[:start]
     flows = dict(over.flows)
     names = {**over.names, **{column.id: column.name for column in out}}
-    rows, doubt = 0, Doubt.NONE
+    rows = doubt = 0
     name, _, rest = generator.partition("(")
     arguments = list(split(rest[:-1])) if rest.endswith(")") else []
     reader = step.reader()
@@ -235,7 +244,8 @@ def generate(step: Step) -> Relation:
         parts = [part for _, part in flow.fields] if name.startswith("inline") else []
         for place, column in enumerate(out):
             flows[column.id] = parts[place] if len(parts) == len(out) else flow
-    return step.result(replace(over, columns=None, flows=flows, names=names).with_rows(rows, doubt))
+    columns = None if kept is None or "Input" not in step.fields else (*kept, *out)
+    return step.result(replace(over, columns=columns, flows=flows, names=names).with_rows(rows, doubt))
 
 
 def _are_columns(text: str) -> bool:

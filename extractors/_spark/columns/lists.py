@@ -14,6 +14,8 @@ from typing import Final
 _MARKS: Final = re.compile(r"subquery#\d+, \[id=#\d+\]|[()\[\]{}]|, ")
 ID: Final = r"#(\d{1,18})L?(?:-T\d+ms)?"
 _TAIL: Final = re.compile(rf"{ID}\Z")
+_PLAIN: Final = re.compile(r"(?:[^#,()\[\]{}]+#\d{1,18}L?(?:, (?!\Z)|\Z))+")
+_PLAIN_COLUMN: Final = re.compile(r"([^#,()\[\]{}]+)#(\d{1,18})L?(?:, |\Z)")
 _LAST: Final = re.compile(rf"{ID}(?=, |\]?\Z)")
 MAX_SEARCHED: Final = 20_000_000
 _BRACKET_OR_MORE: Final = re.compile(r"[()]|\.\.\. (\d{1,9}) more fields")
@@ -31,8 +33,9 @@ class Attribute:
 
 def attribute(text: str) -> Attribute | None:
     """``name#38L``; None for what does not end as a column does."""
-    match = _TAIL.search(text)
-    return Attribute(text[: match.start()], int(match[1])) if match else None
+    place = text.rfind("#")
+    match = _TAIL.match(text, place) if place >= 0 else None
+    return Attribute(text[:place], int(match[1])) if match else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +72,16 @@ def elements(text: str, count: int = -1) -> Elements:
 
 def attributes(text: str, count: int = -1) -> tuple[Attribute, ...] | None:
     """The columns of a list that holds nothing else; None where they cannot be told apart or some were cut off."""
+    body = text.strip()[1:-1]
+    if _PLAIN.fullmatch(body):
+        plain = tuple(Attribute(name, int(number)) for name, number in _PLAIN_COLUMN.findall(body))
+        return plain if count < 0 or len(plain) == count else None
     found = elements(text, count)
     if found.whole:
         named = [attribute(piece) for piece in found.texts]
         if all(named):
             return tuple(each for each in named if each)
     # Names with commas or single brackets: each ends with an id all the same.
-    body = text.strip()[1:-1]
     ends = list(_LAST.finditer(body))
     if count < 0 or len(ends) != count or not body or ends[-1].end() != len(body):
         return None

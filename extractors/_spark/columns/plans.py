@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 from extractors._spark.columns import grouping, rows, sources
@@ -14,7 +15,7 @@ from extractors._spark.columns.merging import merge_rows
 from extractors._spark.columns.relations import Relation
 from extractors._spark.columns.steps import Step, beside
 from extractors._spark.plan.reads import logical_reads
-from extractors._spark.plan.text import Operator, PlanText
+from extractors._spark.plan.text import Field, Operator, PlanText
 from extractors._spark.plan.tree import Node
 
 MAX_WORK: Final = 10_000_000
@@ -96,6 +97,7 @@ class Plans:
         self._operators: dict[int, Operator] = {}
         self._work = 0
         self._nested = 0
+        self._fields: dict[int, Mapping[str, Field] | None] = {}
         self._ctes: dict[str, Relation] = {}
         self._reusing: set[int] = set()
         self._loops: list[Relation] = []
@@ -129,10 +131,27 @@ class Plans:
                 self._done[operator.number] = results[-1]
             else:
                 stack.append((operator, listed, True))
-                stack += [
-                    (child, listed_input(operator, child), False) for child in reversed(_given(operator))
-                ]
+                given_columns = self.listed_input(operator)
+                stack += [(child, given_columns, False) for child in reversed(_given(operator))]
         return results[0]
+
+    def listed_input(self, operator: Operator) -> tuple[Attribute, ...] | None:
+        """The columns that an operator lists of its only input."""
+        name = (
+            "Output" if operator.name.startswith(("InMemoryTableScan", "Scan In-memory table")) else "Input"
+        )
+        if operator.name.startswith("Execute ") or len(operator.children) != 1:
+            return None
+        fields = self._fields_of(operator)
+        found = fields.get(name) if fields else None
+        if found is None:
+            return None
+        return attributes(found.text, found.count) if found.text != "[]" else ()
+
+    def _fields_of(self, operator: Operator) -> Mapping[str, Field] | None:
+        if operator.number not in self._fields:
+            self._fields[operator.number] = operator.fields()
+        return self._fields[operator.number]
 
     def subquery(self, number: int) -> Relation | None:
         """What the subquery of this number gives; None where there is none."""
@@ -149,7 +168,7 @@ class Plans:
     def _step(
         self, operator: Operator, wanted: tuple[Attribute, ...] | None, given: list[Relation]
     ) -> Relation:
-        fields = operator.fields()
+        fields = self._fields_of(operator)
         name = _PREFIX.sub("", operator.name)
         inputs = list(given)
         inner = self._inner(operator, inputs)
@@ -177,7 +196,7 @@ class Plans:
         relations = []
         for child in operator.inner:
             self._outer.append(beside(inputs))
-            relations.append(self.relation(child, listed_input(operator, child)))
+            relations.append(self.relation(child, self.listed_input(operator)))
             self._outer.pop()
         return relations
 
@@ -185,7 +204,7 @@ class Plans:
         """A recursive query: its second plan reads what both give, until nothing new comes."""
         start, again = operator.children
         anchor = self.relation(start)
-        fields = operator.fields() or {}
+        fields = self._fields_of(operator) or {}
         listed = fields.get("Output")
         columns = (
             attributes(listed.text, listed.count) if listed else None
@@ -225,8 +244,8 @@ class Plans:
             rows, doubt = (source.rows, source.doubt) if source else (0, UNKNOWN.doubt)
             return Relation(columns, dict.fromkeys(names, UNKNOWN), names, rows, doubt)
         by_id = {column.id: flow for column, flow in zip(columns, flows, strict=True)}
-        # The step above it may be the last one of an aggregate: it names the arguments as they were below.
-        return Relation(columns, by_id, names, source.rows, source.doubt, source.below, source.filters)
+        # The step above it may be the last one of an aggregate.
+        return replace(source, columns=columns, flows=by_id, names=names)
 
     def _rule(self, step: Step) -> Relation:
         first, name = step.name, _PREFIX.sub("", step.operator.name)
@@ -302,18 +321,6 @@ def _given(operator: Operator) -> tuple[Operator, ...]:
     if operator.name.startswith("AdaptiveSparkPlan"):
         return operator.children[-1:]
     return operator.inputs
-
-
-def listed_input(operator: Operator, child: Operator) -> tuple[Attribute, ...] | None:
-    """The columns that an operator lists of its only input."""
-    name = "Output" if operator.name.startswith(("InMemoryTableScan", "Scan In-memory table")) else "Input"
-    if operator.name.startswith("Execute ") or len(operator.inputs) + len(operator.inner) != 1:
-        return None
-    fields = operator.fields()
-    found = fields.get(name) if fields else None
-    if found is None:
-        return None
-    return attributes(found.text, found.count) if found.text != "[]" else ()
 
 
 def _walk(root: Operator) -> Iterator[Operator]:

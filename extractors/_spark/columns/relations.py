@@ -30,15 +30,17 @@ class Relation:
 
     ``below`` is what an aggregate was computed from: its later steps name their arguments as its first step had them.
     ``filters`` are what the first step let in, by the function's text, which the last step does not repeat.
+    ``functions`` are those of a step that is not the last one, in their order.
     """
 
     columns: tuple[Attribute, ...] | None
     flows: Mapping[int, Flow]
     names: Mapping[int, str]
     rows: int = 0
-    doubt: Doubt = Doubt.NONE
+    doubt: int = Doubt.NONE
     below: Relation | None = None
     filters: Mapping[str, int] = field(default_factory=dict)
+    functions: tuple[Flow, ...] = ()
     hidden: tuple[Hidden, ...] = ()
 
     def find(self, number: int) -> tuple[Flow, str] | None:
@@ -56,7 +58,7 @@ class Relation:
     def in_order(self) -> list[Flow] | None:
         return None if self.columns is None else [self.flows.get(each.id, UNKNOWN) for each in self.columns]
 
-    def with_rows(self, rows: int, doubt: Doubt = Doubt.NONE) -> Relation:
+    def with_rows(self, rows: int, doubt: int = Doubt.NONE) -> Relation:
         """The same with further sources that decide which rows there are."""
         if rows | self.rows == self.rows and doubt | self.doubt == self.doubt:
             return self
@@ -76,7 +78,9 @@ def made(
     columns: tuple[Attribute, ...] | None, flows: Mapping[int, Flow], names: Mapping[int, str], over: Relation
 ) -> Relation:
     """New columns over the rows of another relation."""
-    return Relation(columns, flows, names, over.rows, over.doubt, over.below, over.filters, over.hidden)
+    return Relation(
+        columns, flows, names, over.rows, over.doubt, over.below, over.filters, hidden=over.hidden
+    )
 
 
 NO_ROWS: Final = Relation((), {}, {})

@@ -130,7 +130,7 @@ def union(step: Step) -> Relation:
     if columns is None and step.inputs:
         columns = step.inputs[0].columns
     given = [each.in_order() for each in step.inputs]
-    rows, doubt = 0, Doubt.NONE
+    rows = doubt = 0
     for each in step.inputs:
         rows |= each.rows
         doubt |= each.doubt
@@ -189,6 +189,7 @@ def expand(step: Step) -> Relation:
         return step.result(made(None, {}, {}, over))
     reader = step.reader()
     lists = [elements(text) for text in sets.texts]
+    hidden = _expanded(step)
     flows: dict[int, Flow] = {}
     names: dict[int, str] = {}
     columns: list[Attribute] = []
@@ -199,13 +200,14 @@ def expand(step: Step) -> Relation:
         made_of = dict.fromkeys(each.texts[position] for each in lists if position < len(each.texts))
         found = [defined(f"{one} AS #{column.id}", reader)[1] for one in made_of]
         flow = merged([each for each in found if each.data or each.control] or [CONSTANT])
-        if sets.more and sum(1 for each in found if each.data) > 1:
-            flow = merged([flow, UNKNOWN])
+        if sets.more and (sum(1 for each in found if each.data) > 1 or list(made_of) == ["null"]):
+            # What the sets that are not shown put there.
+            flow = hidden.get(column.id, UNKNOWN)
         columns.append(column)
         flows[column.id], names[column.id] = flow, column.name
     if out.whole:
         return step.result(made(tuple(columns), flows, names, over))
-    flows |= {number: flow for number, flow in _expanded(step).items() if number not in flows}
+    flows |= {number: flow for number, flow in hidden.items() if number not in flows}
     return step.result(made(None, flows, names, over))
 
 

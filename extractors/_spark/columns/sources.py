@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
-from extractors._spark.columns.flow import CONSTANT, UNKNOWN, Doubt, Flow, SourceColumn
+from extractors._spark.columns.flow import CONSTANT, UNKNOWN, Doubt, Flow, Kind, SourceColumn
 from extractors._spark.columns.lists import Attribute, attributes
 from extractors._spark.columns.relations import Hidden, Relation, made
 from extractors._spark.columns.steps import Step
 from extractors._spark.plan.names import is_kept, leading_table
-from extractors._spark.plan.reads import EndKind, Reads, physical_reads, view_end
+from extractors._spark.plan.reads import End, EndKind, Reads, physical_reads, view_end
 from extractors._spark.plan.text import Operator, PlanText
 from extractors._spark.plan.tree import Node
 
@@ -23,6 +23,7 @@ _PUSHED: Final = re.compile(r"(?:\[|, )\*\w+\((\w+)[,)]")
 _BEHIND_COLUMNS: Final = re.compile(r"\](?=, (?:`|true|false)|\Z)")
 _ID: Final = re.compile(r"#\d")
 _MORE: Final = re.compile(r"\.\.\. (\d{1,9}) more fields")
+_FUNCTION: Final = re.compile(r"(?:MAX|MIN|SUM|AVG|COUNT)\((?:DISTINCT )?(\w+|\*)\)")
 _FILE_METADATA: Final = frozenset(
     {
         "_metadata",
@@ -73,12 +74,8 @@ def scan(step: Step, scans: Scans) -> Relation:
         nothing = "Output" in step.fields and step.text("Output") == "[]"
         return step.result(Relation(() if nothing else None, {}, {}))
     reads = scans.reads(step.operator, columns[0].id)
-    if step.text("PushedAggregation") in ("", "[]"):
-        given = _read(step, columns, reads)
-    else:
-        # The source computes: its columns are named after functions.
-        names = {column.id: column.name for column in columns}
-        given = Relation(columns, dict.fromkeys(names, UNKNOWN), names)
+    pushed = step.text("PushedAggregation") not in ("", "[]")
+    given = _computed(step, columns, reads) if pushed else _read(step, columns, reads)
     texts = [step.text("PartitionFilters")]
     known = given
     if "HiveTableRelation" in step.text("Arguments"):
@@ -96,13 +93,32 @@ def scan(step: Step, scans: Scans) -> Relation:
     for name in _PUSHED.findall(step.text("PushedFilters")):
         # A source that filters itself: the column may not be read at all.
         for end in reads.ends:
-            if end.kind is EndKind.JDBC:
+            if end.kind is EndKind.JDBC and not _is_query(end):
                 rows |= step.sources.bit(SourceColumn(end, name))
     return step.result(given.with_rows(rows, doubt))
 
 
+def _computed(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
+    """Columns of a source that aggregates itself: they are named after functions, ``MAX(v)``."""
+    read = _read(step, columns, reads)
+    flows: dict[int, Flow] = {}
+    for column in columns:
+        function = _FUNCTION.fullmatch(column.name)
+        if function:
+            bits = 0
+            for end in reads.ends if function[1] != "*" else ():
+                bits |= step.sources.bit(SourceColumn(end, function[1]))
+            flows[column.id] = Flow(bits, 0, Kind.AGGREGATION, Doubt.INFERRED, column.name)
+        else:
+            flows[column.id] = UNKNOWN if "(" in column.name else read.flows[column.id]
+    return replace(read, flows=flows)
+
+
 def _read(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
-    doubt = Doubt.NONE if reads.complete else Doubt.INCOMPLETE
+    # A database's own query has columns of which nobody knows where they come from.
+    known = reads.complete and not any(_is_query(end) for end in reads.ends)
+    ends = [end for end in reads.ends if not _is_query(end)]
+    doubt = Doubt.NONE if known else Doubt.INCOMPLETE
     flows: dict[int, Flow] = {}
     metadata = "_metadata" in step.text("Output")
     schema = step.text("ReadSchema")
@@ -111,10 +127,14 @@ def _read(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
             flows[column.id] = CONSTANT
             continue
         bits = 0
-        for end in reads.ends:
+        for end in ends:
             bits |= step.sources.bit(SourceColumn(end, column.name))
         flows[column.id] = Flow(bits, doubt=doubt, expression=column.name)
     return Relation(columns, flows, {column.id: column.name for column in columns})
+
+
+def _is_query(end: End) -> bool:
+    return end.kind is EndKind.JDBC and end.name.lstrip().startswith("(")
 
 
 def relation(step: Step, scans: Scans, ends_of: Ends) -> Relation:

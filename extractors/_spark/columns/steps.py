@@ -74,7 +74,7 @@ def beside(relations: Sequence[Relation]) -> Relation:
         return NO_ROWS
     flows: dict[int, Flow] = {}
     names: dict[int, str] = {}
-    rows, doubt = 0, Doubt.NONE
+    rows = doubt = 0
     filters: dict[str, int] = {}
     columns: tuple[Attribute, ...] | None = ()
     for each in reversed(relations):
@@ -86,7 +86,7 @@ def beside(relations: Sequence[Relation]) -> Relation:
     for each in relations:
         columns = None if columns is None or each.columns is None else columns + each.columns
     hidden = tuple(each for relation in relations for each in relation.hidden)
-    return Relation(columns, flows, names, rows, doubt, relations[0].below, filters, hidden)
+    return Relation(columns, flows, names, rows, doubt, relations[0].below, filters, hidden=hidden)
 
 
 def opaque(relation: Relation, found: Found | None = None) -> Flow:
@@ -123,9 +123,7 @@ def completed(step: Step, texts: Sequence[str], founds: Sequence[Found], flows: 
     return flows
 
 
-def _lost(
-    step: Step, texts: Sequence[str], founds: Sequence[Found], position: int
-) -> tuple[int, Doubt] | None:
+def _lost(step: Step, texts: Sequence[str], founds: Sequence[Found], position: int) -> tuple[int, int] | None:
     given = step.input.columns
     if given is None:
         return None

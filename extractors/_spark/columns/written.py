@@ -9,7 +9,7 @@ from typing import Final
 
 from extractors._spark.columns.flow import Doubt, Flow, Kind, SourceColumn, Sources, TooMuch
 from extractors._spark.columns.lists import elements, split
-from extractors._spark.columns.plans import Plans, listed_input
+from extractors._spark.columns.plans import Plans
 from extractors._spark.columns.relations import Relation
 from extractors._spark.plan.text import Operator, PlanText
 from extractors._spark.plan.tree import Node
@@ -63,14 +63,21 @@ NO_COLUMNS: Final = WrittenColumns()
 
 
 def written_columns(
-    writes: Sequence[tuple[Node, Write]], text: PlanText, nodes: Iterable[Node]
+    writes: Sequence[tuple[Node, Write]], text: PlanText, nodes: Iterable[Node], *, has_root: bool = False
 ) -> tuple[WrittenColumns, ...]:
-    """The columns of each write, in the order of the writes."""
-    if not any(write.end for _, write in writes):
+    """The columns of each write, in the order of the writes.
+
+    ``has_root``: executions name their root, so that a table that is created from a query is written by one that will come.
+    """
+    told = [write.end is not None and not (has_root and write.creates) for _, write in writes]
+    if not any(told):
         return tuple(NO_COLUMNS for _ in writes)
     plans = Plans(text, nodes)
     commands = _Commands(text)
-    return tuple(_written(commands.next(node.name), write, text, plans) for node, write in writes)
+    return tuple(
+        _written(commands.next(node.name), write, text, plans) if known else NO_COLUMNS
+        for (node, write), known in zip(writes, told, strict=True)
+    )
 
 
 class _Commands:
@@ -103,7 +110,7 @@ def _written(operator: Operator | None, write: Write, text: PlanText, plans: Pla
     if len(logical) != 1:
         return WrittenColumns((), False, "the printed plan does not show the query")
     try:
-        relation = plans.relation(logical[0], listed_input(operator, logical[0]))
+        relation = plans.relation(logical[0], plans.listed_input(operator))
     except TooMuch:
         return WrittenColumns((), False, "the plan has too many columns")
     return _named(operator, write, relation, plans.sources)

@@ -18,6 +18,7 @@ _CATALOG_TABLE: Final = re.compile(r"\bDatabase: ?(\S{1,400})\s{1,40}Table: ?(\S
 _HIVE_CTAS: Final = re.compile(r"Database: ?([^,\]}]{1,400})\}?, TableName: ?([^,\]]{1,400})")
 _PARTITION_DIRECTORY: Final = re.compile(r"[^/=]+=[^/]*$")
 _LOCATION: Final = re.compile(r"(\w+)(?:\((\d+) paths\))? ?\[(.*)", re.DOTALL)
+_MARKS: Final = re.compile(r"[`(\[{)\]},]")
 _BETWEEN_PATHS: Final = re.compile(r", ?(?=\.\.\.|/|[A-Za-z][A-Za-z0-9+.-]*:/)")
 _CUT: Final = re.compile(r"\.\.\.(?: \d+ entries)?$")
 
@@ -81,18 +82,19 @@ def argument_table(arguments: str) -> Table | None:
 def split_arguments(text: str) -> Iterator[str]:
     """Arguments at the top level: commas within brackets or back quotes part nothing."""
     depth, start, quoted = 0, 0, False
-    for position, char in enumerate(text):
-        if char == "`":
+    for match in _MARKS.finditer(text):
+        mark = match[0]
+        if mark == "`":
             quoted = not quoted
         elif quoted:
             continue
-        elif char in "([{":
+        elif mark in "([{":
             depth += 1
-        elif char in ")]}":
+        elif mark in ")]}":
             depth = max(0, depth - 1)
-        elif char == "," and depth == 0:
-            yield text[start:position].strip()
-            start = position + 1
+        elif depth == 0:
+            yield text[start : match.start()].strip()
+            start = match.end()
     yield text[start:].strip()
 
 

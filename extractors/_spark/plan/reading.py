@@ -44,7 +44,7 @@ def read_plan(start: Mapping[str, Any]) -> PlanReading:
     text = read_text(printed) if isinstance(printed, str) and _needs_text(nodes) else PlanText()
     commands = [(node, write) for node in nodes if (write := write_of(node, text)) is not None]
     writes = tuple(write for _, write in commands)
-    columns = written_columns(commands, text, nodes)
+    columns = written_columns(commands, text, nodes, has_root="rootExecutionId" in start)
     named = logical_reads(text) if any(write.logical for write in writes) else NOTHING
     own_reads = tuple(end for write in writes for end in write.reads)
     reads = physical_reads(nodes, text)

@@ -38,7 +38,7 @@ COMMAND_BLOCKS: Final = 2
 """``(1) Execute X`` and ``(2) X`` come first, and (1) prints nothing of the statement."""
 _EXTENDED: Final = re.compile(r"^== Optimized Logical Plan ==\n(.*)$", re.MULTILINE)
 _PHYSICAL: Final = "\n\n== Physical Plan ==\n"
-_BRANCH: Final = re.compile(r"(?P<indent>[ :]*[+:]- )(?P<name>\w+)(?P<rest>.*)$")
+_BRANCH: Final = re.compile(r"(?P<indent>[ :]*[+:]- )(?:\*\(\d+\) )?(?P<name>\w+)(?P<rest>.*)$")
 _RELATION: Final = re.compile(r" (?P<table>[^\s\[\]()`]+)\[")
 INNER: Final = 3
 """How much deeper an ordinary child is indented; cached plans, commands' plans and subqueries stand deeper than that."""

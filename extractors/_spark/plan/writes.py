@@ -42,6 +42,11 @@ class Write:
     logical: bool = False
     """Whether what it reads stands in the logical plan of its text."""
 
+    @property
+    def creates(self) -> bool:
+        """Whether it creates a table and leaves the writing to an execution of its own."""
+        return self.logical and self.operation == CREATE_AS_SELECT
+
 
 _EXECUTE: Final = re.compile(r"(?:Execute )?(?P<command>\w+)")
 _INSERT_PATH: Final = re.compile(r", (?:true|false), ")
