@@ -1,9 +1,10 @@
 """How fast Spark's event logs become records, beside a scan of the same bytes for the lines that matter and beside JSON.
 
-    python -m bench spark_log_speed --logs DIRECTORY… [--rounds 3]
+    python -m bench spark_log_speed [--logs DIRECTORY…] [--tasks 20000] [--rounds 3]
 
-Each directory is one that `spark_events` follows. Three readings in turns, so that they share what load there is: records,
-with operations and their columns; a scan that decompresses, parts lines and looks at their first bytes, as is the least that
+Each directory is one that `spark_events` follows; ``--tasks`` has Spark write one first, of a statement with so many tasks,
+as most logs are: few of its lines matter. Three readings in turns, so that they share what load there is: records, with
+operations and their columns; a scan that decompresses, parts lines and looks at their first bytes, as is the least that
 a reader can do; and every line parsed as JSON. On one core, and on two, each log going to one of them.
 On one core the processor's time is measured, on two the clock's.
 """
@@ -12,11 +13,15 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
+from urllib.parse import quote
 
 import orjson
 from rich.console import Console
@@ -40,12 +45,15 @@ def main() -> None:
     arguments = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    arguments.add_argument("--logs", nargs="+", type=Path, required=True, metavar="DIRECTORY")
+    arguments.add_argument("--logs", nargs="+", type=Path, default=[], metavar="DIRECTORY")
+    arguments.add_argument("--tasks", type=int, default=20_000, help="0: no log of our own")
     arguments.add_argument("--rounds", type=int, default=3)
     given = arguments.parse_args()
     table = Table("logs", "MB", "events", "records", *_COLUMNS, title="MB of event log a second")
-    for directory in given.logs:
-        table.add_row(*measured(directory, given.rounds))
+    with tempfile.TemporaryDirectory(prefix="navlin-bench-") as scratch:
+        own = [written(Path(scratch), given.tasks)] if given.tasks else []
+        for directory in (*own, *given.logs):
+            table.add_row(*measured(directory, given.rounds))
     console = Console()
     console.print(table)
     console.print(f"MB as Spark wrote them, without compression; load of the machine {load_of_machine()}")
@@ -98,6 +106,23 @@ def _lines(extractor: SparkEvents, split: Split) -> Iterator[bytes]:
             max_bytes=1 << 60,
         )
         yield from (line.data for line in lines)
+
+
+def written(scratch: Path, tasks: int) -> Path:
+    """A directory with the event log of a statement that Spark ran in so many tasks."""
+    logs = scratch / f"{tasks} tasks"
+    logs.mkdir()
+    statement = f"session.range({tasks * 10}, numPartitions={tasks}).selectExpr('id', 'id % 7 as k')"
+    program = (
+        "from pyspark.sql import SparkSession\n"
+        "session = SparkSession.builder.master('local[2]').config('spark.ui.enabled', 'false')"
+        f".config('spark.eventLog.enabled', 'true').config('spark.eventLog.dir', 'file://{quote(str(logs))}')"
+        ".getOrCreate()\n"
+        f"{statement}.where('k = 1').groupBy('k').count().write.parquet('file://{scratch}/counted')\n"
+        "session.stop()\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, cwd=scratch)
+    return logs
 
 
 def as_written(extractor: SparkEvents, split: Split) -> int:
