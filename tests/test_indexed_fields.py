@@ -20,7 +20,6 @@ import pytest
 import requests
 
 from linker.purge import purge
-from linker.unlinked import count_unlinked, unlinked_by_reason
 from navlin.index.connection import SolrSession
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.overview import held_run, source_overview, unlinked_relations
@@ -215,8 +214,6 @@ def test_navlins_own_work_asks_for_indexed_fields(solr: Solr, asked: Asked) -> N
     source_overview(solr, world.hive.id)
     held_run(solr, world.hive.id)
     unlinked_relations(solr, world.now_ms)
-    unlinked_by_reason(solr, world.now_ms)
-    count_unlinked(solr)
     known_sources(solr)
     last_run(solr, world.hive.id, Status.FINISHED)
     runs_to_link(solr, world.hive.id, 1)
