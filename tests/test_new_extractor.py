@@ -138,7 +138,7 @@ def test_a_new_extractor_is_configured_checked_run_and_told_of(estate: Estate) -
     assert estate.found("lighthouse") == [True]
     assert estate.navlin("status")["failing"] == []
 
-    assert set(estate.navlin("link", "--all")) == {"resolve_endpoints", "add_locations"}
+    assert set(estate.navlin("link", "--all")) == {"resolve_endpoints", "add_locations", "resolve_views"}
 
 
 def test_a_source_that_another_process_runs_is_left_alone(estate: Estate) -> None:
