@@ -124,7 +124,7 @@ def test_what_is_not_there_is_answered_with_what_is_near(world: World, name: str
 
 
 @pytest.mark.parametrize(
-    "name", ["", "  ", ".", "/", "*", 'a"b', "no~such{thing}[x]^2", "x" * 5_000, "a:b", "\\"]
+    "name", ["", "  ", ".", "/no such path", "*", 'a"b', "no~such{thing}[x]^2", "x" * 5_000, "a:b", "\\"]
 )
 def test_no_name_breaks_the_question(world: World, name: str) -> None:
     with pytest.raises(UnknownName, match="nothing is called"):

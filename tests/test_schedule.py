@@ -193,6 +193,18 @@ def test_after_a_stop_nothing_starts_and_what_runs_goes_on(schedule: Schedule, r
     assert runs.nothing_for(0.5)
 
 
+def test_a_stop_while_due_jobs_are_dealt_out_ends_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    died: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", died.append)
+    for wait_ms in range(60):
+        schedule = Schedule(lambda name: None)
+        schedule.start()
+        schedule.set_sources({str(number): 0.001 for number in range(20)})
+        time.sleep(wait_ms % 20 / 1000)
+        schedule.stop()
+    assert died == []
+
+
 def test_the_purge_is_due_at_its_time_of_day(schedule: Schedule) -> None:
     schedule.set_purge(lambda: None, "03:30")
 

@@ -105,6 +105,8 @@ class Schedule:
         with self._lock:
             self._ending = True
         if self._scheduler.running:
+            # First, because one that is just dealing out due jobs could not take them off any more, and would die of it.
+            self._scheduler.remove_all_jobs()
             self._scheduler.shutdown(wait=False)
 
     def _due(self, name: str, due_s: float | None) -> None:
