@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from extractors.hive_events import HiveEvents
 from extractors.impala_events import ImpalaEvents
 from extractors.spark_events import SparkEvents
 from navlin.index.fields import ELEMENTS, RELATIONS
@@ -132,3 +133,70 @@ def test_all_spark_event_logs_go_through_and_each_execution_has_its_operation(
     assert executions == instances
     again = indexed.pipeline.run(EXTRACTORS["spark_events"], extractor)
     assert again.status is Status.IDLE
+
+
+def test_what_is_told_of_columns_folds_to_what_is_told_of_tables(indexed: Indexed, corpora: Path) -> None:
+    hive = Source(
+        source_id(indexed.estate.cluster, "events"), HIVE, "events", indexed.estate.cluster, claimable=False
+    )
+    impala = ImpalaEvents(indexed.impala, indexed.estate, str(corpora / "impala"))
+    spark = SparkEvents(indexed.spark, indexed.estate, str(corpora / "spark-event-logs"))
+    events = HiveEvents(hive, indexed.estate, str(corpora / "hive"), "*.log")
+    compared = 0
+    for name, extractor in (("impala_events", impala), ("spark_events", spark), ("hive_events", events)):
+        assert indexed.pipeline.run(EXTRACTORS[name], extractor).status is Status.FINISHED
+        compared += _compare_levels(indexed, extractor.source)
+    assert compared > 100
+
+
+Flows = set[tuple[str, str]]
+"""(type of flow, name of a table or path)"""
+
+
+def _compare_levels(indexed: Indexed, source: Source) -> int:
+    """Compares both levels of every operation of which columns are known; returns how many there are."""
+    operations = {
+        part["identity"]: part["firstClassParentId"]
+        for part in indexed.documents(ELEMENTS, source, "type:SUB_OPERATION")
+    }
+    tables_in: dict[str, Flows] = {}
+    tables_out: dict[str, Flows] = {}
+    columns_in: dict[str, Flows] = {}
+    columns_out: dict[str, Flows] = {}
+    incomplete: set[str] = set()
+    for flow in indexed.documents(RELATIONS, source, "type:(DATA_FLOW OR CONTROL_FLOW)"):
+        (ep1,), (ep2,) = flow["endpoint1Ids"], flow["endpoint2Ids"]
+        if ep2 in operations:
+            columns_in.setdefault(operations[ep2], set()).add((flow["type"], _contains(flow, 1)))
+        elif ep1 in operations:
+            columns_out.setdefault(operations[ep1], set()).add((flow["type"], _contains(flow, 2)))
+        elif flow["endpoint2Type"] == "OPERATION":
+            tables_in.setdefault(ep2, set()).add((flow["type"], flow["endpoint1Name"]))
+        else:
+            tables_out.setdefault(ep1, set()).add((flow["type"], flow["endpoint2Name"]))
+            if flow.get("incomplete"):
+                incomplete.add(ep1)
+    for operation in set(operations.values()):
+        folded, told = _strongest(columns_in.get(operation, set())), tables_in.get(operation, set())
+        # Rows that are counted, and columns that are not known, are flows of a whole table.
+        assert {name for _, name in folded} <= {name for _, name in told}, operation
+        assert {name for kind, name in folded if kind == "DATA_FLOW"} <= _of("DATA_FLOW", told), operation
+        if operation not in incomplete:
+            assert _of("CONTROL_FLOW", told) <= _of("CONTROL_FLOW", folded), operation
+            assert columns_out.get(operation, set()) == tables_out.get(operation, set()), operation
+    return len(set(operations.values()))
+
+
+def _contains(flow: dict[str, Any], side: int) -> str:
+    """The table or path of a column, or the table as a whole that is an end beside columns."""
+    name = str(flow[f"endpoint{side}Name"])
+    return name.rpartition(".")[0] if flow[f"endpoint{side}Type"] == "FIELD" else name
+
+
+def _strongest(flows: Flows) -> Flows:
+    data = {name for kind, name in flows if kind == "DATA_FLOW"}
+    return {(kind, name) for kind, name in flows if kind == "DATA_FLOW" or name not in data}
+
+
+def _of(kind: str, flows: Flows) -> set[str]:
+    return {name for each, name in flows if each == kind}
