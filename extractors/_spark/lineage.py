@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from extractors._redact import bounded, clean, redact
+from extractors._relations import relation
 from extractors._spark.application import Application, Run
 from extractors._spark.effect import Effect, effect_of
-from extractors._spark.parts import MAX_NAMES, only_control, parts_of, relation
+from extractors._spark.parts import MAX_NAMES, only_control, parts_of
 from extractors._spark.plan.reads import End, EndKind
 from navlin.model.identity import identify
 from navlin.model.keys import (

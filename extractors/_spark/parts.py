@@ -9,34 +9,18 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from extractors._redact import bounded, clean, redact
+from extractors._relations import relation
 from extractors._spark.columns.flow import Kind, SourceColumn
 from extractors._spark.columns.written import ColumnFlow
 from extractors._spark.effect import Effect, OutputColumns
 from extractors._spark.plan.reads import End, EndKind
-from navlin.model.identity import relation_id
 from navlin.model.keys import Key, RelationType, column_key, path_column_key, sub_operation_key
 from navlin.model.records import Attributes, Entity, Record, Relation
-from navlin.model.tree import below
 
 MAX_EXPRESSION_BYTES: Final = 4 << 10
 MAX_NAMES: Final = 1_000
 MAX_CONTROLS: Final = 2_000
 """Relations of control that one write may have; beyond, what decides on all its columns alike is told once."""
-
-
-def relation(
-    kind: RelationType,
-    ep1: Key,
-    ep2: Key,
-    owner: Key,
-    as_of_ms: int,
-    attributes: Attributes,
-    *,
-    ages: bool = False,
-) -> Relation:
-    """A relation that stands below its owner, an operation or an execution."""
-    identity = relation_id(kind, ep1.identity, ep2.identity, owner.source.id)
-    return Relation(kind, ep1, ep2, below(owner.tree_path, identity), as_of_ms, attributes, ages)
 
 
 def only_control(effect: Effect) -> frozenset[End]:
