@@ -19,6 +19,7 @@ from extractors._line_logs import LineLogs
 from extractors._redact import clean, sample
 from extractors._spark.application import Application
 from extractors._spark.effect import Effect
+from extractors._spark.incomplete import Incomplete
 from extractors._spark.lineage import FAILED, SUCCEEDED, Names, Occurrence, tell
 from extractors._spark.plan.names import dotted_table, is_path
 from extractors._spark.plan.reads import End, path_end, table_end
@@ -119,6 +120,7 @@ def _query(record: Mapping[str, Any]) -> tuple[Application, Occurrence, Effect]:
         outputs=outputs,
         stored=(),
         complete=code == FINE and not hidden,
+        reasons=() if code == FINE and not hidden else (Incomplete.UNKNOWN_INPUT,),
         unknown=hidden,
         subjects=(),
         query_text="",
@@ -136,7 +138,7 @@ def _ends(value: Any) -> tuple[tuple[End, ...], tuple[str, ...]]:
             continue
         kind = _text(each, "dataSourceType").upper()
         table = dotted_table(named) if kind == "HIVE" else None
-        if table is not None:
+        if table is not None and table.database:
             ends[table_end(table)] = None
         elif is_path(named):
             local = kind == "LOCAL" and named.startswith("/")

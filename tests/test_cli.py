@@ -283,6 +283,21 @@ def test_status_tells_of_views_whose_text_tells_nothing(solr: Solr, navlin: Navl
     assert reason in navlin("status").stdout
 
 
+def test_status_counts_incomplete_operations_by_reason_and_names_the_setting(
+    solr: Solr, navlin: Navlin
+) -> None:
+    world = World(solr, "incomplete")
+    setting = "Spark cut lists of fields: raise spark.sql.debug.maxToStringFields"
+    cut = {"incomplete": True, "incompleteReasons": [setting]}
+    world.put(world.impala, *(world.entity(world.operation(f"select {each}"), cut) for each in range(2)))
+    world.put(world.impala, world.entity(world.operation("select 3"), {"incomplete": True}))
+
+    counted = {each["reason"]: each["operations"] for each in told(navlin("status", "--json"))["incomplete"]}
+    assert counted[setting] == 2
+    assert counted["no reason given"] >= 1
+    assert "spark.sql.debug.maxToStringFields" in navlin("status").stdout
+
+
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [(0.04, "0.0 s"), (9.96, "10.0 s"), (75, "75 s"), (600, "10 min"), (7_300, "2 h"), (864_000, "10 days")],

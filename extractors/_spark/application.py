@@ -7,7 +7,7 @@ What is kept between two reads is small: of an open execution the place of the l
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any, Final
 
 from extractors._spark import events
@@ -18,6 +18,8 @@ from extractors._spark.plan.reading import PlanReading, read_plan
 MAX_OPEN: Final = 5_000
 """Open executions, and running jobs, that are kept. No driver runs so many at once; a damaged log may seem to."""
 MAX_REMEMBERED: Final = 200
+MAX_CHANGED: Final = 100
+"""Tables that one execution is seen to create or alter."""
 REDACTED: Final = "(redacted)"
 
 
@@ -62,6 +64,8 @@ class Execution:
     failed: bool = False
     group: str = ""
     started: Started | None = None
+    changed: list[str] = field(default_factory=list)
+    """Tables and views that the catalogue says were created or altered meanwhile, as ``database.name``."""
 
     @property
     def ended(self) -> bool:
@@ -123,6 +127,7 @@ class ApplicationState:
                     each.error[:500],
                     each.failed,
                     each.group,
+                    each.changed,
                 ]
                 for each in self._open.values()
             },
@@ -148,6 +153,8 @@ class ApplicationState:
                 yield from self._execution_end(events.parse(line.data))
             case events.STATEMENT:
                 self._statement(events.parse(line.data), line.mark)
+            case events.CATALOG_CHANGE:
+                self._catalog_change(events.parse(line.data))
             case _:
                 yield from self._learn(kind, events.parse(line.data))
 
@@ -256,6 +263,12 @@ class ApplicationState:
             del self._marks[oldest]
             self._statements.pop(oldest, None)
 
+    def _catalog_change(self, event: Mapping[str, Any]) -> None:
+        name = f"{text(event.get('database'))}.{text(event.get('name'))}"[:1000]
+        for each in self._open.values():
+            if len(each.changed) < MAX_CHANGED and name not in each.changed:
+                each.changed.append(name)
+
     # -- Runs -----------------------------------------------------------------------------------------------------
 
     def _run(self, root: int, *, over: bool = False) -> Run:
@@ -307,5 +320,8 @@ def _application(saved: Any) -> Application:
 
 
 def _execution(number: int, saved: Any) -> Execution:
-    part, restart, skip, root, ended_ms, error, failed, group = saved
-    return Execution(number, root, Mark(part, restart, skip), ended_ms, error, failed, group)
+    part, restart, skip, root, ended_ms, error, failed, group, *changed = saved
+    mark = Mark(part, restart, skip)
+    return Execution(
+        number, root, mark, ended_ms, error, failed, group, changed=[*changed[0]] if changed else []
+    )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from extractors._spark.application import Execution, Run
 from extractors._spark.columns.flow import strongest
 from extractors._spark.columns.written import ColumnFlow, WrittenColumns
+from extractors._spark.incomplete import Incomplete
 from extractors._spark.plan.names import without_partitions
-from extractors._spark.plan.reads import End, EndKind, Reads
+from extractors._spark.plan.reads import End, EndKind, Reads, path_end
 from extractors._spark.plan.writes import CREATE_AS_SELECT, SELECT, Write
 from navlin.model.keys import split_location
 
@@ -27,7 +28,8 @@ class OutputColumns:
 class Effect:
     """What a run reads and writes, all its executions together. ``stored`` are tables with the paths of their files.
 
-    ``columns_complete`` is False where columns that it writes, or what they come from, are not known.
+    ``complete`` is False where inputs are missing, ``columns_complete`` where columns that it writes, or what they come
+    from, are not known. ``reasons`` say why, and name outputs that are missing.
     """
 
     operation: str
@@ -41,6 +43,7 @@ class Effect:
     shape: str
     columns: tuple[OutputColumns, ...] = ()
     columns_complete: bool = True
+    reasons: tuple[Incomplete, ...] = ()
 
 
 def effect_of(run: Run, *, failed: bool) -> Effect:
@@ -48,8 +51,14 @@ def effect_of(run: Run, *, failed: bool) -> Effect:
     members = [each for each in run.members if failed or each is run.root or not each.failed]
     writes = [(each, write) for each in members if each.started for write in each.started.plan.writes]
     outputs, stored, written_as = _outputs(writes)
-    columns, columns_complete = _columns(members, written_as)
+    columns, column_reasons = _columns(members, written_as)
     inputs = _inputs(members)
+    hidden = [write for each, write in writes if write.moves_data and (each.id, write.end) not in written_as]
+    reasons = dict.fromkeys((*inputs.reasons, *column_reasons))
+    if hidden:
+        reasons[Incomplete.UNKNOWN_OUTPUT] = None
+    if any(each.started.plan.unknown_operators for each in members if each.started):
+        reasons[Incomplete.UNKNOWN_OPERATOR] = None
     main = next((write for _, write in writes), None)
     return Effect(
         operation=main.operation if main else SELECT,
@@ -62,36 +71,59 @@ def effect_of(run: Run, *, failed: bool) -> Effect:
         query_text=next((write.query_text for _, write in writes if write.query_text), ""),
         shape=_shape(members, writes),
         columns=columns,
-        columns_complete=columns_complete,
+        columns_complete=not column_reasons,
+        reasons=tuple(reasons),
     )
 
 
 def _outputs(
     writes: list[tuple[Execution, Write]],
-) -> tuple[tuple[End, ...], tuple[tuple[End, str], ...], dict[tuple[int, End], End]]:
-    """The outputs, the paths of tables, and as what an execution's end is told."""
-    stored = {
-        (write.end, without_partitions(write.path)): None for _, write in writes if write.end and write.path
-    }
-    # A statement that creates a table leaves the writing to an execution of its own, which knows the path only.
-    creators = {
-        execution.id: write.end
-        for execution, write in writes
-        if write.operation == CREATE_AS_SELECT and write.end
-    }
-    created = set(creators.values())
-    told: dict[tuple[int, End], End] = {}
+) -> tuple[tuple[End, ...], tuple[tuple[End, str], ...], dict[tuple[int, End | None], End]]:
+    """The outputs, the paths of tables, and the output that each execution's end is."""
+    ends = {(execution.id, write.end): _end(execution, write, writes) for execution, write in writes}
+    stored: dict[tuple[End, str], None] = {}
     for execution, write in writes:
-        end = write.end
+        end = ends[execution.id, write.end]
+        if end is not None and end.kind is not EndKind.PATH and write.path:
+            stored[end, without_partitions(write.path)] = None
+    # A statement that creates a table leaves the writing to an execution of its own, which knows the path only.
+    creators = {execution.id for execution, write in writes if write.operation == CREATE_AS_SELECT}
+    created = {
+        end
+        for execution, write in writes
+        if write.operation == CREATE_AS_SELECT and (end := ends[execution.id, write.end])
+    }
+    written_as: dict[tuple[int, End | None], End] = {}
+    for (number, named), end in ends.items():
         if end is None:
             continue
-        told[execution.id, end] = end
-        if end.kind is EndKind.PATH and len(created) == 1 and execution.id not in creators:
+        written_as[number, named] = end
+        if end.kind is EndKind.PATH and len(created) == 1 and number not in creators:
             table = next(iter(created))
             stored[table, end.name] = None
-            told[execution.id, end] = table
-    outputs = tuple(_qualified(dict.fromkeys(told.values())))
-    return outputs, tuple(stored), {key: _as_output(end, outputs) for key, end in told.items()}
+            written_as[number, named] = table
+    outputs = tuple(_qualified(dict.fromkeys(written_as.values())))
+    return outputs, tuple(stored), {key: _as_output(end, outputs) for key, end in written_as.items()}
+
+
+def _end(execution: Execution, write: Write, writes: list[tuple[Execution, Write]]) -> End | None:
+    """What a command writes; of a table that it names without a database, as it is named elsewhere in its run.
+
+    An execution below it prints the whole name (since 3.4), or the catalogue says that such a table was created meanwhile.
+    Where nothing does, the path is what is certain: which database is the session's current one, no log says.
+    """
+    end = write.end
+    if end is None or end.kind not in (EndKind.TABLE, EndKind.VIEW) or end.database:
+        return end
+    named = {
+        other.end for _, other in writes if other.end and other.end.name == end.name and other.end.database
+    }
+    if not named:
+        changed = (name.rpartition(".") for name in execution.changed)
+        named = {replace(end, database=database) for database, _, name in changed if name == end.name}
+    if len(named) == 1:
+        return next(iter(named))
+    return path_end(write.path) if write.path else None
 
 
 def _as_output(end: End, outputs: tuple[End, ...]) -> End:
@@ -103,19 +135,21 @@ def _as_output(end: End, outputs: tuple[End, ...]) -> End:
 
 
 def _columns(
-    members: list[Execution], written_as: dict[tuple[int, End], End]
-) -> tuple[tuple[OutputColumns, ...], bool]:
-    """The columns of each output. What an execution carries out is believed before what its command planned."""
+    members: list[Execution], written_as: dict[tuple[int, End | None], End]
+) -> tuple[tuple[OutputColumns, ...], tuple[Incomplete, ...]]:
+    """The columns of each output, and why some are not known. What an execution carries out is believed before what its
+    command planned."""
     found: dict[End, dict[bool, list[WrittenColumns]]] = {}
     for each in members:
         if each.started is None:
             continue
         plan = each.started.plan
         for write, columns in zip(plan.writes, plan.columns, strict=True):
-            if write.end is not None and not write.reads:
-                end = written_as[each.id, write.end]
+            end = written_as.get((each.id, write.end))
+            if end is not None and not write.reads:
                 found.setdefault(end, {}).setdefault(write.logical, []).append(columns)
-    told, complete = [], True
+    told: list[OutputColumns] = []
+    reasons: dict[Incomplete, None] = {}
     for end, by_plan in found.items():
         planned = by_plan.get(True, [])[-1:]
         written = by_plan.get(False) or planned
@@ -123,12 +157,14 @@ def _columns(
             written = planned
         flows: dict[str, ColumnFlow] = {}
         for columns in written:
-            complete = complete and columns.complete and bool(columns.flows)
+            reasons |= dict.fromkeys(columns.reasons)
+            if not columns.flows and not columns.reasons:
+                reasons[Incomplete.NO_COLUMNS] = None
             for flow in columns.flows:
                 flows[flow.output] = _merged(flows[flow.output], flow) if flow.output in flows else flow
         if flows:
             told.append(OutputColumns(end, tuple(flows.values())))
-    return tuple(told), complete
+    return tuple(told), tuple(reasons)
 
 
 def _merged(one: ColumnFlow, other: ColumnFlow) -> ColumnFlow:
@@ -175,12 +211,12 @@ def _inputs(members: list[Execution]) -> Reads:
 def _together(reads: Iterable[Reads]) -> Reads:
     ends: dict[End, None] = {}
     unknown: dict[str, None] = {}
-    complete = True
+    reasons: dict[Incomplete, None] = {}
     for each in reads:
         ends |= dict.fromkeys(each.ends)
         unknown |= dict.fromkeys(each.unknown)
-        complete = complete and each.complete
-    return Reads(tuple(ends), complete, tuple(unknown))
+        reasons |= dict.fromkeys(each.reasons)
+    return Reads(tuple(ends), tuple(reasons), tuple(unknown))
 
 
 def _shape(members: list[Execution], writes: list[tuple[Execution, Write]]) -> str:

@@ -97,6 +97,15 @@ def _print(overall: Overall, out: Console) -> None:
             # Not markup: the reason may quote the parser.
             unparsed.add_row(f"{why.views:,}", Text(why.reason))
         out.print(unparsed)
+    if overall.incomplete:
+        incomplete = Table(
+            title="operations of which something is not known", title_justify="left", box=None, pad_edge=False
+        )
+        incomplete.add_column("operations", justify="right")
+        incomplete.add_column("reason")
+        for each_reason in overall.incomplete:
+            incomplete.add_row(f"{each_reason.operations:,}", Text(each_reason.reason))
+        out.print(incomplete)
 
 
 def _row(source: SourceStatus, now_ms: int) -> list[str]:

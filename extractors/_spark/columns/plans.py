@@ -20,7 +20,6 @@ from extractors._spark.plan.tree import Node
 
 MAX_WORK: Final = 10_000_000
 """Columns that all operators of a plan list and are given together: beyond, it is not read at column level."""
-_PREFIX: Final = re.compile(r"(?:Gpu|Photon|Comet|Velox|Native)(?=[A-Z])")
 _REUSED: Final = re.compile(r"\[Reuses operator id: (\d{1,9})\]")
 MAX_NESTED: Final = 50
 """Plans within plans."""
@@ -169,7 +168,7 @@ class Plans:
         self, operator: Operator, wanted: tuple[Attribute, ...] | None, given: list[Relation]
     ) -> Relation:
         fields = self._fields_of(operator)
-        name = _PREFIX.sub("", operator.name)
+        name = operator.name
         inputs = list(given)
         inner = self._inner(operator, inputs)
         self._work += 1 + len(wanted or ()) + sum(len(each.flows) for each in inputs)
@@ -248,7 +247,7 @@ class Plans:
         return replace(source, columns=columns, flows=by_id, names=names)
 
     def _rule(self, step: Step) -> Relation:
-        first, name = step.name, _PREFIX.sub("", step.operator.name)
+        first, name = step.name, step.operator.name
         if name.startswith("Scan In-memory table"):
             return rows.in_memory_scan(step)
         if rule := _RULES.get(first):

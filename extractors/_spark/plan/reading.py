@@ -28,9 +28,10 @@ class PlanReading:
     shape: tuple[str, ...]
     root: str = ""
     columns: tuple[WrittenColumns, ...] = ()
+    unknown_operators: tuple[str, ...] = ()
 
 
-NOTHING = Reads((), True)
+NOTHING = Reads(())
 
 
 def read_plan(start: Mapping[str, Any]) -> PlanReading:
@@ -49,7 +50,7 @@ def read_plan(start: Mapping[str, Any]) -> PlanReading:
     own_reads = tuple(end for write in writes for end in write.reads)
     reads = physical_reads(nodes, text)
     if own_reads:
-        reads = Reads((*own_reads, *reads.ends), reads.complete, reads.unknown)
+        reads = Reads((*own_reads, *reads.ends), reads.reasons, reads.unknown)
     return PlanReading(writes, reads, named, tuple(shape(nodes)), nodes[0].name if nodes else "", columns)
 
 

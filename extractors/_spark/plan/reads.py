@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from extractors._spark.incomplete import Incomplete
 from extractors._spark.plan.names import (
     Location,
     Table,
@@ -67,11 +68,16 @@ def path_end(path: str) -> End:
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """The ends that are read, each once. ``complete`` is False where the log cut some off, ``unknown`` what it hid."""
+    """The ends that are read, each once. ``unknown`` is what reads without saying from where; ``reasons`` say why some
+    ends are missing."""
 
     ends: tuple[End, ...]
-    complete: bool
+    reasons: tuple[Incomplete, ...] = ()
     unknown: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        return not self.reasons
 
 
 _SCAN: Final = re.compile(
@@ -122,7 +128,7 @@ def logical_reads(text: PlanText) -> Reads:
     gathered = _Gathered()
     hidden_below = -1
     if not text.verified:
-        return Reads((), False, ())
+        return Reads((), (text.doubt or Incomplete.AMBIGUOUS,))
     for operator in text.operators:
         if 0 <= hidden_below < operator.indent:
             continue
@@ -150,13 +156,14 @@ class _Gathered:
     def __init__(self) -> None:
         self._ends: dict[End, None] = {}
         self._unknown: dict[str, None] = {}
-        self._complete = True
+        self._reasons: dict[Incomplete, None] = {}
 
     def add(self, end: End) -> None:
         self._ends[end] = None
 
     def add_table(self, table: Table | None, what: str) -> None:
-        if table is None:
+        # A name alone is of the session's current database, which the log does not say.
+        if table is None or not table.database:
             self.add_unknown(what)
         else:
             self.add(table_end(table))
@@ -168,14 +175,15 @@ class _Gathered:
         for path in found.paths:
             if not is_bookkeeping(path):
                 self.add(path_end(path))
-        self._complete = self._complete and found.complete
+        if not found.complete:
+            self._reasons[Incomplete.PATHS_CUT] = None
 
     def add_unknown(self, what: str) -> None:
         self._unknown[what[:200]] = None
-        self._complete = False
+        self._reasons[Incomplete.UNKNOWN_INPUT] = None
 
     def reads(self) -> Reads:
-        return Reads(tuple(self._ends), self._complete, tuple(self._unknown))
+        return Reads(tuple(self._ends), tuple(self._reasons), tuple(self._unknown))
 
 
 def _scan(node: Node, gathered: _Gathered) -> None:
@@ -188,7 +196,7 @@ def _scan(node: Node, gathered: _Gathered) -> None:
     if relation == "hive":
         gathered.add_table(_hive_table(node.text) or dotted_table(named), node.name)
         return
-    if named and (table := dotted_table(named)):
+    if named and (table := dotted_table(named)) and table.database:
         gathered.add(table_end(table))
         return
     if _relation(node.name.removeprefix("Scan "), gathered):
@@ -257,7 +265,7 @@ def _logical_relation(arguments: str, gathered: _Gathered) -> None:
     if _relation(first, gathered):
         return
     table = argument_table(arguments)
-    if table is not None:
+    if table is not None and table.database:
         gathered.add(table_end(table))
     else:
         gathered.add_unknown(f"LogicalRelation {first}")  # read by path, and a logical plan prints none

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from extractors._spark.plan.names import (
@@ -41,6 +41,8 @@ class Write:
     query_text: str = ""
     logical: bool = False
     """Whether what it reads stands in the logical plan of its text."""
+    moves_data: bool = False
+    """Whether it writes data: then something is missing where ``end`` is not known."""
 
     @property
     def creates(self) -> bool:
@@ -88,6 +90,20 @@ def write_of(node: Node, text: PlanText) -> Write | None:
         return None
     arguments = _arguments(node, command, text)
     bare = command.removeprefix("Optimized").removesuffix("Command")
+    write = _data_write(bare, command, node, arguments)
+    if write is not None:
+        return replace(write, moves_data="noop" not in node.name and "NoopWrite" not in arguments)
+    match bare:
+        case "CreateView":
+            return _create_view(command, arguments, text)
+        case "AlterViewAs":
+            return _alter_view(command, arguments, text)
+        case _:
+            return Write(command, in_words(bare), subject=_subject(arguments))
+
+
+def _data_write(bare: str, command: str, node: Node, arguments: str) -> Write | None:
+    """What a command writes that moves data; None for any other."""
     match bare:
         case "InsertIntoHadoopFsRelation":
             return _insert(command, arguments)
@@ -98,10 +114,6 @@ def write_of(node: Node, text: PlanText) -> Write | None:
         case "CreateDataSourceTableAsSelect" | "CreateHiveTableAsSelect" | "SaveAsV1Table":
             table = leading_table(arguments) or described_table(arguments)
             return Write(command, CREATE_AS_SELECT, _end(table), logical=True)
-        case "CreateView":
-            return _create_view(command, arguments, text)
-        case "AlterViewAs":
-            return _alter_view(command, arguments, text)
         case "LoadData":
             return _load(command, arguments)
         case "SaveIntoDataSource" | "InsertIntoDataSource":
@@ -111,7 +123,7 @@ def write_of(node: Node, text: PlanText) -> Write | None:
         case _ if _V2_CREATES.match(command):
             return Write(command, CREATE_AS_SELECT, _v2_created(arguments))
         case _:
-            return Write(command, in_words(bare), subject=_subject(arguments))
+            return None
 
 
 CREATE_AS_SELECT: Final = "CREATETABLE_AS_SELECT"
