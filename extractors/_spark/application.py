@@ -18,6 +18,8 @@ from extractors._spark.plan.reading import PlanReading, read_plan
 MAX_OPEN: Final = 5_000
 """Open executions, and running jobs, that are kept. No driver runs so many at once; a damaged log may seem to."""
 MAX_REMEMBERED: Final = 200
+CATALOG: Final = "spark.sql.catalog."
+MAX_CATALOGS: Final = 50
 MAX_CHANGED: Final = 100
 """Tables that one execution is seen to create or alter."""
 REDACTED: Final = "(redacted)"
@@ -36,6 +38,16 @@ class Application:
     version: str = ""
     metastores: tuple[str, ...] = ()
     default_fs: str = ""
+    catalogs: tuple[tuple[str, str], ...] = ()
+    """The catalogues that the application was set up with, each with its class."""
+
+    @property
+    def catalogs_by_class(self) -> dict[str, frozenset[str]]:
+        """The names of the catalogues of each class."""
+        found: dict[str, frozenset[str]] = {}
+        for name, implementation in self.catalogs:
+            found[implementation] = found.get(implementation, frozenset()) | {name}
+        return found
 
     @property
     def run(self) -> str:
@@ -118,7 +130,12 @@ class ApplicationState:
         """The state as JSON values. Runs handed out are not in it any more."""
         app = self.application
         value: dict[str, Any] = {
-            "app": [*astuple(app)[:-2], list(app.metastores), app.default_fs],
+            "app": [
+                *astuple(app)[:-3],
+                list(app.metastores),
+                app.default_fs,
+                [list(each) for each in app.catalogs],
+            ],
             "open": {
                 str(each.id): [
                     *each.mark,
@@ -182,6 +199,7 @@ class ApplicationState:
                     app,
                     metastores=_metastores(spark, hadoop) or app.metastores,
                     default_fs=_setting("fs.defaultFS", spark, hadoop) or app.default_fs,
+                    catalogs=_catalogs(spark) or app.catalogs,
                 )
             case events.APPLICATION_START:
                 attempt = text(event.get("App Attempt ID"))
@@ -305,6 +323,15 @@ def _metastores(spark: Mapping[str, Any], hadoop: Mapping[str, Any]) -> tuple[st
     return tuple(uri.strip() for uri in uris.split(",") if uri.strip())[:10]
 
 
+def _catalogs(spark: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    found = (
+        (name.removeprefix(CATALOG), text(value).strip()[:200])
+        for name, value in spark.items()
+        if name.startswith(CATALOG) and "." not in name.removeprefix(CATALOG)
+    )
+    return tuple(sorted(found))[:MAX_CATALOGS]
+
+
 def _setting(name: str, spark: Mapping[str, Any], hadoop: Mapping[str, Any]) -> str:
     for value in (spark.get(f"spark.hadoop.{name}"), spark.get(name), hadoop.get(name)):
         if isinstance(value, str) and value.strip() and REDACTED not in value:
@@ -315,8 +342,19 @@ def _setting(name: str, spark: Mapping[str, Any], hadoop: Mapping[str, Any]) -> 
 def _application(saved: Any) -> Application:
     if not saved:
         return Application()
-    app, attempt, name, user, started_ms, ended_ms, version, metastores, default_fs = saved
-    return Application(app, attempt, name, user, started_ms, ended_ms, version, tuple(metastores), default_fs)
+    app, attempt, name, user, started_ms, ended_ms, version, metastores, default_fs, *catalogs = saved
+    return Application(
+        app,
+        attempt,
+        name,
+        user,
+        started_ms,
+        ended_ms,
+        version,
+        tuple(metastores),
+        default_fs,
+        tuple((name, implementation) for name, implementation in (catalogs[0] if catalogs else ())),
+    )
 
 
 def _execution(number: int, saved: Any) -> Execution:

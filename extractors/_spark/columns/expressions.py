@@ -138,7 +138,7 @@ class Reader:
         for _, number, flow in columns:
             ids.add(number)
             kinds.append(flow.kind)
-            data |= flow.data
+            data |= flow.data | flow.kept
             control |= flow.control
             doubt |= Doubt.INCOMPLETE if flow.unexplained else flow.doubt
             literal = literal and flow.literal
@@ -299,7 +299,9 @@ def flow_of(expression: str, reader: Reader) -> tuple[Flow, Found]:
     whole = reader.whole_subquery(bare) if not parts else None
     if whole is not None:
         parts = whole.fields
-    return Flow(found.data, found.control, kind, found.doubt, readable(bare), parts, found.literal), found
+    return Flow(
+        found.data, found.control, kind, found.doubt, readable(bare), parts, literal=found.literal
+    ), found
 
 
 def readable(expression: str) -> str:

@@ -76,7 +76,9 @@ class TooMuch(Exception):
 class Sources:
     """All columns that a plan reads, each a bit, so that sets of them are whole numbers."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, changes_rows: bool = False) -> None:
+        self.changes_rows = changes_rows
+        """Whether the plan changes rows that are there, see `extractors._spark.columns.changes`."""
         self._bits: dict[SourceColumn, int] = {}
         self._columns: list[SourceColumn] = []
 
@@ -108,13 +110,15 @@ class Flow:
     expression: str = ""
     fields: tuple[tuple[str, Flow], ...] = ()
     """Of a struct that the plan itself puts together, what each field is made from."""
+    kept: int = 0
+    """Of a change of rows, columns of the same name that pass as they are: the table's own have not changed."""
     literal: bool = False
     """It is known to take no column's value: a literal, a count of rows, a rank, a random number."""
 
     @property
     def unexplained(self) -> bool:
         """It has no source, no flag, and is not known to be a literal: something was overlooked."""
-        return not (self.data or self.doubt or self.literal)
+        return not (self.data or self.kept or self.doubt or self.literal)
 
 
 UNKNOWN: Final = Flow(kind=Kind.TRANSFORMATION, doubt=Doubt.INCOMPLETE)
@@ -129,11 +133,12 @@ def merged(flows: Iterable[Flow]) -> Flow:
     flows = list(flows)
     if len(flows) == 1:
         return flows[0]
-    data = control = doubt = 0
+    data = control = doubt = kept = 0
     for flow in flows:
         data |= flow.data
+        kept |= flow.kept
         control |= flow.control
         doubt |= Doubt.INCOMPLETE if flow.unexplained else flow.doubt
     expressions = dict.fromkeys(flow.expression for flow in flows if flow.expression)
     kind, literal = strongest(flow.kind for flow in flows), all(flow.literal for flow in flows)
-    return Flow(data, control, kind, doubt, next(iter(expressions), ""), literal=literal)
+    return Flow(data, control, kind, doubt, next(iter(expressions), ""), kept=kept, literal=literal)

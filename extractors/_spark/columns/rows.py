@@ -7,8 +7,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from extractors._spark.columns.expressions import Found, defined
-from extractors._spark.columns.flow import CONSTANT, CUT_OFF, UNKNOWN, Doubt, Flow, Kind, merged
+from extractors._spark.columns.changes import MARKERS, changed
+from extractors._spark.columns.expressions import Found, defined, parted
+from extractors._spark.columns.flow import (
+    BY_UNKNOWN_OPERATOR,
+    CONSTANT,
+    CUT_OFF,
+    UNKNOWN,
+    Doubt,
+    Flow,
+    Kind,
+    merged,
+)
 from extractors._spark.columns.lists import Attribute, Elements, attributes, elements, expressions
 from extractors._spark.columns.relations import Relation, made
 from extractors._spark.columns.steps import Step, beside, completed, opaque
@@ -39,8 +49,12 @@ def projected(step: Step, listed: Elements, over: Relation) -> Relation:
     columns: list[Attribute] = []
     flows: list[Flow] = []
     founds: list[Found] = []
+    changes = step.sources.changes_rows and step.name == "Project"
+    merges = changes and any(mark in step.operator.block for mark in MARKERS)
     for text in listed.texts:
         column, flow, found = defined(text, reader)
+        if changes and column is not None and (merges or " else " in text):
+            flow = changed(column.name, parted(text)[0], reader, merges=merges)
         columns.append(column or Attribute("", -1))
         flows.append(flow)
         founds.append(found)
@@ -315,9 +329,13 @@ def _cached(wanted: Attribute, shown: tuple[Attribute, ...], cached: Relation) -
 
 
 def passing(step: Step) -> Relation:
-    """What hands its rows on as they are; columns that it adds nobody knows."""
-    over = _without(step.input, step.reader().read(step.text("Arguments")))
-    return step.result(over, opaque(over))
+    """What hands its rows on as they are."""
+    return step.result(_without(step.input, step.reader().read(step.text("Arguments"))))
+
+
+def unknown(step: Step) -> Relation:
+    """An operator that has no rule: columns pass by their ids, what it adds is not known."""
+    return step.result(replace(step.input, needed=frozenset()), BY_UNKNOWN_OPERATOR)
 
 
 def by_program(step: Step) -> Relation:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from extractors._spark.columns.changes import kept_as_it_is
+from extractors._spark.columns.delta import DELETE, UPDATE, command_columns
 from extractors._spark.columns.flow import Doubt, Flow, Kind, SourceColumn, Sources, TooMuch, reasons_of
 from extractors._spark.columns.lists import elements, split
 from extractors._spark.columns.plans import Plans
@@ -48,6 +50,8 @@ class ColumnFlow:
     inferred: bool = False
     opaque: bool = False
     incomplete: bool = False
+    kept: tuple[SourceColumn, ...] = ()
+    """Of a change of rows: columns of this name that pass as they are, the changed table's own among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +84,33 @@ def written_columns(
     told = [write.end is not None and not (has_root and write.creates) for _, write in writes]
     if not any(told):
         return tuple(NO_COLUMNS for _ in writes)
-    plans = Plans(text, nodes)
+    plans = Plans(text, nodes, changes_rows=any(write.changes_rows for _, write in writes))
     commands = _Commands(text)
     return tuple(
         _written(commands.next(node.name), write, text, plans) if known else NO_COLUMNS
         for (node, write), known in zip(writes, told, strict=True)
     )
+
+
+def result_columns(
+    text: PlanText, nodes: Iterable[Node], *, changes_rows: bool
+) -> tuple[WrittenColumns, frozenset[int]]:
+    """The columns that a plan without a command hands on, under their own names, and their expression ids: a command above
+    it may write them."""
+    if not text.verified or text.root is None:
+        return unknown_columns(text.doubt or Incomplete.AMBIGUOUS), frozenset()
+    plans = Plans(text, nodes, changes_rows=changes_rows)
+    try:
+        relation = plans.relation(text.root)
+    except TooMuch:
+        return unknown_columns(Incomplete.TOO_MANY), frozenset()
+    given = relation.in_order()
+    if given is None or relation.columns is None:
+        return unknown_columns(_of_relation(relation)), frozenset()
+    flows: dict[str, Flow] = {}
+    for column, flow in zip(relation.columns, given, strict=True):
+        flows.setdefault(column.name, kept_as_it_is(column.name, flow) if changes_rows else flow)
+    return _told(flows, relation, plans.sources), frozenset(column.id for column in relation.columns)
 
 
 class _Commands:
@@ -112,6 +137,13 @@ def _written(operator: Operator | None, write: Write, text: PlanText, plans: Pla
         return unknown_columns(text.doubt or Incomplete.AMBIGUOUS)
     if operator is None:
         return unknown_columns(Incomplete.NO_COLUMNS)
+    if operator.inner and operator.inner[0].name in (UPDATE, DELETE):
+        flows = command_columns(operator.inner[0], write.end, plans)
+        if flows is None:
+            return unknown_columns(Incomplete.FIELDS_CUT)
+        return _told(flows, Relation((), {}, {}), plans.sources)
+    if write.carried:
+        return NO_COLUMNS
     logical = operator.inner or operator.inputs
     while len(logical) == 1 and logical[0].name == write.command and logical[0].children:
         operator, logical = logical[0], logical[0].children
@@ -138,7 +170,7 @@ def _named(operator: Operator, write: Write, relation: Relation, sources: Source
             continue
         if not name:
             return unknown_columns(Incomplete.NO_COLUMNS)
-        flows.setdefault(name, flow)
+        flows.setdefault(name, kept_as_it_is(name, flow) if write.changes_rows else flow)
     if not flows:
         return unknown_columns(Incomplete.NO_COLUMNS)
     return _told(flows, relation, sources)
@@ -171,6 +203,7 @@ def _told(flows: dict[str, Flow], relation: Relation, sources: Sources) -> Writt
                 inferred=bool(doubt & Doubt.INFERRED),
                 opaque=bool(doubt & Doubt.OPAQUE),
                 incomplete=bool(doubt & Doubt.INCOMPLETE),
+                kept=columns(flow.kept & ~flow.data),
             )
         )
         reasons |= dict.fromkeys(reasons_of(doubt))

@@ -88,6 +88,8 @@ _KAFKA: Final = re.compile(r"KafkaRelation\(strategy=Subscribe\[([^\]]*)\]")
 _HIVE: Final = re.compile(r"HiveTableRelation \[?(`[^\s,]+`)")
 _METASTORE: Final = re.compile(r"MetastoreRelation (\w+), (\w+)")
 _LOCATION: Final = re.compile(r"\bLocation: (\w+(?:\(\d+ paths\))? ?\[.*)", re.DOTALL)
+_LOG_INDEXES: Final = frozenset({"DeltaLogFileIndex", "MetadataLogFileIndex"})
+"""What a table format's own log is read through."""
 _NO_SOURCE: Final = frozenset(
     {
         "ExistingRDD",
@@ -172,9 +174,11 @@ class _Gathered:
         if found is None:
             self.add_unknown(what)
             return
-        for path in found.paths:
-            if not is_bookkeeping(path):
-                self.add(path_end(path))
+        paths = [path for path in found.paths if not is_bookkeeping(path)]
+        if found.index in _LOG_INDEXES or (found.paths and not paths):
+            return
+        for path in paths:
+            self.add(path_end(path))
         if not found.complete:
             self._reasons[Incomplete.PATHS_CUT] = None
 

@@ -154,6 +154,11 @@ class PlanText:
     subqueries: Mapping[int, Operator] = field(default_factory=dict)
 
     @property
+    def arguments(self) -> str:
+        """The arguments of the operators at the top: a command's, which may stand below the line that executes it."""
+        return " ".join(operator.arguments for operator in self.operators[:COMMAND_BLOCKS])
+
+    @property
     def verified(self) -> bool:
         return self.doubt is None
 
