@@ -22,6 +22,7 @@ from extractors._spark.forms import Closed, Log, Part, find_logs, reason_of
 from extractors._spark.lineage import Names, records_of
 from extractors._spark.lines import HEAD_BYTES, Line, LogLines, Mark, enters_anywhere, head_of, lines_at
 from extractors._spark.places import SCHEME, HdfsPlace, LocalPlace, Place, split_url
+from extractors._spark.settings import advice
 from extractors._spark.streams import Streams
 from navlin.model.extractor import PUSH, extractor
 from navlin.model.plan import Plan, Positions
@@ -29,6 +30,8 @@ from navlin.model.records import Position, Record, Reject, Split
 from navlin.model.source import Estate, Source
 
 SPLIT_BYTES: Final = 64 << 20
+CHECKED_BYTES: Final = 4 << 20
+"""How much of a log's beginning `navlin check` looks at."""
 MAX_REJECTS: Final = 20
 """Rejects of one log in one read that are told one by one; further ones are counted in one more."""
 DECOMPRESS_BYTES_A_MS: Final = 50_000
@@ -65,7 +68,7 @@ class LogSplit(Split):
         return not self.log.startswith(SCHEME)
 
 
-@extractor("spark_events", source_type="SPARK", mode=PUSH, version=1)
+@extractor("spark_events", source_type="SPARK", mode=PUSH, version=2)
 @dataclass(frozen=True, slots=True)
 class SparkEvents:
     """Follows the event logs in ``directory`` (a path, a ``file:`` URI or an ``hdfs:`` URL; Spark's ``spark.eventLog.dir``).
@@ -142,6 +145,29 @@ class SparkEvents:
         yield f"{self.path}: {len(found) - len(closed)} event logs"
         if closed:
             yield _told(closed)
+        readable = [each for each in found if isinstance(each, Log) and each.parts]
+        if readable:
+            newest = max(readable, key=lambda log: log.mtime_ns)
+            properties = self._spark_properties(newest)
+            yield from advice(newest.name, properties) if properties is not None else ()
+
+    def _spark_properties(self, log: Log) -> Mapping[str, Any] | None:
+        """What the application of a log was set up with; None if the log's beginning does not say so."""
+        lines = LogLines(
+            self.place,
+            log.parts or (),
+            None,
+            last_line=True,
+            max_line_bytes=self.max_line_bytes,
+            max_bytes=CHECKED_BYTES,
+        )
+        for line in lines:
+            try:
+                if not line.too_long and events.kind_of(line.data) == events.ENVIRONMENT:
+                    return events.mapping(events.parse(line.data).get("Spark Properties"))
+            except events.NotAnEvent:
+                continue
+        return None
 
     # -- Plan: stat only ----------------------------------------------------------------------------------------------
 
