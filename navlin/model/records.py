@@ -126,7 +126,9 @@ class Split:
     """A small picklable value that names one piece of work. Extractors define their own, as frozen dataclasses.
 
     ``name`` tells splits of one source apart in messages and when one that fails is held back (a file's path, a batch's
-    first table). ``local`` says that it must be read on the host where the daemon runs.
+    first table). ``local`` says that it must be read on the host where the daemon runs: it names a file of that host. So
+    far every split is read there, for Spark runs nowhere else (`navlin.service.configuration.SparkSettings`); it is
+    declared for the day when the others may be read on any executor.
     """
 
     __slots__ = ()
