@@ -84,12 +84,15 @@ class Planning:
 # -- A whole image -----------------------------------------------------------------------------------------------------
 
 
-def plan_image(planning: Planning, saved: Saved, transaction: int, note: str, *, missed: int = 0) -> Plan:
-    """Reads the image of a transaction, or a newer one. Events are followed from that transaction on."""
+def plan_image(
+    planning: Planning, saved: Saved, transaction: int, note: str, *, missed: int = 0, follow: bool = True
+) -> Plan:
+    """Reads the image of a transaction, or a newer one. With ``follow``, events are followed from that transaction on."""
     as_of_ms = image_as_of_ms(saved.rounds, transaction, planning.now_ms)
     split = ImageSplit(str(planning.spool / str(transaction)), transaction, as_of_ms)
     positions = (
-        Position(TRANSACTION, transaction),
+        # Of who may not follow events, sidecars may have been hidden: who may begins with all of it.
+        Position(TRANSACTION, transaction if follow else None),
         Position(IMAGE, transaction),
         Position(COMPLETE_MS, planning.now_ms),
         Position(ROUNDS, [list(each) for each in saved.rounds]),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from navlin.model.extractor import PUSH, Extractor, Mode, Registration
+from navlin.model.extractor import GIVEN, PUSH, Extractor, Mode, Registration
 from navlin.model.source import Estate, Source, normal_authority, source_id
 from navlin.service.lines import KeyPath, line_of, syntax_error
 from navlin.service.typed import Complain, build, expand, suggest
@@ -24,9 +24,6 @@ PASSWORD_VARIABLE: Final = "NAVLIN_SOLR_PASSWORD"
 
 PULL_INTERVAL_S: Final = 600.0
 PUSH_INTERVAL_S: Final = 5.0
-
-GIVEN: Final = ("source", "estate")
-"""The fields of every extractor that navlin fills in itself."""
 
 _SIZE = re.compile(r"\d+[kmgKMG]")
 _LOCAL_MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(\s*,\s*[1-9]\d*)?\])?")
