@@ -89,7 +89,11 @@ class Reject:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far something has been read. ``value`` is JSON; None forgets the key."""
+    """How far something has been read. ``value`` is JSON; None forgets the key.
+
+    `navlin status` shows it to people: the key and a number, which is a time (epoch ms) where the key ends in ``_ms``; of an
+    object ``path`` (else the key), ``offset`` and ``size`` in bytes (-1: not read to its end); of others how many there are.
+    """
 
     key: str
     value: Any
