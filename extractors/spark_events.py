@@ -24,7 +24,7 @@ from extractors._spark.lines import HEAD_BYTES, Line, LogLines, Mark, enters_any
 from extractors._spark.places import SCHEME, HdfsPlace, LocalPlace, Place, split_url
 from extractors._spark.settings import advice
 from extractors._spark.streams import Streams
-from navlin.model.extractor import PUSH, extractor
+from navlin.model.extractor import PUSH, extractor, keeps_positions
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Record, Reject, Split
 from navlin.model.source import Estate, Source
@@ -85,18 +85,21 @@ class SparkEvents:
 
     source: Source
     estate: Estate
-    directory: str
+    # Each log has a position of its own, and is known by its path and by how it begins. One that the user may not read has
+    # none.
+    directory: str = keeps_positions()
     metastore: str = ""
     yarn: str = ""
     reads: bool = True
-    stale_after_s: int = 86_400
+    # Each plan asks anew whether a log is stale. What was told of one that was stays true until the log grows.
+    stale_after_s: int = keeps_positions(86_400)
     max_line_bytes: int = 64 << 20
-    hadoop_configuration_directory: str = ""
-    namenodes: tuple[str, ...] = ()
-    hadoop_user: str = ""
-    principal: str = ""
-    keytab: str = ""
-    java_options: tuple[str, ...] = ()
+    hadoop_configuration_directory: str = keeps_positions("")
+    namenodes: tuple[str, ...] = keeps_positions(())
+    hadoop_user: str = keeps_positions("")
+    principal: str = keeps_positions("")
+    keytab: str = keeps_positions("")
+    java_options: tuple[str, ...] = keeps_positions(())
 
     def problems(self) -> Iterator[tuple[str, str]]:
         """What no type shows to be wrong, as (setting, text)."""

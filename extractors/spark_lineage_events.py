@@ -23,7 +23,7 @@ from extractors._spark.incomplete import Incomplete
 from extractors._spark.lineage import FAILED, SUCCEEDED, Names, Occurrence, tell
 from extractors._spark.plan.names import dotted_table, is_path
 from extractors._spark.plan.reads import End, path_end, table_end
-from navlin.model.extractor import PUSH, extractor
+from navlin.model.extractor import PUSH, extractor, keeps_positions
 from navlin.model.keys import application_id
 from navlin.model.records import Record, Reject, Split
 from navlin.model.source import SPARK, Estate, Source
@@ -48,8 +48,9 @@ class SparkLineageEvents(LineLogs):
 
     source: Source
     estate: Estate
-    directory: str | tuple[str, ...] = "/var/log/spark/lineage"
-    pattern: str = "spark_lineage_log_*"
+    # Each file has a position of its own, and is known by what is in it wherever it lies.
+    directory: str | tuple[str, ...] = keeps_positions("/var/log/spark/lineage")
+    pattern: str = keeps_positions("spark_lineage_log_*")
     metastore: str = ""
     yarn: str = ""
     default_fs: str = ""
