@@ -654,7 +654,7 @@ WHOLE = {
         pytest.param({}, ["spark.sql.debug.maxToStringFields", "spark.sql.maxMetadataStringLength"], id="defaults"),
         pytest.param(WHOLE | {"spark__sql__ui__explainMode": "simple"}, ["spark.sql.ui.explainMode"], id="mode"),
         pytest.param(WHOLE | {"spark__sql__maxPlanStringLength": "9000"}, ["spark.sql.maxPlanStringLength"], id="text"),
-        pytest.param(WHOLE | {"spark__sql__debug__maxToStringFields": "99"}, ["spark.sql.debug.maxToStringFields"], id="few"),
+        pytest.param(WHOLE | {"spark__sql__debug__maxToStringFields": "9"}, ["spark.sql.debug.maxToStringFields"], id="9"),
     ],
 )  # fmt: skip
 def test_check_names_the_settings_that_would_keep_plans_whole(

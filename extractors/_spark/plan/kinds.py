@@ -60,13 +60,20 @@ def _named(*carries: str) -> frozenset[str]:
     return frozenset(plain_name(node.name) for node in PLAN_NODES if node.carries in carries)
 
 
-WITHOUT_DATA: Final = _named("maintains", "defines", "answers", "session") - _named("writes")
-"""Commands of which no data flows."""
+_WITHOUT_DATA: Final = _named("maintains", "defines", "answers", "session") - _named("writes")
 PASSING: Final = _named("wraps", "rows") - _named("computes", "program", "reads", "values")
 """Operators that hand on their input's columns."""
 _KNOWN: Final = _named(*CARRIES)
 _FIRST_WORDS: Final = frozenset(name.partition(" ")[0] for name in _KNOWN)
 _DECORATION: Final = re.compile(r"\* ?|Execute ")
+
+
+def is_without_data(name: str) -> bool:
+    """Whether no data flows of a command; what follows its name belongs to one plan only."""
+    bare = _DECORATION.sub("", name.strip(), count=1)
+    return bare.partition(" ")[0] in _WITHOUT_DATA or any(
+        bare.startswith(f"{each} ") or bare == each for each in _WITHOUT_DATA if " " in each
+    )
 
 
 def unknown_operators(nodes: Iterable[Node]) -> tuple[str, ...]:

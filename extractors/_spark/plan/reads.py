@@ -101,7 +101,10 @@ _NO_SOURCE: Final = frozenset(
         "EmptyRelation",
     }
 )
-_V2_SCAN: Final = re.compile(r"(?:BatchScan|MicroBatchScan|ContinuousScan)\b ?(?P<rest>.*)$", re.DOTALL)
+_V2_SCAN: Final = re.compile(
+    r"(?:BatchScan|MicroBatchScan|ContinuousScan|RealTimeStreamScan|DataSourceV2Scan|ScanV2|StreamingRelation)\b ?(?P<rest>.*)$",
+    re.DOTALL,
+)
 _V2_OLD: Final = re.compile(r"\w+\[.*?\] (?P<name>\S+)")
 _V2_PATHS: Final = re.compile(r"(?P<format>[\w-]+) (?P<paths>[A-Za-z][A-Za-z0-9+.-]*:/.*|/.*)$", re.DOTALL)
 
@@ -116,10 +119,10 @@ def physical_reads(nodes: Iterable[Node], text: PlanText) -> Reads:
         hidden_below = -1
         if node.name.startswith("Scan ExistingRDD Delta Table State"):
             hidden_below = node.depth
-        elif node.name.startswith("Scan"):
-            _scan(node, gathered)
         elif match := _V2_SCAN.match(node.name):
             _v2_scan(node, match["rest"].strip(), text, gathered)
+        elif node.name.startswith(("Scan", "FileScan")):
+            _scan(node, gathered)
         elif node.name.startswith("HiveTableScan"):
             gathered.add_table(_hive_table(node.text), node.name)
     return gathered.reads()
@@ -191,9 +194,12 @@ class _Gathered:
 
 
 def _scan(node: Node, gathered: _Gathered) -> None:
+    if node.name.startswith("Scan In-memory table"):
+        return  # its plan stands below
     match = _SCAN.match(node.name)
-    if match is None or node.name.startswith("Scan In-memory table"):
-        return  # rows that the program itself made, or a cached table, of which the plan stands below
+    if match is None:
+        gathered.add_unknown(node.name)
+        return
     relation, named = match["relation"], (match["table"] or "").strip()
     if relation.split("(")[0] in _NO_SOURCE:
         return

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from extractors._spark.plan.delta import delta_target, path_of_name
-from extractors._spark.plan.kinds import WITHOUT_DATA
+from extractors._spark.plan.kinds import is_without_data
 from extractors._spark.plan.names import (
     Table,
     argument_table,
@@ -94,6 +94,7 @@ _V2_WRITES: Final = {
     "WriteToDataSourceV2": "SAVE",
     "WriteToContinuousDataSource": "SAVE",
 }
+_TEXTLESS_VIEWS: Final = frozenset({"CreateV2View", "CreateV2ViewExec", "AlterV2View"})
 _V1_OF_V2: Final = re.compile(r"(AppendData|OverwriteByExpression)ExecV1$")
 _DELTA: Final = {
     "MergeInto": MERGE,
@@ -133,7 +134,8 @@ def write_of(node: Node, text: PlanText) -> Write | None:
                 command,
                 in_words(bare),
                 subject=_subject(arguments),
-                moves_data=executed and command not in WITHOUT_DATA,
+                # The text of a view of the second kind is not in the log: what it is made of is missing.
+                moves_data=command in _TEXTLESS_VIEWS or (executed and not is_without_data(node.name)),
             )
 
 
