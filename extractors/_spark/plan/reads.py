@@ -194,8 +194,8 @@ class _Gathered:
 
 
 def _scan(node: Node, gathered: _Gathered) -> None:
-    if node.name.startswith("Scan In-memory table"):
-        return  # its plan stands below
+    if node.name.startswith("Scan In-memory table") or node.name.strip() == "Scan":
+        return  # a cached table, of which the plan stands below, or rows that the program itself made
     match = _SCAN.match(node.name)
     if match is None:
         gathered.add_unknown(node.name)
