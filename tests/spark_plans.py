@@ -32,7 +32,8 @@ def op(name: str, block: str, *children: Op, inner: tuple[Op, ...] = (), title: 
 
 def scan(table: str, columns: str, more: str = "") -> Op:
     """A scan of ``db.table`` with columns ``id#1, k#2``."""
-    return op(f"Scan parquet spark_catalog.{table}", f"{_listed('Output', columns)}{more}")
+    place = f"\nLocation: InMemoryFileIndex [file:/w/{table}]"
+    return op(f"Scan parquet spark_catalog.{table}", f"{_listed('Output', columns)}{place}{more}")
 
 
 def project(columns: str, below: Op, given: str) -> Op:

@@ -266,8 +266,11 @@ def _expanded(step: Step) -> dict[int, Flow]:
         if column.id not in passing:
             by_name.setdefault(column.name, []).append(column.id)
     found: dict[int, Flow] = {}
+    exact = {wanted.name for wanted in step.wanted or ()}
     for wanted in step.wanted or ():
-        alike = by_name.get(wanted.name) or by_name.get(wanted.name.rpartition(".")[2], [])
+        last = wanted.name.rpartition(".")[2]
+        # A name may bear its table's, but "a.k" may as well be a field of a struct beside a column "k".
+        alike = by_name.get(wanted.name) or (by_name.get(last, []) if last not in exact else [])
         if wanted.id in over.flows:
             found[wanted.id] = over.flows[wanted.id]
         elif wanted.name in ("spark_grouping_id", "gid", "_gen_grouping_pos"):

@@ -25,6 +25,7 @@ _BEHIND_COLUMNS: Final = re.compile(r"\](?=, (?:`|true|false)|\Z)")
 _ID: Final = re.compile(r"#\d")
 _MORE: Final = re.compile(r"\.\.\. (\d{1,9}) more fields")
 _FUNCTION: Final = re.compile(r"(?:MAX|MIN|SUM|AVG|COUNT)\((?:DISTINCT )?(\w+|\*)\)")
+_PRUNED: Final = re.compile(r"Scan (?:hive |JDBCRelation\()")
 _FILE_METADATA: Final = frozenset(
     {
         "_metadata",
@@ -99,8 +100,9 @@ def scan(step: Step, scans: Scans) -> Relation:
             if end.kind is EndKind.JDBC and not _is_query(end):
                 rows |= step.sources.bit(SourceColumn(end, name))
     read = given.with_rows(rows, doubt)
-    # Sources of the second kind may hand on columns that nobody asked for.
-    return step.result(read.all_needed() if step.name in ("Scan", "FileScan") else read)
+    # Other sources may hand on columns that nobody asked for.
+    pruned = "Location" in step.fields or _PRUNED.match(step.operator.name)
+    return step.result(read.all_needed() if pruned and step.name in ("Scan", "FileScan") else read)
 
 
 def _computed(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
