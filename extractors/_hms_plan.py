@@ -35,7 +35,7 @@ from navlin.model.tree import ROOT, below, tree_path
 
 EVENT_ID = "event id"
 """Position: the id of the last event that was followed; what was listed is at least as new."""
-COMPLETE_MS = "complete"
+COMPLETE_MS = "complete_ms"
 """Position: when the last complete plan was made, epoch ms."""
 EVENTS_A_CALL = 500
 DATABASES_A_SPLIT = 100

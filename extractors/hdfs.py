@@ -30,7 +30,7 @@ from extractors._hdfs.plan import (
 from extractors._hdfs.reading import Reading, read_described, read_trees, read_walk
 from extractors._hdfs.site import authorities
 from extractors._hdfs.splits import DescribeSplit, ImageSplit, PartSplit, TreeSplit, WalkSplit
-from navlin.model.extractor import PULL, extractor
+from navlin.model.extractor import PULL, extractor, keeps_positions
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Split
 from navlin.model.source import HDFS, Estate, Source
@@ -48,21 +48,24 @@ class Hdfs:
     namenodes: tuple[str, ...] = ()
     hadoop_configuration_directory: str = ""
     http: tuple[str, ...] = ()
-    user: str = ""
-    principal: str = ""
-    keytab: str = ""
-    java_options: tuple[str, ...] = ()
-    timeout_s: float = 60.0
+    # A superuser is shown everything. For all others the image or the listing is read whole each time, and they leave no
+    # transaction from which a superuser would follow events.
+    user: str = keeps_positions("")
+    principal: str = keeps_positions("")
+    keytab: str = keeps_positions("")
+    java_options: tuple[str, ...] = keeps_positions(())
+    timeout_s: float = keeps_positions(60.0)
     image: str = NAMENODE
     events: bool = True
     roots: tuple[str, ...] = ("/",)
-    complete_every_s: int = 604_800
+    # Each plan asks anew whether the last complete one is older.
+    complete_every_s: int = keeps_positions(604_800)
     include: tuple[str, ...] = ("/",)
     exclude: tuple[str, ...] = STAGING
     entries: Literal["all", "directories"] = "all"
     sidecars: bool = True
-    image_memory_bytes: int = 536_870_912
-    inodes_in_split: int = 100_000
+    image_memory_bytes: int = keeps_positions(536_870_912)
+    inodes_in_split: int = keeps_positions(100_000)
 
     @classmethod
     def serves(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
@@ -127,7 +130,7 @@ class Hdfs:
         if newest < 0:
             raise HdfsUnavailable(f"{self.url}: the NameNode is becoming active")
         if followed is None:
-            because = "it is the first, or the settings have changed since the last"
+            because = "it is the first with these settings"
         elif complete:
             because = "it was asked for"
         elif newest < followed:
@@ -178,9 +181,8 @@ class Hdfs:
         older = image < saved.image and not self._overdue(planning, saved)
         if (image == saved.image or older) and not complete:
             return Plan(note=f"{because}; there is no newer image than that of transaction {saved.image}")
-        return plan_image(
-            planning, saved, image, f"complete plan: {because}; every newer image is read as a whole"
-        )
+        note = f"complete plan: {because}; every newer image is read as a whole"
+        return plan_image(planning, saved, image, note, follow=False)
 
     def _newest_image(self) -> int:
         return (

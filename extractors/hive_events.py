@@ -19,7 +19,7 @@ from extractors._line_logs import LineLogs
 from extractors._lineage_graph import NotARecord
 from extractors._operations import Catalog, Engine, Operations
 from extractors._redact import sample
-from navlin.model.extractor import PUSH, extractor
+from navlin.model.extractor import PUSH, extractor, keeps_positions
 from navlin.model.records import Record, Reject, Split
 from navlin.model.source import HIVE, Estate, Source
 
@@ -38,8 +38,9 @@ class HiveEvents(LineLogs):
 
     source: Source
     estate: Estate
-    directory: str | tuple[str, ...] = "/var/log/hive/lineage"
-    pattern: str = "*"
+    # Each file has a position of its own, and is known by what is in it wherever it lies.
+    directory: str | tuple[str, ...] = keeps_positions("/var/log/hive/lineage")
+    pattern: str = keeps_positions("*")
     metastore: str = ""
     yarn: str = ""
     max_line_bytes: int = MAX_LINE_BYTES

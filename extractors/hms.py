@@ -40,7 +40,7 @@ from extractors._hms_read import (
 )
 from extractors._hms_splits import DatabaseSplit, PartitionListSplit, PartitionSplit, RenameSplit, TableSplit
 from extractors._hms_touched import Touched
-from navlin.model.extractor import PULL, extractor
+from navlin.model.extractor import PULL, extractor, keeps_positions
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Split
 from navlin.model.source import HIVE, Estate, Source
@@ -65,15 +65,18 @@ class HiveMetastore:
     tables: tuple[str, ...] = ("*",)
     exclude_tables: tuple[str, ...] = ()
     partitions: bool = True
-    batch_size: int = 200
-    partition_batch_size: int = 500
-    complete_every_s: int = 86_400
+    batch_size: int = keeps_positions(200)
+    partition_batch_size: int = keeps_positions(500)
+    # Each plan asks anew whether the last complete one is older.
+    complete_every_s: int = keeps_positions(86_400)
     default_fs: str = ""
-    framed: bool = False
+    framed: bool = keeps_positions(False)
+    # Not kept: with Kerberos the metastore knows who asks, and may show less or more.
     sasl: Literal["none", "kerberos"] = "none"
-    principal: str = ""
-    connect_timeout_s: float = 10.0
-    call_timeout_s: float = 120.0
+    # The metastore's own, to be believed by its client.
+    principal: str = keeps_positions("")
+    connect_timeout_s: float = keeps_positions(10.0)
+    call_timeout_s: float = keeps_positions(120.0)
 
     @classmethod
     def serves(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
@@ -108,7 +111,7 @@ class HiveMetastore:
             last = positions.values.get(EVENT_ID)
             current, no_log = _current_event_id(metastore)
             if last is None:
-                because = "it is the first, or the settings have changed since the last"
+                because = "it is the first with these settings"
             elif positions.complete:
                 because = "it was asked for"
             elif no_log:

@@ -17,7 +17,7 @@ from extractors._line_logs import LineLogs
 from extractors._lineage_graph import NotARecord
 from extractors._operations import Catalog, Engine, Operations
 from extractors._redact import sample
-from navlin.model.extractor import PUSH, extractor
+from navlin.model.extractor import PUSH, extractor, keeps_positions
 from navlin.model.records import Record, Reject, Split
 from navlin.model.source import HIVE, IMPALA, Estate, Source
 
@@ -36,8 +36,9 @@ class ImpalaEvents(LineLogs):
 
     source: Source
     estate: Estate
-    directory: str | tuple[str, ...] = "/var/log/impalad/lineage"
-    pattern: str = "impala_lineage_log_1.0-*"
+    # Each file has a position of its own, and is known by what is in it wherever it lies.
+    directory: str | tuple[str, ...] = keeps_positions("/var/log/impalad/lineage")
+    pattern: str = keeps_positions("impala_lineage_log_1.0-*")
     metastore: str = ""
     default_fs: str = ""
     max_line_bytes: int = MAX_LINE_BYTES

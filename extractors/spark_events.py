@@ -22,13 +22,16 @@ from extractors._spark.forms import Closed, Log, Part, find_logs, reason_of
 from extractors._spark.lineage import Names, records_of
 from extractors._spark.lines import HEAD_BYTES, Line, LogLines, Mark, enters_anywhere, head_of, lines_at
 from extractors._spark.places import SCHEME, HdfsPlace, LocalPlace, Place, split_url
+from extractors._spark.settings import advice
 from extractors._spark.streams import Streams
-from navlin.model.extractor import PUSH, extractor
+from navlin.model.extractor import PUSH, extractor, keeps_positions
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Record, Reject, Split
 from navlin.model.source import Estate, Source
 
 SPLIT_BYTES: Final = 64 << 20
+CHECKED_BYTES: Final = 4 << 20
+"""How much of a log's beginning `navlin check` looks at."""
 MAX_REJECTS: Final = 20
 """Rejects of one log in one read that are told one by one; further ones are counted in one more."""
 DECOMPRESS_BYTES_A_MS: Final = 50_000
@@ -65,7 +68,7 @@ class LogSplit(Split):
         return not self.log.startswith(SCHEME)
 
 
-@extractor("spark_events", source_type="SPARK", mode=PUSH, version=1)
+@extractor("spark_events", source_type="SPARK", mode=PUSH, version=2)
 @dataclass(frozen=True, slots=True)
 class SparkEvents:
     """Follows the event logs in ``directory`` (a path, a ``file:`` URI or an ``hdfs:`` URL; Spark's ``spark.eventLog.dir``).
@@ -82,18 +85,21 @@ class SparkEvents:
 
     source: Source
     estate: Estate
-    directory: str
+    # Each log has a position of its own, and is known by its path and by how it begins. One that the user may not read has
+    # none.
+    directory: str = keeps_positions()
     metastore: str = ""
     yarn: str = ""
     reads: bool = True
-    stale_after_s: int = 86_400
+    # Each plan asks anew whether a log is stale. What was told of one that was stays true until the log grows.
+    stale_after_s: int = keeps_positions(86_400)
     max_line_bytes: int = 64 << 20
-    hadoop_configuration_directory: str = ""
-    namenodes: tuple[str, ...] = ()
-    hadoop_user: str = ""
-    principal: str = ""
-    keytab: str = ""
-    java_options: tuple[str, ...] = ()
+    hadoop_configuration_directory: str = keeps_positions("")
+    namenodes: tuple[str, ...] = keeps_positions(())
+    hadoop_user: str = keeps_positions("")
+    principal: str = keeps_positions("")
+    keytab: str = keeps_positions("")
+    java_options: tuple[str, ...] = keeps_positions(())
 
     def problems(self) -> Iterator[tuple[str, str]]:
         """What no type shows to be wrong, as (setting, text)."""
@@ -142,6 +148,29 @@ class SparkEvents:
         yield f"{self.path}: {len(found) - len(closed)} event logs"
         if closed:
             yield _told(closed)
+        readable = [each for each in found if isinstance(each, Log) and each.parts]
+        if readable:
+            newest = max(readable, key=lambda log: log.mtime_ns)
+            properties = self._spark_properties(newest)
+            yield from advice(newest.name, properties) if properties is not None else ()
+
+    def _spark_properties(self, log: Log) -> Mapping[str, Any] | None:
+        """What the application of a log was set up with; None if the log's beginning does not say so."""
+        lines = LogLines(
+            self.place,
+            log.parts or (),
+            None,
+            last_line=True,
+            max_line_bytes=self.max_line_bytes,
+            max_bytes=CHECKED_BYTES,
+        )
+        for line in lines:
+            try:
+                if not line.too_long and events.kind_of(line.data) == events.ENVIRONMENT:
+                    return events.mapping(events.parse(line.data).get("Spark Properties"))
+            except events.NotAnEvent:
+                continue
+        return None
 
     # -- Plan: stat only ----------------------------------------------------------------------------------------------
 

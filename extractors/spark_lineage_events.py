@@ -19,10 +19,11 @@ from extractors._line_logs import LineLogs
 from extractors._redact import clean, sample
 from extractors._spark.application import Application
 from extractors._spark.effect import Effect
+from extractors._spark.incomplete import Incomplete
 from extractors._spark.lineage import FAILED, SUCCEEDED, Names, Occurrence, tell
 from extractors._spark.plan.names import dotted_table, is_path
 from extractors._spark.plan.reads import End, path_end, table_end
-from navlin.model.extractor import PUSH, extractor
+from navlin.model.extractor import PUSH, extractor, keeps_positions
 from navlin.model.keys import application_id
 from navlin.model.records import Record, Reject, Split
 from navlin.model.source import SPARK, Estate, Source
@@ -47,8 +48,9 @@ class SparkLineageEvents(LineLogs):
 
     source: Source
     estate: Estate
-    directory: str | tuple[str, ...] = "/var/log/spark/lineage"
-    pattern: str = "spark_lineage_log_*"
+    # Each file has a position of its own, and is known by what is in it wherever it lies.
+    directory: str | tuple[str, ...] = keeps_positions("/var/log/spark/lineage")
+    pattern: str = keeps_positions("spark_lineage_log_*")
     metastore: str = ""
     yarn: str = ""
     default_fs: str = ""
@@ -119,6 +121,7 @@ def _query(record: Mapping[str, Any]) -> tuple[Application, Occurrence, Effect]:
         outputs=outputs,
         stored=(),
         complete=code == FINE and not hidden,
+        reasons=() if code == FINE and not hidden else (Incomplete.UNKNOWN_INPUT,),
         unknown=hidden,
         subjects=(),
         query_text="",
@@ -136,7 +139,7 @@ def _ends(value: Any) -> tuple[tuple[End, ...], tuple[str, ...]]:
             continue
         kind = _text(each, "dataSourceType").upper()
         table = dotted_table(named) if kind == "HIVE" else None
-        if table is not None:
+        if table is not None and table.database:
             ends[table_end(table)] = None
         elif is_path(named):
             local = kind == "LOCAL" and named.startswith("/")

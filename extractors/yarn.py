@@ -25,7 +25,7 @@ from extractors._yarn.rest import (
     asking,
     wrong_url,
 )
-from navlin.model.extractor import PULL, extractor
+from navlin.model.extractor import PULL, extractor, keeps_positions
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Reject, Split
 from navlin.model.source import YARN, Estate, Source
@@ -46,14 +46,15 @@ class Yarn:
     history_urls: tuple[str, ...] = ()
     overlap_s: int = 600
     history_wait_s: int = 1_800
-    page_size: int = 5_000
+    page_size: int = keeps_positions(5_000)
     metastore: str = ""
     default_fs: str = ""
+    # Not kept: the ResourceManager hides from who may not look at an application what there is to know of it.
     auth: Literal["none", "kerberos"] = "none"
     user: str = ""
-    ca_file: str = ""
-    connect_timeout_s: float = 10.0
-    read_timeout_s: float = 120.0
+    ca_file: str = keeps_positions("")
+    connect_timeout_s: float = keeps_positions(10.0)
+    read_timeout_s: float = keeps_positions(120.0)
 
     @classmethod
     def serves(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:

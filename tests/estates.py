@@ -50,6 +50,7 @@ class SmallEstate:
         ticking = itertools.count(1)
         self.pipeline = Pipeline(solr.address, spark, lambda: self.now_ms + next(ticking), guard or Guard())
         self.follower: dict[str, Any] = {}
+        self.timeout_s = 60.0
 
     def _source(self, source_type: str, name: str) -> Source:
         return Source(source_id(self.cluster, name), source_type, name, self.cluster)
@@ -72,7 +73,7 @@ class SmallEstate:
 
     @property
     def listing(self) -> Listing:
-        return Listing(self.hive, self.estate, str(self.tables_file))
+        return Listing(self.hive, self.estate, str(self.tables_file), self.timeout_s)
 
     @property
     def happenings(self) -> Happenings:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from navlin.model.extractor import PULL, PUSH, extractor
+from navlin.model.extractor import PULL, PUSH, extractor, keeps_positions
 from navlin.model.keys import (
     Key,
     RelationType,
@@ -55,6 +55,7 @@ class Listing:
     source: Source
     estate: Estate
     file: str
+    timeout_s: float = keeps_positions(60.0)
 
     def plan(self, positions: Positions) -> Plan:
         said = self._said()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,17 @@ def test_a_wrong_configuration_is_told_with_file_and_line_and_all_of_it(tmp_path
     assert f"{file}:4: [log] level must be one of" in result.stderr
 
 
+@pytest.mark.parametrize("command", [["serve"], ["extract", "HIVE-1"], ["check"], ["link"], ["status"]])
+def test_a_spark_on_other_machines_is_refused_at_every_start(tmp_path: Path, command: list[str]) -> None:
+    file = tmp_path / "yarn.toml"
+    file.write_text('[navlin]\ncluster = "x"\n[spark]\nmaster = "yarn"\n')
+
+    result = run(file, *command)
+
+    assert result.exit_code == Exit.USAGE
+    assert f"{file}:4: [spark] master must be local so far" in result.stderr + result.stdout
+
+
 def test_a_solr_that_does_not_answer_is_told_in_a_sentence(tmp_path: Path) -> None:
     file = tmp_path / "navlin.toml"
     file.write_text('[navlin]\ncluster = "x"\n[solr]\nurl = "http://127.0.0.1:9/solr"\n')
@@ -191,7 +203,8 @@ def test_status_tells_of_runs_positions_and_rejects(solr: Solr, tmp_path: Path) 
     positions = [Position("/logs/one", {"offset": 17}), Position("/logs/two", {"offset": 4})]
     save_positions(solr, identity, "f", positions, {})
     reject = Reject("/logs/one", "is no JSON", offset=17, sample="{", count=3)
-    save_rejects(solr, name, identity, run_id(identity, 7), 1_000_000_000_000, [reject])
+    again = Reject("/logs/one", "is no JSON", offset=20)
+    save_rejects(solr, name, identity, run_id(identity, 7), 1_000_000_000_000, [reject, again])
     file = source_with(solr, tmp_path, name, finished)
 
     result = run(file, "status", "--json")
@@ -202,17 +215,61 @@ def test_status_tells_of_runs_positions_and_rejects(solr: Solr, tmp_path: Path) 
     assert source["state"] == "finished"
     assert source["last"]["run_id"] == run_id(identity, 7)
     assert source["index"]["position_count"] == 2
-    assert source["index"]["reject_count"] == 3
+    assert source["index"]["reject_count"] == 4
     assert source["index"]["rejects"][0]["reason"] == "is no JSON"
     for words in (
         "not running",
         "2.5 s",
         "new 1,234",
         "event ids have a gap",
-        "/logs/one:17: is no JSON (3)",
-        "offset",
+        "position: /logs/one at byte 17; /logs/two at byte 4",
+        "/logs/one:17: is no JSON (counts as 3)",
+        "/logs/one:20: is no JSON\n",
     ):
         assert words in text
+
+
+NOW_MS = time.time_ns() // 1_000_000
+ABOUT_FIVE_HOURS_MS = 18_000_000 + 600_000
+POSITIONS: list[tuple[str, Any, str]] = [
+    ("event id", 1_234, "event id 1,234"),
+    ("complete_ms", NOW_MS - ABOUT_FIVE_HOURS_MS, "complete 5 h ago"),
+    ("open", {"application_1_0001": {"state": "RUNNING"}}, "open 1"),
+    ("rounds", [[5, 1_000], [6, 2_000]], "rounds 2"),
+    (
+        "host:66:17",
+        {"path": "/logs/one", "head": "8c1f", "head_bytes": 20, "offset": 17, "size": 20, "mtime_ns": 5},
+        "/logs/one at byte 17 of 20",
+    ),
+    ("host:66:18", {"path": "/logs/two", "offset": 16_777_216, "size": -1}, "/logs/two at byte 16,777,216"),
+    ("/logs/app-1", {"mark": ["app-1", 0, 7], "size": 5_000, "state": {}}, "/logs/app-1, 5,000 bytes"),
+    ("/logs/app-2", {"mark": ["app-2", 0, 7], "size": -1, "state": {}}, "/logs/app-2, read in part"),
+    (
+        "held back: /logs/three",
+        {"times": 2, "until_ms": NOW_MS + ABOUT_FIVE_HOURS_MS, "error": "no such file", "settings": "f"},
+        "held back: /logs/three, failed 2 times, again in 5 h: no such file",
+    ),
+    (
+        "held back: /logs/four",
+        {"times": 1, "until_ms": 0, "error": "no such file"},
+        "held back: /logs/four, failed once, again in 0.0 s: no such file",
+    ),
+    ("token", "a7", "token a7"),
+]
+"""What extractors and the pipeline save, and what a person reads of it."""
+
+
+@pytest.mark.parametrize(("key", "value", "words"), POSITIONS, ids=[words for _, _, words in POSITIONS])
+def test_status_tells_positions_in_words_and_as_json_whole(
+    solr: Solr, tmp_path: Path, key: str, value: Any, words: str
+) -> None:
+    name = f"AT-{words[:20]}"
+    save_positions(solr, source_id(CLUSTER, name), "f", [Position(key, value)], {})
+    file = source_with(solr, tmp_path, name, a_run(name, 1, Status.FINISHED))
+
+    [source] = told(run(file, "status", "--json"))["sources"]
+    assert source["index"]["positions"] == {key: value}
+    assert f"  position: {words}\n" in run(file, "status").stdout
 
 
 def test_status_fails_for_a_failed_source_and_shows_its_error(solr: Solr, tmp_path: Path) -> None:
@@ -281,6 +338,21 @@ def test_status_tells_of_views_whose_text_tells_nothing(solr: Solr, navlin: Navl
 
     assert reason in {each["reason"] for each in told(navlin("status", "--json"))["unparsed"]}
     assert reason in navlin("status").stdout
+
+
+def test_status_counts_incomplete_operations_by_reason_and_names_the_setting(
+    solr: Solr, navlin: Navlin
+) -> None:
+    world = World(solr, "incomplete")
+    setting = "Spark cut lists of fields: raise spark.sql.debug.maxToStringFields"
+    cut = {"incomplete": True, "incompleteReasons": [setting]}
+    world.put(world.impala, *(world.entity(world.operation(f"select {each}"), cut) for each in range(2)))
+    world.put(world.impala, world.entity(world.operation("select 3"), {"incomplete": True}))
+
+    counted = {each["reason"]: each["operations"] for each in told(navlin("status", "--json"))["incomplete"]}
+    assert counted[setting] == 2
+    assert counted["no reason given"] >= 1
+    assert "spark.sql.debug.maxToStringFields" in navlin("status").stdout
 
 
 @pytest.mark.parametrize(

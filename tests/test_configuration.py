@@ -187,6 +187,8 @@ interval_s = -1
         (LEAST + "[solr]\nport = 70000\n", 4, "[solr] port must be from 0"),
         (LEAST + '[spark]\ndriver_memory = "much"\n', 4, "[spark] driver_memory must be a size"),
         (LEAST + '[spark.conf]\n"park.x" = "1"\n', 3, '[spark] "park.x" is no setting of Spark'),
+        (LEAST + '[spark.conf]\n"spark.master" = "yarn"\n', 3, '[spark] "spark.master" does not belong here'),
+        (LEAST + '[spark.conf]\nspark.remote = "sc://h"\n', 3, '[spark] "spark.remote" does not belong here'),
         (LEAST + '[purge]\nat = "25:00"\n', 4, "[purge] at must be a time of day"),
         (LEAST + '[log]\nformat = "xml"\n', 4, '[log] format must be one of "json", "console"'),
         (LEAST + "[log]\nlevel = true\n", 4, '[log] level must be one of "debug"'),
@@ -200,6 +202,54 @@ def test_a_mistake_is_named_where_it_stands(tmp_path: Path, text: str, line: int
     found = problems(tmp_path, text)
 
     assert (found[0][0], found[0][1][: len(words)]) == (line, words)
+
+
+MASTERS = {
+    "local": True,
+    "local[2]": True,
+    "local[*]": True,
+    "local[*,4]": True,
+    "local[2,3]": True,
+    "local[2, 3]": True,
+    "local[0]": False,
+    "local[2,0]": False,
+    "local[-1]": False,
+    "local[]": False,
+    "local[two]": False,
+    "local[2": False,
+    "local[2,3,4]": False,
+    "local-cluster[1,1,1024]": False,
+    "localhost": False,
+    "Local": False,
+    "yarn": False,
+    "yarn-client": False,
+    "spark://h:7077": False,
+    "spark://h1:7077,h2:7077": False,
+    "k8s://https://h": False,
+    "mesos://h:5050": False,
+    "": False,
+    " local": False,
+    "local\\n": False,
+    "garbage": False,
+}
+"""Every form of master that Spark knows or knew, and what is none: whether navlin takes it."""
+
+
+@pytest.mark.parametrize(("master", "taken"), MASTERS.items(), ids=lambda each: repr(each))
+def test_spark_runs_on_this_machine_or_nothing_starts(tmp_path: Path, master: str, *, taken: bool) -> None:
+    text = f'{LEAST}[spark]\ndriver_memory = "2g"\nmaster = "{master}"\n'
+    if taken:
+        assert read(tmp_path, text).spark.master == master
+        return
+
+    assert problems(tmp_path, text) == [
+        (
+            5,
+            '[spark] master must be local so far, as in "local[*,4]" (all cores, four attempts a task) or "local[2]":'
+            " log files and images of HDFS are read where navlin runs, and executors on other machines would not"
+            " find them",
+        )
+    ]
 
 
 def test_two_sources_cannot_answer_for_one_authority(tmp_path: Path) -> None:

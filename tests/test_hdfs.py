@@ -395,6 +395,12 @@ def test_who_may_not_follow_events_reads_images(
     assert reject.place.endswith("/closed/f") and "alice may not" in reject.reason
     assert words_of(follower, f"{top}/open/f") == SAID
 
+    # Another user makes no positions invalid; one who may follow events all the same begins with what was hidden.
+    follower.hdfs = replace(follower.hdfs, user="")
+    assert "it is the first" in follower.run().plan.note
+    assert words_of(follower, f"{top}/closed/f") == SAID
+    assert follower.run().plan == Plan()
+
 
 def test_who_may_do_neither_lists_the_roots(
     follower: Follower, hdfs_writer: Writer, top: str, forbidden: str

@@ -149,6 +149,29 @@ def test_two_sources_never_share_an_identity(tmp_path: Path) -> None:
         roster(tmp_path, {"HIVE-1": "a", "thrift": "b"}, (first,))
 
 
+SHIPPED = [name for name, each in load_extractors().items() if each.make.__module__.startswith("extractors.")]
+
+
+@pytest.mark.parametrize("kind", SHIPPED)
+def test_the_metastores_source_is_navigators_template_and_no_other_is(tmp_path: Path, kind: str) -> None:
+    settings = {
+        "hms": 'uris = ["thrift://a:9083"]',
+        "hdfs": 'url = "hdfs://a"',
+        "yarn": 'urls = ["http://a"]',
+    }
+    own = settings.get(kind, f'directory = "{tmp_path}"')
+    file = tmp_path / "navlin.toml"
+    file.write_text(f'[navlin]\ncluster = "{CLUSTER}"\n[[source]]\nname = "S"\nextractor = "{kind}"\n{own}\n')
+    estate = load(read_configuration(file, load_extractors(), {}), ()).estate
+    (source,) = estate.sources
+
+    assert source_envelope(source, 1).read().get("sourceTemplate") == (True if kind == "hms" else None)
+    # Where only engines' files are read, the metastore that they name is granted.
+    granted = granted_envelopes(table_key(estate.serving(HIVE), "db", "t"), 1)
+    of_sources = [each.read() for each in granted if each.read()["type"] == "SOURCE"]
+    assert [each["sourceTemplate"] for each in of_sources] == [True]
+
+
 def test_the_index_knows_granted_and_configured_sources(tmp_path: Path, solr: Solr) -> None:
     estate = roster(tmp_path, {}).estate
     claimed = table_key(estate.serving(HIVE, "thrift://granted:9083"), "db", "t")

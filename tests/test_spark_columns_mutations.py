@@ -29,7 +29,7 @@ def test_damaged_plans_give_lineage_or_a_flag(plan: int) -> None:
         assert columns.flows or not columns.complete or command == "Execute CreateViewCommand"
         for each in columns.flows:
             assert not {*each.data} & {*each.control}
-        assert columns.complete == (not columns.why)
+        assert columns.complete == (not columns.reasons)
 
 
 @pytest.mark.parametrize("name", list(monsters(1_000)))

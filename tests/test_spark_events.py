@@ -633,3 +633,39 @@ def test_a_directory_of_another_file_system_is_refused_in_words(tmp_path: Path) 
     local = type(extractor)(SOURCE, ESTATE, f"file://{tmp_path}")
     assert local.directories() == (str(tmp_path),)
     assert list(local.check()) == [f"{tmp_path}: 0 event logs"]
+
+
+def spark_environment(**properties: str) -> dict[str, Any]:
+    """Spark properties; two underscores stand for a dot."""
+    spark = {key.replace("__", "."): value for key, value in properties.items()}
+    return {"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": spark, "Hadoop Properties": {}}
+
+
+WHOLE = {
+    "spark__sql__debug__maxToStringFields": "2000",
+    "spark__sql__maxMetadataStringLength": "2000",
+}
+
+
+@pytest.mark.parametrize(
+    ("properties", "named"),
+    [
+        pytest.param(WHOLE, [], id="plans are whole"),
+        pytest.param({}, ["spark.sql.debug.maxToStringFields", "spark.sql.maxMetadataStringLength"], id="defaults"),
+        pytest.param(WHOLE | {"spark__sql__ui__explainMode": "simple"}, ["spark.sql.ui.explainMode"], id="mode"),
+        pytest.param(WHOLE | {"spark__sql__maxPlanStringLength": "9000"}, ["spark.sql.maxPlanStringLength"], id="text"),
+        pytest.param(WHOLE | {"spark__sql__debug__maxToStringFields": "9"}, ["spark.sql.debug.maxToStringFields"], id="9"),
+    ],
+)  # fmt: skip
+def test_check_names_the_settings_that_would_keep_plans_whole(
+    properties: dict[str, str], named: list[str], tmp_path: Path
+) -> None:
+    write_log(tmp_path, log_start(), spark_environment(**properties), application(), start(0, scan("d.t")))
+    answer = list(Follower(tmp_path).extractor.check())
+    assert answer[0] == f"{tmp_path}: 1 event logs"
+    assert [line.split(": ")[1].split(" is ")[0] for line in answer[1:]] == named
+
+
+def test_check_advises_nothing_where_the_log_does_not_say_its_settings(tmp_path: Path) -> None:
+    write_log(tmp_path, log_start(), application(), start(0, scan("d.t")))
+    assert list(Follower(tmp_path).extractor.check()) == [f"{tmp_path}: 1 event logs"]

@@ -40,7 +40,6 @@ _LONG = "file:/home/u/workspace/a/very/long/name/of/a/directory/that/goes/on"
     [
         (node("Scan parquet spark_catalog.sales.orders"), ["table sales.orders"]),
         (node("Scan orc sales.orders"), ["table sales.orders"]),
-        (node("Scan orc orders"), ["table default.orders"]),
         (node("PhotonScan parquet main.sales.orders"), ["table main.sales.orders"]),
         (node("GpuScan parquet ", location="InMemoryFileIndex(1 paths)[s3a://b/x]"), ["path s3a://b/x"]),
         (node("Scan csv ", "FileScan csv [a#1] Batched: false, Format: CSV, Location: InMemoryFileIndex[file:/x/in.csv], "
@@ -184,7 +183,7 @@ _FS = "Execute InsertIntoHadoopFsRelationCommand"
         (command("InsertIntoDataSourceDirCommand", "Storage(Location: hdfs://nn/x), parquet, true"),
          ["INSERT_OVERWRITE_DIRECTORY path hdfs://nn/x"]),
         (node("Execute CreateDataSourceTableAsSelectCommand", "Execute CreateDataSourceTableAsSelectCommand `final`, "
-              "Overwrite, [a, b]"), ["CREATETABLE_AS_SELECT table default.final"]),
+              "Overwrite, [a, b]"), ["CREATETABLE_AS_SELECT table final"]),
         (node("Execute OptimizedCreateHiveTableAsSelectCommand", "Execute OptimizedCreateHiveTableAsSelectCommand [Database: d, "
               "TableName: t3]"), ["CREATETABLE_AS_SELECT table d.t3"]),
         (node("Execute CreateHiveTableAsSelectCommand", "Execute CreateHiveTableAsSelectCommand [Database:d}, TableName: t2, "

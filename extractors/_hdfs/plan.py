@@ -22,7 +22,7 @@ TRANSACTION: Final = "transaction"
 """Position: the last transaction that was followed; what was read is at least as new."""
 IMAGE: Final = "image"
 """Position: the transaction of the last image that was read."""
-COMPLETE_MS: Final = "complete"
+COMPLETE_MS: Final = "complete_ms"
 """Position: when the last complete plan was made, epoch ms."""
 ROUNDS: Final = "rounds"
 """Position: the last rounds that followed events, as [transaction, epoch ms], the oldest first."""
@@ -84,12 +84,15 @@ class Planning:
 # -- A whole image -----------------------------------------------------------------------------------------------------
 
 
-def plan_image(planning: Planning, saved: Saved, transaction: int, note: str, *, missed: int = 0) -> Plan:
-    """Reads the image of a transaction, or a newer one. Events are followed from that transaction on."""
+def plan_image(
+    planning: Planning, saved: Saved, transaction: int, note: str, *, missed: int = 0, follow: bool = True
+) -> Plan:
+    """Reads the image of a transaction, or a newer one. With ``follow``, events are followed from that transaction on."""
     as_of_ms = image_as_of_ms(saved.rounds, transaction, planning.now_ms)
     split = ImageSplit(str(planning.spool / str(transaction)), transaction, as_of_ms)
     positions = (
-        Position(TRANSACTION, transaction),
+        # Of who may not follow events, sidecars may have been hidden: who may begins with all of it.
+        Position(TRANSACTION, transaction if follow else None),
         Position(IMAGE, transaction),
         Position(COMPLETE_MS, planning.now_ms),
         Position(ROUNDS, [list(each) for each in saved.rounds]),

@@ -7,7 +7,7 @@ What is kept between two reads is small: of an open execution the place of the l
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any, Final
 
 from extractors._spark import events
@@ -18,6 +18,10 @@ from extractors._spark.plan.reading import PlanReading, read_plan
 MAX_OPEN: Final = 5_000
 """Open executions, and running jobs, that are kept. No driver runs so many at once; a damaged log may seem to."""
 MAX_REMEMBERED: Final = 200
+CATALOG: Final = "spark.sql.catalog."
+MAX_CATALOGS: Final = 50
+MAX_CHANGED: Final = 100
+"""Tables that one execution is seen to create or alter."""
 REDACTED: Final = "(redacted)"
 
 
@@ -34,6 +38,16 @@ class Application:
     version: str = ""
     metastores: tuple[str, ...] = ()
     default_fs: str = ""
+    catalogs: tuple[tuple[str, str], ...] = ()
+    """The catalogues that the application was set up with, each with its class."""
+
+    @property
+    def catalogs_by_class(self) -> dict[str, frozenset[str]]:
+        """The names of the catalogues of each class."""
+        found: dict[str, frozenset[str]] = {}
+        for name, implementation in self.catalogs:
+            found[implementation] = found.get(implementation, frozenset()) | {name}
+        return found
 
     @property
     def run(self) -> str:
@@ -62,6 +76,8 @@ class Execution:
     failed: bool = False
     group: str = ""
     started: Started | None = None
+    changed: list[str] = field(default_factory=list)
+    """Tables and views that the catalogue says were created or altered meanwhile, as ``database.name``."""
 
     @property
     def ended(self) -> bool:
@@ -114,7 +130,12 @@ class ApplicationState:
         """The state as JSON values. Runs handed out are not in it any more."""
         app = self.application
         value: dict[str, Any] = {
-            "app": [*astuple(app)[:-2], list(app.metastores), app.default_fs],
+            "app": [
+                *astuple(app)[:-3],
+                list(app.metastores),
+                app.default_fs,
+                [list(each) for each in app.catalogs],
+            ],
             "open": {
                 str(each.id): [
                     *each.mark,
@@ -123,6 +144,7 @@ class ApplicationState:
                     each.error[:500],
                     each.failed,
                     each.group,
+                    each.changed,
                 ]
                 for each in self._open.values()
             },
@@ -148,6 +170,8 @@ class ApplicationState:
                 yield from self._execution_end(events.parse(line.data))
             case events.STATEMENT:
                 self._statement(events.parse(line.data), line.mark)
+            case events.CATALOG_CHANGE:
+                self._catalog_change(events.parse(line.data))
             case _:
                 yield from self._learn(kind, events.parse(line.data))
 
@@ -175,6 +199,7 @@ class ApplicationState:
                     app,
                     metastores=_metastores(spark, hadoop) or app.metastores,
                     default_fs=_setting("fs.defaultFS", spark, hadoop) or app.default_fs,
+                    catalogs=_catalogs(spark) or app.catalogs,
                 )
             case events.APPLICATION_START:
                 attempt = text(event.get("App Attempt ID"))
@@ -256,6 +281,12 @@ class ApplicationState:
             del self._marks[oldest]
             self._statements.pop(oldest, None)
 
+    def _catalog_change(self, event: Mapping[str, Any]) -> None:
+        name = f"{text(event.get('database'))}.{text(event.get('name'))}"[:1000]
+        for each in self._open.values():
+            if len(each.changed) < MAX_CHANGED and name not in each.changed:
+                each.changed.append(name)
+
     # -- Runs -----------------------------------------------------------------------------------------------------
 
     def _run(self, root: int, *, over: bool = False) -> Run:
@@ -292,6 +323,15 @@ def _metastores(spark: Mapping[str, Any], hadoop: Mapping[str, Any]) -> tuple[st
     return tuple(uri.strip() for uri in uris.split(",") if uri.strip())[:10]
 
 
+def _catalogs(spark: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    found = (
+        (name.removeprefix(CATALOG), text(value).strip()[:200])
+        for name, value in spark.items()
+        if name.startswith(CATALOG) and "." not in name.removeprefix(CATALOG)
+    )
+    return tuple(sorted(found))[:MAX_CATALOGS]
+
+
 def _setting(name: str, spark: Mapping[str, Any], hadoop: Mapping[str, Any]) -> str:
     for value in (spark.get(f"spark.hadoop.{name}"), spark.get(name), hadoop.get(name)):
         if isinstance(value, str) and value.strip() and REDACTED not in value:
@@ -302,10 +342,24 @@ def _setting(name: str, spark: Mapping[str, Any], hadoop: Mapping[str, Any]) -> 
 def _application(saved: Any) -> Application:
     if not saved:
         return Application()
-    app, attempt, name, user, started_ms, ended_ms, version, metastores, default_fs = saved
-    return Application(app, attempt, name, user, started_ms, ended_ms, version, tuple(metastores), default_fs)
+    app, attempt, name, user, started_ms, ended_ms, version, metastores, default_fs, *catalogs = saved
+    return Application(
+        app,
+        attempt,
+        name,
+        user,
+        started_ms,
+        ended_ms,
+        version,
+        tuple(metastores),
+        default_fs,
+        tuple((name, implementation) for name, implementation in (catalogs[0] if catalogs else ())),
+    )
 
 
 def _execution(number: int, saved: Any) -> Execution:
-    part, restart, skip, root, ended_ms, error, failed, group = saved
-    return Execution(number, root, Mark(part, restart, skip), ended_ms, error, failed, group)
+    part, restart, skip, root, ended_ms, error, failed, group, *changed = saved
+    mark = Mark(part, restart, skip)
+    return Execution(
+        number, root, mark, ended_ms, error, failed, group, changed=[*changed[0]] if changed else []
+    )

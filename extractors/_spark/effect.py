@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from extractors._spark.application import Execution, Run
+from extractors._spark.carried import carried_columns, changed_columns
 from extractors._spark.columns.flow import strongest
 from extractors._spark.columns.written import ColumnFlow, WrittenColumns
-from extractors._spark.plan.names import without_partitions
-from extractors._spark.plan.reads import End, EndKind, Reads
-from extractors._spark.plan.writes import CREATE_AS_SELECT, SELECT, Write
-from navlin.model.keys import split_location
+from extractors._spark.incomplete import Incomplete
+from extractors._spark.outputs import outputs_of
+from extractors._spark.plan.reads import End, Reads
+from extractors._spark.plan.writes import DELETE, SELECT, Write
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,8 @@ class OutputColumns:
 class Effect:
     """What a run reads and writes, all its executions together. ``stored`` are tables with the paths of their files.
 
-    ``columns_complete`` is False where columns that it writes, or what they come from, are not known.
+    ``complete`` is False where inputs are missing, ``columns_complete`` where columns that it writes, or what they come
+    from, are not known. ``reasons`` say why, and name outputs that are missing.
     """
 
     operation: str
@@ -41,15 +43,22 @@ class Effect:
     shape: str
     columns: tuple[OutputColumns, ...] = ()
     columns_complete: bool = True
+    reasons: tuple[Incomplete, ...] = ()
 
 
 def effect_of(run: Run, *, failed: bool) -> Effect:
     """Of a run that failed, what it set out to do; of another, what those of its executions did that did not fail."""
     members = [each for each in run.members if failed or each is run.root or not each.failed]
     writes = [(each, write) for each in members if each.started for write in each.started.plan.writes]
-    outputs, stored, written_as = _outputs(writes)
-    columns, columns_complete = _columns(members, written_as)
+    outputs, stored, written_as = outputs_of(writes, run.application.catalogs_by_class)
+    columns, column_reasons = _columns(members, written_as)
     inputs = _inputs(members)
+    hidden = [write for each, write in writes if write.moves_data and (each.id, write.end) not in written_as]
+    reasons = dict.fromkeys((*inputs.reasons, *column_reasons))
+    if hidden:
+        reasons[Incomplete.UNKNOWN_OUTPUT] = None
+    if any(each.started.plan.unknown_operators for each in members if each.started):
+        reasons[Incomplete.UNKNOWN_OPERATOR] = None
     main = next((write for _, write in writes), None)
     return Effect(
         operation=main.operation if main else SELECT,
@@ -62,73 +71,50 @@ def effect_of(run: Run, *, failed: bool) -> Effect:
         query_text=next((write.query_text for _, write in writes if write.query_text), ""),
         shape=_shape(members, writes),
         columns=columns,
-        columns_complete=columns_complete,
+        columns_complete=not column_reasons,
+        reasons=tuple(reasons),
     )
 
 
-def _outputs(
-    writes: list[tuple[Execution, Write]],
-) -> tuple[tuple[End, ...], tuple[tuple[End, str], ...], dict[tuple[int, End], End]]:
-    """The outputs, the paths of tables, and as what an execution's end is told."""
-    stored = {
-        (write.end, without_partitions(write.path)): None for _, write in writes if write.end and write.path
-    }
-    # A statement that creates a table leaves the writing to an execution of its own, which knows the path only.
-    creators = {
-        execution.id: write.end
-        for execution, write in writes
-        if write.operation == CREATE_AS_SELECT and write.end
-    }
-    created = set(creators.values())
-    told: dict[tuple[int, End], End] = {}
-    for execution, write in writes:
-        end = write.end
-        if end is None:
-            continue
-        told[execution.id, end] = end
-        if end.kind is EndKind.PATH and len(created) == 1 and execution.id not in creators:
-            table = next(iter(created))
-            stored[table, end.name] = None
-            told[execution.id, end] = table
-    outputs = tuple(_qualified(dict.fromkeys(told.values())))
-    return outputs, tuple(stored), {key: _as_output(end, outputs) for key, end in told.items()}
-
-
-def _as_output(end: End, outputs: tuple[End, ...]) -> End:
-    """The output that an end is, which may be named with its file system."""
-    if end in outputs:
-        return end
-    path = split_location(end.name)[2]
-    return next((each for each in outputs if split_location(each.name)[2] == path), end)
-
-
 def _columns(
-    members: list[Execution], written_as: dict[tuple[int, End], End]
-) -> tuple[tuple[OutputColumns, ...], bool]:
-    """The columns of each output. What an execution carries out is believed before what its command planned."""
+    members: list[Execution], written_as: dict[tuple[int, End | None], End]
+) -> tuple[tuple[OutputColumns, ...], tuple[Incomplete, ...]]:
+    """The columns of each output, and why some are not known. What an execution carries out is believed before what its
+    command planned."""
     found: dict[End, dict[bool, list[WrittenColumns]]] = {}
+    deleted_from: set[End] = set()
     for each in members:
         if each.started is None:
             continue
         plan = each.started.plan
         for write, columns in zip(plan.writes, plan.columns, strict=True):
-            if write.end is not None and not write.reads:
-                end = written_as[each.id, write.end]
+            end = written_as.get((each.id, write.end))
+            if end is not None and not write.reads:
+                if write.carried and not columns.flows:
+                    columns = carried_columns(write, each, members)
+                if write.changes_rows:
+                    columns = changed_columns(write, end, columns)
+                if write.operation == DELETE:
+                    deleted_from.add(end)
                 found.setdefault(end, {}).setdefault(write.logical, []).append(columns)
-    told, complete = [], True
+    told: list[OutputColumns] = []
+    reasons: dict[Incomplete, None] = {}
     for end, by_plan in found.items():
         planned = by_plan.get(True, [])[-1:]
         written = by_plan.get(False) or planned
         if planned and not all(each.flows for each in written):
             written = planned
         flows: dict[str, ColumnFlow] = {}
-        for columns in written:
-            complete = complete and columns.complete and bool(columns.flows)
+        known = [each for each in written if each.flows or each.reasons]
+        if not known and end not in deleted_from:
+            reasons[Incomplete.NO_COLUMNS] = None
+        for columns in known:
+            reasons |= dict.fromkeys(columns.reasons)
             for flow in columns.flows:
                 flows[flow.output] = _merged(flows[flow.output], flow) if flow.output in flows else flow
         if flows:
             told.append(OutputColumns(end, tuple(flows.values())))
-    return tuple(told), complete
+    return tuple(told), tuple(reasons)
 
 
 def _merged(one: ColumnFlow, other: ColumnFlow) -> ColumnFlow:
@@ -147,21 +133,6 @@ def _merged(one: ColumnFlow, other: ColumnFlow) -> ColumnFlow:
     )
 
 
-def _qualified(ends: Iterable[End]) -> Iterator[End]:
-    """Without the paths that are there a second time with their file system: a directory command and its execution."""
-    ends = list(ends)
-    full = {
-        split_location(end.name)[2]
-        for end in ends
-        if end.kind is EndKind.PATH and not end.name.startswith("/")
-    }
-    for end in ends:
-        if not (
-            end.kind is EndKind.PATH and end.name.startswith("/") and split_location(end.name)[2] in full
-        ):
-            yield end
-
-
 def _inputs(members: list[Execution]) -> Reads:
     plans = [each.started.plan for each in members if each.started]
     scanned = _together(plan.reads for plan in plans)
@@ -175,12 +146,12 @@ def _inputs(members: list[Execution]) -> Reads:
 def _together(reads: Iterable[Reads]) -> Reads:
     ends: dict[End, None] = {}
     unknown: dict[str, None] = {}
-    complete = True
+    reasons: dict[Incomplete, None] = {}
     for each in reads:
         ends |= dict.fromkeys(each.ends)
         unknown |= dict.fromkeys(each.unknown)
-        complete = complete and each.complete
-    return Reads(tuple(ends), complete, tuple(unknown))
+        reasons |= dict.fromkeys(each.reasons)
+    return Reads(tuple(ends), tuple(reasons), tuple(unknown))
 
 
 def _shape(members: list[Execution], writes: list[tuple[Execution, Write]]) -> str:

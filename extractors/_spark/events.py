@@ -19,6 +19,7 @@ _THRIFT = (
     "org.apache.spark.sql.hive.thriftserver.ui.",
     "org.apache.spark.sql.thriftserver.ui.",
 )
+_CATALOG = "org.apache.spark.sql.catalyst.catalog."
 _STREAMING = "org.apache.spark.sql.streaming.StreamingQueryListener$Query"
 
 LOG_START: Final = "log start"
@@ -30,6 +31,7 @@ JOB_END: Final = "job end"
 EXECUTION_START: Final = "execution start"
 EXECUTION_END: Final = "execution end"
 STATEMENT: Final = "statement"
+CATALOG_CHANGE: Final = "catalog change"
 STREAM_PROGRESS: Final = "stream progress"
 STREAM_END: Final = "stream end"
 
@@ -46,6 +48,8 @@ KINDS: Final[Mapping[bytes, str]] = {
         _SQL + "SparkListenerSQLExecutionStart": EXECUTION_START,
         _SQL + "SparkListenerSQLExecutionEnd": EXECUTION_END,
         **{prefix + "SparkListenerThriftServerOperationStart": STATEMENT for prefix in _THRIFT},
+        _CATALOG + "CreateTableEvent": CATALOG_CHANGE,
+        _CATALOG + "AlterTableEvent": CATALOG_CHANGE,
         _STREAMING + "ProgressEvent": STREAM_PROGRESS,
         _STREAMING + "TerminatedEvent": STREAM_END,
     }.items()

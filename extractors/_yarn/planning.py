@@ -30,7 +30,7 @@ from navlin.model.records import Position, Split
 
 APPLICATIONS: Final = "/ws/v1/cluster/apps"
 JOBS: Final = "/ws/v1/history/mapreduce/jobs"
-FINISHED, JOBS_FINISHED = "finished", "jobs finished"
+FINISHED, JOBS_FINISHED = "finished_ms", "jobs finished_ms"
 """Positions: the newest end seen of an application, and of a job (epoch ms, by the service that told it)."""
 SETTLED, OPEN = "settled", "open"
 """Positions: id → [its end, fingerprint of what was told]; id → what was told, without an end."""

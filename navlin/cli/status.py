@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from navlin.service.status import Overall, SourceStatus
 
 SHOWN_REJECTS = 5
-SHOWN_POSITIONS = 3
+SHOWN_POSITIONS = 5
 
 
 @click.command("status", short_help="How each source is, and what stays unlinked.")
@@ -73,7 +73,7 @@ def _print(overall: Overall, out: Console) -> None:
         table.add_row(*_row(source, overall.now_ms))
     out.print(table)
     for source in overall.sources:
-        _print_details(source, out)
+        _print_details(source, overall.now_ms, out)
     for left in overall.left:
         out.print(
             f"{left.name}: not configured any more; `navlin forget {left.name}` flags what it left",
@@ -97,6 +97,15 @@ def _print(overall: Overall, out: Console) -> None:
             # Not markup: the reason may quote the parser.
             unparsed.add_row(f"{why.views:,}", Text(why.reason))
         out.print(unparsed)
+    if overall.incomplete:
+        incomplete = Table(
+            title="operations of which something is not known", title_justify="left", box=None, pad_edge=False
+        )
+        incomplete.add_column("operations", justify="right")
+        incomplete.add_column("reason")
+        for each_reason in overall.incomplete:
+            incomplete.add_row(f"{each_reason.operations:,}", Text(each_reason.reason))
+        out.print(incomplete)
 
 
 def _row(source: SourceStatus, now_ms: int) -> list[str]:
@@ -116,8 +125,7 @@ def _row(source: SourceStatus, now_ms: int) -> list[str]:
     ]
 
 
-def _print_details(source: SourceStatus, out: Console) -> None:
-
+def _print_details(source: SourceStatus, now_ms: int, out: Console) -> None:
     lines = []
     if source.error:
         lines.append(f"error: {source.error}")
@@ -131,27 +139,43 @@ def _print_details(source: SourceStatus, out: Console) -> None:
             lines.append(f"last run: {counts}")
         lines.extend(f"not read: {failure}" for failure in source.last.failures[:SHOWN_REJECTS])
     if source.index.position_count:
-        lines.append(f"position: {_positions(source)}")
+        lines.append(f"position: {_positions(source, now_ms)}")
     for reject in source.index.rejects[:SHOWN_REJECTS]:
         where = f"{reject.place}:{reject.offset}" if reject.offset >= 0 else reject.place
-        lines.append(f"reject: {where}: {reject.reason} ({reject.count:,})")
+        several = f" (counts as {reject.count:,})" if reject.count > 1 else ""
+        lines.append(f"reject: {where}: {reject.reason}{several}")
     if lines:
         out.print(source.name, style="bold", markup=False)
         for line in lines:
             out.print("  " + line, markup=False, soft_wrap=True)
 
 
-def _positions(source: SourceStatus) -> str:
-    shown = [
-        f"{key} = {_short(value)}" for key, value in list(source.index.positions.items())[:SHOWN_POSITIONS]
-    ]
+def _positions(source: SourceStatus, now_ms: int) -> str:
+    positions = list(source.index.positions.items())[:SHOWN_POSITIONS]
+    shown = [_position(key, value, now_ms) for key, value in positions]
     more = source.index.position_count - len(shown)
     return "; ".join(shown) + (f"; and {more:,} more" if more else "")
 
 
-def _short(value: object) -> str:
-    text = str(value)
-    return text if len(text) <= 80 else text[:77] + "…"
+def _position(key: str, value: object, now_ms: int) -> str:
+    """What a person reads of a position, see `navlin.model.records.Position`."""
+    match value:
+        case {"times": int(times), "until_ms": int(until_ms), "error": str(error)}:
+            failed = "failed once" if times == 1 else f"failed {times:,} times"
+            return f"{key}, {failed}, again in {span(max(0, until_ms - now_ms) / 1000)}: {error}"
+        case {"offset": int(offset), "size": int(size), **more} if size >= 0:
+            return f"{more.get('path', key)} at byte {offset:,} of {size:,}"
+        case {"offset": int(offset), **more}:
+            return f"{more.get('path', key)} at byte {offset:,}"
+        case {"size": int(size)}:
+            return f"{key}, {size:,} bytes" if size >= 0 else f"{key}, read in part"
+        case int(at_ms) if key.endswith("_ms"):
+            return f"{key.removesuffix('_ms')} {span(max(0, now_ms - at_ms) / 1000)} ago"
+        case int(number):
+            return f"{key} {number:,}"
+        case list() | dict():
+            return f"{key} {len(value):,}"
+    return f"{key} {value}"
 
 
 def span(seconds: float) -> str:

@@ -12,7 +12,7 @@ from navlin.index.fields import ELEMENTS, RELATIONS, to_fields
 from navlin.model.identity import relation_id
 from navlin.model.keys import EntityType, Key, parent_relation
 from navlin.model.records import Entity, Relation
-from navlin.model.source import Source
+from navlin.model.source import HIVE, Source
 from navlin.model.tree import parent_of
 
 Document = dict[str, Any]
@@ -141,6 +141,9 @@ def source_envelope(source: Source, as_of_ms: int, *, granted: bool = False) -> 
         "sourceUrl": source.url or source.name,
         "serves": list(source.serves),
     }
+    if source.type == HIVE and source.claimable:
+        # So clients of Navigator tell the metastore's source from those of queries, which are of the same type.
+        fields["sourceTemplate"] = True
     if granted:
         fields["granted"] = True
     digest = GRANTED if granted else _digest(fields)

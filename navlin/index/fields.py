@@ -127,8 +127,9 @@ _TEXT = (
     " storageClass clusterName sourceUrl hmsDbHost hmsDbName hmsDbPort hmsDbUser tableType"
 ).split()
 _TEXTS = (
-    "inputs outputs wfIds partitionColNames partitionColValues clusteredByColNames sortByColNames".split()
-)
+    "inputs outputs wfIds partitionColNames partitionColValues clusteredByColNames sortByColNames"
+    " incompleteReasons"
+).split()
 DATES: Final = "created lastModified lastAccessed started ended".split()
 LONGS: Final = "size blockSize sourceExtractIteration".split()
 INTS: Final = "replication depth".split()

@@ -14,6 +14,7 @@ from navlin.index.solr import Solr
 AGES_MS: Final = (("under an hour", 3_600_000), ("under a day", 86_400_000), ("under a week", 604_800_000))
 OLDER: Final = "a week or more"
 UNKNOWN_REASON: Final = "not looked for yet"
+NO_REASON: Final = "no reason given"
 SHOWN_REJECTS: Final = 20
 SHOWN_POSITIONS: Final = 100
 SHOWN_REASONS: Final = 20
@@ -157,17 +158,37 @@ class Unparsed:
 
 def unparsed_views(solr: Solr) -> tuple[Unparsed, ...]:
     """The live views whose lineage nobody knows, neither an engine nor their text, most frequent reason first."""
+    return tuple(Unparsed(*each) for each in _by_reason(solr, "type:VIEW", "unparsedReason") if each[0])
+
+
+@dataclass(frozen=True, slots=True)
+class IncompleteOperations:
+    """How many operations there are of which something is not known, for one reason; one operation may have several."""
+
+    reason: str
+    operations: int
+
+
+def incomplete_operations(solr: Solr) -> tuple[IncompleteOperations, ...]:
+    """The live operations that miss inputs, outputs or columns, most frequent reason first."""
+    found = _by_reason(solr, "type:OPERATION AND incomplete:true", "incompleteReasons", missing=True)
+    return tuple(IncompleteOperations(reason or NO_REASON, count) for reason, count in found)
+
+
+def _by_reason(solr: Solr, query: str, field: str, *, missing: bool = False) -> list[tuple[str, int]]:
+    """Live elements counted by a field that gives a reason; "" stands for those without one."""
     params = {
-        "q": "type:VIEW",
+        "q": query,
         "fq": "deleted:false",
         "rows": 0,
         "facet": "true",
-        "facet.field": "unparsedReason",
+        "facet.field": field,
         "facet.mincount": 1,
         "facet.limit": SHOWN_REASONS,
+        "facet.missing": "true" if missing else "false",
     }
-    flat = solr.select(ELEMENTS, params)["facet_counts"]["facet_fields"]["unparsedReason"]
-    return tuple(Unparsed(reason, count) for reason, count in zip(flat[::2], flat[1::2], strict=True))
+    flat = solr.select(ELEMENTS, params)["facet_counts"]["facet_fields"][field]
+    return [(reason or "", count) for reason, count in zip(flat[::2], flat[1::2], strict=True) if count]
 
 
 def _runs(solr: Solr, source_id: str, kind: str, rows: int, sort: str) -> dict[str, Any]:

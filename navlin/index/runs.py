@@ -118,17 +118,41 @@ def _run(document: Mapping[str, Any]) -> RunRecord:
 # -- Positions -----------------------------------------------------------------------------------------------------------
 
 
-def load_positions(solr: Solr, source_id: str, fingerprint: str) -> dict[str, Any]:
-    """The positions of a source, by key; empty if they were saved by other settings or another version."""
+@dataclass(frozen=True, slots=True)
+class SavedPositions:
+    """The positions of a source: the ``values`` by key of those that count; the ids of those that were saved under other
+    fingerprints, by other settings or another version, with these."""
+
+    values: Mapping[str, Any]
+    outdated: Mapping[str, str]
+
+
+def load_positions(solr: Solr, source_id: str, fingerprint: str) -> SavedPositions:
+    """What was saved of a source."""
+    values: dict[str, Any] = {}
+    outdated: dict[str, str] = {}
     filters = ["kind:position", f"{{!term f=sourceId}}{source_id}"]
-    documents = list(solr.cursor(RUNS, "*:*", "identity,key,fingerprint,body", filters=filters))
-    return {d["key"]: orjson.loads(d["body"]) for d in documents if d.get("fingerprint") == fingerprint}
+    for document in solr.cursor(RUNS, "*:*", "identity,key,fingerprint,body", filters=filters):
+        if document["fingerprint"] == fingerprint:
+            values[document["key"]] = orjson.loads(document["body"])
+        else:
+            outdated[document["identity"]] = document["fingerprint"]
+    return SavedPositions(values, outdated)
 
 
 def save_positions(
-    solr: Solr, source_id: str, fingerprint: str, positions: Iterable[Position], before: Mapping[str, Any]
+    solr: Solr,
+    source_id: str,
+    fingerprint: str,
+    positions: Iterable[Position],
+    before: Mapping[str, Any],
+    *,
+    outdated: Iterable[str] = (),
 ) -> int:
-    """Writes the positions that differ from ``before``; returns how many. Call it after the hard commit of the data."""
+    """Writes the positions that differ from ``before``; returns how many. Call it after the hard commit of the data.
+
+    ``outdated`` are ids of positions that count no more: they go, lest they count again when their settings come back.
+    """
     # Of one key the last counts: a split that is read in parts says how far it came after each.
     latest = {position.key: position.value for position in positions}
     changed = {key: value for key, value in latest.items() if before.get(key) != value}
@@ -147,7 +171,8 @@ def save_positions(
     ]
     for start in range(0, len(documents), 1_000):
         solr.add(RUNS, documents[start : start + 1_000])
-    for batch in in_batches(gone, 1_000):
+    written = {document["identity"] for document in documents}
+    for batch in in_batches([*gone, *(each for each in outdated if each not in written)], 1_000):
         solr.delete_ids(RUNS, batch)
     return len(changed)
 

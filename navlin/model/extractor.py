@@ -11,14 +11,15 @@
         def read(self, split: Split) -> Iterator[Record]: ...
 
 The fields after ``source`` and ``estate`` are the settings that a configuration may give it, checked by name and type.
+One that changes makes the next plan a complete one, unless it is declared by `keeps_positions`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar, overload
 
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Split
@@ -71,6 +72,29 @@ class Serves(Protocol):
 
     @classmethod
     def serves(cls, settings: Mapping[str, Any]) -> tuple[str, ...]: ...
+
+
+GIVEN: Final = ("source", "estate")
+"""The fields of every extractor that navlin fills in itself; all others are settings."""
+
+KEEPS_POSITIONS: Final = "keeps positions"
+"""The mark of `keeps_positions` in a field's metadata."""
+
+_D = TypeVar("_D")
+
+
+@overload
+def keeps_positions() -> Any: ...
+@overload
+def keeps_positions(default: _D) -> _D: ...
+def keeps_positions(default: Any = MISSING) -> Any:
+    """Declares a setting that may change while the positions still count: what has been read would be read alike.
+
+    How long to wait and how much at once are such settings; which files to follow, where each file has a position of its
+    own; who asks, where positions are saved only of what that user could read. Not an address: it may lead to another
+    service. Say at each why, and where in doubt leave it out: a complete plan too many costs time, one too few the truth.
+    """
+    return field(default=default, metadata={KEEPS_POSITIONS: True})
 
 
 @dataclass(frozen=True, slots=True)

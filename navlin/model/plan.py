@@ -13,8 +13,8 @@ from navlin.model.records import Covered, Position, Split
 class Positions:
     """What was saved last time, and the time now.
 
-    ``values`` is empty when nothing was saved, and when the settings or the version of the extractor have changed since:
-    the plan is then a complete one. ``complete`` asks for a complete plan whatever was saved.
+    ``values`` is empty when nothing was saved, and when the version of the extractor has changed since, or a setting that
+    says what is read: the plan is then a complete one. ``complete`` asks for a complete plan whatever was saved.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)

@@ -89,7 +89,11 @@ class Reject:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far something has been read. ``value`` is JSON; None forgets the key."""
+    """How far something has been read. ``value`` is JSON; None forgets the key.
+
+    `navlin status` shows it to people: the key and a number, which is a time (epoch ms) where the key ends in ``_ms``; of an
+    object ``path`` (else the key), ``offset`` and ``size`` in bytes (-1: not read to its end); of others how many there are.
+    """
 
     key: str
     value: Any
@@ -126,7 +130,9 @@ class Split:
     """A small picklable value that names one piece of work. Extractors define their own, as frozen dataclasses.
 
     ``name`` tells splits of one source apart in messages and when one that fails is held back (a file's path, a batch's
-    first table). ``local`` says that it must be read on the host where the daemon runs.
+    first table). ``local`` says that it must be read on the host where the daemon runs: it names a file of that host. So
+    far every split is read there, for Spark runs nowhere else (`navlin.service.configuration.SparkSettings`); it is
+    declared for the day when the others may be read on any executor.
     """
 
     __slots__ = ()

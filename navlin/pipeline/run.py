@@ -3,18 +3,16 @@ all come in here; pull and push differ in what a split is and in when they run."
 
 from __future__ import annotations
 
-import hashlib
 import math
 import pickle
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-import orjson
 import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
@@ -28,6 +26,7 @@ from navlin.index.fields import ELEMENTS, RUNS
 from navlin.index.runs import (
     Leased,
     RunRecord,
+    SavedPositions,
     Status,
     last_run,
     load_positions,
@@ -45,6 +44,7 @@ from navlin.model.records import Position, Reject, Split
 from navlin.model.source import Source
 from navlin.pipeline.covering import Coverage, coverage
 from navlin.pipeline.failing import in_words
+from navlin.pipeline.fingerprint import fingerprint, settings_hash, why_read_again
 from navlin.pipeline.flagging import FLAGGED_COLUMNS, FLAGGED_IN_TASK, Flagging, flag
 from navlin.pipeline.guard import Guard
 from navlin.pipeline.lease import lease
@@ -126,7 +126,8 @@ class _Run:
         self.pipeline, self.solr, self.registration, self.extractor = pipeline, solr, registration, extractor
         self.source: Source = extractor.source
         self.dry_run, self.step = dry_run, step
-        self.fingerprint = settings_fingerprint(registration, extractor)
+        self.fingerprint = fingerprint(registration, extractor)
+        self.settings = settings_hash(extractor)
         self.started_ms = pipeline.clock()
         self.counts: Counter[str] = Counter()
 
@@ -135,7 +136,7 @@ class _Run:
         try:
             self.step("plan")
             before, plan = self._plan(complete)
-            if not plan.splits and not plan.covers and not _news(plan, before):
+            if not plan.splits and not plan.covers and not _news(plan, before.values):
                 return self._ended(record, Status.IDLE, note=plan.note)
             with ExitStack() as stack:
                 if not self.dry_run:
@@ -155,17 +156,21 @@ class _Run:
         ) as error:  # the record says what failed; the source is tried again at its next interval
             return self._failed(record, error)
 
-    def _plan(self, complete: bool) -> tuple[dict[str, Any], Plan]:
+    def _plan(self, complete: bool) -> tuple[SavedPositions, Plan]:
         before = load_positions(self.solr, self.source.id, self.fingerprint)
-        values = {key: value for key, value in before.items() if not key.startswith(HELD_BACK)}
+        values = {key: value for key, value in before.values.items() if not key.startswith(HELD_BACK)}
         plan = self.extractor.plan(Positions(values, self.pipeline.clock(), complete))
+        if plan.splits and not values and before.outdated:
+            because = why_read_again(before.outdated.values(), self.fingerprint)
+            plan = replace(plan, note="; ".join(filter(None, (because, plan.note))))
         if complete:
             return before, plan
         now_ms = self.pipeline.clock()
+        # Other settings, be it only a longer timeout, may mend what failed: then it is tried at once.
         waiting = {
             k.removeprefix(HELD_BACK)
-            for k, v in before.items()
-            if k.startswith(HELD_BACK) and v["until_ms"] > now_ms
+            for k, v in before.values.items()
+            if k.startswith(HELD_BACK) and v["until_ms"] > now_ms and v.get("settings") == self.settings
         }
         if not waiting:
             return before, plan
@@ -175,7 +180,7 @@ class _Run:
             plan = replace(plan, splits=ready, covers=(), positions=())
         return before, plan
 
-    def _pass(self, record: RunRecord, plan: Plan, before: Mapping[str, Any], accept_loss: str) -> RunRecord:
+    def _pass(self, record: RunRecord, plan: Plan, before: SavedPositions, accept_loss: str) -> RunRecord:
         stamp = Stamp(record.run_id, self.started_ms)
         guard = self._guard(accept_loss)
         if not self.dry_run:
@@ -213,9 +218,16 @@ class _Run:
         positions = [
             *heard.positions,
             *(() if heard.failures else plan.positions),
-            *self._held_back(heard, plan, before),
+            *self._held_back(heard, plan, before.values),
         ]
-        save_positions(self.solr, self.source.id, self.fingerprint, positions, before)
+        save_positions(
+            self.solr,
+            self.source.id,
+            self.fingerprint,
+            positions,
+            before.values,
+            outdated=() if heard.failures else before.outdated,
+        )
         status = Status.HELD if doubt else Status.FINISHED
         if heard.failures and len(heard.failures) == len(plan.splits):
             status = Status.FAILED
@@ -385,9 +397,9 @@ class _Run:
             failed = before.get(HELD_BACK + name, {"times": 0})["times"] + 1
             wait_ms = min(FIRST_RETRY_MS << min(failed, 10), LAST_RETRY_MS)
             until_ms = self.pipeline.clock() + wait_ms
-            yield Position(
-                HELD_BACK + name, {"times": failed, "until_ms": until_ms, "error": heard.failures[name]}
-            )
+            error = heard.failures[name]
+            value = {"times": failed, "until_ms": until_ms, "error": error, "settings": self.settings}
+            yield Position(HELD_BACK + name, value)
         for split in plan.splits:
             if HELD_BACK + split.name in before and split.name not in heard.failures:
                 yield Position(HELD_BACK + split.name, None)
@@ -424,18 +436,6 @@ class _Run:
         except Exception:  # the index itself is away: the caller still hears of the first error
             return failed
         return failed
-
-
-def settings_fingerprint(registration: Registration, extractor: Extractor) -> str:
-    """What positions are saved under: they count for the same extractor, version and settings only."""
-    dataclass_instance: Any = extractor
-    settings = {
-        each.name: repr(getattr(extractor, each.name))
-        for each in fields(dataclass_instance)
-        if each.name not in ("source", "estate")
-    }
-    told = orjson.dumps([registration.name, registration.version, settings], option=orjson.OPT_SORT_KEYS)
-    return hashlib.blake2b(told, digest_size=8).hexdigest()
 
 
 def _news(plan: Plan, before: Mapping[str, Any]) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from navlin.model.extractor import PUSH, Extractor, Mode, Registration
+from navlin.model.extractor import GIVEN, PUSH, Extractor, Mode, Registration
 from navlin.model.source import Estate, Source, normal_authority, source_id
 from navlin.service.lines import KeyPath, line_of, syntax_error
 from navlin.service.typed import Complain, build, expand, suggest
@@ -25,10 +25,8 @@ PASSWORD_VARIABLE: Final = "NAVLIN_SOLR_PASSWORD"
 PULL_INTERVAL_S: Final = 600.0
 PUSH_INTERVAL_S: Final = 5.0
 
-GIVEN: Final = ("source", "estate")
-"""The fields of every extractor that navlin fills in itself."""
-
 _SIZE = re.compile(r"\d+[kmgKMG]")
+_LOCAL_MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(\s*,\s*[1-9]\d*)?\])?")
 Problems = Iterator[tuple[str, str]]
 
 
@@ -85,18 +83,27 @@ class SolrSettings:
 
 @dataclass(frozen=True, slots=True)
 class SparkSettings:
-    """Where the pipeline runs."""
+    """How the pipeline runs. Only on this machine so far: some splits can be read nowhere else, and nothing keeps them from
+    an executor elsewhere (`navlin.model.records.Split`)."""
 
     master: str = "local[*,4]"
     driver_memory: str = "1g"
     conf: Mapping[str, str] = field(default_factory=dict)
 
     def problems(self) -> Problems:
+        if not _LOCAL_MASTER.fullmatch(self.master):
+            yield (
+                "master",
+                'master must be local so far, as in "local[*,4]" (all cores, four attempts a task) or "local[2]": log files'
+                " and images of HDFS are read where navlin runs, and executors on other machines would not find them",
+            )
         if not _SIZE.fullmatch(self.driver_memory):
             yield "driver_memory", 'driver_memory must be a size as Spark writes it, like "1g"'
         for key in self.conf:
             if not key.startswith("spark."):
                 yield "conf", f'"{key}" is no setting of Spark: they begin with "spark."'
+            if key in ("spark.master", "spark.remote"):
+                yield "conf", f'"{key}" does not belong here: master of [spark] says where Spark runs'
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from navlin.index.overview import (
+    IncompleteOperations,
     SourceOverview,
     Unlinked,
     Unparsed,
     held_run,
+    incomplete_operations,
     source_overview,
     unlinked_relations,
     unparsed_views,
@@ -65,6 +67,7 @@ class Overall:
     left: tuple[KnownSource, ...]
     unlinked: tuple[Unlinked, ...]
     unparsed: tuple[Unparsed, ...]
+    incomplete: tuple[IncompleteOperations, ...]
 
     @property
     def failing(self) -> tuple[str, ...]:
@@ -88,6 +91,7 @@ class Overall:
             "left": [asdict(source) for source in self.left],
             "unlinked": [asdict(unlinked) for unlinked in self.unlinked],
             "unparsed": [asdict(unparsed) for unparsed in self.unparsed],
+            "incomplete": [asdict(incomplete) for incomplete in self.incomplete],
         }
 
 
@@ -102,6 +106,7 @@ def status(solr: Solr, roster: Roster, state_directory: Path, now_ms: int) -> Ov
         _left(known_sources(solr), configured, roster.estate.cluster),
         unlinked_relations(solr, now_ms),
         unparsed_views(solr),
+        incomplete_operations(solr),
     )
 
 

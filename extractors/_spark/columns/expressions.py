@@ -12,7 +12,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from extractors._spark.columns.flow import Doubt, Flow, Kind, SourceColumn, Sources, merged, strongest
+from extractors._spark.columns.flow import (
+    CUT_OFF,
+    Doubt,
+    Flow,
+    Kind,
+    SourceColumn,
+    Sources,
+    merged,
+    strongest,
+)
 from extractors._spark.columns.lists import Attribute, attribute, cuts, split
 from extractors._spark.columns.relations import Relation
 
@@ -63,6 +72,8 @@ class Found:
     doubt: int = Doubt.NONE
     ids: frozenset[int] = frozenset()
     unresolved: bool = False
+    literal: bool = True
+    """No value of a column is in it, and nothing in it is unknown. It says nothing where there is ``data``."""
 
     @property
     def all(self) -> int:
@@ -76,6 +87,7 @@ class Found:
             self.doubt | other.doubt,
             self.ids | other.ids,
             self.unresolved or other.unresolved,
+            self.literal and other.literal,
         )
 
     def as_control(self) -> Found:
@@ -97,6 +109,7 @@ class Reader:
 
     def read(self, text: str) -> Found:
         data = control = doubt = 0
+        literal = True
         ids: set[int] = set()
         kinds: list[Kind] = []
         columns: list[tuple[int, int, Flow]] = []
@@ -120,16 +133,18 @@ class Reader:
                 data |= found.data
                 control |= found.control
                 doubt |= found.doubt
+                literal = literal and found.literal
                 kinds.append(found.kind)
         for _, number, flow in columns:
             ids.add(number)
             kinds.append(flow.kind)
-            data |= flow.data
+            data |= flow.data | flow.kept
             control |= flow.control
-            doubt |= flow.doubt
+            doubt |= Doubt.INCOMPLETE if flow.unexplained else flow.doubt
+            literal = literal and flow.literal
         if unresolved and self.relation.columns is None:
             doubt |= Doubt.INCOMPLETE
-        return Found(data, control, strongest(kinds), doubt, frozenset(ids), unresolved)
+        return Found(data, control, strongest(kinds), doubt, frozenset(ids), unresolved, literal)
 
     def _looks_like_a_column(self, text: str, position: int) -> bool:
         return _UNRESOLVED.search(text, max(0, position - MAX_NAME), position) is not None
@@ -172,7 +187,7 @@ class Reader:
             flows = [field_of(flows[0], text[match.end() + 1 : match.end() + MAX_NAME])]
         found = NOTHING
         for flow in flows:
-            found |= Found(flow.data, flow.control, flow.kind, flow.doubt)
+            found |= Found(flow.data, flow.control, flow.kind, flow.doubt, literal=flow.literal)
         found |= Found(control=relation.rows, doubt=relation.doubt)
         return outer | (found.as_control() if predicate else found)
 
@@ -187,7 +202,7 @@ class Reader:
     def condition(self, text: str) -> Found:
         """What a condition decides by; arguments that were cut off are missing."""
         found = self.read(text)
-        return found | Found(doubt=Doubt.INCOMPLETE) if cuts(text) else found
+        return found | Found(doubt=CUT_OFF.doubt) if cuts(text) else found
 
 
 def field_of(flow: Flow, behind: str) -> Flow:
@@ -253,7 +268,14 @@ def defined(text: str, reader: Reader) -> tuple[Attribute | None, Flow, Found]:
             return (
                 column,
                 flow,
-                Found(flow.data, flow.control, flow.kind, flow.doubt, frozenset((column.id,))),
+                Found(
+                    flow.data,
+                    flow.control,
+                    flow.kind,
+                    flow.doubt,
+                    frozenset((column.id,)),
+                    literal=flow.literal,
+                ),
             )
     expression, column = parted(text)
     if column is not None and expression is text:
@@ -277,7 +299,9 @@ def flow_of(expression: str, reader: Reader) -> tuple[Flow, Found]:
     whole = reader.whole_subquery(bare) if not parts else None
     if whole is not None:
         parts = whole.fields
-    return Flow(found.data, found.control, kind, found.doubt, readable(bare), parts), found
+    return Flow(
+        found.data, found.control, kind, found.doubt, readable(bare), parts, literal=found.literal
+    ), found
 
 
 def readable(expression: str) -> str:

@@ -16,7 +16,7 @@ from extractors._spark.columns.expressions import (
     parted,
     readable,
 )
-from extractors._spark.columns.flow import UNKNOWN, Doubt, Flow, Kind, merged, strongest
+from extractors._spark.columns.flow import CUT_OFF, UNKNOWN, Doubt, Flow, Kind, merged, strongest
 from extractors._spark.columns.lists import (
     ID,
     Attribute,
@@ -74,7 +74,16 @@ def aggregate(step: Step) -> Relation:
             flow = merged((flow, UNKNOWN))
         flows.append(flow)
         founds.append(found)
-    flows = completed(step, functions.texts, founds, flows)
+    if before:
+        # The first step has its arguments below it; what was cut off is known there or nowhere.
+        for place in [place for place, text in enumerate(functions.texts) if lacks(text)]:
+            flows[place] = replace(
+                flows[place],
+                data=flows[place].data | before[place].data,
+                doubt=flows[place].doubt | before[place].doubt,
+            )
+    else:
+        flows = completed(step, functions.texts, founds, flows, group.ids)
     computed = dict(key_columns.flows)
     names = dict(key_columns.names)
     final = not any(_STEP.match(text) for text in functions.texts)
@@ -83,6 +92,7 @@ def aggregate(step: Step) -> Relation:
             computed[column.id], names[column.id] = flow, column.name
     done = replace(scope, flows=computed, names=names, filters=filters)
     given = projected(replace(step, wanted=None), results, done)
+    given = given if final else replace(given, needed=frozenset())
     # What a partial step hands on are buffers, which nobody names but the next step.
     handed_on = () if final else tuple(flows)
     return step.result(replace(given, below=scope, filters=filters, functions=handed_on))
@@ -118,7 +128,7 @@ def _computed(text: str, reader: Reader, group: Found, filters: dict[str, int]) 
         found = reader.read(" ".join(values)) | reader.read(chooser).as_control()
     control = found.control | group.all | filters.get(bare, 0)
     doubt = found.doubt | group.doubt
-    return Flow(found.data, control, Kind.AGGREGATION, doubt, readable(bare)), found
+    return Flow(found.data, control, Kind.AGGREGATION, doubt, readable(bare), literal=found.literal), found
 
 
 def _logical_aggregate(step: Step) -> Relation:
@@ -144,8 +154,9 @@ def _logical_aggregate(step: Step) -> Relation:
             value, condition = _filtered(expression)
             data = reader.read(value).data if condition else flow.data
             control = flow.control | group.all | reader.read(condition).all
-            flows[column.id] = Flow(data, control, kind, flow.doubt | group.doubt, flow.expression)
-    doubt = 0 if keys.whole else Doubt.INCOMPLETE
+            doubt = flow.doubt | group.doubt
+            flows[column.id] = Flow(data, control, kind, doubt, flow.expression, literal=flow.literal)
+    doubt = Doubt.NONE if keys.whole else CUT_OFF.doubt
     return replace(given, flows=flows).with_rows(0, doubt)
 
 
@@ -167,11 +178,12 @@ def window(step: Step) -> Relation:
             computed.append(flow)
             founds.append(found)
             added.append(column or Attribute("", -1))
-        computed = completed(step, listed.texts, founds, computed)
+            if lacks(text):
+                computed[-1] = replace(flow, doubt=flow.doubt | CUT_OFF.doubt)
         for column, flow in zip(added, computed, strict=True):
             flows[column.id], names[column.id] = flow, column.name
     columns = None if over.columns is None or not listed.whole else (*over.columns, *added)
-    return step.result(replace(over, columns=columns, flows=flows, names=names))
+    return step.result(replace(over, columns=columns, flows=flows, names=names, needed=frozenset()))
 
 
 def _over_window(expression: str, reader: Reader) -> tuple[Flow, Found]:
@@ -188,7 +200,12 @@ def _over_window(expression: str, reader: Reader) -> tuple[Flow, Found]:
         found = found.as_control()
     kind = Kind.AGGREGATION if _AGGREGATE.match(function) else strongest((found.kind, Kind.TRANSFORMATION))
     told = Flow(
-        found.data, found.control | control.all, kind, found.doubt | control.doubt, readable(expression)
+        found.data,
+        found.control | control.all,
+        kind,
+        found.doubt | control.doubt,
+        readable(expression),
+        literal=found.literal,
     )
     return told, found | control
 
@@ -213,6 +230,8 @@ def generate(step: Step) -> Relation:
     """``explode(arr#1), [id#2], false, [e#3]``: what is kept passes, the new columns come from the generator."""
     over = step.input
     text = step.text("Arguments")
+    if text.startswith("replicaterows("):
+        return _repeated(step, text)
     marks = list(_GENERATOR.finditer(text))
     out = attributes(text[marks[-1].end() :]) if marks else None
     if out is None:
@@ -225,27 +244,34 @@ def generate(step: Step) -> Relation:
         generator = generator[:start]
     flows = dict(over.flows)
     names = {**over.names, **{column.id: column.name for column in out}}
-    rows = doubt = 0
     name, _, rest = generator.partition("(")
     arguments = list(split(rest[:-1])) if rest.endswith(")") else []
     reader = step.reader()
-    if name == "replicaterows" and len(arguments) == len(out) + 1:
-        count = reader.read(arguments[0])
-        rows, doubt = count.all, count.doubt
-        for column, argument in zip(out, arguments[1:], strict=True):
-            flows[column.id] = flow_of(argument, reader)[0]
-    elif name == "stack" and arguments[:1] and arguments[0].isdigit():
+    if name == "stack" and arguments[:1] and arguments[0].isdigit():
         for place, column in enumerate(out):
             flow = flow_of(f"({', '.join(arguments[1 + place :: len(out)])})", reader)[0]
-            flows[column.id] = merged([flow, UNKNOWN]) if lacks(generator) else flow
+            flows[column.id] = merged([flow, CUT_OFF]) if lacks(generator) else flow
     else:
         flow, found = flow_of(generator, reader)
-        flow = completed(step, [generator], [found], [flow])[0]
+        passed = None if kept is None else [column.id for column in kept]
+        flow = completed(step, [generator], [found], [flow], passed or [])[0]
+        if passed is None and lacks(generator):
+            flow = replace(flow_of(generator, reader)[0], doubt=CUT_OFF.doubt)
         parts = [part for _, part in flow.fields] if name.startswith("inline") else []
         for place, column in enumerate(out):
             flows[column.id] = parts[place] if len(parts) == len(out) else flow
     columns = None if kept is None or "Input" not in step.fields else (*kept, *out)
-    return step.result(replace(over, columns=columns, flows=flows, names=names).with_rows(rows, doubt))
+    return step.result(replace(over, columns=columns, flows=flows, names=names, needed=frozenset()))
+
+
+def _repeated(step: Step, text: str) -> Relation:
+    """``replicaterows(sum#9, id#1, k#2), …``: EXCEPT ALL and INTERSECT ALL. Each column keeps its id."""
+    over = step.input
+    first = over.first_query()
+    flows = {number: first.get(number, flow) for number, flow in over.flows.items()}
+    count = step.reader().read(next(split(text[len("replicaterows(") :])))
+    given = replace(over, flows=flows, columns=None, needed=frozenset())
+    return step.result(given.with_rows(count.all, count.doubt))
 
 
 def _are_columns(text: str) -> bool:
@@ -263,19 +289,18 @@ def evaluate_python(step: Step) -> Relation:
     out = [attribute(text) for text in listed.texts]
     flows, names = dict(over.flows), dict(over.names)
     added: list[Attribute] = []
-    founds, made_of = [], []
     if calls.more >= 0 and calls.more == listed.more and len(calls.texts) == len(out):
         for text, column in zip(calls.texts, out, strict=True):
             call = attribute(text)
-            flow, found = flow_of(call.name if call else text, step.reader())
-            made_of.append(replace(flow, kind=strongest((flow.kind, Kind.TRANSFORMATION))))
-            founds.append(found)
+            flow, _ = flow_of(call.name if call else text, step.reader())
+            doubt = flow.doubt | (CUT_OFF.doubt if lacks(text) else Doubt.NONE)
+            flow = replace(flow, kind=strongest((flow.kind, Kind.TRANSFORMATION)), doubt=doubt)
             added.append(column or Attribute("", -1))
-        for column, flow in zip(added, completed(step, calls.texts, founds, made_of), strict=True):
-            flows[column.id], names[column.id] = flow, column.name
+            flows[added[-1].id], names[added[-1].id] = flow, added[-1].name
     whole = over.columns is not None and calls.whole
     columns = (*(over.columns or ()), *added) if whole else None
-    return step.result(replace(over, columns=columns, flows=flows, names=names), UNKNOWN)
+    given = replace(over, columns=columns, flows=flows, names=names, needed=frozenset())
+    return step.result(given)
 
 
 def aggregate_python(step: Step) -> Relation:
@@ -297,10 +322,18 @@ def aggregate_python(step: Step) -> Relation:
         if call is None:
             continue
         found = reader.read(call.name)
-        flow = Flow(found.data, found.control | group.all, Kind.AGGREGATION, found.doubt, readable(call.name))
+        control = found.control | group.all
+        flow = Flow(
+            found.data,
+            control,
+            Kind.AGGREGATION,
+            found.doubt,
+            readable(call.name),
+            literal=found.literal,
+        )
         flows[call.id], names[call.id] = flow, readable(call.name)
         # Since 4.x the result bears the call with its id for a name, and an id of its own behind that.
         if (place := lists[2].find(f"{text}#")) >= 0 and (own := _ID.match(lists[2], place + len(text))):
             flows[int(own[1])], names[int(own[1])] = flow, text
-    scope = replace(over, flows=flows, names=names)
+    scope = replace(over, flows=flows, names=names, needed=frozenset())
     return projected(step, expressions(lists[2], -1, step.wanted or ()), scope)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from extractors._spark.columns.changes import kept_as_it_is
 from extractors._spark.columns.expressions import flow_of
 from extractors._spark.columns.flow import Flow, merged
-from extractors._spark.columns.lists import elements, split
+from extractors._spark.columns.lists import Attribute, attributes, elements, split
 from extractors._spark.columns.relations import Relation, made
 from extractors._spark.columns.steps import Step
 
@@ -12,7 +13,7 @@ from extractors._spark.columns.steps import Step
 def merge_rows(step: Step) -> Relation:
     """Iceberg's MergeRows: ``[keep(Update, cond, n, exprs…), …]``, each with one expression for each column of the table."""
     over = step.input
-    wanted = step.wanted
+    wanted = step.wanted or _outputs(step)
     if wanted is None:
         return made(None, {}, {}, over)
     names = {column.id: column.name for column in wanted}
@@ -32,8 +33,15 @@ def merge_rows(step: Step) -> Relation:
             if name == "keep" and len(parts) > len(wanted):
                 told = True
                 for column, expression in zip(wanted, outputs, strict=True):
-                    found[column.id].append(flow_of(expression, reader)[0])
+                    flow = flow_of(expression, reader)[0]
+                    found[column.id].append(kept_as_it_is(column.name, flow))
     if not told:
         return step.result(made(None, {}, {}, over))
     flows = {number: merged(each) for number, each in found.items()}
     return Relation(wanted, flows, names, rows, doubt)
+
+
+def _outputs(step: Step) -> tuple[Attribute, ...] | None:
+    """The columns that it hands on: its last list; None where that was cut."""
+    lists = [text for text in step.arguments if text.startswith("[")]
+    return attributes(lists[-1]) if lists else None

@@ -14,13 +14,13 @@ from extractors._spark.columns.lists import Attribute, attributes
 from extractors._spark.columns.merging import merge_rows
 from extractors._spark.columns.relations import Relation
 from extractors._spark.columns.steps import Step, beside
+from extractors._spark.plan.kinds import PASSING
 from extractors._spark.plan.reads import logical_reads
 from extractors._spark.plan.text import Field, Operator, PlanText
 from extractors._spark.plan.tree import Node
 
 MAX_WORK: Final = 10_000_000
 """Columns that all operators of a plan list and are given together: beyond, it is not read at column level."""
-_PREFIX: Final = re.compile(r"(?:Gpu|Photon|Comet|Velox|Native)(?=[A-Z])")
 _REUSED: Final = re.compile(r"\[Reuses operator id: (\d{1,9})\]")
 MAX_NESTED: Final = 50
 """Plans within plans."""
@@ -88,8 +88,8 @@ _MADE_UP: Final = frozenset({"OneRowRelation", "LocalTable", "LocalRelation", "R
 class Plans:
     """Reads operators of one printed plan, each once."""
 
-    def __init__(self, text: PlanText, nodes: Iterable[Node]) -> None:
-        self.sources = Sources()
+    def __init__(self, text: PlanText, nodes: Iterable[Node], *, changes_rows: bool = False) -> None:
+        self.sources = Sources(changes_rows=changes_rows)
         self._text = text
         self._scans = sources.Scans(nodes, text)
         self._done: dict[int, Relation] = {}
@@ -137,9 +137,8 @@ class Plans:
 
     def listed_input(self, operator: Operator) -> tuple[Attribute, ...] | None:
         """The columns that an operator lists of its only input."""
-        name = (
-            "Output" if operator.name.startswith(("InMemoryTableScan", "Scan In-memory table")) else "Input"
-        )
+        outputs = ("InMemoryTableScan", "Scan In-memory table", "AdaptiveSparkPlan")
+        name = "Output" if operator.name.startswith(outputs) else "Input"
         if operator.name.startswith("Execute ") or len(operator.children) != 1:
             return None
         fields = self._fields_of(operator)
@@ -169,7 +168,7 @@ class Plans:
         self, operator: Operator, wanted: tuple[Attribute, ...] | None, given: list[Relation]
     ) -> Relation:
         fields = self._fields_of(operator)
-        name = _PREFIX.sub("", operator.name)
+        name = operator.name
         inputs = list(given)
         inner = self._inner(operator, inputs)
         self._work += 1 + len(wanted or ()) + sum(len(each.flows) for each in inputs)
@@ -248,7 +247,7 @@ class Plans:
         return replace(source, columns=columns, flows=by_id, names=names)
 
     def _rule(self, step: Step) -> Relation:
-        first, name = step.name, _PREFIX.sub("", step.operator.name)
+        first, name = step.name, step.operator.name
         if name.startswith("Scan In-memory table"):
             return rows.in_memory_scan(step)
         if rule := _RULES.get(first):
@@ -278,7 +277,7 @@ class Plans:
             return self._renamed(step, self._ctes.get(step.arguments[0]), attributes(listed))
         if _PROGRAM.match(first):
             return rows.by_program(step)
-        return rows.passing(step)
+        return rows.passing(step) if first in PASSING else rows.unknown(step)
 
     def _reused(self, step: Step) -> Relation:
         """``(12) ReusedExchange [Reuses operator id: 5]``: by position."""

@@ -31,6 +31,8 @@ class Relation:
     ``below`` is what an aggregate was computed from: its later steps name their arguments as its first step had them.
     ``filters`` are what the first step let in, by the function's text, which the last step does not repeat.
     ``functions`` are those of a step that is not the last one, in their order.
+    ``needed`` are columns that are handed on only because an operator above names them: Spark prunes the others.
+    ``first`` are the columns as a union's first query alone gives them, where a marker column tells its inputs apart.
     """
 
     columns: tuple[Attribute, ...] | None
@@ -42,6 +44,8 @@ class Relation:
     filters: Mapping[str, int] = field(default_factory=dict)
     functions: tuple[Flow, ...] = ()
     hidden: tuple[Hidden, ...] = ()
+    needed: frozenset[int] = frozenset()
+    first: Mapping[int, Flow] = field(default_factory=dict)
 
     def find(self, number: int) -> tuple[Flow, str] | None:
         """A column and its name, by its id."""
@@ -55,8 +59,23 @@ class Relation:
             at = at.below
         return None
 
+    def first_query(self) -> Mapping[int, Flow]:
+        """The columns of the nearest union whose inputs a marker tells apart, as its first query gives them."""
+        at: Relation | None = self
+        for _ in range(MAX_BELOW):
+            if at is None:
+                break
+            if at.first:
+                return at.first
+            at = at.below
+        return {}
+
     def in_order(self) -> list[Flow] | None:
         return None if self.columns is None else [self.flows.get(each.id, UNKNOWN) for each in self.columns]
+
+    def all_needed(self) -> Relation:
+        """The same where each column is there for the sake of an operator above."""
+        return replace(self, needed=frozenset(each.id for each in self.columns or ()))
 
     def with_rows(self, rows: int, doubt: int = Doubt.NONE) -> Relation:
         """The same with further sources that decide which rows there are."""
@@ -79,7 +98,15 @@ def made(
 ) -> Relation:
     """New columns over the rows of another relation."""
     return Relation(
-        columns, flows, names, over.rows, over.doubt, over.below, over.filters, hidden=over.hidden
+        columns,
+        flows,
+        names,
+        over.rows,
+        over.doubt,
+        over.below,
+        over.filters,
+        hidden=over.hidden,
+        first=over.first,
     )
 
 

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from extractors._spark.columns.expressions import Found, defined
-from extractors._spark.columns.flow import CONSTANT, UNKNOWN, Doubt, Flow, Kind, merged
+from extractors._spark.columns.changes import MARKERS, changed
+from extractors._spark.columns.expressions import Found, defined, parted
+from extractors._spark.columns.flow import (
+    BY_UNKNOWN_OPERATOR,
+    CONSTANT,
+    CUT_OFF,
+    UNKNOWN,
+    Doubt,
+    Flow,
+    Kind,
+    merged,
+)
 from extractors._spark.columns.lists import Attribute, Elements, attributes, elements, expressions
 from extractors._spark.columns.relations import Relation, made
 from extractors._spark.columns.steps import Step, beside, completed, opaque
@@ -17,6 +28,7 @@ _LEFT_ONLY: Final = re.compile(r"\bLeft(?:Semi|Anti)\b")
 _JOIN_TYPE: Final = re.compile(
     r"(?:Left|Right|Full)?(?:Outer|Semi|Anti|Single)|Inner|Cross|ExistenceJoin\([^)]*\)"
 )
+_MARKER: Final = re.compile(r"vcol\d?")
 _GLOBAL: Final = re.compile(r", true(?:, \d+)?\Z")
 
 
@@ -37,8 +49,12 @@ def projected(step: Step, listed: Elements, over: Relation) -> Relation:
     columns: list[Attribute] = []
     flows: list[Flow] = []
     founds: list[Found] = []
+    changes = step.sources.changes_rows and step.name == "Project"
+    merges = changes and any(mark in step.operator.block for mark in MARKERS)
     for text in listed.texts:
         column, flow, found = defined(text, reader)
+        if changes and column is not None and (merges or " else " in text):
+            flow = changed(column.name, parted(text)[0], reader, merges=merges)
         columns.append(column or Attribute("", -1))
         flows.append(flow)
         founds.append(found)
@@ -46,7 +62,7 @@ def projected(step: Step, listed: Elements, over: Relation) -> Relation:
     by_id = {column.id: flow for column, flow in zip(columns, flows, strict=True)}
     names = {column.id: column.name for column in columns}
     if listed.whole:
-        return step.result(_with_fields(made(tuple(columns), by_id, names, over), over))
+        return step.result(_with_fields(made(tuple(columns), by_id, names, over), over)).all_needed()
     passed = {each.id: over.flows[each.id] for each in step.wanted or () if each.id in over.flows}
     return step.result(made(None, {**passed, **by_id}, names, over))
 
@@ -68,16 +84,22 @@ def _with_fields(relation: Relation, over: Relation) -> Relation:
 def select(step: Step) -> Relation:
     """Filter: what its condition names decides which rows there are."""
     found = step.reader().condition(step.text("Condition") or step.text("Arguments"))
-    return step.result(step.input.with_rows(found.all, found.doubt))
+    return step.result(_without(step.input, found).with_rows(found.all, found.doubt))
+
+
+def _without(relation: Relation, found: Found) -> Relation:
+    """Columns that an operator names itself may be there for its sake alone."""
+    return replace(relation, needed=relation.needed - found.ids)
 
 
 def sort(step: Step) -> Relation:
     """Only a sort of all rows is the statement's own; others prepare a join, a window or a write."""
     text = step.text("Arguments")
-    if not _GLOBAL.search(text):
-        return step.result(step.input)
     found = step.reader().read(text)
-    return step.result(step.input.with_rows(found.all, found.doubt))
+    over = _without(step.input, found)
+    if not _GLOBAL.search(text):
+        return step.result(over)
+    return step.result(over.with_rows(found.all, found.doubt))
 
 
 def take_ordered(step: Step) -> Relation:
@@ -101,9 +123,11 @@ def join(step: Step) -> Relation:
     if "Left keys" not in step.fields and "Join condition" not in step.fields:
         texts.append(step.text("Arguments").removeprefix(kind))
     found = step.reader(both).condition(" ".join(texts))
+    both, left = _without(both, found), _without(left, found)
     if existence := _EXISTENCE.search(kind):
         number = int(existence[2])
-        flow = Flow(0, found.all | right.rows, Kind.TRANSFORMATION, found.doubt | right.doubt)
+        doubt = found.doubt | right.doubt
+        flow = Flow(0, found.all | right.rows, Kind.TRANSFORMATION, doubt, literal=True)
         columns = None if left.columns is None else (*left.columns, Attribute(existence[1], number))
         flows, names = {**left.flows, number: flow}, {**left.names, number: existence[1]}
         return step.result(
@@ -141,7 +165,29 @@ def union(step: Step) -> Relation:
     if len(lists) != len(step.inputs) or not lists:
         return Relation(columns, dict.fromkeys(names, UNKNOWN), names, rows, doubt)
     flows = {column.id: merged(each[at] for each in lists) for at, column in enumerate(columns)}
-    return Relation(columns, flows, names, rows, doubt)
+    marker = columns[0].name if columns else ""
+    return Relation(columns, flows, names, rows, doubt, first=_first_query(columns, marker, lists))
+
+
+def _first_query(columns: tuple[Attribute, ...], marker: str, lists: list[list[Flow]]) -> Mapping[int, Flow]:
+    """The columns as the first query of EXCEPT ALL or INTERSECT ALL gives them; the others decide which rows there are.
+
+    Spark writes both as a union with a marker column, 1 and -1 or true and null, counts the markers above it and repeats
+    the rows. Values are equal on both sides, and by the statement they are the first query's.
+    """
+    if not _MARKER.fullmatch(marker):
+        return {}
+    chosen = [each for each in lists if each[0].expression in ("1", "true", "")]
+    control = 0
+    for flows in lists:
+        if flows not in chosen:
+            for flow in flows:
+                control |= flow.data | flow.control
+    found = [merged(each[at] for each in chosen) if chosen else UNKNOWN for at in range(len(columns))]
+    return {
+        column.id: replace(flow, control=flow.control | control)
+        for column, flow in zip(columns, found, strict=True)
+    }
 
 
 def set_difference(step: Step) -> Relation:
@@ -152,7 +198,7 @@ def set_difference(step: Step) -> Relation:
     rows, doubt = right.rows, right.doubt
     for flow in (*(left.in_order() or ()), *(right.in_order() or ())):
         rows |= flow.data | flow.control
-        doubt |= flow.doubt & Doubt.INCOMPLETE
+        doubt |= flow.doubt & Doubt.MISSING
     return step.result(left.with_rows(rows, doubt))
 
 
@@ -199,10 +245,10 @@ def expand(step: Step) -> Relation:
             return step.result(made(None, {}, {}, over))
         made_of = dict.fromkeys(each.texts[position] for each in lists if position < len(each.texts))
         found = [defined(f"{one} AS #{column.id}", reader)[1] for one in made_of]
-        flow = merged([each for each in found if each.data or each.control] or [CONSTANT])
+        flow = merged([each for each in found if not each.literal] or [CONSTANT])
         if sets.more and (sum(1 for each in found if each.data) > 1 or list(made_of) == ["null"]):
             # What the sets that are not shown put there.
-            flow = hidden.get(column.id, UNKNOWN)
+            flow = hidden.get(column.id, CUT_OFF)
         columns.append(column)
         flows[column.id], names[column.id] = flow, column.name
     if out.whole:
@@ -234,7 +280,11 @@ def _expanded(step: Step) -> dict[int, Flow]:
 
 def in_memory_scan(step: Step) -> Relation:
     """A cached plan's columns under the ids of this use of it."""
-    return step.inner[0] if len(step.inner) == 1 else step.result(made(None, {}, {}, step.input))
+    if len(step.inner) != 1:
+        return step.result(made(None, {}, {}, step.input))
+    cached = step.inner[0]
+    listed = step.columns("Output")
+    return cached.with_columns(listed, UNKNOWN).all_needed() if listed else cached
 
 
 def in_memory_relation(step: Step) -> Relation:
@@ -260,23 +310,32 @@ def in_memory_relation(step: Step) -> Relation:
 
 
 def _cached(wanted: Attribute, shown: tuple[Attribute, ...], cached: Relation) -> Flow | None:
-    """A column behind the cut: of a plan's first use the ids are its own, of another they follow each other."""
+    """A column behind the cut: of a plan's first use the ids are its own, of another they follow each other.
+
+    Ids that follow each other are not proof enough: columns may have been dropped, or renamed. The name at that place must
+    be the same, and no other column may bear it.
+    """
     columns = cached.columns or ()
-    if [each.id for each in shown] == [each.id for each in columns[: len(shown)]]:
+    if any(each.id == wanted.id for each in columns):
         return cached.flows.get(wanted.id)
-    if not shown or [each.id for each in shown] != list(range(shown[0].id, shown[0].id + len(shown))):
-        return None
-    place = wanted.id - shown[0].id
+    place = wanted.id - shown[0].id if shown else -1
     if not len(shown) <= place < len(columns):
+        return None
+    places = [at for at, each in enumerate(columns) if each.name.lower() == wanted.name.lower()]
+    if places != [place]:
         return None
     flow = cached.flows.get(columns[place].id, UNKNOWN)
     return Flow(flow.data, flow.control, flow.kind, flow.doubt | Doubt.INFERRED, flow.expression)
 
 
 def passing(step: Step) -> Relation:
-    """What hands its rows on as they are; columns that it adds nobody knows."""
-    over = step.input
-    return step.result(over, opaque(over))
+    """What hands its rows on as they are."""
+    return step.result(_without(step.input, step.reader().read(step.text("Arguments"))))
+
+
+def unknown(step: Step) -> Relation:
+    """An operator that has no rule: columns pass by their ids, what it adds is not known."""
+    return step.result(replace(step.input, needed=frozenset()), BY_UNKNOWN_OPERATOR)
 
 
 def by_program(step: Step) -> Relation:

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
-from extractors._spark.columns.flow import CONSTANT, UNKNOWN, Doubt, Flow, Kind, SourceColumn
+from extractors._spark.columns.flow import CONSTANT, FROM_PROGRAM, UNKNOWN, Doubt, Flow, Kind, SourceColumn
 from extractors._spark.columns.lists import Attribute, attributes
 from extractors._spark.columns.relations import Hidden, Relation, made
 from extractors._spark.columns.steps import Step
+from extractors._spark.incomplete import Incomplete
 from extractors._spark.plan.names import is_kept, leading_table
 from extractors._spark.plan.reads import End, EndKind, Reads, physical_reads, view_end
 from extractors._spark.plan.text import Operator, PlanText
@@ -44,22 +45,24 @@ class Scans:
 
     def __init__(self, nodes: Iterable[Node], text: PlanText) -> None:
         self._text = text
-        self._by_id: dict[int, Node] = {}
+        self._by_id: dict[int, dict[str, Node]] = {}
         for node in nodes:
-            if "Scan" in node.name and (match := _FIRST_ID.search(node.text, 0, 4000)):
-                self._by_id.setdefault(int(match[1]), node)
+            # What is cached bears the ids of the table below it, and reads nothing itself.
+            cached = node.name.startswith(("InMemory", "Scan In-memory", "Scan ExistingRDD"))
+            if "Scan" in node.name and not cached and (match := _FIRST_ID.search(node.text, 0, 4000)):
+                self._by_id.setdefault(int(match[1]), {}).setdefault(node.name.strip(), node)
 
     def reads(self, operator: Operator, first: int) -> Reads:
         """The ends of a scan whose first column has this id."""
-        node = self._by_id.get(first)
-        if node is None or node.name.split(" ")[0] != operator.name.split(" ")[0]:
+        node = self._by_id.get(first, {}).get(operator.name)
+        if node is None:
             node = Node(operator.name, f"{operator.name} {operator.block}", {}, 0)
         return physical_reads((node,), self._text)
 
     def of_relation(self, ids: Iterable[int]) -> Reads | None:
         """Of a logical plan's relation that names no table: the scan of the same columns."""
         for number in ids:
-            if (node := self._by_id.get(number)) is not None:
+            if (node := next(iter(self._by_id.get(number, {}).values()), None)) is not None:
                 return physical_reads((node,), self._text)
         return None
 
@@ -95,7 +98,9 @@ def scan(step: Step, scans: Scans) -> Relation:
         for end in reads.ends:
             if end.kind is EndKind.JDBC and not _is_query(end):
                 rows |= step.sources.bit(SourceColumn(end, name))
-    return step.result(given.with_rows(rows, doubt))
+    read = given.with_rows(rows, doubt)
+    # Sources of the second kind may hand on columns that nobody asked for.
+    return step.result(read.all_needed() if step.name in ("Scan", "FileScan") else read)
 
 
 def _computed(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
@@ -108,7 +113,8 @@ def _computed(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relat
             bits = 0
             for end in reads.ends if function[1] != "*" else ():
                 bits |= step.sources.bit(SourceColumn(end, function[1]))
-            flows[column.id] = Flow(bits, 0, Kind.AGGREGATION, Doubt.INFERRED, column.name)
+            rows = function[1] == "*"
+            flows[column.id] = Flow(bits, 0, Kind.AGGREGATION, Doubt.INFERRED, column.name, literal=rows)
         else:
             flows[column.id] = UNKNOWN if "(" in column.name else read.flows[column.id]
     return replace(read, flows=flows)
@@ -116,9 +122,11 @@ def _computed(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relat
 
 def _read(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
     # A database's own query has columns of which nobody knows where they come from.
-    known = reads.complete and not any(_is_query(end) for end in reads.ends)
+    known = reads.complete and bool(reads.ends) and not any(_is_query(end) for end in reads.ends)
     ends = [end for end in reads.ends if not _is_query(end)]
-    doubt = Doubt.NONE if known else Doubt.INCOMPLETE
+    doubt = Doubt.NONE if known else Doubt.INCOMPLETE | Doubt.INPUT
+    if Incomplete.PATHS_CUT in reads.reasons:
+        doubt = Doubt.INCOMPLETE | Doubt.PATHS
     flows: dict[int, Flow] = {}
     metadata = "_metadata" in step.text("Output")
     schema = step.text("ReadSchema")
@@ -198,7 +206,7 @@ def made_up(step: Step) -> Relation:
 
 def from_program(step: Step) -> Relation:
     """Rows that a program made, from what nobody knows."""
-    return _without_source(step, UNKNOWN)
+    return _without_source(step, FROM_PROGRAM)
 
 
 def _without_source(step: Step, flow: Flow) -> Relation:

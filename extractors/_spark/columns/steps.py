@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from extractors._spark.columns.expressions import Found, Reader, SubqueryOf, lacks
-from extractors._spark.columns.flow import UNKNOWN, Doubt, Flow, Kind, Sources
+from extractors._spark.columns.flow import CUT_OFF, UNKNOWN, Doubt, Flow, Kind, Sources
 from extractors._spark.columns.lists import Attribute, Elements, attributes, elements, expressions, split
 from extractors._spark.columns.relations import NO_ROWS, Relation
 from extractors._spark.plan.text import Field, Operator
 
 _NONE: Final = Field("", -1)
-MIN_RUN: Final = 5
-"""Columns that must stand beside each other before they count as a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +62,14 @@ class Step:
     def arguments(self) -> list[str]:
         return list(split(self.text("Arguments")))
 
-    def result(self, relation: Relation, missing: Flow = UNKNOWN) -> Relation:
+    @property
+    def unknown(self) -> Flow:
+        """A column of which the operator does not tell where it comes from."""
+        return CUT_OFF if " more fields" in self.operator.block else UNKNOWN
+
+    def result(self, relation: Relation, missing: Flow | None = None) -> Relation:
+        """What is handed on, in the order in which the consumer lists it; what is not known yet is ``missing``."""
+        missing = missing or self.unknown
         return relation if self.wanted is None else relation.with_columns(self.wanted, missing)
 
 
@@ -86,7 +91,10 @@ def beside(relations: Sequence[Relation]) -> Relation:
     for each in relations:
         columns = None if columns is None or each.columns is None else columns + each.columns
     hidden = tuple(each for relation in relations for each in relation.hidden)
-    return Relation(columns, flows, names, rows, doubt, relations[0].below, filters, hidden=hidden)
+    needed = frozenset[int]().union(*(each.needed for each in relations))
+    return Relation(
+        columns, flows, names, rows, doubt, relations[0].below, filters, hidden=hidden, needed=needed
+    )
 
 
 def opaque(relation: Relation, found: Found | None = None) -> Flow:
@@ -102,44 +110,49 @@ def opaque(relation: Relation, found: Found | None = None) -> Flow:
     for flow in given:
         data |= flow.data
         control |= flow.control
-        doubt |= flow.doubt & Doubt.INCOMPLETE
+        doubt |= flow.doubt & Doubt.MISSING
     return Flow(data, control, Kind.TRANSFORMATION, doubt)
 
 
-def completed(step: Step, texts: Sequence[str], founds: Sequence[Found], flows: list[Flow]) -> list[Flow]:
+def completed(
+    step: Step,
+    texts: Sequence[str],
+    founds: Sequence[Found],
+    flows: list[Flow],
+    passed: Collection[int] = (),
+) -> list[Flow]:
     """The flows of a list's expressions, where arguments were cut off within them.
 
-    If it happened to one only, what it lost may be known: the input's columns that nothing else names, if they are as many,
-    or the rest of a run of the input's columns, if it reaches to the last one. Of several, nobody can tell.
+    If it happened to one only, the columns that Spark hands to this operator and that nothing else in it names must be
+    among what was cut off. ``passed`` are columns that the operator names beside the list. Of several expressions, nobody
+    can tell which of them lost a column.
     """
     cut = [position for position, text in enumerate(texts) if lacks(text)]
-    if not cut:
-        return flows
-    found = _lost(step, texts, founds, cut[0]) if len(cut) == 1 else None
     for position in cut:
         flow = flows[position]
-        lost, doubt = found if found else (0, Doubt.INCOMPLETE)
+        lost, doubt = 0, Doubt.INCOMPLETE | Doubt.CUT
+        if len(cut) == 1:
+            lost, doubt = _lost(step.input, lacks(texts[position]), founds, position, passed)
         flows[position] = replace(flow, data=flow.data | lost, doubt=flow.doubt | doubt)
     return flows
 
 
-def _lost(step: Step, texts: Sequence[str], founds: Sequence[Found], position: int) -> tuple[int, int] | None:
-    given = step.input.columns
-    if given is None:
-        return None
-    count = lacks(texts[position])
-    named = frozenset().union(*(found.ids for found in founds))
-    lost = [column.id for column in given if column.id not in named]
-    if len(lost) != count:
-        # Columns that are there for the sake of a filter below.
-        lost = [number for number in lost if not step.input.flows.get(number, UNKNOWN).data & step.input.rows]
-    if len(lost) != count:
-        places = [place for place, column in enumerate(given) if column.id in founds[position].ids]
-        run = len(places) > MIN_RUN and places[-1] - places[0] + 1 == len(places)
-        if not run or places[-1] + 1 + count != len(given):
-            return None
-        lost = [column.id for column in given[places[-1] + 1 :]]
+def _lost(
+    given: Relation, count: int, founds: Sequence[Found], position: int, passed: Collection[int]
+) -> tuple[int, int]:
+    """The data of the columns that were surely cut off, and what is to be said of it.
+
+    It is all there is if they are as many as were cut off, or if no other column can be among them: none that only a
+    filter below needs, and none that stands elsewhere in the operator.
+    """
+    own = founds[position].ids
+    others = frozenset(passed).union(*(found.ids for at, found in enumerate(founds) if at != position)) - own
+    unnamed = [column.id for column in given.columns or () if column.id not in own | others]
+    lost = [number for number in unnamed if number in given.needed]
     data = 0
     for number in lost:
-        data |= step.input.flows.get(number, UNKNOWN).data
-    return data, Doubt.INFERRED
+        data |= given.flows.get(number, UNKNOWN).data
+    possible = len(unnamed) > len(lost) or others or given.columns is None
+    if lost and (len(lost) == count or not possible):
+        return data, Doubt.INFERRED
+    return data, CUT_OFF.doubt | (Doubt.INFERRED if lost else Doubt.NONE)

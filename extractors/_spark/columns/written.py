@@ -7,10 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from extractors._spark.columns.flow import Doubt, Flow, Kind, SourceColumn, Sources, TooMuch
+from extractors._spark.columns.changes import kept_as_it_is
+from extractors._spark.columns.delta import DELETE, UPDATE, command_columns
+from extractors._spark.columns.flow import Doubt, Flow, Kind, SourceColumn, Sources, TooMuch, reasons_of
 from extractors._spark.columns.lists import elements, split
 from extractors._spark.columns.plans import Plans
 from extractors._spark.columns.relations import Relation
+from extractors._spark.incomplete import Incomplete
 from extractors._spark.plan.text import Operator, PlanText
 from extractors._spark.plan.tree import Node
 from extractors._spark.plan.writes import Write
@@ -47,19 +50,28 @@ class ColumnFlow:
     inferred: bool = False
     opaque: bool = False
     incomplete: bool = False
+    kept: tuple[SourceColumn, ...] = ()
+    """Of a change of rows: columns of this name that pass as they are, the changed table's own among them."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenColumns:
-    """The columns that one command writes. ``complete`` is False where one of them, or what it comes from, is not known;
-    ``why`` says it in a few words."""
+    """The columns that one command writes. ``reasons`` say why one of them, or what it comes from, is not known."""
 
     flows: tuple[ColumnFlow, ...] = ()
-    complete: bool = True
-    why: str = ""
+    reasons: tuple[Incomplete, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        return not self.reasons
 
 
 NO_COLUMNS: Final = WrittenColumns()
+
+
+def unknown_columns(reason: Incomplete) -> WrittenColumns:
+    """Columns of which nothing is known."""
+    return WrittenColumns((), (reason,))
 
 
 def written_columns(
@@ -72,12 +84,33 @@ def written_columns(
     told = [write.end is not None and not (has_root and write.creates) for _, write in writes]
     if not any(told):
         return tuple(NO_COLUMNS for _ in writes)
-    plans = Plans(text, nodes)
+    plans = Plans(text, nodes, changes_rows=any(write.changes_rows for _, write in writes))
     commands = _Commands(text)
     return tuple(
         _written(commands.next(node.name), write, text, plans) if known else NO_COLUMNS
         for (node, write), known in zip(writes, told, strict=True)
     )
+
+
+def result_columns(
+    text: PlanText, nodes: Iterable[Node], *, changes_rows: bool
+) -> tuple[WrittenColumns, frozenset[int]]:
+    """The columns that a plan without a command hands on, under their own names, and their expression ids: a command above
+    it may write them."""
+    if not text.verified or text.root is None:
+        return unknown_columns(text.doubt or Incomplete.AMBIGUOUS), frozenset()
+    plans = Plans(text, nodes, changes_rows=changes_rows)
+    try:
+        relation = plans.relation(text.root)
+    except TooMuch:
+        return unknown_columns(Incomplete.TOO_MANY), frozenset()
+    given = relation.in_order()
+    if given is None or relation.columns is None:
+        return unknown_columns(_of_relation(relation)), frozenset()
+    flows: dict[str, Flow] = {}
+    for column, flow in zip(relation.columns, given, strict=True):
+        flows.setdefault(column.name, kept_as_it_is(column.name, flow) if changes_rows else flow)
+    return _told(flows, relation, plans.sources), frozenset(column.id for column in relation.columns)
 
 
 class _Commands:
@@ -101,25 +134,32 @@ def _written(operator: Operator | None, write: Write, text: PlanText, plans: Pla
     if write.end is None or write.reads:
         return NO_COLUMNS
     if not text.verified:
-        return WrittenColumns((), False, "the printed plan was cut, or can be read in more than one way")
+        return unknown_columns(text.doubt or Incomplete.AMBIGUOUS)
     if operator is None:
-        return WrittenColumns((), False, "the printed plan does not show the command")
+        return unknown_columns(Incomplete.NO_COLUMNS)
+    if operator.inner and operator.inner[0].name in (UPDATE, DELETE):
+        flows = command_columns(operator.inner[0], write.end, plans)
+        if flows is None:
+            return unknown_columns(Incomplete.FIELDS_CUT)
+        return _told(flows, Relation((), {}, {}), plans.sources)
+    if write.carried:
+        return NO_COLUMNS
     logical = operator.inner or operator.inputs
     while len(logical) == 1 and logical[0].name == write.command and logical[0].children:
         operator, logical = logical[0], logical[0].children
     if len(logical) != 1:
-        return WrittenColumns((), False, "the printed plan does not show the query")
+        return unknown_columns(Incomplete.NO_COLUMNS)
     try:
         relation = plans.relation(logical[0], plans.listed_input(operator))
     except TooMuch:
-        return WrittenColumns((), False, "the plan has too many columns")
+        return unknown_columns(Incomplete.TOO_MANY)
     return _named(operator, write, relation, plans.sources)
 
 
 def _named(operator: Operator, write: Write, relation: Relation, sources: Sources) -> WrittenColumns:
     given = relation.in_order()
     if given is None or relation.columns is None:
-        return WrittenColumns((), False, "the order of the query's columns is not known")
+        return unknown_columns(_of_relation(relation))
     names = _names(operator.arguments, write)
     if not names or len(names) != len(given):
         names = [column.name for column in relation.columns]
@@ -129,16 +169,17 @@ def _named(operator: Operator, write: Write, relation: Relation, sources: Source
         if row_change and name in ROW_BOOKKEEPING:
             continue
         if not name:
-            return WrittenColumns((), False, "a written column has no name")
-        flows.setdefault(name, flow)
+            return unknown_columns(Incomplete.NO_COLUMNS)
+        flows.setdefault(name, kept_as_it_is(name, flow) if write.changes_rows else flow)
     if not flows:
-        return WrittenColumns((), False, "the query's columns are not known")
+        return unknown_columns(Incomplete.NO_COLUMNS)
     return _told(flows, relation, sources)
 
 
 def _told(flows: dict[str, Flow], relation: Relation, sources: Sources) -> WrittenColumns:
     told: list[ColumnFlow] = []
     expanded: dict[int, tuple[SourceColumn, ...]] = {}
+    reasons: dict[Incomplete, None] = {}
     count = 0
 
     def columns(bits: int) -> tuple[SourceColumn, ...]:
@@ -147,11 +188,11 @@ def _told(flows: dict[str, Flow], relation: Relation, sources: Sources) -> Writt
         return expanded[bits]
 
     for name, flow in flows.items():
-        doubt = flow.doubt | relation.doubt
+        doubt = relation.doubt | (Doubt.INCOMPLETE if flow.unexplained else flow.doubt)
         data, control = columns(flow.data), columns((flow.control | relation.rows) & ~flow.data)
         count += len(data)
         if count > MAX_SOURCES:
-            return WrittenColumns((), False, "the written columns have too many sources")
+            return unknown_columns(Incomplete.TOO_MANY)
         told.append(
             ColumnFlow(
                 name,
@@ -162,11 +203,16 @@ def _told(flows: dict[str, Flow], relation: Relation, sources: Sources) -> Writt
                 inferred=bool(doubt & Doubt.INFERRED),
                 opaque=bool(doubt & Doubt.OPAQUE),
                 incomplete=bool(doubt & Doubt.INCOMPLETE),
+                kept=columns(flow.kept & ~flow.data),
             )
         )
-    incomplete = [each.output for each in told if each.incomplete]
-    why = f"not all is known of {', '.join(incomplete[:3])}" if incomplete else ""
-    return WrittenColumns(tuple(told), not incomplete, why[:200])
+        reasons |= dict.fromkeys(reasons_of(doubt))
+    return WrittenColumns(tuple(told), tuple(reasons))
+
+
+def _of_relation(relation: Relation) -> Incomplete:
+    """Why the order of a query's columns is not known."""
+    return next(iter(reasons_of(relation.doubt)), Incomplete.NO_COLUMNS)
 
 
 def _names(arguments: str, write: Write) -> list[str]:

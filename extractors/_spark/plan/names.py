@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Final
 
 SESSION_CATALOG: Final = "spark_catalog"
-DEFAULT_DATABASE: Final = "default"
 
 _QUOTED: Final = r"`(?:[^`]|``)+`"
 QUOTED_NAME: Final = re.compile(rf"{_QUOTED}(?:\.{_QUOTED}){{0,3}}")
@@ -25,14 +24,17 @@ _CUT: Final = re.compile(r"\.\.\.(?: \d+ entries)?$")
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table or view as a plan names it. A catalogue other than Spark's own stands before the database: ``cat.db``."""
+    """A table or view as a plan names it. A catalogue other than Spark's own stands before the database: ``cat.db``.
+
+    ``database`` is empty where the plan prints the name alone: it is then the session's current one, whichever that is.
+    """
 
     database: str
     name: str
 
     @property
     def readable(self) -> str:
-        return f"{self.database}.{self.name}"
+        return f"{self.database}.{self.name}" if self.database else self.name
 
 
 def table_of_parts(parts: list[str]) -> Table | None:
@@ -41,7 +43,7 @@ def table_of_parts(parts: list[str]) -> Table | None:
         parts = parts[1:]
     if not parts or not all(parts):
         return None
-    return Table(".".join(parts[:-1]) or DEFAULT_DATABASE, parts[-1])
+    return Table(".".join(parts[:-1]), parts[-1])
 
 
 def quoted_table(text: str) -> Table | None:

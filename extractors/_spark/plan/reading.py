@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from extractors._spark.columns.written import WrittenColumns, written_columns
+from extractors._spark.columns.written import WrittenColumns, result_columns, written_columns
+from extractors._spark.plan.kinds import unknown_operators
 from extractors._spark.plan.reads import Reads, logical_reads, physical_reads
 from extractors._spark.plan.shape import shape
 from extractors._spark.plan.text import PlanText, read_text
-from extractors._spark.plan.tree import walk
+from extractors._spark.plan.tree import Node, walk
 from extractors._spark.plan.writes import Write, write_of
 
 
@@ -28,9 +30,23 @@ class PlanReading:
     shape: tuple[str, ...]
     root: str = ""
     columns: tuple[WrittenColumns, ...] = ()
+    unknown_operators: tuple[str, ...] = ()
+    result: WrittenColumns | None = None
+    """Of an execution within another one that writes nothing itself: the columns that it computes."""
+    mentions: frozenset[int] = frozenset()
+    """Of a command whose rows another execution makes: the expression ids in its arguments."""
+    assigned: frozenset[str] = frozenset()
+    """Of a command that changes rows: columns that it assigns."""
+    defines: frozenset[int] = frozenset()
+    """The expression ids of ``result``."""
 
 
-NOTHING = Reads((), True)
+NOTHING: Final = Reads(())
+_CHANGES: Final = re.compile(r"\b(?:MERGE|UPDATE) operation\b")
+"""What Delta says of the executions that rewrite a table's files."""
+_ID: Final = re.compile(r"#(\d{1,18})")
+_ASSIGNED: Final = re.compile(r"`((?:[^`]|``)+)` = ")
+_DELTA_ACTIONS: Final = re.compile(r"\badd#\d+.*\bremove#\d+", re.DOTALL)
 
 
 def read_plan(start: Mapping[str, Any]) -> PlanReading:
@@ -45,12 +61,44 @@ def read_plan(start: Mapping[str, Any]) -> PlanReading:
     commands = [(node, write) for node in nodes if (write := write_of(node, text)) is not None]
     writes = tuple(write for _, write in commands)
     columns = written_columns(commands, text, nodes, has_root="rootExecutionId" in start)
+    description = start.get("description")
+    inner = "rootExecutionId" in start and start["rootExecutionId"] != start.get("executionId")
+    result, defines = None, frozenset[int]()
+    if inner and not commands and not _is_bookkeeping(nodes) and isinstance(printed, str):
+        change = isinstance(description, str) and _CHANGES.search(description) is not None
+        result, defines = result_columns(read_text(printed), nodes, changes_rows=change)
     named = logical_reads(text) if any(write.logical for write in writes) else NOTHING
     own_reads = tuple(end for write in writes for end in write.reads)
     reads = physical_reads(nodes, text)
     if own_reads:
-        reads = Reads((*own_reads, *reads.ends), reads.complete, reads.unknown)
-    return PlanReading(writes, reads, named, tuple(shape(nodes)), nodes[0].name if nodes else "", columns)
+        reads = Reads((*own_reads, *reads.ends), reads.reasons, reads.unknown)
+    carried = " ".join(f"{node.text} {text.arguments}" for node, write in commands if write.carried)
+    mentions = frozenset(int(number) for number in _ID.findall(carried))
+    assigned = frozenset(_ASSIGNED.findall(carried))
+    return PlanReading(
+        writes,
+        reads,
+        named,
+        tuple(shape(nodes)),
+        nodes[0].name if nodes else "",
+        columns,
+        unknown_operators(nodes),
+        result,
+        mentions,
+        assigned,
+        defines,
+    )
+
+
+def _is_bookkeeping(nodes: tuple[Node, ...]) -> bool:
+    """Whether a plan reads a table format's own log: the actions of Delta's."""
+    return any(
+        node.name.startswith("Scan")
+        and (
+            _DELTA_ACTIONS.search(node.text) or "_delta_log" in node.text or "DeltaLogFileIndex" in node.text
+        )
+        for node in nodes
+    )
 
 
 def _needs_text(nodes: tuple[Any, ...]) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from extractors._spark.incomplete import Incomplete
 from extractors._spark.plan.names import (
     Location,
     Table,
@@ -67,11 +68,16 @@ def path_end(path: str) -> End:
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """The ends that are read, each once. ``complete`` is False where the log cut some off, ``unknown`` what it hid."""
+    """The ends that are read, each once. ``unknown`` is what reads without saying from where; ``reasons`` say why some
+    ends are missing."""
 
     ends: tuple[End, ...]
-    complete: bool
+    reasons: tuple[Incomplete, ...] = ()
     unknown: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        return not self.reasons
 
 
 _SCAN: Final = re.compile(
@@ -82,6 +88,8 @@ _KAFKA: Final = re.compile(r"KafkaRelation\(strategy=Subscribe\[([^\]]*)\]")
 _HIVE: Final = re.compile(r"HiveTableRelation \[?(`[^\s,]+`)")
 _METASTORE: Final = re.compile(r"MetastoreRelation (\w+), (\w+)")
 _LOCATION: Final = re.compile(r"\bLocation: (\w+(?:\(\d+ paths\))? ?\[.*)", re.DOTALL)
+_LOG_INDEXES: Final = frozenset({"DeltaLogFileIndex", "MetadataLogFileIndex"})
+"""What a table format's own log is read through."""
 _NO_SOURCE: Final = frozenset(
     {
         "ExistingRDD",
@@ -93,7 +101,10 @@ _NO_SOURCE: Final = frozenset(
         "EmptyRelation",
     }
 )
-_V2_SCAN: Final = re.compile(r"(?:BatchScan|MicroBatchScan|ContinuousScan)\b ?(?P<rest>.*)$", re.DOTALL)
+_V2_SCAN: Final = re.compile(
+    r"(?:BatchScan|MicroBatchScan|ContinuousScan|RealTimeStreamScan|DataSourceV2Scan|ScanV2|StreamingRelation)\b ?(?P<rest>.*)$",
+    re.DOTALL,
+)
 _V2_OLD: Final = re.compile(r"\w+\[.*?\] (?P<name>\S+)")
 _V2_PATHS: Final = re.compile(r"(?P<format>[\w-]+) (?P<paths>[A-Za-z][A-Za-z0-9+.-]*:/.*|/.*)$", re.DOTALL)
 
@@ -108,10 +119,10 @@ def physical_reads(nodes: Iterable[Node], text: PlanText) -> Reads:
         hidden_below = -1
         if node.name.startswith("Scan ExistingRDD Delta Table State"):
             hidden_below = node.depth
-        elif node.name.startswith("Scan"):
-            _scan(node, gathered)
         elif match := _V2_SCAN.match(node.name):
             _v2_scan(node, match["rest"].strip(), text, gathered)
+        elif node.name.startswith(("Scan", "FileScan")):
+            _scan(node, gathered)
         elif node.name.startswith("HiveTableScan"):
             gathered.add_table(_hive_table(node.text), node.name)
     return gathered.reads()
@@ -122,7 +133,7 @@ def logical_reads(text: PlanText) -> Reads:
     gathered = _Gathered()
     hidden_below = -1
     if not text.verified:
-        return Reads((), False, ())
+        return Reads((), (text.doubt or Incomplete.AMBIGUOUS,))
     for operator in text.operators:
         if 0 <= hidden_below < operator.indent:
             continue
@@ -150,13 +161,14 @@ class _Gathered:
     def __init__(self) -> None:
         self._ends: dict[End, None] = {}
         self._unknown: dict[str, None] = {}
-        self._complete = True
+        self._reasons: dict[Incomplete, None] = {}
 
     def add(self, end: End) -> None:
         self._ends[end] = None
 
     def add_table(self, table: Table | None, what: str) -> None:
-        if table is None:
+        # A name alone is of the session's current database, which the log does not say.
+        if table is None or not table.database:
             self.add_unknown(what)
         else:
             self.add(table_end(table))
@@ -165,30 +177,36 @@ class _Gathered:
         if found is None:
             self.add_unknown(what)
             return
-        for path in found.paths:
-            if not is_bookkeeping(path):
-                self.add(path_end(path))
-        self._complete = self._complete and found.complete
+        paths = [path for path in found.paths if not is_bookkeeping(path)]
+        if found.index in _LOG_INDEXES or (found.paths and not paths):
+            return
+        for path in paths:
+            self.add(path_end(path))
+        if not found.complete:
+            self._reasons[Incomplete.PATHS_CUT] = None
 
     def add_unknown(self, what: str) -> None:
         self._unknown[what[:200]] = None
-        self._complete = False
+        self._reasons[Incomplete.UNKNOWN_INPUT] = None
 
     def reads(self) -> Reads:
-        return Reads(tuple(self._ends), self._complete, tuple(self._unknown))
+        return Reads(tuple(self._ends), tuple(self._reasons), tuple(self._unknown))
 
 
 def _scan(node: Node, gathered: _Gathered) -> None:
+    if node.name.startswith("Scan In-memory table") or node.name.strip() == "Scan":
+        return  # a cached table, of which the plan stands below, or rows that the program itself made
     match = _SCAN.match(node.name)
-    if match is None or node.name.startswith("Scan In-memory table"):
-        return  # rows that the program itself made, or a cached table, of which the plan stands below
+    if match is None:
+        gathered.add_unknown(node.name)
+        return
     relation, named = match["relation"], (match["table"] or "").strip()
     if relation.split("(")[0] in _NO_SOURCE:
         return
     if relation == "hive":
         gathered.add_table(_hive_table(node.text) or dotted_table(named), node.name)
         return
-    if named and (table := dotted_table(named)):
+    if named and (table := dotted_table(named)) and table.database:
         gathered.add(table_end(table))
         return
     if _relation(node.name.removeprefix("Scan "), gathered):
@@ -257,7 +275,7 @@ def _logical_relation(arguments: str, gathered: _Gathered) -> None:
     if _relation(first, gathered):
         return
     table = argument_table(arguments)
-    if table is not None:
+    if table is not None and table.database:
         gathered.add(table_end(table))
     else:
         gathered.add_unknown(f"LogicalRelation {first}")  # read by path, and a logical plan prints none

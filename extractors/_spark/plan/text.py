@@ -13,6 +13,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from extractors._spark.incomplete import Incomplete
+from extractors._spark.plan.tree import plain_name
+
 MAX_CHARS: Final = 32 << 20
 _FORMATTED: Final = re.compile(r"\A\s*== Physical Plan ==\n")
 _HEADER: Final = re.compile(
@@ -138,16 +141,26 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class PlanText:
-    """The operators in the header tree's order, root first. ``verified`` is False where the text can be read twice.
+    """The operators in the header tree's order, root first. ``verified`` is False where the text can be read twice, was
+    cut, or has no operators; ``doubt`` says which.
 
     ``subqueries`` are the roots of subqueries by the number that their expression bears, ``#335``.
     """
 
     operators: tuple[Operator, ...] = ()
-    verified: bool = True
+    doubt: Incomplete | None = None
     command: str = ""
     by_name: Mapping[str, tuple[Operator, ...]] = field(default_factory=dict)
     subqueries: Mapping[int, Operator] = field(default_factory=dict)
+
+    @property
+    def arguments(self) -> str:
+        """The arguments of the operators at the top: a command's, which may stand below the line that executes it."""
+        return " ".join(operator.arguments for operator in self.operators[:COMMAND_BLOCKS])
+
+    @property
+    def verified(self) -> bool:
+        return self.doubt is None
 
     @property
     def root(self) -> Operator | None:
@@ -161,9 +174,14 @@ def read_text(printed: str) -> PlanText:
     if not _FORMATTED.match(printed):
         return _extended(printed)
     header = list(_header(printed, printed.index("\n", printed.index("== Physical Plan ==")) + 1))
+    if not header:
+        return PlanText(doubt=Incomplete.EXPLAIN_MODE)
     sections, ordered = _sections(printed)
     trees = [header, *(lines for _, lines in sections)]
-    blocks, verified = _blocks(printed, {line.number: line.name for lines in trees for line in lines})
+    cut = cut or _CUT_OFF.search(printed, max(0, len(printed) - 100)) is not None
+    blocks, verified = _blocks(
+        printed, not cut, {line.number: line.name for lines in trees for line in lines}
+    )
     operators = _tree(header, blocks)
     by_name: dict[str, list[Operator]] = {}
     for operator in operators:
@@ -172,9 +190,10 @@ def read_text(printed: str) -> PlanText:
     for number, lines in sections:
         if lines and number >= 0:
             subqueries.setdefault(number, _tree(lines, blocks)[0])
+    doubt = Incomplete.PLAN_CUT if cut else None if verified and ordered else Incomplete.AMBIGUOUS
     return PlanText(
         operators,
-        verified and ordered and not cut,
+        doubt,
         by_name={name: tuple(found) for name, found in by_name.items()},
         subqueries=subqueries,
     )
@@ -209,12 +228,12 @@ def _tree(lines: list[_Line], blocks: Mapping[int, tuple[str, str]]) -> tuple[Op
 def _extended(printed: str) -> PlanText:
     match = _EXTENDED.search(printed)
     if match is None:
-        return PlanText(verified=False)
+        return PlanText(doubt=Incomplete.EXPLAIN_MODE)
     stop = printed.find(_PHYSICAL, match.end())
     lines = printed[match.end() : stop].split("\n")[1:] if stop >= 0 else [""]
     branches = [_BRANCH.match(line) for line in lines]
     # A line that is no operator is the rest of a literal or of a statement: who knows what else is.
-    verified = all(branches)
+    doubt = None if all(branches) else Incomplete.AMBIGUOUS
     name, _, rest = match[1].partition(" ")
     told = [_Line(1, name, 0)]
     blocks = {1: (name, f"Arguments: {rest}")}
@@ -222,7 +241,7 @@ def _extended(printed: str) -> PlanText:
         if branch:
             told.append(_Line(number, *_branch_name(branch)))
             blocks[number] = (branch["name"], f"Arguments: {_branch_arguments(branch)}")
-    return PlanText(_tree(told, blocks), verified, command=match[1])
+    return PlanText(_tree(told, blocks), doubt, command=match[1])
 
 
 def _branch_name(match: re.Match[str]) -> tuple[str, int]:
@@ -274,7 +293,7 @@ def _header(printed: str, position: int) -> Iterator[_Line]:
             indent += sections[-1].indent + INNER - sections[-1].first
         before = indent
         ran = not all(section.initial for section in sections)
-        yield _Line(int(match["number"]), match["name"].strip(), indent, ran)
+        yield _Line(int(match["number"]), plain_name(match["name"].strip()), indent, ran)
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,20 +322,22 @@ def _sections(printed: str) -> tuple[list[tuple[int, list[_Line]]], bool]:
     return sections, ordered and [int(match[1]) for match in found] == list(range(1, len(found) + 1))
 
 
-def _blocks(printed: str, names: Mapping[int, str]) -> tuple[dict[int, tuple[str, str]], bool]:
+def _blocks(
+    printed: str, verified: bool, names: Mapping[int, str]
+) -> tuple[dict[int, tuple[str, str]], bool]:
     """Title and text of each block that the trees know; and whether there is no doubt which text is whose."""
     starts: dict[int, tuple[int, int, str]] = {}
-    # Of a text that was cut off, nobody can tell whether the true block would have come later.
-    verified = _CUT_OFF.search(printed, max(0, len(printed) - 100)) is None
+    # Of a text that was cut off (not ``verified``), nobody can tell whether the true block would have come later.
     for match in _BLOCK.finditer(printed):
         number = int(match[1])
         name = names.get(number)
-        if name is None or not _is_title(match[2].strip(), name):
+        title = plain_name(match[2].strip())
+        if name is None or not _is_title(title, name):
             continue
         if number in starts:
             verified = False
         else:
-            starts[number] = (match.start(), match.end(), match[2].strip())
+            starts[number] = (match.start(), match.end(), title)
     order = sorted(starts.items(), key=lambda item: item[1][0])
     blocks: dict[int, tuple[str, str]] = {}
     for position, (number, (_, end, title)) in enumerate(order):

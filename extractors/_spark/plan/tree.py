@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 MAX_NODES: Final = 200_000
-_ACCELERATOR: Final = re.compile(r"^(?:\* ?)?(?:Gpu|Photon|Comet|Velox|Native)(?=[A-Z])")
+_ACCELERATOR: Final = re.compile(
+    r"^(?:\* ?)?(?P<execute>Execute )?(?:Gpu|Photon|Comet|Velox|Native)(?=[A-Z])"
+)
+_TRANSFORMER: Final = re.compile(r"^(\w+?)(?:Exec)?Transformer\b")
 _WRAPPERS: Final = re.compile(
     r"(?:WholeStageCodegen(?: \(\d+\))?|InputAdapter|AdaptiveSparkPlan|\w*QueryStage|AQEShuffleRead|CustomShuffleReader"
     r"|ColumnarToRow|RowToColumnar|\w*Exchange|ReusedSubquery|Sort|SubqueryBroadcast|CommandResult|WriteFiles"
@@ -31,6 +34,12 @@ class Node:
         return _WRAPPERS.match(self.name) is not None
 
 
+def plain_name(name: str) -> str:
+    """An operator's name without what an accelerator puts before or behind it: ``Execute GpuInsertIntoHiveTable``."""
+    name = _ACCELERATOR.sub(lambda match: match["execute"] or "", name)
+    return _TRANSFORMER.sub(r"\1", name)
+
+
 def walk(plan: object) -> Iterator[Node]:
     """The operators from the root down, each before its children; what is no operator is passed over."""
     stack: list[tuple[object, int]] = [(plan, 0)]
@@ -41,7 +50,7 @@ def walk(plan: object) -> Iterator[Node]:
             continue
         count += 1
         yield Node(
-            _ACCELERATOR.sub("", _text(value.get("nodeName"))),
+            plain_name(_text(value.get("nodeName"))),
             _text(value.get("simpleString")),
             _metadata(value.get("metadata")),
             depth,

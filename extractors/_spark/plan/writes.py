@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
+from extractors._spark.plan.delta import delta_target, path_of_name
+from extractors._spark.plan.kinds import is_without_data
 from extractors._spark.plan.names import (
     Table,
     argument_table,
@@ -41,11 +43,22 @@ class Write:
     query_text: str = ""
     logical: bool = False
     """Whether what it reads stands in the logical plan of its text."""
+    moves_data: bool = False
+    """Whether it writes data: then something is missing where ``end`` is not known."""
+    carried: bool = False
+    """Whether the rows come from an execution of its own below this one."""
+    catalog: str = ""
+    """The catalogue that ``end`` is named in, as a class, where its own name is not printed."""
+
+    @property
+    def changes_rows(self) -> bool:
+        """Whether it changes rows that are there: what it leaves as it was does not flow."""
+        return self.operation in (MERGE, UPDATE, DELETE)
 
     @property
     def creates(self) -> bool:
         """Whether it creates a table and leaves the writing to an execution of its own."""
-        return self.logical and self.operation == CREATE_AS_SELECT
+        return self.operation == CREATE_AS_SELECT and not self.carried
 
 
 _EXECUTE: Final = re.compile(r"(?:Execute )?(?P<command>\w+)")
@@ -67,15 +80,34 @@ _STATEMENT: Final = re.compile(
 )
 _ICEBERG: Final = re.compile(r"\bIcebergWrite\(table=([^,)]+)")
 _CATALOG: Final = re.compile(r"\w[\w.$]*(?:Catalog\w*(?:\(\w+\))?|@[0-9a-f]+|Proxy@[0-9a-f]+)$")
+MERGE: Final = "MERGE"
+UPDATE: Final = "UPDATE"
+DELETE: Final = "DELETE"
 _V2_WRITES: Final = {
     "AppendData": "INSERT_INTO",
     "OverwriteByExpression": "INSERT_OVERWRITE",
     "OverwritePartitionsDynamic": "INSERT_OVERWRITE",
-    "ReplaceData": "MERGE",
-    "WriteDelta": "MERGE",
+    "InsertOnlyMerge": MERGE,
+    "ReplaceData": MERGE,
+    "WriteDelta": MERGE,
+    "DeleteFromTable": DELETE,
     "WriteToDataSourceV2": "SAVE",
+    "WriteToContinuousDataSource": "SAVE",
 }
+_TEXTLESS_VIEWS: Final = frozenset({"CreateV2View", "CreateV2ViewExec", "AlterV2View"})
+_V1_OF_V2: Final = re.compile(r"(AppendData|OverwriteByExpression)ExecV1$")
+_DELTA: Final = {
+    "MergeInto": MERGE,
+    "Update": UPDATE,
+    "Delete": DELETE,
+    "WriteIntoDelta": "INSERT_INTO",
+    "DeltaDynamicPartitionOverwrite": "INSERT_OVERWRITE",
+    "DeltaInsertReplaceOnOrUsing": "INSERT_OVERWRITE",
+}
+"""Delta's own commands, without ``Execute`` and ``Command``."""
+_CREATES_WITH_QUERY: Final = re.compile(r", (?:Append|Overwrite|ErrorIfExists|Ignore), Some\(")
 _V2_CREATES: Final = re.compile(r"(?:Atomic)?(?:Create|Replace)TableAsSelect$")
+_ALIAS: Final = re.compile(r" AS ([^#,\[\]()]{1,400})#\d")
 _WORDS: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z][a-z0-9]*|[A-Z]+|[a-z0-9]+")
 
 
@@ -84,10 +116,31 @@ def write_of(node: Node, text: PlanText) -> Write | None:
     match = _EXECUTE.match(node.name)
     command = match["command"] if match else ""
     executed = node.name.startswith("Execute ")
-    if not (executed or command in _V2_WRITES or _V2_CREATES.match(command) or _is_ddl(node)):
+    is_write = command in _V2_WRITES or _V2_CREATES.match(command) or _V1_OF_V2.match(command)
+    if not (executed or is_write or _is_ddl(node)):
         return None
     arguments = _arguments(node, command, text)
     bare = command.removeprefix("Optimized").removesuffix("Command")
+    write = _data_write(bare, command, node, arguments, text)
+    if write is not None:
+        return replace(write, moves_data="noop" not in node.name and "NoopWrite" not in arguments)
+    match bare:
+        case "CreateView":
+            return _create_view(command, arguments, text)
+        case "AlterViewAs":
+            return _alter_view(command, arguments, text)
+        case _:
+            return Write(
+                command,
+                in_words(bare),
+                subject=_subject(arguments),
+                # The text of a view of the second kind is not in the log: what it is made of is missing.
+                moves_data=command in _TEXTLESS_VIEWS or (executed and not is_without_data(node.name)),
+            )
+
+
+def _data_write(bare: str, command: str, node: Node, arguments: str, text: PlanText) -> Write | None:
+    """What a command writes that moves data; None for any other."""
     match bare:
         case "InsertIntoHadoopFsRelation":
             return _insert(command, arguments)
@@ -98,20 +151,57 @@ def write_of(node: Node, text: PlanText) -> Write | None:
         case "CreateDataSourceTableAsSelect" | "CreateHiveTableAsSelect" | "SaveAsV1Table":
             table = leading_table(arguments) or described_table(arguments)
             return Write(command, CREATE_AS_SELECT, _end(table), logical=True)
-        case "CreateView":
-            return _create_view(command, arguments, text)
-        case "AlterViewAs":
-            return _alter_view(command, arguments, text)
         case "LoadData":
             return _load(command, arguments)
         case "SaveIntoDataSource" | "InsertIntoDataSource":
             return _save(command, arguments)
+        case "CreateDeltaTable" if _CREATES_WITH_QUERY.search(arguments):
+            end, path = delta_target(arguments)
+            return Write(command, CREATE_AS_SELECT, end, path, carried=True)
+        case _ if (bare in _DELTA and command.endswith("Command")) or command == "WriteIntoDelta":
+            end, path = delta_target(arguments)
+            end = end or _aliased_path(text)
+            return Write(command, _DELTA[bare], end, path, carried=True)
+        case _ if match := _V1_OF_V2.match(command):
+            end, path = delta_target(arguments)
+            return Write(command, _V2_WRITES[match[1]], end, path, carried=True)
+        case _ if command in ("ReplaceData", "WriteDelta"):
+            return Write(command, _row_change(text), _v2_end(node, arguments) or _read_for_change(text))
         case _ if command in _V2_WRITES:
             return Write(command, _V2_WRITES[command], _v2_end(node, arguments))
         case _ if _V2_CREATES.match(command):
-            return Write(command, CREATE_AS_SELECT, _v2_created(arguments))
+            return _v2_created(command, arguments)
         case _:
-            return Write(command, in_words(bare), subject=_subject(arguments))
+            return None
+
+
+def _row_change(text: PlanText) -> str:
+    """Which statement a row-level operation of Spark carries out: MergeRows is MERGE's, and only an UPDATE computes."""
+    if not text.operators or any(each.name.startswith("MergeRows") for each in text.operators):
+        return MERGE
+    chain = (each.block for each in text.operators if each.name.startswith(("Project", "Expand")))
+    computed = {name.strip() for block in chain for name in _ALIAS.findall(block)}
+    return UPDATE if any(not name.startswith("_") for name in computed) else DELETE
+
+
+def _read_for_change(text: PlanText) -> End | None:
+    """The table of which a merge-on-read operation reads rows to change them: its scan has their file and position."""
+    ends = set()
+    for each in text.operators:
+        table = dotted_table(each.name.removeprefix("BatchScan").strip())
+        if each.name.startswith("BatchScan ") and table and "_file#" in each.block and "_pos#" in each.block:
+            ends.add(table_end(table))
+    return ends.pop() if len(ends) == 1 else None
+
+
+def _aliased_path(text: PlanText) -> End | None:
+    """The path below a command that names its table only by it: ``SubqueryAlias spark_catalog.delta.`/x` ``."""
+    paths = {
+        path
+        for each in text.operators
+        if each.name == "SubqueryAlias" and (path := path_of_name(each.arguments))
+    }
+    return path_end(paths.pop()) if len(paths) == 1 else None
 
 
 CREATE_AS_SELECT: Final = "CREATETABLE_AS_SELECT"
@@ -272,13 +362,17 @@ def _v2_names(arguments: str) -> Iterator[End]:
                 yield table_end(table)
 
 
-def _v2_created(arguments: str) -> End | None:
-    """``[…], catalog@hash, db.t, Relation …``: the name stands behind the catalogue."""
+def _v2_created(command: str, arguments: str) -> Write:
+    """``[…], catalog@hash, db.t, Relation …``: the name stands behind the catalogue, which prints its class only."""
+    write = Write(command, CREATE_AS_SELECT)
     pieces = split_arguments(arguments)
     for piece in pieces:
         if _CATALOG.match(piece):
-            return _end(dotted_table(next(pieces, "")))
-    return None
+            name = next(pieces, "")
+            if path := path_of_name(name):
+                return replace(write, end=path_end(path))
+            return replace(write, end=_end(dotted_table(name)), catalog=piece.partition("@")[0])
+    return write
 
 
 def _subject(arguments: str) -> str:

@@ -1,0 +1,40 @@
+"""What positions are saved under: they count for the same extractor, version and settings that say what is read."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+from dataclasses import fields
+from typing import Any
+
+import orjson
+
+from navlin.model.extractor import GIVEN, KEEPS_POSITIONS, Extractor, Registration
+
+
+def fingerprint(registration: Registration, extractor: Extractor) -> str:
+    """The extractor's name and version, and a hash of the settings that count (`navlin.model.extractor.keeps_positions`)."""
+    return f"{registration.name} {registration.version} {_hash(extractor, all_settings=False)}"
+
+
+def settings_hash(extractor: Extractor) -> str:
+    """A hash of all settings, those that keep positions among them."""
+    return _hash(extractor, all_settings=True)
+
+
+def why_read_again(saved_under: Collection[str], now: str) -> str:
+    """In words why positions that were saved under other fingerprints count no more."""
+    kind = now.rpartition(" ")[0]
+    if any(each.rpartition(" ")[0] == kind for each in saved_under):
+        return "settings that say what is read have changed: everything is read again"
+    return "the extractor is another one or a newer one than at the last run: everything is read again"
+
+
+def _hash(extractor: Extractor, *, all_settings: bool) -> str:
+    dataclass_instance: Any = extractor
+    settings = {
+        each.name: repr(getattr(extractor, each.name))
+        for each in fields(dataclass_instance)
+        if each.name not in GIVEN and (all_settings or not each.metadata.get(KEEPS_POSITIONS))
+    }
+    return hashlib.blake2b(orjson.dumps(settings, option=orjson.OPT_SORT_KEYS), digest_size=8).hexdigest()

@@ -1,0 +1,335 @@
+"""Which settings may change while positions count: nothing is read again that would be read alike."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from pyspark.sql import SparkSession
+
+from extractors._hms_idl import Database
+from navlin.cli import main
+from navlin.index.runs import RunRecord, Status
+from navlin.index.solr import Solr
+from navlin.index.sources import known_sources
+from navlin.model.extractor import GIVEN, Registration
+from navlin.model.source import Estate, Source, source_id
+from navlin.pipeline.fingerprint import fingerprint, settings_hash, why_read_again
+from navlin.pipeline.run import Pipeline
+from navlin.service.configuration import read_configuration
+from navlin.service.loader import load, load_extractors
+from tests.estates import SmallEstate
+from tests.services.metastore import CREATE_DATABASE, CREATE_TABLE, DROP_DATABASE, Metastore, table
+from tests.test_daemon import record
+
+ANEW, KEPT = "everything is read again", "positions count"
+SETTINGS = {
+    "hms": {
+        # Another address may be another metastore: no event id shows that.
+        "uris": ANEW,
+        "databases": ANEW,
+        "exclude_databases": ANEW,
+        "tables": ANEW,
+        "exclude_tables": ANEW,
+        "partitions": ANEW,
+        # It is part of the identity of every location.
+        "default_fs": ANEW,
+        # It decides whether the metastore knows who asks, and so what it shows.
+        "sasl": ANEW,
+        "batch_size": KEPT,
+        "partition_batch_size": KEPT,
+        # Each plan compares it with the time of the last complete one.
+        "complete_every_s": KEPT,
+        "framed": KEPT,
+        "principal": KEPT,
+        "connect_timeout_s": KEPT,
+        "call_timeout_s": KEPT,
+    },
+    "hdfs": {
+        # Another address may be another HDFS: no transaction shows that.
+        "url": ANEW,
+        "namenodes": ANEW,
+        "hadoop_configuration_directory": ANEW,
+        "http": ANEW,
+        "image": ANEW,
+        # Transactions that were not followed are in no position.
+        "events": ANEW,
+        "roots": ANEW,
+        "include": ANEW,
+        "exclude": ANEW,
+        "entries": ANEW,
+        "sidecars": ANEW,
+        # A superuser sees all; for others all is read each time, and nothing follows from where they stopped.
+        "user": KEPT,
+        "principal": KEPT,
+        "keytab": KEPT,
+        "java_options": KEPT,
+        "timeout_s": KEPT,
+        "complete_every_s": KEPT,
+        "image_memory_bytes": KEPT,
+        "inodes_in_split": KEPT,
+    },
+    "yarn": {
+        "urls": ANEW,
+        "history_urls": ANEW,
+        # What was missed in shorter windows, or told without its history, is caught up with.
+        "overlap_s": ANEW,
+        "history_wait_s": ANEW,
+        "metastore": ANEW,
+        "default_fs": ANEW,
+        # What an application shows depends on who asks.
+        "auth": ANEW,
+        "user": ANEW,
+        "page_size": KEPT,
+        "ca_file": KEPT,
+        "connect_timeout_s": KEPT,
+        "read_timeout_s": KEPT,
+    },
+    "impala_events": {
+        # Each file has a position of its own, by what is in it.
+        "directory": KEPT,
+        "pattern": KEPT,
+        # Whose tables are meant, where paths are: part of identities.
+        "metastore": ANEW,
+        "default_fs": ANEW,
+        # Lines that were passed over are wanted now.
+        "max_line_bytes": ANEW,
+    },
+    "hive_events": {
+        "directory": KEPT,
+        "pattern": KEPT,
+        "metastore": ANEW,
+        "yarn": ANEW,
+        "max_line_bytes": ANEW,
+    },
+    "spark_lineage_events": {
+        "directory": KEPT,
+        "pattern": KEPT,
+        "metastore": ANEW,
+        "yarn": ANEW,
+        "default_fs": ANEW,
+        "max_line_bytes": ANEW,
+    },
+    "spark_events": {
+        # Each log has a position of its own; one that could not be read has none.
+        "directory": KEPT,
+        "hadoop_configuration_directory": KEPT,
+        "namenodes": KEPT,
+        "hadoop_user": KEPT,
+        "principal": KEPT,
+        "keytab": KEPT,
+        "java_options": KEPT,
+        # Each plan compares it with the log's time.
+        "stale_after_s": KEPT,
+        "metastore": ANEW,
+        "yarn": ANEW,
+        "reads": ANEW,
+        "max_line_bytes": ANEW,
+    },
+}
+"""Every setting of every extractor: what becomes of what was saved when it changes, and why where that is a question."""
+
+REQUIRED: dict[str, dict[str, Any]] = {
+    "hms": {"uris": ("thrift://a:9083",)},
+    "hdfs": {"url": "hdfs://a:8020"},
+    "yarn": {"urls": ("http://a:8088",)},
+    "spark_events": {"directory": "/logs"},
+}
+
+
+def registrations() -> dict[str, Registration]:
+    return {
+        name: each
+        for name, each in load_extractors().items()
+        if each.make.__module__.startswith("extractors.")
+    }
+
+
+def other(value: Any) -> Any:
+    """A value of a setting that is not this one."""
+    match value:
+        case bool():
+            return not value
+        case int() | float():
+            return value + 1
+        case str():
+            return value + "x"
+    return (*value, "x")
+
+
+def test_the_table_above_has_every_setting_of_every_extractor() -> None:
+    declared = {
+        name: {item.name for item in fields(each.make)} - set(GIVEN) for name, each in registrations().items()
+    }
+
+    assert {name: set(settings) for name, settings in SETTINGS.items()} == declared
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "becomes"),
+    [(name, setting, becomes) for name, of in SETTINGS.items() for setting, becomes in of.items()],
+)
+def test_a_setting_that_changes_what_is_read_changes_what_positions_are_saved_under(
+    name: str, setting: str, becomes: str
+) -> None:
+    registration = registrations()[name]
+    source = Source(source_id("cluster", "S"), registration.source_type, "S", "cluster")
+    before = registration.make(source, Estate("cluster", (source,)), **REQUIRED.get(name, {}))
+    after = replace(before, **{setting: other(getattr(before, setting))})
+
+    changed = fingerprint(registration, after) != fingerprint(registration, before)
+    assert (ANEW if changed else KEPT) == becomes
+    assert settings_hash(after) != settings_hash(before)
+
+
+@pytest.mark.parametrize(
+    ("saved_under", "why"),
+    [
+        ("hms 1 ffff", "settings that say what is read have changed: everything is read again"),
+        ("hms 0 0000", "the extractor is another one or a newer one than at the last run"),
+        ("yarn 1 0000", "the extractor is another one or a newer one than at the last run"),
+        # As fingerprints were before they named the extractor.
+        ("0123456789abcdef", "the extractor is another one or a newer one than at the last run"),
+    ],
+)
+def test_why_everything_is_read_again_is_told(saved_under: str, why: str) -> None:
+    assert why_read_again([saved_under], "hms 1 0000").startswith(why)
+
+
+# -- From the configuration to the index -------------------------------------------------------------------------------
+
+
+@dataclass
+class Configured:
+    """A navlin whose configuration has one source, and is edited."""
+
+    solr: Solr
+    spark: Callable[[], SparkSession]
+    file: Path
+    now_ms: int = 1_800_000_000_000
+
+    def configure(self, **settings: Any) -> None:
+        """The source has these settings now, and no others."""
+        password = self.file.with_name("password")
+        password.write_text(str(self.solr.address.password))
+        of_source = "".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items())
+        self.file.write_text(
+            f'[navlin]\ncluster = "positions"\nstate_directory = "state"\n[solr]\nurl = "{self.solr.address.url}"\n'
+            f'user = "{self.solr.address.user}"\npassword_file = "password"\n[[source]]\n{of_source}'
+        )
+
+    def extract(self) -> RunRecord:
+        """Runs the source once, as `navlin extract` does after it has read the configuration."""
+        self.now_ms += 60_000
+        configuration = read_configuration(self.file, load_extractors(), {})
+        (loaded,) = load(configuration, known_sources(self.solr)).sources
+        pipeline = Pipeline(self.solr.address, self.spark, lambda: self.now_ms)
+        return pipeline.run(loaded.settings.registration, loaded.extractor)
+
+    def status(self) -> str:
+        """What `navlin status` prints."""
+        return CliRunner().invoke(main, ["--config", str(self.file), "status"]).stdout
+
+
+@pytest.fixture
+def configured(solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path) -> Configured:
+    return Configured(solr, spark, tmp_path / "navlin.toml")
+
+
+@pytest.fixture
+def tables(metastore: Metastore) -> Iterator[tuple[str, str]]:
+    """Two tables of the database ``positions``."""
+    client, names = metastore.client(), ("orders", "items")
+    client.call(CREATE_DATABASE, Database("positions", None, None, {}))
+    for name in names:
+        client.call(CREATE_TABLE, table("positions", name))
+    yield names
+    client.call(DROP_DATABASE, "positions", True, True)
+
+
+def test_a_longer_timeout_reads_nothing_again_and_another_filter_reads_everything(
+    configured: Configured, metastore: Metastore, tables: tuple[str, str]
+) -> None:
+    settings = {"name": "HIVE-1", "extractor": "hms", "uris": [metastore.uri], "databases": ["positions"]}
+    configured.configure(**settings)
+    first = configured.extract()
+    assert (first.status, first.counts["complete listings"]) == (Status.FINISHED, 1)
+    assert first.note == "complete plan: it is the first with these settings"
+
+    patient = {"call_timeout_s": 300, "connect_timeout_s": 20, "batch_size": 50, "interval_s": 60}
+    configured.configure(**settings, **patient)
+    assert configured.extract().status is Status.IDLE
+
+    filtered = {**settings, "tables": [tables[0]]}
+    configured.configure(**filtered)
+    second = configured.extract()
+    why = "settings that say what is read have changed: everything is read again"
+    assert (second.status, second.counts["complete listings"]) == (Status.FINISHED, 1)
+    assert second.note.startswith(why)
+    assert f"note: {why}" in configured.status()
+    assert configured.extract().status is Status.IDLE
+
+
+def test_another_directory_is_read_and_the_files_of_the_first_are_not_read_again(
+    configured: Configured, tmp_path: Path
+) -> None:
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for number, folder in enumerate(folders):
+        folder.mkdir()
+        name = f"impala_lineage_log_1.0-{number}"
+        (folder / name).write_text(record(number, f"positions.target_{number}"))
+    settings = {"name": "IMPALA-1", "extractor": "impala_events"}
+    configured.configure(**settings, directory=str(folders[0]))
+    first = configured.extract()
+
+    configured.configure(**settings, directory=[str(folder) for folder in folders])
+    second = configured.extract()
+    assert (second.counts["records"], second.note) == (first.counts["records"], "")
+    assert second.counts["new"] > 0
+
+    configured.configure(**settings, directory=str(folders[0]), max_line_bytes=1_000_000)
+    third = configured.extract()
+    assert (third.counts["records"], third.counts.get("new", 0)) == (first.counts["records"], 0)
+    assert "settings that say what is read have changed" in third.note
+
+    # What these settings saved of the second directory went when the others took over.
+    configured.configure(**settings, directory=[str(folder) for folder in folders])
+    fourth = configured.extract()
+    assert fourth.counts["records"] == first.counts["records"] + second.counts["records"]
+
+
+def test_why_everything_is_read_is_told_until_it_was(estate: SmallEstate) -> None:
+    estate.tables({"sales.orders": ["id"]})
+    estate.pull()
+    moved = estate.tables_file.with_name("moved.json")
+    estate.tables_file.rename(moved)
+    estate.tables_file = moved
+    estate.tables({"sales.orders": ["id"], "sales.items": ["id"]}, broken=["sales.items"])
+    failed = estate.pull()
+    assert failed.failures and "everything is read again" in failed.note
+
+    estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
+    estate.now_ms += 600_000
+    again = estate.pull()
+    assert not again.failures and "everything is read again" in again.note
+    assert "everything is read again" not in estate.pull().note
+
+
+def test_what_failed_is_tried_at_once_with_other_settings(estate: SmallEstate) -> None:
+    estate.tables({"sales.orders": ["id"], "sales.items": ["id"]}, broken=["sales.items"])
+    assert estate.pull().failures
+    estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
+    estate.now_ms -= 59_000
+
+    estate.pull()
+    assert estate.live("TABLE") == {"/SALES/ORDERS"}
+
+    estate.now_ms -= 59_000
+    estate.timeout_s = 120.0
+    estate.pull()
+    assert estate.live("TABLE") == {"/SALES/ORDERS", "/SALES/ITEMS"}

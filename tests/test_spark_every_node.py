@@ -1,0 +1,180 @@
+"""Every node and command of the table is extracted, flagged, or known to carry no data; one that is in no row is flagged."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from extractors._spark.incomplete import Incomplete
+from extractors._spark.plan.kinds import CARRIES, PLAN_NODES, PlanNode
+from extractors._spark.plan.tree import plain_name
+from tests.spark_logs import FORMATTED, Told, command, end, node, read_once, scan, start, told_of
+from tests.spark_plans import counted, flows, inserting, op, unary
+from tests.spark_plans import scan as scan_operator
+
+CORPUS = Path(__file__).parents[2] / "shared" / "corpora" / "spark-event-logs"
+A_COLUMNS = "id#1L, k#2"
+VIEW = re.compile(r"(?:Create|Alter)V2View(?:Exec:)?|CreateView(?:Command)?|AlterViewAs(?:Command)?")
+A = scan_operator("d.a", A_COLUMNS)
+
+
+def rows(*carries: str, kinds: tuple[str, ...] = ("physical", "command")) -> list[object]:
+    found = {
+        (each.name, each.carries): each
+        for each in PLAN_NODES
+        if each.carries in carries and each.kind in kinds
+    }
+    return [pytest.param(each, id=f"{each.project} {each.name}") for each in found.values()]
+
+
+def printed_name(each: PlanNode) -> str:
+    return f"Execute {each.name}" if each.kind == "command" else each.name
+
+
+def reasons(told: Told) -> set[str]:
+    return {reason for each in told.operations for reason in each.attributes["incompleteReasons"]}
+
+
+def test_every_row_says_what_it_carries() -> None:
+    assert {each.carries for each in PLAN_NODES} <= set(CARRIES)
+
+
+# -- Writes -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("each", rows("writes"))
+def test_a_write_of_which_the_end_is_not_understood_is_incomplete(each: PlanNode, tmp_path: Path) -> None:
+    plan = node(printed_name(each), f"{printed_name(each)} com.vendor.Sink@1f", scan("d.a"))
+    told = told_of(tmp_path, start(0, (plan, FORMATTED)), end(0))
+    assert told.operations, "it is not seen at all"
+    outputs = {output for _, _, output in told.flows} - {"-"}
+    assert outputs or Incomplete.UNKNOWN_OUTPUT in reasons(told)
+
+
+@pytest.mark.parametrize("each", rows("writes"))
+def test_an_accelerators_name_before_it_changes_nothing(each: PlanNode, tmp_path: Path) -> None:
+    bare = printed_name(each)
+    for prefix in ("Gpu", "Photon", "Comet", "Velox", "Native"):
+        name = f"Execute {prefix}{each.name}" if bare.startswith("Execute ") else f"{prefix}{bare}"
+        assert plain_name(name) == bare
+
+
+@pytest.mark.parametrize("each", rows("maintains", "defines", "answers", "session"))
+def test_a_command_without_data_flow_has_none_and_misses_nothing(each: PlanNode, tmp_path: Path) -> None:
+    if any(other.name == each.name and other.carries == "writes" for other in PLAN_NODES):
+        pytest.skip("another project, or another form of it, writes under this name")
+    if VIEW.fullmatch(each.name):
+        pytest.skip("a view has lineage: see below")
+    told = told_of(tmp_path, start(0, command(each.name, "`spark_catalog`.`d`.`t`, false")), end(0))
+    assert told.flows == set()
+    assert reasons(told) <= {Incomplete.AMBIGUOUS, Incomplete.EXPLAIN_MODE}
+
+
+@pytest.mark.parametrize(
+    "each",
+    [pytest.param(row, id=f"{row.project} {row.name}") for row in PLAN_NODES if VIEW.fullmatch(row.name)],
+)
+def test_a_view_has_the_lineage_of_its_query_or_says_that_it_is_missing(
+    each: PlanNode, tmp_path: Path
+) -> None:
+    told = told_of(
+        tmp_path, start(0, command(each.name, "`spark_catalog`.`d`.`v`, select a from d.t, true")), end(0)
+    )
+    assert reasons(told)
+
+
+def test_a_command_that_is_in_no_row_is_incomplete(tmp_path: Path) -> None:
+    told = told_of(
+        tmp_path, start(0, command("ShipToTheMoonCommand", "`spark_catalog`.`d`.`t`, false")), end(0)
+    )
+    assert reasons(told) >= {Incomplete.UNKNOWN_OUTPUT, Incomplete.UNKNOWN_OPERATOR}
+
+
+# -- Operators --------------------------------------------------------------------------------------------------------
+
+
+def beneath_a_write(name: str) -> dict[str, str]:
+    """The columns of a write over an operator that passes ``id#1L`` and adds ``x#20``, in words that no rule expects."""
+    block = f"{counted('Input', 2, A_COLUMNS)}\nArguments: mystery, [x#20]"
+    return flows(inserting(op(name, block, A), "id, x", "id#1L, x#20"))
+
+
+@pytest.mark.parametrize("each", rows("computes", "program", "rows", "wraps", kinds=("physical",)))
+def test_what_an_operator_adds_is_never_silently_from_nowhere(each: PlanNode) -> None:
+    found = beneath_a_write(each.name)
+    assert not found or found["x"] != "|", "a column that was overlooked looks like a literal"
+    assert not found or found["id"] in ("a.id |",) or found["id"].endswith(("incomplete", "opaque"))
+
+
+@pytest.mark.parametrize("each", rows("rows", "wraps", kinds=("physical",)))
+def test_an_operator_that_only_passes_rows_keeps_their_columns(each: PlanNode) -> None:
+    if any(other.name == each.name and other.carries not in ("rows", "wraps") for other in PLAN_NODES):
+        pytest.skip("under this name another project's operator computes")
+    joins = "Join" in each.name or each.name in ("CartesianProduct", "Union", "UnionLoop")
+    if joins or each.name.startswith(
+        ("InMemoryTableScan", "Scan In-memory", "ReusedExchange", "ReusedSubquery", "Subquery")
+    ):
+        pytest.skip("it has two inputs, or its input stands within it or at another place")
+    below = unary(each.name, "mystery", A, A_COLUMNS)
+    assert flows(inserting(below, "id, k", A_COLUMNS)) == {"id": "a.id |", "k": "a.k |"}
+
+
+@pytest.mark.parametrize("each", rows("reads", kinds=("physical",)))
+def test_a_scan_that_does_not_say_what_it_reads_is_incomplete(each: PlanNode, tmp_path: Path) -> None:
+    # A scan of the first kind bears its relation in its name; without one it is of rows that a program made.
+    name = "Scan com.vendor.Relation@1f" if each.name == "Scan" else each.name
+    plan = node(name, f"{each.name} com.vendor.Relation@1f")
+    write = node(
+        "Execute InsertIntoHadoopFsRelationCommand",
+        "Execute InsertIntoHadoopFsRelationCommand hdfs://nn/o, false, Parquet, [], Append, [id]",
+        plan,
+    )
+    told = told_of(tmp_path, start(0, (write, FORMATTED)), end(0))
+    inputs = {each for each, _, _ in told.flows} - {"-"}
+    assert inputs or Incomplete.UNKNOWN_INPUT in reasons(told)
+
+
+@pytest.mark.parametrize(
+    "name", ["WarpDrive", "Execute WarpDriveCommand", "GpuWarpDrive", "WarpDriveExecTransformer"]
+)
+def test_a_node_that_is_in_no_row_makes_the_operation_incomplete(name: str, tmp_path: Path) -> None:
+    write = node(
+        "Execute InsertIntoHadoopFsRelationCommand",
+        "Execute InsertIntoHadoopFsRelationCommand hdfs://nn/o, false, Parquet, [], Append, [id]",
+        node(name, name, scan("d.a")),
+    )
+    told = told_of(tmp_path, start(0, (write, FORMATTED)), end(0))
+    assert Incomplete.UNKNOWN_OPERATOR in reasons(told)
+
+
+# -- Nodes that others have seen --------------------------------------------------------------------------------------
+
+
+def test_every_write_among_the_corpora_nodes_has_an_output_or_says_that_it_is_missing(tmp_path: Path) -> None:
+    if not CORPUS.is_dir():
+        pytest.skip("there are no corpora beside this checkout")
+    writes = [json.loads(line) for line in (CORPUS / "plan_nodes_distinct.jsonl").read_text().splitlines()]
+    silent = []
+    for number, each in enumerate(writes):
+        name, text = each["nodeName"], each.get("simpleString", "")
+        if not (
+            name.startswith(("Execute ", "AppendData", "Overwrite", "Atomic", "Replace"))
+            or "TableAsSelect" in name
+        ):
+            continue
+        directory = tmp_path / str(number)
+        told = told_of(directory, start(0, (node(name, text, scan("d.a")), FORMATTED)), end(0))
+        outputs = {output for _, _, output in told.flows} - {"-"}
+        moves = any(row.carries == "writes" and row.name in name for row in PLAN_NODES)
+        if moves and not outputs and not reasons(told):
+            silent.append(name)
+    assert silent == []
+
+
+def test_the_logs_that_others_wrote_hold_no_node_that_is_in_no_row() -> None:
+    if not CORPUS.is_dir():
+        pytest.skip("there are no corpora beside this checkout")
+    assert Incomplete.UNKNOWN_OPERATOR not in reasons(read_once(CORPUS))

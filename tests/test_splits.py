@@ -1,0 +1,63 @@
+"""The splits of all extractors: each says of itself whether it must be read where navlin runs."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import pkgutil
+from collections.abc import Iterator
+
+import pytest
+
+import extractors
+from extractors._files import FileSplit
+from extractors._hdfs.splits import DescribeSplit, ImageSplit, PartSplit, TreeSplit, WalkSplit
+from extractors._hms_events import TableName, TableRenamed
+from extractors._hms_splits import DatabaseSplit, PartitionListSplit, PartitionSplit, RenameSplit, TableSplit
+from extractors._yarn.planning import SeenSplit, UnansweredSplit
+from extractors.spark_events import LogSplit
+from navlin.model.records import Split
+
+ORDERS, OLD = TableName("sales", "orders"), TableName("sales", "orders_old")
+
+SPLITS: dict[str, tuple[Split, bool]] = {
+    "lines of a file": (FileSplit("host:1:2", "/logs/one", 1, 2, 10, 0), True),
+    "an event log": (LogSplit("/logs/app-1", (), 0, True, True, 0), True),
+    "an event log on HDFS": (LogSplit("hdfs://ns1/logs/app-1", (), 0, True, True, 0), False),
+    "an image": (ImageSplit("/state/spool/x/7", 7, 0), True),
+    "a part of an image": (PartSplit("/state/spool/x/7", None, None, 1, 0), True),  # type: ignore[arg-type]
+    "paths": (DescribeSplit(("/a",), 0), False),
+    "trees": (TreeSplit(("/a",), 0), False),
+    "the rest of a walk": (WalkSplit(("/a",), 0), False),
+    "databases": (DatabaseSplit(("sales",), 0), False),
+    "tables": (TableSplit((ORDERS,), 0), False),
+    "lists of partitions": (PartitionListSplit((ORDERS,), 0), False),
+    "partitions": (PartitionSplit(ORDERS, ("ds=1",), 0), False),
+    "renames": (RenameSplit((TableRenamed(OLD, ORDERS, 1, 1),)), False),
+    "applications": (SeenSplit(()), False),
+    "a service that does not answer": (UnansweredSplit("it is away"), False),
+}
+"""A split of every kind, and whether it is local: it names a file of the host where navlin runs."""
+
+
+def kinds(of: type[Split] = Split) -> Iterator[type[Split]]:
+    for kind in of.__subclasses__():
+        yield kind
+        yield from kinds(kind)
+
+
+def test_the_table_above_has_every_kind_of_split() -> None:
+    for module in pkgutil.walk_packages(extractors.__path__, "extractors."):
+        importlib.import_module(module.name)
+
+    # By name: a dataclass with slots leaves the class behind that it was made of.
+    there = {f"{kind.__module__}.{kind.__name__}" for kind in kinds()}
+
+    listed = {f"{type(split).__module__}.{type(split).__name__}" for split, _ in SPLITS.values()}
+    assert listed == {name for name in there if name.startswith("extractors.")}
+
+
+@pytest.mark.parametrize(("split", "local"), SPLITS.values(), ids=SPLITS)
+def test_a_split_that_names_a_file_of_this_host_is_local(split: Split, *, local: bool) -> None:
+    assert split.local is local
+    assert pickle.loads(pickle.dumps(split)).local is local  # noqa: S301
