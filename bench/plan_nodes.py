@@ -1,0 +1,103 @@
+"""Names of Spark plan nodes and commands in jars that no row of tests/spark_plan_nodes.tsv has.
+
+    python -m bench.plan_nodes JAR… [--all]
+
+Of Spark, a table format, a connector or an accelerator. An ancestor that is not in these jars is looked up in those that
+PySpark ships; give the Spark jars of the time as well when it is not there. ``--all`` lists known names too.
+Prints name, kind and class, tab separated; ends with 1 if a name is in no row.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from bench._class_files import NAMING, ClassFile, classes_of
+from tests.spark_plan_nodes import NODES
+
+LOGICAL: Final = "org/apache/spark/sql/catalyst/plans/logical/"
+ROOTS: Final = {
+    "physical": "org/apache/spark/sql/execution/SparkPlan",
+    "command": LOGICAL + "Command",
+    "logical": LOGICAL + "LogicalPlan",
+}
+"""What a class inherits from, by the kind that it then is of; the first that fits."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Found:
+    """A class whose instances stand in plans, with the name they are printed by."""
+
+    name: str
+    kind: str
+    class_name: str
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    arguments.add_argument("jars", nargs="+", type=Path, metavar="JAR")
+    arguments.add_argument("--all", action="store_true")
+    given = arguments.parse_args()
+    rows = {(node.name, node.kind) for node in NODES}
+    found = sorted(set(plan_nodes(given.jars, shipped())))
+    missing = [each for each in found if (each.name, each.kind) not in rows]
+    for each in found if given.all else missing:
+        print(each.name, each.kind, each.class_name, sep="\t")
+    sys.exit(1 if missing else 0)
+
+
+def shipped() -> list[Path]:
+    """The jars of PySpark that have plan nodes in them."""
+    places = (find_spec("pyspark") or sys.exit("PySpark is not installed")).submodule_search_locations or ()
+    return [jar for place in places for jar in Path(place, "jars").glob("spark-*.jar")]
+
+
+def plan_nodes(jars: Iterable[Path], further: Iterable[Path] = ()) -> Iterator[Found]:
+    """The plan nodes that stand in ``jars``; ``further`` ones are asked for ancestors alone."""
+    own = {each.name: each for jar in jars for each in classes_of(jar)}
+    every = {each.name: each for jar in further for each in classes_of(jar)} | own
+    for each in own.values():
+        ancestry = ancestors(each, every)
+        kind = next((kind for kind, root in ROOTS.items() if root in ancestry), None)
+        if kind and each.concrete:
+            yield Found(printed_name(each, ancestry, every), kind, each.name.replace("/", "."))
+
+
+def ancestors(of: ClassFile, every: Mapping[str, ClassFile]) -> tuple[str, ...]:
+    """Itself and what it inherits from, the nearest first."""
+    found = dict.fromkeys([of.name])
+    for name in (waiting := [of.name]):
+        for parent in every[name].ancestors if name in every else ():
+            if parent not in found:
+                found[parent] = None
+                waiting.append(parent)
+    return tuple(found)
+
+
+def printed_name(of: ClassFile, ancestry: Iterable[str], every: Mapping[str, ClassFile]) -> str:
+    """The class's name without ``Exec`` at its end, unless it or an ancestor gives another name.
+
+    A name that a trait or a constructor puts together once is found among their texts.
+    """
+    named = [name for name in ancestry if name in every and "nodeName" in every[name].methods]
+    named = [name for name in named if not name.endswith(("/TreeNode", "/QueryPlan"))]
+    for method in NAMING:
+        # Scala 2.11 keeps what a trait does in a class of its own.
+        for each in (every[place] for name in named for place in (name, f"{name}$class") if place in every):
+            for text in each.methods.get(method, ()):
+                # "All" comes after the name: UNION ALL and the like.
+                if re.match("[A-Z]", text) and text != "All":
+                    return text.partition("(")[0].strip()
+    return re.sub("Exec$", "", of.simple_name)
+
+
+if __name__ == "__main__":
+    main()
