@@ -1,4 +1,4 @@
-"""Names of Spark plan nodes and commands in jars that no row of tests/spark_plan_nodes.tsv has.
+"""Names of Spark plan nodes and commands in jars that no row of extractors/_spark/plan/nodes.tsv has.
 
     python -m bench.plan_nodes JAR… [--all]
 
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from bench._class_files import NAMING, ClassFile, classes_of
-from tests.spark_plan_nodes import NODES
+from extractors._spark.plan.kinds import PLAN_NODES
 
 LOGICAL: Final = "org/apache/spark/sql/catalyst/plans/logical/"
 ROOTS: Final = {
@@ -46,7 +46,7 @@ def main() -> None:
     arguments.add_argument("jars", nargs="+", type=Path, metavar="JAR")
     arguments.add_argument("--all", action="store_true")
     given = arguments.parse_args()
-    rows = {(node.name, node.kind) for node in NODES}
+    rows = {(node.name, node.kind) for node in PLAN_NODES}
     found = sorted(set(plan_nodes(given.jars, shipped())))
     missing = [each for each in found if (each.name, each.kind) not in rows]
     for each in found if given.all else missing:

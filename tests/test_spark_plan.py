@@ -57,6 +57,12 @@ _LONG = "file:/home/u/workspace/a/very/long/name/of/a/directory/that/goes/on"
         (node("BatchScan", "BatchScan[a#1] CSVScan DataFilters: [], Format: csv, Location: InMemoryFileIndex[file:/x], "
               "PartitionFilters: [], PushedFilers: [], ReadSchema: struct<a:string>"), ["path file:/x"]),
         (node("Scan JDBCRelation(T9) [numPartitions=1] "), ["jdbc T9"]),
+        (node("Scan Kudu impala::sales.orders"), ["table sales.orders"]),
+        (node("Scan HiveAcidRelation(org.apache.spark.sql.SparkSession@1f,sales.orders,Map())"), ["table sales.orders"]),
+        (node("FileSourceScanExecTransformer parquet sales.orders"), ["table sales.orders"]),
+        (node("CometNativeScan parquet sales.orders"), ["table sales.orders"]),
+        (node("NativeParquetScan sales.orders"), ["table sales.orders"]),
+        (node("IcebergScanTransformer local.sales.orders"), ["table local.sales.orders"]),
         (node("Scan JDBCRelation((select a, b from t) x) [numPartitions=4] "), ["jdbc (select a, b from t) x"]),
         (node("Scan KafkaRelation(strategy=Subscribe[in1, in2], start=EarliestOffsetRangeLimit)"),
          ["topic in1", "topic in2"]),
@@ -194,6 +200,18 @@ _FS = "Execute InsertIntoHadoopFsRelationCommand"
         (command("LoadDataCommand", "`spark_catalog`.`d`.`t`, hdfs://nn/x, false, true"), ["LOAD table d.t"]),
         (command("SaveIntoDataSourceCommand", "org.apache.spark.sql.execution.datasources.jdbc.JdbcRelationProvider@45b55ede, "
                  "[url=*********(redacted), dbtable=T9], Overwrite"), ["INSERT_OVERWRITE jdbc T9"]),
+        (command("SaveIntoDataSourceCommand", "net.snowflake.spark.snowflake.DefaultSource@1, [dbtable=T9], Overwrite"), []),
+        (command("WriteIntoDeltaCommand", "OutputSpec(dbfs:/w/t,Map(),Vector(id#1L))"), ["INSERT_INTO path dbfs:/w/t"]),
+        (node("Execute GpuInsertIntoHiveTable", "Execute GpuInsertIntoHiveTable `d`.`h`, org.X, false, false, [id]"),
+         ["INSERT_INTO table d.h"]),
+        (node("GpuExecute GpuMergeIntoCommand", "GpuExecute GpuMergeIntoCommand SubqueryAlias s, SubqueryAlias t, "
+              "`spark_catalog`.`d`.`t`, serde, Delta[version=3, s3a://b/t], (id#1 = id#2)"), ["MERGE table d.t"]),
+        (node("VeloxIcebergAppendData", "VeloxIcebergAppendData IcebergWrite(table=local.db.t, format=PARQUET)"),
+         ["INSERT_INTO table local.db.t"]),
+        (node("NativeParquetInsert d.h"), ["INSERT_INTO table d.h"]),
+        ((node("ExecutedCommand"), "== Parsed Logical Plan ==\nx\n\n== Optimized Logical Plan ==\n"
+          "InsertIntoHadoopFsRelationCommand hdfs://nn/x, false, Parquet, Map(path -> hdfs://nn/x), Append, [id]\n"
+          "+- Relation[id#1L] parquet\n\n== Physical Plan ==\nExecutedCommand\n"), ["INSERT_INTO path hdfs://nn/x"]),
         (command("SaveIntoDataSourceCommand", "org.apache.spark.sql.delta.sources.DeltaDataSource@1, [path=s3a://b/t], Append"),
          ["INSERT_INTO path s3a://b/t"]),
         (node("AppendData", "AppendData org.X$$Lambda$1/0x7f@1, IcebergWrite(table=local.db.t, format=PARQUET)"),

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from bench.plan_nodes import main, plan_nodes, shipped
-from tests.spark_plan_nodes import CARRIES, KINDS, NODES, TABLE
+from extractors._spark.plan.kinds import CARRIES, KINDS, PLAN_NODES
+
+REPOSITORY = Path(__file__).parents[1]
 
 
 def test_every_row_has_a_kind_and_what_it_carries() -> None:
-    assert [node for node in NODES if node.kind not in KINDS or node.carries not in CARRIES] == []
-    assert [node for node in NODES if not (node.project and node.name and node.versions)] == []
+    assert [node for node in PLAN_NODES if node.kind not in KINDS or node.carries not in CARRIES] == []
+    assert [node for node in PLAN_NODES if not (node.project and node.name and node.versions)] == []
 
 
 def test_a_name_stands_once_in_a_project_and_kind_and_the_rows_are_sorted() -> None:
-    keys = [(node.project.lower(), node.name.lower(), node.name, node.kind) for node in NODES]
+    keys = [(node.project.lower(), node.name.lower(), node.name, node.kind) for node in PLAN_NODES]
     assert keys == sorted(set(keys))
 
 
 def test_rows_end_where_their_line_ends() -> None:
-    assert [line for line in TABLE.read_text("utf-8").splitlines() if line.count("\t") != 5] == []
+    assert [
+        line
+        for line in (REPOSITORY / "extractors/_spark/plan/nodes.tsv").read_text("utf-8").splitlines()
+        if line.count("\t") != 5
+    ] == []
 
 
 def test_every_node_and_command_of_the_installed_spark_has_a_row() -> None:
-    rows = {(node.name, node.kind) for node in NODES if node.project == "Spark"}
+    rows = {(node.name, node.kind) for node in PLAN_NODES if node.project == "Spark"}
     found = set(plan_nodes(shipped()))
     assert len(found) > 500
     assert sorted(each for each in found if (each.name, each.kind) not in rows) == []
@@ -34,7 +42,9 @@ def test_a_class_without_a_row_is_listed(
 ) -> None:
     catalyst = next(jar for jar in shipped() if jar.name.startswith("spark-catalyst"))
     monkeypatch.setattr("sys.argv", ["plan_nodes", str(catalyst)])
-    monkeypatch.setattr("bench.plan_nodes.NODES", [node for node in NODES if node.name != "MergeRows"])
+    monkeypatch.setattr(
+        "bench.plan_nodes.PLAN_NODES", [node for node in PLAN_NODES if node.name != "MergeRows"]
+    )
     with pytest.raises(SystemExit):
         main()
     assert (

@@ -61,6 +61,10 @@ def _named(*carries: str) -> frozenset[str]:
 
 
 _WITHOUT_DATA: Final = _named("maintains", "defines", "answers", "session") - _named("writes")
+READING: Final = frozenset(name.partition(" ")[0] for name in _named("reads"))
+"""Operators that bring rows in."""
+WRITING: Final = _named("writes") - _named("maintains", "defines", "answers", "session")
+"""Operators and commands that write data."""
 PASSING: Final = _named("wraps", "rows") - _named("computes", "program", "reads", "values")
 """Operators that hand on their input's columns."""
 _KNOWN: Final = _named(*CARRIES)

@@ -59,6 +59,9 @@ def read_plan(start: Mapping[str, Any]) -> PlanReading:
     printed = start.get("physicalPlanDescription")
     text = read_text(printed) if isinstance(printed, str) and _needs_text(nodes) else PlanText()
     commands = [(node, write) for node in nodes if (write := write_of(node, text)) is not None]
+    if any(write.end for _, write in commands):
+        # An accelerator splits a write in two: the one above names the target.
+        commands = [each for each in commands if each[1].end or not each[1].moves_data or each[0].depth == 0]
     writes = tuple(write for _, write in commands)
     columns = written_columns(commands, text, nodes, has_root="rootExecutionId" in start)
     description = start.get("description")

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from extractors._spark.incomplete import Incomplete
+from extractors._spark.plan.kinds import READING
 from extractors._spark.plan.names import (
     Location,
     Table,
@@ -81,9 +82,13 @@ class Reads:
 
 
 _SCAN: Final = re.compile(
-    r"Scan (?P<relation>[\w.$-]+(?:\(.*\))?(?: \[[^\]]*\])?)(?: (?P<table>.*))?$", re.DOTALL
+    r"(?:File|FileSource|FileGpu|Native|Delta|Hudi)?Scan "
+    r"(?P<relation>[\w.$-]+(?:\(.*\))?(?: \[[^\]]*\])?)(?: (?P<table>.*))?$",
+    re.DOTALL,
 )
 _JDBC: Final = re.compile(r"JDBCRelation\((.*)\)(?: \[numPartitions=\d+\])?\s*$", re.DOTALL)
+_KUDU: Final = re.compile(r"Kudu impala::(\S+)")
+_ACID: Final = re.compile(r"HiveAcidRelation\([^,]*,([\w.]+),")
 _KAFKA: Final = re.compile(r"KafkaRelation\(strategy=Subscribe\[([^\]]*)\]")
 _HIVE: Final = re.compile(r"HiveTableRelation \[?(`[^\s,]+`)")
 _METASTORE: Final = re.compile(r"MetastoreRelation (\w+), (\w+)")
@@ -102,7 +107,8 @@ _NO_SOURCE: Final = frozenset(
     }
 )
 _V2_SCAN: Final = re.compile(
-    r"(?:BatchScan|MicroBatchScan|ContinuousScan|RealTimeStreamScan|DataSourceV2Scan|ScanV2|StreamingRelation)\b ?(?P<rest>.*)$",
+    r"(?:BatchScan|MicroBatchScan|ContinuousScan|RealTimeStreamScan|DataSourceV2Scan|ScanV2|StreamingRelation"
+    r"|Iceberg(?:Table|Native)?Scan|Paimon(?:V2)?(?:Table)?Scan)\b ?(?P<rest>.*)$",
     re.DOTALL,
 )
 _V2_OLD: Final = re.compile(r"\w+\[.*?\] (?P<name>\S+)")
@@ -121,10 +127,10 @@ def physical_reads(nodes: Iterable[Node], text: PlanText) -> Reads:
             hidden_below = node.depth
         elif match := _V2_SCAN.match(node.name):
             _v2_scan(node, match["rest"].strip(), text, gathered)
-        elif node.name.startswith(("Scan", "FileScan")):
-            _scan(node, gathered)
         elif node.name.startswith("HiveTableScan"):
             gathered.add_table(_hive_table(node.text), node.name)
+        elif node.name.partition(" ")[0] in READING:
+            _scan(node, gathered)
     return gathered.reads()
 
 
@@ -152,6 +158,8 @@ def logical_reads(text: PlanText) -> Reads:
                 gathered.add_table(leading_table(arguments), operator.name)
             case "RelationV2" | "DataSourceV2Relation" | "DataSourceV2ScanRelation":
                 gathered.add_table(_v2_relation(arguments), operator.name)
+            case name if name in READING:
+                gathered.add_unknown(f"{name} {arguments}")
             case _:
                 pass
     return gathered.reads()
@@ -198,7 +206,13 @@ def _scan(node: Node, gathered: _Gathered) -> None:
         return  # a cached table, of which the plan stands below, or rows that the program itself made
     match = _SCAN.match(node.name)
     if match is None:
-        gathered.add_unknown(node.name)
+        # An accelerator's or a connector's: `ParquetScan db.t`, `DeltaScan parquet db.t`, or no name at all.
+        table = dotted_table(node.name.split(" ")[-1]) if " " in node.name else None
+        printed = node.metadata.get("Location", "")
+        if table is None and (place := location(printed)) is not None:
+            gathered.add_location(place, node.name)
+        else:
+            gathered.add_table(table, node.name)
         return
     relation, named = match["relation"], (match["table"] or "").strip()
     if relation.split("(")[0] in _NO_SOURCE:
@@ -206,10 +220,10 @@ def _scan(node: Node, gathered: _Gathered) -> None:
     if relation == "hive":
         gathered.add_table(_hive_table(node.text) or dotted_table(named), node.name)
         return
+    if _relation(node.name.removeprefix("Scan "), gathered):
+        return
     if named and (table := dotted_table(named)) and table.database:
         gathered.add(table_end(table))
-        return
-    if _relation(node.name.removeprefix("Scan "), gathered):
         return
     printed = node.metadata.get("Location", "")
     if not printed and (found := _LOCATION.search(node.text)):
@@ -221,6 +235,8 @@ def _relation(printed: str, gathered: _Gathered) -> bool:
     """Relations of other systems, by what they print of themselves."""
     if match := _JDBC.match(printed):
         gathered.add(End(EndKind.JDBC, match[1].strip()))
+    elif match := _KUDU.match(printed) or _ACID.match(printed):
+        gathered.add_table(dotted_table(match[1]), printed)
     elif match := _KAFKA.search(printed):
         for topic in match[1].split(","):
             if topic.strip():

@@ -9,8 +9,11 @@ from typing import Any, Final
 
 MAX_NODES: Final = 200_000
 _ACCELERATOR: Final = re.compile(
-    r"^(?:\* ?)?(?P<execute>Execute )?(?:Gpu|Photon|Comet|Velox|Native)(?=[A-Z])"
+    r"^(?:\* ?)?(?P<execute>Execute )?"
+    r"(?:(?:Gpu|Photon|Comet|VeloxIceberg(?=Append|Overwrite|Replace|WriteTo)|Velox|Native"
+    r"|Arrow(?=BatchScan|File)|CH(?=Hive))(?=[A-Z]))+"
 )
+_EXECUTES: Final = re.compile(r"^GpuExecute ")
 _TRANSFORMER: Final = re.compile(r"^(\w+?)(?:Exec)?Transformer\b")
 _WRAPPERS: Final = re.compile(
     r"(?:WholeStageCodegen(?: \(\d+\))?|InputAdapter|AdaptiveSparkPlan|\w*QueryStage|AQEShuffleRead|CustomShuffleReader"
@@ -36,6 +39,7 @@ class Node:
 
 def plain_name(name: str) -> str:
     """An operator's name without what an accelerator puts before or behind it: ``Execute GpuInsertIntoHiveTable``."""
+    name = _EXECUTES.sub("Execute ", name)
     name = _ACCELERATOR.sub(lambda match: match["execute"] or "", name)
     return _TRANSFORMER.sub(r"\1", name)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from extractors._spark.plan.delta import delta_target, path_of_name
-from extractors._spark.plan.kinds import is_without_data
+from extractors._spark.plan.kinds import WRITING, is_without_data
 from extractors._spark.plan.names import (
     Table,
     argument_table,
@@ -105,6 +105,7 @@ _DELTA: Final = {
     "DeltaInsertReplaceOnOrUsing": "INSERT_OVERWRITE",
 }
 """Delta's own commands, without ``Execute`` and ``Command``."""
+_OUTPUT_SPEC: Final = re.compile(r"OutputSpec\(([^,]+),")
 _CREATES_WITH_QUERY: Final = re.compile(r", (?:Append|Overwrite|ErrorIfExists|Ignore), Some\(")
 _V2_CREATES: Final = re.compile(r"(?:Atomic)?(?:Create|Replace)TableAsSelect$")
 _ALIAS: Final = re.compile(r" AS ([^#,\[\]()]{1,400})#\d")
@@ -113,10 +114,15 @@ _WORDS: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z][a-z0-9]*|[A-Z]+|[a-z0-9]
 
 def write_of(node: Node, text: PlanText) -> Write | None:
     """What an operator writes or commands; None for one that only computes."""
+    if node.name == "ExecutedCommand":
+        # Spark 2.2: the command stands in the text alone.
+        name, _, rest = text.command.partition(" ")
+        node = replace(node, name=f"Execute {name or node.name}", text=f"{name} {rest}")
     match = _EXECUTE.match(node.name)
     command = match["command"] if match else ""
     executed = node.name.startswith("Execute ")
-    is_write = command in _V2_WRITES or _V2_CREATES.match(command) or _V1_OF_V2.match(command)
+    command = command.removesuffix("Edge")
+    is_write = command in _V2_WRITES or command in WRITING
     if not (executed or is_write or _is_ddl(node)):
         return None
     arguments = _arguments(node, command, text)
@@ -158,21 +164,32 @@ def _data_write(bare: str, command: str, node: Node, arguments: str, text: PlanT
         case "CreateDeltaTable" if _CREATES_WITH_QUERY.search(arguments):
             end, path = delta_target(arguments)
             return Write(command, CREATE_AS_SELECT, end, path, carried=True)
+        case _ if match := _V1_OF_V2.match(command):
+            end, path = delta_target(arguments)
+            return Write(command, _V2_WRITES[match[1]], end, path, carried=True)
+        case "WriteIntoDelta" if found := _OUTPUT_SPEC.search(arguments):
+            return Write(command, "INSERT_INTO", path_end(found[1]), carried=True)
         case _ if (bare in _DELTA and command.endswith("Command")) or command == "WriteIntoDelta":
             end, path = delta_target(arguments)
             end = end or _aliased_path(text)
             return Write(command, _DELTA[bare], end, path, carried=True)
-        case _ if match := _V1_OF_V2.match(command):
-            end, path = delta_target(arguments)
-            return Write(command, _V2_WRITES[match[1]], end, path, carried=True)
+        case "OrcInsert" | "ParquetInsert":
+            return Write(command, "INSERT_INTO", _end(dotted_table(node.name.partition(" ")[2])))
         case _ if command in ("ReplaceData", "WriteDelta"):
             return Write(command, _row_change(text), _v2_end(node, arguments) or _read_for_change(text))
         case _ if command in _V2_WRITES:
             return Write(command, _V2_WRITES[command], _v2_end(node, arguments))
         case _ if _V2_CREATES.match(command):
             return _v2_created(command, arguments)
+        case _ if command in WRITING:
+            return Write(command, in_words(bare), _end(_iceberg_table(arguments)))
         case _:
             return None
+
+
+def _iceberg_table(arguments: str) -> Table | None:
+    found = _ICEBERG.search(arguments)
+    return dotted_table(found[1]) if found else None
 
 
 def _row_change(text: PlanText) -> str:
@@ -329,7 +346,7 @@ def _save(command: str, arguments: str) -> Write:
     operation = "INSERT_OVERWRITE" if mode and mode[1] == "Overwrite" else "INSERT_INTO"
     url = options.get("url", "")
     end: End | None = argument_end(arguments)
-    if "dbtable" in options:
+    if "dbtable" in options and "jdbc" in arguments.partition(",")[0].lower():
         end = End(EndKind.JDBC, options["dbtable"], url="" if "redacted" in url else url)
     elif "topic" in options and "afka" in arguments:
         end = End(EndKind.TOPIC, options["topic"])
@@ -344,8 +361,8 @@ def argument_end(arguments: str) -> End | None:
 
 
 def _v2_end(node: Node, arguments: str) -> End | None:
-    if found := _ICEBERG.search(arguments):
-        return _end(dotted_table(found[1]))
+    if table := _iceberg_table(arguments):
+        return table_end(table)
     named = node.name.partition(" ")[2].strip()
     if is_path(named):
         return path_end(named)
