@@ -1,13 +1,14 @@
 """Column lineage of Spark statements, judged: navlin beside OpenLineage's agent, both beside what the SQL says.
 
-    python -m bench referee [--part own|tpcds] [--only GLOB]… [--setting KEY=VALUE]… [--keep DIR]
+    python -m bench referee [--part PART]… [--jars DIR] [--only GLOB]… [--setting KEY=VALUE]… [--keep DIR]
         [--compare DIR] [--json FILE] [--short] [--check]
 
 ``own`` are some hundreds of statements with their edges written by hand beside them (bench/statements); ``tpcds`` are the
-99 queries of TPC-DS and their variants, each as CREATE TABLE … AS. Each runs in a real Spark, the event log on and the agent
-listening. ``--keep`` leaves logs and events in DIR; ``--compare`` judges anew what was kept there, without running Spark.
-``--check`` ends with 1 if navlin has a wrong data edge, or misses one without saying so. The jars (the agent, and the one
-that holds TPC-DS) come by ``python -m navlin.index.jars referee .jars/referee``, which is done here if need be.
+99 queries of TPC-DS and their variants, each as CREATE TABLE … AS. These two run where no part is named, with the agent
+listening. The other parts are tables of Delta and Iceberg, without it, in the Sparks that those formats run on. All write
+event logs as their Spark does by default. ``--keep`` leaves logs and events in DIR; ``--compare`` judges anew what was kept
+there, without running Spark. ``--check`` ends with 1 if navlin has a wrong data edge, or misses one without saying so. Sets
+of jars (conf/jars) and other Sparks (bench/_referee_parts.py) are fetched into ``--jars``, by default .jars, if need be.
 """
 
 from __future__ import annotations
@@ -27,25 +28,24 @@ from rich.table import Table
 
 from bench._machine import load_of_machine
 from bench._referee_edges import Told, agent_told, navlin_told
-from bench._referee_frames import frames
 from bench._referee_judging import EXPLAINED, Judged, judge, shown, sums
-from bench._referee_running import OWN, PARTS, Kept, run_part, statements_of
+from bench._referee_parts import OWN, PARTS, TPCDS, Part
+from bench._referee_running import Kept, run_part, statements_of
 from navlin.index.jars import fetch, progress_on
 
-JARS = Path(__file__).parents[1] / ".jars" / "referee"
+JARS = Path(__file__).parents[1] / ".jars"
 WIDTH = 150
 
 
-def compare(part: str, directory: Path, patterns: Sequence[str]) -> list[Judged]:
+def compare(part: Part, directory: Path, jars: Path, patterns: Sequence[str]) -> list[Judged]:
     """What was kept of a part, judged statement by statement in the order in which they ran."""
-    kept = Kept(directory, part)
+    kept = Kept(directory, part.name)
     runs = kept.read_runs()
     navlin, agent = navlin_told(kept), agent_told(kept)
-    programs = {name: inspect.getsource(each.run) for name, each in frames().items()}
     found = []
-    for statement in statements_of(part, JARS):
+    for statement in statements_of(part, jars):
         if statement.name in runs and _wanted(statement.name, patterns):
-            text = programs.get(statement.name, "") + "; ".join(statement.sql)
+            text = inspect.getsource(statement.program) if statement.program else "; ".join(statement.sql)
             judged = judge(
                 statement, text, navlin.get(statement.name, Told()), agent.get(statement.name, Told())
             )
@@ -60,7 +60,7 @@ def _wanted(name: str, patterns: Sequence[str]) -> bool:
 
 def tell(console: Console, part: str, judged: list[Judged], *, short: bool) -> None:
     """The table of a part, its sums, and what each kind of difference is."""
-    own = part == OWN
+    own = part == OWN.name
     table = Table(title=f"{part}: data edges", title_justify="left")
     table.add_column("statement", no_wrap=True)
     columns = ["navlin", "agent", "common", "only\nnavlin", "only\nagent"]
@@ -171,6 +171,9 @@ def main() -> None:
     )
     arguments.add_argument("--part", action="append", choices=PARTS, help="only this one")
     arguments.add_argument(
+        "--jars", type=Path, default=JARS, metavar="DIR", help="where sets of jars and other Sparks are kept"
+    )
+    arguments.add_argument(
         "--only", action="append", default=[], metavar="GLOB", help="statements of these names"
     )
     arguments.add_argument(
@@ -189,20 +192,24 @@ def main() -> None:
         "--check", action="store_true", help="end with 1 if navlin is wrong, or silent unsaid"
     )
     asked = arguments.parse_args()
-    parts = asked.part or PARTS
-    with progress_on(sys.stderr) as report:
-        fetch("referee", JARS, report=report)
+    parts = [PARTS[name] for name in asked.part or (OWN.name, TPCDS.name)]
+    if asked.compare is None or TPCDS in parts:
+        with progress_on(sys.stderr) as report:
+            for jar_set in sorted({part.jars for part in parts}):
+                fetch(jar_set, asked.jars / jar_set, report=report)
     # A file or a pipe has no width of its own, and the tables need one.
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     with tempfile.TemporaryDirectory() as temporary:
         directory = (asked.compare or asked.keep or Path(temporary)).resolve()
         if asked.compare is None:
             for part in parts:
-                names = [each.name for each in statements_of(part, JARS) if _wanted(each.name, asked.only)]
-                run_part(part, directory, JARS, names, asked.setting)
-        judged = {part: compare(part, directory, asked.only) for part in parts}
-    for part, of_part in judged.items():
-        tell(console, part, of_part, short=asked.short)
+                names = [
+                    each.name for each in statements_of(part, asked.jars) if _wanted(each.name, asked.only)
+                ]
+                run_part(part, directory, asked.jars, names, asked.setting)
+        judged = {part.name: compare(part, directory, asked.jars, asked.only) for part in parts}
+    for name, of_part in judged.items():
+        tell(console, name, of_part, short=asked.short)
     console.print(f"load of the machine {load_of_machine()}")
     if asked.json:
         asked.json.write_text(
