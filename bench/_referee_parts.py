@@ -15,7 +15,8 @@ class Place:
     """Where the statements of a directory write, and what a table's bare name stands for.
 
     ``output`` names the table of a statement as a truth does, ``sql`` as SQL does; ``{name}`` is the statement's name
-    and ``{dir}`` the directory for files. A ``suffix`` tells its statements from those of another place.
+    and ``{dir}`` the directory for files. ``using`` is what ``{format}`` stands for, if not the part's own. A
+    ``suffix`` tells its statements from those of another place.
     """
 
     output: str = "out.{name}"
@@ -23,6 +24,7 @@ class Place:
     source: str = "src"
     suffix: str = ""
     programs: bool = True
+    using: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ _SPARK_4_1: Final = ("pyspark==4.1.4", "py4j==0.10.9.9")
 _DELTA: Final = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    # Of small tables: 50 tasks for each look at a table's log take longer than all else.
+    "spark.databricks.delta.snapshotPartitions": "1",
 }
 _ICEBERG: Final = {
     "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
@@ -81,11 +85,30 @@ _ICEBERG: Final = {
 TABLE: Final = Place()
 """A table of the session's own catalog."""
 _BY_PATH: Final = Place("<files/{name}>", "delta.`{dir}/files/{name}`", suffix="_path", programs=False)
+_WITH_VECTORS: Final = Place(
+    suffix="_vectors", using="delta TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
+)
 _LOCAL: Final = Place("local.out.{name}", "local.out.{name}", "local.src")
 _IN_SESSION: Final = Place(suffix="_session")
+_ON_READ: Final = Place(
+    "local.out.{name}",
+    "local.out.{name}",
+    "local.src",
+    suffix="_on_read",
+    using="iceberg TBLPROPERTIES ('write.merge.mode' = 'merge-on-read', 'write.update.mode' = 'merge-on-read', "
+    "'write.delete.mode' = 'merge-on-read')",
+)
 
-_DELTA_DIRECTORIES: Final = (("table_formats", (TABLE, _BY_PATH)), ("delta", (TABLE,)))
-_ICEBERG_DIRECTORIES: Final = (("table_formats", (_LOCAL, _IN_SESSION)), ("iceberg", (_LOCAL,)))
+_DELTA_DIRECTORIES: Final = (
+    ("table_formats", (TABLE, _BY_PATH)),
+    ("row_level", (TABLE, _BY_PATH, _WITH_VECTORS)),
+    ("delta", (TABLE,)),
+)
+_ICEBERG_DIRECTORIES: Final = (
+    ("table_formats", (_LOCAL, _IN_SESSION)),
+    ("row_level", (_LOCAL, _IN_SESSION, _ON_READ)),
+    ("iceberg", (_LOCAL,)),
+)
 
 OWN: Final = Part("own", "referee", ((".", (TABLE,)),))
 TPCDS: Final = Part("tpcds", "referee")

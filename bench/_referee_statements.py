@@ -3,7 +3,7 @@
 A file of ``bench/statements`` holds statements, each after a line ``--- name``. The lines ``-- …`` that follow are its
 truth, the rest is SQL (several, each ended by ``;`` at a line's end). ``{out}`` in it is the table ``out.name``, ``{dir}``
 a directory for files, ``{out_b}`` one more table of the statement's, ``{format}`` the table format. In a truth ``{out}`` and
-``{out_b}`` stand for the same tables. A line of truth is one of
+``{out_b}`` stand for the same tables, in both ``{name}`` for the statement's name. A line of truth is one of
 
     a, b = orders.x, (orders.y)     columns of the output and what flows into them; nothing after ``=`` means from nowhere
     id, note == orders              each from the column of that name
@@ -14,8 +14,10 @@ a directory for files, ``{out_b}`` one more table of the statement's, ``{format}
     ! opaque                        or ``unknown``: what must be flagged; of what is unknown no edge is missed
     # words                         a remark
 
-A source in parentheses decides a value without being part of it (the condition of a CASE): it must be there, as data by the
-model of Navigator and Hive's and Impala's records, as control by the agent's. One in brackets may be there or not.
+A source in parentheses decides a value without being part of it (the condition of a CASE): it must be there, as data by
+the model of Navigator and Hive's and Impala's records, as control by the agent's. After ``~`` it is control that may be told
+as data (the condition of a row-level change). One in brackets may be there or not, and so may what flows from a column into
+itself.
 ``table.column`` is of the database ``src``, a bare output name of ``out`` (or of what the place says), ``<files/x>.column``
 of a path below ``{dir}``. A name with dots or spaces stands in backticks. A catalog's name may come first; ``spark_catalog``
 is the one that needs none. ``c{1..119} = wide.c{@+1}`` is 119 lines; in SQL ``{1..120| max(c@) AS m@}`` is a list of 120,
@@ -66,6 +68,11 @@ class Edge(NamedTuple):
         return f"{self.source} -> {self.target}"
 
     @property
+    def is_loop(self) -> bool:
+        """Whether a column flows into itself, which says nothing."""
+        return self.source == self.target
+
+    @property
     def of_tables(self) -> Flow:
         return Flow(self.source.of, self.target.of)
 
@@ -100,8 +107,13 @@ class Truth:
 
     @property
     def table_flows(self) -> set[Flow]:
-        """What the columns say of their tables, and what is written of tables alone."""
-        return self.tables | {edge.of_tables for edge in self.data | self.deciding | self.control}
+        """What the columns say of their tables, and what is written of tables alone.
+
+        A table flows into itself where one of its columns flows into another; what decides about its rows is no flow.
+        """
+        data = {edge.of_tables for edge in self.data | self.deciding if not edge.is_loop}
+        control = {edge.of_tables for edge in self.control if edge.source.of != edge.target.of}
+        return self.tables | data | control
 
     @property
     def may_flow_of_tables(self) -> set[Flow]:
@@ -123,7 +135,7 @@ class Statement:
         named = _OUT.sub(
             lambda found: self.place.sql.format(name=f"{self.name}{found[1] or ''}", dir=files), text
         )
-        return named.replace("{dir}", files)
+        return named.replace("{dir}", files).replace("{name}", self.name)
 
 
 class BadStatement(Exception):
@@ -190,7 +202,7 @@ def read_truth(name: str, lines: Iterator[str], place: Place = TABLE) -> Truth:
     outputs = output.rpartition(".")[0] or "out"
     of_all: list[tuple[str, str, str]] = []
     for line in (each for written in lines for each in _expanded(written)):
-        line = _OUT.sub(output_named, line)
+        line = _OUT.sub(output_named, line).replace("{name}", name.lower())
         if not line or line.startswith("#"):
             continue
         if line.startswith("!"):
@@ -230,6 +242,9 @@ def _add(truth: Truth, sign: str, target: Column, sources: str, database: str) -
         *table, name = _parts(column)
         edge = Edge(Column(_table(table, database), name.lower()), target)
         match source[0]:
+            case "(" if sign == "~":
+                truth.control.add(edge)
+                truth.optional.add(edge)
             case "(":
                 truth.deciding.add(edge)
             case "[":
