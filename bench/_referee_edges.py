@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from bench._referee_running import APPLICATION, Kept
-from bench._referee_statements import Column, Edge
+from bench._referee_running import APPLICATION, SETTING_UP, Kept
+from bench._referee_statements import Column, Edge, Flow
 from extractors.spark_events import SparkEvents
 from navlin.model.keys import EntityType, Key, RelationType
 from navlin.model.plan import Positions
@@ -19,6 +19,7 @@ from navlin.model.source import SPARK, Estate, Source, source_id
 
 _CLUSTER: Final = "referee"
 _SOURCE: Final = Source(source_id(_CLUSTER, SPARK), SPARK, SPARK, _CLUSTER)
+_FLOWS: Final = (RelationType.DATA_FLOW, RelationType.CONTROL_FLOW)
 _FLAGS: Final = ("opaque", "inferred", "incomplete")
 
 
@@ -26,7 +27,8 @@ _FLAGS: Final = ("opaque", "inferred", "incomplete")
 class Told:
     """What one of the two told of a statement. ``flagged`` are edges with a flag of theirs; ``flags`` are all there were.
 
-    ``how`` is what the agent calls an edge: ``DIRECT IDENTITY``, ``INDIRECT WINDOW``…
+    ``how`` is what the agent calls an edge: ``DIRECT IDENTITY``, ``INDIRECT WINDOW``… ``unsure`` are the tables into which
+    more may flow than was told; ANYWHERE among them if nobody knows into which. ``tables`` is what flows between tables.
     """
 
     data: set[Edge] = field(default_factory=set)
@@ -34,79 +36,125 @@ class Told:
     flagged: set[Edge] = field(default_factory=set)
     flags: set[str] = field(default_factory=set)
     how: dict[Edge, set[str]] = field(default_factory=lambda: defaultdict(set))
+    tables: set[Flow] = field(default_factory=set)
+    unsure: set[str] = field(default_factory=set)
 
     @property
     def targets(self) -> set[Column]:
         return {edge.target for edge in self.data | self.control}
 
+    def doubts(self, table: str) -> bool:
+        """Whether something that flows into a table may be missing by its own word."""
+        return table in self.unsure or ANYWHERE in self.unsure
+
+
+ANYWHERE: Final = "?"
+
 
 # -- navlin ---------------------------------------------------------------------------------------------------------------
 
 
+@dataclass(slots=True)
+class _Record:
+    """What navlin's records have of operations. ``runs``: by operation, the application and the start of each run."""
+
+    operations: dict[str, Entity] = field(default_factory=dict)
+    parts: dict[str, Entity] = field(default_factory=dict)
+    relations: dict[tuple[str, str, str], Relation] = field(default_factory=dict)
+    runs: dict[str, list[tuple[str, int]]] = field(default_factory=lambda: defaultdict(list))
+
+
 def navlin_told(kept: Kept) -> dict[str, Told]:
     """By statement, the edges of its newest session's operations."""
-    names = {run["application"]: set[str]() for run in kept.read_runs().values()}
-    for name, run in kept.read_runs().items():
-        names[run["application"]].add(name)
-    operations: dict[str, Entity] = {}
-    parts: dict[str, Entity] = {}
-    relations: dict[tuple[str, str, str], Relation] = {}
-    runs: dict[str, set[str]] = defaultdict(set)
-    for record in _records(kept.logs):
-        match record:
+    record = _Record()
+    for each in _records(kept.logs):
+        match each:
             case Entity(key=Key(type=EntityType.OPERATION)):
-                operations[record.key.identity] = record
+                record.operations[each.key.identity] = each
             case Entity(key=Key(type=EntityType.SUB_OPERATION)):
-                parts[record.key.identity] = record
+                record.parts[each.key.identity] = each
             case Entity(key=Key(type=EntityType.OPERATION_EXECUTION, parent=Key(identity=of))):
-                runs[of].add(str(record.attributes["jobId"]))
+                run = str(each.attributes["jobId"]), int(str(each.attributes["started"]))
+                record.runs[of].append(run)
             case Relation():
-                relations[record.type, record.ep1.identity, record.ep2.identity] = record
+                record.relations[each.type, each.ep1.identity, each.ep2.identity] = each
             case _:
                 pass
     told: dict[str, Told] = defaultdict(Told)
-    of_operation: dict[str, str] = {}
-    for identity, operation in operations.items():
-        name = str(operation.attributes["originalName"]).removeprefix(f"{APPLICATION}: ")
-        if any(name in names.get(application, ()) for application in runs[identity]):
-            of_operation[identity] = name
-            if operation.attributes.get("incomplete"):
-                told[name].flags.add("incomplete")
-    for relation in relations.values():
-        if relation.ep1.identity in of_operation and relation.attributes.get("incomplete"):
-            told[of_operation[relation.ep1.identity]].flags.add("incomplete")
-    _add_edges(told, of_operation, parts, relations.values(), kept.data)
+    of_operation = _statements_of(record, kept.read_runs())
+    _add_tables(told, of_operation, record, kept.data)
+    _add_edges(told, of_operation, record, kept.data)
     return told
 
 
-def _add_edges(
-    told: dict[str, Told],
-    of_operation: dict[str, str],
-    parts: dict[str, Entity],
-    relations: Iterable[Relation],
-    data: Path,
+def _statements_of(record: _Record, runs: dict[str, dict[str, Any]]) -> dict[str, set[str]]:
+    """By operation, the statements that it is of: by its name, or else (an engine's own name) by when it ran."""
+    found = {}
+    for identity, operation in record.operations.items():
+        name = str(operation.attributes["originalName"]).removeprefix(f"{APPLICATION}: ")
+        of = record.runs[identity]
+        if name in runs and any(application == runs[name]["application"] for application, _ in of):
+            found[identity] = {name}
+        elif name not in runs and not name.startswith(SETTING_UP):
+            during = {
+                each
+                for each, run in runs.items()
+                for application, started in of
+                if application == run["application"] and run["ms"][0] <= started <= run["ms"][1]
+            }
+            if during:
+                found[identity] = during
+    return found
+
+
+def _add_tables(
+    told: dict[str, Told], of_operation: dict[str, set[str]], record: _Record, data: Path
 ) -> None:
+    inputs: dict[str, set[str]] = defaultdict(set)
+    outputs: dict[str, set[str]] = defaultdict(set)
+    incomplete = {
+        identity for identity in of_operation if record.operations[identity].attributes.get("incomplete")
+    }
+    for relation in record.relations.values():
+        if relation.ep1.identity in of_operation and relation.type is RelationType.DATA_FLOW:
+            outputs[relation.ep1.identity].add(_table(relation.ep2, data))
+            if relation.attributes.get("incomplete"):
+                incomplete.add(relation.ep1.identity)
+        elif relation.ep2.identity in of_operation and relation.type in _FLOWS:
+            inputs[relation.ep2.identity].add(_table(relation.ep1, data))
+    for identity, statements in of_operation.items():
+        for name in statements:
+            told[name].tables |= {
+                Flow(source, target) for source in inputs[identity] for target in outputs[identity]
+            }
+            if identity in incomplete:
+                told[name].flags.add("incomplete")
+                told[name].unsure |= outputs[identity] or {ANYWHERE}
+
+
+def _add_edges(told: dict[str, Told], of_operation: dict[str, set[str]], record: _Record, data: Path) -> None:
     sources: dict[str, list[tuple[Relation, Column]]] = defaultdict(list)
     targets: dict[str, list[Column]] = defaultdict(list)
-    for relation in relations:
+    for relation in record.relations.values():
         if relation.ep2.type is EntityType.SUB_OPERATION:
             sources[relation.ep2.identity].append((relation, _column(relation.ep1, data)))
         elif relation.ep1.type is EntityType.SUB_OPERATION:
             targets[relation.ep1.identity].append(_column(relation.ep2, data))
-    for identity, part in parts.items():
+    for identity, part in record.parts.items():
         parent = part.key.parent
-        if parent is None or parent.identity not in of_operation:
-            continue
-        statement = told[of_operation[parent.identity]]
         flags = {flag for flag in _FLAGS if part.attributes.get(flag)}
-        statement.flags |= flags
-        for target in targets[identity]:
-            for relation, source in sources[identity]:
-                edge = Edge(source, target)
-                kind = statement.data if relation.type is RelationType.DATA_FLOW else statement.control
-                kind.add(edge)
-                if flags:
-                    statement.flagged.add(edge)
+        for name in of_operation.get(parent.identity, ()) if parent else ():
+            statement = told[name]
+            statement.flags |= flags
+            for target in targets[identity]:
+                if "incomplete" in flags:
+                    statement.unsure.add(target.of)
+                for relation, source in sources[identity]:
+                    edge = Edge(source, target)
+                    kind = statement.data if relation.type is RelationType.DATA_FLOW else statement.control
+                    kind.add(edge)
+                    if flags:
+                        statement.flagged.add(edge)
     for statement in told.values():
         statement.control -= statement.data
 
@@ -124,14 +172,15 @@ def _records(logs: Path) -> Iterator[Record]:
 
 
 def _column(key: Key, data: Path) -> Column:
-    table = key.parent
-    if table is None:
-        return Column("?", key.name.lower())
-    if table.file_system_path is not None:
-        return Column(_path_name(table.file_system_path, data), key.name.lower())
-    if table.parent is not None:
-        return Column(f"{table.parent.name}.{table.name}".lower(), key.name.lower())
-    return Column(f"<jdbc/{table.name.lower()}>", key.name.lower())
+    return Column(_table(key.parent, data) if key.parent else "?", key.name.lower())
+
+
+def _table(key: Key, data: Path) -> str:
+    if key.file_system_path is not None:
+        return _path_name(key.file_system_path, data)
+    if key.parent is not None:
+        return f"{key.parent.name}.{key.name}".lower()
+    return f"<jdbc/{key.name.lower()}>"
 
 
 def _path_name(path: str, data: Path) -> str:

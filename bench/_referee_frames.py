@@ -1,40 +1,41 @@
-"""Statements that are programs and not SQL (``bench/statements/*.py``). Their truth stands in their docstrings."""
+"""Statements that are programs and not SQL (``bench/statements/**/*.py``). Their truth stands in their docstrings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import defaultdict
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bench._referee_statements import STATEMENTS, Statement, read_truth
+from bench._referee_parts import TABLE, Place
+from bench._referee_statements import STATEMENTS, Run, Statement, read_truth
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Run = Callable[["SparkSession", str, str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """``run`` gets the session, the table to write, and the directory for files."""
-
-    statement: Statement
-    run: Run
-
-
-_KEPT: Final[dict[str, Frame]] = {}
+_KEPT: Final[dict[str, list[Run]]] = defaultdict(list)
 
 
 def frame(run: Run) -> Run:
-    """Keeps a statement; its name is the function's."""
-    lines = (each.strip() for each in (run.__doc__ or "").splitlines())
-    _KEPT[run.__name__] = Frame(Statement(run.__name__, (), read_truth(run.__name__, lines)), run)
+    """Keeps a statement; its name is the function's. It gets the session, the table to write, the directory for files."""
+    _KEPT[run.__module__].append(run)
     return run
 
 
-def frames() -> dict[str, Frame]:
-    """All of them, by name."""
-    for path in sorted(STATEMENTS.glob("*.py")):
-        import_module(f"bench.statements.{path.stem}")
-    return _KEPT
+def table_format(spark: SparkSession) -> str:
+    """That of the part, for programs that run in several."""
+    return spark.conf.get("spark.referee.format") or ""
+
+
+def read_programs(directory: Path = STATEMENTS, place: Place = TABLE) -> list[Statement]:
+    """All programs of a directory."""
+    found = []
+    for path in sorted(directory.glob("*.py")):
+        parts = path.relative_to(STATEMENTS).with_suffix("").parts
+        module = ".".join(("bench", "statements", *parts))
+        import_module(module)
+        for run in _KEPT[module]:
+            name = run.__name__ + place.suffix
+            lines = (each.strip() for each in (run.__doc__ or "").splitlines())
+            found.append(Statement(name, (), read_truth(name, lines, place), run, place))
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -15,6 +16,7 @@ EXPLAINED: Final = {
     "wrong: no such flow": "navlin is wrong: by the SQL written beside the statement nothing flows there.",
     "missed": "navlin misses it, without saying that it does not know.",
     "unknown, and said so": "The plan's text does not hold it; navlin flags the operation or the column.",
+    "navlin: into itself": "The column's own value, which a row-level change keeps.",
     "agent: CASE condition": "The column stands in a condition of CASE, IF or the like: an argument of the value by the "
     "model of Navigator, Hive and Impala (fdd), indirect by the agent's.",
     "agent: window key": "The agent calls a partition or order column of a window direct where an alias lies between; "
@@ -78,13 +80,41 @@ class Judged:
 
     def wrong(self, told: Told) -> set[Edge]:
         """Data edges that the truth does not have. What is flagged as opaque is said to be a guess by its flag."""
-        return told.data - self.truth.may_flow if self.truth else set()
+        return {edge for edge in told.data - self.truth.may_flow if not edge.is_loop} if self.truth else set()
 
     def missing(self, told: Told) -> set[Edge]:
         """Data edges that the truth has; what decides a value may be told as control."""
         if self.truth is None:
             return set()
-        return (self.truth.data - told.data) | (self.truth.deciding - told.data - told.control)
+        missing = (self.truth.data - told.data) | (self.truth.deciding - told.data - told.control)
+        return {edge for edge in missing if not edge.is_loop}
+
+    @property
+    def silent(self) -> set[Edge]:
+        """Data edges that navlin misses without flagging what writes their table."""
+        return {edge for edge in self.missing(self.navlin) if not self.navlin.doubts(edge.target.of)}
+
+    def shares(self) -> dict[str, Share]:
+        """What navlin told, at each level, beside the truth."""
+        truth, told = self.truth or Truth(), self.navlin
+        true = {edge for edge in truth.data | truth.deciding if not edge.is_loop}
+        control = {edge for edge in truth.control if not edge.is_loop}
+        needed = truth.table_flows
+        return {
+            "columns: data": Share.of(true, self.missing(told), self.silent, self.wrong(told)),
+            "columns: control": Share.of(
+                control,
+                missing := control - told.control - told.data,
+                {edge for edge in missing if not told.doubts(edge.target.of)},
+                {edge for edge in told.control - control - truth.may_flow if not edge.is_loop},
+            ),
+            "tables": Share.of(
+                needed,
+                lacking := needed - told.tables,
+                {flow for flow in lacking if not told.doubts(flow.target)},
+                {flow for flow in told.tables - truth.may_flow_of_tables if flow.source != flow.target},
+            ),
+        }
 
     @property
     def genuine(self) -> set[Edge]:
@@ -105,6 +135,24 @@ class Judged:
         return "incomplete" not in self.navlin.flags
 
 
+@dataclass(slots=True)
+class Share:
+    """How much of a truth was told: what is right, and not; of what is missing the flagged, and the silent."""
+
+    right: set[str]
+    wrong: set[str]
+    flagged: set[str]
+    silent: set[str]
+
+    @staticmethod
+    def of(
+        true: Iterable[object], missing: Iterable[object], silent: Iterable[object], wrong: Iterable[object]
+    ) -> Share:
+        """By all that is true, what of it is missing, and what of that without a flag."""
+        lacking, unsaid = set(map(str, missing)), set(map(str, silent))
+        return Share(set(map(str, true)) - lacking, set(map(str, wrong)), lacking - unsaid, unsaid)
+
+
 def judge(statement: Statement, text: str, navlin: Told, agent: Told) -> Judged:
     """Compares both tellings, each with the truth if there is one. ``text`` is what was run."""
     judged = Judged(statement.name, navlin, agent, statement.truth)
@@ -116,15 +164,16 @@ def judge(statement: Statement, text: str, navlin: Told, agent: Told) -> Judged:
     if truth is None:
         return judged
     for edge in judged.missing(navlin) - agent.data:
-        judged.differences.setdefault("missed" if judged.knows else "unknown, and said so", set()).add(edge)
+        kind = "missed" if edge in judged.silent else "unknown, and said so"
+        judged.differences.setdefault(kind, set()).add(edge)
     judged.missing_control = {
         edge
         for edge in truth.control - navlin.control - navlin.data
-        if judged.knows or "unknown" not in truth.flags
+        if not edge.is_loop and (judged.knows or "unknown" not in truth.flags)
     }
     if "opaque" in truth.flags and "opaque" not in navlin.flags:
         judged.unsaid.add("opaque")
-    if judged.missing(navlin) and judged.knows:
+    if judged.silent:
         judged.unsaid.add("unknown")
     return judged
 
@@ -132,6 +181,8 @@ def judge(statement: Statement, text: str, navlin: Told, agent: Told) -> Judged:
 def _of_navlin(judged: Judged, edge: Edge, text: str) -> str:
     """The kind of a data edge that only navlin has."""
     truth = judged.truth
+    if truth is not None and edge.is_loop:
+        return "navlin: into itself"
     if truth is not None and edge not in truth.may_flow:
         return "wrong: it only controls" if edge in truth.control else "wrong: no such flow"
     if "INDIRECT CONDITIONAL" in judged.agent.how.get(edge, ()):
@@ -155,7 +206,7 @@ def _of_agent(judged: Judged, edge: Edge) -> str:
         return "agent: no such flow"
     if edge in judged.navlin.control:
         return "agent: window key" if edge.target.name in _RANKED else "agent: direct, navlin: control"
-    return "missed" if judged.knows else "unknown, and said so"
+    return "unknown, and said so" if judged.navlin.doubts(edge.target.of) else "missed"
 
 
 def sums(judged: list[Judged]) -> Counter[str]:

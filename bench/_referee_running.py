@@ -1,9 +1,9 @@
-"""Statements run one after another in one Spark session, the event log on and OpenLineage's agent beside it.
+"""Statements run one after another in one Spark session, the event log on and OpenLineage's agent beside it where it runs.
 
 As a program (``python -m bench._referee_running PART DIRECTORY JARS [KEY=VALUE…] [NAME…]``) it is the driver of one such
-session. It leaves in the directory ``logs/PART`` (event logs, by Spark's defaults), ``agent/PART.jsonl`` (the agent's
-events) and ``runs/PART.json`` (by statement: its application, where in the agent's file its events stand, its error). A
-later session adds to them.
+session, in the part's own Python. It leaves in the directory ``logs/PART`` (event logs, by Spark's defaults),
+``agent/PART.jsonl`` (the agent's events) and ``runs/PART.json`` (by statement: its application, when it ran, where in the
+agent's file its events stand, its error). A later session adds to them.
 """
 
 from __future__ import annotations
@@ -13,20 +13,22 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from bench._referee_frames import frames
-from bench._referee_statements import Statement, read_statements, setup_statements
+from bench._referee_environments import python_of
+from bench._referee_frames import read_programs
+from bench._referee_parts import PARTS, TPCDS, Part, Place
+from bench._referee_statements import STATEMENTS, Statement, read_statements, setup_statements
 from bench._referee_tpcds import queries, table_definitions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-OWN, TPCDS = "own", "tpcds"
-PARTS: Final = (OWN, TPCDS)
 APPLICATION: Final = "referee"
+SETTING_UP: Final = "set up "
 _AGENT: Final = "openlineage-spark_*.jar"
 _TPCDS: Final = "spark-sql_*-tests.jar"
 _DIVIDES_BY_ZERO: Final = "q90"
@@ -59,26 +61,33 @@ class Kept:
         return runs
 
 
-def statements_of(part: str, jars: Path) -> list[Statement]:
-    """All statements of a part: those of our own, or TPC-DS's."""
-    if part == TPCDS:
-        return queries(next(jars.glob(_TPCDS)))
-    return read_statements() + [each.statement for each in frames().values()]
+def statements_of(part: Part, jars: Path) -> list[Statement]:
+    """All statements of a part that it can run. ``jars`` has a directory for each set."""
+    if part is TPCDS:
+        return queries(next((jars / part.jars).glob(_TPCDS)))
+    found = []
+    for below, places in part.directories:
+        for place in places:
+            found += read_statements(STATEMENTS / below, place)
+            found += read_programs(STATEMENTS / below, place) if place.programs else []
+    found.sort(key=lambda each: each.place.suffix)
+    return [each for each in found if not each.truth or not each.truth.parts or part.name in each.truth.parts]
 
 
 def run_part(
-    part: str, directory: Path, jars: Path, names: Iterable[str], settings: Iterable[str] = ()
+    part: Part, directory: Path, jars: Path, names: Iterable[str], settings: Iterable[str] = ()
 ) -> None:
     """Runs the statements of these names in a Spark of their own. Raises SessionFailed.
 
-    ``settings`` are of Spark's, each ``KEY=VALUE``.
+    ``settings`` are of Spark's, each ``KEY=VALUE``. The part's Python is made beside the jars if need be.
     """
-    kept = Kept(directory, part)
+    kept = Kept(directory, part.name)
     kept.make()
-    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    python = str(python_of(part.environment, jars)) if part.environment else sys.executable
+    environment = os.environ | {"PYSPARK_PYTHON": python, "SPARK_LOCAL_IP": "127.0.0.1"}
     with kept.words.open("wb") as words:
         ended = subprocess.run(
-            [sys.executable, "-m", __name__, part, str(directory), str(jars), *settings, *names],
+            [python, "-m", __name__, part.name, str(directory), str(jars), *settings, *names],
             cwd=Path(__file__).parents[1],
             env=environment,
             stderr=words,
@@ -86,15 +95,17 @@ def run_part(
         )
     if ended.returncode:
         raise SessionFailed(
-            f"the session of {part} ended with {ended.returncode}; its words are in {kept.words}"
+            f"the session of {part.name} ended with {ended.returncode}; its words are in {kept.words}"
         )
 
 
-def _settings(kept: Kept, agent: Path) -> dict[str, str]:
+def _settings(part: Part, kept: Kept, jars: Path) -> dict[str, str]:
     derby = kept.data / "derby"
-    return {
+    settings = {
         "spark.driver.memory": "1500m",
-        "spark.driver.extraJavaOptions": f"--add-opens=java.base/java.security=ALL-UNNAMED -Dderby.system.home={derby}",
+        # The compiler that is done soonest: hardly anything runs twice.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+        f"--add-opens=java.base/java.security=ALL-UNNAMED -Dderby.system.home={derby}",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.eventLog.enabled": "true",
@@ -105,43 +116,52 @@ def _settings(kept: Kept, agent: Path) -> dict[str, str]:
         "spark.sql.catalogImplementation": "hive",
         "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={kept.data}/metastore;create=true",
         "spark.hadoop.hive.exec.dynamic.partition.mode": "nonstrict",
-        "spark.jars": str(agent),
-        "spark.extraListeners": "io.openlineage.spark.agent.OpenLineageSparkListener",
-        "spark.openlineage.transport.type": "file",
-        "spark.openlineage.transport.location": str(kept.agent),
-        # Without it the agent calls every predicate that passes an alias direct.
-        "spark.openlineage.columnLineage.datasetLineageEnabled": "true",
-        "spark.openlineage.facets.spark.logicalPlan.disabled": "true",
+        "spark.referee.format": part.table_format,
+        "spark.jars": ",".join(map(str, sorted(jars.glob("*.jar")))),
     }
+    if agents := list(jars.glob(_AGENT)):
+        settings |= {
+            "spark.jars": str(agents[0]),
+            "spark.extraListeners": "io.openlineage.spark.agent.OpenLineageSparkListener",
+            "spark.openlineage.transport.type": "file",
+            "spark.openlineage.transport.location": str(kept.agent),
+            # Without it the agent calls every predicate that passes an alias direct.
+            "spark.openlineage.columnLineage.datasetLineageEnabled": "true",
+            "spark.openlineage.facets.spark.logicalPlan.disabled": "true",
+        }
+    return settings | {key: value.replace("{data}", str(kept.data)) for key, value in part.settings.items()}
 
 
-def _drive(part: str, directory: Path, jars: Path, asked: Iterable[str]) -> None:
+def _drive(part: Part, directory: Path, jars: Path, asked: Iterable[str]) -> None:
     from pyspark.sql import SparkSession
 
-    kept = Kept(directory, part)
+    kept = Kept(directory, part.name)
     builder = SparkSession.builder.master("local[2]").appName(APPLICATION)
     given = dict(each.split("=", 1) for each in asked if "=" in each)
-    for key, value in (_settings(kept, next(jars.glob(_AGENT))) | given).items():
+    for key, value in (_settings(part, kept, jars / part.jars) | given).items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
-    spark.sparkContext.setJobDescription(f"set up {part}")
-    for sql in ("CREATE DATABASE src", "CREATE DATABASE out", "USE src", *_setup(part, jars)):
-        spark.sql(sql.replace("{dir}", str(kept.data)))
+    spark.sparkContext.setJobDescription(SETTING_UP + part.name)
+    for sql in _setup(part, jars):
+        spark.sql(sql.replace("{dir}", str(kept.data)).replace("{format}", part.table_format))
     wanted = set(asked)
     runs = kept.read_runs()
+    source = ""
     for statement in statements_of(part, jars):
         if statement.name in wanted:
-            began = _events_of(spark, kept.agent)
-            run = _runner(part, statement, kept.data)
-            spark.sparkContext.setJobDescription(statement.name)
+            if source != (source := statement.place.source):
+                spark.sparkContext.setJobDescription(SETTING_UP + part.name)
+                spark.sql(f"USE {_in_catalog(source)}")
+            began, began_ms = _events_of(spark, kept.agent), time.time_ns() // 1_000_000
             error = ""
             try:
-                run(spark)
+                _run(part, statement, spark, str(kept.data))
             except Exception as raised:  # whatever it is, the other statements are to run
                 error = f"{type(raised).__name__}: {raised}"[:2_000]
             runs[statement.name] = {
                 "application": spark.sparkContext.applicationId,
                 "agent": [began, _events_of(spark, kept.agent)],
+                "ms": [began_ms, time.time_ns() // 1_000_000],
                 "error": error,
             }
             sys.stdout.write(f"{statement.name}{': ' + error.splitlines()[0] if error else ''}\n")
@@ -150,35 +170,49 @@ def _drive(part: str, directory: Path, jars: Path, asked: Iterable[str]) -> None
     spark.stop()
 
 
-def _setup(part: str, jars: Path) -> Iterable[str]:
-    return table_definitions(next(jars.glob(_TPCDS))) if part == TPCDS else setup_statements()
+def _setup(part: Part, jars: Path) -> Iterator[str]:
+    """Databases and tables; what statements read is there once for each name that stands before it."""
+    sources = part.sources or (Place().source,)
+    for source in sources:
+        for database in (source, source.removesuffix("src") + "out"):
+            yield f"CREATE DATABASE IF NOT EXISTS {_in_catalog(database)}"
+    if part is TPCDS:
+        yield "USE src"
+        yield from table_definitions(next((jars / part.jars).glob(_TPCDS)))
+    for source in reversed(sources):
+        yield f"USE {_in_catalog(source)}"
+        for below, places in part.directories:
+            if any(place.source == source for place in places):
+                yield from setup_statements(STATEMENTS / below)
 
 
-def _runner(part: str, statement: Statement, data: Path) -> Callable[[SparkSession], None]:
-    out = f"out.{statement.name}"
-    if part == OWN and statement.name in frames():
-        return lambda spark: frames()[statement.name].run(spark, out, str(data))
+def _in_catalog(database: str) -> str:
+    return database if "." in database else f"spark_catalog.{database}"
 
-    def run(spark: SparkSession) -> None:
-        for sql in statement.sql:
-            spark.sql(sql.replace("{out}", out).replace("{dir}", str(data)))
 
-    def make(spark: SparkSession) -> None:
-        (sql,) = statement.sql
-        # Names of a table's columns must differ and be simple; those of a query need not.
-        columns = spark.sql(sql).columns
-        folded = [each.lower() for each in columns]
-        plain = all(each.isidentifier() and folded.count(each) == 1 for each in folded)
-        if plain:
-            query = sql
-        else:
-            query = "\n".join(
-                ("SELECT * FROM (", sql, f") AS t({', '.join(f'c{at}' for at in range(len(columns)))})")
-            )
-        spark.conf.set("spark.sql.ansi.enabled", statement.name != _DIVIDES_BY_ZERO)
-        spark.sql("\n".join((f"CREATE TABLE {out} USING parquet AS", query)))
+def _run(part: Part, statement: Statement, spark: SparkSession, files: str) -> None:
+    spark.sparkContext.setJobDescription(statement.name)
+    if part is TPCDS:
+        _make_of_query(statement, spark)
+    elif statement.program:
+        statement.program(spark, statement.outputs_named("{out}", files), files)
+    for sql in () if part is TPCDS else statement.sql:
+        using = statement.place.using or part.table_format
+        spark.sql(statement.outputs_named(sql, files).replace("{format}", using))
 
-    return make if part == TPCDS else run
+
+def _make_of_query(statement: Statement, spark: SparkSession) -> None:
+    (sql,) = statement.sql
+    # Names of a table's columns must differ and be simple; those of a query need not.
+    columns = spark.sql(sql).columns
+    folded = [each.lower() for each in columns]
+    if all(each.isidentifier() and folded.count(each) == 1 for each in folded):
+        query = sql
+    else:
+        names = ", ".join(f"c{at}" for at in range(len(columns)))
+        query = "\n".join(("SELECT * FROM (", sql, f") AS t({names})"))
+    spark.conf.set("spark.sql.ansi.enabled", statement.name != _DIVIDES_BY_ZERO)
+    spark.sql("\n".join((f"CREATE TABLE out.{statement.name} USING parquet AS", query)))
 
 
 def _events_of(spark: SparkSession, agent: Path) -> int:
@@ -189,4 +223,4 @@ def _events_of(spark: SparkSession, agent: Path) -> int:
 
 
 if __name__ == "__main__":
-    _drive(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4:])
+    _drive(PARTS[sys.argv[1]], Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4:])

@@ -2,32 +2,46 @@
 
 A file of ``bench/statements`` holds statements, each after a line ``--- name``. The lines ``-- …`` that follow are its
 truth, the rest is SQL (several, each ended by ``;`` at a line's end). ``{out}`` in it is the table ``out.name``, ``{dir}``
-a directory for files. A line of truth is one of
+a directory for files, ``{out_b}`` one more table of the statement's, ``{format}`` the table format. In a truth ``{out}`` and
+``{out_b}`` stand for the same tables, in both ``{name}`` for the statement's name. A line of truth is one of
 
     a, b = orders.x, (orders.y)     columns of the output and what flows into them; nothing after ``=`` means from nowhere
     id, note == orders              each from the column of that name
     * ~ orders.id                   what controls them; * is every column of this output that the truth names
     -> v_orders                     the lines below are about this output and not about ``out.name``
+    <- orders, [items]              tables that flow into this output, beyond those that its columns name
+    @ delta-4 iceberg-1.12          only these parts can run it
     ! opaque                        or ``unknown``: what must be flagged; of what is unknown no edge is missed
     # words                         a remark
 
-A source in parentheses decides a value without being part of it (the condition of a CASE): it must be there, as data by the
-model of Navigator and Hive's and Impala's records, as control by the agent's. One in brackets may be there or not.
-``table.column`` is of the database ``src``, a bare output name of ``out``; ``<files/x>.column`` of a path below ``{dir}``;
-a name with dots or spaces stands in backticks. ``c{1..119} = wide.c{@+1}`` is 119 lines; in SQL ``{1..120| max(c@) AS m@}``
-is a list of 120, ``{1..120+ c@}`` a sum.
+A source in parentheses decides a value without being part of it (the condition of a CASE): it must be there, as data by
+the model of Navigator and Hive's and Impala's records, as control by the agent's. After ``~`` it is control that may be told
+as data (the condition of a row-level change). One in brackets may be there or not, and so may what flows from a column into
+itself.
+``table.column`` is of the database ``src``, a bare output name of ``out`` (or of what the place says), ``<files/x>.column``
+of a path below ``{dir}``. A name with dots or spaces stands in backticks. A catalog's name may come first; ``spark_catalog``
+is the one that needs none. ``c{1..119} = wide.c{@+1}`` is 119 lines; in SQL ``{1..120| max(c@) AS m@}`` is a list of 120,
+``{1..120+ c@}`` a sum.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from bench._referee_parts import TABLE, Place
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Run = Callable[["SparkSession", str, str], None]
 
 STATEMENTS: Final = Path(__file__).parent / "statements"
 SETUP: Final = "setup"
+_OUT: Final = re.compile(r"\{out(_\w+)?\}")
 _RANGE: Final = re.compile(r"\{(\d+)\.\.(\d+)\}")
 _SHIFTED: Final = re.compile(r"\{@([+-]\d+)\}")
 _LIST: Final = re.compile(r"\{(\d+)\.\.(\d+)([|+])([^}]*)\}")
@@ -53,6 +67,25 @@ class Edge(NamedTuple):
     def __str__(self) -> str:
         return f"{self.source} -> {self.target}"
 
+    @property
+    def is_loop(self) -> bool:
+        """Whether a column flows into itself, which says nothing."""
+        return self.source == self.target
+
+    @property
+    def of_tables(self) -> Flow:
+        return Flow(self.source.of, self.target.of)
+
+
+class Flow(NamedTuple):
+    """What flows from one table into another."""
+
+    source: str
+    target: str
+
+    def __str__(self) -> str:
+        return f"{self.source} -> {self.target}"
+
 
 @dataclass(slots=True)
 class Truth:
@@ -64,32 +97,58 @@ class Truth:
     optional: set[Edge] = field(default_factory=set)
     targets: set[Column] = field(default_factory=set)
     flags: set[str] = field(default_factory=set)
+    tables: set[Flow] = field(default_factory=set)
+    optional_tables: set[Flow] = field(default_factory=set)
+    parts: set[str] = field(default_factory=set)
 
     @property
     def may_flow(self) -> set[Edge]:
         return self.data | self.deciding | self.optional
 
+    @property
+    def table_flows(self) -> set[Flow]:
+        """What the columns say of their tables, and what is written of tables alone.
+
+        A table flows into itself where one of its columns flows into another; what decides about its rows is no flow.
+        """
+        data = {edge.of_tables for edge in self.data | self.deciding if not edge.is_loop}
+        control = {edge.of_tables for edge in self.control if edge.source.of != edge.target.of}
+        return self.tables | data | control
+
+    @property
+    def may_flow_of_tables(self) -> set[Flow]:
+        return self.table_flows | self.optional_tables | {edge.of_tables for edge in self.optional}
+
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """``sql`` is run one after another; ``truth`` is None where nobody wrote it."""
+    """``sql`` is run one after another, or else the ``program``; ``truth`` is None where nobody wrote it."""
 
     name: str
     sql: tuple[str, ...]
     truth: Truth | None = None
+    program: Run | None = None
+    place: Place = TABLE
+
+    def outputs_named(self, text: str, files: str) -> str:
+        """A text of SQL with the names of the statement's tables and of its directory."""
+        named = _OUT.sub(
+            lambda found: self.place.sql.format(name=f"{self.name}{found[1] or ''}", dir=files), text
+        )
+        return named.replace("{dir}", files).replace("{name}", self.name)
 
 
 class BadStatement(Exception):
     """A file of statements does not read; the text says where."""
 
 
-def read_statements(directory: Path = STATEMENTS) -> list[Statement]:
+def read_statements(directory: Path = STATEMENTS, place: Place = TABLE) -> list[Statement]:
     """All statements of a directory, without those of its file ``setup.sql``."""
     found = [
         statement
         for path in sorted(directory.glob("*.sql"))
         if path.stem != SETUP
-        for statement in _of_file(path)
+        for statement in _of_file(path, place)
     ]
     if len(names := {each.name for each in found}) != len(found):
         twice = sorted(each for each in names if sum(one.name == each for one in found) > 1)
@@ -99,20 +158,21 @@ def read_statements(directory: Path = STATEMENTS) -> list[Statement]:
 
 def setup_statements(directory: Path = STATEMENTS) -> tuple[str, ...]:
     """What makes the tables that the statements read."""
-    return tuple(_split((directory / f"{SETUP}.sql").read_text()))
+    path = directory / f"{SETUP}.sql"
+    return tuple(_split(path.read_text())) if path.exists() else ()
 
 
-def _of_file(path: Path) -> Iterator[Statement]:
+def _of_file(path: Path, place: Place) -> Iterator[Statement]:
     for block in re.split(r"^--- ", path.read_text(), flags=re.MULTILINE)[1:]:
         head, _, rest = block.partition("\n")
-        name = head.strip()
+        name = head.strip() + place.suffix
         lines = rest.splitlines()
         at = next((at for at, line in enumerate(lines) if not line.startswith("--")), len(lines))
         try:
-            truth = read_truth(name, (line[2:].strip() for line in lines[:at]))
+            truth = read_truth(name, (line[2:].strip() for line in lines[:at]), place)
         except ValueError as error:
             raise BadStatement(f"{path.name}, {name}: {error}") from error
-        yield Statement(name, tuple(_split("\n".join(lines[at:]))), truth)
+        yield Statement(name, tuple(_split("\n".join(lines[at:]))), truth, place=place)
 
 
 def _split(text: str) -> Iterator[str]:
@@ -131,18 +191,30 @@ def _written_out(found: re.Match[str]) -> str:
 # -- The notation -----------------------------------------------------------------------------------------------------
 
 
-def read_truth(name: str, lines: Iterator[str]) -> Truth:
+def read_truth(name: str, lines: Iterator[str], place: Place = TABLE) -> Truth:
     """The truth of the statement ``name``. Raises ValueError for a line that is not of the notation."""
     truth = Truth()
-    output = f"out.{name}".lower()
+
+    def output_named(found: re.Match[str]) -> str:
+        return place.output.format(name=f"{name}{found[1] or ''}".lower())
+
+    output = place.output.format(name=name.lower())
+    outputs = output.rpartition(".")[0] or "out"
     of_all: list[tuple[str, str, str]] = []
     for line in (each for written in lines for each in _expanded(written)):
+        line = _OUT.sub(output_named, line).replace("{name}", name.lower())
         if not line or line.startswith("#"):
             continue
         if line.startswith("!"):
             truth.flags |= set(line[1:].split())
+        elif line.startswith("@"):
+            truth.parts |= set(line[1:].split())
         elif line.startswith("->"):
-            output = _table(_parts(line[2:].strip()), "out")
+            output = _table(_parts(line[2:].strip()), outputs)
+        elif line.startswith("<-"):
+            for table in _listed(line[2:]):
+                flow = Flow(_table(_parts(table.strip("[]")), place.source), output)
+                (truth.optional_tables if table[0] == "[" else truth.tables).add(flow)
         elif found := re.fullmatch(r"(.*?)(==|=|~)(.*)", line):
             left, sign, right = (each.strip() for each in found.groups())
             if left == "*":
@@ -153,23 +225,26 @@ def read_truth(name: str, lines: Iterator[str]) -> Truth:
             for target in targets:
                 escaped = target.name.replace("`", "``")
                 sources = f"{right}.`{escaped}`" if sign == "==" else right
-                _add(truth, sign, target, sources)
+                _add(truth, sign, target, sources, place.source)
         else:
             raise ValueError(f"{line!r} is no line of truth")
     for output, sign, right in of_all:
         for target in truth.targets:
             if target.of == output:
-                _add(truth, sign, target, right)
+                _add(truth, sign, target, right, place.source)
     truth.control -= truth.data
     return truth
 
 
-def _add(truth: Truth, sign: str, target: Column, sources: str) -> None:
+def _add(truth: Truth, sign: str, target: Column, sources: str, database: str) -> None:
     for source in _listed(sources):
         column = source.strip("()[]")
         *table, name = _parts(column)
-        edge = Edge(Column(_table(table, "src"), name.lower()), target)
+        edge = Edge(Column(_table(table, database), name.lower()), target)
         match source[0]:
+            case "(" if sign == "~":
+                truth.control.add(edge)
+                truth.optional.add(edge)
             case "(":
                 truth.deciding.add(edge)
             case "[":
@@ -218,7 +293,5 @@ def _table(parts: list[str], database: str) -> str:
             return path
         case [table]:
             return f"{database}.{table}".lower()
-        case [named, table]:
-            return f"{named}.{table}".lower()
-        case _:
-            raise ValueError(f"{'.'.join(parts)!r} is no table")
+        case ["spark_catalog", *named] | named:
+            return ".".join(named).lower()

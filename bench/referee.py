@@ -1,13 +1,14 @@
 """Column lineage of Spark statements, judged: navlin beside OpenLineage's agent, both beside what the SQL says.
 
-    python -m bench referee [--part own|tpcds] [--only GLOB]… [--setting KEY=VALUE]… [--keep DIR]
+    python -m bench referee [--part PART]… [--jars DIR] [--only GLOB]… [--setting KEY=VALUE]… [--keep DIR]
         [--compare DIR] [--json FILE] [--short] [--check]
 
 ``own`` are some hundreds of statements with their edges written by hand beside them (bench/statements); ``tpcds`` are the
-99 queries of TPC-DS and their variants, each as CREATE TABLE … AS. Each runs in a real Spark, the event log on and the agent
-listening. ``--keep`` leaves logs and events in DIR; ``--compare`` judges anew what was kept there, without running Spark.
-``--check`` ends with 1 if navlin has a wrong data edge, or misses one without saying so. The jars (the agent, and the one
-that holds TPC-DS) come by ``python -m navlin.index.jars referee .jars/referee``, which is done here if need be.
+99 queries of TPC-DS and their variants, each as CREATE TABLE … AS. These two run where no part is named, with the agent
+listening. The other parts are tables of Delta and Iceberg, without it, in the Sparks that those formats run on. All write
+event logs as their Spark does by default. ``--keep`` leaves logs and events in DIR; ``--compare`` judges anew what was kept
+there, without running Spark. ``--check`` ends with 1 if navlin has a wrong data edge, or misses one without saying so. Sets
+of jars (conf/jars) and other Sparks (bench/_referee_parts.py) are fetched into ``--jars``, by default .jars, if need be.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import inspect
 import json
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -27,25 +29,24 @@ from rich.table import Table
 
 from bench._machine import load_of_machine
 from bench._referee_edges import Told, agent_told, navlin_told
-from bench._referee_frames import frames
 from bench._referee_judging import EXPLAINED, Judged, judge, shown, sums
-from bench._referee_running import OWN, PARTS, Kept, run_part, statements_of
+from bench._referee_parts import OWN, PARTS, TPCDS, Part
+from bench._referee_running import Kept, run_part, statements_of
 from navlin.index.jars import fetch, progress_on
 
-JARS = Path(__file__).parents[1] / ".jars" / "referee"
+JARS = Path(__file__).parents[1] / ".jars"
 WIDTH = 150
 
 
-def compare(part: str, directory: Path, patterns: Sequence[str]) -> list[Judged]:
+def compare(part: Part, directory: Path, jars: Path, patterns: Sequence[str]) -> list[Judged]:
     """What was kept of a part, judged statement by statement in the order in which they ran."""
-    kept = Kept(directory, part)
+    kept = Kept(directory, part.name)
     runs = kept.read_runs()
     navlin, agent = navlin_told(kept), agent_told(kept)
-    programs = {name: inspect.getsource(each.run) for name, each in frames().items()}
     found = []
-    for statement in statements_of(part, JARS):
+    for statement in statements_of(part, jars):
         if statement.name in runs and _wanted(statement.name, patterns):
-            text = programs.get(statement.name, "") + "; ".join(statement.sql)
+            text = inspect.getsource(statement.program) if statement.program else "; ".join(statement.sql)
             judged = judge(
                 statement, text, navlin.get(statement.name, Told()), agent.get(statement.name, Told())
             )
@@ -58,64 +59,107 @@ def _wanted(name: str, patterns: Sequence[str]) -> bool:
     return not patterns or any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
 
 
-def tell(console: Console, part: str, judged: list[Judged], *, short: bool) -> None:
+def tell(console: Console, part: Part, judged: list[Judged], *, short: bool) -> None:
     """The table of a part, its sums, and what each kind of difference is."""
-    own = part == OWN
-    table = Table(title=f"{part}: data edges", title_justify="left")
+    with_truth, with_agent = part is not TPCDS, part in (OWN, TPCDS)
+    table = Table(title=f"{part.name}: data edges", title_justify="left")
     table.add_column("statement", no_wrap=True)
-    columns = ["navlin", "agent", "common", "only\nnavlin", "only\nagent"]
-    columns += ["wrong", "missing", "control\nmissing", "agent\nwrong", "agent\nmissing"] if own else []
+    columns = ["navlin"]
+    columns += ["agent", "common", "only\nnavlin", "only\nagent"] if with_agent else []
+    columns += (
+        ["wrong", "missing", "silent", "control\nmissing", "tables\nwrong", "tables\nmissing"]
+        if with_truth
+        else []
+    )
+    columns += ["agent\nwrong", "agent\nmissing"] if with_truth and with_agent else []
     for column in columns:
         table.add_column(column, justify="right")
     table.add_column("flags")
-    totals = [0] * len(columns)
+    totals: Counter[str] = Counter()
     for each in judged:
-        counts = _counts(each)[: len(columns)]
-        totals = [total + count for total, count in zip(totals, counts, strict=True)]
-        if not short or each.error or _matters(each, own=own):
+        counts = _counts(each)
+        totals.update(counts)
+        if not short or each.error or _matters(each, with_truth=with_truth):
             flags = ", ".join(sorted(each.navlin.flags)) + "".join(
                 f" [red]not {flag}" for flag in sorted(each.unsaid)
             )
-            table.add_row(
-                each.name, *(str(count or "") for count in counts), "[red]failed" if each.error else flags
-            )
+            row = (str(counts[column] or "") for column in columns)
+            table.add_row(each.name, *row, "[red]failed" if each.error else flags)
     table.add_section()
-    table.add_row(f"{len(judged)} statements", *map(str, totals), "")
+    table.add_row(f"{len(judged)} statements", *(str(totals[column]) for column in columns), "")
     console.print(table)
     kinds = Table("difference", "edges", "statements", "what it is", "for example")
     for kind, count in sums(judged).most_common():
         having = [each for each in judged if kind in each.differences]
         example = f"{having[0].name}: {shown(having[0].differences[kind], 2)}"
-        kinds.add_row(kind, str(count), str(len(having)), EXPLAINED[kind], example)
+        if with_agent or not kind.startswith("agent"):
+            kinds.add_row(kind, str(count), str(len(having)), EXPLAINED[kind], example)
     if kinds.rows:
         console.print(kinds)
-    console.print(_summary(judged))
+    if with_truth:
+        console.print(_levels(part, judged))
+    if with_agent:
+        console.print(_summary(judged))
 
 
-def _matters(judged: Judged, *, own: bool) -> bool:
-    if own:
+def _levels(part: Part, judged: list[Judged]) -> Table:
+    """What is right, wrong, flagged and silent, of columns and of tables. Statements that failed do not count."""
+    table = Table("", title=f"{part.name}: true edges, and wrong ones", title_justify="left")
+    for column in (
+        "true",
+        "right",
+        "wrong",
+        "missing, flagged",
+        "missing, silent",
+        "statements with a fault",
+    ):
+        table.add_column(column, justify="right")
+    shares = [each.shares() for each in judged if each.truth and not each.error]
+    for level in shares[0] if shares else ():
+        of_level = [each[level] for each in shares]
+        right, wrong, flagged, silent = (
+            sum(map(len, kind))
+            for kind in zip(
+                *((each.right, each.wrong, each.flagged, each.silent) for each in of_level), strict=True
+            )
+        )
+        faulty = sum(bool(each.wrong or each.silent) for each in of_level)
+        table.add_row(level, *map(str, (right + flagged + silent, right, wrong, flagged, silent, faulty)))
+    return table
+
+
+def _matters(judged: Judged, *, with_truth: bool) -> bool:
+    if with_truth:
+        tables = judged.shares()["tables"]
         return bool(
             judged.wrong(judged.navlin)
             or judged.missing(judged.navlin)
             or judged.missing_control
             or judged.unsaid
+            or tables.wrong
+            or tables.flagged
+            or tables.silent
         )
     return bool(judged.only_agent)
 
 
-def _counts(judged: Judged) -> list[int]:
-    return [
-        len(judged.navlin.data),
-        len(judged.agent.data),
-        len(judged.common),
-        len(judged.only_navlin),
-        len(judged.only_agent),
-        len(judged.wrong(judged.navlin)),
-        len(judged.missing(judged.navlin)),
-        len(judged.missing_control),
-        len(judged.wrong(judged.agent)),
-        len(judged.missing(judged.agent)),
-    ]
+def _counts(judged: Judged) -> dict[str, int]:
+    tables = judged.shares()["tables"]
+    return {
+        "navlin": len(judged.navlin.data),
+        "agent": len(judged.agent.data),
+        "common": len(judged.common),
+        "only\nnavlin": len(judged.only_navlin),
+        "only\nagent": len(judged.only_agent),
+        "wrong": len(judged.wrong(judged.navlin)),
+        "missing": len(judged.missing(judged.navlin)),
+        "silent": len(judged.silent),
+        "control\nmissing": len(judged.missing_control),
+        "tables\nwrong": len(tables.wrong),
+        "tables\nmissing": len(tables.flagged | tables.silent),
+        "agent\nwrong": len(judged.wrong(judged.agent)),
+        "agent\nmissing": len(judged.missing(judged.agent)),
+    }
 
 
 def _summary(judged: list[Judged]) -> str:
@@ -134,7 +178,7 @@ def _summary(judged: list[Judged]) -> str:
         true = sum(len(each.truth.data | each.truth.deciding) for each in with_truth if each.truth)
         wrong = sum(len(each.wrong(each.navlin)) for each in with_truth)
         missing = sum(len(each.missing(each.navlin)) for each in with_truth)
-        unsaid = sum(len(each.missing(each.navlin)) for each in with_truth if each.knows)
+        unsaid = sum(len(each.silent) for each in with_truth)
         words.append(
             f"of {true} true ones navlin misses {missing}, {unsaid} without saying so, and has {wrong} wrong ones"
         )
@@ -158,6 +202,10 @@ def as_json(judged: list[Judged]) -> list[dict[str, Any]]:
             "wrong": sorted(map(str, each.wrong(each.navlin))),
             "missing": sorted(map(str, each.missing(each.navlin))),
             "control missing": sorted(map(str, each.missing_control)),
+            "levels": {
+                level: {kind: sorted(getattr(share, kind)) for kind in ("wrong", "flagged", "silent")}
+                for level, share in each.shares().items()
+            },
             "agent wrong": sorted(map(str, each.wrong(each.agent))),
             "agent missing": sorted(map(str, each.missing(each.agent))),
         }
@@ -170,6 +218,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     arguments.add_argument("--part", action="append", choices=PARTS, help="only this one")
+    arguments.add_argument(
+        "--jars", type=Path, default=JARS, metavar="DIR", help="where sets of jars and other Sparks are kept"
+    )
     arguments.add_argument(
         "--only", action="append", default=[], metavar="GLOB", help="statements of these names"
     )
@@ -189,20 +240,24 @@ def main() -> None:
         "--check", action="store_true", help="end with 1 if navlin is wrong, or silent unsaid"
     )
     asked = arguments.parse_args()
-    parts = asked.part or PARTS
-    with progress_on(sys.stderr) as report:
-        fetch("referee", JARS, report=report)
+    parts = [PARTS[name] for name in asked.part or (OWN.name, TPCDS.name)]
+    if asked.compare is None or TPCDS in parts:
+        with progress_on(sys.stderr) as report:
+            for jar_set in sorted({part.jars for part in parts}):
+                fetch(jar_set, asked.jars / jar_set, report=report)
     # A file or a pipe has no width of its own, and the tables need one.
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     with tempfile.TemporaryDirectory() as temporary:
         directory = (asked.compare or asked.keep or Path(temporary)).resolve()
         if asked.compare is None:
             for part in parts:
-                names = [each.name for each in statements_of(part, JARS) if _wanted(each.name, asked.only)]
-                run_part(part, directory, JARS, names, asked.setting)
-        judged = {part: compare(part, directory, asked.only) for part in parts}
-    for part, of_part in judged.items():
-        tell(console, part, of_part, short=asked.short)
+                names = [
+                    each.name for each in statements_of(part, asked.jars) if _wanted(each.name, asked.only)
+                ]
+                run_part(part, directory, asked.jars, names, asked.setting)
+        judged = {part.name: compare(part, directory, asked.jars, asked.only) for part in parts}
+    for name, of_part in judged.items():
+        tell(console, PARTS[name], of_part, short=asked.short)
     console.print(f"load of the machine {load_of_machine()}")
     if asked.json:
         asked.json.write_text(

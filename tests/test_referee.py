@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from bench._referee_edges import Told
+from bench._referee_edges import ANYWHERE, Told
 from bench._referee_judging import judge
+from bench._referee_parts import PARTS, TABLE, TPCDS, Part, Place
+from bench._referee_running import statements_of
 from bench._referee_statements import (
     BadStatement,
     Column,
     Edge,
+    Flow,
     Statement,
     read_statements,
     read_truth,
@@ -94,6 +97,105 @@ def test_a_statement_is_judged_by_what_the_sql_says() -> None:
 
 def test_what_is_missed_is_forgiven_where_it_is_flagged() -> None:
     statement = Statement("s", (), read_truth("s", iter(["a = t.x"])))
-    judged = judge(statement, "", Told(flags={"incomplete"}), Told())
+    judged = judge(statement, "", Told(flags={"incomplete"}, unsure={"out.s"}), Told())
     assert not judged.unsaid
     assert judged.differences == {"unknown, and said so": edges("src.t.x out.s.a")}
+
+
+@pytest.mark.parametrize(
+    ("unsure", "silent"),
+    [(set(), True), ({"out.other"}, True), ({"out.s"}, False), ({ANYWHERE}, False)],
+)
+def test_a_flag_forgives_what_is_missed_of_its_own_table_alone(unsure: set[str], silent: bool) -> None:
+    statement = Statement("s", (), read_truth("s", iter(["a = t.x"])))
+    judged = judge(statement, "", Told(flags={"incomplete"}, unsure=unsure), Told())
+    assert bool(judged.silent) is silent
+    shares = judged.shares()
+    assert all(bool(shares[level].silent) is silent for level in ("columns: data", "tables"))
+    assert all(bool(shares[level].flagged) is not silent for level in ("columns: data", "tables"))
+
+
+LOCAL = Place("local.out.{name}", "local.out.{name}", "local.src", suffix="_there")
+
+
+def test_a_place_says_what_bare_names_stand_for() -> None:
+    lines = [
+        "a = t.x, {out}.b, spark_catalog.plain.u.y",
+        "-> {out_b}",
+        "a = lake.deep.er.t.x",
+        "-> other.{name}",
+        "a = t.x",
+    ]
+    truth = read_truth("s_there", iter(lines), LOCAL)
+    assert truth.data == edges(
+        "local.src.t.x local.out.s_there.a",
+        "local.out.s_there.b local.out.s_there.a",
+        "plain.u.y local.out.s_there.a",
+        "lake.deep.er.t.x local.out.s_there_b.a",
+        "local.src.t.x other.s_there.a",
+    )
+
+
+@pytest.mark.parametrize(
+    ("place", "sql"),
+    [
+        (TABLE, "INSERT INTO out.s SELECT * FROM out.s_b, x.s, '/f/s'"),
+        (LOCAL, "INSERT INTO local.out.s SELECT * FROM local.out.s_b, x.s, '/f/s'"),
+        (
+            Place("<files/{name}>", "delta.`{dir}/files/{name}`"),
+            "INSERT INTO delta.`/f/files/s` SELECT * FROM delta.`/f/files/s_b`, x.s, '/f/s'",
+        ),
+    ],
+)
+def test_a_statement_names_its_tables_as_its_place_does(place: Place, sql: str) -> None:
+    statement = Statement("s", (), place=place)
+    text = "INSERT INTO {out} SELECT * FROM {out_b}, x.{name}, '{dir}/{name}'"
+    assert statement.outputs_named(text, "/f") == sql
+
+
+def test_what_decides_about_a_row_may_be_told_as_data() -> None:
+    statement = Statement("s", (), read_truth("s", iter(["a = t.x", "a ~ (t.k), t.f"])))
+    told = Told(data=edges("src.t.x out.s.a", "src.t.k out.s.a", "src.t.f out.s.a"))
+    judged = judge(statement, "", told, Told())
+    assert judged.wrong(told) == edges("src.t.f out.s.a")
+    assert not judged.missing_control
+
+
+def test_a_column_that_flows_into_itself_is_neither_missed_nor_wrong() -> None:
+    statement = Statement("s", (), read_truth("s", iter(["a = t.x, out.s.a", "b ="])))
+    told = Told(data=edges("src.t.x out.s.a", "out.s.b out.s.b"))
+    judged = judge(statement, "", told, Told())
+    assert not judged.wrong(told)
+    assert not judged.missing(told)
+
+
+def test_flows_of_tables_follow_from_those_of_columns_and_are_added_where_no_column_flows() -> None:
+    truth = read_truth("s", iter(["a = t.x", "b = [u.y]", "<- v, [w]", "* ~ t.k, out.s.a, z.k"]))
+    assert truth.table_flows == {Flow(f"src.{name}", "out.s") for name in "tvz"}
+    statement = Statement("s", (), truth)
+    told = Told(tables={Flow(f"src.{name}", "out.s") for name in "tuwx"} | {Flow("out.s", "out.s")})
+    tables = judge(statement, "", told, Told()).shares()["tables"]
+    assert tables.right == {"src.t -> out.s"}
+    assert tables.wrong == {"src.x -> out.s"}
+    assert tables.silent == {"src.v -> out.s", "src.z -> out.s"}
+
+
+@pytest.mark.parametrize(
+    "part", [part for part in PARTS.values() if part is not TPCDS], ids=lambda part: part.name
+)
+def test_each_part_has_statements_enough_and_each_of_them_a_truth(part: Part) -> None:
+    statements = statements_of(part, Path())
+    assert len(statements) > 150
+    assert len({each.name for each in statements}) == len(statements)
+    assert all(each.truth and (each.sql or each.program) for each in statements)
+
+
+@pytest.mark.parametrize(("one", "other"), [("delta-3.3", "delta-4"), ("iceberg-1.9", "iceberg-1.12")])
+def test_two_versions_of_a_format_differ_by_what_one_of_them_cannot_alone(one: str, other: str) -> None:
+    of_one, of_other = (
+        {each.name: each for each in statements_of(PARTS[part], Path())} for part in (one, other)
+    )
+    for name in of_one.keys() ^ of_other.keys():
+        truth = (of_one.get(name) or of_other[name]).truth
+        assert truth
+        assert truth.parts

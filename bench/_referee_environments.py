@@ -1,0 +1,28 @@
+"""Environments with another Spark than navlin's own, made once and kept."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from bench._referee_parts import Environment
+
+
+def python_of(environment: Environment, below: Path) -> Path:
+    """The Python of an environment below a directory; the first time it is made (some 400 MB, minutes).
+
+    Raises CalledProcessError where pip fails.
+    """
+    directory = below / environment.name
+    python, made_of = directory / "bin" / "python", directory / "packages.txt"
+    wanted = "".join(f"{package}\n" for package in environment.packages)
+    if not made_of.exists() or made_of.read_text() != wanted:
+        sys.stderr.write(f"{environment.name}: {', '.join(environment.packages)}\n")
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(directory)], check=True)
+        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        # PySpark is published as source alone.
+        subprocess.run([*pip, "setuptools==80.9.0", "wheel==0.45.1"], check=True)
+        subprocess.run([*pip, "--no-build-isolation", *environment.packages], check=True)
+        made_of.write_text(wanted)
+    return python

@@ -1,0 +1,154 @@
+"""The parts of the referee, as data: which statements, in which Spark, with which settings, and where they write.
+
+Every part but ``own`` and ``tpcds`` has a Spark of its own, since table formats follow Spark's releases slowly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the statements of a directory write, and what a table's bare name stands for.
+
+    ``output`` names the table of a statement as a truth does, ``sql`` as SQL does; ``{name}`` is the statement's name
+    and ``{dir}`` the directory for files. ``using`` is what ``{format}`` stands for, if not the part's own. A
+    ``suffix`` tells its statements from those of another place.
+    """
+
+    output: str = "out.{name}"
+    sql: str = "out.{name}"
+    source: str = "src"
+    suffix: str = ""
+    programs: bool = True
+    using: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """A Python with a Spark. The packages are all that it gets: nothing is resolved."""
+
+    name: str
+    packages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """``jars`` is a set of navlin.index.jars; without an ``environment`` it runs in navlin's own.
+
+    Directories are below bench/statements; one that is paired with places is read once for each of them. ``{data}`` in
+    settings is the scratch. ``table_format`` is what ``{format}`` stands for in SQL.
+    """
+
+    name: str
+    jars: str
+    directories: tuple[tuple[str, tuple[Place, ...]], ...] = ()
+    environment: Environment | None = None
+    table_format: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The databases with the tables that statements read, each once."""
+        return tuple(dict.fromkeys(place.source for _, places in self.directories for place in places))
+
+
+_SPARK_3_5: Final = ("pyspark==3.5.9", "py4j==0.10.9.9")
+_SPARK_4_1: Final = ("pyspark==4.1.4", "py4j==0.10.9.9")
+
+_DELTA: Final = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    # Of small tables: 50 tasks for each look at a table's log take longer than all else.
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
+_ICEBERG: Final = {
+    "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+    "spark.sql.catalog.spark_catalog": "org.apache.iceberg.spark.SparkSessionCatalog",
+    "spark.sql.catalog.spark_catalog.type": "hive",
+    "spark.sql.catalog.local": "org.apache.iceberg.spark.SparkCatalog",
+    "spark.sql.catalog.local.type": "hadoop",
+    "spark.sql.catalog.local.warehouse": "{data}/local",
+    "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
+    "spark.sql.catalog.lake.type": "hadoop",
+    "spark.sql.catalog.lake.warehouse": "{data}/lake",
+    "spark.sql.catalog.prod": "org.apache.iceberg.spark.SparkCatalog",
+    "spark.sql.catalog.prod.type": "hive",
+    # Within the session the metastore has no tables of locks, and no pool but this one of connections.
+    "spark.hadoop.iceberg.engine.hive.lock-enabled": "false",
+    "spark.hadoop.datanucleus.connectionPoolingType": "DBCP",
+}
+
+TABLE: Final = Place()
+"""A table of the session's own catalog."""
+_BY_PATH: Final = Place("<files/{name}>", "delta.`{dir}/files/{name}`", suffix="_path", programs=False)
+_WITH_VECTORS: Final = Place(
+    suffix="_vectors", using="delta TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
+)
+_LOCAL: Final = Place("local.out.{name}", "local.out.{name}", "local.src")
+_IN_SESSION: Final = Place(suffix="_session")
+_ON_READ: Final = Place(
+    "local.out.{name}",
+    "local.out.{name}",
+    "local.src",
+    suffix="_on_read",
+    using="iceberg TBLPROPERTIES ('write.merge.mode' = 'merge-on-read', 'write.update.mode' = 'merge-on-read', "
+    "'write.delete.mode' = 'merge-on-read')",
+)
+
+_DELTA_DIRECTORIES: Final = (
+    ("table_formats", (TABLE, _BY_PATH)),
+    ("row_level", (TABLE, _BY_PATH, _WITH_VECTORS)),
+    ("delta", (TABLE,)),
+)
+_ICEBERG_DIRECTORIES: Final = (
+    ("table_formats", (_LOCAL, _IN_SESSION)),
+    ("row_level", (_LOCAL, _IN_SESSION, _ON_READ)),
+    ("iceberg", (_LOCAL,)),
+)
+
+OWN: Final = Part("own", "referee", ((".", (TABLE,)),))
+TPCDS: Final = Part("tpcds", "referee")
+
+PARTS: Final = {
+    part.name: part
+    for part in (
+        OWN,
+        TPCDS,
+        Part(
+            "delta-3.3",
+            "delta-3.3",
+            _DELTA_DIRECTORIES,
+            Environment("spark-3.5-delta", (*_SPARK_3_5, "delta-spark==3.3.3")),
+            "delta",
+            _DELTA,
+        ),
+        Part(
+            "delta-4",
+            "delta-4",
+            _DELTA_DIRECTORIES,
+            Environment("spark-4.1-delta", (*_SPARK_4_1, "delta-spark==4.4.0")),
+            "delta",
+            _DELTA,
+        ),
+        Part(
+            "iceberg-1.9",
+            "iceberg-1.9",
+            _ICEBERG_DIRECTORIES,
+            Environment("spark-3.5", _SPARK_3_5),
+            "iceberg",
+            _ICEBERG,
+        ),
+        Part(
+            "iceberg-1.12",
+            "iceberg-1.12",
+            _ICEBERG_DIRECTORIES,
+            Environment("spark-4.1", _SPARK_4_1),
+            "iceberg",
+            _ICEBERG,
+        ),
+    )
+}
