@@ -45,13 +45,11 @@ class Told:
 
 def navlin_told(kept: Kept) -> dict[str, Told]:
     """By statement, the edges of its newest session's operations."""
-    names = {run["application"]: set[str]() for run in kept.read_runs().values()}
-    for name, run in kept.read_runs().items():
-        names[run["application"]].add(name)
+    ran = kept.read_runs()
     operations: dict[str, Entity] = {}
     parts: dict[str, Entity] = {}
     relations: dict[tuple[str, str, str], Relation] = {}
-    runs: dict[str, set[str]] = defaultdict(set)
+    runs: dict[str, set[tuple[str, int]]] = defaultdict(set)
     for record in _records(kept.logs):
         match record:
             case Entity(key=Key(type=EntityType.OPERATION)):
@@ -59,7 +57,8 @@ def navlin_told(kept: Kept) -> dict[str, Told]:
             case Entity(key=Key(type=EntityType.SUB_OPERATION)):
                 parts[record.key.identity] = record
             case Entity(key=Key(type=EntityType.OPERATION_EXECUTION, parent=Key(identity=of))):
-                runs[of].add(str(record.attributes["jobId"]))
+                started_ms = int(str(record.attributes.get("started") or 0))
+                runs[of].add((str(record.attributes["jobId"]), started_ms))
             case Relation():
                 relations[record.type, record.ep1.identity, record.ep2.identity] = record
             case _:
@@ -67,8 +66,8 @@ def navlin_told(kept: Kept) -> dict[str, Told]:
     told: dict[str, Told] = defaultdict(Told)
     of_operation: dict[str, str] = {}
     for identity, operation in operations.items():
-        name = str(operation.attributes["originalName"]).removeprefix(f"{APPLICATION}: ")
-        if any(name in names.get(application, ()) for application in runs[identity]):
+        said = str(operation.attributes["originalName"]).removeprefix(f"{APPLICATION}: ")
+        if name := statement_of_run(said, runs[identity], ran):
             of_operation[identity] = name
             if operation.attributes.get("incomplete"):
                 told[name].flags.add("incomplete")
@@ -77,6 +76,20 @@ def navlin_told(kept: Kept) -> dict[str, Told]:
             told[of_operation[relation.ep1.identity]].flags.add("incomplete")
     _add_edges(told, of_operation, parts, relations.values(), kept.data)
     return told
+
+
+def statement_of_run(name: str, executions: Iterable[tuple[str, int]], ran: dict[str, dict[str, Any]]) -> str:
+    """The statement of an operation: the one it is named after, or, as a stream has a name of its own, the one that ran."""
+    known = list(executions)
+    if name in ran and any(application == ran[name]["application"] for application, _ in known):
+        return name
+    for statement, run in ran.items():
+        first_ms, last_ms = run.get("ms", (0, 0))
+        if any(
+            application == run["application"] and first_ms <= at_ms <= last_ms for application, at_ms in known
+        ):
+            return statement
+    return ""
 
 
 def _add_edges(

@@ -2,8 +2,8 @@
 
 As a program (``python -m bench._referee_running PART DIRECTORY JARS [KEY=VALUE…] [NAME…]``) it is the driver of one such
 session. It leaves in the directory ``logs/PART`` (event logs, by Spark's defaults), ``agent/PART.jsonl`` (the agent's
-events) and ``runs/PART.json`` (by statement: its application, where in the agent's file its events stand, its error). A
-later session adds to them.
+events) and ``runs/PART.json`` (by statement: its application, when it ran in ms, where in the agent's file its events
+stand, its error). A later session adds to them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -135,12 +136,14 @@ def _drive(part: str, directory: Path, jars: Path, asked: Iterable[str]) -> None
             run = _runner(part, statement, kept.data)
             spark.sparkContext.setJobDescription(statement.name)
             error = ""
+            began_ms = time.time_ns() // 1_000_000
             try:
                 run(spark)
             except Exception as raised:  # whatever it is, the other statements are to run
                 error = f"{type(raised).__name__}: {raised}"[:2_000]
             runs[statement.name] = {
                 "application": spark.sparkContext.applicationId,
+                "ms": [began_ms, time.time_ns() // 1_000_000],
                 "agent": [began, _events_of(spark, kept.agent)],
                 "error": error,
             }

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench._referee_edges import Told
+from bench._referee_edges import Told, statement_of_run
 from bench._referee_judging import judge
 from bench._referee_statements import (
     BadStatement,
@@ -68,6 +68,14 @@ def test_what_is_not_of_the_notation_is_refused_with_its_place(line: str, tmp_pa
     (tmp_path / "some.sql").write_text(f"--- s\n-- {line}\nSELECT 1\n")
     with pytest.raises(BadStatement, match=r"some\.sql, s"):
         read_statements(tmp_path)
+
+
+def test_an_operation_is_of_the_statement_it_is_named_after_else_of_the_one_that_ran_then() -> None:
+    ran = {"a": {"application": "app", "ms": [10, 20]}, "b": {"application": "app", "ms": [21, 30]}}
+    assert statement_of_run("a", [("app", 25)], ran) == "a"
+    assert statement_of_run("a stream's own name", [("app", 25)], ran) == "b"
+    assert statement_of_run("a stream's own name", [("app", 31)], ran) == ""
+    assert statement_of_run("a", [("an older session", 15)], ran) == ""
 
 
 def test_statements_of_our_own_are_more_than_asked_for_and_all_have_a_truth() -> None:

@@ -144,7 +144,7 @@ def unseen_broad_replaced(spark: SparkSession, out: str, files: str) -> None:
     region == broad
     """
     broad = spark.table("src.broad").select("k", *_ALL[:60], "region")
-    broad = broad.replace([1, 2], [100, 200], _ALL[:60]).replace("north", "n", "region")
+    broad = broad.replace([1, 2], [100, 200], _ALL[:60]).replace("north", "n", ["region"])
     broad.write.saveAsTable(out)
 
 
