@@ -126,7 +126,7 @@ SELECT amount * qty AS total, total * 0.25 AS tax, total + tax AS gross, concat(
 -- mean = orders.amount, orders.note
 -- s, n, mean ~ orders.region
 CREATE TABLE {out} AS
-SELECT region, sum(amount) AS s, count(note) AS n, s / n AS mean FROM orders GROUP BY region HAVING count(*) > 0
+SELECT region, sum(amount) AS s, count(note) AS n, s / (n + 1) AS mean FROM orders GROUP BY region HAVING count(*) > 0
 
 --- unseen_group_by_all
 -- region == orders
@@ -299,7 +299,8 @@ CREATE TABLE {out} AS SELECT name, out.unseen_spent(id) AS spent FROM customers
 
 --- unseen_table_function
 -- name == customers
--- id, v = orders.id, orders.amount
+-- id == orders
+-- v = orders.amount
 -- * ~ orders.cust, customers.id
 CREATE TEMPORARY FUNCTION unseen_orders_of(who INT) RETURNS TABLE (id INT, v DOUBLE) RETURN SELECT id, amount FROM src.orders WHERE cust = who;
 CREATE TABLE {out} AS SELECT c.name, t.id, t.v FROM customers c, LATERAL unseen_orders_of(c.id) t

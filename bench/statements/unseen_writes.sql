@@ -143,7 +143,7 @@ DROP TABLE out.orders
 -- a = orders.id
 -- b = orders.amount
 -- -> unseen_second
--- a = unseen_first.b
+-- a = out.unseen_first.b
 -- -> unseen_written_three_times
 -- x = out.unseen_second.a
 CREATE TABLE out.unseen_first AS SELECT id AS a, amount AS b FROM orders;
@@ -234,7 +234,7 @@ JOIN (SELECT * EXCEPT (amount, note) FROM parquet.`{dir}/files/unseen_twice`) y 
 -- id, amount, day, region == orders
 -- * ~ orders.day
 -- -> unseen_partitions_found_again
--- id, amount = out.unseen_by_day.id, out.unseen_by_day.amount
+-- id, amount == out.unseen_by_day
 -- where = out.unseen_by_day.region
 -- * ~ out.unseen_by_day.day
 CREATE TABLE out.unseen_by_day (id INT, amount DOUBLE, day DATE, region STRING) USING parquet PARTITIONED BY (day, region);
