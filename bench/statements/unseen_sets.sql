@@ -31,7 +31,7 @@ UNION ALL (SELECT id, region FROM archive EXCEPT SELECT id, region FROM orders)
 
 --- unseen_symmetric_difference_marked
 -- side =
--- id = orders.id, archive.id, [orders.qty]
+-- id = orders.id, archive.id
 -- qty = orders.qty, archive.qty
 CREATE TABLE {out} AS
 SELECT 'left' AS side, * FROM (SELECT id, qty FROM orders EXCEPT ALL SELECT id, qty FROM archive)
