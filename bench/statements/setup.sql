@@ -43,3 +43,25 @@ INSERT INTO src.codes VALUES ('a', 'b', 1);
 CREATE TABLE src.wide ({1..120| c@ INT}) USING parquet;
 CREATE VIEW src.v_orders AS SELECT id, cust, amount * qty AS total, region FROM src.orders WHERE qty > 0;
 CREATE VIEW src.v_regions AS SELECT region AS area, sum(total) AS total, count(*) AS n FROM src.v_orders GROUP BY region;
+CREATE TABLE src.broad (k INT, is_deleted BOOLEAN, day DATE, region STRING, {0..145| c@ INT}) USING parquet;
+INSERT INTO src.broad SELECT 1, false, DATE'2026-01-01', 'north', {0..145| @};
+INSERT INTO src.broad SELECT 2, true, DATE'2026-01-02', 'south', {0..145| @};
+CREATE TABLE src.broad_old LIKE src.broad;
+INSERT INTO src.broad_old SELECT 1, false, DATE'2025-12-31', 'north', {0..145| @};
+CREATE TABLE src.broad_text (k INT, valid_from DATE, valid_to DATE, {0..146| d@ STRING}) USING parquet;
+INSERT INTO src.broad_text SELECT 1, DATE'2026-01-01', NULL, {0..146| 'd@'};
+CREATE TABLE src.broad_nested (k INT, lines ARRAY<STRUCT<sku: STRING, qty: INT, price: DOUBLE>>,
+  doc STRUCT<a: INT, b: STRUCT<c: INT, d: STRING>, e: ARRAY<INT>>, {1..60| c@ INT}) USING parquet;
+INSERT INTO src.broad_nested SELECT 1, array(named_struct('sku', 'x', 'qty', 1, 'price', 2.5D)),
+  named_struct('a', 1, 'b', named_struct('c', 2, 'd', 'z'), 'e', array(1, 2)), {1..60| @};
+CREATE TABLE src.clicks (visitor INT, at TIMESTAMP, page STRING, ms INT) USING parquet;
+INSERT INTO src.clicks VALUES
+  (1, TIMESTAMP'2026-01-01 10:00:00', '/a', 5), (1, TIMESTAMP'2026-01-01 10:05:00', '/b', 7),
+  (1, TIMESTAMP'2026-01-01 12:00:00', '/a', 1), (2, TIMESTAMP'2026-01-01 10:01:00', '/c', 9);
+CREATE TABLE src.people (key INT, name STRING, city STRING, valid_from DATE, valid_to DATE, is_current BOOLEAN) USING parquet;
+INSERT INTO src.people VALUES (1, 'ann', 'riga', DATE'2025-01-01', NULL, true), (2, 'bob', 'oslo', DATE'2025-01-01', NULL, true);
+CREATE TABLE src.changes (key INT, name STRING, city STRING, day DATE) USING parquet;
+INSERT INTO src.changes VALUES (1, 'ann', 'rome', DATE'2026-01-01'), (3, 'eve', 'bonn', DATE'2026-01-01');
+CREATE TABLE src.strange (`it's` INT, `say "hi"` INT, `x AS y#12` INT, `a, b#3 AS c` INT, `(1)` INT, `[n]` INT, `データ` INT, `größe` INT,
+  ` lead` INT, `trail ` INT, `1` INT, `*` INT, `a.b.c` INT, `NULL` INT, `id#7L` INT, `... 9 more fields` INT) USING parquet;
+INSERT INTO src.strange VALUES (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16);
