@@ -83,6 +83,7 @@ def _columns(
     command planned."""
     found: dict[End, dict[bool, list[WrittenColumns]]] = {}
     deleted_from: set[End] = set()
+    stated: set[End] = set()
     for each in members:
         if each.started is None:
             continue
@@ -96,13 +97,15 @@ def _columns(
                     columns = changed_columns(write, end, columns)
                 if write.operation == DELETE:
                     deleted_from.add(end)
+                if write.creates and columns.flows and columns.complete:
+                    stated.add(end)
                 found.setdefault(end, {}).setdefault(write.logical, []).append(columns)
     told: list[OutputColumns] = []
     reasons: dict[Incomplete, None] = {}
     for end, by_plan in found.items():
         planned = by_plan.get(True, [])[-1:]
         written = by_plan.get(False) or planned
-        if planned and not all(each.flows for each in written):
+        if planned and (end in stated or not all(each.flows for each in written)):
             written = planned
         flows: dict[str, ColumnFlow] = {}
         known = [each for each in written if each.flows or each.reasons]

@@ -44,6 +44,7 @@ _AGGREGATE: Final = re.compile(
     r"|std|stddev\w*|sum|try_avg|try_sum|var_\w+|variance|grouping_id)\("
     r"|\)#\d"  # a Python function
 )
+_ORDER: Final = re.compile(r" (?:ASC|DESC) NULLS (?:FIRST|LAST)\Z")
 _GENERATOR: Final = re.compile(r", (?:true|false), (?:[\w$.`-]+, )?(?=\[)")
 
 
@@ -121,14 +122,24 @@ def _computed(text: str, reader: Reader, group: Found, filters: dict[str, int]) 
     bare = _DISTINCT.sub("(", _STEP.sub("", bare, count=1))
     if condition:
         filters[bare] = filters.get(bare, 0) | reader.read(condition).all
-    found = reader.read(bare)
-    if bare.startswith("pivotfirst("):
-        # Its first argument chooses the column, its second is the value.
-        chooser, *values = split(bare[len("pivotfirst(") : -1])
-        found = reader.read(" ".join(values)) | reader.read(chooser).as_control()
+    found = _values(bare, reader)
     control = found.control | group.all | filters.get(bare, 0)
     doubt = found.doubt | group.doubt
     return Flow(found.data, control, Kind.AGGREGATION, doubt, readable(bare), literal=found.literal), found
+
+
+def _values(function: str, reader: Reader) -> Found:
+    """What a function of an aggregate refers to: some arguments only choose or order the values."""
+    name, _, rest = function.partition("(")
+    if name not in ("pivotfirst", "listagg", "string_agg") or not rest.endswith(")"):
+        return reader.read(function)
+    first, *others = split(rest[:-1])
+    if name == "pivotfirst":
+        # Its first argument chooses the column, its second is the value.
+        return reader.read(" ".join(others)) | reader.read(first).as_control()
+    order = " ".join(each for each in others if _ORDER.search(each))
+    values = " ".join((first, *(each for each in others if not _ORDER.search(each))))
+    return reader.read(values) | reader.read(order).as_control()
 
 
 def _logical_aggregate(step: Step) -> Relation:
@@ -152,10 +163,10 @@ def _logical_aggregate(step: Step) -> Relation:
         if _AGGREGATE.search(expression):
             kind = Kind.AGGREGATION
             value, condition = _filtered(expression)
-            data = reader.read(value).data if condition else flow.data
-            control = flow.control | group.all | reader.read(condition).all
+            found = _values(value, reader)
+            control = found.control | group.all | reader.read(condition).all
             doubt = flow.doubt | group.doubt
-            flows[column.id] = Flow(data, control, kind, doubt, flow.expression, literal=flow.literal)
+            flows[column.id] = Flow(found.data, control, kind, doubt, flow.expression, literal=found.literal)
     doubt = Doubt.NONE if keys.whole else CUT_OFF.doubt
     return replace(given, flows=flows).with_rows(0, doubt)
 

@@ -184,6 +184,7 @@ class Plans:
             wanted,
             self.sources,
             subquery,
+            self._outer[-1] if self._outer else None,
         )
         if fields is None:
             # One of its literals says what a block says.

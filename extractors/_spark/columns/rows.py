@@ -235,6 +235,8 @@ def expand(step: Step) -> Relation:
         return step.result(made(None, {}, {}, over))
     reader = step.reader()
     lists = [elements(text) for text in sets.texts]
+    if out.whole and any(each.whole and len(each.texts) != len(out.texts) for each in lists):
+        return step.result(made(None, {}, {}, over))  # a name holds a comma
     hidden = _expanded(step)
     flows: dict[int, Flow] = {}
     names: dict[int, str] = {}
@@ -348,8 +350,10 @@ def by_program(step: Step) -> Relation:
     flow = opaque(over, None if "SerializeFromObject" in step.name else step.reader().read(given))
     wanted = step.wanted
     if wanted is None:
-        last = next((text for text in reversed(step.arguments) if text.startswith("[")), "")
-        wanted = attributes(last)
+        # A table function keeps columns beside its own.
+        count = 2 if "UDTF" in step.name else 1
+        lists = [attributes(text) for text in step.arguments if text.startswith("[")][-count:]
+        wanted = None if None in lists or not lists else tuple(each for one in lists for each in one or ())
     if wanted is None:
         return made(None, {}, {}, over)
     names = {each.id: each.name for each in wanted}

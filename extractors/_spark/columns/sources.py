@@ -23,6 +23,7 @@ _LISTED: Final = re.compile(r"\[[^\[\]]*\]")
 _PUSHED: Final = re.compile(r"(?:\[|, )\*\w+\((\w+)[,)]")
 _BEHIND_COLUMNS: Final = re.compile(r"\](?=, (?:`|true|false)|\Z)")
 _ID: Final = re.compile(r"#\d")
+_ANY_ID: Final = re.compile(r"#\d{1,18}L?(?=,|\]|\Z)")
 _MORE: Final = re.compile(r"\.\.\. (\d{1,9}) more fields")
 _FUNCTION: Final = re.compile(r"(?:MAX|MIN|SUM|AVG|COUNT)\((?:DISTINCT )?(\w+|\*)\)")
 _PRUNED: Final = re.compile(r"Scan (?:hive |JDBCRelation\()")
@@ -159,6 +160,8 @@ def relation(step: Step, scans: Scans, ends_of: Ends) -> Relation:
             return step.result(Relation(None, {}, {}))
         columns += given
         more += sum(int(count) for count in _MORE.findall(printed))
+    if len(_ANY_ID.findall(text)) != len(columns):
+        return step.result(Relation(None, {}, {}))  # a name looks like a list
     reads = ends_of(step.operator)
     if not reads.ends:
         reads = scans.of_relation(column.id for column in columns) or reads

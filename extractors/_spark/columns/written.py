@@ -81,7 +81,10 @@ def written_columns(
 
     ``has_root``: executions name their root, so that a table that is created from a query is written by one that will come.
     """
-    told = [write.end is not None and not (has_root and write.creates) for _, write in writes]
+    # Spark puts a lateral subquery's own columns in the place of those of the query around it where a condition equates
+    # them. Only the logical plan has what the statement says.
+    lateral = any(each.name == "LateralJoin" for each in text.operators)
+    told = [write.end is not None and not (has_root and write.creates and not lateral) for _, write in writes]
     if not any(told):
         return tuple(NO_COLUMNS for _ in writes)
     plans = Plans(text, nodes, changes_rows=any(write.changes_rows for _, write in writes))
@@ -160,9 +163,9 @@ def _named(operator: Operator, write: Write, relation: Relation, sources: Source
     given = relation.in_order()
     if given is None or relation.columns is None:
         return unknown_columns(_of_relation(relation))
-    names = _names(operator.arguments, write)
-    if not names or len(names) != len(given):
-        names = [column.name for column in relation.columns]
+    names = _names(operator.arguments, write) or [column.name for column in relation.columns]
+    if len(names) != len(given):
+        return unknown_columns(Incomplete.NO_COLUMNS)
     row_change = write.command in _ROW_CHANGES
     flows: dict[str, Flow] = {}
     for name, flow in zip(names, given, strict=True):
