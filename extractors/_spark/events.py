@@ -30,7 +30,9 @@ JOB_END: Final = "job end"
 EXECUTION_START: Final = "execution start"
 EXECUTION_END: Final = "execution end"
 STATEMENT: Final = "statement"
+STREAM_START: Final = "stream start"
 STREAM_PROGRESS: Final = "stream progress"
+STREAM_IDLE: Final = "stream idle"
 STREAM_END: Final = "stream end"
 
 KINDS: Final[Mapping[bytes, str]] = {
@@ -46,8 +48,14 @@ KINDS: Final[Mapping[bytes, str]] = {
         _SQL + "SparkListenerSQLExecutionStart": EXECUTION_START,
         _SQL + "SparkListenerSQLExecutionEnd": EXECUTION_END,
         **{prefix + "SparkListenerThriftServerOperationStart": STATEMENT for prefix in _THRIFT},
+        _STREAMING + "StartedEvent": STREAM_START,
         _STREAMING + "ProgressEvent": STREAM_PROGRESS,
+        _STREAMING + "IdleEvent": STREAM_IDLE,
         _STREAMING + "TerminatedEvent": STREAM_END,
+        # Spark 2.0.0's.
+        _STREAMING + "Started": STREAM_START,
+        _STREAMING + "Progress": STREAM_PROGRESS,
+        _STREAMING + "Terminated": STREAM_END,
     }.items()
 }
 
