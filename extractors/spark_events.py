@@ -18,7 +18,7 @@ from extractors._hdfs.client import HdfsAddress
 from extractors._redact import sample
 from extractors._spark import events
 from extractors._spark.application import Application, ApplicationState, Run, to_started, to_statement
-from extractors._spark.forms import Closed, Log, Part, find_logs, reason_of
+from extractors._spark.forms import Closed, Log, Part, application_in, find_logs, plain_path, reason_of
 from extractors._spark.lineage import Names, records_of
 from extractors._spark.lines import HEAD_BYTES, Line, LogLines, Mark, enters_anywhere, head_of, lines_at
 from extractors._spark.places import SCHEME, HdfsPlace, LocalPlace, Place, split_url
@@ -247,7 +247,7 @@ class _LogReading:
         goes_on = split.mark is not None and _is_the_same(self._place, split)
         self._extractor = extractor
         self._split = split
-        self._state = ApplicationState(split.state if goes_on else None)
+        self._state = ApplicationState(_unnamed(extractor, split), split.state if goes_on else None)
         self._lines = LogLines(
             self._place,
             split.parts,
@@ -258,6 +258,12 @@ class _LogReading:
             max_bytes=SPLIT_BYTES,
         )
         self._streams = Streams(split.state.get("streams") if goes_on and split.state else None)
+        self._of_streams = {
+            events.STREAM_START: self._streams.take_started,
+            events.STREAM_PROGRESS: self._streams.take_progress,
+            events.STREAM_IDLE: self._streams.take_idle,
+            events.STREAM_END: self._streams.take_end,
+        }
         self._waiting: list[Run] = []
         self._rejects = 0
         self._last_reject: Reject | None = None
@@ -268,12 +274,12 @@ class _LogReading:
                 yield from self._told(record)
         for path, damage in self._lines.damages:
             yield from self._told(Reject(path, f"damaged: {damage}", damage.offset))
-        settled = self._lines.at_end and (self._split.over or self._state.application.ended_ms > 0)
+        settled = self._lines.at_end and (self._split.over or self._state.application.over)
         if settled:
             for run in self._state.over():
                 for record in self._of_run(run):
                     yield from self._told(record)
-        for record in self._of_waiting():
+        for record in self._read_again(self._waiting):
             yield from self._told(record)
         yield from self._streams.tell(self._names(self._state.application), over=settled)
         if self._rejects > MAX_REJECTS and self._last_reject:
@@ -298,20 +304,26 @@ class _LogReading:
             return
         try:
             kind = events.kind_of(line.data)
-            if kind == events.STREAM_PROGRESS:
-                self._streams.take_progress(events.parse(line.data))
-            elif kind == events.STREAM_END:
-                self._streams.take_end(events.parse(line.data))
+            if kind in self._of_streams:
+                self._of_streams[kind](events.parse(line.data))
             elif kind is not None:
                 for run in self._state.take(kind, line):
                     yield from self._of_run(run)
         except events.NotAnEvent as error:
             reason = str(error) if line.whole else f"the log ends within this line ({error})"
             yield Reject(line.path, reason, line.offset, sample(line.data))
+        for rejected in (self._state.rejected, self._streams.rejected):
+            for reason in rejected:
+                yield Reject(line.path, reason, line.offset, sample(line.data))
+            rejected.clear()
 
     def _of_run(self, run: Run) -> Iterator[Record]:
         if next(run.marks, None) is not None:
-            self._waiting.append(run)
+            if run.root.of_batch:
+                # What comes behind it in the log says what it was.
+                yield from self._read_again([run])
+            else:
+                self._waiting.append(run)
             return
         if not self._streams.take_batch(run):
             yield from records_of(run, self._names(run.application), reads=self._extractor.reads)
@@ -320,9 +332,10 @@ class _LogReading:
         extractor = self._extractor
         return Names(extractor.source, extractor.estate, application, extractor.metastore, extractor.yarn)
 
-    def _of_waiting(self) -> Iterator[Record]:
+    def _read_again(self, runs: list[Run]) -> Iterator[Record]:
         """Runs that started before this read: their lines are read again, in the order in which they stand."""
-        wanted = {mark for run in self._waiting for mark in run.marks}
+        wanted = {mark for run in runs for mark in run.marks}
+        of_batch = {member.mark for run in runs for member in run.members if member.of_batch}
         if not wanted:
             return
         started, statements = {}, {}
@@ -330,14 +343,15 @@ class _LogReading:
             try:
                 match events.kind_of(line.data):
                     case events.EXECUTION_START:
-                        started[line.mark] = to_started(events.parse(line.data))
+                        event = events.parse(line.data)
+                        started[line.mark] = to_started(event, of_batch=line.mark in of_batch)
                     case events.STATEMENT:
                         statements[line.mark] = to_statement(events.parse(line.data))
                     case _:
                         pass
             except events.NotAnEvent:
                 continue  # told below, as all lines that are not there any more
-        for run in self._waiting:
+        for run in runs:
             for member in run.members:
                 if member.started is None and member.mark in started:
                     member.started = started[member.mark]
@@ -393,6 +407,12 @@ class _LogReading:
                 head_bytes=head_bytes,
                 state=state,
             )
+
+
+def _unnamed(extractor: SparkEvents, split: LogSplit) -> Application:
+    """The application, as far as the log's name tells."""
+    app_id, attempt = application_in(split.log)
+    return Application(app_id, attempt, log=plain_path(split.log.removeprefix(extractor.path)).strip("/"))
 
 
 def _told(closed: Sequence[Closed]) -> str:

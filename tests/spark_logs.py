@@ -21,6 +21,9 @@ ESTATE = Estate(CLUSTER, (SOURCE, METASTORE))
 NOW_MS = 1_000_000_000_000
 """Long before any file here was made, so that none is stale unless a test makes it so."""
 
+T0 = 1_700_000_000_000
+"""When the applications of these logs begin."""
+
 _SQL = "org.apache.spark.sql.execution.ui."
 FORMATTED = "== Physical Plan ==\n"
 
@@ -51,6 +54,11 @@ class Told:
                 self.rejects.append(record)
             case Covered():
                 self.covered.append(record)
+                self.relations = {
+                    ends: each
+                    for ends, each in self.relations.items()
+                    if not each.tree_path.startswith(f"{record.path}/")
+                }
             case _:
                 pass
 
@@ -216,13 +224,13 @@ def application(
         "Event": "SparkListenerApplicationStart",
         "App Name": name,
         "App ID": app_id,
-        "Timestamp": 1_000,
+        "Timestamp": T0,
         "User": user,
     }
     return event | ({"App Attempt ID": attempt} if attempt else {})
 
 
-def application_end(at_ms: int = 9_000) -> dict[str, Any]:
+def application_end(at_ms: int = T0 + 9_000) -> dict[str, Any]:
     return {"Event": "SparkListenerApplicationEnd", "Timestamp": at_ms}
 
 
@@ -242,7 +250,7 @@ def start(
         "details": "",
         "physicalPlanDescription": text,
         "sparkPlanInfo": tree,
-        "time": at_ms or 2_000 + 10 * number,
+        "time": at_ms or T0 + 2_000 + 10 * number,
     }
     return event | ({} if root is None else {"rootExecutionId": root}) | more
 
@@ -252,7 +260,7 @@ def end(number: int, *, at_ms: int = 0, error: str | None = "") -> dict[str, Any
     event = {
         "Event": _SQL + "SparkListenerSQLExecutionEnd",
         "executionId": number,
-        "time": at_ms or 2_005 + 10 * number,
+        "time": at_ms or T0 + 2_005 + 10 * number,
     }
     return event | ({} if error is None else {"errorMessage": error})
 

@@ -21,6 +21,7 @@ from tests.spark_logs import (
     ESTATE,
     METASTORE,
     SOURCE,
+    T0,
     Follower,
     application,
     application_end,
@@ -103,12 +104,12 @@ def test_an_execution_bears_its_times_user_application_and_state(tmp_path: Path)
     [execution] = read_once(tmp_path).executions
     assert execution.key.name == "application_1_0001_2-exec.4"
     assert execution.ages
-    assert execution.as_of_ms == 2_045
+    assert execution.as_of_ms == T0 + 2_045
     assert {key: value for key, value in execution.attributes.items() if value} == {
         "internalType": "spark_operation_execution",
-        "originalName": "application_1_0001-exec.2040",
-        "started": 2_040,
-        "ended": 2_045,
+        "originalName": f"application_1_0001-exec.{T0 + 2_040}",
+        "started": T0 + 2_040,
+        "ended": T0 + 2_045,
         "principal": "etl",
         "jobId": "application_1_0001",
         "attempt": "2",
@@ -209,6 +210,83 @@ def test_two_attempts_in_one_file_keep_their_executions_apart(tmp_path: Path) ->
     )
     states = {each.key.name: each.attributes["status"] for each in told.executions}
     assert states == {"application_1_0001_1-exec.0": "UNKNOWN", "application_1_0001_2-exec.0": "SUCCEEDED"}
+
+
+# -- Times that cannot be ---------------------------------------------------------------------------------------------
+
+NO_TIMES = (
+    -1,
+    0,
+    None,
+    "soon",
+    1_700_000_000,  # seconds
+    160_000_000_000,  # 1975
+    1_700_000_000_000_000,  # microseconds
+    1_700_000_000_000_000_000,  # nanoseconds
+    253_402_300_800_000,  # the year 10000
+    1 << 62,
+)
+
+
+@pytest.mark.parametrize("time", NO_TIMES)
+def test_a_time_that_cannot_be_is_rejected_and_the_lineage_stays(tmp_path: Path, time: object) -> None:
+    told = told_of(tmp_path, start(0, COPY) | {"time": time}, end(0) | {"time": time})
+    assert told.flows == {("db.a", "INSERT_OVERWRITE", "db.b")}
+    [execution] = told.executions
+    assert execution.attributes["status"] == "SUCCEEDED"
+    assert (execution.attributes["started"], execution.attributes["ended"]) == (None, None)
+    assert {each.as_of_ms for each in (execution, *told.operations)} == {T0}
+    told_as = "no time" if time is None else f"{str(time)!r}, which is no time"
+    assert [each.reason for each in told.rejects] == [
+        f"execution 0 starts at {told_as}",
+        f"execution 0 ends at {told_as}",
+    ]
+
+
+def test_one_time_that_cannot_be_leaves_the_other(tmp_path: Path) -> None:
+    told = told_of(tmp_path, start(0, COPY), end(0) | {"time": 10**18}, start(1, COPY) | {"time": -5}, end(1))
+    times = {
+        each.key.name[-1]: (each.attributes["started"], each.attributes["ended"], each.as_of_ms)
+        for each in told.executions
+    }
+    assert times == {
+        "0": (T0 + 2_000, None, T0 + 2_000),
+        "1": (None, T0 + 2_015, T0 + 2_015),
+    }
+
+
+@pytest.mark.parametrize("time", NO_TIMES)
+def test_an_application_whose_times_cannot_be_begins_and_ends_all_the_same(
+    tmp_path: Path, time: object
+) -> None:
+    write_log(
+        tmp_path,
+        *(log_start(), application(attempt="1") | {"Timestamp": time}, start(0, COPY)),
+        *(application(attempt="2") | {"Timestamp": time}, start(0, COPY), end(0), start(1, COPY)),
+        application_end() | {"Timestamp": time},
+        name="application_1_0001.inprogress",
+    )
+    told = read_once(tmp_path)
+    assert {each.key.name: each.attributes["status"] for each in told.executions} == {
+        "application_1_0001_1-exec.0": "UNKNOWN",
+        "application_1_0001_2-exec.0": "SUCCEEDED",
+        "application_1_0001_2-exec.1": "UNKNOWN",
+    }
+    assert len(told.rejects) == 3
+    assert min(each.as_of_ms for each in told.entities.values()) > T0
+
+
+@pytest.mark.parametrize("timestamp", ["1969-12-31T23:59:59.000Z", "9999-01-01T00:00:00.000Z", "never"])
+def test_a_query_whose_times_cannot_be_is_told_without_them(tmp_path: Path, timestamp: str) -> None:
+    event = progress(0)
+    event["progress"]["timestamp"] = timestamp
+    told = told_of(tmp_path, event, terminated())
+    [execution] = told.executions
+    assert (execution.attributes["started"], execution.attributes["ended"]) == (None, None)
+    assert execution.as_of_ms == T0
+    assert [each.reason for each in told.rejects] == [
+        f"query {QUERY} goes on at {timestamp!r}, which is no time"
+    ]
 
 
 # -- One statement, several executions ------------------------------------------------------------------------------

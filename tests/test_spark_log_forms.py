@@ -71,6 +71,112 @@ MADE_HERE: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+# -- Logs that have lost their beginning ------------------------------------------------------------------------------
+
+BODY = lines(start(0, COPY), end(0), application_end())
+"""What is left of a log of which the beginning is gone: an application without a name, an id or a user."""
+
+
+def test_two_logs_without_a_beginning_are_two_executions(tmp_path: Path) -> None:
+    for name in ("application_1_0001", "application_1_0002", "application_1_0002_2", "local-1623876083964"):
+        (tmp_path / name).write_bytes(BODY)
+    told = read_once(tmp_path)
+    assert {each.key.name for each in told.executions} == {
+        "application_1_0001-exec.0",
+        "application_1_0002-exec.0",
+        "application_1_0002_2-exec.0",
+        "local-1623876083964-exec.0",
+    }
+    assert {(each.attributes["jobId"], each.attributes["attempt"]) for each in told.executions} == {
+        ("application_1_0001", ""),
+        ("application_1_0002", ""),
+        ("application_1_0002", "2"),
+        ("local-1623876083964", ""),
+    }
+
+
+def _put(data: bytes, *path: str) -> Callable[[Path], None]:
+    def put(folder: Path) -> None:
+        target = folder.joinpath(*path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+
+    return put
+
+
+ONE_LOG: dict[str, tuple[str, list[Callable[[Path], None]]]] = {
+    # The run that all of these names mean.
+    "a single log, running, finished and compressed": (
+        "application_1_0001_2",
+        [
+            _put(BODY, "application_1_0001_2.inprogress"),
+            _put(BODY, "application_1_0001_2"),
+            _put(zstd(BODY), "application_1_0001_2.zstd"),
+            _put(zstd(BODY), "application_1_0001_2.zstd.inprogress"),
+            _put(gz(BODY), "application_1_0001_2.gz"),
+            _put(BODY, "application_1_0001_2.lz4"),
+        ],
+    ),
+    "a rolling log": (
+        "application_1_0001",
+        [
+            _put(BODY, "eventlog_v2_application_1_0001", "events_1_application_1_0001"),
+            _put(zstd(BODY), "eventlog_v2_application_1_0001", "events_1_application_1_0001.zstd"),
+            _put(BODY, "eventlog_v2_application_1_0001", "events_2_application_1_0001"),
+            _put(BODY, "eventlog_v2_application_1_0001", "events_2_application_1_0001.compact"),
+            _put(BODY, "application_1_0001"),
+        ],
+    ),
+    "Databricks' files": (
+        "7853927343461467",
+        [
+            _put(BODY, "7853927343461467", "eventlog"),
+            _put(gz(BODY), "7853927343461467", "eventlog-2026-01-01--00-00.gz"),
+        ],
+    ),
+    "a name that says nothing": ("driver", [_put(BODY, "driver.inprogress"), _put(gz(BODY), "driver.gz")]),
+}
+
+
+@pytest.mark.parametrize("form", ONE_LOG)
+def test_a_log_without_a_beginning_stays_one_execution_under_all_its_names(tmp_path: Path, form: str) -> None:
+    run, names = ONE_LOG[form]
+    follower = Follower(tmp_path)
+    for number, put in enumerate(names):
+        put(tmp_path)
+        told = follower.poll()
+        assert {each.key.name for each in told.executions} == {f"{run}-exec.0"}, number
+        assert len({each.key.identity for each in told.executions}) == 1
+        for path in tmp_path.iterdir():
+            if path.is_file() and number % 2:
+                path.unlink()
+
+
+def test_where_a_name_says_nothing_the_path_tells_logs_from_each_other(tmp_path: Path) -> None:
+    for folder in ("blue", "green"):
+        _put(BODY, folder, "eventlog")(tmp_path)
+    _put(BODY, "driver")(tmp_path)
+    names = {each.key.name for each in read_once(tmp_path).executions}
+    assert names == {"blue/eventlog-exec.0", "green/eventlog-exec.0", "driver-exec.0"}
+    # Where the directory itself lies does not matter.
+    tmp_path.rename(moved := tmp_path.with_name("moved"))
+    assert {each.key.name for each in read_once(moved).executions} == names
+
+
+def test_what_the_log_says_of_its_application_counts_before_its_name(tmp_path: Path) -> None:
+    write_log(tmp_path, log_start(), application(attempt="3"), start(0, COPY), end(0), name="kept_7.zstd")
+    [execution] = read_once(tmp_path).executions
+    assert execution.key.name == "application_1_0001_3-exec.0"
+
+
+def test_an_application_that_does_not_name_itself_is_named_by_its_log(tmp_path: Path) -> None:
+    unnamed = {key: value for key, value in application().items() if key != "App ID"}
+    write_log(tmp_path, log_start(), unnamed, start(0, COPY), end(0), name="application_1_0009_2")
+    [execution] = read_once(tmp_path).executions
+    assert execution.key.name == "application_1_0009_2-exec.0"
+    assert execution.attributes["operation"] == "nightly"
+
+
 # -- All forms tell the same ------------------------------------------------------------------------------------------
 
 

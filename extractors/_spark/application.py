@@ -7,13 +7,15 @@ What is kept between two reads is small: of an open execution the place of the l
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from extractors._spark import events
+from extractors._spark.batches import MicroBatch, micro_batch
 from extractors._spark.events import NotAnEvent, integer, mapping, text
 from extractors._spark.lines import Line, Mark
 from extractors._spark.plan.reading import PlanReading, read_plan
+from extractors._spark.times import EARLIEST_MS, instant, no_time
 
 MAX_OPEN: Final = 5_000
 """Open executions, and running jobs, that are kept. No driver runs so many at once; a damaged log may seem to."""
@@ -27,17 +29,21 @@ REDACTED: Final = "(redacted)"
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """One attempt of an application. Empty and zero where the log has not said it."""
+    """One attempt of an application. Empty and zero where the log has not said it. ``begun``, ``over``: whether the log
+    says that it began and ended, at whatever time; ``log`` names the log."""
 
     id: str = ""
     attempt: str = ""
     name: str = ""
     user: str = ""
+    begun: bool = False
+    over: bool = False
     started_ms: int = 0
     ended_ms: int = 0
     version: str = ""
     metastores: tuple[str, ...] = ()
     default_fs: str = ""
+    log: str = ""
     catalogs: tuple[tuple[str, str], ...] = ()
     """The catalogues that the application was set up with, each with its class."""
 
@@ -51,8 +57,13 @@ class Application:
 
     @property
     def run(self) -> str:
-        """What executions of this attempt are told from others by."""
-        return f"{self.id}_{self.attempt}" if self.attempt else self.id
+        """What executions of this attempt are told from others by: where nothing names the application, its log."""
+        return f"{self.id}_{self.attempt}" if self.attempt else self.id or self.log
+
+    @property
+    def known_ms(self) -> int:
+        """A time at which it ran, for what bears none."""
+        return self.started_ms or self.ended_ms or EARLIEST_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +73,13 @@ class Started:
     started_ms: int
     description: str
     plan: PlanReading
+    batch: MicroBatch | None = None
 
 
 @dataclass(slots=True)
 class Execution:
-    """One SQL execution that has started. ``started`` is None while only the place of its line is known."""
+    """One SQL execution that has started. ``started`` is None while only the place of its line is known. ``of_batch``: it
+    belongs to a micro-batch. ``within``: the execution of the same root that was running when it started."""
 
     id: int
     root: int
@@ -75,13 +88,12 @@ class Execution:
     error: str = ""
     failed: bool = False
     group: str = ""
+    of_batch: bool = False
+    within: int = -1
+    ended: bool = False
     started: Started | None = None
     changed: list[str] = field(default_factory=list)
     """Tables and views that the catalogue says were created or altered meanwhile, as ``database.name``."""
-
-    @property
-    def ended(self) -> bool:
-        return self.ended_ms > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +127,16 @@ class Run:
 
 
 class ApplicationState:
-    """Takes a log's events in their order and hands out runs that are complete."""
+    """Takes a log's events in their order and hands out runs that are complete.
 
-    def __init__(self, saved: Mapping[str, Any] | None = None) -> None:
+    ``unnamed`` is the application as far as the log's name tells. ``rejected``: what was wrong in events that count all the
+    same; whoever tells of it clears it.
+    """
+
+    def __init__(self, unnamed: Application, saved: Mapping[str, Any] | None = None) -> None:
         saved = saved or {}
-        self.application = _application(saved.get("app"))
+        self.rejected: list[str] = []
+        self.application = _application(saved["app"]) if "app" in saved else unnamed
         self._open = {int(key): _execution(int(key), value) for key, value in saved.get("open", {}).items()}
         self._jobs = {int(key): int(value) for key, value in saved.get("jobs", {}).items()}
         self._done: dict[int, None] = dict.fromkeys(saved.get("done", ()))
@@ -128,14 +145,8 @@ class ApplicationState:
 
     def saved(self) -> dict[str, Any]:
         """The state as JSON values. Runs handed out are not in it any more."""
-        app = self.application
         value: dict[str, Any] = {
-            "app": [
-                *astuple(app)[:-3],
-                list(app.metastores),
-                app.default_fs,
-                [list(each) for each in app.catalogs],
-            ],
+            "app": asdict(self.application),
             "open": {
                 str(each.id): [
                     *each.mark,
@@ -144,6 +155,9 @@ class ApplicationState:
                     each.error[:500],
                     each.failed,
                     each.group,
+                    each.of_batch,
+                    each.within,
+                    each.ended,
                     each.changed,
                 ]
                 for each in self._open.values()
@@ -202,23 +216,30 @@ class ApplicationState:
                     catalogs=_catalogs(spark) or app.catalogs,
                 )
             case events.APPLICATION_START:
-                attempt = text(event.get("App Attempt ID"))
-                if app.started_ms and (text(event.get("App ID")), attempt) != (app.id, app.attempt):
+                named = text(event.get("App ID"))
+                # The oldest ones do not name themselves.
+                app_id, attempt = (
+                    (named, text(event.get("App Attempt ID"))) if named else (app.id, app.attempt)
+                )
+                if app.begun and (app_id, attempt) != (app.id, app.attempt):
                     # Two attempts in one file: what the first left open will not end any more.
                     yield from list(self.over())
                     self._open.clear()
                     self._jobs.clear()
                 self.application = replace(
                     app,
-                    id=text(event.get("App ID")) or app.id,
+                    id=app_id,
                     attempt=attempt,
                     name=text(event.get("App Name")),
                     user=text(event.get("User")),
-                    started_ms=integer(event.get("Timestamp"), 0),
+                    begun=True,
+                    over=False,
+                    started_ms=self._time(event, "Timestamp", "the application starts at"),
                     ended_ms=0,
                 )
             case events.APPLICATION_END:
-                self.application = replace(app, ended_ms=max(1, integer(event.get("Timestamp"), 0)))
+                ended_ms = self._time(event, "Timestamp", "the application ends at")
+                self.application = replace(app, over=True, ended_ms=ended_ms)
             case _:
                 pass
 
@@ -228,9 +249,21 @@ class ApplicationState:
         if root in self._done and root != number:
             # A thread that outlived the command that it was started in.
             root = number
-        started = to_started(event)
+        self._time(event, "time", f"execution {number} starts at")
+        above = self._open.get(root)
+        started = to_started(event, of_batch=above is not None and above.of_batch)
         before = self._open.get(number)
-        execution = Execution(number, root, mark, group=text(event.get("jobGroupId")), started=started)
+        execution = Execution(
+            number,
+            root,
+            mark,
+            group=text(event.get("jobGroupId")),
+            of_batch=started.batch is not None,
+            within=max(
+                (each.id for each in self._open.values() if each.root == root and not each.ended), default=-1
+            ),
+            started=started,
+        )
         if before is not None and before.root == number:
             # Said again by another attempt in the same file: the first one never ended.
             yield self._run(number, over=True)
@@ -244,7 +277,8 @@ class ApplicationState:
         execution = self._open.get(number)
         if execution is None:
             raise NotAnEvent(f"execution {number} ends without a start")
-        execution.ended_ms = max(1, integer(event.get("time")))
+        execution.ended_ms = self._time(event, "time", f"execution {number} ends at")
+        execution.ended = True
         if "errorMessage" in event:
             # Says it for certain, since 3.4; a job that failed may have been tried again.
             execution.error = text(event["errorMessage"])
@@ -287,6 +321,12 @@ class ApplicationState:
             if len(each.changed) < MAX_CHANGED and name not in each.changed:
                 each.changed.append(name)
 
+    def _time(self, event: Mapping[str, Any], name: str, what: str) -> int:
+        at_ms = instant(event.get(name))
+        if not at_ms:
+            self.rejected.append(no_time(what, event.get(name)))
+        return at_ms
+
     # -- Runs -----------------------------------------------------------------------------------------------------
 
     def _run(self, root: int, *, over: bool = False) -> Run:
@@ -308,9 +348,11 @@ class ApplicationState:
             del self._done[next(iter(self._done))]
 
 
-def to_started(event: Mapping[str, Any]) -> Started:
-    """What matters of a ``SparkListenerSQLExecutionStart``."""
-    return Started(integer(event.get("time")), text(event.get("description"))[:4000], read_plan(event))
+def to_started(event: Mapping[str, Any], *, of_batch: bool = False) -> Started:
+    """What matters of a ``SparkListenerSQLExecutionStart``. ``of_batch``: its root is a micro-batch."""
+    batch = micro_batch(event, within=of_batch)
+    plan = read_plan(batch.event if batch else event)
+    return Started(instant(event.get("time")), text(event.get("description"))[:4000], plan, batch)
 
 
 def to_statement(event: Mapping[str, Any]) -> Statement:
@@ -339,27 +381,13 @@ def _setting(name: str, spark: Mapping[str, Any], hadoop: Mapping[str, Any]) -> 
     return ""
 
 
-def _application(saved: Any) -> Application:
-    if not saved:
-        return Application()
-    app, attempt, name, user, started_ms, ended_ms, version, metastores, default_fs, *catalogs = saved
-    return Application(
-        app,
-        attempt,
-        name,
-        user,
-        started_ms,
-        ended_ms,
-        version,
-        tuple(metastores),
-        default_fs,
-        tuple((name, implementation) for name, implementation in (catalogs[0] if catalogs else ())),
-    )
+def _application(saved: Mapping[str, Any]) -> Application:
+    catalogs = tuple((name, implementation) for name, implementation in saved["catalogs"])
+    return Application(**{**saved, "metastores": tuple(saved["metastores"]), "catalogs": catalogs})
 
 
 def _execution(number: int, saved: Any) -> Execution:
-    part, restart, skip, root, ended_ms, error, failed, group, *changed = saved
-    mark = Mark(part, restart, skip)
-    return Execution(
-        number, root, mark, ended_ms, error, failed, group, changed=[*changed[0]] if changed else []
-    )
+    part, restart, skip, *state, changed = saved
+    execution = Execution(number, state[0], Mark(part, restart, skip), *state[1:])
+    execution.changed = list(changed)
+    return execution

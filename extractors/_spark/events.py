@@ -32,7 +32,9 @@ EXECUTION_START: Final = "execution start"
 EXECUTION_END: Final = "execution end"
 STATEMENT: Final = "statement"
 CATALOG_CHANGE: Final = "catalog change"
+STREAM_START: Final = "stream start"
 STREAM_PROGRESS: Final = "stream progress"
+STREAM_IDLE: Final = "stream idle"
 STREAM_END: Final = "stream end"
 
 KINDS: Final[Mapping[bytes, str]] = {
@@ -50,8 +52,14 @@ KINDS: Final[Mapping[bytes, str]] = {
         **{prefix + "SparkListenerThriftServerOperationStart": STATEMENT for prefix in _THRIFT},
         _CATALOG + "CreateTableEvent": CATALOG_CHANGE,
         _CATALOG + "AlterTableEvent": CATALOG_CHANGE,
+        _STREAMING + "StartedEvent": STREAM_START,
         _STREAMING + "ProgressEvent": STREAM_PROGRESS,
+        _STREAMING + "IdleEvent": STREAM_IDLE,
         _STREAMING + "TerminatedEvent": STREAM_END,
+        # Spark 2.0.0's.
+        _STREAMING + "Started": STREAM_START,
+        _STREAMING + "Progress": STREAM_PROGRESS,
+        _STREAMING + "Terminated": STREAM_END,
     }.items()
 }
 

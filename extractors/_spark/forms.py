@@ -23,6 +23,9 @@ IN_PROGRESS: Final = ".inprogress"
 _ROLLING: Final = "eventlog_v2_"
 _EVENTS: Final = re.compile(r"events_(\d+)_.*?(\.compact)?$")
 _DATABRICKS: Final = re.compile(r"eventlog(-.+)?$")
+_CODEC: Final = re.compile(r"\.(?:zstd|zst|lz4|lzf|snappy|gz)$", re.IGNORECASE)
+_YARN: Final = re.compile(r"(application_\d+_\d+)(?:_(\d+))?$")
+_ATTEMPT: Final = re.compile(r"(.*\d.*)_(\d{1,4})$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,23 @@ class Closed:
 
     path: str
     reason: str
+
+
+def application_in(log: str) -> tuple[str, str]:
+    """The application's id and its attempt, as a log's path names them in whatever form and codec; empty where the name
+    says nothing: every id of Spark's has a digit in it."""
+    folder, _, name = plain_path(log).rpartition("/")
+    if name == "eventlog":
+        name = folder.rpartition("/")[2]
+    name = name.removeprefix(_ROLLING)
+    if found := _YARN.match(name) or _ATTEMPT.match(name):
+        return found[1], found[2] or ""
+    return (name if re.search(r"\d", name) else ""), ""
+
+
+def plain_path(log: str) -> str:
+    """A log's path as it was when nothing was compressed or finished yet."""
+    return _CODEC.sub("", log.removesuffix(IN_PROGRESS))
 
 
 def find_logs(place: Place, directory: str, known: Callable[[str, int], bool]) -> Iterator[Log | Closed]:

@@ -13,6 +13,7 @@ from extractors._spark.application import Application, Run
 from extractors._spark.effect import Effect, effect_of
 from extractors._spark.parts import MAX_NAMES, only_control, parts_of
 from extractors._spark.plan.reads import End, EndKind
+from extractors._spark.times import EARLIEST_MS
 from navlin.model.identity import identify
 from navlin.model.keys import (
     EntityType,
@@ -100,7 +101,7 @@ class Occurrence:
     """One execution to be told: what distinguishes its operation, and how it went.
 
     ``operation_text`` and, where ``by_ends``, the ends make the operation's identity. ``flows``: whether it has succeeded
-    so far that data has flowed.
+    so far that data has flowed. ``covers``: whether its plan has been seen; where not, whatever else is known counts more.
     """
 
     operation_text: str
@@ -116,6 +117,7 @@ class Occurrence:
     error: str = ""
     query_text: str = ""
     by_ends: bool = True
+    covers: bool = True
 
 
 def records_of(run: Run, names: Names, *, reads: bool) -> Iterator[Record]:
@@ -135,11 +137,11 @@ def records_of(run: Run, names: Names, *, reads: bool) -> Iterator[Record]:
         operation_text=f"{app.name}##{effect.shape}",
         name=operation_name(app, started.description),
         run=f"{app.run}-exec.{root.id}",
-        original_name=f"{app.id}-exec.{started.started_ms}",
+        original_name=f"{app.id or app.log}-exec.{started.started_ms or root.id}",
         started_ms=started.started_ms,
         ended_ms=root.ended_ms,
         # What never ended stands behind any end that may be found after all.
-        as_of_ms=started.started_ms if run.over else root.ended_ms,
+        as_of_ms=(0 if run.over else root.ended_ms) or started.started_ms or app.known_ms,
         status=status,
         flows=status == SUCCEEDED,
         principal=(run.statement.user if run.statement else "") or app.user,
@@ -159,9 +161,11 @@ def tell(occurrence: Occurrence, effect: Effect, names: Names) -> Iterator[Recor
     operation = operation_key(names.source, occurrence.operation_text, ends, name=occurrence.name)
     readable_inputs = _readable(name for _, name in inputs.values())
     readable_outputs = _readable(name for _, name in outputs.values()) or _readable(effect.subjects)
+    # Without a plan: before all that bears a time, and in order.
+    as_of_ms = occurrence.as_of_ms if occurrence.covers else EARLIEST_MS + occurrence.as_of_ms // 1000
     yield Entity(
         operation,
-        occurrence.as_of_ms,
+        as_of_ms,
         {
             "internalType": "spark_operation",
             "originalName": occurrence.name,
@@ -174,7 +178,7 @@ def tell(occurrence: Occurrence, effect: Effect, names: Names) -> Iterator[Recor
             "unknownInputs": [clean(what) for what in effect.unknown[:20]],
         },
         volatile={"sparkVersion": app.version},
-        ages=not outputs,
+        ages=not outputs and occurrence.covers,
     )
     execution = execution_key(operation, occurrence.run)
     yield Entity(
@@ -183,7 +187,7 @@ def tell(occurrence: Occurrence, effect: Effect, names: Names) -> Iterator[Recor
         {
             "internalType": "spark_operation_execution",
             "originalName": occurrence.original_name,
-            "started": occurrence.started_ms,
+            "started": occurrence.started_ms or None,
             "ended": occurrence.ended_ms or None,
             "principal": occurrence.principal,
             "jobId": app.id,
@@ -201,10 +205,11 @@ def tell(occurrence: Occurrence, effect: Effect, names: Names) -> Iterator[Recor
         kind = RelationType.LOGICAL_PHYSICAL
         yield relation(kind, execution, run_as, execution, occurrence.as_of_ms, {}, ages=True)
     if occurrence.flows:
-        yield Covered(operation.tree_path, occurrence.as_of_ms, Depth.ALL, reported=True)
+        if occurrence.covers:
+            yield Covered(operation.tree_path, as_of_ms, Depth.ALL, reported=True)
         sides = tuple(key for key, _ in inputs.values()), tuple(key for key, _ in outputs.values())
-        yield from _relations(operation, *sides, effect, names, occurrence.as_of_ms)
-        yield from parts_of(operation, effect, names.key, occurrence.as_of_ms)
+        yield from _relations(operation, *sides, effect, names, as_of_ms)
+        yield from parts_of(operation, effect, names.key, as_of_ms)
 
 
 def _relations(
@@ -241,7 +246,7 @@ def _status(run: Run) -> str:
 
 def operation_name(app: Application, description: str) -> str:
     """The application's name, and what the job said of itself; the place in the program is no such thing."""
-    name = clean(app.name) or app.id
+    name = clean(app.name) or app.id or app.log
     if _SAYS_NOTHING.match(description) or _CALL_SITE.match(description):
         return bounded(name, 1000)
     return bounded(f"{name}: {' '.join(clean(description).split())}", 1000)

@@ -61,8 +61,9 @@ class _Parts:
             above = self._ends.get(end)
             if above is None:
                 above = self._ends[end] = self._key_of(end)
-            of_path = end.kind is EndKind.PATH
-            key = path_column_key(above, column.name) if of_path else column_key(above, column.name)
+            # Nobody lists the columns of paths and topics, and the names of those keep their case.
+            unlisted = end.kind in (EndKind.PATH, EndKind.TOPIC)
+            key = path_column_key(above, column.name) if unlisted else column_key(above, column.name)
             self._columns[column] = key
         return key
 
