@@ -15,28 +15,29 @@ from extractors._lineage_graph import (
     digest,
     edges_of,
     objects,
+    odd_times,
     parse,
     principal,
     query_text,
     rejects_of,
     text_of,
-    to_ms,
     vertex_by_name,
     vertices_of,
 )
 from extractors._operations import Edge, EdgeType, Statement
+from extractors._record_times import RecordTimes
 from extractors._statements import kind_of
 
 STATISTICS = "compute_stats("
 """What Hive computes of columns that it writes, for its own optimizer: no data flows, and the targets are often wrong."""
-MAX_DURATION_MS = 400 * 86_400_000
 _JOB = re.compile(r"(?:job|application)_\d{1,20}_\d{1,10}\Z")
 
 
-def to_statement(text: bytes, path: str, offset: int, *, written_ms: int) -> Statement:
+def to_statement(text: bytes, path: str, offset: int, *, written_ms: int, latest_ms: int) -> Statement:
     """What a record says; ``path`` and ``offset`` are its place, for what of it is broken.
 
-    ``written_ms`` (epoch ms) stands in where it has no time. Raises `NotARecord`.
+    ``written_ms`` (epoch ms) stands in where it has no time; none of its times is behind ``latest_ms``. Raises
+    `NotARecord`.
     """
     record = parse(text)
     query = query_text(record)
@@ -49,13 +50,12 @@ def to_statement(text: bytes, path: str, offset: int, *, written_ms: int) -> Sta
         if not str(element.get("expression", "")).startswith(STATISTICS)
     ]
     edges = edges_of(elements, vertices, problems, selects=kind == "SELECT")
-    started_ms = to_ms(record.get("timestamp"))
-    duration_ms = _duration_ms(record)
-    ended_ms = started_ms + duration_ms if started_ms is not None and duration_ms is not None else None
+    times = RecordTimes(latest_ms)
+    started_ms, ended_ms = times.span(record)
     user, text_hash, engine = (text_of(record, name) for name in ("user", "hash", "engine"))
     return Statement(
         text=query,
-        run=f"{text_hash or digest(query)}:{_told(started_ms)}:{user}:{_told(duration_ms)}",
+        run=f"{text_hash or digest(query)}:{_run(record, started_ms)}:{user}:{_told(record, 'duration')}",
         as_of_ms=ended_ms or started_ms or written_ms,
         edges=tuple(map(_transforming, edges)),
         kind=kind,
@@ -70,6 +70,7 @@ def to_statement(text: bytes, path: str, offset: int, *, written_ms: int) -> Sta
         },
         jobs=_jobs(record),
         rejects=rejects_of(problems, text, path, offset),
+        odd_times=odd_times(times.problems, text, path, offset),
     )
 
 
@@ -83,15 +84,14 @@ def _transforming(edge: Edge) -> Edge:
     return replace(edge, transformation="IDENTITY") if alone else edge
 
 
-def _duration_ms(record: Mapping[str, Any]) -> int | None:
-    duration = record.get("duration")
-    if isinstance(duration, bool) or not isinstance(duration, int) or not 0 <= duration < MAX_DURATION_MS:
-        return None
-    return duration
+def _run(record: Mapping[str, Any], started_ms: int | None) -> str:
+    """What the record says of a run's beginning, whether that is a time or not."""
+    return _told(record, "timestamp") if started_ms is None else str(started_ms)
 
 
-def _told(number: int | None) -> str:
-    return "" if number is None else str(number)
+def _told(record: Mapping[str, Any], name: str) -> str:
+    value = record.get(name)
+    return "" if value is None else f"{value!s:.40}"
 
 
 def _jobs(record: Mapping[str, Any]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from extractors._lineage_graph import (
@@ -23,16 +24,17 @@ from extractors._lineage_graph import (
     digest,
     edges_of,
     objects,
+    odd_times,
     parse,
     principal,
     query_text,
     rejects_of,
     text_of,
-    to_ms,
     vertex_by_name,
     vertices_of,
 )
 from extractors._operations import Edge, Statement, Vertex
+from extractors._record_times import RecordTimes
 from extractors._redact import clean, without_credentials
 from extractors._statements import created_table, kind_of
 from navlin.model.keys import split_location
@@ -41,18 +43,23 @@ _NOT_YET = -1
 """``tableCreateTime`` of a view that the statement itself creates."""
 
 
-def to_statement(line: bytes, path: str, offset: int) -> Statement:
-    """What a line says. ``path`` and ``offset`` are its place, for what of it is broken."""
+def to_statement(line: bytes, path: str, offset: int, *, latest_ms: int) -> Statement:
+    """What a line says. ``path`` and ``offset`` are its place, for what of it is broken; none of its times is behind
+    ``latest_ms``."""
     record = parse(line)
     text = query_text(record)
-    ended_ms = to_ms(record.get("endTime"))
-    started_ms = to_ms(record.get("timestamp"))
+    times = RecordTimes(latest_ms)
+    ended_ms, started_ms = times.read(record, "endTime"), times.read(record, "timestamp")
+    if ended_ms is not None and started_ms is not None and ended_ms < started_ms:
+        times.problems.append(f"endTime {record['endTime']!r:.40} is before timestamp")
+        ended_ms = None
     as_of_ms = ended_ms or started_ms
     if as_of_ms is None:
-        raise NotARecord("the record has neither endTime nor timestamp")
+        reasons = ": " + "; ".join(times.problems) if times.problems else ""
+        raise NotARecord(f"the record has neither endTime nor timestamp{reasons}")
     kind = text_of(record, "operationType").upper() or kind_of(text)
     problems: list[str] = []
-    vertices = vertices_of(record, problems, _vertex)
+    vertices = vertices_of(record, problems, partial(_vertex, times))
     elements = objects(record.get("edges"), "edges", problems)
     edges = tuple(
         replace(
@@ -84,10 +91,11 @@ def to_statement(line: bytes, path: str, offset: int) -> Statement:
             "status": "" if kind == "SELECT" else "SUCCEEDED",
         },
         rejects=rejects_of(problems, line, path, offset),
+        odd_times=odd_times(times.problems, line, path, offset),
     )
 
 
-def _vertex(name: str, element: Mapping[str, Any]) -> Vertex:
+def _vertex(times: RecordTimes, name: str, element: Mapping[str, Any]) -> Vertex:
     metadata = element.get("metadata")
     about: Mapping[str, Any] = metadata if isinstance(metadata, dict) else {}
     of_table = about.get("tableName")
@@ -107,7 +115,7 @@ def _vertex(name: str, element: Mapping[str, Any]) -> Vertex:
         table,
         column,
         kind if isinstance(kind, str) else "",
-        _NOT_YET if created == -1 else to_ms(created),
+        _NOT_YET if created == _NOT_YET else times.read(about, "tableCreateTime") if created else None,
     )
 
 

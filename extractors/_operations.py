@@ -84,7 +84,7 @@ class Statement:
 
     ``location``: the database and table that the statement creates, and the URI where. ``jobs``: ids of the YARN jobs that
     carried it out. ``operation`` and ``execution`` are further attributes of each. ``rejects`` are parts of the record that
-    would not read: such a record covers nothing.
+    would not read: such a record covers nothing. ``odd_times`` are times in it that cannot be any: the rest of it stands.
     """
 
     text: str
@@ -98,6 +98,7 @@ class Statement:
     operation: dict[str, Any] = field(default_factory=dict)
     execution: dict[str, Any] = field(default_factory=dict)
     rejects: tuple[Reject, ...] = ()
+    odd_times: tuple[Reject, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +193,7 @@ class Operations:
             )
         yield from self._parts(operation, statement.edges, as_of_ms, ages=ages)
         yield from self._location(operation, statement)
+        yield from statement.odd_times
         for reject in statement.rejects:
             yield replace(reject, tree_path=operation.tree_path)
         if not statement.rejects:
