@@ -2,12 +2,15 @@
 
 Hive writes the time in seconds at which a statement began and how long it took in milliseconds, no id of the query, and of
 its jobs those that MapReduce ran. Test consoles leave out user, times and jobs, the earliest releases duration and database.
+
+What a query writes to a directory has labels for targets, unless it writes to a table as well: then Hive names the table's
+columns, and of such a record only the tables hold.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -24,9 +27,9 @@ from extractors._lineage_graph import (
     vertex_by_name,
     vertices_of,
 )
-from extractors._operations import Edge, EdgeType, Statement
+from extractors._operations import Edge, EdgeType, Statement, Vertex
 from extractors._record_times import RecordTimes
-from extractors._statements import kind_of
+from extractors._statements import Effect, kind_of
 
 STATISTICS = "compute_stats("
 """What Hive computes of columns that it writes, for its own optimizer: no data flows, and the targets are often wrong."""
@@ -49,7 +52,11 @@ def to_statement(text: bytes, path: str, offset: int, *, written_ms: int, latest
         for element in objects(record.get("edges"), "edges", problems)
         if not str(element.get("expression", "")).startswith(STATISTICS)
     ]
-    edges = edges_of(elements, vertices, problems, selects=kind == "SELECT")
+    edges = edges_of(elements, vertices, problems, labels=kind.effect.labels)
+    if kind.effect is Effect.SHOWS:  # releases that write down what they explain as if it were done
+        edges = ()
+    if kind.effect is Effect.WRITES_BOTH:
+        edges = tuple(_between_tables(edges))
     times = RecordTimes(latest_ms)
     started_ms, ended_ms = times.span(record)
     user, text_hash, engine = (text_of(record, name) for name in ("user", "hash", "engine"))
@@ -72,6 +79,22 @@ def to_statement(text: bytes, path: str, offset: int, *, written_ms: int, latest
         rejects=rejects_of(problems, text, path, offset),
         odd_times=odd_times(times.problems, text, path, offset),
     )
+
+
+def _between_tables(edges: Iterable[Edge]) -> Iterator[Edge]:
+    """The same between tables alone."""
+    targets = _tables(vertex for edge in edges for vertex in edge.targets)
+    read: tuple[Vertex, ...] = ()
+    for kind in (EdgeType.PROJECTION, EdgeType.PREDICATE):
+        named = _tables(vertex for edge in edges if edge.type is kind for vertex in edge.sources)
+        if sources := tuple(vertex for vertex in named if vertex not in read):
+            yield Edge(kind, sources, targets, incomplete=True)
+        read += sources
+
+
+def _tables(vertices: Iterable[Vertex]) -> tuple[Vertex, ...]:
+    named = (Vertex(vertex.table_name, vertex.database, vertex.table) for vertex in vertices if vertex.table)
+    return tuple(dict.fromkeys(named))
 
 
 def _transforming(edge: Edge) -> Edge:

@@ -6,7 +6,7 @@
     3.1         + queryId
     3.3         + vertices[].metadata{tableName, tableCreateTime}; a target's vertexId shrinks to its column
     4.3         + metadata.tableType
-    5.0         + operationType; UPDATE and MERGE name their targets in full again
+    5.0         + operationType, UNKNOWN for a union; UPDATE and MERGE name their targets in full again
 
 What the record cannot do without (a text, a time) raises `NotARecord`; an edge or vertex that is broken becomes a `Reject`
 of the statement, and the rest of it stands.
@@ -36,7 +36,7 @@ from extractors._lineage_graph import (
 from extractors._operations import Edge, Statement, Vertex
 from extractors._record_times import RecordTimes
 from extractors._redact import clean, without_credentials
-from extractors._statements import created_table, kind_of
+from extractors._statements import Effect, Kind, created_table, kind_named, kind_of
 from navlin.model.keys import split_location
 
 _NOT_YET = -1
@@ -57,7 +57,7 @@ def to_statement(line: bytes, path: str, offset: int, *, latest_ms: int) -> Stat
     if as_of_ms is None:
         reasons = ": " + "; ".join(times.problems) if times.problems else ""
         raise NotARecord(f"the record has neither endTime nor timestamp{reasons}")
-    kind = text_of(record, "operationType").upper() or kind_of(text)
+    kind = _kind(text_of(record, "operationType").upper(), text)
     problems: list[str] = []
     vertices = vertices_of(record, problems, partial(_vertex, times))
     elements = objects(record.get("edges"), "edges", problems)
@@ -67,8 +67,10 @@ def to_statement(line: bytes, path: str, offset: int, *, latest_ms: int) -> Stat
             sources=_known_since(edge.sources, None),
             targets=_known_since(edge.targets, as_of_ms),
         )
-        for edge in edges_of(elements, vertices, problems, selects=kind == "SELECT")
+        for edge in edges_of(elements, vertices, problems, labels=kind.effect.labels)
     )
+    if kind.effect is Effect.SHOWS:
+        edges = ()
     user, text_hash, query_id = (text_of(record, name) for name in ("user", "hash", "queryId"))
     return Statement(
         text=text,
@@ -88,11 +90,16 @@ def to_statement(line: bytes, path: str, offset: int, *, latest_ms: int) -> Stat
             "principal": principal(user),
             "queryId": query_id,
             # A query that was cancelled after rows were fetched is recorded like one that was not.
-            "status": "" if kind == "SELECT" else "SUCCEEDED",
+            "status": "" if kind.effect is Effect.READS else "SUCCEEDED",
         },
         rejects=rejects_of(problems, line, path, offset),
         odd_times=odd_times(times.problems, line, path, offset),
     )
+
+
+def _kind(declared: str, text: str) -> Kind:
+    """Impala 5.0 calls a union UNKNOWN."""
+    return kind_of(text) if declared in ("", "UNKNOWN") else kind_named(declared)
 
 
 def _vertex(times: RecordTimes, name: str, element: Mapping[str, Any]) -> Vertex:

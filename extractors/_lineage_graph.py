@@ -142,9 +142,9 @@ def edges_of(
     vertices: Mapping[Any, Vertex],
     problems: list[str],
     *,
-    selects: bool,
+    labels: bool,
 ) -> tuple[Edge, ...]:
-    """The edges among ``elements``. The targets of a statement that only ``selects`` are labels of its result."""
+    """The edges among ``elements``. ``labels``: their targets are nobody's columns."""
     edges = []
     for place, element in enumerate(elements):
         try:
@@ -158,7 +158,7 @@ def edges_of(
             problems.append(f"edge {place} has ends without a vertex")
         if not sources and not targets:
             continue
-        if selects:
+        if labels:
             targets = tuple(Vertex(vertex.name) for vertex in targets)
         # A source that is nobody's column is named by the record, but cannot be claimed.
         nameless = not all(vertex.table for vertex in sources)

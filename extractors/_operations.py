@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Any
 
 from extractors._redact import bounded, clean, redact
+from extractors._statements import Kind
 from navlin.model.keys import (
     EntityType,
     Key,
@@ -90,8 +91,8 @@ class Statement:
     text: str
     run: str
     as_of_ms: int
+    kind: Kind
     edges: tuple[Edge, ...] = ()
-    kind: str = ""
     text_hash: str = ""
     location: tuple[str, str, str] | None = None
     jobs: tuple[str, ...] = ()
@@ -155,10 +156,12 @@ class Operations:
         text = clean(statement.text)
         operation = operation_key(self.source, statement.text, ends, name=bounded(text, NAME_BYTES))
         as_of_ms, ages = statement.as_of_ms, not outputs
-        incomplete = bool(statement.rejects) or any(edge.incomplete for edge in statement.edges)
+        # A record without the table that was written may have lost what was read as well.
+        lost = statement.kind.effect.writes and not outputs
+        incomplete = lost or bool(statement.rejects) or any(edge.incomplete for edge in statement.edges)
         shared = {
             "engineType": self.engine.type,
-            "operationType": statement.kind,
+            "operationType": statement.kind.name,
             "inputs": [bounded(name, NAME_BYTES) for name in sorted(inputs)],
             "outputs": [bounded(name, NAME_BYTES) for name in sorted(outputs)],
             **({"incomplete": True} if incomplete else {}),
