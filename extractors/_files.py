@@ -57,7 +57,7 @@ class FileSplit(Split):
 
     ``head`` and ``mark`` are hashes of the file's first ``head_bytes`` bytes and of those before ``offset``, where known.
     ``skipping``: the offset stands within a line that is too long. ``final``: no newline is to be expected any more.
-    ``extra`` is the extractor's own state at ``offset``, as JSON values.
+    ``extra`` is the extractor's own state at ``offset``, as JSON values. ``planned_ms`` is when it was planned.
     """
 
     key: str
@@ -73,10 +73,21 @@ class FileSplit(Split):
     skipping: bool = False
     final: bool = False
     extra: Any = None
+    planned_ms: int = 0
 
     @property
     def name(self) -> str:
         return self.path
+
+    @property
+    def written_ms(self) -> int:
+        """When the file was written to the last time, as its file system says."""
+        return self.mtime_ns // 1_000_000
+
+    @property
+    def latest_ms(self) -> int:
+        """When everything that is to be read was there, whatever the file system says of a file that was copied."""
+        return max(self.written_ms, self.planned_ms)
 
     @property
     def local(self) -> bool:
@@ -172,7 +183,7 @@ def _split_of(
         return None
     final = now_ms - mtime_ns // 1_000_000 >= SETTLE_MS
     if known is None:
-        return FileSplit(key, path, stat.st_dev, stat.st_ino, size, mtime_ns, final=final)
+        return FileSplit(key, path, stat.st_dev, stat.st_ino, size, mtime_ns, final=final, planned_ms=now_ms)
     if known["size"] == size and known["mtime_ns"] == mtime_ns:
         waiting = known["offset"] < size and not known.get("settled")
         if not (waiting and final):
@@ -191,6 +202,7 @@ def _split_of(
         skipping=bool(known.get("skipping")),
         final=final,
         extra=known.get("extra"),
+        planned_ms=now_ms,
     )
 
 

@@ -2,12 +2,15 @@
 
 Hive writes the time in seconds at which a statement began and how long it took in milliseconds, no id of the query, and of
 its jobs those that MapReduce ran. Test consoles leave out user, times and jobs, the earliest releases duration and database.
+
+What a query writes to a directory has labels for targets, unless it writes to a table as well: then Hive names the table's
+columns, and of such a record only the tables hold.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,28 +18,29 @@ from extractors._lineage_graph import (
     digest,
     edges_of,
     objects,
+    odd_times,
     parse,
     principal,
     query_text,
     rejects_of,
     text_of,
-    to_ms,
     vertex_by_name,
     vertices_of,
 )
-from extractors._operations import Edge, EdgeType, Statement
-from extractors._statements import kind_of
+from extractors._operations import Edge, EdgeType, Statement, Vertex
+from extractors._record_times import RecordTimes
+from extractors._statements import Effect, kind_of
 
 STATISTICS = "compute_stats("
 """What Hive computes of columns that it writes, for its own optimizer: no data flows, and the targets are often wrong."""
-MAX_DURATION_MS = 400 * 86_400_000
 _JOB = re.compile(r"(?:job|application)_\d{1,20}_\d{1,10}\Z")
 
 
-def to_statement(text: bytes, path: str, offset: int, *, written_ms: int) -> Statement:
+def to_statement(text: bytes, path: str, offset: int, *, written_ms: int, latest_ms: int) -> Statement:
     """What a record says; ``path`` and ``offset`` are its place, for what of it is broken.
 
-    ``written_ms`` (epoch ms) stands in where it has no time. Raises `NotARecord`.
+    ``written_ms`` (epoch ms) stands in where it has no time; none of its times is behind ``latest_ms``. Raises
+    `NotARecord`.
     """
     record = parse(text)
     query = query_text(record)
@@ -48,14 +52,17 @@ def to_statement(text: bytes, path: str, offset: int, *, written_ms: int) -> Sta
         for element in objects(record.get("edges"), "edges", problems)
         if not str(element.get("expression", "")).startswith(STATISTICS)
     ]
-    edges = edges_of(elements, vertices, problems, selects=kind == "SELECT")
-    started_ms = to_ms(record.get("timestamp"))
-    duration_ms = _duration_ms(record)
-    ended_ms = started_ms + duration_ms if started_ms is not None and duration_ms is not None else None
+    edges = edges_of(elements, vertices, problems, labels=kind.effect.labels)
+    if kind.effect is Effect.SHOWS:  # releases that write down what they explain as if it were done
+        edges = ()
+    if kind.effect is Effect.WRITES_BOTH:
+        edges = tuple(_between_tables(edges))
+    times = RecordTimes(latest_ms)
+    started_ms, ended_ms = times.span(record)
     user, text_hash, engine = (text_of(record, name) for name in ("user", "hash", "engine"))
     return Statement(
         text=query,
-        run=f"{text_hash or digest(query)}:{_told(started_ms)}:{user}:{_told(duration_ms)}",
+        run=f"{text_hash or digest(query)}:{_run(record, started_ms)}:{user}:{_told(record, 'duration')}",
         as_of_ms=ended_ms or started_ms or written_ms,
         edges=tuple(map(_transforming, edges)),
         kind=kind,
@@ -70,7 +77,24 @@ def to_statement(text: bytes, path: str, offset: int, *, written_ms: int) -> Sta
         },
         jobs=_jobs(record),
         rejects=rejects_of(problems, text, path, offset),
+        odd_times=odd_times(times.problems, text, path, offset),
     )
+
+
+def _between_tables(edges: Iterable[Edge]) -> Iterator[Edge]:
+    """The same between tables alone."""
+    targets = _tables(vertex for edge in edges for vertex in edge.targets)
+    read: tuple[Vertex, ...] = ()
+    for kind in (EdgeType.PROJECTION, EdgeType.PREDICATE):
+        named = _tables(vertex for edge in edges if edge.type is kind for vertex in edge.sources)
+        if sources := tuple(vertex for vertex in named if vertex not in read):
+            yield Edge(kind, sources, targets, incomplete=True)
+        read += sources
+
+
+def _tables(vertices: Iterable[Vertex]) -> tuple[Vertex, ...]:
+    named = (Vertex(vertex.table_name, vertex.database, vertex.table) for vertex in vertices if vertex.table)
+    return tuple(dict.fromkeys(named))
 
 
 def _transforming(edge: Edge) -> Edge:
@@ -83,15 +107,14 @@ def _transforming(edge: Edge) -> Edge:
     return replace(edge, transformation="IDENTITY") if alone else edge
 
 
-def _duration_ms(record: Mapping[str, Any]) -> int | None:
-    duration = record.get("duration")
-    if isinstance(duration, bool) or not isinstance(duration, int) or not 0 <= duration < MAX_DURATION_MS:
-        return None
-    return duration
+def _run(record: Mapping[str, Any], started_ms: int | None) -> str:
+    """What the record says of a run's beginning, whether that is a time or not."""
+    return _told(record, "timestamp") if started_ms is None else str(started_ms)
 
 
-def _told(number: int | None) -> str:
-    return "" if number is None else str(number)
+def _told(record: Mapping[str, Any], name: str) -> str:
+    value = record.get(name)
+    return "" if value is None else f"{value!s:.40}"
 
 
 def _jobs(record: Mapping[str, Any]) -> tuple[str, ...]:

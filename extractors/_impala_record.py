@@ -6,7 +6,7 @@
     3.1         + queryId
     3.3         + vertices[].metadata{tableName, tableCreateTime}; a target's vertexId shrinks to its column
     4.3         + metadata.tableType
-    5.0         + operationType; UPDATE and MERGE name their targets in full again
+    5.0         + operationType, UNKNOWN for a union; UPDATE and MERGE name their targets in full again
 
 What the record cannot do without (a text, a time) raises `NotARecord`; an edge or vertex that is broken becomes a `Reject`
 of the statement, and the rest of it stands.
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from extractors._lineage_graph import (
@@ -23,36 +24,42 @@ from extractors._lineage_graph import (
     digest,
     edges_of,
     objects,
+    odd_times,
     parse,
     principal,
     query_text,
     rejects_of,
     text_of,
-    to_ms,
     vertex_by_name,
     vertices_of,
 )
 from extractors._operations import Edge, Statement, Vertex
+from extractors._record_times import RecordTimes
 from extractors._redact import clean, without_credentials
-from extractors._statements import created_table, kind_of
+from extractors._statements import Effect, Kind, created_table, kind_named, kind_of
 from navlin.model.keys import split_location
 
 _NOT_YET = -1
 """``tableCreateTime`` of a view that the statement itself creates."""
 
 
-def to_statement(line: bytes, path: str, offset: int) -> Statement:
-    """What a line says. ``path`` and ``offset`` are its place, for what of it is broken."""
+def to_statement(line: bytes, path: str, offset: int, *, latest_ms: int) -> Statement:
+    """What a line says. ``path`` and ``offset`` are its place, for what of it is broken; none of its times is behind
+    ``latest_ms``."""
     record = parse(line)
     text = query_text(record)
-    ended_ms = to_ms(record.get("endTime"))
-    started_ms = to_ms(record.get("timestamp"))
+    times = RecordTimes(latest_ms)
+    ended_ms, started_ms = times.read(record, "endTime"), times.read(record, "timestamp")
+    if ended_ms is not None and started_ms is not None and ended_ms < started_ms:
+        times.problems.append(f"endTime {record['endTime']!r:.40} is before timestamp")
+        ended_ms = None
     as_of_ms = ended_ms or started_ms
     if as_of_ms is None:
-        raise NotARecord("the record has neither endTime nor timestamp")
-    kind = text_of(record, "operationType").upper() or kind_of(text)
+        reasons = ": " + "; ".join(times.problems) if times.problems else ""
+        raise NotARecord(f"the record has neither endTime nor timestamp{reasons}")
+    kind = _kind(text_of(record, "operationType").upper(), text)
     problems: list[str] = []
-    vertices = vertices_of(record, problems, _vertex)
+    vertices = vertices_of(record, problems, partial(_vertex, times))
     elements = objects(record.get("edges"), "edges", problems)
     edges = tuple(
         replace(
@@ -60,8 +67,10 @@ def to_statement(line: bytes, path: str, offset: int) -> Statement:
             sources=_known_since(edge.sources, None),
             targets=_known_since(edge.targets, as_of_ms),
         )
-        for edge in edges_of(elements, vertices, problems, selects=kind == "SELECT")
+        for edge in edges_of(elements, vertices, problems, labels=kind.effect.labels)
     )
+    if kind.effect is Effect.SHOWS:
+        edges = ()
     user, text_hash, query_id = (text_of(record, name) for name in ("user", "hash", "queryId"))
     return Statement(
         text=text,
@@ -81,13 +90,19 @@ def to_statement(line: bytes, path: str, offset: int) -> Statement:
             "principal": principal(user),
             "queryId": query_id,
             # A query that was cancelled after rows were fetched is recorded like one that was not.
-            "status": "" if kind == "SELECT" else "SUCCEEDED",
+            "status": "" if kind.effect is Effect.READS else "SUCCEEDED",
         },
         rejects=rejects_of(problems, line, path, offset),
+        odd_times=odd_times(times.problems, line, path, offset),
     )
 
 
-def _vertex(name: str, element: Mapping[str, Any]) -> Vertex:
+def _kind(declared: str, text: str) -> Kind:
+    """Impala 5.0 calls a union UNKNOWN."""
+    return kind_of(text) if declared in ("", "UNKNOWN") else kind_named(declared)
+
+
+def _vertex(times: RecordTimes, name: str, element: Mapping[str, Any]) -> Vertex:
     metadata = element.get("metadata")
     about: Mapping[str, Any] = metadata if isinstance(metadata, dict) else {}
     of_table = about.get("tableName")
@@ -107,7 +122,7 @@ def _vertex(name: str, element: Mapping[str, Any]) -> Vertex:
         table,
         column,
         kind if isinstance(kind, str) else "",
-        _NOT_YET if created == -1 else to_ms(created),
+        _NOT_YET if created == _NOT_YET else times.read(about, "tableCreateTime") if created else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""What Impala's and Hive's lineage records share: one JSON object with a graph of vertices and edges, and times.
+"""What Impala's and Hive's lineage records share: one JSON object with a graph of vertices and edges.
 
     {"queryText", "hash", "user", "timestamp",
      "edges": [{"sources": [2], "targets": [0], "edgeType": "PROJECTION", "expression"}],
@@ -22,9 +22,6 @@ from extractors._operations import Edge, EdgeType, Vertex
 from extractors._redact import bounded, sample
 from navlin.model.records import Reject
 
-SECONDS_BELOW = 100_000_000_000
-"""A time below this is in seconds (until the year 5138), above it in milliseconds (since 1973)."""
-_LATEST_MS = 253_402_300_800_000
 _PLAIN_NAME = re.compile(r"[^\s().,'\"+*/-]+\Z")
 _MAX_REASONS = 10
 
@@ -68,18 +65,6 @@ def text_of(record: Mapping[str, Any], name: str) -> str:
     """A text of the record, bounded; "" where it has none."""
     value = record.get(name)
     return bounded(value) if isinstance(value, str) else ""
-
-
-def to_ms(value: Any) -> int | None:
-    """Epoch seconds or milliseconds, as a number or its text → milliseconds. −1, 0 and what is no time: None."""
-    try:
-        number = int(value) if not isinstance(value, bool) else 0
-    except (TypeError, ValueError, OverflowError):
-        return None
-    if number <= 0:
-        return None
-    milliseconds = number * 1000 if number < SECONDS_BELOW else number
-    return milliseconds if milliseconds < _LATEST_MS else None
 
 
 def principal(user: str) -> str:
@@ -157,9 +142,9 @@ def edges_of(
     vertices: Mapping[Any, Vertex],
     problems: list[str],
     *,
-    selects: bool,
+    labels: bool,
 ) -> tuple[Edge, ...]:
-    """The edges among ``elements``. The targets of a statement that only ``selects`` are labels of its result."""
+    """The edges among ``elements``. ``labels``: their targets are nobody's columns."""
     edges = []
     for place, element in enumerate(elements):
         try:
@@ -173,7 +158,7 @@ def edges_of(
             problems.append(f"edge {place} has ends without a vertex")
         if not sources and not targets:
             continue
-        if selects:
+        if labels:
             targets = tuple(Vertex(vertex.name) for vertex in targets)
         # A source that is nobody's column is named by the record, but cannot be claimed.
         nameless = not all(vertex.table for vertex in sources)
@@ -201,3 +186,13 @@ def rejects_of(problems: Iterable[str], text: bytes, path: str, offset: int) -> 
     more = f" and {len(reasons) - _MAX_REASONS} more" if len(reasons) > _MAX_REASONS else ""
     reason = "a part of the record is broken: " + "; ".join(reasons[:_MAX_REASONS]) + more
     return (Reject(path, reason, offset, sample(text)),)
+
+
+def odd_times(problems: Iterable[str], text: bytes, path: str, offset: int) -> tuple[Reject, ...]:
+    """The times of a record that cannot be any, as one `Reject`; nothing where all can."""
+    reasons = "; ".join(dict.fromkeys(problems))
+    return (
+        (Reject(path, f"a time of the record cannot be one: {reasons}", offset, sample(text)),)
+        if reasons
+        else ()
+    )

@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Any
 
 from extractors._redact import bounded, clean, redact
+from extractors._statements import Kind
 from navlin.model.keys import (
     EntityType,
     Key,
@@ -84,20 +85,21 @@ class Statement:
 
     ``location``: the database and table that the statement creates, and the URI where. ``jobs``: ids of the YARN jobs that
     carried it out. ``operation`` and ``execution`` are further attributes of each. ``rejects`` are parts of the record that
-    would not read: such a record covers nothing.
+    would not read: such a record covers nothing. ``odd_times`` are times in it that cannot be any: the rest of it stands.
     """
 
     text: str
     run: str
     as_of_ms: int
+    kind: Kind
     edges: tuple[Edge, ...] = ()
-    kind: str = ""
     text_hash: str = ""
     location: tuple[str, str, str] | None = None
     jobs: tuple[str, ...] = ()
     operation: dict[str, Any] = field(default_factory=dict)
     execution: dict[str, Any] = field(default_factory=dict)
     rejects: tuple[Reject, ...] = ()
+    odd_times: tuple[Reject, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +156,12 @@ class Operations:
         text = clean(statement.text)
         operation = operation_key(self.source, statement.text, ends, name=bounded(text, NAME_BYTES))
         as_of_ms, ages = statement.as_of_ms, not outputs
-        incomplete = bool(statement.rejects) or any(edge.incomplete for edge in statement.edges)
+        # A record without the table that was written may have lost what was read as well.
+        lost = statement.kind.effect.writes and not outputs
+        incomplete = lost or bool(statement.rejects) or any(edge.incomplete for edge in statement.edges)
         shared = {
             "engineType": self.engine.type,
-            "operationType": statement.kind,
+            "operationType": statement.kind.name,
             "inputs": [bounded(name, NAME_BYTES) for name in sorted(inputs)],
             "outputs": [bounded(name, NAME_BYTES) for name in sorted(outputs)],
             **({"incomplete": True} if incomplete else {}),
@@ -192,6 +196,7 @@ class Operations:
             )
         yield from self._parts(operation, statement.edges, as_of_ms, ages=ages)
         yield from self._location(operation, statement)
+        yield from statement.odd_times
         for reject in statement.rejects:
             yield replace(reject, tree_path=operation.tree_path)
         if not statement.rejects:

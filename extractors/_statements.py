@@ -1,113 +1,217 @@
-"""What kind of statement a SQL text is, by its first keywords, where an engine's record does not say.
+"""What kind of statement a SQL text is and what it does to data, by its keywords, where an engine's record does not say.
 
-The kinds are Impala's own words for them (``TLineageGraph.operationType``), and ours where Impala has none.
+The kinds are Impala's own words for them (``TLineageGraph.operationType``), Hive's (``HiveOperation``) where Impala has
+none, and "" for statements that neither read nor write the data of a table. A text is matched by its head: its words outside
+of brackets, in lower case, without comments and hints, with nothing but a quote left of what is quoted and nothing but the
+first word of what is in brackets:
+
+    create table sales.t (a) stored as orc as (select)
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from enum import Enum, auto
+from itertools import chain, islice
+from typing import Final, NamedTuple
 
-LOOKED_AT_CHARS = 64_000
+LOOKED_AT_CHARS: Final = 64_000
 """A kind shows at a statement's beginning, behind comments and WITH."""
 
-_SPACE = r"(?:\s++|--[^\n]*+(?:\n|\Z)|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))"
-_SKIPPED = re.compile(rf"(?:{_SPACE}|\()*+")
-_TOKEN = re.compile(
-    rf"""{_SPACE}++ | '(?:[^'\\]|\\.)*+(?:'|\Z) | "(?:[^"\\]|\\.)*+(?:"|\Z) | `[^`]*+(?:`|\Z) | \w++ | .""",
-    re.VERBOSE | re.DOTALL,
+
+class Effect(Enum):
+    """What a statement does to data, and what the targets are that a record of it names."""
+
+    READS = auto()
+    """Somebody gets its result, or a session its own table: the targets are labels."""
+    WRITES = auto()
+    """A table or view gets data: the targets are its columns. A statement that nobody knows counts as one."""
+    WRITES_FILES = auto()
+    """A directory does, which no record names: the targets are labels."""
+    WRITES_BOTH = auto()
+    """A table and a directory do. Hive names the table's columns as targets of both."""
+    CHANGES_NOTHING = auto()
+    """No data come from anywhere: it is about the catalog, statistics or sessions, or data only go."""
+    SHOWS = auto()
+    """The same, and what it names is not even read."""
+
+    @property
+    def labels(self) -> bool:
+        """Whether what a record names as targets is nobody's column."""
+        return self in (Effect.READS, Effect.WRITES_FILES, Effect.SHOWS)
+
+    @property
+    def writes(self) -> bool:
+        return self in (Effect.WRITES, Effect.WRITES_FILES, Effect.WRITES_BOTH)
+
+
+class Kind(NamedTuple):
+    """The kind of a statement; ``name`` is its operationType."""
+
+    name: str
+    effect: Effect
+
+
+_UNKNOWN: Final = Kind("", Effect.WRITES)
+_N: Final = r"\S+"
+_PARTITION: Final = r"(?: partition \(\S*\))?"
+_QUERY: Final = r"\(?(?:select|with|values|from)\b"
+_MADE: Final = r"(?:temporary |transactional |managed |external )*"
+_NO_TABLES: Final = (
+    "analyze set unset reset use grant revoke lock unlock msck start commit rollback abort kill reload prepare"
+    " compute invalidate refresh comment copy enable disable optimize drop :"
 )
-_KINDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern.replace(" ", rf"{_SPACE}++"), re.IGNORECASE), kind)
-    for pattern, kind in (
-        (r"insert overwrite\b", "INSERT_OVERWRITE"),
-        (r"insert\b", "INSERT"),
-        (r"upsert\b", "UPSERT"),
-        (r"update\b", "UPDATE"),
-        (r"delete\b", "DELETE"),
-        (r"merge\b", "MERGE"),
-        (r"create (?:or replace )?(?:materialized )?view\b", "CREATEVIEW"),
-        (r"alter view\b", "ALTERVIEW_AS"),
-        (r"create (?:external )?table\b", "CREATETABLE"),
-        (r"(?:select|values)\b", "SELECT"),
-        # Hive's queries may begin with what they read.
-        (r"from\b", "FROM"),
+"""What statements begin with, or consist of, that bring data into nothing."""
+_CREATED: Final = (
+    r"(?:remote )?database|schema|catalog|dataconnector|data source|role|(?:temporary |aggregate )?function"
+    r"|temporary macro|index|scheduled query|resource plan|trigger|pool|(?:user|group|application) mapping"
+    r"|(?:or replace )?(?:branch|tag)"
+)
+_OF_A_TABLE: Final = (
+    "add|alter|archive|change|clustered|compact|concatenate|convert|create|disable|drop|enable|execute|into|not"
+    "|partition column|recover|rename|replace|set|skewed|sort|touch|unarchive|unset|update"
+)
+
+_KINDS: Final = tuple(
+    (re.compile(pattern), Kind(name, effect))
+    for pattern, name, effect in (
+        (r"select\b|values\b", "SELECT", Effect.READS),
+        (r"\((?:select|values|with|from)\b", "SELECT", Effect.READS),
+        (r"insert overwrite (?:local )?directory\b", "INSERT_OVERWRITE", Effect.WRITES_FILES),
+        (r"insert overwrite\b", "INSERT_OVERWRITE", Effect.WRITES),
+        (r"insert\b", "INSERT", Effect.WRITES),
+        (r"upsert\b", "UPSERT", Effect.WRITES),
+        (r"update\b", "UPDATE", Effect.WRITES),
+        (r"delete\b", "DELETE", Effect.WRITES),
+        (r"merge\b", "MERGE", Effect.WRITES),
+        (r"load data\b", "LOAD", Effect.WRITES),
+        (r"import\b", "IMPORT", Effect.WRITES),
+        (r"export\b", "EXPORT", Effect.WRITES_FILES),
+        (r"repl load\b", "REPLLOAD", Effect.WRITES),
+        (r"repl dump\b", "REPLDUMP", Effect.WRITES_FILES),
+        (r"repl status\b", "", Effect.CHANGES_NOTHING),
+        (r"execute\b", "EXECUTE", Effect.WRITES),
+        (r"explain\b", "EXPLAIN", Effect.SHOWS),
+        (r"(?:show|describe|desc)\b", "", Effect.SHOWS),
+        # A session's own table is gone with it.
+        (rf"create temporary {_MADE}table\b.* as {_QUERY}", "CREATETABLE_AS_SELECT", Effect.READS),
+        (
+            rf"(?:create(?: or replace)?|replace) {_MADE}table\b.* as {_QUERY}",
+            "CREATETABLE_AS_SELECT",
+            Effect.WRITES,
+        ),
+        (rf"(?:create(?: or replace)?|replace) {_MADE}table\b", "CREATETABLE", Effect.CHANGES_NOTHING),
+        (r"create (?:or replace )?(?:materialized )?view\b", "CREATEVIEW", Effect.WRITES),
+        (rf"create (?:{_CREATED})\b", "", Effect.CHANGES_NOTHING),
+        (rf"alter view {_N} (?:\(\S*\) )?(?:as )?{_QUERY}", "ALTERVIEW_AS", Effect.WRITES),
+        (rf"alter view {_N} (?:as )?rename\b", "ALTERVIEW_RENAME", Effect.CHANGES_NOTHING),
+        (rf"alter view {_N} (?:as )?(?:set|unset|add|drop)\b", "", Effect.CHANGES_NOTHING),
+        (rf"alter materialized view {_N} rebuild\b", "ALTER_MATERIALIZED_VIEW_REBUILD", Effect.WRITES),
+        (rf"alter materialized view {_N} (?:enable|disable)\b", "", Effect.CHANGES_NOTHING),
+        (rf"alter table {_N}{_PARTITION} exchange\b", "ALTERTABLE_EXCHANGEPARTITION", Effect.WRITES),
+        (rf"alter table {_N} rename to\b", "ALTERTABLE_RENAME", Effect.CHANGES_NOTHING),
+        (rf"alter table {_N}{_PARTITION} (?:{_OF_A_TABLE})\b", "", Effect.CHANGES_NOTHING),
+        (rf"alter index {_N} on {_N}{_PARTITION} rebuild\b", "ALTERINDEX_REBUILD", Effect.WRITES),
+        (rf"alter index {_N} on {_N}{_PARTITION} set\b", "", Effect.CHANGES_NOTHING),
+        (rf"alter (?:{_CREATED})\b", "", Effect.CHANGES_NOTHING),
+        (r"replace (?:active )?resource plan\b", "", Effect.CHANGES_NOTHING),
+        (r"truncate\b", "TRUNCATETABLE", Effect.CHANGES_NOTHING),
+        (rf"(?:{'|'.join(_NO_TABLES.split())})(?: |$)", "", Effect.CHANGES_NOTHING),
     )
 )
-_QUERY = re.compile(r"(?:select|with|values)\Z", re.IGNORECASE)
-_NAME = r"(?:`[^`]{1,300}`|\w{1,300})"
-_TABLE = re.compile(
-    rf"create{_SPACE}++(?:external{_SPACE}++)?table{_SPACE}++(?:if{_SPACE}++not{_SPACE}++exists{_SPACE}++)?"
-    rf"({_NAME}){_SPACE}*+\.{_SPACE}*+({_NAME})",
+_EFFECTS: Final = {kind.name: kind.effect for _, kind in _KINDS if kind.name}
+"""What a record that names its kind means by it: of several with one name the last, to which nothing is added."""
+_COMMON: Final = rf"{_N} (?:\(\S*\) )?as \(\S*\)"
+_WITH: Final = re.compile(rf"with (?:recursive )?{_COMMON}(?: , {_COMMON})* ")
+_BEHIND_FROM: Final = re.compile(r" (insert|select|map|reduce)\b")
+_SHORT: Final = frozenset({"select", "(select)", "insert"})
+"""Statements whose first few words tell."""
+
+_SPACE: Final = r"(?:\s++|--[^\n]*+(?:\n|\Z)|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))"
+_TOKEN: Final = re.compile(
+    rf"""(?P<space>{_SPACE}++) | (?P<quoted>'(?:[^'\\]|\\.)*+(?:'|\Z) | "(?:[^"\\]|\\.)*+(?:"|\Z) | `[^`]*+(?:`|\Z))
+    | \w++ | .""",
+    re.VERBOSE | re.DOTALL,
+)
+_NAME: Final = r"(?:`[^`]{1,300}`|\w{1,300})"
+_TABLE: Final = re.compile(
+    rf"(?:{_SPACE})*+create{_SPACE}++(?:(?:temporary|transactional|managed|external){_SPACE}++)*table{_SPACE}++"
+    rf"(?:if{_SPACE}++not{_SPACE}++exists{_SPACE}++)?({_NAME}){_SPACE}*+\.{_SPACE}*+({_NAME})",
     re.IGNORECASE,
 )
 
 
-def kind_of(text: str) -> str:
-    """``SELECT``, ``INSERT``, ``CREATETABLE_AS_SELECT`` …, or "" for a statement of another kind."""
-    text = text[:LOOKED_AT_CHARS]
-    at = _first_keyword(text)
-    for pattern, kind in _KINDS:
-        if pattern.match(text, at):
-            if kind == "CREATETABLE" and _is_as_select(text, at):
-                return "CREATETABLE_AS_SELECT"
-            return kind if kind != "FROM" else _kind_behind_from(text, at)
-    return ""
+def kind_of(text: str) -> Kind:
+    """The kind of a statement. One that nobody knows has no name, and may write."""
+    words = _words(text[:LOOKED_AT_CHARS])
+    first = next(words, "")
+    head = " ".join(chain((first,), islice(words, 4) if first in _SHORT else words))
+    if (common := _WITH.match(head)) is not None:
+        head = head[common.end() :]
+    if head.startswith("from "):
+        return _kind_behind_from(head)
+    return _kind_of_head(head)
+
+
+def kind_named(name: str) -> Kind:
+    """The kind that a record itself gives a name to."""
+    return Kind(name, _EFFECTS.get(name, Effect.WRITES))
 
 
 def created_table(text: str) -> tuple[str, str] | None:
     """Database and table of a CREATE TABLE that names both."""
-    text = text[:LOOKED_AT_CHARS]
-    found = _TABLE.match(text, _first_keyword(text))
+    found = _TABLE.match(text[:LOOKED_AT_CHARS])
     return (found[1].strip("`"), found[2].strip("`")) if found else None
 
 
-def _first_keyword(text: str) -> int:
-    """Where the statement's own keyword stands: behind comments, brackets and the queries of a WITH."""
-    at = _skip(text, 0)
-    if text[at : at + 4].lower() != "with":
-        return at
+def _kind_of_head(head: str) -> Kind:
+    return next((kind for pattern, kind in _KINDS if pattern.match(head)), _UNKNOWN)
+
+
+def _kind_behind_from(head: str) -> Kind:
+    """Of ``FROM a … INSERT …``, with any number of them, and of ``FROM a SELECT …``."""
+    starts = [found.start(1) for found in _BEHIND_FROM.finditer(head)]
+    kinds = [_kind_of_head(head[at:]) for at in starts if head.startswith("insert", at)]
+    if not kinds:
+        return Kind("SELECT", Effect.READS) if starts else _UNKNOWN
+    if len({kind.effect for kind in kinds}) > 1:
+        return Kind(kinds[0].name, Effect.WRITES_BOTH)
+    return kinds[0]
+
+
+def _words(text: str) -> Iterator[str]:
+    """The words of a text's head: the parts of a dotted name are one."""
+    held = ""
     depth = 0
-    closed = False
-    for token in _TOKEN.finditer(text, at + 4):
+    inner = ""
+    for token in _TOKEN.finditer(text):
         word = token[0]
-        if word == "(":
-            depth += 1
-        elif word == ")":
-            depth -= 1
-            closed = depth == 0
-        elif depth == 0 and closed and (word[0].isalpha() or word[0] == "_"):
-            if word.lower() != "as":  # `WITH a (x, y) AS (…)`: the first brackets hold names of columns
-                return token.start()
-            closed = False
-        elif word == ",":
-            closed = False
-    return len(text)
-
-
-def _skip(text: str, at: int) -> int:
-    found = _SKIPPED.match(text, at)
-    return found.end() if found else at
-
-
-def _kind_behind_from(text: str, at: int) -> str:
-    """Of ``FROM a … INSERT …`` and ``FROM a SELECT …``, outside of brackets, quotes and comments."""
-    depth = 0
-    for token in _TOKEN.finditer(text, at):
-        word = token[0].lower()
-        depth += (word == "(") - (word == ")")
-        if depth == 0 and word in ("insert", "select", "map", "reduce"):
-            return kind_of(text[token.start() :]) or "SELECT"
-    return ""
-
-
-def _is_as_select(text: str, at: int) -> bool:
-    """Whether the keyword AS is followed by a query, outside of quotes and comments."""
-    before = ""
-    for token in _TOKEN.finditer(text, at):
-        word = token[0]
-        if word[0].isspace() or word.startswith(("--", "/*")) or word == "(":
+        if token["space"] is not None:
             continue
-        if before == "as" and _QUERY.match(word):
-            return True
-        before = word.lower()
-    return False
+        if token["quoted"] is not None:
+            word = "'" if word[0] != "`" else "`"
+        if word in "([":
+            depth += 1
+            inner = word if depth == 1 else inner
+        elif word in ")]" and depth:
+            depth -= 1
+            if depth or inner.startswith("["):  # hints of Impala's
+                continue
+            yield from (each for each in (held, f"{inner})") if each)
+            held = ""
+        elif depth:
+            inner = inner + word.lower() if len(inner) == 1 else inner
+        elif word == ";":
+            break
+        elif word == "." or held.endswith("."):
+            held += word.lower()
+        else:
+            if held:
+                yield held
+            held = word.lower()
+    if depth and inner.startswith("("):
+        inner += ")"
+        yield from (each for each in (held, inner) if each)
+    elif held:
+        yield held

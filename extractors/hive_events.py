@@ -49,22 +49,23 @@ class HiveEvents(LineLogs):
         assert isinstance(split, FileSplit)
         catalog = Catalog(self.estate.serving(HIVE, self.metastore))
         operations = Operations(self.source, self.estate, HIVE_ENGINE, catalog, yarn=self.yarn)
-        written_ms = split.mtime_ns // 1_000_000
         yield from self._read(
             split,
-            lambda found, path: _records(found, path, operations, written_ms),
+            lambda found, path: _records(found, path, operations, split),
             lambda file: records_among(file, max_bytes=self.max_line_bytes),
         )
 
 
-def _records(found: Line, path: str, operations: Operations, written_ms: int) -> Iterator[Record]:
+def _records(found: Line, path: str, operations: Operations, split: FileSplit) -> Iterator[Record]:
     try:
-        statement = to_statement(found.text, path, found.offset, written_ms=written_ms)
+        statement = to_statement(
+            found.text, path, found.offset, written_ms=split.written_ms, latest_ms=split.latest_ms
+        )
     except NotARecord as broken:
         yield Reject(path, str(broken), found.offset, sample(found.text))
         # A record cut short by a full disk is followed by the next one on the same line.
         glued = found.text.rfind(_RECORD_START)
         if glued > 0:
-            yield from _records(Line(found.offset, found.text[glued:]), path, operations, written_ms)
+            yield from _records(Line(found.offset, found.text[glued:]), path, operations, split)
         return
     yield from operations.records(statement)

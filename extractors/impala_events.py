@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from extractors._files import MAX_LINE_BYTES, Line
+from extractors._files import MAX_LINE_BYTES, FileSplit, Line
 from extractors._impala_record import to_statement
 from extractors._line_logs import LineLogs
 from extractors._lineage_graph import NotARecord
@@ -46,10 +46,12 @@ class ImpalaEvents(LineLogs):
     def read(self, split: Split) -> Iterator[Record]:
         catalog = Catalog(self.estate.serving(HIVE, self.metastore))
         operations = Operations(self.source, self.estate, IMPALA_ENGINE, catalog, self.default_fs)
-        yield from self._read(split, lambda line, path: _records(line, path, operations))
+        assert isinstance(split, FileSplit)
+        latest_ms = split.latest_ms
+        yield from self._read(split, lambda line, path: _records(line, path, operations, latest_ms))
 
 
-def _records(line: Line, path: str, operations: Operations) -> Iterator[Record]:
+def _records(line: Line, path: str, operations: Operations, latest_ms: int) -> Iterator[Record]:
     # After a crash the blocks that were not written read as NULs, before or behind what was.
     text = line.text.strip(b"\0 \t\r")
     if not text:
@@ -57,13 +59,13 @@ def _records(line: Line, path: str, operations: Operations) -> Iterator[Record]:
             yield Reject(path, "nothing but NUL bytes: the host went down while it was written", line.offset)
         return
     try:
-        statement = to_statement(text, path, line.offset)
+        statement = to_statement(text, path, line.offset, latest_ms=latest_ms)
     except NotARecord as broken:
         yield Reject(path, str(broken), line.offset, sample(text))
         # A record cut short by a full disk is followed by the next one on the same line.
         glued = text.rfind(_RECORD_START)
         if glued > 0:
             whole = Line(line.offset + line.text.index(text) + glued, text[glued:])
-            yield from _records(whole, path, operations)
+            yield from _records(whole, path, operations, latest_ms)
         return
     yield from operations.records(statement)

@@ -4,7 +4,7 @@ that each of its own is made of."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final
@@ -56,9 +56,16 @@ class Tables:
     who claims a table names the columns that matter to him."""
 
 
+UNKNOWN_COLUMNS: Final = "the columns of a table that it reads are not in the index"
+ELSEWHERE: Final = "it reads files, or a table of another catalog"
+UNCERTAIN: Final = "a name in it may mean more than one column, or none"
+OTHER_COLUMNS: Final = "it makes other columns than the view has"
+TOO_MANY: Final = "too many columns decide which rows there are"
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What the linker is to say of one view: relations by identity, or why there are none."""
+    """What the linker is to say of one view: relations by identity, and why there are none, or not all."""
 
     relations: dict[str, Document] = field(default_factory=dict)
     reason: str = ""
@@ -97,8 +104,9 @@ def said_of(solr: Solr, reader: SqlReader, views: Iterable[View]) -> dict[str, S
         elif reason := _reason(view, answer):
             said[view.id] = Said(reason=reason)
         else:
-            tables = {_table_id(view, table.name): table.name for table in answer.made[0].tables}
-            named[view.id] = view, tables
+            (made,) = answer.made
+            names = (*(table.name for table in made.tables), *made.perhaps)
+            named[view.id] = view, {_table_id(view, name): name for name in names}
     known = load_tables(solr, sorted({each for one, (_, tables) in named.items() for each in (one, *tables)}))
     for view, tables in named.values():
         schema = {
@@ -110,8 +118,7 @@ def said_of(solr: Solr, reader: SqlReader, views: Iterable[View]) -> dict[str, S
         if reason := _reason(view, answer):
             said[view.id] = Said(reason=reason)
         else:
-            relations = _Relations(view, answer.made[0], known).all()
-            said[view.id] = Said({each["identity"]: each for each in relations})
+            said[view.id] = _Relations(view, answer.made[0], known).all()
     return said
 
 
@@ -190,33 +197,52 @@ class _Relations:
         self.view, self.made, self.known = view, made, known
         self.own = known.columns.get(view.id, {})
 
-    def all(self) -> Iterator[Document]:
+    def all(self) -> Said:
         """Tables and columns, each pair once: what is data to a column is not also its control."""
         pairs = list(self._matched())
-        complete = self.made.complete and len(pairs) == len(self.own) > 0
         shared = self.made.control
-        complete = complete and all(source.known for source in shared)
-        if len(shared) * len(self.own) > PAIRS_OF_A_VIEW:
-            shared, complete = (), False
+        too_many = len(shared) * len(self.own) > PAIRS_OF_A_VIEW
+        reason = self._reason(pairs) or (TOO_MANY if too_many else "")
+        relations = list(self._between_columns(pairs, () if too_many else shared))
+        complete = not reason and len(pairs) == len(self.own) > 0
+        complete = complete and not any(each.get("incomplete") for each in relations)
+        relations += self._between_tables(complete=complete)
+        return Said({each["identity"]: each for each in relations}, reason)
+
+    def _reason(self, pairs: Collection[tuple[Document, MadeColumn]]) -> str:
+        """Why not all that the view is made of is known; "" where it is."""
+        names = [each.name for each in self.made.tables]
+        sources = (*self.made.control, *chain(*((*made.data, *made.control) for _, made in pairs)))
+        if any(name.is_path or "." in name.database for name in names):
+            return ELSEWHERE
+        if not self.made.whole or not all(source.known for source in sources):
+            unknown = any(_table_id(self.view, name) not in self.known.columns for name in names)
+            return UNKNOWN_COLUMNS if unknown else UNCERTAIN
+        if self.own and len(pairs) < len(self.own):
+            return OTHER_COLUMNS
+        return "" if self.made.complete else UNCERTAIN
+
+    def _between_columns(
+        self, pairs: Iterable[tuple[Document, MadeColumn]], shared: Iterable[SourceColumn]
+    ) -> Iterator[Document]:
         for column, made in pairs:
             data = {end["identity"]: end for end in self._ends(made.data)}
             control = {end["identity"]: end for end in self._ends(chain(made.control, shared))}
             missing = not made.complete or len(data) < len(set(made.data))
-            complete = complete and not missing
             for end in data.values():
                 yield self._flow(RelationType.DATA_FLOW, end, column, incomplete=missing)
             for identity, end in control.items():
                 if identity not in data:
                     yield self._flow(RelationType.CONTROL_FLOW, end, column)
-        own = [each for each in self.made.tables if not each.name.is_path and "." not in each.name.database]
-        complete = complete and len(own) == len(self.made.tables)
-        for table in own:
+
+    def _between_tables(self, *, complete: bool) -> Iterator[Document]:
+        for table in self.made.tables:
             identity = _table_id(self.view, table.name)
+            if table.name.is_path or "." in table.name.database or identity == self.view.id:
+                continue
             kind = RelationType.CONTROL_FLOW if table.control else RelationType.DATA_FLOW
-            if identity != self.view.id:
-                yield self._flow(
-                    kind, self._table_end(identity, table.name), self._view_end(), incomplete=not complete
-                )
+            end = self._table_end(identity, table.name)
+            yield self._flow(kind, end, self._view_end(), incomplete=not complete)
 
     def _matched(self) -> Iterator[tuple[Document, MadeColumn]]:
         """The view's columns, each with what its text makes it of: by position, or by the names that Spark keeps of the
@@ -224,14 +250,17 @@ class _Relations:
         outputs = {each.output.lower(): each for each in self.made.columns}
         count = len(self.own)
         names = [str(self.view.params.get(f"view.query.out.col.{at}", "")).lower() for at in range(count)]
-        if all(names) and len(outputs) == len(self.made.columns):
+        if all(names) and "" not in outputs and len(outputs) == len(self.made.columns):
             yield from (
                 (column, outputs[name])
                 for column, name in zip(self.own.values(), names, strict=True)
                 if name in outputs
             )
         elif self.made.whole and len(self.made.columns) == count:
-            yield from zip(self.own.values(), self.made.columns, strict=True)
+            # An expression has no name in the text, and the engine's in the view.
+            spelled = (each.output.lower() for each in self.made.columns)
+            if not all(names) or all(out in ("", name) for out, name in zip(spelled, names, strict=True)):
+                yield from zip(self.own.values(), self.made.columns, strict=True)
 
     def _ends(self, sources: Iterable[SourceColumn]) -> Iterator[Document]:
         for source in sources:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from extractors.hive_events import HiveEvents
+from navlin.model.keys import EntityType
 from navlin.model.source import HIVE, Estate, Source, source_id
 from tests.record_edges import Read, read_all
 from tests.services.hive import run_hive
@@ -23,12 +25,19 @@ STATEMENTS = (
     "create view shopping.v as select upper(region) as r, total from shopping.totals",
     "from shopping.orders insert overwrite table shopping.totals select region, amount"
     " insert into table shopping.other select concat(region, 'x'), id",
+    "insert overwrite directory '{directory}/a' select o.region from shopping.orders o",
+    "from shopping.orders insert overwrite table shopping.other select region, id"
+    " insert overwrite directory '{directory}/b' select region, amount where year > 2000",
+    "analyze table shopping.orders compute statistics for columns",
+    "create temporary table shopping.own as select id from shopping.orders",
 )
 
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory, metastore: Metastore, hive_jars: Path) -> Iterator[Read]:
-    log = run_hive(STATEMENTS, tmp_path_factory.mktemp("hive"), hive_jars, metastore.uri)
+    out = tmp_path_factory.mktemp("out")
+    statements = [each.format(directory=out) for each in STATEMENTS]
+    log = run_hive(statements, tmp_path_factory.mktemp("hive"), hive_jars, metastore.uri)
     yield Read(read_all(HiveEvents(SOURCE, Estate("c", (SOURCE,)), str(log.parent), log.name)))
 
 
@@ -42,17 +51,33 @@ def test_hive_tells_which_column_came_from_which(told: Read) -> None:
         "PROJECTION shopping.totals.total -> shopping.v.total",
         "PROJECTION shopping.orders.region -> shopping.other.a",
         "PROJECTION shopping.orders.id -> shopping.other.b",
+        # What goes to a directory, and to a session's own table.
+        "PROJECTION shopping.orders.region -> ",
+        "PROJECTION shopping.orders.id -> ",
+        # Hive names the columns of the table as targets of what goes to the directory.
+        "PROJECTION shopping.orders -> shopping.other",
     }
     assert told.rejects == []
 
 
 def test_statements_are_what_they_are(told: Read) -> None:
-    kinds = {
-        operation.attributes["queryText"]: operation.attributes["operationType"]
+    kinds = [
+        (operation.attributes["operationType"], bool(operation.attributes.get("incomplete")))
         for operation in told.operations
-    }
-    assert kinds == {
-        STATEMENTS[3]: "CREATETABLE_AS_SELECT",
-        STATEMENTS[4]: "CREATEVIEW",
-        STATEMENTS[5]: "INSERT_OVERWRITE",
-    }
+    ]
+    assert kinds == [
+        ("CREATETABLE_AS_SELECT", False),
+        ("CREATEVIEW", False),
+        ("INSERT_OVERWRITE", False),
+        ("INSERT_OVERWRITE", True),
+        ("INSERT_OVERWRITE", True),
+        ("", False),
+        ("CREATETABLE_AS_SELECT", False),
+    ]
+
+
+def test_a_statement_began_and_ended_when_it_was_run(told: Read) -> None:
+    now_ms = time.time_ns() // 1_000_000
+    for run in told.of(EntityType.OPERATION_EXECUTION):
+        started_ms, ended_ms = run.attributes["started"], run.attributes["ended"]
+        assert now_ms - 3_600_000 < started_ms <= ended_ms <= now_ms

@@ -200,6 +200,80 @@ def test_sparks_view_keeps_the_names_of_its_columns_and_the_database_that_it_was
     assert said(world) == {"s.orders -> other.v", "s.orders.price -> other.v.cost"}
 
 
+def test_an_expression_of_sparks_view_is_known_by_its_place_unless_the_names_beside_it_have_moved(
+    world: World,
+) -> None:
+    def of(text: str, *names: str) -> Records:
+        params = {f"view.query.out.col.{at}": name for at, name in enumerate(names)}
+        return view(world, "s.v", text, "a", "b", params={"view.catalogAndNamespace.numParts": "0", **params})
+
+    whole = of("SELECT id, max(price) FROM s.orders GROUP BY id", "id", "max(price)")
+    world.link(world.put(world.hive, *orders(world), *whole))
+    assert said(world) == {
+        "s.orders -> s.v",
+        "s.orders.id -> s.v.a",
+        "s.orders.price -> s.v.b",
+        "s.orders.id ~> s.v.b",
+    }
+
+    world.now_ms += DAY_MS
+    world.link(world.put(world.hive, *of("SELECT id, price + 1 FROM s.orders", "pieces", "(price + 1)")))
+    assert said(world) == {"s.orders -> s.v?"}
+
+
+REASONS: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "a table that the index does not know": (
+        "SELECT o.id, u.price FROM s.orders o JOIN (SELECT id, price FROM s.unknown) u ON o.id = u.id",
+        ("id", "price"),
+        "the columns of a table that it reads are not in the index",
+    ),
+    "a star over one": (
+        "SELECT * FROM s.unknown",
+        ("id",),
+        "the columns of a table that it reads are not in the index",
+    ),
+    "a name of two tables": (
+        "SELECT price FROM s.orders JOIN s.prices",
+        ("price",),
+        "a name in it may mean more than one column, or none",
+    ),
+    "files": (
+        "SELECT id FROM s.orders, parquet.`/x`",
+        ("id",),
+        "it reads files, or a table of another catalog",
+    ),
+    "more columns than the view has": (
+        "SELECT id, price FROM s.orders",
+        ("id",),
+        "it makes other columns than the view has",
+    ),
+    "all that there is to know": ("SELECT id FROM s.orders", ("id",), ""),
+}
+
+
+def test_a_view_says_why_not_all_that_it_is_made_of_is_known(world: World) -> None:
+    views = [
+        record
+        for at, (text, columns, _) in enumerate(REASONS.values())
+        for record in view(world, f"s.v{at}", text, *columns)
+    ]
+
+    world.link(world.put(world.hive, *orders(world), *table(world, "s.prices", "price"), *views))
+
+    reasons = {
+        name: show(world.solr, world.table(f"s.v{at}").identity).fields.linker.get("unparsedReason", "")
+        for at, name in enumerate(REASONS)
+    }
+    assert reasons == {name: reason for name, (_, _, reason) in REASONS.items()}
+    # What stands beside a derived table is not seen in it.
+    assert {each for each in said(world) if "s.v0" in each} == {
+        "s.orders -> s.v0?",
+        "s.unknown -> s.v0?",
+        "s.orders.id -> s.v0.id",
+        "s.orders.id ~> s.v0.price",
+    }
+
+
 def test_an_engines_record_wins_and_when_it_goes_the_text_counts_again(world: World) -> None:
     world.link(world.put(world.hive, *orders(world), *totals(world)))
     record = created_by_impala(world, "s.totals")

@@ -89,7 +89,7 @@ def _print(overall: Overall, out: Console) -> None:
         out.print(unlinked)
     if overall.unparsed:
         unparsed = Table(
-            title="views whose text tells nothing", title_justify="left", box=None, pad_edge=False
+            title="views whose text does not tell all", title_justify="left", box=None, pad_edge=False
         )
         unparsed.add_column("views", justify="right")
         unparsed.add_column("reason")

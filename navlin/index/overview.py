@@ -150,14 +150,15 @@ def unlinked_relations(solr: Solr, now_ms: int) -> tuple[Unlinked, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Unparsed:
-    """How many views there are whose text tells nothing, for one reason."""
+    """How many views there are whose text tells nothing, or not all, for one reason."""
 
     reason: str
     views: int
 
 
 def unparsed_views(solr: Solr) -> tuple[Unparsed, ...]:
-    """The live views whose lineage nobody knows, neither an engine nor their text, most frequent reason first."""
+    """The live views whose lineage is not known, or not all of it, neither by an engine nor by their text; the most frequent
+    reason first."""
     return tuple(Unparsed(*each) for each in _by_reason(solr, "type:VIEW", "unparsedReason") if each[0])
 
 

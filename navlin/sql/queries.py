@@ -8,21 +8,10 @@ from typing import Final
 
 from sqlglot import exp
 
-from navlin.sql.flows import (
-    NOTHING,
-    UNKNOWN,
-    Flow,
-    Out,
-    Rel,
-    Result,
-    Scope,
-    TooMuch,
-    deciding,
-    merged,
-    named,
-    united,
-)
+from navlin.sql.flows import NOTHING, UNKNOWN, Flow, Out, Result, TooMuch, deciding, merged, named, united
+from navlin.sql.joins import enter, join
 from navlin.sql.reading import Name, Question
+from navlin.sql.scopes import Output, Rel, Scope
 from navlin.sql.sources import PARTIAL, excluded, rel_of
 from navlin.sql.values import Values
 
@@ -31,7 +20,18 @@ SOURCES_HELD: Final = 3_000_000
 COLUMNS_HELD: Final = 100_000
 ROUNDS: Final = 50
 """How often a recursive query is looked at again."""
-_ROW_CLAUSES = ("where", "having", "qualify", "connect", "distribute", "sort", "cluster", "order")
+_ROW_CLAUSES: Final = {
+    "where": Output.NEVER,
+    "having": Output.EITHER,
+    "qualify": Output.EITHER,
+    "connect": Output.NEVER,
+    "distribute": Output.FIRST,
+    "sort": Output.FIRST,
+    "cluster": Output.FIRST,
+    "order": Output.FIRST,
+    "group": Output.EITHER,
+}
+"""What decides which rows there are, or in which order, and what an alias means there."""
 
 
 @dataclass(slots=True)
@@ -68,6 +68,7 @@ class Queries:
         self.question = question
         self.schema = {tuple(name.lower().rsplit(".", 1)): each for name, each in question.schema.items()}
         self._commons: _Commons | None = None
+        self.perhaps_tables: set[Name] = set()
         self._names: dict[tuple[str, str], Name] = {}
         self._sources_held = self._columns_held = 0
 
@@ -142,19 +143,14 @@ class Queries:
         values = Values(self, scope, windows)
         if (from_ := node.args.get("from_")) is not None:
             self.enter(from_.this, scope)
-        self._join(node, scope, 0)
+        join(self, node, scope, 0)
         outs: list[Out] = []
         opened: list[Rel] = []
         for projection in node.expressions:
             outs.extend(self._projected(projection, scope, values, opened))
         opened_names = tuple(name for rel in opened for name in rel.result.open)
         partial = any(rel.result.partial for rel in opened)
-        for key in _ROW_CLAUSES:
-            if (clause := node.args.get(key)) is not None:
-                sorts = key in ("order", "sort")
-                scope.rows.append(deciding(self._clause(clause, outs, values, sorts=sorts)))
-        if (group := node.args.get("group")) is not None:
-            scope.rows.append(deciding(self._clause(group, outs, values, sorts=False)))
+        self._clauses(node, outs, values)
         return self._held(
             Result(
                 tuple(outs),
@@ -166,16 +162,35 @@ class Queries:
             )
         )
 
-    def _clause(self, clause: exp.Expr, outs: list[Out], values: Values, *, sorts: bool) -> Flow:
-        flows = []
+    def _clauses(self, node: exp.Expr, outs: list[Out], values: Values) -> None:
+        """Takes in what decides which rows of ``outs`` there are, apart from joins."""
+        scope = values.scope
+        for out in outs:
+            folded = out.name.lower()
+            if folded:
+                scope.outputs[folded] = (
+                    out.flow if scope.outputs.get(folded, out.flow) == out.flow else UNKNOWN
+                )
+        for key, output in _ROW_CLAUSES.items():
+            if (clause := node.args.get(key)) is not None:
+                scope.rows.append(deciding(self._clause(clause, outs, values, output)))
+
+    def _clause(self, clause: exp.Expr, outs: list[Out], values: Values, output: Output) -> Flow:
+        flows: list[Flow] = []
         by_position = not isinstance(clause, exp.Where | exp.Having | exp.Qualify)
+        if clause.args.get("all"):  # GROUP BY ALL: by whatever is not aggregated
+            assert clause.parent is not None
+            grouped = (each for each in clause.parent.expressions if each.find(exp.AggFunc) is None)
+            flows.extend(values.flow(each, output=Output.BEHIND) for each in grouped)
         for node in clause.iter_expressions():
             number = node.this if isinstance(node, exp.Ordered) else node
-            if by_position and isinstance(number, exp.Literal) and number.is_int:
+            if isinstance(number, exp.Var) and number.name.upper() == "ALL":  # ORDER BY ALL
+                flows.extend(out.flow for out in outs)
+            elif by_position and isinstance(number, exp.Literal) and number.is_int:
                 position = int(number.this)
                 flows.append(outs[position - 1].flow if 0 < position <= len(outs) else NOTHING)
             else:
-                flows.append(values.flow(node, deciding_only=True, alias_first=sorts))
+                flows.append(values.flow(node, deciding_only=True, output=output))
         return merged(flows)
 
     def _set_operation(self, node: exp.SetOperation, outer: Scope | None) -> Result:
@@ -196,7 +211,14 @@ class Queries:
                 rows = merged([result.rows, deciding(flows if other.whole else merged([flows, UNKNOWN]))])
                 looked_at = result.deciding_tables | other.tables | other.deciding_tables
                 result = replace(result, rows=rows, deciding_tables=looked_at)
-        return result
+        scope = Scope(outer, [Rel(result, frozenset())])
+        self._clauses(node, list(result.outs), Values(self, scope, {}))
+        return replace(
+            result,
+            rows=merged([result.rows, *scope.rows]),
+            tables=result.tables | scope.read,
+            deciding_tables=result.deciding_tables | scope.looked_at,
+        )
 
     def _values(self, node: exp.Values, outer: Scope | None) -> Result:
         scope = Scope(outer)
@@ -212,62 +234,9 @@ class Queries:
         outs = tuple(Out(f"col{at}", merged(flows)) for at, flows in enumerate(columns, 1))
         return Result(outs, tables=frozenset(scope.read), deciding_tables=frozenset(scope.looked_at))
 
-    # -- FROM ----------------------------------------------------------------------------------------------------------
-
-    def enter(self, node: exp.Expr, scope: Scope, *, deciding_only: bool = False) -> None:
-        """Takes a source, and what is joined to it, into a scope."""
-        first = len(scope.rels)
-        if (
-            isinstance(node, exp.Subquery)
-            and isinstance(node.this, exp.Table | exp.Subquery)
-            and not node.alias
-        ):
-            # What stands in bare brackets is seen from outside as if they were not there.
-            self.enter(node.this, scope, deciding_only=deciding_only)
-        else:
-            rel = rel_of(self, node, scope)
-            rel.star = not deciding_only
-            scope.rels.append(rel)
-            scope.rows.append(rel.result.rows)
-            scope.met(rel.result, deciding=deciding_only)
-        self._join(node, scope, first)
-
-    def _join(self, node: exp.Expr, scope: Scope, first: int) -> None:
-        """Takes in what is joined to the sources from ``first`` on."""
-        conditions = []
-        for join in node.args.get("joins") or ():
-            before = len(scope.rels)
-            self.enter(join.this, scope, deciding_only=join.kind in ("SEMI", "ANTI"))
-            self._use(join, scope, scope.rels[first:before], scope.rels[before:])
-            if (condition := join.args.get("on")) is not None:
-                conditions.append(condition)
-        for lateral in node.args.get("laterals") or ():
-            self.enter(lateral, scope)
-        for condition in conditions:
-            scope.rows.append(self.value(condition, scope, deciding_only=True))
-
-    def _use(self, join: exp.Join, scope: Scope, left: list[Rel], right: list[Rel]) -> None:
-        """Merges the columns that a join names in USING, or that both sides of a natural one have."""
-        names = [column.name for column in join.args.get("using") or ()]
-        if join.method == "NATURAL":
-            names = [name for name in right[0].by_name if any(rel.column(name) for rel in left)]
-            if not all(rel.result.whole for rel in (*left, *right)):
-                scope.rows.append(UNKNOWN)
-        for name in map(str.lower, names):
-            owner = next((rel for rel in left if name not in rel.merged_away and rel.column(name)), None)
-            if owner is None:
-                unknown = [rel for rel in left if not rel.result.whole]
-                owner = unknown[0] if len(unknown) == 1 else None
-            theirs = right[0].column(name) or right[0].supposed(name)
-            ours = (owner.column(name) or owner.supposed(name)) if owner is not None else UNKNOWN
-            scope.rows.append(deciding(merged((ours, theirs))))
-            side = join.side
-            kept = theirs if side == "RIGHT" else merged((ours, theirs)) if side == "FULL" else ours
-            if owner is not None:
-                owner.by_name[name] = kept
-            right[0].merged_away.add(name)
-            if name not in scope.using:
-                scope.using.append(name)
+    def enter(self, node: exp.Expr, scope: Scope) -> None:
+        """Takes what a FROM names, and what is joined to it, into a scope."""
+        enter(self, node, scope)
 
     # -- Output --------------------------------------------------------------------------------------------------------
 
@@ -289,21 +258,20 @@ class Queries:
                     # The fields of a struct, or one of two tables.
                     opened.append(Rel(PARTIAL, frozenset()))
             case exp.QueryTransform():
-                flow = merged(values.flow(each) for each in projection.expressions)
+                flow = merged(values.flow(each, output=Output.BEHIND) for each in projection.expressions)
                 schema = projection.args.get("schema")
                 named = [each.name for each in schema.expressions] if schema is not None else ["key", "value"]
                 yield from (Out(name, flow) for name in named)
             case exp.Aliases():
-                flow = values.flow(projection.this)
+                flow = values.flow(projection.this, output=Output.BEHIND)
                 for each in projection.expressions:
                     scope.aliases.setdefault(each.name.lower(), flow)
                     yield Out(each.name, flow)
             case _:
-                flow = values.flow(projection)
-                name = projection.output_name
+                flow = values.flow(projection, output=Output.BEHIND)
                 if isinstance(projection, exp.Alias):
-                    scope.aliases.setdefault(name.lower(), flow)
-                yield Out(name, flow)
+                    scope.aliases.setdefault(projection.alias.lower(), flow)
+                yield Out(_output_name(projection), flow)
 
     def starred(self, scope: Scope) -> tuple[list[Out], list[Name], bool]:
         """What ``*`` means in a scope: columns, tables whose columns are not known, and whether there is still more."""
@@ -320,20 +288,14 @@ class Queries:
         left_out = excluded(star, "except_")
         replaced = {each.alias.lower(): each.this for each in star.args.get("replace") or ()}
         renamed = {each.this.name.lower(): each.alias for each in star.args.get("rename") or ()}
-        outs: list[Out] = []
+        outs = [] if own else [Out(name, flow) for name, flow in scope.shared.items()]
         opened: list[Rel] = []
-        shared = [] if own else scope.using
-        for name in shared:
-            flows = (
-                rel.by_name[name] for rel in scope.rels if name in rel.by_name and name not in rel.merged_away
-            )
-            outs.append(Out(name, next(flows, UNKNOWN)))
         for rel in rels:
-            if not rel.star and not own:
-                continue
-            outs.extend(out for out in rel.result.outs if out.name.lower() not in shared)
-            if not rel.result.whole:
-                opened.append(rel)
+            if rel.star or own:
+                hidden = () if own else rel.merged_away
+                outs.extend(out for out in rel.result.outs if out.name.lower() not in hidden)
+                if not rel.result.whole:
+                    opened.append(rel)
         kept = []
         for out in outs:
             folded = out.name.lower()
@@ -364,3 +326,11 @@ class Queries:
         if self._columns_held > COLUMNS_HELD:
             raise TooMuch(f"its queries have more than {COLUMNS_HELD:,} columns together")
         return result
+
+
+def _output_name(projection: exp.Expr) -> str:
+    """What an output column is called by all engines; "" for an expression, of which each makes a name of its own."""
+    inner = projection
+    while isinstance(inner, exp.Paren):
+        inner = inner.this
+    return inner.output_name if isinstance(inner, exp.Alias | exp.Column | exp.Dot) else ""

@@ -63,7 +63,7 @@ class Made:
 
     ``kind`` is a word of `extractors`' statements (SELECT, INSERT, CREATEVIEW …). ``control`` are the columns that decide
     which rows there are. ``whole``: these are all its columns, in their order. ``complete`` is False where not all columns,
-    or not all of what makes them, are known.
+    or not all of what makes them, are known. ``perhaps`` are tables, unless the text means what is nested in a row.
     """
 
     kind: str
@@ -73,6 +73,7 @@ class Made:
     control: tuple[SourceColumn, ...] = ()
     whole: bool = True
     complete: bool = True
+    perhaps: tuple[Name, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +131,7 @@ def _made(told: Mapping[str, Any]) -> Made:
         _sources(told["control"]),
         told["whole"],
         told["complete"],
+        tuple(Name(*each) for each in told["perhaps"]),
     )
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
-from navlin.sql.flows import UNKNOWN, Flow, Out, Rel, Result, Scope, merged
+from navlin.sql.flows import UNKNOWN, Flow, Out, Result, merged
 from navlin.sql.reading import Name, SourceColumn
+from navlin.sql.scopes import Rel, Scope
 
 if TYPE_CHECKING:
     from navlin.sql.queries import Queries
@@ -33,9 +34,9 @@ def rel_of(queries: Queries, node: exp.Expr, scope: Scope) -> Rel:
         case exp.Subquery(this=exp.Table() | exp.Subquery()):
             rel = _joined(queries, node.this, scope, named)
         case exp.Subquery():
-            rel = _rel(queries.query(node.this, scope), named)
+            rel = _rel(queries.query(node.this, scope.apart()), named)
         case exp.Values():
-            rel = _rel(queries.query(node, scope), named)
+            rel = _rel(queries.query(node, scope.apart()), named)
         case exp.Lateral(this=exp.Subquery()):
             rel = _rel(queries.query(node.this.this, scope), named)
         case exp.Lateral() | exp.Unnest():
@@ -65,7 +66,7 @@ def _table(queries: Queries, node: exp.Table, scope: Scope, alias: str) -> Rel:
     parts = [part.name for part in node.parts]
     if len(parts) == 1 and (common := queries.common(parts[0])) is not None:
         return _rel(common, alias or parts[0])
-    if len(parts) > 1 and (collection := _collection(parts, scope)) is not None:
+    if len(parts) > 1 and (collection := _collection(queries, node, scope)) is not None:
         return _rel(collection, alias or parts[-1])
     name = queries.spelled(name_of(node, queries.question.database))
     columns = None if name.is_path else queries.schema.get(name.folded)
@@ -81,20 +82,28 @@ def _table(queries: Queries, node: exp.Table, scope: Scope, alias: str) -> Rel:
     return Rel(result, frozenset(qualified))
 
 
-def _collection(parts: Sequence[str], scope: Scope) -> Result | None:
-    """``FROM t, t.items``: what is nested in a column of a row that stands to the left (Impala, BigQuery)."""
-    for rel in scope.qualified_rels(parts[:1]):
-        flow = rel.column(parts[1])
-        if flow is None and not rel.result.whole:
-            flow = rel.supposed(parts[1])
-        if flow is not None:
-            return Result(partial=True, whatever=flow)
+def _collection(queries: Queries, node: exp.Table, scope: Scope) -> Result | None:
+    """``FROM t, t.items``: what is nested in a column of a row that stands to the left, or around (Impala). To Hive and
+    Spark it is a table; None where it is one to Impala, too."""
+    parts = [part.name for part in node.parts]
+    is_table = tuple(part.lower() for part in parts) in queries.schema
+    for around in scope.with_tables():
+        rels = around.qualified_rels(parts[:1])
+        if rels and is_table and around is not scope:
+            return None  # before what stands around
+        for rel in rels:
+            flow = rel.column(parts[1])
+            if flow is None and not rel.whole:
+                flow = rel.supposed(parts[1]) if around is scope else UNKNOWN
+            if flow is not None:
+                queries.perhaps_tables.add(name_of(node, queries.question.database))
+                return Result(partial=True, whatever=UNKNOWN if is_table else flow)
     return None
 
 
 def _joined(queries: Queries, first: exp.Expr, scope: Scope, alias: str) -> Rel:
     """``FROM (a JOIN b ON …)``: several sources in brackets."""
-    inner = Scope(scope.outer)
+    inner = scope.apart()
     queries.enter(first, inner)
     outs, opened, partial = queries.starred(inner)
     result = Result(

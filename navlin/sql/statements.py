@@ -9,9 +9,10 @@ from dataclasses import replace
 import sqlglot
 from sqlglot import exp
 
-from navlin.sql.flows import NONE, Flow, Out, Result, Scope, TooMuch, merged
+from navlin.sql.flows import NONE, Flow, Out, Result, TooMuch, merged
 from navlin.sql.queries import Queries
 from navlin.sql.reading import Answer, Made, MadeColumn, Name, Question, ReadTable, SourceColumn
+from navlin.sql.scopes import Scope
 from navlin.sql.sources import name_of, rel_of
 
 _PROBLEM_CHARS = 200
@@ -78,7 +79,8 @@ class _Statement:
 
     def made(self) -> Iterator[Made]:
         node = self.node
-        self.queries.see_commons(node)
+        if not isinstance(node, exp.Query):  # which sees to its own
+            self.queries.see_commons(node)
         match node:
             case exp.Insert():
                 yield self._insert(node)
@@ -120,7 +122,6 @@ class _Statement:
     # -- Writing -------------------------------------------------------------------------------------------------------
 
     def _insert(self, node: exp.Insert) -> Made:
-        self.queries.see_commons(node)
         table = node.this.this if isinstance(node.this, exp.Schema) else node.this
         listed = [each.name for each in node.this.expressions] if isinstance(node.this, exp.Schema) else []
         kind = "INSERT_OVERWRITE" if node.args.get("overwrite") else "INSERT"
@@ -217,7 +218,8 @@ class _Statement:
         )
         control = _sorted(result.rows.control)
         tables = tuple(_tables(result, complete=complete))
-        return Made(kind, target, tables, columns, control, result.whole, complete)
+        perhaps = tuple(sorted(self.queries.perhaps_tables))
+        return Made(kind, target, tables, columns, control, result.whole, complete, perhaps)
 
     def _name(self, node: exp.Expr) -> Name:
         table = node.this if isinstance(node, exp.Schema) else node

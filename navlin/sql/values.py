@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from navlin.sql.flows import NOTHING, UNKNOWN, Flow, Scope, deciding, merged
+from navlin.sql.flows import NOTHING, UNKNOWN, Flow, deciding, merged
+from navlin.sql.scopes import Output, Scope
 
 if TYPE_CHECKING:
     from navlin.sql.queries import Queries
@@ -21,11 +22,14 @@ class Values:
     scope: Scope
     windows: dict[str, exp.Expr]
 
-    def flow(self, node: exp.Expr, *, deciding_only: bool = False, alias_first: bool = False) -> Flow:
-        """What an expression is made of. ``alias_first``: a name means the output column before any other (ORDER BY)."""
+    def flow(self, node: exp.Expr, *, deciding_only: bool = False, output: Output = Output.NEVER) -> Flow:
+        """What an expression is made of. ``output``: how a name in it may mean one of the query's own columns."""
         made: list[Flow] = []
         decide: list[Flow] = []
         todo: list[tuple[exp.Expr, bool]] = [(node, deciding_only)]
+        alone = node.this if isinstance(node, exp.Ordered) else node
+        if output is Output.FIRST and not isinstance(alone, exp.Column):
+            output = Output.EITHER
         while todo:
             at, decides = todo.pop()
             found = decide if decides else made
@@ -33,13 +37,11 @@ class Values:
                 case exp.Column(this=exp.Star()) | exp.Star():
                     found.append(self._all_columns(at))
                 case exp.Column():
-                    found.append(
-                        self.scope.resolve([part.name for part in at.parts], alias_first=alias_first)
-                    )
+                    found.append(self.scope.resolve([part.name for part in at.parts], output))
                 case exp.Dot():
                     parts, base = _dotted(at)
                     if base is None:
-                        found.append(self.scope.resolve(parts, alias_first=alias_first))
+                        found.append(self.scope.resolve(parts, output))
                     else:
                         todo.append((base, decides))
                 case exp.Window():
@@ -58,8 +60,15 @@ class Values:
                     if at.this is not None:
                         todo.append((at.this, decides))
                     todo.extend((each, True) for each in at.expressions)
-                case exp.Exists():
-                    todo.append((at.this, True))
+                case exp.AggFunc() if output is Output.EITHER:
+                    # An aggregate is of columns, not of what the query makes.
+                    inner = (self.flow(each, output=Output.BEHIND) for each in at.iter_expressions())
+                    found.extend(inner)
+                case exp.Exists(this=exp.Query()):
+                    # Whether there are rows, whatever is in them.
+                    result = self.queries.query(at.this, self.scope)
+                    self.scope.met(result, deciding=True)
+                    decide.append(result.rows)
                 case exp.Query():
                     result = self.queries.query(at, self.scope)
                     self.scope.met(result, deciding=decides)
@@ -85,7 +94,7 @@ class Values:
         qualifier = [part.name for part in star.parts[:-1]] if isinstance(star, exp.Column) else []
         rels = self.scope.qualified_rels(qualifier) or self.scope.rels
         whole = NOTHING if all(each.result.whole for each in rels) else UNKNOWN
-        return merged([*(flow for each in rels for flow in each.by_name.values()), whole])
+        return merged([*(out.flow for each in rels for out in each.result.outs), whole])
 
 
 def _dotted(node: exp.Expr) -> tuple[list[str], exp.Expr | None]:

@@ -1,0 +1,75 @@
+"""Times in engines' records: which unit they are in, and whether they can be times at all.
+
+Hive's and Impala's records count seconds, Impala's first builds counted milliseconds. Hive works out the end of a statement
+itself, ``duration`` = now - start in milliseconds and ``timestamp`` = start / 1000. Where it took the start from a clock
+that does not count milliseconds since 1970, the end is still right, and the start is of no use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+SECONDS_BELOW: Final = 100_000_000_000
+"""A time below this is in seconds (until the year 5138), above it in milliseconds (since 1973)."""
+EARLIEST_MS: Final = 946_684_800_000
+"""The year 2000: before any of these engines."""
+AHEAD_MS: Final = 86_400_000
+"""By so much the clock of an engine's host may be ahead."""
+MAX_DURATION_MS: Final = 400 * 86_400_000
+
+
+@dataclass(slots=True)
+class RecordTimes:
+    """Reads times of one record. ``latest_ms`` is when the record was there at the latest; ``problems`` says of each time
+    that cannot be one why."""
+
+    latest_ms: int
+    problems: list[str] = field(default_factory=list)
+
+    def read(self, record: Mapping[str, Any], name: str) -> int | None:
+        """The time of a name in epoch ms; None where there is none, or what is there cannot be one."""
+        value = record.get(name)
+        if value is None:
+            return None
+        milliseconds = self._to_ms(number(value))
+        if milliseconds is None:
+            self.problems.append(f"{name} {value!r:.40} is no time")
+        return milliseconds
+
+    def span(self, record: Mapping[str, Any]) -> tuple[int | None, int | None]:
+        """When a statement of Hive's began and ended, as far as that is known."""
+        begun, took = record.get("timestamp"), record.get("duration")
+        if begun is None or took is None:
+            return self.read(record, "timestamp"), None
+        timestamp, duration = number(begun), number(took)
+        started_ms = self._to_ms(timestamp)
+        if timestamp is None or duration is None:
+            self.problems.append(f"timestamp {begun!r:.40} and duration {took!r:.40} are no times")
+            return started_ms, None
+        if started_ms is not None and 0 <= duration < MAX_DURATION_MS:
+            return started_ms, started_ms + duration
+        ended_ms = timestamp * 1000 + duration
+        if self._can_be(ended_ms):
+            return None, ended_ms
+        self.problems.append(f"timestamp {begun!r:.40} and duration {took!r:.40} are no times")
+        return started_ms, None
+
+    def _to_ms(self, value: int | None) -> int | None:
+        """Epoch seconds or milliseconds → milliseconds."""
+        if value is None:
+            return None
+        milliseconds = value * 1000 if value < SECONDS_BELOW else value
+        return milliseconds if self._can_be(milliseconds) else None
+
+    def _can_be(self, milliseconds: int) -> bool:
+        return EARLIEST_MS <= milliseconds <= self.latest_ms + AHEAD_MS
+
+
+def number(value: Any) -> int | None:
+    """A number or its text."""
+    try:
+        return int(value) if not isinstance(value, bool) else None
+    except (TypeError, ValueError, OverflowError):
+        return None

@@ -1,0 +1,105 @@
+"""What names in SQL mean, as tables: texts with the lineage that is true of them, written down before they were read.
+
+The rules are those on which Hive, Impala and Spark agree; where they do not, or where a table of unknown columns leaves it
+open, nothing is the truth, marked as such. A case is a text, the lines that go on with it are indented, then its truth:
+
+    => column: sources ~ what decides of this column alone; … / what decides which rows there are / tables
+
+``refunds.amount?`` is a column that only the text knows: nothing else can be meant by the name. ``?`` alone stands where
+what is meant is not known. Behind the columns ``…`` says that there are more of them, ``~`` before a table that it only
+decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from navlin.sql.bounded import SqlReader
+from navlin.sql.reading import MadeColumn, Question, SourceColumn
+
+SCHEMA: Final[Mapping[str, Sequence[str]]] = {
+    "s.orders": ("id", "customer", "amount", "region", "items", "detail"),
+    "s.customers": ("id", "name", "region"),
+    "s.payments": ("order_id", "paid", "amount", "kind"),
+    "s.events": ("region", "id", "ts", "day", "year", "value", "key", "pos", "col", "props"),
+    "k.items": ("part",),
+}
+"""``refunds`` and ``returns`` are tables that nobody knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """A text and what it makes, in one form of words."""
+
+    text: str
+    columns: tuple[str, ...]
+    rows: frozenset[str]
+    tables: frozenset[str]
+    complete: bool
+    more: bool = False
+
+
+def truths(table: str) -> Iterator[Truth]:
+    """The cases of a table."""
+    text: list[str] = []
+    truth = ""
+    for line in table.splitlines():
+        if truth or line.startswith("  => "):
+            truth += line.strip().removeprefix("=>")
+            if truth.count("/") == 2:
+                yield _truth(" ".join(text), *truth.split("/"))
+                text, truth = [], ""
+        elif line.strip() and not line.startswith("--"):
+            text.append(line.strip())
+    assert not text, f"no truth for {text}"
+
+
+def _truth(text: str, columns: str, rows: str, tables: str) -> Truth:
+    named = [" ".join(each.split()) for each in columns.split(";") if each.strip()]
+    return Truth(
+        text,
+        tuple(each for each in named if each != "…"),
+        frozenset(re.findall(r"[^ ,?]+\??", rows)),
+        frozenset(tables.split()),
+        complete=not re.search(r"(?:^|\s)\?", columns + rows) and "…" not in named,
+        more="…" in named,
+    )
+
+
+def read(reader: SqlReader, text: str, dialects: tuple[str, ...] = ("hive", "spark")) -> Truth:
+    """What navlin reads in a text."""
+    answer = reader.read(Question(text, SCHEMA, "s", dialects))
+    assert answer.problem == "", answer.problem
+    (made,) = answer.made
+    return Truth(
+        text,
+        tuple(_column(each) for each in made.columns),
+        frozenset(_named(made.control)),
+        frozenset(("~" if each.control else "") + _table(each.name) for each in made.tables),
+        complete=made.complete,
+        more=not made.whole,
+    )
+
+
+def _column(column: MadeColumn) -> str:
+    data, control = _named(column.data), _named(column.control)
+    words = [
+        f"{column.output}:",
+        ", ".join(data),
+        "" if column.complete else "?",
+        f"~ {', '.join(control)}" if control else "",
+    ]
+    return " ".join(filter(None, words))
+
+
+def _named(sources: Sequence[SourceColumn]) -> list[str]:
+    return sorted(
+        f"{_table(each.table)}.{each.column.lower()}{'' if each.known else '?'}" for each in sources
+    )
+
+
+def _table(name: object) -> str:
+    return str(name).lower().removeprefix("s.")

@@ -1,0 +1,393 @@
+"""Every kind of statement that Hive and Impala know: what it is called, and what a record of it tells where it names tables
+and where it names none.
+
+A row is: the engine's own name, the operationType, what becomes of a record of it, the text.
+
+    table    data come into a table: without its targets a record is incomplete
+    files    data go where no record names it: targets are labels, and a record is incomplete
+    both     a table and a directory: only the tables of a record hold
+    result   somebody gets a result: targets are labels
+    nothing  no data come from anywhere
+    shown    what it names is not even read
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Row(NamedTuple):
+    """A line of a table."""
+
+    known_as: str
+    kind: str
+    outcome: str
+    text: str
+
+
+def rows(table: str) -> list[Row]:
+    """The rows of a table; an indented line goes on with the one before."""
+    return [
+        Row(*map(str.strip, line.split("|", 3))) for line in table.replace("\n  ", " ").strip().splitlines()
+    ]
+
+
+HIVE_STATEMENTS = """
+EXPLAIN | EXPLAIN | shown | EXPLAIN SELECT a FROM s.t
+EXPLAIN | EXPLAIN | shown | EXPLAIN EXTENDED INSERT OVERWRITE TABLE s.u SELECT a FROM s.t
+EXPLAIN | EXPLAIN | shown | EXPLAIN CBO COST WITH x AS (SELECT a FROM s.t) INSERT INTO s.u SELECT a FROM x
+EXPLAIN | EXPLAIN | shown | EXPLAIN VECTORIZATION ONLY DETAIL FROM s.t INSERT INTO s.u SELECT a
+EXPLAIN | EXPLAIN | shown | EXPLAIN REWRITE SELECT a FROM s.t WHERE a IN (SELECT a FROM s.u)
+EXPLAIN | EXPLAIN | shown | EXPLAIN ANALYZE CREATE TABLE s.u AS SELECT a FROM s.t
+QUERY | SELECT | result | SELECT a FROM s.t
+QUERY | SELECT | result | SELECT /*+ MAPJOIN(u) */ t.a FROM s.t JOIN s.u ON t.a = u.a
+QUERY | SELECT | result | WITH x AS (SELECT a FROM s.t) SELECT a FROM x
+QUERY | SELECT | result | WITH x (a) AS (SELECT a FROM s.t), y AS (SELECT a FROM x) SELECT a FROM y
+QUERY | SELECT | result | WITH x AS (SELECT a FROM s.t) (SELECT a FROM x)
+QUERY | SELECT | result | SELECT a FROM s.t UNION ALL SELECT a FROM s.u
+QUERY | SELECT | result | (SELECT a FROM s.t) UNION (SELECT a FROM s.u)
+QUERY | SELECT | result | ((WITH x AS (SELECT a FROM s.t) SELECT a FROM x))
+QUERY | SELECT | result | FROM s.t SELECT a
+QUERY | SELECT | result | FROM (SELECT a FROM s.t) x MAP a USING 'cat' AS b
+QUERY | SELECT | result | FROM s.t REDUCE a USING 'cat' AS b
+QUERY | SELECT | result | SELECT TRANSFORM (a) USING 'insert' AS (b) FROM s.t
+QUERY | SELECT | result | VALUES (1, 2)
+QUERY | INSERT | table | INSERT INTO s.u SELECT a FROM s.t
+QUERY | INSERT | table | INSERT INTO TABLE s.u PARTITION (ds = '1') (b) SELECT a FROM s.t
+QUERY | INSERT | table | INSERT INTO s.u VALUES (1), (2)
+QUERY | INSERT | table | WITH x AS (SELECT a FROM s.t) INSERT INTO s.u SELECT a FROM x
+QUERY | INSERT | table | WITH x AS (SELECT a FROM s.t) FROM x INSERT INTO s.u SELECT a
+QUERY | INSERT | table | FROM s.t INSERT INTO TABLE s.u SELECT a INSERT INTO TABLE s.w SELECT b
+QUERY | INSERT | table | FROM (SELECT a FROM s.t LATERAL VIEW explode(b) x AS c) y INSERT INTO s.u SELECT a
+QUERY | INSERT_OVERWRITE | table | INSERT OVERWRITE TABLE s.u SELECT a FROM s.t
+QUERY | INSERT_OVERWRITE | table | INSERT OVERWRITE TABLE s.u PARTITION (ds) IF NOT EXISTS SELECT a, ds
+  FROM s.t
+QUERY | INSERT_OVERWRITE | table | FROM s.t INSERT OVERWRITE TABLE s.u SELECT a INSERT INTO TABLE s.w SELECT b
+QUERY | INSERT_OVERWRITE | files | INSERT OVERWRITE DIRECTORY '/out' SELECT a FROM s.t
+QUERY | INSERT_OVERWRITE | files | INSERT OVERWRITE LOCAL DIRECTORY '/out' STORED AS orc SELECT a FROM s.t
+QUERY | INSERT_OVERWRITE | files | FROM s.t INSERT OVERWRITE DIRECTORY '/a' SELECT a INSERT OVERWRITE
+  DIRECTORY '/b' SELECT b
+QUERY | INSERT_OVERWRITE | both | FROM s.t INSERT OVERWRITE TABLE s.u SELECT a INSERT OVERWRITE
+  DIRECTORY '/out' SELECT b
+QUERY | INSERT_OVERWRITE | both | FROM s.t INSERT OVERWRITE DIRECTORY '/out' SELECT a INSERT INTO s.u SELECT b
+QUERY | UPDATE | table | UPDATE s.u SET a = b + 1 WHERE c IN (SELECT a FROM s.t)
+QUERY | DELETE | table | DELETE FROM s.u WHERE a IN (SELECT a FROM s.t)
+QUERY | MERGE | table | MERGE INTO s.u USING s.t ON u.a = t.a WHEN MATCHED THEN UPDATE SET b = t.b
+QUERY | MERGE | table | MERGE /*+ SEMI(t) */ INTO s.u AS x USING (SELECT a FROM s.t) t ON x.a = t.a WHEN
+  MATCHED THEN DELETE
+CREATETABLE | CREATETABLE | nothing | CREATE TABLE s.u (a int COMMENT 'as select')
+CREATETABLE | CREATETABLE | nothing | CREATE TABLE IF NOT EXISTS s.u LIKE s.t STORED AS orc
+CREATETABLE | CREATETABLE | nothing | CREATE EXTERNAL TABLE s.u (a int) STORED AS textfile LOCATION
+  '/as/select'
+CREATETABLE | CREATETABLE | nothing | CREATE TABLE s.u LIKE FILE parquet '/in/f'
+CREATETABLE | CREATETABLE | nothing | CREATE TEMPORARY TABLE s.u (a int)
+CREATETABLE_AS_SELECT | CREATETABLE_AS_SELECT | table | CREATE TABLE s.u AS SELECT a FROM s.t
+CREATETABLE_AS_SELECT | CREATETABLE_AS_SELECT | table | CREATE TABLE IF NOT EXISTS s.u STORED AS orc
+  TBLPROPERTIES ('a' = 'b') AS SELECT a FROM s.t
+CREATETABLE_AS_SELECT | CREATETABLE_AS_SELECT | table | CREATE TABLE s.u PARTITIONED BY (ds) AS (SELECT
+  a, ds FROM s.t)
+CREATETABLE_AS_SELECT | CREATETABLE_AS_SELECT | table | CREATE TABLE s.u AS WITH x AS (SELECT a FROM
+  s.t) SELECT a FROM x
+CREATETABLE_AS_SELECT | CREATETABLE_AS_SELECT | table | CREATE TABLE s.u AS((SELECT a FROM s.t))
+CREATETABLE_AS_SELECT | CREATETABLE_AS_SELECT | table | CREATE TABLE s.u AS VALUES (1)
+CREATETABLE_AS_SELECT | CREATETABLE_AS_SELECT | table | CREATE EXTERNAL TABLE s.u LOCATION '/u' AS
+  SELECT a FROM s.t
+CREATETABLE_AS_SELECT | CREATETABLE_AS_SELECT | table | CREATE TRANSACTIONAL TABLE s.u AS SELECT a FROM s.t
+CREATETABLE_AS_SELECT | CREATETABLE_AS_SELECT | table | CREATE MANAGED TABLE s.u AS SELECT a FROM s.t
+CREATETABLE_AS_SELECT | CREATETABLE_AS_SELECT | table | CREATE TRANSACTIONAL EXTERNAL TABLE s.u AS
+  SELECT a FROM s.t
+CREATETABLE_AS_SELECT | CREATETABLE_AS_SELECT | table | CREATE OR REPLACE TABLE s.u STORED BY ICEBERG AS
+  SELECT a FROM s.t
+CREATETABLE_AS_SELECT | CREATETABLE_AS_SELECT | table | CREATE OR REPLACE EXTERNAL TABLE s.u AS SELECT a
+  FROM s.t
+CREATETABLE_AS_SELECT | CREATETABLE_AS_SELECT | result | CREATE TEMPORARY TABLE s.u AS SELECT a FROM s.t
+CREATETABLE_AS_SELECT | CREATETABLE_AS_SELECT | result | CREATE TEMPORARY TRANSACTIONAL TABLE s.u AS
+  SELECT a FROM s.t
+CREATEVIEW | CREATEVIEW | table | CREATE VIEW s.v AS SELECT a FROM s.t
+CREATEVIEW | CREATEVIEW | table | CREATE OR REPLACE VIEW s.v (a COMMENT 'x') PARTITIONED ON (ds) AS
+  SELECT a, ds FROM s.t
+CREATEVIEW | CREATEVIEW | table | CREATE VIEW IF NOT EXISTS s.v AS WITH x AS (SELECT a FROM s.t) SELECT
+  a FROM x
+CREATE_MATERIALIZED_VIEW | CREATEVIEW | table | CREATE MATERIALIZED VIEW s.v DISABLE REWRITE STORED AS
+  orc AS SELECT a FROM s.t
+ALTERVIEW_AS | ALTERVIEW_AS | table | ALTER VIEW s.v AS SELECT a FROM s.t
+ALTERVIEW_AS | ALTERVIEW_AS | table | ALTER VIEW s.v SELECT a FROM s.t
+ALTERVIEW_AS | ALTERVIEW_AS | table | ALTER VIEW `s`.`v` AS WITH x AS (SELECT a FROM s.t) SELECT a FROM x
+ALTERVIEW_RENAME | ALTERVIEW_RENAME | nothing | ALTER VIEW s.v RENAME TO s.w
+ALTERVIEW_PROPERTIES | | nothing | ALTER VIEW s.v SET TBLPROPERTIES ('a' = 'select')
+DROPVIEW_PROPERTIES | | nothing | ALTER VIEW s.v UNSET TBLPROPERTIES IF EXISTS ('a')
+ALTERTABLE_ADDPARTS | | nothing | ALTER VIEW s.v ADD PARTITION (ds = '1')
+ALTERTABLE_DROPPARTS | | nothing | ALTER VIEW s.v DROP PARTITION (ds = '1')
+ALTER_MATERIALIZED_VIEW_REBUILD | ALTER_MATERIALIZED_VIEW_REBUILD | table | ALTER MATERIALIZED VIEW s.v
+  REBUILD
+ALTER_MATERIALIZED_VIEW_REWRITE | | nothing | ALTER MATERIALIZED VIEW s.v ENABLE REWRITE
+LOAD | LOAD | table | LOAD DATA INPATH '/in' INTO TABLE s.u
+LOAD | LOAD | table | LOAD DATA LOCAL INPATH '/in' OVERWRITE INTO TABLE s.u PARTITION (ds = '1')
+IMPORT | IMPORT | table | IMPORT EXTERNAL TABLE s.u FROM '/in'
+IMPORT | IMPORT | table | IMPORT FROM '/in'
+EXPORT | EXPORT | files | EXPORT TABLE s.t PARTITION (ds = '1') TO '/out'
+REPLLOAD | REPLLOAD | table | REPL LOAD s INTO t
+REPLDUMP | REPLDUMP | files | REPL DUMP s WITH ('a' = 'b')
+REPLSTATUS | | nothing | REPL STATUS s
+EXECUTE | EXECUTE | table | EXECUTE p USING 1
+PREPARE | | nothing | PREPARE p FROM INSERT INTO s.u SELECT a FROM s.t WHERE a = ?
+TRUNCATETABLE | TRUNCATETABLE | nothing | TRUNCATE TABLE s.u PARTITION (ds = '1')
+ALTERTABLE_EXCHANGEPARTITION | ALTERTABLE_EXCHANGEPARTITION | table | ALTER TABLE s.u EXCHANGE PARTITION
+  (ds = '1') WITH TABLE s.t
+ALTERTABLE_RENAME | ALTERTABLE_RENAME | nothing | ALTER TABLE s.t RENAME TO s.u
+ALTERTABLE_RENAMEPART | | nothing | ALTER TABLE s.u PARTITION (ds = '1') RENAME TO PARTITION (ds = '2')
+ALTERTABLE_ADDCOLS | | nothing | ALTER TABLE s.u ADD COLUMNS (b int)
+ALTERTABLE_DROPCOL | | nothing | ALTER TABLE s.u DROP COLUMN b
+ALTERTABLE_REPLACECOLS | | nothing | ALTER TABLE s.u REPLACE COLUMNS (b int)
+ALTERTABLE_RENAMECOL | | nothing | ALTER TABLE s.u CHANGE COLUMN a b int
+ALTERTABLE_UPDATEPARTSTATS | | nothing | ALTER TABLE s.u PARTITION (ds = '1') UPDATE STATISTICS SET
+  ('numRows' = '1')
+ALTERTABLE_UPDATETABLESTATS | | nothing | ALTER TABLE s.u UPDATE STATISTICS FOR COLUMN a SET ('numDVs' = '1')
+ALTERTABLE_DROPPARTS | | nothing | ALTER TABLE s.u DROP IF EXISTS PARTITION (ds < '1'), PARTITION (ds > '2')
+ALTERTABLE_ADDPARTS | | nothing | ALTER TABLE s.u ADD IF NOT EXISTS PARTITION (ds = '1') LOCATION '/in'
+ALTERTABLE_TOUCH | | nothing | ALTER TABLE s.u TOUCH
+ALTERTABLE_ARCHIVE | | nothing | ALTER TABLE s.u ARCHIVE PARTITION (ds = '1')
+ALTERTABLE_UNARCHIVE | | nothing | ALTER TABLE s.u UNARCHIVE PARTITION (ds = '1')
+ALTERTABLE_PROPERTIES | | nothing | ALTER TABLE s.u SET TBLPROPERTIES ('a' = 'b')
+ALTERTABLE_OWNER | | nothing | ALTER TABLE s.u SET OWNER USER ana
+ALTERTABLE_SETPARTSPEC | | nothing | ALTER TABLE s.u SET PARTITION SPEC (month(ts))
+ALTERTABLE_SETDEFAULTPARTITION | | nothing | ALTER TABLE s.u SET DEFAULT PARTITION TO 'x'
+ALTERTABLE_EXECUTE | | nothing | ALTER TABLE s.u EXECUTE ROLLBACK (3)
+ALTERTABLE_CREATEBRANCH | | nothing | ALTER TABLE s.u CREATE BRANCH b
+ALTERTABLE_CREATEBRANCH | | nothing | CREATE OR REPLACE BRANCH b FROM s.u
+ALTERTABLE_CREATETAG | | nothing | CREATE TAG b FROM s.u
+ALTERTABLE_DROPBRANCH | | nothing | DROP BRANCH b FROM s.u
+ALTERTABLE_RENAMEBRANCH | | nothing | ALTER TABLE s.u RENAME BRANCH a TO b
+ALTERTABLE_REPLACESNAPSHOTREF | | nothing | ALTER TABLE s.u REPLACE TAG a AS OF SYSTEM_VERSION 3
+ALTERTABLE_DROPTAG | | nothing | ALTER TABLE s.u DROP TAG IF EXISTS b
+ALTERTABLE_CONVERT | | nothing | ALTER TABLE s.u CONVERT TO ICEBERG
+ALTERTABLE_SERIALIZER | | nothing | ALTER TABLE s.u SET SERDE 'x'
+ALTERPARTITION_SERIALIZER | | nothing | ALTER TABLE s.u PARTITION (ds = '1') SET SERDE 'x'
+ALTERTABLE_SERDEPROPERTIES | | nothing | ALTER TABLE s.u SET SERDEPROPERTIES ('a' = 'b')
+ALTERPARTITION_SERDEPROPERTIES | | nothing | ALTER TABLE s.u PARTITION (ds = '1') UNSET SERDEPROPERTIES ('a')
+ALTERTABLE_CLUSTER_SORT | | nothing | ALTER TABLE s.u NOT CLUSTERED
+ALTERTABLE_CLUSTER_SORT | | nothing | ALTER TABLE s.u CLUSTERED BY (a) SORTED BY (b) INTO 4 BUCKETS
+ALTERTABLE_BUCKETNUM | | nothing | ALTER TABLE s.u INTO 4 BUCKETS
+ALTERPARTITION_BUCKETNUM | | nothing | ALTER TABLE s.u PARTITION (ds = '1') INTO 4 BUCKETS
+ALTERTABLE_PROTECTMODE | | nothing | ALTER TABLE s.u ENABLE NO_DROP
+ALTERPARTITION_PROTECTMODE | | nothing | ALTER TABLE s.u PARTITION (ds = '1') DISABLE OFFLINE
+ALTERTABLE_FILEFORMAT | | nothing | ALTER TABLE s.u SET FILEFORMAT orc
+ALTERPARTITION_FILEFORMAT | | nothing | ALTER TABLE s.u PARTITION (ds = '1') SET FILEFORMAT orc
+ALTERTABLE_LOCATION | | nothing | ALTER TABLE s.u SET LOCATION '/u'
+ALTERPARTITION_LOCATION | | nothing | ALTER TABLE s.u PARTITION (ds = '1') SET LOCATION '/u'
+ALTERTABLE_MERGEFILES | | nothing | ALTER TABLE s.u CONCATENATE
+ALTERPARTITION_MERGEFILES | | nothing | ALTER TABLE s.u PARTITION (ds = '1') CONCATENATE
+ALTERTABLE_SKEWED | | nothing | ALTER TABLE s.u SKEWED BY (a) ON (1)
+ALTERTBLPART_SKEWED_LOCATION | | nothing | ALTER TABLE s.u SET SKEWED LOCATION (1 = '/u')
+ALTERTABLE_PARTCOLTYPE | | nothing | ALTER TABLE s.u PARTITION COLUMN (ds int)
+ALTERTABLE_DROPCONSTRAINT | | nothing | ALTER TABLE s.u DROP CONSTRAINT c
+ALTERTABLE_ADDCONSTRAINT | | nothing | ALTER TABLE s.u ADD CONSTRAINT c PRIMARY KEY (a) DISABLE
+ALTERTABLE_UPDATECOLUMNS | | nothing | ALTER TABLE s.u UPDATE COLUMNS CASCADE
+ALTERTABLE_COMPACT | | nothing | ALTER TABLE s.u PARTITION (ds = '1') COMPACT 'major' AND WAIT
+ALTERTABLE_COMPACT | | nothing | OPTIMIZE TABLE s.u REWRITE DATA
+ALTERINDEX_REBUILD | ALTERINDEX_REBUILD | table | ALTER INDEX i ON s.t PARTITION (ds = '1') REBUILD
+ALTERINDEX_PROPS | | nothing | ALTER INDEX i ON s.t SET IDXPROPERTIES ('a' = 'b')
+CREATEINDEX | | nothing | CREATE INDEX i ON TABLE s.t (a) AS 'COMPACT' WITH DEFERRED REBUILD
+DROPINDEX | | nothing | DROP INDEX i ON s.t
+CREATECATALOG | | nothing | CREATE CATALOG c LOCATION '/c'
+ALTERCATALOG_LOCATION | | nothing | ALTER CATALOG c SET LOCATION '/c'
+DROPCATALOG | | nothing | DROP CATALOG c
+CREATEDATABASE | | nothing | CREATE DATABASE IF NOT EXISTS d LOCATION '/d'
+CREATEDATABASE | | nothing | CREATE REMOTE DATABASE d USING c
+CREATEDATABASE | | nothing | CREATE SCHEMA d
+DROPDATABASE | | nothing | DROP DATABASE d CASCADE
+SWITCHDATABASE | | nothing | USE d
+LOCKDB | | nothing | LOCK DATABASE d SHARED
+UNLOCKDB | | nothing | UNLOCK DATABASE d
+ALTERDATABASE | | nothing | ALTER DATABASE d SET DBPROPERTIES ('a' = 'b')
+ALTERDATABASE_OWNER | | nothing | ALTER SCHEMA d SET OWNER ROLE r
+ALTERDATABASE_LOCATION | | nothing | ALTER DATABASE d SET MANAGEDLOCATION '/d'
+CREATEDATACONNECTOR | | nothing | CREATE DATACONNECTOR c TYPE 'mysql' URL 'jdbc:mysql://h'
+DROPDATACONNECTOR | | nothing | DROP DATACONNECTOR c
+ALTERDATACONNECTOR | | nothing | ALTER DATACONNECTOR c SET DCPROPERTIES ('a' = 'b')
+ALTERDATACONNECTOR_OWNER | | nothing | ALTER DATACONNECTOR c SET OWNER USER ana
+ALTERDATACONNECTOR_URL | | nothing | ALTER DATACONNECTOR c SET URL 'jdbc:mysql://h'
+DROPTABLE | | nothing | DROP TABLE IF EXISTS s.u PURGE
+DROPVIEW | | nothing | DROP VIEW s.v
+DROP_MATERIALIZED_VIEW | | nothing | DROP MATERIALIZED VIEW s.v
+MSCK | | nothing | MSCK REPAIR TABLE s.u SYNC PARTITIONS
+ANALYZE_TABLE | | nothing | ANALYZE TABLE s.u COMPUTE STATISTICS FOR COLUMNS
+CACHE_METADATA | | nothing | ANALYZE TABLE s.u CACHE METADATA
+CREATEFUNCTION | | nothing | CREATE TEMPORARY FUNCTION f AS 'select' USING JAR '/f.jar'
+DROPFUNCTION | | nothing | DROP FUNCTION f
+RELOADFUNCTION | | nothing | RELOAD FUNCTIONS
+CREATEMACRO | | nothing | CREATE TEMPORARY MACRO m (x int) x + 1
+DROPMACRO | | nothing | DROP TEMPORARY MACRO m
+LOCKTABLE | | nothing | LOCK TABLE s.u EXCLUSIVE
+UNLOCKTABLE | | nothing | UNLOCK TABLE s.u
+CREATEROLE | | nothing | CREATE ROLE r
+DROPROLE | | nothing | DROP ROLE r
+GRANT_PRIVILEGE | | nothing | GRANT SELECT, INSERT ON TABLE s.u TO USER ana
+REVOKE_PRIVILEGE | | nothing | REVOKE INSERT ON TABLE s.u FROM USER ana
+GRANT_ROLE | | nothing | GRANT ROLE r TO USER ana
+REVOKE_ROLE | | nothing | REVOKE ROLE r FROM USER ana
+SHOW_ROLES | | nothing | SET ROLE r
+START_TRANSACTION | | nothing | START TRANSACTION READ ONLY
+COMMIT | | nothing | COMMIT
+ROLLBACK | | nothing | ROLLBACK WORK
+SET_AUTOCOMMIT | | nothing | SET AUTOCOMMIT TRUE
+ABORT_TRANSACTIONS | | nothing | ABORT TRANSACTIONS 7
+ABORT_COMPACTION | | nothing | ABORT COMPACTIONS 7
+KILL_QUERY | | nothing | KILL QUERY 'q'
+CREATE_RESOURCEPLAN | | nothing | CREATE RESOURCE PLAN p
+ALTER_RESOURCEPLAN | | nothing | ALTER RESOURCE PLAN p ACTIVATE
+ALTER_RESOURCEPLAN | | nothing | REPLACE ACTIVE RESOURCE PLAN WITH p
+ALTER_RESOURCEPLAN | | nothing | DISABLE WORKLOAD MANAGEMENT
+DROP_RESOURCEPLAN | | nothing | DROP RESOURCE PLAN p
+CREATE_TRIGGER | | nothing | CREATE TRIGGER p.t WHEN elapsed > 1 DO KILL
+ALTER_TRIGGER | | nothing | ALTER TRIGGER p.t ADD TO POOL x
+DROP_TRIGGER | | nothing | DROP TRIGGER p.t
+CREATE_POOL | | nothing | CREATE POOL p.x WITH alloc_fraction = 1
+ALTER_POOL | | nothing | ALTER POOL p.x SET path = y
+DROP_POOL | | nothing | DROP POOL p.x
+CREATE_MAPPING | | nothing | CREATE USER MAPPING 'ana' IN p TO x
+ALTER_MAPPING | | nothing | ALTER GROUP MAPPING 'all' IN p UNMANAGED
+DROP_MAPPING | | nothing | DROP APPLICATION MAPPING 'a' IN p
+CREATE_SCHEDULED_QUERY | | nothing | CREATE SCHEDULED QUERY q CRON '0 0' AS INSERT INTO s.u SELECT a FROM s.t
+ALTER_SCHEDULED_QUERY | | nothing | ALTER SCHEDULED QUERY q EXECUTE
+DROP_SCHEDULED_QUERY | | nothing | DROP SCHEDULED QUERY q
+DESCTABLE | | shown | DESCRIBE FORMATTED s.t
+DESCTABLE | | shown | DESC s.t a
+DESCFUNCTION | | shown | DESCRIBE FUNCTION f
+DESCDATABASE | | shown | DESCRIBE DATABASE EXTENDED d
+DESCDATACONNECTOR | | shown | DESCRIBE DATACONNECTOR c
+DESCCATALOG | | shown | DESCRIBE CATALOG c
+SHOWCATALOGS | | shown | SHOW CATALOGS
+SHOWDATABASES | | shown | SHOW DATABASES LIKE 'd*'
+SHOWDATACONNECTORS | | shown | SHOW DATACONNECTORS
+SHOWTABLES | | shown | SHOW TABLES
+SHOWTABLES | | shown | SHOW TABLES IN default 'select*'
+SHOWVIEWS | | shown | SHOW VIEWS IN d
+SHOWMATERIALIZEDVIEWS | | shown | SHOW MATERIALIZED VIEWS
+SHOWCOLUMNS | | shown | SHOW COLUMNS FROM s.t
+SHOW_TABLESTATUS | | shown | SHOW TABLE EXTENDED IN d LIKE 't*'
+SHOW_TBLPROPERTIES | | shown | SHOW TBLPROPERTIES s.t
+SHOW_CREATEDATABASE | | shown | SHOW CREATE DATABASE d
+SHOW_CREATETABLE | | shown | SHOW CREATE TABLE s.t
+SHOWFUNCTIONS | | shown | SHOW FUNCTIONS LIKE 'f*'
+SHOWINDEXES | | shown | SHOW INDEXES ON s.t
+SHOWPARTITIONS | | shown | SHOW PARTITIONS s.t
+SHOWLOCKS | | shown | SHOW LOCKS s.t
+SHOWCONF | | shown | SHOW CONF 'hive.x'
+SHOW_GRANT | | shown | SHOW GRANT USER ana ON TABLE s.t
+SHOW_ROLES | | shown | SHOW CURRENT ROLES
+SHOW_ROLE_PRINCIPALS | | shown | SHOW PRINCIPALS r
+SHOW_ROLE_GRANT | | shown | SHOW ROLE GRANT USER ana
+SHOW_COMPACTIONS | | shown | SHOW COMPACTIONS
+SHOW_TRANSACTIONS | | shown | SHOW TRANSACTIONS
+SHOW_RESOURCEPLAN | | shown | SHOW RESOURCE PLANS
+unknown | | table | FROBNICATE TABLE s.t
+unknown | | table | CREATE STREAM s.u AS SELECT a FROM s.t
+unknown | | table | ALTER TABLE s.u ABSORB TABLE s.t
+unknown | | table | WITH x AS (SELECT a FROM s.t) FROBNICATE x
+unknown | | table | WITH x AS (SELECT a
+"""
+
+IMPALA_STATEMENTS = """
+query_stmt | SELECT | result | SELECT a FROM s.t
+query_stmt | SELECT | result | SELECT STRAIGHT_JOIN /* +NOSHUFFLE */ a FROM s.t
+query_stmt | SELECT | result | WITH x AS (SELECT a FROM s.t), y AS (SELECT a FROM x) SELECT a FROM y
+query_stmt | SELECT | result | SELECT a FROM s.t UNION DISTINCT SELECT a FROM s.u
+query_stmt | SELECT | result | (SELECT a FROM s.t) EXCEPT (SELECT a FROM s.u)
+values_stmt | SELECT | result | VALUES (1, 2), (3, 4)
+insert_stmt | INSERT | table | INSERT INTO s.u SELECT a FROM s.t
+insert_stmt | INSERT | table | INSERT INTO TABLE s.u (a) PARTITION (ds = '1') VALUES (1)
+insert_stmt | INSERT | table | INSERT INTO s.u [SHUFFLE] SELECT a FROM s.t
+insert_stmt | INSERT | table | INSERT /* +NOCLUSTERED */ INTO s.u SELECT a FROM s.t
+insert_stmt | INSERT | table | WITH x AS (SELECT a FROM s.t) INSERT INTO s.u SELECT a FROM x
+insert_stmt | INSERT_OVERWRITE | table | INSERT OVERWRITE s.u SELECT a FROM s.t
+insert_stmt | INSERT_OVERWRITE | table | INSERT OVERWRITE TABLE s.u PARTITION (ds) /* +SHUFFLE */ SELECT
+  a, ds FROM s.t
+insert_stmt | INSERT_OVERWRITE | table | INSERT [SHUFFLE] OVERWRITE TABLE s.u SELECT a FROM s.t
+insert_stmt | INSERT_OVERWRITE | table | INSERT /* +SHUFFLE */ OVERWRITE s.u SELECT a FROM s.t
+upsert_stmt | UPSERT | table | UPSERT INTO s.u SELECT a FROM s.t
+upsert_stmt | UPSERT | table | WITH x AS (SELECT a FROM s.t) UPSERT INTO s.u (a) SELECT a FROM x
+update_stmt | UPDATE | table | UPDATE s.u SET a = 1 WHERE b = 2
+update_stmt | UPDATE | table | UPDATE x SET x.a = t.a FROM s.u x JOIN s.t ON x.b = t.b
+delete_stmt | DELETE | table | DELETE s.u WHERE a = 1
+delete_stmt | DELETE | table | DELETE x FROM s.u x JOIN s.t ON x.a = t.a
+merge_stmt | MERGE | table | MERGE INTO s.u USING s.t ON u.a = t.a WHEN NOT MATCHED THEN INSERT *
+create_tbl_as_select_stmt | CREATETABLE_AS_SELECT | table | CREATE TABLE s.u STORED AS parquet AS SELECT
+  a FROM s.t
+create_tbl_as_select_stmt | CREATETABLE_AS_SELECT | table | CREATE EXTERNAL TABLE s.u LOCATION '/u' AS
+  SELECT a FROM s.t
+create_tbl_as_select_stmt | CREATETABLE_AS_SELECT | table | CREATE /* +CLUSTERED */ TABLE s.u AS SELECT
+  a FROM s.t
+create_tbl_as_select_stmt | CREATETABLE_AS_SELECT | table | CREATE TABLE s.u PRIMARY KEY (a) PARTITION
+  BY HASH (a) PARTITIONS 3 STORED AS KUDU AS SELECT a FROM s.t
+create_tbl_as_select_stmt | CREATETABLE_AS_SELECT | table | CREATE TABLE s.u PARTITIONED BY SPEC
+  (month(ts)) STORED BY ICEBERG AS VALUES (1)
+create_tbl_stmt | CREATETABLE | nothing | CREATE TABLE s.u (a INT COMMENT 'as select') STORED AS parquet
+create_tbl_stmt | CREATETABLE | nothing | CREATE EXTERNAL TABLE s.u LIKE PARQUET '/in/f' STORED AS parquet
+create_tbl_like_stmt | CREATETABLE | nothing | CREATE TABLE s.u LIKE s.t
+create_tbl_like_stmt | CREATETABLE | nothing | CREATE TABLE s.u SORT BY (a) LIKE s.t
+create_view_stmt | CREATEVIEW | table | CREATE VIEW IF NOT EXISTS s.v (a COMMENT 'x') TBLPROPERTIES ('a'
+  = 'b') AS SELECT a FROM s.t
+alter_view_stmt | ALTERVIEW_AS | table | ALTER VIEW s.v (a, b) AS SELECT a, b FROM s.t
+alter_view_stmt | ALTERVIEW_AS | table | ALTER VIEW s.v AS VALUES (1)
+alter_view_stmt | ALTERVIEW_RENAME | nothing | ALTER VIEW s.v RENAME TO s.w
+alter_view_stmt | | nothing | ALTER VIEW s.v SET OWNER USER ana
+alter_view_stmt | | nothing | ALTER VIEW s.v UNSET TBLPROPERTIES ('a')
+load_stmt | LOAD | table | LOAD DATA INPATH '/in' OVERWRITE INTO TABLE s.u
+truncate_stmt | TRUNCATETABLE | nothing | TRUNCATE IF EXISTS s.u
+optimize_stmt | | nothing | OPTIMIZE TABLE s.u (FILE_SIZE_THRESHOLD_MB = 9)
+alter_tbl_stmt | ALTERTABLE_RENAME | nothing | ALTER TABLE s.t RENAME TO s.u
+alter_tbl_stmt | | nothing | ALTER TABLE s.u ADD IF NOT EXISTS RANGE PARTITION VALUES < 3
+alter_tbl_stmt | | nothing | ALTER TABLE s.u RECOVER PARTITIONS
+alter_tbl_stmt | | nothing | ALTER TABLE s.u SORT BY ZORDER (a, b)
+alter_tbl_stmt | | nothing | ALTER TABLE s.u ALTER COLUMN a DROP DEFAULT
+alter_tbl_stmt | | nothing | ALTER TABLE s.u PARTITION (ds = '1') SET CACHED IN 'pool'
+alter_tbl_stmt | | nothing | ALTER TABLE s.u SET COLUMN STATS a ('numDVs' = '1')
+alter_tbl_stmt | | nothing | ALTER TABLE s.u EXECUTE expire_snapshots(now())
+convert_tbl_stmt | | nothing | ALTER TABLE s.u CONVERT TO ICEBERG
+alter_db_stmt | | nothing | ALTER DATABASE d SET OWNER USER ana
+compute_stats_stmt | | nothing | COMPUTE INCREMENTAL STATS s.u PARTITION (ds = '1')
+drop_stats_stmt | | nothing | DROP STATS s.u
+copy_testcase_stmt | | nothing | COPY TESTCASE TO '/out' SELECT a FROM s.t
+reset_metadata_stmt | | nothing | INVALIDATE METADATA s.u
+reset_metadata_stmt | | nothing | REFRESH s.u PARTITION (ds = '1')
+create_data_src_stmt | | nothing | CREATE DATA SOURCE x LOCATION '/x' CLASS 'x' API_VERSION 'V1'
+create_db_stmt | | nothing | CREATE DATABASE d
+create_udf_stmt | | nothing | CREATE FUNCTION f(INT) RETURNS INT LOCATION '/f' SYMBOL = 'select'
+create_uda_stmt | | nothing | CREATE AGGREGATE FUNCTION f(INT) RETURNS INT LOCATION '/f'
+create_drop_role_stmt | | nothing | CREATE ROLE r
+drop_db_stmt | | nothing | DROP SCHEMA d RESTRICT
+drop_tbl_or_view_stmt | | nothing | DROP TABLE s.u PURGE
+drop_function_stmt | | nothing | DROP AGGREGATE FUNCTION f(INT)
+drop_data_src_stmt | | nothing | DROP DATA SOURCE x
+comment_on_stmt | | nothing | COMMENT ON COLUMN s.u.a IS 'insert'
+grant_role_stmt | | nothing | GRANT ROLE r TO GROUP g
+grant_privilege_stmt | | nothing | GRANT INSERT ON TABLE s.u TO ROLE r
+revoke_role_stmt | | nothing | REVOKE ROLE r FROM GROUP g
+revoke_privilege_stmt | | nothing | REVOKE SELECT ON TABLE s.u FROM ROLE r
+use_stmt | | nothing | USE d
+set_stmt | | nothing | SET mem_limit = 1g
+unset_stmt | | nothing | UNSET ALL
+admin_fn_stmt | | nothing | :shutdown('h', 0)
+kill_query_stmt | | nothing | KILL QUERY 'a:b'
+explain_stmt | EXPLAIN | shown | EXPLAIN INSERT INTO s.u SELECT a FROM s.t
+explain_stmt | EXPLAIN | shown | EXPLAIN CREATE TABLE s.u AS SELECT a FROM s.t
+show_tables_stmt | | shown | SHOW TABLES IN default LIKE 'select*'
+show_metadata_tables_stmt | | shown | SHOW METADATA TABLES IN s.t
+show_views_stmt | | shown | SHOW VIEWS
+show_dbs_stmt | | shown | SHOW DATABASES
+show_stats_stmt | | shown | SHOW COLUMN STATS s.t
+show_partitions_stmt | | shown | SHOW PARTITIONS s.t
+show_range_partitions_stmt | | shown | SHOW RANGE PARTITIONS s.t
+show_hash_schema_stmt | | shown | SHOW HASH SCHEMA s.t
+show_functions_stmt | | shown | SHOW AGGREGATE FUNCTIONS
+show_data_srcs_stmt | | shown | SHOW DATA SOURCES
+show_create_tbl_stmt | | shown | SHOW CREATE VIEW s.v
+show_create_function_stmt | | shown | SHOW CREATE FUNCTION f
+show_files_stmt | | shown | SHOW FILES IN s.t
+show_roles_stmt | | shown | SHOW ROLES
+show_roles_principal_stmt | | shown | SHOW ROLE GRANT GROUP g
+show_current_groups_stmt | | shown | SHOW CURRENT GROUPS
+show_grant_principal_stmt | | shown | SHOW GRANT ROLE r
+describe_stmt | | shown | DESCRIBE HISTORY s.t
+"""

@@ -1,0 +1,83 @@
+"""Rule 4 on every text whose lineage is written down: each edge between columns that is true and known, and no other."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.solr import Solr
+from navlin.model.keys import EntityType
+from navlin.model.records import Entity
+from tests.linked import World
+from tests.sql_scopes import SCHEMA, Truth, truths
+from tests.test_sql_scopes import TABLES as SCOPES
+from tests.test_sql_view_texts import TABLES as VIEW_TEXTS
+
+
+def cases() -> Iterator[tuple[bool, Truth]]:
+    """Every text, and whether Spark made the view."""
+    for kind, table in (*SCOPES.items(), *VIEW_TEXTS.items()):
+        for truth in truths(table):
+            yield kind == "spark", truth
+
+
+def test_a_view_has_each_edge_that_is_true_and_no_other(solr: Solr) -> None:
+    world = World(solr, "texts of views")
+    everything = list(cases())
+    assert len(everything) > 360
+
+    records = [record for name, columns in SCHEMA.items() for record in of_table(world, name, columns)]
+    for at, (by_spark, truth) in enumerate(everything):
+        attributes = {"queryText": truth.text, "params": json.dumps({"spark.sql.x": "1"} if by_spark else {})}
+        _, *columns = of_table(world, f"s.v{at}", [f"c{each}" for each in range(len(truth.columns))])
+        view = world.entity(world.table(f"s.v{at}", EntityType.VIEW), attributes)
+        records.extend((view, *columns))
+    world.link(world.put(world.hive, *records))
+
+    found = edges(world)
+    reasons = {
+        each["originalName"]: each.get("unparsedReason", "")
+        for each in world.documents(ELEMENTS)
+        if each["type"] == "VIEW"
+    }
+    for at, (_, truth) in enumerate(everything):
+        assert found[f"s.v{at}"] == expected(f"s.v{at}", truth), truth.text
+        certain = truth.complete and "?" not in "".join((*truth.columns, *truth.rows))
+        assert bool(reasons[f"v{at}"]) is not certain, (truth.text, reasons[f"v{at}"])
+
+
+def of_table(world: World, name: str, columns: Sequence[str]) -> Iterator[Entity]:
+    yield world.entity(world.table(name))
+    for at, column in enumerate(columns):
+        yield world.entity(world.column(f"{name}.{column}"), {"columnIndex": at})
+
+
+def edges(world: World) -> dict[str, set[str]]:
+    """The relations between columns that the rule adds, by the view."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for each in world.documents(RELATIONS):
+        if each.get("rule") == "resolve_views" and each["endpoint1Type"] == "FIELD":
+            sign = "->" if each["type"] == "DATA_FLOW" else "~>"
+            target = each["endpoint2Name"]
+            found[target.rpartition(".")[0]].add(f"{each['endpoint1Name']} {sign} {target}")
+    return found
+
+
+def expected(view: str, truth: Truth) -> set[str]:
+    """The edges of a truth, from columns that are known."""
+    if truth.more:
+        return set()
+    edges = set()
+    for at, column in enumerate(truth.columns):
+        made_of, _, decided_by = column.partition(":")[2].partition("~")
+        data = known(made_of.replace(",", " ").split())
+        control = known((*decided_by.replace(",", " ").split(), *truth.rows)) - data
+        edges |= {f"{source} -> {view}.c{at}" for source in data}
+        edges |= {f"{source} ~> {view}.c{at}" for source in control}
+    return edges
+
+
+def known(sources: Sequence[str]) -> set[str]:
+    return {f"s.{source}" for source in sources if "?" not in source}

@@ -1,0 +1,78 @@
+"""The less is known of the tables in a text, the less is read in it: nothing comes in the place of what is forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+import pytest
+
+from navlin.sql.bounded import SqlReader
+from navlin.sql.reading import Made, Question
+from tests.sql_scopes import SCHEMA, Truth, truths
+from tests.test_sql_scopes import TABLES as SCOPES
+from tests.test_sql_view_texts import TABLES as VIEW_TEXTS
+
+Edge = tuple[int, str, str]
+"""The place of a column, and the table and column that it is made of, or decided by."""
+
+EVERYTHING = list(dict.fromkeys(column for name in SCHEMA if name[0] == "s" for column in SCHEMA[name]))
+
+
+@pytest.fixture(scope="module")
+def reader() -> Iterator[SqlReader]:
+    with SqlReader() as reader:
+        yield reader
+
+
+def cases() -> Iterator[tuple[tuple[str, ...], Truth]]:
+    for kind, table in (*SCOPES.items(), *VIEW_TEXTS.items()):
+        for truth in truths(table):
+            yield (("spark", "hive") if kind == "spark" else ("hive", "spark")), truth
+
+
+def made(
+    reader: SqlReader, truth: Truth, dialects: tuple[str, ...], schema: Mapping[str, Sequence[str]]
+) -> Made:
+    (only,) = reader.read(Question(truth.text, schema, "s", dialects)).made
+    return only
+
+
+def edges(made: Made) -> tuple[set[Edge], set[Edge]]:
+    """Those of data, and all."""
+    data, control = set(), set()
+    for at, column in enumerate(made.columns):
+        data |= {(at, str(each.table), each.column) for each in column.data if each.known}
+        sources = (*column.control, *made.control)
+        control |= {(at, str(each.table), each.column) for each in sources if each.known}
+    return data, data | control
+
+
+def added(less: Made, more: Made) -> set[Edge]:
+    """The edges of one reading that another does not have."""
+    (data, every), (of_data, of_every) = edges(less), edges(more)
+    return (data - of_data) | (every - of_every)
+
+
+def test_a_table_that_is_forgotten_adds_no_edge(reader: SqlReader) -> None:
+    for dialects, truth in cases():
+        if not truth.complete or "?" in "".join((*truth.columns, *truth.rows)):
+            continue
+        whole = made(reader, truth, dialects, SCHEMA)
+        for count in range(len(SCHEMA)):
+            for known in combinations(SCHEMA, count):
+                less = made(reader, truth, dialects, {name: SCHEMA[name] for name in known})
+                if less.whole:
+                    assert added(less, whole) == set(), (truth.text, known)
+
+
+def test_nor_does_it_where_all_other_tables_have_its_columns_too(reader: SqlReader) -> None:
+    tables = [name for name in SCHEMA if name[0] == "s"]
+    for dialects, truth in cases():
+        for forgotten in (*combinations(tables, 1), *combinations(tables, 2)):
+            schema = {name: SCHEMA[name] if name in forgotten else EVERYTHING for name in tables}
+            whole = made(reader, truth, dialects, schema)
+            known = {name: schema[name] for name in tables if name not in forgotten}
+            less = made(reader, truth, dialects, known)
+            if whole.complete and less.whole:
+                assert added(less, whole) == set(), (truth.text, forgotten)

@@ -1,0 +1,159 @@
+"""What Hive's and Impala's records of every kind of statement become, see `tests.statement_kinds`."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from extractors.hive_events import HiveEvents
+from extractors.impala_events import ImpalaEvents
+from navlin.model.extractor import Extractor
+from navlin.model.keys import EntityType
+from navlin.model.records import Covered, Entity, Relation
+from navlin.model.source import HIVE, IMPALA, Estate, Source, source_id
+from tests.record_edges import flow, name, read_all
+from tests.statement_kinds import HIVE_STATEMENTS, IMPALA_STATEMENTS, Row, rows
+
+WHEN_S = 1_700_000_000
+
+WRITTEN: dict[str, Callable[[str], str]] = {
+    "as it is": str,
+    "in lower case": str.lower,
+    "behind comments": lambda text: f"-- insert into x\n/* select */ {text}",
+    "in between comments": lambda text: text.replace(" ", " /* as select */ ", 1),
+    "over several lines": lambda text: "\n\t " + text.replace(" ", "\n  "),
+    "with its end": lambda text: text + " ;",
+}
+"""What does not change the kind of a statement."""
+
+
+class Reading(NamedTuple):
+    """What a record became."""
+
+    kind: str
+    incomplete: bool
+    tables: set[str]
+    written: set[str]
+    """Columns."""
+    covered: bool
+
+
+def engines(directory: Path) -> Iterator[tuple[str, Extractor, list[Row]]]:
+    hive = Source(source_id("c", "HIVESERVER2-1"), HIVE, "HIVESERVER2-1", "c", claimable=False)
+    impala = Source(source_id("c", "IMPALA-1"), IMPALA, "IMPALA-1", "c")
+    yield "hive", HiveEvents(hive, Estate("c", (hive,)), str(directory)), rows(HIVE_STATEMENTS)
+    yield "impala", ImpalaEvents(impala, Estate("c", (impala,)), str(directory), "*"), rows(IMPALA_STATEMENTS)
+
+
+CASES = [(engine, row) for engine, _, table in engines(Path()) for row in table]
+EDGES: dict[str, Any] = {
+    "edges": [
+        {"sources": [1], "targets": [0], "edgeType": "PROJECTION"},
+        {"sources": [2], "targets": [0], "edgeType": "PREDICATE"},
+    ],
+    "vertices": [
+        {"id": 0, "vertexType": "COLUMN", "vertexId": "s.u.b"},
+        {"id": 1, "vertexType": "COLUMN", "vertexId": "s.t.a"},
+        {"id": 2, "vertexType": "COLUMN", "vertexId": "s.w.c"},
+    ],
+}
+
+
+def read(directory: Path, engine: str, texts: list[str], graph: dict[str, Any]) -> dict[str, Reading]:
+    """What records of these texts become, by text."""
+    (extractor,) = (each for named, each, _ in engines(directory) if named == engine)
+    records = [{"queryText": text, "timestamp": WHEN_S, "hash": "0" * 32, **graph} for text in texts]
+    (directory / "records").write_text("".join(json.dumps(record) + "\n" for record in records))
+    got = read_all(extractor)
+    covered = {record.path for record in got if isinstance(record, Covered)}
+    relations = [record for record in got if isinstance(record, Relation)]
+    readings = {}
+    for entity in got:
+        if isinstance(entity, Entity) and entity.key.type is EntityType.OPERATION:
+            own = [each for each in relations if each.tree_path.startswith(entity.key.tree_path + "/")]
+            columns = [each for each in own if each.ep2.type is EntityType.FIELD]
+            tables = [each for each in own if EntityType.OPERATION in (each.ep1.type, each.ep2.type)]
+            readings[entity.attributes["queryText"]] = Reading(
+                entity.attributes["operationType"],
+                bool(entity.attributes.get("incomplete")),
+                {flow(each) for each in tables},
+                {name(each.ep2) for each in columns},
+                entity.key.tree_path in covered,
+            )
+    return readings
+
+
+@pytest.mark.parametrize("engine", ["hive", "impala"])
+@pytest.mark.parametrize("written", WRITTEN)
+def test_each_kind_is_known_however_it_is_written_and_incomplete_where_it_writes_what_nobody_names(
+    tmp_path: Path, engine: str, written: str
+) -> None:
+    table = {WRITTEN[written](row.text): row for named, row in CASES if named == engine}
+    got = read(tmp_path, engine, list(table), {"edges": [], "vertices": []})
+    found = {text: (reading.kind, reading.incomplete, reading.tables) for text, reading in got.items()}
+    assert found == {
+        text: (row.kind, row.outcome in ("table", "files", "both"), set()) for text, row in table.items()
+    }
+
+
+READ = {"DATA_FLOW s.t -> operation", "CONTROL_FLOW s.w -> operation"}
+WROTE = {"DATA_FLOW operation -> s.u"}
+OUTCOMES = {
+    "table": (False, READ | WROTE),
+    "files": (True, READ),
+    "both": (True, READ | WROTE),
+    "result": (False, READ),
+    "nothing": (False, READ | WROTE),
+    "shown": (False, set[str]()),
+}
+
+
+@pytest.mark.parametrize("engine", ["hive", "impala"])
+def test_what_a_record_of_each_kind_names_is_read_and_written_or_only_a_label(
+    tmp_path: Path, engine: str
+) -> None:
+    table = {row.text: row for named, row in CASES if named == engine}
+    got = read(tmp_path, engine, list(table), EDGES)
+    assert {text: (reading.incomplete, reading.tables) for text, reading in got.items()} == {
+        text: OUTCOMES[row.outcome] for text, row in table.items()
+    }
+    assert {text for text, reading in got.items() if reading.written == {"s.u.b"}} == {
+        text for text, row in table.items() if row.outcome in ("table", "nothing")
+    }
+    assert set().union(*(reading.written for reading in got.values())) == {"s.u.b"}
+    # That a record is incomplete is known of it: it corrects what was read of it before.
+    assert all(reading.covered for reading in got.values())
+
+
+def test_every_operation_of_a_real_hive_has_a_row(hive_jars: Path) -> None:
+    (jar,) = hive_jars.glob("hive-exec-*.jar")
+    enum = "org.apache.hadoop.hive.ql.plan.HiveOperation"
+    run = subprocess.run(["javap", "-cp", str(jar), enum], capture_output=True, text=True, check=True)
+    operations = set(re.findall(rf"public static final {re.escape(enum)} (\w+);", run.stdout))
+    assert len(operations) > 90
+    assert operations - {row.known_as for row in rows(HIVE_STATEMENTS)} == set()
+
+
+def test_the_kind_that_impala_declares_counts_and_a_union_that_it_calls_unknown_is_a_query(
+    tmp_path: Path,
+) -> None:
+    union = "SELECT a FROM s.t UNION ALL SELECT a FROM s.w"
+    unknown = read(tmp_path, "impala", [union], EDGES | {"operationType": "UNKNOWN"})[union]
+    assert (unknown.kind, unknown.incomplete, unknown.tables) == ("SELECT", False, READ)
+    declared = read(tmp_path, "impala", [union], EDGES | {"operationType": "INSERT"})[union]
+    assert (declared.kind, declared.incomplete, declared.tables) == ("INSERT", False, READ | WROTE)
+    new = read(tmp_path, "impala", [union], {"edges": [], "vertices": [], "operationType": "REPLACE"})[union]
+    assert (new.kind, new.incomplete) == ("REPLACE", True)
+
+
+def test_an_insert_of_which_only_statistics_are_told_is_incomplete(tmp_path: Path) -> None:
+    text = "INSERT INTO s.u SELECT a FROM s.t"
+    edges = [{**EDGES["edges"][0], "expression": "compute_stats(s.t.a, 'hll')"}]
+    got = read(tmp_path, "hive", [text], EDGES | {"edges": edges})[text]
+    assert (got.incomplete, got.tables) == (True, set())
