@@ -29,9 +29,8 @@ from navlin.index.runs import Holder, Leased, free_lease, take_lease
 from navlin.index.solr import Solr
 from navlin.model.identity import run_id
 
-__all__ = ["DEFAULT_RETENTION_MS", "NeverReport", "PurgeReport", "Tally", "purge", "purged_before_ms"]
+__all__ = ["NeverReport", "PurgeReport", "Tally", "purge", "purged_before_ms"]
 
-DEFAULT_RETENTION_MS: Final = 60 * 86_400_000
 BATCH: Final = 500
 BATCHES_A_COMMIT: Final = 20
 LEASE: Final = "purge"

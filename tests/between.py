@@ -4,11 +4,13 @@ cut it off there. From the index's side a process whose requests no longer arriv
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
@@ -59,7 +61,15 @@ class _Server(ThreadingHTTPServer):
 class Between:
     """Serves on a port of its own until closed; ``address`` is Solr's as navlin is to see it."""
 
-    def __init__(self, address: SolrAddress, passes: Passes = lambda call: True) -> None:
+    def __init__(
+        self,
+        address: SolrAddress,
+        passes: Passes = lambda call: True,
+        *,
+        certificate: Path | None = None,
+        key: Path | None = None,
+    ) -> None:
+        """With a ``certificate`` and its ``key``, it speaks TLS to who comes."""
         self.passes = passes
         target = urlsplit(address.url)
         outer = self
@@ -105,7 +115,15 @@ class Between:
                 """Says nothing."""
 
         self._server = _Server(("127.0.0.1", 0), Door)
-        self.address = replace(address, url=f"http://127.0.0.1:{self._server.server_port}{target.path}")
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate, key)
+            # The handshake is for the thread of the connection, not for the one that accepts it.
+            self._server.socket = context.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
+        scheme = "https" if certificate is not None else "http"
+        self.address = replace(address, url=f"{scheme}://127.0.0.1:{self._server.server_port}{target.path}")
         self._serving = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._serving.start()
 

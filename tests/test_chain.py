@@ -29,9 +29,9 @@ from navlin.model.source import Estate, Source, source_id
 from navlin.pipeline.guard import Guard
 from navlin.pipeline.run import Pipeline
 from navlin.query.answer import Lineage
-from navlin.query.fold import fold
 from navlin.query.lineage import lineage
 from navlin.query.options import Options
+from tests.folded import fold
 from tests.services.hive import run_hive
 from tests.services.metastore import Metastore
 from tests.services.spark_application import SparkApplications

@@ -13,10 +13,10 @@ from click.testing import CliRunner
 
 from navlin.cli import COMMANDS, EPILOG, main
 from navlin.cli.invocation import Exit
+from navlin.model.extractor import GIVEN
 from navlin.service.configuration import (
     DEFAULT_FILE,
     FILE_VARIABLE,
-    GIVEN,
     PASSWORD_VARIABLE,
     PULL_INTERVAL_S,
     PUSH_INTERVAL_S,

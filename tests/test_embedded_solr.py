@@ -97,7 +97,7 @@ def test_killing_java_loses_nothing_that_it_acknowledged(own_server: EmbeddedSol
             solr.add(ELEMENTS, [{"identity": f"e{n}", "asOf": n, "treePath": f"/d/{n}"} for n in range(500)])
             solr.commit(ELEMENTS, soft=False)
             solr.add(ELEMENTS, [{"identity": f"late{n}", "type": "TABLE"} for n in range(500)])
-            solr.add(ELEMENTS, [{"identity": "e1", "_version_": 1, "asOf": {"set": 77}}], in_place=True)
+            solr.add(ELEMENTS, [{"identity": "e1", "_version_": 1, "asOf": {"set": 77}}])
             solr.delete_ids(ELEMENTS, ["e0"])
         kill(own_server)
         assert own_server.start() == address, "Spark tasks that were given the address must find it again"
@@ -147,7 +147,7 @@ def test_the_password_is_in_a_file_of_its_own_and_nowhere_else(solr_server: Embe
     assert stat.S_IMODE((home / "password").stat().st_mode) == 0o600
     holders = [file for file in home.iterdir() if file.is_file() and word in file.read_text(errors="replace")]
     assert holders == [home / "password"]
-    assert set(json.loads((home / "server.json").read_text())) == {"url", "pid", "user", "ca_file"}
+    assert set(json.loads((home / "server.json").read_text())) == {"url", "pid", "user"}
     assert word not in repr(solr_server.address)
     assert Path(f"/proc/{solr_server.pid}/cmdline").read_bytes().find(word.encode()) == -1
 

@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 from navlin.index import cores
-from navlin.index.embedded import EmbeddedSolr, SolrSettings, Tls
+from navlin.index.embedded import EmbeddedSolr
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.solr import Solr, SolrError
+from navlin.java import find_java
 from navlin.shipped import CONF
+from tests.between import Between
 from tests.services.solrcloud import solr_cloud
 
 
@@ -138,11 +140,27 @@ def test_a_core_of_another_schema_is_no_reason_to_refuse_documents(tmp_path: Pat
         solr.add(ELEMENTS, [{"identity": "a"}, {"identity": "b"}])
 
 
+KEY = """
+import java.io.File;
+import java.security.KeyStore;
+import java.util.Base64;
+
+public class Key {
+    public static void main(String[] args) throws Exception {
+        char[] word = args[1].toCharArray();
+        byte[] key = KeyStore.getInstance(new File(args[0]), word).getKey("solr", word).getEncoded();
+        String lines = Base64.getMimeEncoder(64, new byte[] {10}).encodeToString(key);
+        System.out.println("-----BEGIN PRIVATE KEY-----\\n" + lines + "\\n-----END PRIVATE KEY-----");
+    }
+}
+"""
+"""Prints the key of a key store: keytool does not."""
+
+
 @pytest.fixture
-def tls(tmp_path: Path) -> Tls:
-    """A key with a certificate that nobody but the test knows."""
-    store, word, pem = tmp_path / "store.p12", tmp_path / "word", tmp_path / "ca.pem"
-    word.write_text("changeit\n")
+def certificate(tmp_path: Path) -> Path:
+    """A certificate that nobody but the test knows; its key lies beside it, in key.pem."""
+    store, pem = tmp_path / "store.p12", tmp_path / "ca.pem"
     keytool = shutil.which("keytool")
     assert keytool, "every Java has it"
     for command in (
@@ -160,31 +178,29 @@ def tls(tmp_path: Path) -> Tls:
             "changeit",
         ]
         subprocess.run([keytool, *arguments], check=True, capture_output=True)
-    return Tls(store, word, pem)
+    (tmp_path / "Key.java").write_text(KEY)
+    printed = subprocess.run(
+        [find_java(), str(tmp_path / "Key.java"), str(store), "changeit"], check=True, capture_output=True
+    )
+    pem.with_name("key.pem").write_bytes(printed.stdout)
+    return pem
 
 
 def test_tls_is_believed_by_its_own_authority_only(
-    tmp_path: Path, solr_jars: Path, tls: Tls, monkeypatch: pytest.MonkeyPatch
+    solr: Solr, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cache = solr_jars.parent / "solr-launcher"
-    with EmbeddedSolr(
-        tmp_path, solr_jars, CONF / "solr", settings=SolrSettings(tls=tls), cache=cache
-    ) as server:
-        address = server.address
-        assert address.url.startswith("https://127.0.0.1:")
+    with Between(solr.address, certificate=certificate, key=certificate.with_name("key.pem")) as door:
+        assert door.address.url.startswith("https://127.0.0.1:")
+        address = replace(door.address, ca_file=str(certificate))
         monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/dev/null")
-        with Solr(address) as solr:
-            assert solr.add(ELEMENTS, [{"identity": "t"}]).applied.keys() == {"t"}
-            solr.commit(ELEMENTS, soft=True)
-            assert list(solr.export(ELEMENTS, "*:*", "identity")) == [{"identity": "t"}]
-        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tls.ca_file))
+        with Solr(address) as believing:
+            assert believing.add(RELATIONS, [{"identity": "over-tls"}]).applied.keys() == {"over-tls"}
+            believing.commit(RELATIONS, soft=True)
+            exported = believing.export(RELATIONS, "identity:over-tls", "identity")
+            assert list(exported) == [{"identity": "over-tls"}]
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
         with (
-            Solr(replace(address, ca_file=None)) as stranger,
+            Solr(door.address) as stranger,
             pytest.raises(SolrError, match=r"TLS failed: .*certificate verify failed"),
         ):
             stranger.ping(ELEMENTS)
-        with (
-            Solr(replace(address, ca_file=None, verify=False)) as careless,
-            pytest.warns(Warning, match="Unverified HTTPS request"),
-        ):
-            careless.ping(ELEMENTS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -150,3 +151,58 @@ def test_asking_for_help_loads_neither_spark_nor_solr(arguments: list[str]) -> N
     loaded = loaded_by(f"import navlin.cli\nnavlin.cli.main({arguments!r}, standalone_mode=False)")
 
     assert loaded.isdisjoint({"pyspark", "pandas", "pyarrow", "pysolr", "apscheduler"})
+
+
+REACHED_OTHERWISE = {
+    "navlin.shipped.SYSTEMD": "where the units are that an installation copies",
+    "navlin.index.fields.STAMPS": "what may differ between two indexes made of the same inputs",
+    "navlin.sql.child.main": "named in the command line of a process",
+}
+"""What no line of the product names, and why it is there all the same."""
+
+
+def names_of(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
+    """What a module defines, but for what a decorator registers somewhere."""
+    for node in tree.body:
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                registered = {ast.unparse(each).partition("(")[0] for each in node.decorator_list}
+                if registered.isdisjoint({"extractor", "click.command", "command.command"}):
+                    yield name, node
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                yield name, node
+
+
+def attributes_of_modules(tree: ast.Module) -> Iterator[str]:
+    """What a module names as an attribute of another one, whatever it calls that."""
+    called: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            called |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name in called:
+                yield f"{called[name]}.{attribute}"
+
+
+def loads_in(tree: ast.AST) -> Counter[str]:
+    """How often each name is read."""
+    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+    return Counter(node.id for node in nodes if isinstance(node.ctx, ast.Load))
+
+
+def test_what_a_module_defines_somebody_uses_who_is_no_test() -> None:
+    trees = {name: ast.parse(file.read_text()) for name, file in modules()}
+    named = {other for _, file in modules() for other in imported(file)}
+    loads = {name: loads_in(tree) for name, tree in trees.items()}
+    named |= {other for tree in trees.values() for other in attributes_of_modules(tree)}
+    unused = {
+        f"{module}.{name}"
+        for module, tree in trees.items()
+        for name, node in names_of(tree)
+        if not name.startswith("__")
+        and f"{module}.{name}" not in named
+        and loads[module][name] == loads_in(node)[name]
+    }
+
+    assert unused == set(REACHED_OTHERWISE)

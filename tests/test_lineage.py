@@ -11,10 +11,10 @@ from navlin.index.fields import RELATIONS
 from navlin.index.solr import Solr
 from navlin.model.keys import EntityType, Key, RelationType, column_key, operation_key, partition_key
 from navlin.query.answer import Direction, Edge, Lineage, Reason
-from navlin.query.fold import fold
 from navlin.query.lineage import UnknownEntity, lineage
 from navlin.query.options import Options
 from tests.drawn import HDFS, HIVE, IMPALA, SPARK, World
+from tests.folded import fold
 
 NUMBERS = itertools.count(1)
 

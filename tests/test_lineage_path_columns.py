@@ -9,10 +9,10 @@ import pytest
 from navlin.index.solr import Solr
 from navlin.model.keys import Key
 from navlin.query.answer import Lineage
-from navlin.query.fold import fold
 from navlin.query.lineage import lineage
 from navlin.query.options import Options
 from tests.drawn import SPARK, World
+from tests.folded import fold
 
 NUMBERS = itertools.count(1)
 

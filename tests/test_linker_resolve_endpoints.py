@@ -229,11 +229,11 @@ class Interrupted(Solr):
 
     meanwhile: Callable[[], None] | None = None
 
-    def add(self, core: str, documents: Any, *, in_place: bool = False) -> Added:
+    def add(self, core: str, documents: Any) -> Added:
         if core == RELATIONS and documents and (others := self.meanwhile):
             self.meanwhile = None
             others()
-        return super().add(core, documents, in_place=in_place)
+        return super().add(core, documents)
 
 
 def test_a_write_that_crosses_another_is_made_again_on_top_of_it(world: World) -> None:

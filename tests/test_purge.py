@@ -577,9 +577,9 @@ class Dying(Solr):
         if self.left < 0:
             raise Killed
 
-    def add(self, core: str, documents: Any, *, in_place: bool = False) -> Added:
+    def add(self, core: str, documents: Any) -> Added:
         self._dies()
-        return super().add(core, documents, in_place=in_place)
+        return super().add(core, documents)
 
     def delete_versions(self, core: str, versions: Mapping[str, int]) -> tuple[str, ...]:
         self._dies()

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 COPY = insert("hdfs://ns1/out", scan("db.a"))
-RM = "http://rm.example:8088"
 
 
 # -- What one application is called -----------------------------------------------------------------------------------

@@ -101,7 +101,7 @@ def to_configuration(answer: Any) -> Configuration:
 
     new_api = get("new_api").lower() != "false"
     default_fs = without_credentials(get("default_fs"))
-    reading = _Paths(default_fs, get("working"), _scratch(said))
+    reading = _Paths(get("working"), _scratch(said))
     inputs = reading.places([*split_paths(get("inputs")), *_first_of_pairs(get("formats"))])
     outputs = reading.places(split_paths(get("outputs"))[:1])
     workflow, workflow_id = get("workflow"), ""
@@ -158,8 +158,8 @@ def is_staging(path: str) -> bool:
 class _Paths:
     """Brings paths down to directories; ``lost`` says that one could not be."""
 
-    def __init__(self, default_fs: str, working: str, scratch: tuple[str, ...]) -> None:
-        self._default_fs, self._working, self._scratch = default_fs, working, scratch
+    def __init__(self, working: str, scratch: tuple[str, ...]) -> None:
+        self._working, self._scratch = working, scratch
         self.lost = False
 
     def places(self, texts: list[str]) -> tuple[Place, ...]:

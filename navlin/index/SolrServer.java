@@ -20,14 +20,11 @@ import org.apache.solr.update.UpdateLog;
 import org.eclipse.jetty.http2.server.HTTP2CServerConnectionFactory;
 import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.HttpConnectionFactory;
-import org.eclipse.jetty.server.SecureRequestCustomizer;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
-import org.eclipse.jetty.server.SslConnectionFactory;
 import org.eclipse.jetty.server.handler.StatisticsHandler;
 import org.eclipse.jetty.servlet.FilterHolder;
 import org.eclipse.jetty.servlet.ServletContextHandler;
-import org.eclipse.jetty.util.ssl.SslContextFactory;
 
 /**
  * Solr as navlin's child: {@code java SolrServer HOME HOST PORT}. Says one line on stdout, {@code READY port pid} or
@@ -75,22 +72,12 @@ public final class SolrServer {
         }
     }
 
-    private static ServerConnector connector(Server server, String host, int port) throws IOException, Failed {
+    private static ServerConnector connector(Server server, String host, int port) throws Failed {
         HttpConfiguration http = new HttpConfiguration();
         http.setSendServerVersion(false);
         http.setRequestHeaderSize(65_536);
-        String keyStore = System.getProperty("navlin.tls.keystore");
-        ServerConnector connector;
-        if (keyStore == null) {
-            // Solr's own client speaks HTTP/2 in clear text; without it streaming and SolrCloud fail.
-            connector = new ServerConnector(server, new HttpConnectionFactory(http), new HTTP2CServerConnectionFactory(http));
-        } else {
-            http.addCustomizer(new SecureRequestCustomizer(false)); // callers may name an address, which is no SNI name
-            SslContextFactory.Server tls = new SslContextFactory.Server();
-            tls.setKeyStorePath(keyStore);
-            tls.setKeyStorePassword(Files.readString(Path.of(System.getProperty("navlin.tls.password.file"))).strip());
-            connector = new ServerConnector(server, new SslConnectionFactory(tls, "http/1.1"), new HttpConnectionFactory(http));
-        }
+        // Solr's own client speaks HTTP/2 in clear text; without it streaming and SolrCloud fail.
+        ServerConnector connector = new ServerConnector(server, new HttpConnectionFactory(http), new HTTP2CServerConnectionFactory(http));
         connector.setHost(host);
         connector.setPort(port);
         connector.setIdleTimeout(120_000);

@@ -41,7 +41,6 @@ class SolrAddress:
     user: str | None = None
     password: str | None = field(default=None, repr=False)
     ca_file: str | None = None
-    verify: bool = True
     timeout_s: float = 120.0
     connect_timeout_s: float = 10.0
 
@@ -68,7 +67,7 @@ class SolrSession(requests.Session):
         self.address = address
         # REQUESTS_CA_BUNDLE would override `verify`, ~/.netrc the password, HTTP_PROXY the way.
         self.trust_env = False
-        self.verify = (address.ca_file or True) if address.verify else False
+        self.verify = address.ca_file or True
         if address.user is not None:
             self.auth = HTTPBasicAuth(address.user, address.password or "")
         adapter = HTTPAdapter(pool_connections=4, pool_maxsize=POOLED_CONNECTIONS)

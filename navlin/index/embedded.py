@@ -22,21 +22,13 @@ from navlin.index.fields import RUNS
 from navlin.index.launcher import Launcher, NoSolr
 from navlin.index.solr import Solr
 
-__all__ = ["EmbeddedSolr", "NoSolr", "SolrSettings", "Tls", "running_solr"]
+__all__ = ["EmbeddedSolr", "NoSolr", "SolrSettings", "running_solr"]
 
+HOST: Final = "127.0.0.1"
+START_S: Final = 600.0
+"""How long a start may take, which replays what was acknowledged and not yet committed."""
 STOP_S: Final = 40.0
 """How long a stop may take: requests in flight, closing the cores, once in a while a class archive."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tls:
-    """What an embedded Solr needs to speak HTTPS: where others than this machine talk to it."""
-
-    key_store: Path
-    """PKCS12, with key and certificate"""
-    password_file: Path
-    ca_file: Path | None = None
-    """PEM of the authority that signed it, where the system does not know it"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +36,8 @@ class SolrSettings:
     """What can be chosen about the embedded Solr. ``port`` 0 takes any free one."""
 
     memory: str = "1g"
-    host: str = "127.0.0.1"
     port: int = 0
-    start_timeout_s: float = 600.0
     java_options: tuple[str, ...] = ()
-    archive_classes: bool = True
-    tls: Tls | None = None
 
 
 class EmbeddedSolr:
@@ -102,22 +90,11 @@ class EmbeddedSolr:
             return self.address
         home.make(self.home, self._conf, cores=self._cores)
         password = home.password(self.home)
-        tls = self.settings.tls
         port = urlsplit(self._address.url).port if self._address else self.settings.port
-        options = [f"-Xmx{self.settings.memory}", *home.java_options(self.home)]
-        if tls is not None:
-            options += [
-                f"-Dnavlin.tls.keystore={tls.key_store}",
-                f"-Dnavlin.tls.password.file={tls.password_file}",
-            ]
-        options += self.settings.java_options
+        options = [f"-Xmx{self.settings.memory}", *home.java_options(self.home), *self.settings.java_options]
         with (self.home / "logs" / "console.log").open("ab") as console:
             self._child = subprocess.Popen(
-                self._launcher.command(
-                    options,
-                    (str(self.home), self.settings.host, str(port)),
-                    archive_classes=self.settings.archive_classes,
-                ),
+                self._launcher.command(options, (str(self.home), HOST, str(port))),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=console,
@@ -130,18 +107,16 @@ class EmbeddedSolr:
             target=_read_lines, args=(self._child, lines), name="solr-stdout", daemon=True
         ).start()
         try:
-            answer = _answer(lines, self.settings.start_timeout_s)
+            answer = _answer(lines, self.home / "logs" / "solr.log")
             bound_port = self._understand(answer)
         except BaseException:
             self._kill()
             raise
-        url_host = f"[{self.settings.host}]" if ":" in self.settings.host else self.settings.host
-        url = f"{'https' if tls else 'http'}://{url_host}:{bound_port}/solr"
-        ca_file = str(tls.ca_file) if tls and tls.ca_file else None
-        self._address = SolrAddress(url, home.USER, password, ca_file)
+        url = f"http://{HOST}:{bound_port}/solr"
+        self._address = SolrAddress(url, home.USER, password)
         home.write_private(
             self.home / home.SERVER_FILE,
-            json.dumps({"url": url, "pid": self._child.pid, "user": home.USER, "ca_file": ca_file}) + "\n",
+            json.dumps({"url": url, "pid": self._child.pid, "user": home.USER}) + "\n",
         )
         return self._address
 
@@ -219,14 +194,10 @@ def _read_lines(child: subprocess.Popen[bytes], lines: Queue[str | None]) -> Non
     lines.put(None)
 
 
-def _answer(lines: Queue[str | None], timeout_s: float) -> str | None:
+def _answer(lines: Queue[str | None], log: Path) -> str | None:
     try:
-        while (line := lines.get(timeout=timeout_s)) is not None and not line.startswith(
-            ("READY ", "FAILED ")
-        ):
+        while (line := lines.get(timeout=START_S)) is not None and not line.startswith(("READY ", "FAILED ")):
             pass  # Java's own warnings
     except Empty:
-        raise NoSolr(
-            f"Solr was not ready within {timeout_s:.0f} s; give it a longer start_timeout_s"
-        ) from None
+        raise NoSolr(f"Solr was not ready within {START_S:.0f} s: see {log}") from None
     return line

@@ -72,7 +72,7 @@ def note(home: Path) -> SolrAddress | None:
     try:
         said = json.loads((home / SERVER_FILE).read_text())
         word = (home / PASSWORD_FILE).read_text().strip()
-        return SolrAddress(said["url"], said["user"], word, said["ca_file"])
+        return SolrAddress(said["url"], said["user"], word)
     except (FileNotFoundError, ValueError, KeyError):
         return None
 

@@ -23,14 +23,12 @@ class Launcher:
         self._cache = cache
         self._java_home = java_home
 
-    def command(
-        self, options: Sequence[str], arguments: Sequence[str], *, archive_classes: bool
-    ) -> list[str]:
+    def command(self, options: Sequence[str], arguments: Sequence[str]) -> list[str]:
         """The whole command line. The first orderly end leaves an archive of the loaded classes behind, with which
         all later starts take about half as long."""
         program = JavaProgram(SOURCE, self._jar_files(), self._cache, self._java_home)
         try:
-            return program.command(options, arguments, archive_classes=archive_classes)
+            return program.command(options, arguments, archive_classes=True)
         except NoCompiler as error:
             raise NoSolr(f"{error}, or use an external Solr") from error
         except NoJava as error:

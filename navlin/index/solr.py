@@ -12,7 +12,6 @@ import pysolr
 
 from navlin.index.connection import SolrAddress, SolrError, SolrSession, SolrUnavailable
 from navlin.index.export import documents_of_export
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 
 __all__ = ["Added", "Refused", "Solr", "SolrAddress", "SolrError", "SolrUnavailable"]
 
@@ -49,21 +48,6 @@ class Solr:
         self.address = address
         self.session = SolrSession(address)
         self._clients: dict[str, Any] = {}
-
-    @property
-    def elements(self) -> Any:
-        """pysolr's client of nav_elements."""
-        return self.client(ELEMENTS)
-
-    @property
-    def relations(self) -> Any:
-        """pysolr's client of nav_relation."""
-        return self.client(RELATIONS)
-
-    @property
-    def runs(self) -> Any:
-        """pysolr's client of nav_runs."""
-        return self.client(RUNS)
 
     def client(self, core: str) -> Any:
         """pysolr's client of a core; it shares the session, and so its errors are `SolrError` as everywhere."""
@@ -155,14 +139,13 @@ class Solr:
 
     # -- Writing -----------------------------------------------------------------------------------------------------
 
-    def add(self, core: str, documents: Sequence[Document], *, in_place: bool = False) -> Added:
+    def add(self, core: str, documents: Sequence[Document]) -> Added:
         """Adds documents (or atomic updates: fields of the form ``{"set": value}``), each on its own terms:
 
         a document with ``_version_`` is written only if that is what is indexed (-1: only if nothing is, 1: only if
         something is); one that conflicts or is refused does not keep out the others. Acknowledged means safe from the
-        death of Solr, not yet visible. ``in_place`` refuses what Solr could not update in place.
+        death of Solr, not yet visible.
         """
-        params = {"update.partial.requireInPlace": "true"} if in_place else {}
         sendable: list[tuple[str, bytes]] = []
         refused: list[Refused] = []
         for document in documents:
@@ -174,15 +157,15 @@ class Solr:
                 sendable.append((identity, orjson.dumps(document)))
             except TypeError as error:
                 refused.append(Refused(identity, f"is no JSON: {error}"))
-        outcome = self._add(core, sendable, params)
+        outcome = self._add(core, sendable)
         return Added(outcome.applied, outcome.conflicts, (*refused, *outcome.refused))
 
-    def _add(self, core: str, documents: Sequence[tuple[str, bytes]], params: Mapping[str, str]) -> Added:
+    def _add(self, core: str, documents: Sequence[tuple[str, bytes]]) -> Added:
         if not documents:
             return Added()
         body = b"[" + b",".join(text for _, text in documents) + b"]"
         try:
-            answer = self._update(core, body, {**params, **_TOLERANT})
+            answer = self._update(core, body, _TOLERANT)
         except SolrError as error:
             if error.status != 400 or "UpdateRequestProcessorChain" in error.message:
                 raise  # not a document's fault: the core has another configuration than navlin's
@@ -191,7 +174,7 @@ class Solr:
             # Not even readable as a list of documents: one of them is to blame. What was applied before Solr came to it
             # may be told as a conflict now, which has the caller read it again: harmless.
             half = len(documents) // 2
-            return _both(self._add(core, documents[:half], params), self._add(core, documents[half:], params))
+            return _both(self._add(core, documents[:half]), self._add(core, documents[half:]))
         applied = _pairs(answer.get("adds", []))
         failed = {error["id"]: error["message"] for error in answer["responseHeader"].get("errors", [])}
         outcome = Added(
@@ -203,12 +186,12 @@ class Solr:
             raise SolrError(self.address.host, core, None, f"{strange}: {failed[strange.pop()]}")
         for identity in failed.keys() - set(conflicts):
             # The answer bears no status for each: alone, the document shows whether it or Solr is at fault.
-            outcome = _both(outcome, self._add_one(core, identity, texts[identity], params))
+            outcome = _both(outcome, self._add_one(core, identity, texts[identity]))
         return _both(outcome, Added(conflicts=tuple(conflicts)))
 
-    def _add_one(self, core: str, identity: str, text: bytes, params: Mapping[str, str]) -> Added:
+    def _add_one(self, core: str, identity: str, text: bytes) -> Added:
         try:
-            answer = self._update(core, b"[" + text + b"]", {**params, "versions": "true"})
+            answer = self._update(core, b"[" + text + b"]", {"versions": "true"})
         except SolrError as error:
             if error.status == 409:
                 return Added(conflicts=(identity,))

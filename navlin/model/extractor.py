@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field
 from enum import StrEnum
-from typing import Any, Final, Protocol, TypeVar, overload
+from typing import Any, Final, Protocol, TypeVar, overload, runtime_checkable
 
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Split
@@ -55,18 +55,21 @@ class Extractor(Protocol):
     def read(self, split: Split) -> Iterator[Record]: ...
 
 
+@runtime_checkable
 class Watches(Protocol):
     """An extractor that reads local files may say which directories to watch, so that the daemon polls it sooner."""
 
     def directories(self) -> tuple[str, ...]: ...
 
 
+@runtime_checkable
 class Checks(Protocol):
     """An extractor may test its connection for ``navlin check``: yields what is fine, raises what is not."""
 
     def check(self) -> Iterator[str]: ...
 
 
+@runtime_checkable
 class Serves(Protocol):
     """An extractor class may derive from its settings which authorities its source serves, and its address."""
 

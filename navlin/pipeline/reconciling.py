@@ -105,7 +105,7 @@ class State(Protocol):
         ...
 
     def unasked(self) -> Iterator[Held]:
-        """What was passed so far and not asked for; after the last ``of``, with ``rest`` read as well, all of it."""
+        """What no ``of`` has asked for. To be called after the last of them, and once."""
         ...
 
 

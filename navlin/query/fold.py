@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from navlin.model.keys import RelationType
-from navlin.query.answer import Edge, Lineage
+from navlin.query.answer import Edge
 
 CONTAINED = frozenset({"FIELD", "SUB_OPERATION"})
 """Types that are drawn inside another node."""
@@ -26,17 +26,6 @@ def fold_edges(edges: Iterable[Edge], parents: Mapping[str, str]) -> tuple[Edge,
         known = folded.get((source, target))
         folded[(source, target)] = edge if known is None else _merged(known, edge)
     return tuple(folded.values())
-
-
-def fold(lineage: Lineage) -> Lineage:
-    """The same answer at the level of tables and operations."""
-    drawn = {node.id for node in lineage.nodes}
-    parents = {
-        node.id: node.parent for node in lineage.nodes if node.type in CONTAINED and node.parent in drawn
-    }
-    nodes = tuple(node for node in lineage.nodes if node.id not in parents)
-    start = parents.get(lineage.start, lineage.start)
-    return replace(lineage, start=start, nodes=nodes, edges=fold_edges(lineage.edges, parents))
 
 
 def _merged(one: Edge, other: Edge) -> Edge:

@@ -98,10 +98,9 @@ class Fetched:
 
 @dataclass(slots=True)
 class Hops:
-    """Asks Solr; remembers nothing but how often."""
+    """Asks Solr; remembers nothing."""
 
     solr: Solr
-    requests: int = 0
 
     def relations(self, ids: Iterable[str], side: int, types: Sequence[str], fan_out: int) -> Fetched:
         """The live relations whose endpoint ``side`` is one of ``ids``; at most ``fan_out`` of each id."""
@@ -133,7 +132,7 @@ class Hops:
             "fl": _RELATION_FIELDS,
             "sort": "identity asc",
         }
-        answer = self._select(RELATIONS, {**params, "rows": ROWS_A_BATCH})
+        answer = self.solr.select(RELATIONS, {**params, "rows": ROWS_A_BATCH})
         if answer["response"]["numFound"] <= ROWS_A_BATCH:
             yield from answer["response"]["docs"]
             return
@@ -149,13 +148,13 @@ class Hops:
                 cut.update(group)
                 continue
             spent += rows
-            yield from self._select(RELATIONS, {**params, "wanted": ",".join(group), "rows": rows})[
+            yield from self.solr.select(RELATIONS, {**params, "wanted": ",".join(group), "rows": rows})[
                 "response"
             ]["docs"]
 
     def _counts(self, params: Mapping[str, Any], end: str, wanted: set[str]) -> dict[str, int]:
         facets = {"facet": "true", "facet.field": end, "facet.mincount": 1, "facet.limit": -1, "rows": 0}
-        flat = self._select(RELATIONS, {**params, **facets})["facet_counts"]["facet_fields"][end]
+        flat = self.solr.select(RELATIONS, {**params, **facets})["facet_counts"]["facet_fields"][end]
         return {one: count for one, count in zip(flat[::2], flat[1::2], strict=True) if one in wanted}
 
     def ends_matching(
@@ -175,7 +174,7 @@ class Hops:
                 "facet.limit": limit,
             }
             found.update(
-                dict.fromkeys(self._select(RELATIONS, params)["facet_counts"]["facet_fields"][end][::2])
+                dict.fromkeys(self.solr.select(RELATIONS, params)["facet_counts"]["facet_fields"][end][::2])
             )
         return list(found)
 
@@ -193,7 +192,7 @@ class Hops:
                 "facet.mincount": 1,
                 "facet.limit": -1,
             }
-            answer = self._select(ELEMENTS, params)["facet_counts"]["facet_fields"]
+            answer = self.solr.select(ELEMENTS, params)["facet_counts"]["facet_fields"]
             found.update(answer["firstClassParentId"][::2])
         return found
 
@@ -207,7 +206,7 @@ class Hops:
             "sort": "asOf desc,identity asc",
             "rows": rows,
         }
-        response = self._select(RELATIONS, params)["response"]
+        response = self.solr.select(RELATIONS, params)["response"]
         return [arc for document in response["docs"] for arc in arcs_of(document)], int(response["numFound"])
 
     def entities(self, ids: Iterable[str]) -> dict[str, Thing]:
@@ -220,7 +219,7 @@ class Hops:
                 "fl": ENTITY_FIELDS,
                 "rows": len(batch),
             }
-            for document in self._select(ELEMENTS, params)["response"]["docs"]:
+            for document in self.solr.select(ELEMENTS, params)["response"]["docs"]:
                 found[document["identity"]] = thing_of(document)
         return found
 
@@ -239,15 +238,11 @@ class Hops:
                 "sort": "identity asc",
                 "rows": limit - len(found),
             }
-            response = self._select(ELEMENTS, params)["response"]
+            response = self.solr.select(ELEMENTS, params)["response"]
             found.extend(thing_of(document) for document in response["docs"])
             if response["numFound"] > len(response["docs"]):
                 return found, True
         return found, False
-
-    def _select(self, core: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        self.requests += 1
-        return self.solr.select(core, params)
 
 
 def arcs_of(document: Mapping[str, Any]) -> Iterator[Arc]:

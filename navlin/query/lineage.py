@@ -203,7 +203,7 @@ class _Walk:
     def _expand(self, side: _Side, states: list[State]) -> list[State]:
         """The states that one hop leads to, those seen before left out."""
         ids = [each for each, _ in states]
-        arcs = self._followed(self._flows(ids, side), side)
+        arcs = self._followed(self._flows(ids, side))
         self.known.meet(arc.end(side.far) for arc in arcs)
         arrivals: dict[str, None] = {}
         for arc in arcs:
@@ -229,7 +229,7 @@ class _Walk:
                 )
         return self._arrive(side, arrivals, own_locations)
 
-    def _followed(self, arcs: Iterable[Arc], side: _Side) -> list[Arc]:
+    def _followed(self, arcs: Iterable[Arc]) -> list[Arc]:
         followed = []
         for arc in arcs:
             if arc.unlinked and not self.known.options.unlinked:

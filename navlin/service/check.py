@@ -17,6 +17,7 @@ from navlin.index.home import CORES
 from navlin.index.solr import Solr, SolrError
 from navlin.index.sources import KnownSource, known_sources
 from navlin.java import OLDEST_JAVA
+from navlin.model.extractor import Checks
 from navlin.service.configuration import Configuration, directories_of
 from navlin.service.loader import Loaded, SharedIdentity, load
 from navlin.service.solr import external_address, jars_directory
@@ -127,13 +128,15 @@ def _source(loaded: Loaded) -> Iterator[Finding]:
     subject = f"source {loaded.name}"
     directories = [_directory(subject, directory) for directory in directories_of(loaded.extractor)]
     yield from directories
-    own = getattr(loaded.extractor, "check", None)
-    if own is None and not directories:
-        yield Finding(subject, True, "nothing to look at", needed=False)
-    if own is None or not all(finding.fine for finding in directories):
+    extractor = loaded.extractor
+    if not isinstance(extractor, Checks):
+        if not directories:
+            yield Finding(subject, True, "nothing to look at", needed=False)
+        return
+    if not all(finding.fine for finding in directories):
         return
     try:
-        for text in own():
+        for text in extractor.check():
             yield Finding(subject, True, text, needed=False)
     except Exception as error:
         # Whatever a client library raises, it is what there is to know of this connection.

@@ -13,9 +13,6 @@ class Systemd:
         name = environment.get("NOTIFY_SOCKET", "")
         # A name that begins with @ is in the abstract name space.
         self._address = "\0" + name[1:] if name.startswith("@") else name
-        watchdog_usec = environment.get("WATCHDOG_USEC", "")
-        #: How long we may stay silent before systemd takes us for dead; None if it does not ask.
-        self.watchdog_s = int(watchdog_usec) / 1e6 if watchdog_usec.isdigit() else None
 
     def tell(self, **states: str) -> None:
         """Sends states such as ``READY="1"``, ``STATUS="…"``. A manager that does not listen is no error of ours."""

@@ -75,7 +75,6 @@ public final class HdfsWriter {
             case "quota" -> files.setQuota(path, Long.parseLong(said[2]), Long.MAX_VALUE);
             case "allow snapshots" -> files.allowSnapshot(path);
             case "snapshot" -> files.createSnapshot(path, said[2]);
-            case "drop snapshot" -> files.deleteSnapshot(path, said[2]);
             default -> throw new IllegalArgumentException("no such operation: " + said[0]);
         }
     }

@@ -110,9 +110,6 @@ class Writer:
         self._do("allow snapshots", path)
         self._do("snapshot", path, name)
 
-    def drop_snapshot(self, path: str, name: str) -> None:
-        self._do("drop snapshot", path, name)
-
     def _do(self, *words: str) -> None:
         assert self._child.stdin is not None
         assert self._child.stdout is not None

@@ -1,0 +1,19 @@
+"""Pictures of columns, seen from a step further away: both levels must show the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from navlin.query.answer import Lineage
+from navlin.query.fold import CONTAINED, fold_edges
+
+
+def fold(lineage: Lineage) -> Lineage:
+    """The same answer at the level of tables and operations."""
+    drawn = {node.id for node in lineage.nodes}
+    parents = {
+        node.id: node.parent for node in lineage.nodes if node.type in CONTAINED and node.parent in drawn
+    }
+    nodes = tuple(node for node in lineage.nodes if node.id not in parents)
+    start = parents.get(lineage.start, lineage.start)
+    return replace(lineage, start=start, nodes=nodes, edges=fold_edges(lineage.edges, parents))
