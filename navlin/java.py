@@ -16,6 +16,8 @@ from typing import Final
 from zipfile import ZipFile
 
 OLDEST_JAVA: Final = 17
+QUICK: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""Options of a JVM that lives for minutes: without the thorough compiler its start takes half the work."""
 
 
 class NoJava(Exception):

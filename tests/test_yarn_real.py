@@ -214,7 +214,9 @@ def test_applications_that_fail_are_killed_or_still_run_say_so(
 ) -> None:
     cluster = f"yarn-{uuid.uuid4().hex[:8]}"
     name = f"a test's {cluster}"
-    failed, killed, running = (submit(yarn, name, command) for command in ("true", "sleep 300", "sleep 300"))
+    failed, killed, running = (
+        submit(yarn.yarn, name, command) for command in ("true", "sleep 300", "sleep 300")
+    )
     try:
         await_state(yarn, failed, "FAILED")
         await_state(yarn, killed, "RUNNING", "ACCEPTED")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from navlin.cli.invocation import Exit, Failure
+
 
 @click.command("demo")
 @click.option("--once", is_flag=True, help="End after the answers, instead of serving until Ctrl-C.")
@@ -15,6 +17,11 @@ def command(*, once: bool) -> None:
       navlin demo
       navlin demo --once
     """
+    from navlin.demo import DemoFailed
     from navlin.demo.tour import demo
+    from navlin.java import NoJava
 
-    raise SystemExit(demo(once=once))
+    try:
+        demo(once=once)
+    except (DemoFailed, NoJava) as error:
+        raise Failure(str(error), Exit.FAILED) from error

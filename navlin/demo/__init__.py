@@ -1,1 +1,5 @@
 """A small estate of real parts for `navlin demo`: a metastore, a Spark job, records as Impala writes them."""
+
+
+class DemoFailed(Exception):
+    """A part of the demo does not do its work; the message says which and why."""

@@ -14,7 +14,8 @@ from queue import Empty, Queue
 from typing import Final, Self
 from xml.sax.saxutils import escape
 
-from navlin.java import JavaProgram, find_java, pyspark_jars
+from navlin.demo import DemoFailed
+from navlin.java import QUICK, JavaProgram, find_java, pyspark_jars
 
 SOURCE: Final = Path(__file__).with_name("HadoopServices.java")
 START_S: Final = 180.0
@@ -22,7 +23,7 @@ COMMAND_S: Final = 120.0
 NAMESERVICE: Final = "ns1"
 
 
-class HadoopNotStarted(Exception):
+class HadoopNotStarted(DemoFailed):
     """A service of Hadoop ended, or does not answer or obey; the message has its last words."""
 
 
@@ -101,13 +102,34 @@ class Hadoop:
         """Where a NameNode keeps its fsimage and edits."""
         return self.directory / self._namenodes[which].id / "name" / "current"
 
+    def launch(self, *, yarn: bool = False) -> None:
+        """Starts an HDFS without ``ha`` and does not wait for it: that is for `await_ready`.
+
+        With ``yarn`` ResourceManager and NodeManager are in the same process, which is less to start than two.
+        """
+        (only,) = self._namenodes
+        self._write_configuration()
+        services = ("namenode", "datanode", *(_YARN_SERVICES if yarn else ()))
+        self._start(only.id, services, wait=False)
+
+    def await_ready(self) -> None:
+        """Waits until all that was started takes work (some 6 to 10 s). What does not is killed."""
+        try:
+            for process in self._processes.values():
+                process.await_ready()
+        except BaseException:
+            for name in list(self._processes):
+                self._processes.pop(name).kill()
+            raise
+
     def start(self) -> None:
         """Starts HDFS, on what the directory holds already, and waits until it takes files (some 6 to 10 s)."""
+        if not self.ha:
+            self.launch()
+            self.await_ready()
+            return
         self._write_configuration()
         first, *others = self._namenodes
-        if not self.ha:
-            self._start(first.id, ("namenode", "datanode"))
-            return
         if first.id not in self._processes:
             self._start(first.id, ("namenode",))
         for each in others:
@@ -125,7 +147,7 @@ class Hadoop:
     def start_yarn(self) -> None:
         """Starts YARN beside a running HDFS (some 6 to 10 s). Harmless where it runs."""
         if "yarn" not in self._processes:
-            self._start("yarn", ("resourcemanager", "nodemanager"))
+            self._start("yarn", _YARN_SERVICES)
 
     def stop(self) -> None:
         """Ends all that runs, and waits for it."""
@@ -170,10 +192,10 @@ class Hadoop:
         if name in self._processes:
             return
         options = [
-            "-XX:TieredStopAtLevel=1",
-            "-XX:+UseSerialGC",
+            *QUICK,
             "-Xmx1g",
             f"-Dhadoop.home.dir={self.directory}",
+            f"-Djava.io.tmpdir={self._temporary()}",
         ]
         folders = (self.directory / f"conf-{name}", self.directory / "classes")
         command = self._program.command(options, services, archive_classes=False, before=folders)
@@ -186,6 +208,12 @@ class Hadoop:
             raise
         self._processes[name] = process
 
+    def _temporary(self) -> Path:
+        # Jetty unpacks into it, and cleans up after an orderly end alone.
+        directory = self.directory / "tmp"
+        directory.mkdir(parents=True, exist_ok=True)
+        return directory
+
     def _write_configuration(self) -> None:
         for webapp in (
             "cluster",
@@ -194,12 +222,13 @@ class Hadoop:
             "jobhistory",
         ):  # looked for at the start, and not in the jar
             (self.directory / "classes" / "webapps" / webapp).mkdir(parents=True, exist_ok=True)
-        core = {"fs.defaultFS": self.url, "hadoop.tmp.dir": f"{self.directory}/tmp"}
+        core = {"fs.defaultFS": self.url, "hadoop.tmp.dir": str(self._temporary())}
         hdfs = {**_HDFS, **self._hdfs_addresses(), "dfs.datanode.data.dir": f"{self.directory}/data"}
         hdfs |= {key: self._ports[key] for key in _DATANODE_PORTS}
         yarn = {**_YARN, **{key: self._ports[key] for key in _YARN_PORTS}}
         yarn["yarn.nodemanager.local-dirs"] = f"{self.directory}/yarn/local"
         yarn["yarn.nodemanager.log-dirs"] = f"{self.directory}/yarn/logs"
+        yarn["yarn.node-attribute.fs-store.root-dir"] = f"file://{self.directory}/yarn/attributes"
         self._write_sites(self.configuration_directory, core, hdfs, yarn)
         self._write_sites(self.directory / "conf-yarn", core, hdfs, yarn)
         for each in self._namenodes:
@@ -236,6 +265,7 @@ class Hadoop:
         return found
 
 
+_YARN_SERVICES: Final = ("resourcemanager", "nodemanager")
 _DATANODE_PORTS: Final = ("dfs.datanode.address", "dfs.datanode.http.address", "dfs.datanode.ipc.address")
 _YARN_PORTS: Final = (
     "yarn.resourcemanager.address",
@@ -268,6 +298,8 @@ _YARN: Final = {
     "yarn.resourcemanager.scheduler.class": (
         "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fifo.FifoScheduler"
     ),
+    # A container is given, started and known to have ended at heartbeats.
+    "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "100",
     "yarn.scheduler.minimum-allocation-mb": "128",
     "yarn.nodemanager.resource.memory-mb": "8192",
     "yarn.nodemanager.resource.cpu-vcores": "8",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,27 +47,42 @@ BOARD_REPORT = (
     ),
 )
 """``shop.tmp_remarks`` was dropped before anybody listed it: its claims stay unlinked, as they would in life."""
+FORECAST = (
+    "INSERT INTO shop.board_report SELECT country, revenue, 'forecast' FROM shop.revenue",
+    "shop.board_report",
+    (
+        Edge("PROJECTION", ("shop.revenue.country",), "country"),
+        Edge("PROJECTION", ("shop.revenue.revenue",), "revenue"),
+        Edge("PROJECTION", (), "remark"),
+    ),
+)
 
 
 def write_records(directory: Path, now_s: int) -> Path:
     """Lays a lineage log into ``directory``, as an impalad would."""
     file = directory / f"impala_lineage_log_1.0-{now_s}000"
-    file.write_text("".join(json.dumps(record) + "\n" for record in _records(now_s)))
+    statements = (TOP_MARKETS, SCRATCH, BOARD_REPORT)
+    file.write_text("".join(_line(each, now_s - 60 + 20 * n) for n, each in enumerate(statements)))
     return file
 
 
-def _records(now_s: int) -> Iterator[dict[str, Any]]:
-    for number, (text, target, edges) in enumerate((TOP_MARKETS, SCRATCH, BOARD_REPORT)):
-        at_s = now_s - 60 + 20 * number
-        yield {
-            "queryText": text,
-            "queryId": f"{at_s:016x}:{number:016x}",
-            "hash": hashlib.md5(text.encode(), usedforsecurity=False).hexdigest(),
-            "user": "ada",
-            "timestamp": at_s,
-            "endTime": at_s + 2,
-            **_graph(target, edges),
-        }
+def write_one_more(file: Path, now_s: int) -> None:
+    """Lays a further line of a lineage log down, to be appended to it."""
+    file.write_text(_line(FORECAST, now_s))
+
+
+def _line(statement: tuple[str, str, Sequence[Edge]], at_s: int) -> str:
+    text, target, edges = statement
+    record = {
+        "queryText": text,
+        "queryId": f"{at_s:016x}:{len(text):016x}",
+        "hash": hashlib.md5(text.encode(), usedforsecurity=False).hexdigest(),
+        "user": "ada",
+        "timestamp": at_s,
+        "endTime": at_s + 2,
+        **_graph(target, edges),
+    }
+    return json.dumps(record) + "\n"
 
 
 def _graph(target: str, edges: Sequence[Edge]) -> dict[str, Any]:

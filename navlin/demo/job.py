@@ -10,7 +10,7 @@ import sys
 
 from pyspark.sql import SparkSession
 
-from navlin.java import pyspark_jars
+from navlin.java import QUICK, pyspark_jars
 
 STATEMENTS = (
     "CREATE DATABASE shop COMMENT 'what the demo sells'",
@@ -33,13 +33,13 @@ STATEMENTS = (
 )
 
 
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For JVMs that live for seconds."""
-
-
 def main(metastore: str, hdfs: str) -> None:
-    """Runs the job on YARN; its event log, its tables and what it exports are on HDFS afterwards."""
+    """Runs the job on YARN; its event log, its tables and what it exports are on HDFS afterwards.
+
+    What it needs for the time being is in the current directory.
+    """
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    quick = " ".join(QUICK)
     builder = SparkSession.builder.master("yarn").appName("nightly revenue")
     for key, value in {
         "spark.eventLog.enabled": "true",
@@ -48,11 +48,13 @@ def main(metastore: str, hdfs: str) -> None:
         "spark.hadoop.hive.metastore.uris": metastore,
         "spark.yarn.jars": f"local:{pyspark_jars()}/*",
         "spark.yarn.populateHadoopClasspath": "false",
+        "spark.yarn.report.interval": "200ms",
         "spark.yarn.am.memory": "512m",
-        "spark.yarn.am.extraJavaOptions": QUICK,
+        "spark.driver.extraJavaOptions": f"{quick} -Djava.io.tmpdir={os.getcwd()}",
+        "spark.yarn.am.extraJavaOptions": quick,
         "spark.executor.instances": "1",
         "spark.executor.memory": "512m",
-        "spark.executor.extraJavaOptions": QUICK,
+        "spark.executor.extraJavaOptions": quick,
         "spark.driver.host": "127.0.0.1",
         "spark.sql.shuffle.partitions": "1",
         "spark.log.level": "ERROR",

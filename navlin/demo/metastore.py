@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import ctypes
-import signal
 import socket
 import subprocess
 import time
 from pathlib import Path
 from typing import Self
 
-from navlin.java import pyspark_jars
+from navlin.demo import DemoFailed
+from navlin.demo.children import end_with_parent
+from navlin.java import QUICK, pyspark_jars
 
 START_S = 120
 
 
-class MetastoreNotStarted(Exception):
+class MetastoreNotStarted(DemoFailed):
     """The metastore ended, or does not answer; the message has its last words."""
 
 
@@ -51,17 +51,22 @@ class Metastore:
 
     def start(self) -> None:
         """Starts it, on what the directory holds already, and waits until it answers (some 6 to 10 s)."""
+        self.launch()
+        self.await_ready()
+
+    def launch(self) -> None:
+        """Starts it and does not wait for it. It ends with the *thread* that calls this, as the system has it."""
         conf = self.directory / "conf"
         conf.mkdir(parents=True, exist_ok=True)
         (conf / "hive-site.xml").write_text(self._hive_site())
         opens = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in ("lang", "net", "util")]
         classes = [str(conf), *map(str, self._jars.glob("*.jar")), f"{pyspark_jars()}/*"]
-        compiler = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"] if self._short_lived else []
         options = [
-            *compiler,
+            *(QUICK if self._short_lived else ()),
             "-Xmx512m",
             "-Dderby.system.durability=test",
             f"-Dderby.stream.error.file={conf}/derby.log",
+            f"-Djava.io.tmpdir={conf}",
         ]
         main = "org.apache.hadoop.hive.metastore.HiveMetaStore"
         with (self.directory / "metastore.log").open("ab") as log:
@@ -71,8 +76,13 @@ class Metastore:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                preexec_fn=_die_with_parent,
+                start_new_session=True,  # Ctrl-C is for whoever started it
+                preexec_fn=end_with_parent,
             )
+
+    def await_ready(self) -> None:
+        """Waits until it answers. One that does not is killed, and `MetastoreNotStarted` raised."""
+        assert self._process is not None
         deadline_s = time.monotonic() + START_S
         while not self._answers():
             if self._process.poll() is not None or time.monotonic() > deadline_s:
@@ -112,11 +122,6 @@ class Metastore:
             )
         lines = (f"<property><name>{k}</name><value>{v}</value></property>" for k, v in properties.items())
         return "<configuration>" + "".join(lines) + "</configuration>"
-
-
-def _die_with_parent() -> None:
-    pr_set_pdeathsig = 1
-    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
 
 
 def _free_port() -> int:

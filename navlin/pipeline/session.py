@@ -1,18 +1,23 @@
-"""The one place that makes a SparkSession."""
+"""The one place that makes a SparkSession, and ends it."""
 
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from pyspark.core.context import SparkContext
 from pyspark.sql import SparkSession
 
 from navlin.model.extractor import Mode
 
 LOCAL_MASTER = "local[*,4]"
 """Every core of this machine, and a task that fails may be tried four times."""
+END_S = 20.0
+"""How long its JVM may take to end in order."""
 
 
 def start_session(
@@ -48,6 +53,27 @@ def start_session(
     for key, value in {**own, **(settings or {})}.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def end_session(session: SparkSession, *, dead: bool = False) -> None:
+    """Ends Spark and its JVM; `start_session` may then start another. ``dead``: Spark or the JVM has ended by itself."""
+    context = session.sparkContext
+    gateway: Any = SparkContext._gateway
+    if dead:
+        context._jsc = None  # nobody would answer
+        context.stop()
+    else:
+        session.stop()
+    # PySpark keeps its way to the JVM for the next session, which would find nobody there.
+    SparkContext._gateway = SparkContext._jvm = None
+    gateway.shutdown()
+    if (jvm := getattr(gateway, "proc", None)) is not None:
+        jvm.stdin.close()  # it ends when its standard input does
+        try:
+            jvm.wait(END_S)
+        except subprocess.TimeoutExpired:
+            jvm.kill()
+            jvm.wait()
 
 
 def use_pool(spark: SparkSession, mode: Mode) -> None:

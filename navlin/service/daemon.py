@@ -248,7 +248,7 @@ class Daemon:
         if record.more:
             self._schedule.wake(name)
         self._pulses[name] = SourcePulse(
-            record.started_ms, record.ended_ms, record.status.value, record.error
+            record.started_ms, record.ended_ms, record.status.value, record.error, record.more
         )
 
     def _between_steps(self, step: str) -> None:

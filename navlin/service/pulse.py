@@ -21,12 +21,16 @@ PULSE_FILE = "daemon.json"
 
 @dataclass(frozen=True, slots=True)
 class SourcePulse:
-    """How the last look at a source went, one that found nothing new included. Times are epoch ms."""
+    """How the last look at a source went, one that found nothing new included. Times are epoch ms.
+
+    ``more``: there was more to read at once, and the next look follows.
+    """
 
     started_ms: int
     ended_ms: int
     status: str
     error: str = ""
+    more: bool = False
 
 
 @dataclass(frozen=True, slots=True)

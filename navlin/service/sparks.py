@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from navlin.service.configuration import SparkSettings
 
@@ -19,6 +19,7 @@ class Spark:
         self._settings = settings
         self._scratch = state_directory / "scratch"
         self._session: SparkSession | None = None
+        self._stopped = False
         self._lock = threading.Lock()
 
     def __call__(self) -> SparkSession:
@@ -55,15 +56,9 @@ class Spark:
             self._session.sparkContext.cancelAllJobs()
 
     def stop(self) -> None:
-        """Ends the session and its JVM."""
-        if self._session is None:
-            return
-        gateway: Any = self._session.sparkContext._gateway
-        if not self.dead:
-            self._session.stop()
-        gateway.shutdown()
-        jvm = getattr(gateway, "proc", None)
-        if jvm is not None:
-            # PySpark's JVM ends when its standard input does.
-            jvm.stdin.close()
-            jvm.wait(10)
+        """Ends the session and its JVM. Another `Spark` may then have its own in this process."""
+        if self._session is not None and not self._stopped:
+            from navlin.pipeline.session import end_session
+
+            self._stopped = True
+            end_session(self._session, dead=self.dead)

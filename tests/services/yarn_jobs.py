@@ -43,11 +43,11 @@ def run_spark_job(hadoop: Hadoop, metastore: str, folder: str, database: str) ->
         raise RuntimeError(f"the Spark job ended with {done.returncode}:\n{done.stderr[-4000:]}")
 
 
-def submit(hadoop: Hadoop, name: str, command: str, *, user: str = "alice") -> str:
+def submit(yarn: str, name: str, command: str, *, user: str = "alice") -> str:
     """Starts an application that is one command, which nobody answers for; returns its id. YARN takes it for FAILED when it
-    ends, for its master has said nothing."""
+    ends, for its master has said nothing. ``yarn`` is where the ResourceManager answers."""
     who = {"user.name": user}
-    made = requests.post(f"{hadoop.yarn}/ws/v1/cluster/apps/new-application", params=who, timeout=60)
+    made = requests.post(f"{yarn}/ws/v1/cluster/apps/new-application", params=who, timeout=60)
     made.raise_for_status()
     identity = str(made.json()["application-id"])
     asked = {
@@ -59,7 +59,7 @@ def submit(hadoop: Hadoop, name: str, command: str, *, user: str = "alice") -> s
         "resource": {"memory": 128, "vCores": 1},
         "application-tags": {"tag": ["of a test"]},
     }
-    answer = requests.post(f"{hadoop.yarn}/ws/v1/cluster/apps", params=who, json=asked, timeout=60)
+    answer = requests.post(f"{yarn}/ws/v1/cluster/apps", params=who, json=asked, timeout=60)
     answer.raise_for_status()
     return identity
 

@@ -1,0 +1,156 @@
+"""The demo's navlin: a ``navlin serve`` as an operator runs it, a process of its own that is told things by signals."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from navlin.demo import DemoFailed
+from navlin.demo.children import end_with_parent
+from navlin.index.runs import Status
+from navlin.java import QUICK
+from navlin.service.pulse import Pulse, pulse_of
+
+PATIENCE_S: Final = 900.0
+"""For what takes seconds on a quiet machine."""
+END_S: Final = 120.0
+
+CONFIGURATION: Final = """\
+[navlin]
+cluster = "demo"
+state_directory = "{state}"
+
+[solr]
+memory = "512m"
+jars_directory = "{jars}/solr"
+
+[spark.conf]
+"spark.driver.defaultJavaOptions" = "{java_options}"
+
+[log]
+format = "console"
+level = "{level}"
+"""
+
+
+class Navlin:
+    """navlin on an estate that it is told of later, so that Solr and Spark start while the estate comes to be.
+
+    ``jars`` is where the sets of jars are, and where compiled Java and archives of its classes are kept.
+    """
+
+    def __init__(self, home: Path, jars: Path) -> None:
+        self.file = home / "navlin.toml"
+        self._state = home / "state"
+        temporary = home / "spark"
+        temporary.mkdir()
+        java_options = " ".join((*QUICK, f"-Djava.io.tmpdir={temporary}"))
+        self._settings = {"state": self._state, "jars": jars, "java_options": java_options}
+        self._sources = ""
+        self._process: subprocess.Popen[bytes] | None = None
+        for where, kept in (("solr-launcher", "solr-launcher"), ("spool/java", "hadoop-launcher")):
+            (jars / kept).mkdir(exist_ok=True)
+            (self._state / where).parent.mkdir(parents=True, exist_ok=True)
+            (self._state / where).symlink_to(jars / kept)
+        self._write("warning")
+
+    def command(self, *arguments: str) -> list[str]:
+        """A command line of navlin's on this configuration; it works from any directory."""
+        script = Path(sys.executable).with_name("navlin")
+        program = [str(script)] if script.exists() else [sys.executable, "-m", "navlin"]
+        return [*program, "--config", str(self.file), *arguments]
+
+    def shown(self, *arguments: str) -> str:
+        """The same, for a person to paste."""
+        return shlex.join(self.command(*arguments))
+
+    def launch(self) -> None:
+        """Starts it, and does not wait."""
+        self._process = subprocess.Popen(
+            self.command("serve"),
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+            preexec_fn=end_with_parent,
+        )
+
+    def extract(self, sources: str) -> Iterator[str]:
+        """Adds sources, ``[[source]]`` sections, and yields the name of each as soon as all is read and linked.
+
+        Raises `DemoFailed` where one cannot be.
+        """
+        next(self._pulses("start"))
+        self._sources = sources
+        self._tell("warning")
+        done: set[str] = set()
+        for pulse in self._pulses("extract and link everything"):
+            for name in pulse.due_s:
+                if name not in done and _done(name, pulse):
+                    done.add(name)
+                    yield name
+            if pulse.due_s and done.issuperset(pulse.due_s):
+                return
+
+    def tell_of_its_work(self) -> None:
+        """Its log is of ordinary things, too, from now on."""
+        self._tell("info")
+
+    def wait(self) -> int:
+        """Waits for its end; returns its exit code."""
+        assert self._process is not None
+        return self._process.wait()
+
+    def stop(self) -> int:
+        """Ends it in order; returns its exit code."""
+        assert self._process is not None
+        self._process.terminate()
+        try:
+            return self._process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            raise DemoFailed(f"navlin serve did not end within {END_S:.0f} s") from None
+
+    def ask(self, question: Sequence[str]) -> None:
+        """Asks as a person does; the answer goes where this process writes. Raises `DemoFailed`."""
+        # Whatever else it says must not come after the answer.
+        sys.stdout.flush()
+        code = subprocess.run(
+            self.command(*question), stdin=subprocess.DEVNULL, start_new_session=True, check=False
+        ).returncode
+        if code:
+            raise DemoFailed(f"{shlex.join(['navlin', *question])} ended with exit code {code}")
+
+    def _tell(self, level: str) -> None:
+        self._write(level)
+        assert self._process is not None
+        self._process.send_signal(signal.SIGHUP)
+
+    def _write(self, level: str) -> None:
+        new = self.file.with_suffix(".new")
+        new.write_text(CONFIGURATION.format(**self._settings, level=level) + self._sources)
+        new.replace(self.file)
+
+    def _pulses(self, work: str) -> Iterator[Pulse]:
+        """What it says of itself, again and again. Raises `DemoFailed` where it ends, or takes too long for that work."""
+        assert self._process is not None
+        deadline_s = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline_s:
+            if (code := self._process.poll()) is not None:
+                raise DemoFailed(f"navlin serve ended with exit code {code}")
+            if (pulse := pulse_of(self._state)) is not None:
+                yield pulse
+            time.sleep(0.1)
+        raise DemoFailed(f"navlin serve did not {work} within {PATIENCE_S:.0f} s")
+
+
+def _done(name: str, pulse: Pulse) -> bool:
+    source = pulse.sources.get(name)
+    if source is None:
+        return False
+    if source.status not in (Status.FINISHED, Status.IDLE):
+        raise DemoFailed(f"{name}: {source.status} {source.error}")
+    return not source.more

@@ -1,0 +1,314 @@
+"""``navlin demo`` as a user runs it: in a terminal, asked from another one, ended by Ctrl-C."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import pty
+import re
+import select
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.services.yarn_jobs import submit
+
+ROOT = Path(__file__).parents[1]
+PATIENCE_S = 900.0
+"""For what takes half a minute on a quiet machine."""
+AFTERWARDS_S = 10.0
+NOT_FOUND = 3
+CTRL_C = b"\x03"
+DEMO = (sys.executable, "-m", "navlin", "demo")
+
+pytestmark = pytest.mark.slow
+
+BOARD_REPORT = """\
+shop.board_report  TABLE of HIVE
+
+Upstream
+shop.board_report
+└── <-- shop.top_markets
+    └── <-- shop.revenue
+        └── <-- shop.order_facts
+            ├── <-- shop.customers
+            └── <-- shop.orders
+
+Downstream
+  nothing
+"""
+"""What the job's and Impala's statements say, put together."""
+
+
+class Demo:
+    """A demo that somebody runs, in a terminal of its own, with a temporary directory of its own."""
+
+    def __init__(self, folder: Path, *command: str) -> None:
+        self.folder = folder
+        self.environment = {**os.environ, "TMPDIR": str(folder)}
+        self.printed = ""
+        self._terminal, inside = pty.openpty()
+        self._closed = threading.Event()
+        self.process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=self.environment,
+            preexec_fn=lambda: os.login_tty(inside),
+        )
+        os.close(inside)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        printed = codecs.getincrementaldecoder("utf-8")()
+        with suppress(OSError):  # the terminal ends with the last who has it
+            while not self._closed.is_set():
+                if select.select([self._terminal], [], [], 0.1)[0]:
+                    text = printed.decode(os.read(self._terminal, 65_536)).replace("\r", "")
+                    self.printed += re.sub(r"\x1b\[[0-9;]*m", "", text)
+        self._closed.wait()
+        os.close(self._terminal)
+
+    def press(self, key: bytes) -> None:
+        """A key on its keyboard. Of Ctrl-C the terminal makes a SIGINT to all processes in its foreground."""
+        os.write(self._terminal, key)
+
+    def close_terminal(self) -> None:
+        """What closing its window does."""
+        self._closed.set()
+        self._reader.join()
+
+    def until(self, condition: Callable[[], object], what: str) -> None:
+        """Waits for a condition; fails with what was printed if it does not come true."""
+        deadline_s = time.monotonic() + PATIENCE_S
+        while not condition():
+            if self.process.poll() is not None:
+                deadline_s = min(deadline_s, time.monotonic() + AFTERWARDS_S)
+            if time.monotonic() > deadline_s:
+                code = self.process.poll()
+                pytest.fail(f"{what}: never (exit code {code}); printed:\n{self.printed[-3000:]}")
+            time.sleep(0.1)
+
+    def until_printed(self, words: str) -> None:
+        """Waits until it prints these words."""
+        self.until(lambda: words in self.printed, words)
+
+    def end(self) -> int:
+        """Waits for its end; returns its exit code."""
+        return self.process.wait(PATIENCE_S)
+
+    def processes(self) -> dict[int, str]:
+        """All processes that have to do with it: its directory is their own, or in their environment or command line."""
+        found = {}
+        for directory in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):  # it has just ended
+                command = (directory / "cmdline").read_bytes()
+                about = b"%s\0%s\0%s" % (
+                    command,
+                    (directory / "environ").read_bytes(),
+                    os.fsencode(os.readlink(directory / "cwd")),
+                )
+                if os.fsencode(self.folder) in about:
+                    found[int(directory.name)] = command.replace(b"\0", b" ").decode(errors="replace")
+        return found
+
+    def left(self) -> list[str]:
+        """What it left behind: processes and files."""
+        return [*self.processes().values(), *map(str, self.folder.iterdir())]
+
+    def close(self) -> None:
+        """Whatever happened, nothing of it stays."""
+        while running := self.processes():
+            for pid in running:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            self.process.poll()
+            time.sleep(0.05)
+        self.process.wait()
+        self.close_terminal()
+
+
+Start = Callable[..., Demo]
+
+
+@pytest.fixture
+def start(tmp_path: Path, solr_jars: Path, metastore_jars: Path, hadoop_jars: Path) -> Iterator[Start]:
+    """Runs a command that is a demo."""
+    started: list[Demo] = []
+
+    def launch(*command: str) -> Demo:
+        started.append(Demo(tmp_path, *command))
+        return started[-1]
+
+    yield launch
+    for each in started:
+        each.close()
+
+
+@pytest.fixture(scope="module")
+def demo(
+    tmp_path_factory: pytest.TempPathFactory, solr_jars: Path, metastore_jars: Path, hadoop_jars: Path
+) -> Iterator[Demo]:
+    """One demo that serves, for all tests that let it."""
+    started = Demo(tmp_path_factory.mktemp("demo"), *DEMO)
+    try:
+        started.until_printed("queryText:forecast")
+        yield started
+    finally:
+        started.close()
+
+
+def offered(demo: Demo) -> list[str]:
+    """The commands that it prints for another terminal."""
+    return re.findall(r"^  (/.*|cat .*)$", demo.printed.partition("until Ctrl-C")[2], re.MULTILINE)
+
+
+def pasted(demo: Demo, command: str) -> subprocess.CompletedProcess[str]:
+    """What a command does in another terminal, wherever that is."""
+    return subprocess.run(
+        ["sh", "-c", command],
+        cwd="/",
+        env=demo.environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+    )
+
+
+def test_it_shows_where_a_table_comes_from(demo: Demo) -> None:
+    _, _, after = demo.printed.partition("navlin lineage shop.board_report\n")
+
+    assert after.startswith(BOARD_REPORT)
+
+
+def test_it_extracts_and_links_all_five_sources(demo: Demo) -> None:
+    extracted = re.findall(r"extracted and linked (\S+)", demo.printed)
+
+    assert sorted(extracted) == ["HDFS-1", "HIVE-1", "IMPALA-1", "SPARK-1", "YARN-1"]
+
+
+def test_what_it_prints_to_ask_it_answers_in_another_terminal(demo: Demo) -> None:
+    lineage, status, _, _ = offered(demo)
+
+    asked = pasted(demo, lineage)
+    assert (asked.returncode, asked.stderr) == (0, "")
+    assert "<-- nightly revenue  [operation]" in asked.stdout
+    asked = pasted(demo, status)
+    assert (asked.returncode, asked.stderr) == (0, "")
+    assert "navlin serve: running for" in asked.stdout
+
+
+def test_an_appended_record_is_found_and_logged(demo: Demo) -> None:
+    *_, append, search = offered(demo)
+    assert pasted(demo, search).returncode == NOT_FOUND
+
+    assert pasted(demo, append).returncode == 0
+
+    demo.until(lambda: pasted(demo, search).returncode == 0, "the record")
+    demo.until(lambda: re.search(r"run finished.*source=IMPALA-1", demo.printed), "the run in the log")
+
+
+def test_every_service_that_it_extracts_goes_on_answering(demo: Demo) -> None:
+    _, status, *_ = offered(demo)
+
+    checked = pasted(demo, status.removesuffix("status") + "check")
+
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_ctrl_c_in_its_terminal_ends_it_in_order_and_what_yarn_runs_as_well(demo: Demo) -> None:
+    configuration = tomllib.loads(Path(shlex.split(offered(demo)[1])[-2]).read_text())
+    (yarn,) = [source["urls"][0] for source in configuration["source"] if source["name"] == "YARN-1"]
+    submit(yarn, "an endless one", "sleep 86400")
+    demo.until(lambda: any("sleep 86400" in each for each in demo.processes().values()), "a container")
+
+    demo.press(CTRL_C)
+
+    assert demo.end() == 0
+    assert demo.left() == []
+    demo.until_printed("navlin ended")
+    assert "Traceback" not in demo.printed
+
+
+def test_once_it_ends_by_itself(start: Start) -> None:
+    demo = start(*DEMO, "--once")
+
+    assert demo.end() == 0
+    assert demo.left() == []
+    demo.until_printed("navlin serve: running for")
+    assert "Ctrl-C" not in demo.printed
+    assert "Traceback" not in demo.printed
+
+
+def sigint(demo: Demo) -> None:
+    demo.process.send_signal(signal.SIGINT)
+
+
+def ctrl_c_twice(demo: Demo) -> None:
+    demo.press(CTRL_C)
+    demo.press(CTRL_C)
+
+
+def sigterm(demo: Demo) -> None:
+    demo.process.send_signal(signal.SIGTERM)
+
+
+@pytest.mark.parametrize("interrupt", [sigint, ctrl_c_twice, sigterm, Demo.close_terminal])
+def test_interrupted_while_its_services_start_it_leaves_nothing(
+    interrupt: Callable[[Demo], None], start: Start
+) -> None:
+    demo = start(*DEMO)
+    demo.until(lambda: len(demo.processes()) > 2, "two services")
+
+    interrupt(demo)
+
+    assert demo.end() == 1
+    assert demo.left() == []
+    assert "Traceback" not in demo.printed
+
+
+def test_a_reader_who_goes_away_ends_it_and_it_leaves_nothing(start: Start) -> None:
+    demo = start("sh", "-c", f'{{ {shlex.join(DEMO)}; echo "ended with $?" >&2; }} | head -n 1')
+
+    demo.end()
+    demo.until_printed("ended with 1")
+    assert demo.left() == []
+    assert "Traceback" not in demo.printed
+
+
+SLOW_TO_END = """
+import subprocess
+from navlin.demo.children import Interrupted, end_with_parent, interruptible
+slow = ["sh", "-c", "trap '' TERM; echo started; while :; do sleep 1; done"]
+child = subprocess.Popen(slow, stdout=subprocess.PIPE, preexec_fn=end_with_parent)
+child.stdout.readline()
+try:
+    with interruptible():
+        print("started", flush=True)
+        child.wait()
+except Interrupted:
+    child.terminate()
+    print("ending", flush=True)
+    child.wait()
+    print("ended")
+"""
+
+
+def test_a_second_ctrl_c_ends_the_wait_for_what_ends_slowly() -> None:
+    with subprocess.Popen([sys.executable, "-c", SLOW_TO_END], cwd=ROOT, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"started\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.readline() == b"ending\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.readline() == b"ended\n"
+        assert process.wait(PATIENCE_S) == 0
