@@ -314,19 +314,12 @@ CREATE TABLE {out} USING iceberg AS SELECT id FROM spark_catalog.out.{name}_b
 CREATE TABLE {out} USING iceberg PARTITIONED BY (bucket(4, id)) AS SELECT id, qty AS v FROM orders;
 CREATE TABLE {out_b} USING iceberg PARTITIONED BY (bucket(4, id)) AS SELECT id, name FROM customers;
 SET spark.sql.sources.v2.bucketing.enabled = true;
-SET spark.sql.iceberg.planning.preserve-data-grouping = true;
+SET `spark.sql.iceberg.planning.preserve-data-grouping` = true;
 SET spark.sql.requireAllClusterKeysForCoPartition = false;
 CREATE TABLE {out_c} USING iceberg AS SELECT a.v, b.name FROM {out} a JOIN {out_b} b ON a.id = b.id;
 RESET spark.sql.sources.v2.bucketing.enabled;
-RESET spark.sql.iceberg.planning.preserve-data-grouping;
+RESET `spark.sql.iceberg.planning.preserve-data-grouping`;
 RESET spark.sql.requireAllClusterKeysForCoPartition
-
---- default_column
--- @ iceberg-1.12
--- id == orders
--- note =
-CREATE TABLE {out} (id INT, note STRING DEFAULT 'none') USING iceberg TBLPROPERTIES ('format-version' = '3');
-INSERT INTO {out} (id) SELECT id FROM orders
 
 --- of_version_three
 -- # Rows have identities, deletes are vectors.

@@ -56,9 +56,9 @@ def load_by_name(spark: SparkSession, out: str, files: str) -> None:
 @frame
 def load_by_path(spark: SparkSession, out: str, files: str) -> None:
     """
-    # The table's own place: the name of the table is not in the program.
-    id == orders
-    v = orders.amount
+    # The table's own place: no name of a table is in the program.
+    id = <local/src/orders>.id
+    v = <local/src/orders>.amount
     """
     read = spark.read.format("iceberg").load(f"{files}/local/src/orders")
     read.selectExpr("id", "amount AS v").write.format("iceberg").saveAsTable(out)
@@ -67,7 +67,8 @@ def load_by_path(spark: SparkSession, out: str, files: str) -> None:
 @frame
 def save_by_path(spark: SparkSession, out: str, files: str) -> None:
     """
-    # The table's own place: the name of the table is not in the program.
+    # The table's own place: no name of a table is in the program.
+    -> <local/out/{name}>
     id == orders
     """
     spark.sql(f"CREATE TABLE {out} (id INT) USING iceberg")
@@ -92,7 +93,7 @@ def load_snapshot(spark: SparkSession, out: str, files: str) -> None:
         each[0]
         for each in spark.sql(f"SELECT snapshot_id FROM {out}.snapshots ORDER BY committed_at").collect()
     )
-    old = spark.read.format("iceberg").option("snapshot-id", first).load(out)
+    old = spark.read.format("iceberg").option("versionAsOf", first).load(out)
     old.writeTo(f"{out}_b").using("iceberg").create()
     added = spark.read.format("iceberg").option("start-snapshot-id", first).option("end-snapshot-id", last)
     added.load(out).writeTo(f"{out}_c").using("iceberg").create()

@@ -48,7 +48,7 @@ MERGE INTO {out} t USING changes s ON t.id = s.id WHEN NOT MATCHED THEN INSERT (
 -- key = changes.id
 -- a =
 -- b = changes.qty
--- key, b ~ (changes.id), ({out}.key), (changes.op)
+-- * ~ (changes.id), ({out}.key), (changes.op)
 CREATE TABLE {out} (key INT, a STRING, b INT) USING {format};
 INSERT INTO {out} VALUES (1, 'a', 1);
 MERGE INTO {out} t USING changes s ON t.key = s.id
@@ -142,6 +142,7 @@ WHEN MATCHED THEN UPDATE SET amount = s.amount WHEN NOT MATCHED THEN INSERT (id,
 
 --- merge_of_values
 -- id, v =
+-- * ~ ({out}.id)
 CREATE TABLE {out} (id INT, v STRING) USING {format};
 INSERT INTO {out} VALUES (1, 'a');
 MERGE INTO {out} t USING (VALUES (1, 'x'), (2, 'y') AS s(id, v)) ON t.id = s.id

@@ -228,6 +228,7 @@ INSERT INTO {out} SELECT id, amount / (SELECT sum(amount) FROM orders) FROM orde
 -- tag = events.tags
 -- pair = events.info, events.props
 -- x = events.points
+-- * ~ [events.tags]
 CREATE TABLE {out} (id INT, a INT, tag STRING, pair STRUCT<d: INT, k: STRING>, x ARRAY<INT>) USING {format};
 INSERT INTO {out}
 SELECT id, info.a, tag, named_struct('d', info.c.d, 'k', props['k']), points.x FROM events LATERAL VIEW explode(tags) AS tag
