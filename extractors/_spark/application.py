@@ -12,8 +12,10 @@ from typing import Any, Final
 
 from extractors._spark import events
 from extractors._spark.batches import MicroBatch, micro_batch
+from extractors._spark.catalogs import Catalogs, implementation
 from extractors._spark.events import NotAnEvent, integer, mapping, text
 from extractors._spark.lines import Line, Mark
+from extractors._spark.plan.names import SESSION_CATALOG
 from extractors._spark.plan.reading import PlanReading, read_plan
 from extractors._spark.times import EARLIEST_MS, instant, no_time
 
@@ -46,14 +48,23 @@ class Application:
     log: str = ""
     catalogs: tuple[tuple[str, str], ...] = ()
     """The catalogues that the application was set up with, each with its class."""
+    catalog_names: tuple[tuple[str, str], ...] = ()
+    """Catalogues by what a plan prints of them, see `extractors._spark.catalogs`; "" where there is doubt."""
+    metastore_catalogs: tuple[str, ...] = ()
+    """Catalogues of which the tables are the metastore's."""
 
     @property
     def catalogs_by_class(self) -> dict[str, frozenset[str]]:
         """The names of the catalogues of each class."""
         found: dict[str, frozenset[str]] = {}
-        for name, implementation in self.catalogs:
-            found[implementation] = found.get(implementation, frozenset()) | {name}
+        for name, class_name in self.catalogs:
+            found[class_name] = found.get(class_name, frozenset()) | {name}
         return found
+
+    def catalogs_of(self, printed: str) -> frozenset[str]:
+        """The catalogues that may be meant by what a plan prints of one, its class and hash."""
+        name = dict(self.catalog_names).get(printed)
+        return frozenset({name}) if name else self.catalogs_by_class.get(implementation(printed), frozenset())
 
     @property
     def run(self) -> str:
@@ -142,6 +153,7 @@ class ApplicationState:
         self._done: dict[int, None] = dict.fromkeys(saved.get("done", ()))
         self._marks = {key: Mark(*value) for key, value in saved.get("statements", {}).items()}
         self._statements: dict[str, Statement] = {}
+        self._catalogs = Catalogs(**saved.get("catalogs", {}))
 
     def saved(self) -> dict[str, Any]:
         """The state as JSON values. Runs handed out are not in it any more."""
@@ -163,6 +175,8 @@ class ApplicationState:
                 for each in self._open.values()
             },
         }
+        if self._catalogs.created:
+            value["catalogs"] = asdict(self._catalogs)
         if self._jobs:
             value["jobs"] = {str(job): execution for job, execution in self._jobs.items()}
         if self._done:
@@ -214,6 +228,7 @@ class ApplicationState:
                     metastores=_metastores(spark, hadoop) or app.metastores,
                     default_fs=_setting("fs.defaultFS", spark, hadoop) or app.default_fs,
                     catalogs=_catalogs(spark) or app.catalogs,
+                    metastore_catalogs=_metastore_catalogs(spark) or app.metastore_catalogs,
                 )
             case events.APPLICATION_START:
                 named = text(event.get("App ID"))
@@ -334,6 +349,11 @@ class ApplicationState:
         members.sort(key=lambda each: each.id)
         if root in self._open:
             members.insert(0, self._open[root])
+        writes = (write for each in members if each.started for write in each.started.plan.writes)
+        self._catalogs.learn(writes, self.application.catalogs_by_class)
+        names = tuple(self._catalogs.names.items())
+        if names != self.application.catalog_names:
+            self.application = replace(self.application, catalog_names=names)
         run = Run(self.application, members, over)
         group = next((each.group for each in members if each.group in self._marks), "")
         if group:
@@ -374,6 +394,20 @@ def _catalogs(spark: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(found))[:MAX_CATALOGS]
 
 
+def _metastore_catalogs(spark: Mapping[str, Any]) -> tuple[str, ...]:
+    """Iceberg's catalogues that keep their tables in the metastore which Spark itself uses."""
+    names = (name for name, _ in _catalogs(spark) if name != SESSION_CATALOG)
+    return tuple(
+        name
+        for name in names
+        if (
+            spark.get(f"{CATALOG}{name}.type") == "hive"
+            or text(spark.get(f"{CATALOG}{name}.catalog-impl")).endswith(".HiveCatalog")
+        )
+        and not text(spark.get(f"{CATALOG}{name}.uri"))
+    )
+
+
 def _setting(name: str, spark: Mapping[str, Any], hadoop: Mapping[str, Any]) -> str:
     for value in (spark.get(f"spark.hadoop.{name}"), spark.get(name), hadoop.get(name)):
         if isinstance(value, str) and value.strip() and REDACTED not in value:
@@ -382,8 +416,11 @@ def _setting(name: str, spark: Mapping[str, Any], hadoop: Mapping[str, Any]) -> 
 
 
 def _application(saved: Mapping[str, Any]) -> Application:
-    catalogs = tuple((name, implementation) for name, implementation in saved["catalogs"])
-    return Application(**{**saved, "metastores": tuple(saved["metastores"]), "catalogs": catalogs})
+    pairs = {
+        name: tuple((key, value) for key, value in saved[name]) for name in ("catalogs", "catalog_names")
+    }
+    names = {name: tuple(saved[name]) for name in ("metastores", "metastore_catalogs")}
+    return Application(**{**saved, **pairs, **names})
 
 
 def _execution(number: int, saved: Any) -> Execution:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from extractors._spark.application import Execution
 from extractors._spark.columns.flow import Kind, SourceColumn
@@ -12,6 +13,9 @@ from extractors._spark.plan.names import without_partitions
 from extractors._spark.plan.reads import End, EndKind
 from extractors._spark.plan.writes import UPDATE, Write
 from navlin.model.keys import split_location
+
+BOOKKEEPING: Final = frozenset({"__is_cdc", "_change_type"})
+"""Columns that Delta adds to the rows of a change, for its change data feed."""
 
 
 def carried_columns(write: Write, execution: Execution, members: list[Execution]) -> WrittenColumns:
@@ -34,12 +38,19 @@ def carried_columns(write: Write, execution: Execution, members: list[Execution]
             for _, result in results
             if plan.assigned <= {flow.output for flow in result.flows} and plan.assigned
         ]
-        return changing[-1] if changing else unknown_columns(Incomplete.NO_COLUMNS)
+        # For a change data feed rows are packed into arrays, of which every column has part.
+        packed = any(flow.output in BOOKKEEPING for result in changing[-1:] for flow in result.flows)
+        return changing[-1] if changing and not packed else unknown_columns(Incomplete.NO_COLUMNS)
     matching = [result for started, result in results if started.plan.defines & plan.mentions]
     if not matching:
         named = execution.started.description if execution.started else ""
         matching = [result for started, result in results if started.description == named]
-    return matching[0] if len(matching) == 1 else unknown_columns(Incomplete.NO_COLUMNS)
+    if len(matching) != 1:
+        return unknown_columns(Incomplete.NO_COLUMNS)
+    if plan.aggregates and not any(flow.data or flow.incomplete for flow in matching[0].flows):
+        # The table's own statistics answered, and the rows are literals now.
+        return unknown_columns(Incomplete.UNKNOWN_COLUMN)
+    return matching[0]
 
 
 def changed_columns(write: Write, end: End, columns: WrittenColumns) -> WrittenColumns:

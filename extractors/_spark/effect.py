@@ -50,7 +50,7 @@ def effect_of(run: Run, *, failed: bool) -> Effect:
     """Of a run that failed, what it set out to do; of another, what those of its executions did that did not fail."""
     members = [each for each in run.members if failed or each is run.root or not each.failed]
     writes = [(each, write) for each in members if each.started for write in each.started.plan.writes]
-    outputs, stored, written_as = outputs_of(writes, run.application.catalogs_by_class)
+    outputs, stored, written_as = outputs_of(writes, run.application.catalogs_of)
     columns, column_reasons = _columns(members, written_as)
     inputs = _inputs(members)
     hidden = [write for each, write in writes if write.moves_data and (each.id, write.end) not in written_as]

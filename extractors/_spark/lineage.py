@@ -53,7 +53,10 @@ class Names:
             case EndKind.TABLE | EndKind.VIEW:
                 metastore = self.estate.serving(HIVE, self._authority())
                 kind = EntityType.VIEW if end.kind is EndKind.VIEW else EntityType.TABLE
-                return table_key(metastore, end.database, end.name, kind)
+                catalog, _, database = end.database.partition(".")
+                if catalog not in self.application.metastore_catalogs or not database:
+                    database = end.database
+                return table_key(metastore, database, end.name, kind)
             case EndKind.PATH:
                 return location_key(self.estate, end.name, self.application.default_fs)
             case EndKind.JDBC:

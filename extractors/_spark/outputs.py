@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -15,7 +15,7 @@ from navlin.model.keys import split_location
 
 
 def outputs_of(
-    writes: list[tuple[Execution, Write]], catalogs: Mapping[str, frozenset[str]]
+    writes: list[tuple[Execution, Write]], catalogs: Callable[[str], frozenset[str]]
 ) -> tuple[tuple[End, ...], tuple[tuple[End, str], ...], dict[tuple[int, End | None], End]]:
     """The outputs, the paths of tables, and the output that each execution's end is."""
     ends = {
@@ -50,7 +50,7 @@ def _end(
     execution: Execution,
     write: Write,
     writes: list[tuple[Execution, Write]],
-    catalogs: Mapping[str, frozenset[str]],
+    catalogs: Callable[[str], frozenset[str]],
 ) -> End | None:
     """What a command writes, by its whole name.
 
@@ -76,7 +76,7 @@ def _end(
     if end.kind not in (EndKind.TABLE, EndKind.VIEW):
         return end
     if write.catalog:
-        return _in_catalog(end, write.catalog, catalogs.get(write.catalog, frozenset()), writes)
+        return _in_catalog(end, write.catalog, catalogs(write.catalog), writes)
     for owner, each in writes:
         if each in creating and each.catalog and each.end == end:
             return _end(owner, each, writes, catalogs)

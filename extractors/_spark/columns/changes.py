@@ -37,7 +37,8 @@ def changed(name: str, expression: str, reader: Reader, *, merges: bool) -> Flow
 
 def kept_as_it_is(name: str, flow: Flow) -> Flow:
     """A column that passes under its own name: if it is the table's, nothing flows."""
-    if flow.kind is Kind.IDENTITY and flow.data and flow.expression.lower() == name.lower():
+    one = flow.data.bit_count() == 1 and not flow.kept
+    if one and flow.kind is Kind.IDENTITY and flow.expression.lower() == name.lower():
         return replace(flow, data=0, kept=flow.data)
     return flow
 

@@ -28,9 +28,11 @@ def merge_rows(step: Step) -> Relation:
                 continue
             parts = list(split(rest[:-1]))
             outputs = parts[-len(wanted) :]
-            condition = reader.read(", ".join(parts[: -len(wanted)] if name == "keep" else parts))
+            # `split` deletes a row and inserts another: its last expressions are the new row's.
+            printed = {"keep": 1, "split": 2, "discard": 0}[name] * len(wanted)
+            condition = reader.read(", ".join(parts[: len(parts) - printed]))
             rows, doubt = rows | condition.all, doubt | condition.doubt
-            if name == "keep" and len(parts) > len(wanted):
+            if 0 < printed < len(parts):
                 told = True
                 for column, expression in zip(wanted, outputs, strict=True):
                     flow = flow_of(expression, reader)[0]

@@ -205,8 +205,10 @@ def view(step: Step) -> Relation:
 
 
 def made_up(step: Step) -> Relation:
-    """Rows that the statement itself holds: ranges, values."""
-    return _without_source(step, CONSTANT)
+    """Rows that the statement itself holds: ranges, values. A source may have put there what it aggregated itself."""
+    columns = step.columns("Output") or ()
+    answered = any(_FUNCTION.fullmatch(column.name.upper()) for column in columns)
+    return _without_source(step, UNKNOWN if answered else CONSTANT)
 
 
 def from_program(step: Step) -> Relation:

@@ -37,6 +37,8 @@ class PlanReading:
     """Of a command whose rows another execution makes: the expression ids in its arguments."""
     assigned: frozenset[str] = frozenset()
     """Of a command that changes rows: columns that it assigns."""
+    aggregates: bool = False
+    """Of a command whose rows another execution makes: whether its query aggregates columns."""
     defines: frozenset[int] = frozenset()
     """The expression ids of ``result``."""
 
@@ -45,8 +47,11 @@ NOTHING: Final = Reads(())
 _CHANGES: Final = re.compile(r"\b(?:MERGE|UPDATE) operation\b")
 """What Delta says of the executions that rewrite a table's files."""
 _ID: Final = re.compile(r"#(\d{1,18})")
+_AGGREGATES: Final = re.compile(r"\b(?:count|min|max|sum|avg)\((?:distinct )?(?!1\)|\*\))[^()]+\)")
 _ASSIGNED: Final = re.compile(r"`((?:[^`]|``)+)` = ")
-_DELTA_ACTIONS: Final = re.compile(r"\badd#\d+.*\bremove#\d+", re.DOTALL)
+_DELTA_ACTIONS: Final = re.compile(
+    r"\badd#\d+.*\bremove#\d+|\bpartitionValues#\d+.*\bmodificationTime#\d+", re.DOTALL
+)
 
 
 def read_plan(start: Mapping[str, Any]) -> PlanReading:
@@ -89,6 +94,7 @@ def read_plan(start: Mapping[str, Any]) -> PlanReading:
         result,
         mentions,
         assigned,
+        _AGGREGATES.search(carried) is not None,
         defines,
     )
 
@@ -96,7 +102,8 @@ def read_plan(start: Mapping[str, Any]) -> PlanReading:
 def _is_bookkeeping(nodes: tuple[Node, ...]) -> bool:
     """Whether a plan reads a table format's own log: the actions of Delta's."""
     return any(
-        node.name.startswith("Scan")
+        "Scan" in node.name
+        and not node.name.startswith("Scan DeltaCDFRelation")
         and (
             _DELTA_ACTIONS.search(node.text) or "_delta_log" in node.text or "DeltaLogFileIndex" in node.text
         )

@@ -59,6 +59,14 @@ def table_end(table: Table) -> End:
     return End(EndKind.TABLE, table.name, table.database)
 
 
+def named_end(name: str) -> End | None:
+    """A table by its whole name, or a path."""
+    if is_path(name):
+        return path_end(name)
+    table = dotted_table(name)
+    return table_end(table) if table is not None and table.database else None
+
+
 def view_end(table: Table) -> End:
     return End(EndKind.VIEW, table.name, table.database)
 
@@ -87,6 +95,7 @@ _SCAN: Final = re.compile(
     re.DOTALL,
 )
 _JDBC: Final = re.compile(r"JDBCRelation\((.*)\)(?: \[numPartitions=\d+\])?\s*$", re.DOTALL)
+_CHANGE_FEED: Final = re.compile(r"Snapshot\(path=([^,]+)/_delta_log,")
 _KUDU: Final = re.compile(r"Kudu impala::(\S+)")
 _ACID: Final = re.compile(r"HiveAcidRelation\([^,]*,([\w.]+),")
 _KAFKA: Final = re.compile(r"KafkaRelation\(strategy=Subscribe\[([^\]]*)\]")
@@ -235,6 +244,9 @@ def _relation(printed: str, gathered: _Gathered) -> bool:
     """Relations of other systems, by what they print of themselves."""
     if match := _JDBC.match(printed):
         gathered.add(End(EndKind.JDBC, match[1].strip()))
+    elif printed.startswith("DeltaCDFRelation(") and (match := _CHANGE_FEED.search(printed)):
+        table = dotted_table(printed.rpartition(" ")[2]) if not printed.endswith(")") else None
+        gathered.add(table_end(table) if table and table.database else path_end(match[1]))
     elif match := _KUDU.match(printed) or _ACID.match(printed):
         gathered.add_table(dotted_table(match[1]), printed)
     elif match := _KAFKA.search(printed):
@@ -260,8 +272,8 @@ def _v2_scan(node: Node, rest: str, text: PlanText, gathered: _Gathered) -> None
         for path in paths:
             gathered.add(path_end(path))
         return
-    if "." in rest and (table := dotted_table(rest)):
-        gathered.add(table_end(table))
+    if ("." in rest or is_path(rest)) and (end := named_end(rest)):
+        gathered.add(end)
         return
     if found := _LOCATION.search(node.text):
         printed = location(found[1])

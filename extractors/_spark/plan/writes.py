@@ -20,7 +20,7 @@ from extractors._spark.plan.names import (
     leading_table,
     split_arguments,
 )
-from extractors._spark.plan.reads import End, EndKind, path_end, table_end, view_end
+from extractors._spark.plan.reads import End, EndKind, named_end, path_end, table_end, view_end
 from extractors._spark.plan.text import PlanText
 from extractors._spark.plan.tree import Node
 
@@ -48,7 +48,7 @@ class Write:
     carried: bool = False
     """Whether the rows come from an execution of its own below this one."""
     catalog: str = ""
-    """The catalogue that ``end`` is named in, as a class, where its own name is not printed."""
+    """The catalogue that ``end`` or ``subject`` is named in, as it is printed, where that is not its own name."""
 
     @property
     def changes_rows(self) -> bool:
@@ -94,7 +94,7 @@ _V2_WRITES: Final = {
     "WriteToDataSourceV2": "SAVE",
     "WriteToContinuousDataSource": "SAVE",
 }
-_TEXTLESS_VIEWS: Final = frozenset({"CreateV2View", "CreateV2ViewExec", "AlterV2View"})
+_PROCEDURE: Final = re.compile(r"\.(AddFiles|SnapshotTable|MigrateTable)Procedure@")
 _V1_OF_V2: Final = re.compile(r"(AppendData|OverwriteByExpression)ExecV1$")
 _DELTA: Final = {
     "MergeInto": MERGE,
@@ -122,7 +122,7 @@ def write_of(node: Node, text: PlanText) -> Write | None:
     command = match["command"] if match else ""
     executed = node.name.startswith("Execute ")
     command = command.removesuffix("Edge")
-    is_write = command in _V2_WRITES or command in WRITING
+    is_write = command in _V2_WRITES or command in WRITING or node.name == "Call"
     if not (executed or is_write or _is_ddl(node)):
         return None
     arguments = _arguments(node, command, text)
@@ -140,8 +140,10 @@ def write_of(node: Node, text: PlanText) -> Write | None:
                 command,
                 in_words(bare),
                 subject=_subject(arguments),
-                # The text of a view of the second kind is not in the log: what it is made of is missing.
-                moves_data=command in _TEXTLESS_VIEWS or (executed and not is_without_data(node.name)),
+                catalog=next((each for each in split_arguments(arguments) if _CATALOG.match(each)), "")
+                if bare == "CreateTable"
+                else "",
+                moves_data=executed and not is_without_data(node.name),
             )
 
 
@@ -161,6 +163,9 @@ def _data_write(bare: str, command: str, node: Node, arguments: str, text: PlanT
             return _load(command, arguments)
         case "SaveIntoDataSource" | "InsertIntoDataSource":
             return _save(command, arguments)
+        case "CreateDeltaTable" if "CloneTableCommand" in arguments:
+            # What is cloned prints as an object without a name, if it is no time travel.
+            return Write(command, "CLONE", _end(leading_table(arguments)), logical=True)
         case "CreateDeltaTable" if _CREATES_WITH_QUERY.search(arguments):
             end, path = delta_target(arguments)
             return Write(command, CREATE_AS_SELECT, end, path, carried=True)
@@ -181,15 +186,29 @@ def _data_write(bare: str, command: str, node: Node, arguments: str, text: PlanT
             return Write(command, _V2_WRITES[command], _v2_end(node, arguments))
         case _ if _V2_CREATES.match(command):
             return _v2_created(command, arguments)
+        case "CreateV2View" | "CreateV2ViewExec" | "AlterV2View":
+            return _v2_view(command, arguments)
+        case "Call" if procedure := _PROCEDURE.search(arguments):
+            # Another table's files become this one's; which tables these are, the arguments say by position.
+            return Write(command, procedure[1].upper())
         case _ if command in WRITING:
-            return Write(command, in_words(bare), _end(_iceberg_table(arguments)))
+            return Write(command, in_words(bare), _iceberg_end(arguments))
         case _:
             return None
 
 
-def _iceberg_table(arguments: str) -> Table | None:
+def _iceberg_end(arguments: str) -> End | None:
     found = _ICEBERG.search(arguments)
-    return dotted_table(found[1]) if found else None
+    return named_end(found[1]) if found else None
+
+
+def _v2_view(command: str, arguments: str) -> Write:
+    """``catalog@hash, db.v, SELECT …, [StructField(…)], …``: a view of the second kind has its text and no plan."""
+    created = _v2_created(command, arguments)
+    end = view_end(Table(created.end.database, created.end.name)) if created.end else None
+    text = arguments.partition(f"{created.end.readable}, ")[2] if created.end else ""
+    query_text = text[: text.find(", [StructField(")] if ", [StructField(" in text else ""
+    return replace(created, operation=CREATE_VIEW, end=end, query_text=query_text)
 
 
 def _row_change(text: PlanText) -> str:
@@ -252,7 +271,8 @@ def _arguments(node: Node, command: str, text: PlanText) -> str:
     start = node.text.find(command)
     own = node.text[start + len(command) :].strip() if start >= 0 else ""
     own = own.removeprefix("Command").strip()
-    if own:
+    # Iceberg's own nodes print other words there: `CallExec[…] AddFiles`, `CreateV2ViewExec: db.v`.
+    if own and not own.startswith("Exec"):
         return own
     for name in (command, node.name.strip()):
         found = text.by_name.get(name, ())
@@ -361,8 +381,8 @@ def argument_end(arguments: str) -> End | None:
 
 
 def _v2_end(node: Node, arguments: str) -> End | None:
-    if table := _iceberg_table(arguments):
-        return table_end(table)
+    if end := _iceberg_end(arguments):
+        return end
     named = node.name.partition(" ")[2].strip()
     if is_path(named):
         return path_end(named)
@@ -388,7 +408,7 @@ def _v2_created(command: str, arguments: str) -> Write:
             name = next(pieces, "")
             if path := path_of_name(name):
                 return replace(write, end=path_end(path))
-            return replace(write, end=_end(dotted_table(name)), catalog=piece.partition("@")[0])
+            return replace(write, end=_end(dotted_table(name)), catalog=piece)
     return write
 
 
