@@ -161,6 +161,17 @@ def test_what_decides_about_a_row_may_be_told_as_data() -> None:
     assert not judged.missing_control
 
 
+@pytest.mark.parametrize("source", ["local.src.t", "<warehouse/src.db/t>", "<there/src/t>"])
+def test_a_table_by_another_name_is_wrong_and_said_to_be_that(source: str) -> None:
+    statement = Statement("s", (), read_truth("s", iter(["a = t.x"])))
+    told = Told(data=edges(f"{source}.x out.s.a"))
+    judged = judge(statement, "", told, Told())
+    assert judged.differences == {
+        "wrong: named otherwise": told.data,
+        "missed": edges("src.t.x out.s.a"),
+    }
+
+
 def test_a_column_that_flows_into_itself_is_neither_missed_nor_wrong() -> None:
     statement = Statement("s", (), read_truth("s", iter(["a = t.x, out.s.a", "b ="])))
     told = Told(data=edges("src.t.x out.s.a", "out.s.b out.s.b"))
