@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from bench._referee_edges import ANYWHERE, Told
+from bench._referee_environments import python_of
 from bench._referee_judging import judge
-from bench._referee_parts import PARTS, TABLE, TPCDS, Part, Place
+from bench._referee_parts import PARTS, TABLE, TPCDS, Environment, Part, Place
 from bench._referee_running import statements_of
 from bench._referee_statements import (
     BadStatement,
@@ -210,3 +211,22 @@ def test_two_versions_of_a_format_differ_by_what_one_of_them_cannot_alone(one: s
         truth = (of_one.get(name) or of_other[name]).truth
         assert truth
         assert truth.parts
+
+
+def test_an_environment_is_made_once_and_anew_when_its_packages_are_others(tmp_path: Path) -> None:
+    python = python_of(Environment("some", ()), tmp_path)
+    assert python.is_file()
+    (left := tmp_path / "some" / "left").touch()
+    assert python_of(Environment("some", ()), tmp_path) == python
+    assert left.exists()
+    (tmp_path / "some" / "packages.txt").write_text("another==1\n")
+    assert python_of(Environment("some", ()), tmp_path) == python
+    assert not left.exists()
+
+
+def test_parts_that_share_an_environment_pin_the_same_packages() -> None:
+    pins = {part.environment.name: part.environment.packages for part in PARTS.values() if part.environment}
+    for part in PARTS.values():
+        if part.environment:
+            assert part.environment.packages == pins[part.environment.name]
+            assert all("==" in package for package in part.environment.packages)
