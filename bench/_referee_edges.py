@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from bench._referee_running import APPLICATION, SETTING_UP, Kept
+from bench._referee_running import APPLICATION, Kept
 from bench._referee_statements import Column, Edge, Flow
 from extractors.spark_events import SparkEvents
 from navlin.model.keys import EntityType, Key, RelationType
@@ -74,42 +74,39 @@ def navlin_told(kept: Kept) -> dict[str, Told]:
             case Entity(key=Key(type=EntityType.SUB_OPERATION)):
                 record.parts[each.key.identity] = each
             case Entity(key=Key(type=EntityType.OPERATION_EXECUTION, parent=Key(identity=of))):
-                run = str(each.attributes["jobId"]), int(str(each.attributes["started"]))
-                record.runs[of].append(run)
+                started_ms = int(str(each.attributes.get("started") or 0))
+                record.runs[of].append((str(each.attributes["jobId"]), started_ms))
             case Relation():
                 record.relations[each.type, each.ep1.identity, each.ep2.identity] = each
             case _:
                 pass
     told: dict[str, Told] = defaultdict(Told)
-    of_operation = _statements_of(record, kept.read_runs())
+    ran = kept.read_runs()
+    of_operation = {}
+    for identity, operation in record.operations.items():
+        said = str(operation.attributes["originalName"]).removeprefix(f"{APPLICATION}: ")
+        if name := statement_of_run(said, record.runs[identity], ran):
+            of_operation[identity] = name
     _add_tables(told, of_operation, record, kept.data)
     _add_edges(told, of_operation, record, kept.data)
     return told
 
 
-def _statements_of(record: _Record, runs: dict[str, dict[str, Any]]) -> dict[str, set[str]]:
-    """By operation, the statements that it is of: by its name, or else (an engine's own name) by when it ran."""
-    found = {}
-    for identity, operation in record.operations.items():
-        name = str(operation.attributes["originalName"]).removeprefix(f"{APPLICATION}: ")
-        of = record.runs[identity]
-        if name in runs and any(application == runs[name]["application"] for application, _ in of):
-            found[identity] = {name}
-        elif name not in runs and not name.startswith(SETTING_UP):
-            during = {
-                each
-                for each, run in runs.items()
-                for application, started in of
-                if application == run["application"] and run["ms"][0] <= started <= run["ms"][1]
-            }
-            if during:
-                found[identity] = during
-    return found
+def statement_of_run(name: str, executions: Iterable[tuple[str, int]], ran: dict[str, dict[str, Any]]) -> str:
+    """The statement of an operation: the one it is named after, or, as a stream has a name of its own, the one that ran."""
+    known = list(executions)
+    if name in ran and any(application == ran[name]["application"] for application, _ in known):
+        return name
+    for statement, run in ran.items():
+        first_ms, last_ms = run.get("ms", (0, 0))
+        if any(
+            application == run["application"] and first_ms <= at_ms <= last_ms for application, at_ms in known
+        ):
+            return statement
+    return ""
 
 
-def _add_tables(
-    told: dict[str, Told], of_operation: dict[str, set[str]], record: _Record, data: Path
-) -> None:
+def _add_tables(told: dict[str, Told], of_operation: dict[str, str], record: _Record, data: Path) -> None:
     inputs: dict[str, set[str]] = defaultdict(set)
     outputs: dict[str, set[str]] = defaultdict(set)
     incomplete = {
@@ -122,17 +119,16 @@ def _add_tables(
                 incomplete.add(relation.ep1.identity)
         elif relation.ep2.identity in of_operation and relation.type in _FLOWS:
             inputs[relation.ep2.identity].add(_table(relation.ep1, data))
-    for identity, statements in of_operation.items():
-        for name in statements:
-            told[name].tables |= {
-                Flow(source, target) for source in inputs[identity] for target in outputs[identity]
-            }
-            if identity in incomplete:
-                told[name].flags.add("incomplete")
-                told[name].unsure |= outputs[identity] or {ANYWHERE}
+    for identity, name in of_operation.items():
+        told[name].tables |= {
+            Flow(source, target) for source in inputs[identity] for target in outputs[identity]
+        }
+        if identity in incomplete:
+            told[name].flags.add("incomplete")
+            told[name].unsure |= outputs[identity] or {ANYWHERE}
 
 
-def _add_edges(told: dict[str, Told], of_operation: dict[str, set[str]], record: _Record, data: Path) -> None:
+def _add_edges(told: dict[str, Told], of_operation: dict[str, str], record: _Record, data: Path) -> None:
     sources: dict[str, list[tuple[Relation, Column]]] = defaultdict(list)
     targets: dict[str, list[Column]] = defaultdict(list)
     for relation in record.relations.values():
@@ -142,19 +138,20 @@ def _add_edges(told: dict[str, Told], of_operation: dict[str, set[str]], record:
             targets[relation.ep1.identity].append(_column(relation.ep2, data))
     for identity, part in record.parts.items():
         parent = part.key.parent
+        if parent is None or parent.identity not in of_operation:
+            continue
+        statement = told[of_operation[parent.identity]]
         flags = {flag for flag in _FLAGS if part.attributes.get(flag)}
-        for name in of_operation.get(parent.identity, ()) if parent else ():
-            statement = told[name]
-            statement.flags |= flags
-            for target in targets[identity]:
-                if "incomplete" in flags:
-                    statement.unsure.add(target.of)
-                for relation, source in sources[identity]:
-                    edge = Edge(source, target)
-                    kind = statement.data if relation.type is RelationType.DATA_FLOW else statement.control
-                    kind.add(edge)
-                    if flags:
-                        statement.flagged.add(edge)
+        statement.flags |= flags
+        for target in targets[identity]:
+            if "incomplete" in flags:
+                statement.unsure.add(target.of)
+            for relation, source in sources[identity]:
+                edge = Edge(source, target)
+                kind = statement.data if relation.type is RelationType.DATA_FLOW else statement.control
+                kind.add(edge)
+                if flags:
+                    statement.flagged.add(edge)
     for statement in told.values():
         statement.control -= statement.data
 

@@ -22,7 +22,8 @@ def python_of(environment: Environment, below: Path) -> Path:
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(directory)], check=True)
         pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
         # PySpark is published as source alone.
-        subprocess.run([*pip, "setuptools==80.9.0", "wheel==0.45.1"], check=True)
-        subprocess.run([*pip, "--no-build-isolation", *environment.packages], check=True)
+        for packages in (("setuptools==80.9.0", "wheel==0.45.1"), environment.packages):
+            if environment.packages:
+                subprocess.run([*pip, "--no-build-isolation", *packages], check=True)
         made_of.write_text(wanted)
     return python

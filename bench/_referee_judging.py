@@ -13,6 +13,8 @@ from bench._referee_statements import Column, Edge, Statement, Truth
 
 EXPLAINED: Final = {
     "wrong: it only controls": "navlin is wrong: the column only decides about rows.",
+    "wrong: named otherwise": "navlin is wrong: it flows, but the table goes by another name: without its catalog, or by "
+    "its place.",
     "wrong: no such flow": "navlin is wrong: by the SQL written beside the statement nothing flows there.",
     "missed": "navlin misses it, without saying that it does not know.",
     "unknown, and said so": "The plan's text does not hold it; navlin flags the operation or the column.",
@@ -184,7 +186,10 @@ def _of_navlin(judged: Judged, edge: Edge, text: str) -> str:
     if truth is not None and edge.is_loop:
         return "navlin: into itself"
     if truth is not None and edge not in truth.may_flow:
-        return "wrong: it only controls" if edge in truth.control else "wrong: no such flow"
+        if edge in truth.control:
+            return "wrong: it only controls"
+        otherwise = any(_bare(each) == _bare(edge) for each in truth.may_flow)
+        return "wrong: named otherwise" if otherwise else "wrong: no such flow"
     if "INDIRECT CONDITIONAL" in judged.agent.how.get(edge, ()):
         return "agent: CASE condition"
     if not any(each.target == edge.target for each in judged.agent.data):
@@ -195,6 +200,14 @@ def _of_navlin(judged: Judged, edge: Edge, text: str) -> str:
     if re.search(_CONSTRUCTS[-1][1], text) and judged.truth is not None:
         return "agent silent: subquery"
     return "agent silent: source"
+
+
+def _bare(edge: Edge) -> tuple[tuple[str, ...], ...]:
+    """An edge by the databases, tables and columns at its ends, whatever comes before the database."""
+    return tuple(
+        (*[part for part in re.split(r"[./]", end.of.strip("<>")) if part != "db"][-2:], end.name)
+        for end in edge
+    )
 
 
 def _of_agent(judged: Judged, edge: Edge) -> str:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 APPLICATION: Final = "referee"
-SETTING_UP: Final = "set up "
 _AGENT: Final = "openlineage-spark_*.jar"
 _TPCDS: Final = "spark-sql_*-tests.jar"
 _DIVIDES_BY_ZERO: Final = "q90"
@@ -141,7 +140,7 @@ def _drive(part: Part, directory: Path, jars: Path, asked: Iterable[str]) -> Non
     for key, value in (_settings(part, kept, jars / part.jars) | given).items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
-    spark.sparkContext.setJobDescription(SETTING_UP + part.name)
+    spark.sparkContext.setJobDescription(f"set up {part.name}")
     for sql in _setup(part, jars):
         spark.sql(sql.replace("{dir}", str(kept.data)).replace("{format}", part.table_format))
     wanted = set(asked)
@@ -150,7 +149,7 @@ def _drive(part: Part, directory: Path, jars: Path, asked: Iterable[str]) -> Non
     for statement in statements_of(part, jars):
         if statement.name in wanted:
             if source != (source := statement.place.source):
-                spark.sparkContext.setJobDescription(SETTING_UP + part.name)
+                spark.sparkContext.setJobDescription(f"set up {part.name}")
                 spark.sql(f"USE {_in_catalog(source)}")
             began, began_ms = _events_of(spark, kept.agent), time.time_ns() // 1_000_000
             error = ""

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from bench._referee_edges import ANYWHERE, Told
+from bench._referee_environments import python_of
 from bench._referee_judging import judge
-from bench._referee_parts import PARTS, TABLE, TPCDS, Part, Place
+from bench._referee_parts import PARTS, TABLE, TPCDS, Environment, Part, Place
 from bench._referee_running import statements_of
 from bench._referee_statements import (
     BadStatement,
@@ -161,6 +162,17 @@ def test_what_decides_about_a_row_may_be_told_as_data() -> None:
     assert not judged.missing_control
 
 
+@pytest.mark.parametrize("source", ["local.src.t", "<warehouse/src.db/t>", "<there/src/t>"])
+def test_a_table_by_another_name_is_wrong_and_said_to_be_that(source: str) -> None:
+    statement = Statement("s", (), read_truth("s", iter(["a = t.x"])))
+    told = Told(data=edges(f"{source}.x out.s.a"))
+    judged = judge(statement, "", told, Told())
+    assert judged.differences == {
+        "wrong: named otherwise": told.data,
+        "missed": edges("src.t.x out.s.a"),
+    }
+
+
 def test_a_column_that_flows_into_itself_is_neither_missed_nor_wrong() -> None:
     statement = Statement("s", (), read_truth("s", iter(["a = t.x, out.s.a", "b ="])))
     told = Told(data=edges("src.t.x out.s.a", "out.s.b out.s.b"))
@@ -199,3 +211,22 @@ def test_two_versions_of_a_format_differ_by_what_one_of_them_cannot_alone(one: s
         truth = (of_one.get(name) or of_other[name]).truth
         assert truth
         assert truth.parts
+
+
+def test_an_environment_is_made_once_and_anew_when_its_packages_are_others(tmp_path: Path) -> None:
+    python = python_of(Environment("some", ()), tmp_path)
+    assert python.is_file()
+    (left := tmp_path / "some" / "left").touch()
+    assert python_of(Environment("some", ()), tmp_path) == python
+    assert left.exists()
+    (tmp_path / "some" / "packages.txt").write_text("another==1\n")
+    assert python_of(Environment("some", ()), tmp_path) == python
+    assert not left.exists()
+
+
+def test_parts_that_share_an_environment_pin_the_same_packages() -> None:
+    pins = {part.environment.name: part.environment.packages for part in PARTS.values() if part.environment}
+    for part in PARTS.values():
+        if part.environment:
+            assert part.environment.packages == pins[part.environment.name]
+            assert all("==" in package for package in part.environment.packages)

@@ -1,6 +1,7 @@
 What Delta alone has, by SQL.
 
 --- generated_column
+-- @ delta-4
 -- id == orders
 -- day == orders
 -- year = orders.day
@@ -63,17 +64,18 @@ CREATE TABLE {out} (id INT, region STRING) USING delta CLUSTER BY (region);
 INSERT INTO {out} SELECT id, region FROM orders
 
 --- of_a_location
--- # A table with a place of its own, written by name and read by path.
+-- # A table with a place of its own, written by name and read by path: that they are one is for a linker to find.
 -- id == orders
 -- v = orders.qty
 -- -> {out_b}
--- w = {out}.v
+-- w = <places/{name}>.v
 CREATE TABLE {out} (id INT, v INT) USING delta LOCATION '{dir}/places/{name}';
 INSERT INTO {out} SELECT id, qty FROM orders;
 CREATE TABLE {out_b} USING delta AS SELECT v AS w FROM delta.`{dir}/places/{name}`
 
 --- by_path_and_by_name
 -- # Written by path, read by name.
+-- -> <places/{name}>
 -- id == orders
 -- -> {out_b}
 -- id = {out}.id
@@ -107,17 +109,10 @@ CREATE TABLE {out_b} USING delta AS SELECT v FROM {out}
 -- v = orders.amount
 CREATE TABLE {out} USING delta AS SELECT id, amount AS v FROM orders VERSION AS OF 1
 
---- version_in_name
--- id == orders
-CREATE TABLE {out} USING delta AS SELECT id FROM `orders@v1`
-
---- timestamp_as_of
--- id == orders
--- -> {out_b}
--- id = {out}.id
-CREATE TABLE {out} (id INT) USING delta;
-INSERT INTO {out} SELECT id FROM orders;
-CREATE TABLE {out_b} USING delta AS SELECT id FROM {out} TIMESTAMP AS OF current_timestamp()
+--- version_in_path
+-- # By the place of the table, where no name of it is.
+-- id = <warehouse/src.db/orders>.id
+CREATE TABLE {out} USING delta AS SELECT id FROM delta.`{dir}/warehouse/src.db/orders@v1`
 
 --- change_feed
 -- id == orders
@@ -158,6 +153,7 @@ MERGE INTO {out} t USING changes s ON t.id = s.id
 WHEN MATCHED THEN UPDATE SET v = s.amount WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, s.amount)
 
 --- merge_with_new_columns
+-- @ delta-4
 -- id == changes
 -- v = changes.amount
 -- note = changes.note
@@ -201,8 +197,7 @@ INSERT INTO {out} SELECT id, qty FROM orders;
 OPTIMIZE {out};
 INSERT INTO {out} SELECT id, qty FROM orders;
 OPTIMIZE {out} ZORDER BY (id);
-VACUUM {out};
-ANALYZE TABLE {out} COMPUTE STATISTICS
+VACUUM {out}
 
 --- restored
 -- id == orders

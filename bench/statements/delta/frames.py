@@ -152,6 +152,19 @@ def load_version(spark: SparkSession, out: str, files: str) -> None:
 
 
 @frame
+def timestamp_as_of(spark: SparkSession, out: str, files: str) -> None:
+    """
+    id == orders
+    -> {out_b}
+    id = {out}.id
+    """
+    spark.sql(f"CREATE TABLE {out} USING delta AS SELECT id FROM orders")
+    spark.sql(f"INSERT INTO {out} VALUES (7)")
+    last = spark.sql(f"DESCRIBE HISTORY {out}").selectExpr("CAST(max(timestamp) AS STRING)").collect()[0][0]
+    spark.sql(f"CREATE TABLE {out}_b USING delta AS SELECT id FROM {out} TIMESTAMP AS OF '{last}'")
+
+
+@frame
 def load_change_feed(spark: SparkSession, out: str, files: str) -> None:
     """
     id == orders
@@ -311,6 +324,21 @@ def identity_of_builder(spark: SparkSession, out: str, files: str) -> None:
     builder = builder.addColumn("n", "BIGINT", generatedAlwaysAs=tables.IdentityGenerator())
     builder.addColumn("id", "INT").execute()
     spark.table("orders").select("id").write.format("delta").mode("append").saveAsTable(out)
+
+
+@frame
+def generated_of_builder(spark: SparkSession, out: str, files: str) -> None:
+    """
+    id == orders
+    day == orders
+    year = orders.day
+    """
+    from importlib import import_module
+
+    builder = import_module("delta.tables").DeltaTable.create(spark).tableName(out)
+    builder = builder.addColumn("id", "INT").addColumn("day", "DATE")
+    builder.addColumn("year", "INT", generatedAlwaysAs="YEAR(day)").partitionedBy("year").execute()
+    spark.table("orders").select("id", "day").write.format("delta").mode("append").saveAsTable(out)
 
 
 @frame

@@ -196,22 +196,21 @@ DELETE FROM {out} WHERE id = 1;
 CALL local.system.rewrite_position_delete_files(table => 'out.{name}', options => map('rewrite-all', 'true'))
 
 --- files_added
--- # The files become the table's own as they are. Nothing but the call itself says so.
--- order_id = plain.items.order_id
--- sku = plain.items.sku
--- price = plain.items.price
--- qty = plain.items.qty
--- ! unknown
+-- # The files become the table's own as they are. No event tells of the call, nor of the table that they come from.
+-- order_id = [plain.items.order_id]
+-- sku = [plain.items.sku]
+-- price = [plain.items.price]
+-- qty = [plain.items.qty]
 CREATE TABLE {out} (order_id INT, sku STRING, price DOUBLE, qty INT) USING iceberg;
 CALL local.system.add_files(table => 'out.{name}', source_table => 'spark_catalog.plain.items')
 
 --- snapshot_of_a_table
+-- # As above.
 -- -> out.{name}
--- order_id = plain.items.order_id
--- sku = plain.items.sku
--- price = plain.items.price
--- qty = plain.items.qty
--- ! unknown
+-- order_id = [plain.items.order_id]
+-- sku = [plain.items.sku]
+-- price = [plain.items.price]
+-- qty = [plain.items.qty]
 CALL spark_catalog.system.snapshot('spark_catalog.plain.items', 'spark_catalog.out.{name}')
 
 --- migrated
@@ -226,12 +225,14 @@ CALL spark_catalog.system.migrate('spark_catalog.out.{name}');
 CREATE TABLE {out} USING iceberg AS SELECT id FROM spark_catalog.out.{name}
 
 --- changelog_view
+-- # Made by a program of Iceberg's, which nobody sees through.
 -- id == orders
 -- v = orders.qty
 -- -> {out_b}
 -- id = {out}.id
 -- v = {out}.v
--- what = [{out}._change_type], [{out}.v], [{out}.id]
+-- id, v, what = [{out}.id], [{out}.v], [{out}._change_type], [{out}._change_ordinal], [{out}._commit_snapshot_id]
+-- ! opaque
 CREATE TABLE {out} (id INT, v INT) USING iceberg;
 INSERT INTO {out} SELECT id, qty FROM orders;
 INSERT INTO {out} VALUES (9, 9);
@@ -242,7 +243,7 @@ CREATE TABLE {out_b} USING iceberg AS SELECT id, v, _change_type AS what FROM {n
 -- id == orders
 -- -> {out_b}
 -- id = {out}.id
--- what = [{out}.changes._change_type], [{out}._change_type]
+-- what = [{out}._change_type]
 CREATE TABLE {out} USING iceberg AS SELECT id FROM orders;
 INSERT INTO {out} VALUES (9);
 CREATE TABLE {out_b} USING iceberg AS SELECT id, _change_type AS what FROM {out}.changes
@@ -253,7 +254,8 @@ CREATE TABLE {out} (id INT) USING iceberg;
 INSERT INTO {out} SELECT id FROM orders;
 INSERT INTO {out} SELECT id FROM orders;
 ALTER TABLE {out} CREATE TAG one;
-CALL local.system.rollback_to_timestamp('out.{name}', current_timestamp())
+INSERT INTO {out} VALUES (7);
+CALL local.system.set_current_snapshot(table => 'out.{name}', ref => 'one')
 
 --- view_over_table
 -- -> out.{name}

@@ -75,6 +75,7 @@ CREATE TABLE {out} (a INT, b STRING, c DOUBLE) USING {format};
 INSERT INTO {out} (c, b, a) SELECT amount, 'x', id FROM orders
 
 --- insert_some_columns
+-- @ delta-3.3 delta-4 iceberg-1.12
 -- # The rest of the row is NULL.
 -- a = orders.id
 -- c = orders.amount
