@@ -538,6 +538,33 @@ def test_rows_within_a_batchs_function_are_the_batchs_if_they_are_alike(
     assert seen(told, "clicks").complete is ("incomplete" not in flow)
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments", "columns"),
+    [
+        (
+            "TransformWithStateInPySpark",
+            "f(id#1L, v#2)#8, [id#1L], [a#9, b#10L], Append, NoTime, state info [ checkpoint = <unknown>, opId = 0] "
+            "stateStoreCkptIds = None, 0, pandas, true, false, [id#1L]",
+            {"a": "in.id, in.v | opaque", "b": "in.id, in.v | opaque"},
+        ),
+        (
+            "FlatMapGroupsInPandasWithState",
+            "f(id#1L, v#2)#8, [id#1L], [a#9, b#10L], [StructField(n,LongType,true)], state info [ opId = 0], 2",
+            {"a": "in.id, in.v | opaque", "b": "in.id, in.v | opaque"},
+        ),
+        ("TransformWithStateAnew", "f(id#1L, v#2), state info [ opId = 0], [id#1L]", {}),
+    ],
+)
+def test_what_a_program_makes_of_its_state_is_opaque_or_unknown(
+    tmp_path: Path, name: str, arguments: str, columns: dict[str, str]
+) -> None:
+    scan, leaf = TWO_FILES
+    root = op(name, f"Input [2]: [id#1L, v#2]\nArguments: {arguments}", scan)
+    told = told_of(tmp_path, scanned(root, leaf), end(0), progress(["FileStreamSource[hdfs://nn/in]"]))
+    found = seen(told, "clicks")
+    assert (found.columns, found.complete) == (to("out", **columns), False)
+
+
 def test_before_spark_34_the_last_execution_of_a_batch_is_its_own(tmp_path: Path) -> None:
     scan, leaf = TWO_FILES
     given, given_leaf = rows("id#11L, v#12", "SQLExecutionRDD[49]")

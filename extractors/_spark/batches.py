@@ -35,6 +35,15 @@ _HEADER: Final = re.compile(
 _BLOCK: Final = re.compile(
     rf"^\((?P<number>\d{{1,9}})\) (?P<name>{_NAMELESS})(?P<rest> \[codegen id : \d+\])?$", re.MULTILINE
 )
+_PROGRAM: Final = re.compile(
+    r"^(\(\d{1,9}\) |[ :+|*-]*?(?:\* )?)(?:TransformWithState|FlatMapGroupsInPandasWithState)\w*",
+    re.MULTILINE,
+)
+_KEEPER: Final = "FlatMapGroupsWithState"
+_KEPT: Final = re.compile(
+    rf"^(\(\d{{1,9}}\) {_KEEPER}\b.*\n(?:(?!Arguments: ).+\n)*Arguments: )(.*)$", re.MULTILINE
+)
+_HANDED_ON: Final = re.compile(r".*?\)#\d+, \[[^\[\]]*\], \[[^\[\]]*\](?=, )")
 _MADE_UP: Final = re.compile(r"Scan (?:OneRowRelation|LocalTable|LocalRelation|Range)\b")
 _LISTED: Final = re.compile(r"^(?:Output(?: \[\d+\])?|Arguments): (\[[^\n]*?\])(?:$|, )", re.MULTILINE)
 _FIRST_ID: Final = re.compile(r"\[[^\[\]]*?#(\d{1,18})")
@@ -175,6 +184,7 @@ def micro_batch(event: Mapping[str, Any], *, within: bool = False) -> MicroBatch
         return f"({match['number']}) {given(match, match['number'])}{match['rest'] or ''}"
 
     printed = _BLOCK.sub(block, _HEADER.sub(header, text(event.get("physicalPlanDescription"))))
+    printed = _KEPT.sub(_without_state, _PROGRAM.sub(rf"\1{_KEEPER}", printed))
     inner = integer(event.get("rootExecutionId"), number) != number
     ids = described.groupdict() if described else {}
     return MicroBatch(
@@ -186,6 +196,13 @@ def micro_batch(event: Mapping[str, Any], *, within: bool = False) -> MicroBatch
         ids.get("batch", ""),
         inner,
     )
+
+
+def _without_state(block: re.Match[str]) -> str:
+    """What a program makes of rows and of a state: behind its function and the keys stand the columns that it hands on, and
+    behind those lists of other things. Where they do not stand so, nothing is known of them."""
+    found = _HANDED_ON.match(block[2])
+    return f"{block[1]}{found[0] if found else ''}"
 
 
 def _scanned(node: Node) -> Iterator[Scanned]:

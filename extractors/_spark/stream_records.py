@@ -92,11 +92,12 @@ def _columns(stream: Stream, sink: End | None, names: Names) -> tuple[OutputColu
 def _columns_known(
     stream: Stream, outputs: Iterable[End], columns: tuple[OutputColumns, ...], names: Names
 ) -> bool:
-    """Whether all columns are known that a stream writes, and all of its sources are among them."""
+    """Whether all columns are known that a stream writes, what each is made from, and whether all of its sources are among
+    that. What a program makes of rows, perhaps of those of earlier batches, is not known."""
     written = {names.key(each.end).identity for each in columns}
     if any(names.key(end).identity not in written for end in outputs):
         return False
-    if stream.cut or any(flow.incomplete for each in columns for flow in each.flows):
+    if stream.cut or any(flow.incomplete or flow.opaque for each in columns for flow in each.flows):
         return False
     read = {name for name, each in stream.sources.items() if each.kind is not SourceKind.MADE_UP}
     return not columns or read <= set(stream.matched)
