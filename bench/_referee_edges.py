@@ -174,7 +174,8 @@ def _column(key: Key, data: Path) -> Column:
 
 def _table(key: Key, data: Path) -> str:
     if key.file_system_path is not None:
-        return _path_name(key.file_system_path, data)
+        # What the index knows by a table's location.
+        return _table_at(_path_name(key.file_system_path, data))
     if key.parent is not None:
         return f"{key.parent.name}.{key.name}".lower()
     return f"<jdbc/{key.name.lower()}>"
@@ -231,7 +232,10 @@ def _dataset(dataset: dict[str, Any], data: Path) -> str:
     name = str(dataset["name"])
     if not name.startswith("/"):
         return f"<jdbc/{name.lower().rpartition('.')[2]}>"
-    below = _path_name(name, data)
+    return _table_at(_path_name(name, data))
+
+
+def _table_at(below: str) -> str:
     match below.strip("<>").split("/"):
         case ["warehouse", database, table, *_] if database.endswith(".db"):
             return f"{database.removesuffix('.db')}.{table}".lower()
