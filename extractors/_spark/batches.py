@@ -228,9 +228,9 @@ def _of_stream(node: Node) -> Scanned:
     if (found := _ICEBERG.search(node.text)) and (table := dotted_table(found[1])):
         return Scanned(Kind.TABLE, "", table_end(table), streams=True)
     behind = _BEHIND_COLUMNS.match(node.text)
-    said = behind[1].strip() if behind else node.text
+    described = behind[1].strip() if behind else node.text
     # Iceberg before it said what it is: ``local.db.t [filters=]``.
-    first = said.partition(" ")[0]
-    if "." in first and not said.startswith(("class ", "org.")) and (table := dotted_table(first)):
+    first = described.partition(" ")[0]
+    if "." in first and not described.startswith(("class ", "org.")) and (table := dotted_table(first)):
         return Scanned(Kind.TABLE, "", table_end(table), streams=True)
-    return Scanned(Kind.STREAM, said[:300], streams=True)
+    return Scanned(Kind.STREAM, described[:300], streams=True)

@@ -61,9 +61,9 @@ class Stream:
         before = self._known()
         self.batches = True
         self.matched |= dict.fromkeys(found.matched)
-        for told, more in ((self.tables, found.tables), (self.places, found.places)):
+        for ends_of, more in ((self.tables, found.tables), (self.places, found.places)):
             for name, ends in more.items():
-                told[name] = told.get(name, {}) | dict.fromkeys(ends)
+                ends_of[name] = ends_of.get(name, {}) | dict.fromkeys(ends)
         self.inputs = _few(self.inputs | dict.fromkeys(found.inputs))
         self.outputs = _few(self.outputs | dict.fromkeys(batch.outputs))
         self.stored = _few(self.stored | dict.fromkeys(batch.stored))
@@ -176,8 +176,8 @@ def _flows_to_json(flows: Iterable[ColumnFlow]) -> dict[str, Any]:
 def _flows_from_json(value: Mapping[str, Any]) -> Flows:
     ends = [_end_from_json(each) for each in value["ends"]]
 
-    def columns(told: Iterable[Any]) -> tuple[SourceColumn, ...]:
-        return tuple(SourceColumn(ends[place], name) for place, name in told)
+    def columns(pairs: Iterable[Any]) -> tuple[SourceColumn, ...]:
+        return tuple(SourceColumn(ends[place], name) for place, name in pairs)
 
     return tuple(
         ColumnFlow(

@@ -166,17 +166,17 @@ class Streams:
 
     def _take_old(self, event: Mapping[str, Any]) -> Stream | None:
         """Spark 2.0's events, which have a state where later ones have fields. Its queries have numbers, no runs."""
-        told = mapping(event.get("queryStatus")) or mapping(event.get("queryInfo"))
-        number = told.get("id")
+        state = mapping(event.get("queryStatus")) or mapping(event.get("queryInfo"))
+        number = state.get("id")
         if not isinstance(number, int):
             return None
-        name = text(told.get("name"))
-        at_ms = self._time(told, f"query {number} goes on at") if "timestamp" in told else 0
+        name = text(state.get("name"))
+        at_ms = self._time(state, f"query {number} goes on at") if "timestamp" in state else 0
         stream = self._stream(str(number), name or str(number), name, at_ms)
         stream.last_ms = max(stream.last_ms, at_ms)
-        self._ends(stream, told.get("sourceStatuses"), mapping(told.get("sinkStatus")))
+        self._ends(stream, state.get("sourceStatuses"), mapping(state.get("sinkStatus")))
         # A sink that has got something says where its rows end; another says `[-]`.
-        offset = text(mapping(told.get("sinkStatus")).get("offsetDesc")).strip("[]-, ")
+        offset = text(mapping(state.get("sinkStatus")).get("offsetDesc")).strip("[]-, ")
         stream.rows = stream.rows or bool(offset)
         return stream
 
