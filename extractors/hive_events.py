@@ -27,7 +27,7 @@ HIVE_ENGINE = Engine(HIVE, "hv_query", "hv_query_part", "hv_query_execution")
 _RECORD_START = b'{"version":'
 
 
-@extractor("hive_events", source_type=HIVE, mode=PUSH, version=1)
+@extractor("hive_events", source_type=HIVE, mode=PUSH, version=2)
 @dataclass(frozen=True, slots=True)
 class HiveEvents(LineLogs):
     """Follows the lineage files of one or more Hive services on this host.

@@ -25,7 +25,7 @@ IMPALA_ENGINE = Engine(IMPALA, "impala_operation", "impala_sub_operation", "impa
 _RECORD_START = b'{"queryText":'
 
 
-@extractor("impala_events", source_type=IMPALA, mode=PUSH, version=1)
+@extractor("impala_events", source_type=IMPALA, mode=PUSH, version=2)
 @dataclass(frozen=True, slots=True)
 class ImpalaEvents(LineLogs):
     """Follows the lineage files of one or more coordinators on this host.

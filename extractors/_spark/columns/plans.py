@@ -69,7 +69,7 @@ _RULES: Final[Mapping[str, Callable[[Step], Relation]]] = {
 _JOIN: Final = re.compile(r"\w*Join\Z|CartesianProduct\Z")
 _PROGRAM: Final = re.compile(
     r"DeserializeToObject|SerializeFromObject|Map(?:Elements|Partitions|InPandas|InArrow|Groups)\w*|AppendColumns\w*"
-    r"|(?:Flat)?(?:Co|Map)Groups\w*|PythonMapIn\w+|ScriptTransformation\w*|\w*EvalPython\w*UDTF|FlatMap\w+|TypedFilter"
+    r"|(?:Flat)?(?:Co|Map)Groups\w*|PythonMapIn\w+|ScriptTransformation\w*|\w*EvalPython\w*UDTF|FlatMap\w+|TypedFilter|TransformWithState\w*"
 )
 _RELATIONS: Final = frozenset(
     {
