@@ -1,0 +1,75 @@
+"""What Delta and Iceberg write, read from logs that they made on their own Sparks, against truths that were written first.
+
+The logs are of ``python -m bench referee --part …``, made small: only SQL executions and streams, without metrics and
+tasks, the scratch directory called ``/SCRATCH``. The truths stand beside the statements in ``bench/statements``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from bench._referee_edges import Told, navlin_told
+from bench._referee_judging import Judged, judge
+from bench._referee_parts import PARTS
+from bench._referee_running import Kept, statements_of
+
+LOGS = Path(__file__).parent / "table_formats"
+FEWEST = {"delta-3.3": 200, "delta-4": 200, "iceberg-1.9": 250, "iceberg-1.12": 250}
+"""Statements that a part has at least."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part's logs, judged."""
+
+    name: str
+    judged: tuple[Judged, ...]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def unpacked(name: str, directory: Path) -> Kept:
+    """The logs of a part as a session leaves them behind."""
+    kept = Kept(directory, name)
+    kept.make()
+    kept.runs.write_bytes((LOGS / name / "runs.json").read_bytes())
+    for log in (LOGS / name).glob("*.zst"):
+        lines = zstandard.ZstdDecompressor().decompress(log.read_bytes(), max_output_size=1 << 30)
+        (kept.logs / log.stem).write_bytes(lines.replace(b"/SCRATCH", bytes(kept.data)))
+    return kept
+
+
+@pytest.fixture(scope="module", params=sorted(each.name for each in LOGS.iterdir()))
+def part(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Part:
+    name = str(request.param)
+    kept = unpacked(name, tmp_path_factory.mktemp(name))
+    runs, read = kept.read_runs(), navlin_told(kept)
+    statements = [each for each in statements_of(PARTS[name], Path()) if each.name in runs]
+    return Part(name, tuple(judge(each, "", read.get(each.name, Told()), Told()) for each in statements))
+
+
+def test_every_kind_of_statement_is_there(part: Part) -> None:
+    assert len(part.judged) >= FEWEST[part.name]
+    kinds = ("merge", "update", "delete", "insert", "ctas", "rtas", "save", "write", "chain")
+    assert {kind for kind in kinds if any(each.name.startswith(kind) for each in part.judged)} == set(kinds)
+
+
+def test_no_edge_is_wrong(part: Part) -> None:
+    wrong = {each.name: sorted(map(str, each.wrong(each.navlin))) for each in part.judged}
+    assert {name: edges for name, edges in wrong.items() if edges} == {}
+
+
+def test_no_edge_is_missing_without_a_flag(part: Part) -> None:
+    silent = {each.name: sorted(map(str, each.missing(each.navlin))) for each in part.judged if each.unsaid}
+    assert silent == {}
+
+
+def test_most_edges_are_there(part: Part) -> None:
+    true = sum(len(each.truth.data) for each in part.judged if each.truth)
+    missing = sum(len(each.missing(each.navlin)) for each in part.judged)
+    assert missing < 0.25 * true
