@@ -312,3 +312,23 @@ def test_a_second_ctrl_c_ends_the_wait_for_what_ends_slowly() -> None:
         process.send_signal(signal.SIGINT)
         assert process.stdout.readline() == b"ended\n"
         assert process.wait(PATIENCE_S) == 0
+
+
+ORPHAN = """
+import subprocess
+from navlin.demo.children import adopt_orphans, kill_all
+adopt_orphans()
+parent = ["sh", "-c", "setsid sleep 86400 > /dev/null & echo $!"]
+pid = subprocess.run(parent, stdout=subprocess.PIPE, text=True).stdout.strip()
+kill_all()
+print(pid, flush=True)
+"""
+
+
+def test_what_has_outlived_its_parent_is_ended_as_well() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ORPHAN], cwd=ROOT, stdout=subprocess.PIPE, timeout=PATIENCE_S
+    )
+
+    assert done.returncode == 0
+    assert not Path(f"/proc/{int(done.stdout)}").exists()

@@ -53,6 +53,8 @@ def main(metastore: str, hdfs: str) -> None:
         "spark.driver.extraJavaOptions": f"{quick} -Djava.io.tmpdir={os.getcwd()}",
         "spark.yarn.am.extraJavaOptions": quick,
         "spark.executor.instances": "1",
+        # The first statements need no executor: it starts meanwhile.
+        "spark.scheduler.minRegisteredResourcesRatio": "0",
         "spark.executor.memory": "512m",
         "spark.executor.extraJavaOptions": quick,
         "spark.driver.host": "127.0.0.1",
