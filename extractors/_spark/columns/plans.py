@@ -278,6 +278,8 @@ class Plans:
             return self._renamed(step, self._ctes.get(step.arguments[0]), attributes(listed))
         if _PROGRAM.match(first):
             return rows.by_program(step)
+        if "Union" in first and len(step.inputs) > 1:
+            return rows.union(step)  # an accelerator's
         return rows.passing(step) if first in PASSING else rows.unknown(step)
 
     def _reused(self, step: Step) -> Relation:
