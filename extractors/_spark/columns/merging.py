@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from extractors._spark.columns.changes import kept_as_it_is
 from extractors._spark.columns.expressions import flow_of
-from extractors._spark.columns.flow import Flow, merged
-from extractors._spark.columns.lists import Attribute, attributes, elements, split
+from extractors._spark.columns.flow import CUT_OFF, Flow, merged
+from extractors._spark.columns.lists import Attribute, attributes, cuts, elements, split
 from extractors._spark.columns.relations import Relation, made
 from extractors._spark.columns.steps import Step
 
@@ -32,7 +32,11 @@ def merge_rows(step: Step) -> Relation:
             printed = {"keep": 1, "split": 2, "discard": 0}[name] * len(wanted)
             condition = reader.read(", ".join(parts[: len(parts) - printed]))
             rows, doubt = rows | condition.all, doubt | condition.doubt
-            if 0 < printed < len(parts):
+            if printed and cuts(instruction):
+                told = True
+                for each in found.values():
+                    each.append(CUT_OFF)
+            elif 0 < printed < len(parts):
                 told = True
                 for column, expression in zip(wanted, outputs, strict=True):
                     flow = flow_of(expression, reader)[0]
