@@ -176,7 +176,7 @@ class Reader:
         outer = self.read(match["outer"] or match["outer_of"] or "").as_control()
         if relation is None:
             # A number that no subquery bears: of a column that is called so, or from a literal.
-            return outer
+            return outer | Found(doubt=Doubt.INCOMPLETE) if ", [id=#" in match[0] else outer
         flows = relation.in_order()
         if flows is None:
             return outer | Found(doubt=Doubt.INCOMPLETE)
