@@ -20,7 +20,9 @@ from extractors._spark.plan.tree import Node
 _FIRST_ID: Final = re.compile(r"\[[^\[\]]*?#(\d{1,18})")
 _HIVE_COLUMNS: Final = re.compile(r"(?:Data|Partition) Cols: (\[[^\[\]]*\])")
 _LISTED: Final = re.compile(r"\[[^\[\]]*\]")
-_PUSHED: Final = re.compile(r"(?:\[|, )\*\w+\((\w+)[,)]")
+_PUSHED: Final = re.compile(
+    r"\b(?:EqualTo|EqualNullSafe|(?:Greater|Less)Than(?:OrEqual)?|In|Is(?:Not)?Null|String\w+)\((\w+)[,)]"
+)
 _BEHIND_COLUMNS: Final = re.compile(r"\](?=, (?:`|true|false)|\Z)")
 _ID: Final = re.compile(r"#\d")
 _ANY_ID: Final = re.compile(r"#\d{1,18}L?(?=,|\]|\Z)")
@@ -134,7 +136,13 @@ def _read(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
     metadata = "_metadata" in step.text("Output")
     schema = step.text("ReadSchema")
     for column in columns:
-        if column.name in _FILE_METADATA and (metadata or f"{column.name}:" not in schema):
+        files = "ReadSchema" in step.fields and ends and ends[0].kind is not EndKind.JDBC
+        if (
+            column.name == "_metadata"
+            or column.name in _FILE_METADATA
+            and files
+            and (metadata or f"{column.name}:" not in schema)
+        ):
             flows[column.id] = CONSTANT
             continue
         bits = 0
