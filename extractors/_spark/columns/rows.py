@@ -353,7 +353,13 @@ def by_program(step: Step) -> Relation:
         # A table function keeps columns beside its own.
         count = 2 if "UDTF" in step.name else 1
         lists = [attributes(text) for text in step.arguments if text.startswith("[")][-count:]
-        wanted = None if None in lists or not lists else tuple(each for one in lists for each in one or ())
+        wanted = (
+            None
+            if None in lists or not lists
+            else tuple(
+                Attribute(each.name.rpartition(" AS ")[2], each.id) for one in lists for each in one or ()
+            )
+        )
     if wanted is None:
         return made(None, {}, {}, over)
     names = {each.id: each.name for each in wanted}
