@@ -234,7 +234,8 @@ def closing(text: str, start: int) -> int:
 def _filtered(text: str) -> tuple[str, str]:
     """A function, and the condition of ``FILTER (WHERE …)`` behind it."""
     start = text.find(_FILTER)
-    return (text[:start], text[start + len(_FILTER) :]) if start >= 0 else (text, "")
+    end = closing(text, start + len(_FILTER) - len("(WHERE ")) if start >= 0 else 0
+    return (text[:start] + text[end:], text[start + len(_FILTER) : end]) if start >= 0 else (text, "")
 
 
 def generate(step: Step) -> Relation:
