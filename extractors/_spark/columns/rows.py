@@ -340,7 +340,9 @@ def passing(step: Step) -> Relation:
 
 def unknown(step: Step) -> Relation:
     """An operator that has no rule: columns pass by their ids, what it adds is not known."""
-    return step.result(replace(step.input, needed=frozenset()), BY_UNKNOWN_OPERATOR)
+    doubt = BY_UNKNOWN_OPERATOR.doubt if step.wanted is None else Doubt.NONE
+    given = replace(step.input, needed=frozenset(), doubt=step.input.doubt | doubt)
+    return step.result(given, BY_UNKNOWN_OPERATOR)
 
 
 def by_program(step: Step) -> Relation:
