@@ -45,8 +45,8 @@ _REFERENCE: Final = re.compile(
     r"|dynamicpruning#\d{1,18}"
     r"|#(?P<id>\d{1,18})L?(?!\w)"
 )
-_NAME: Final = re.compile(r"[A-Za-z_][\w$]*\Z")
-_UNRESOLVED: Final = re.compile(r"(?<!lambda )\b[A-Za-z_]\w{0,200}\Z")
+_NAME: Final = re.compile(r"(?<![^\s(,\[])[^\W\d][\w$]*\Z")
+_UNRESOLVED: Final = re.compile(r"(?:(?<!lambda )(?<!\w)\w{1,200}|[^\w\s(,\[])\Z")
 _WRAPPER: Final = re.compile(
     r"(?:empty2null|knownfloatingpointnormalized|normalizenanandzero|knownnotnull|knownnullable)\((.*)\)\Z",
     re.DOTALL,
