@@ -1,0 +1,313 @@
+"""Plans that a reading of column lineage may get wrong in silence: an edge that is missing, and nothing that says so."""
+# ruff: noqa: E501 - plans as Spark prints them
+
+from __future__ import annotations
+
+import pytest
+
+from extractors._spark.catalogs import Catalogs
+from extractors._spark.plan.reading import read_plan
+from extractors._spark.plan.reads import End, EndKind
+from extractors._spark.plan.writes import Write
+from tests.spark_logs import node, start
+from tests.spark_plans import (
+    Op,
+    commanded,
+    counted,
+    flows,
+    inserting,
+    op,
+    printed,
+    project,
+    scan,
+    where,
+)
+
+A_COLUMNS = "id#1L, k#2, v#3, n#4"
+B_COLUMNS = "id#11L, k#12, v#13, n#14"
+A, B = scan("d.a", A_COLUMNS), scan("d.b", B_COLUMNS)
+SAVE = "SaveIntoDataSourceCommand"
+JDBC = "org.apache.spark.sql.execution.datasources.jdbc.JdbcRelationProvider@1, Map(dbtable -> out, url -> jdbc:x), Append"
+
+
+def of(query: Op, given: str, subqueries: dict[int, Op] | None = None) -> dict[str, str]:
+    names = ", ".join(each.partition("#")[0] for each in given.split(", "))
+    return flows(inserting(query, names, given), subqueries)
+
+
+def saved(query: Op) -> dict[str, str]:
+    """The columns that a data source is given, from the logical plan that its command prints."""
+    return flows(commanded(SAVE, JDBC, query))
+
+
+def told(flow: str) -> bool:
+    """Whether a flow says that something is missing, or that it is guessed."""
+    return any(flag in flow for flag in ("incomplete", "inferred", "opaque"))
+
+
+def relation(columns: str, table: str = "a") -> Op:
+    return op(
+        "LogicalRelation", f"Arguments: parquet, [{columns}], `spark_catalog`.`d`.`{table}`, serde, false"
+    )
+
+
+# -- Rows and values that the plan does not print -------------------------------------------------------------------
+
+
+def cached(query: Op, columns: str) -> Op:
+    """A cached plan: ExplainUtils does not look for subqueries within it, so that these are printed nowhere."""
+    memory = op(
+        "InMemoryRelation",
+        f"Arguments: [{columns}], StorageLevel(disk, memory, deserialized, 1 replicas)",
+        inner=(query,),
+    )
+    count = columns.count("#")
+    return op("InMemoryTableScan", f"Output [{count}]: [{columns}]\nArguments: [{columns}]", inner=(memory,))
+
+
+def test_a_subquery_of_a_cached_plan_is_printed_nowhere() -> None:
+    listed = counted("Output", 2, "k#2, Subquery subquery#9, [id=#33] AS m#10")
+    query = op("Project", f"{listed}\n{counted('Input', 4, A_COLUMNS)}", A)
+    assert told(of(cached(query, "k#2, m#10"), "k#2, m#10")["m"])
+
+
+def test_a_subquery_in_a_condition_of_a_cached_plan() -> None:
+    query = where("(isnotnull(v#3) AND (v#3 > Subquery subquery#9, [id=#33]))", A, A_COLUMNS)
+    assert told(of(cached(query, A_COLUMNS), A_COLUMNS)["k"])
+
+
+def test_a_filter_by_a_program_does_not_print_what_it_looks_at() -> None:
+    query = where("Job$$$Lambda$2921/0x0000000801234000@6b0d80ed.apply", A, A_COLUMNS)
+    assert told(of(query, "id#1L, k#2")["k"])
+
+
+def test_a_method_of_an_object_did_not_print_its_arguments_before_4() -> None:
+    query = project("Job$$$Lambda$2921/0x0000000801234000@6b0d80ed.apply AS x#9", A, A_COLUMNS)
+    assert told(of(query, "x#9")["x"])
+
+
+def test_objects_that_are_written_to_a_data_source() -> None:
+    maps = op(
+        "MapElements",
+        "Arguments: Job$$Lambda@1, class org.X, [StructField(id,LongType,false)], obj#19: org.X",
+        op(
+            "DeserializeToObject",
+            "Arguments: newInstance(class org.X), obj#18: org.X",
+            relation("id#1L, k#2"),
+        ),
+    )
+    rows = op(
+        "SerializeFromObject",
+        "Arguments: [knownnotnull(assertnotnull(input[0, org.X, true])).id AS id#20L, staticinvoke(class org.apache.spark.unsafe.types.UTF8String, StringType, fromString, input[0].k, true, false, true) AS k#21]",
+        maps,
+    )
+    found = saved(rows)
+    assert set(found) == {"id", "k"}
+    found = saved(op("Project", "Arguments: [id#20L AS x#30L, (k#21 + 1) AS y#31]", rows))
+    assert told(found["x"])
+    assert told(found["y"])
+
+
+# -- Columns that bear names of other things ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param(op("Scan hive spark_catalog.d.a", "Output [2]: [id#1L, file_name#2]\nArguments: [id#1L, file_name#2], HiveTableRelation [`d`.`a`, serde, Data Cols: [id#1L, file_name#2], Partition Cols: []]"), id="of a Hive table"),
+        pytest.param(op("BatchScan local.d.a", "Output [2]: [id#1L, file_name#2]\nlocal.d.a (branch=null) [filters=, groupedBy=]"), id="of an Iceberg table"),
+        pytest.param(op("Scan JDBCRelation(a) [numPartitions=1]", "Output [2]: [id#1L, file_name#2]\nReadSchema: struct<id:bigint,file_name:string>"), id="of a database"),
+        pytest.param(scan("d.a", "id#1L, file_name#2", "\nPartitionFilters: []\nReadSchema: struct<id:bigint>"), id="that partitions a table"),
+    ],
+)  # fmt: skip
+def test_a_column_called_like_metadata_of_files(source: Op) -> None:
+    assert of(source, "id#1L, file_name#2")["file_name"] == "a.file_name |"
+
+
+def test_a_column_called_like_metadata_of_files_in_a_logical_plan() -> None:
+    assert saved(relation("id#1L, file_name#2"))["file_name"] == "a.file_name |"
+
+
+SHOWN = ", ".join(f"c{number}#{number}" for number in range(1, 25))
+
+
+@pytest.mark.parametrize("name", ["年龄", "änderung", "2020_sales", "my-col", "my col", "größe"])
+def test_names_of_columns_behind_the_cut(name: str) -> None:
+    below = relation(f"{SHOWN}, ... 6 more fields")
+    found = saved(op("Project", f"Arguments: [c1#1, concat({name}#27, x) AS y#50]", below))
+    assert found["y"] in (f"a.{name} | inferred", "| incomplete")
+
+
+def test_a_computed_column_behind_the_cut_of_a_query_below() -> None:
+    below = op("Aggregate", f"Arguments: [c1#1], [{SHOWN}, ... 6 more fields]", relation(SHOWN))
+    found = saved(op("Project", "Arguments: [c1#1, (count(1)#40L + 1) AS y#50L]", below))
+    assert told(found["y"])
+
+
+# -- Operators ------------------------------------------------------------------------------------------------------
+
+
+def test_gluten_unites_rows_as_spark_does() -> None:
+    query = op("ColumnarUnion", "", A, B)
+    assert of(query, A_COLUMNS)["k"] == "a.k, b.k |"
+
+
+def test_an_unknown_operator_of_a_logical_plan_may_make_other_columns() -> None:
+    found = saved(op("SomethingNew", "Arguments: [k#2]", relation(A_COLUMNS)))
+    assert all(told(flow) for flow in found.values())
+
+
+def test_photon_unites_rows_that_it_shuffles() -> None:
+    query = op("PhotonUnionShuffleExchangeSink", "", A, B)
+    assert "b.k" in of(query, A_COLUMNS)["k"] or told(of(query, A_COLUMNS)["k"])
+
+
+@pytest.mark.parametrize(
+    "pushed",
+    [
+        "*Or(EqualTo(n,1),EqualTo(n,2))",
+        "*Not(EqualTo(n,1))",
+        "*IsNotNull(id), *And(IsNotNull(n),LessThan(n,3))",
+    ],
+)
+def test_a_database_filters_by_more_than_one_comparison(pushed: str) -> None:
+    query = op("Scan JDBCRelation(T9) [numPartitions=1]", f"Output [1]: [id#9]\nPushedFilters: [{pushed}]")
+    found = of(query, "id#9")["id"]
+    assert "T9.n" in found or told(found)
+
+
+@pytest.mark.parametrize(
+    "printed", ["filters=day IS NOT NULL, day = 20454, groupedBy=", "filters=day = 20454, runtimeFilters="]
+)
+def test_iceberg_filters_by_partitions_alone(printed: str) -> None:
+    query = op("BatchScan local.d.a", f"Output [1]: [id#9]\nlocal.d.a (branch=null) [{printed}]")
+    found = of(query, "id#9")["id"]
+    assert "a.day" in found or told(found)
+
+
+def test_a_filter_of_a_function_is_not_all_that_stands_behind_it() -> None:
+    query = op(
+        "Aggregate",
+        "Arguments: [k#2], [k#2, (sum(v#3) FILTER (WHERE (n#4 > 1)) / sum(id#1L)) AS r#9]",
+        relation(A_COLUMNS),
+    )
+    assert saved(query)["r"] == "a.id, a.v | a.k, a.n"
+
+
+# -- Changes of rows ------------------------------------------------------------------------------------------------
+
+
+def merged_rows(instructions: str, count: int, command: str, metadata: str) -> dict[str, str]:
+    """A MERGE of ``local.d.t`` with the columns c1… from s1…; what is right: c1 from s1 or itself, and so on."""
+    target = ", ".join(f"c{number}#{100 + number}" for number in range(1, count + 1)) + f", {metadata}"
+    source = ", ".join(f"s{number}#{200 + number}" for number in range(1, count + 1))
+    out = (
+        "__row_operation#300, "
+        + ", ".join(f"c{number}#{300 + number}" for number in range(1, count + 1))
+        + f", {metadata}"
+    )
+    both = op(
+        "SortMergeJoin FullOuter",
+        "Left keys [1]: [c1#101]\nRight keys [1]: [s1#201]\nJoin type: FullOuter\nJoin condition: None",
+        op("BatchScan local.d.t", counted("Output", target.count("#"), target)),
+        op("BatchScan local.d.s", counted("Output", count, source)),
+        title="SortMergeJoin",
+    )
+    given = counted("Input", target.count("#") + count, f"{target}, {source}")
+    merge = op("MergeRows", f"{given}\nArguments: isnotnull(c1#101), isnotnull(s1#201), {instructions}, false, {printed_list('[', out.split(', '), ']')}", both)  # fmt: skip
+    listed = counted("Input", out.count("#"), out)
+    return flows(op(command, f"{listed}\nArguments: IcebergWrite(table=local.d.t, format=PARQUET)", merge))
+
+
+def printed_list(before: str, parts: list[str], behind: str) -> str:
+    """As Spark prints it with 25 for spark.sql.debug.maxToStringFields."""
+    shown = parts if len(parts) <= 25 else [*parts[:25], f"... {len(parts) - 25} more fields"]
+    return f"{before}{', '.join(shown)}{behind}"
+
+
+def wrong(found: dict[str, str]) -> dict[str, str]:
+    """Columns with a source that is not theirs, or without their own and no flag."""
+    bad = {}
+    for name, flow in found.items():
+        data = {each.strip() for each in flow.partition("|")[0].split(",") if each.strip()}
+        own = {f"s.s{name[1:]}", f"t.{name}"}
+        if data - own or (f"s.s{name[1:]}" not in data and not told(flow)):
+            bad[name] = flow
+    return bad
+
+
+@pytest.mark.parametrize("count", [5, 20, 21, 22, 23, 24, 30])
+def test_a_merge_by_copy_of_a_wide_table(count: int) -> None:
+    """``keep(Update, condition, 6, s1, …, _file)``"""
+    values = [f"s{number}#{200 + number}" for number in range(1, count + 1)]
+    own = [f"c{number}#{100 + number}" for number in range(1, count + 1)]
+    update = printed_list("keep(", ["Update", "(s2#202 > 1)", "6", *values, "_file#190"], ")")
+    copy = printed_list("keep(", ["Copy", "true", "6", *own, "_file#190"], ")")
+    insert = printed_list("keep(", ["Insert", "true", "5", *values, "null"], ")")
+    assert not wrong(
+        merged_rows(f"[{update}, {copy}], [{insert}], [{copy}]", count, "ReplaceData", "_file#190")
+    )
+
+
+@pytest.mark.parametrize("count", [5, 7, 8, 12, 19, 20, 21, 30])
+def test_a_merge_on_read_of_a_wide_table(count: int) -> None:
+    """``split(condition, 1, null, …, _file, _pos, …, 3, s1, …)``; what is inserted are other values."""
+    own = ["_file#190", "_pos#191L", "_spec_id#192", "_partition#193"]
+    values = [f"s{number}#{200 + number}" for number in range(1, count + 1)]
+    split = printed_list("split(", ["true", "1", *["null"] * count, *own, "3", *values, *["null"] * 4], ")")
+    insert = printed_list("keep(", ["true", "3", "s1#201", *["null"] * (count - 1), *["null"] * 4], ")")
+    found = merged_rows(f"[{split}], [{insert}], []", count, "WriteDelta", ", ".join(own))
+    assert not wrong(found)
+
+
+def test_a_delete_whose_subquery_computes_is_no_update() -> None:
+    chosen = project("(id#11L + 1) AS x#20L", B, B_COLUMNS)
+    target = op("BatchScan local.d.t", "Output [3]: [id#1L, v#2, _file#3]")
+    left = op(
+        "SortMergeJoin LeftAnti",
+        "Left keys [1]: [id#1L]\nRight keys [1]: [x#20L]\nJoin type: LeftAnti\nJoin condition: None",
+        target,
+        chosen,
+        title="SortMergeJoin",
+    )
+    root = op(
+        "ReplaceData",
+        "Input [3]: [id#1L, v#2, _file#3]\nArguments: IcebergWrite(table=local.d.t, format=PARQUET)",
+        left,
+    )
+    reading = read_plan(
+        start(
+            0,
+            (node("ReplaceData", "ReplaceData IcebergWrite(table=local.d.t, format=PARQUET)"), printed(root)),
+        )
+    )
+    assert [each.operation for each in reading.writes] == ["DELETE"]
+
+
+def test_a_condition_of_a_delete_may_hold_a_comma() -> None:
+    target = relation("id#1L, v#2", "t")
+    inner = op(
+        "DeleteCommand",
+        "Arguments: Delta[version=0, file:/w/t], `spark_catalog`.`d`.`t`, serde, v#2 LIKE a, b%",
+        inner=(target,),
+    )
+    assert flows(op("Execute DeleteCommand", "Output: []", inner=(inner,)))["id"] == "| t.v"
+
+
+# -- Catalogues -----------------------------------------------------------------------------------------------------
+
+CLASS = "org.apache.iceberg.spark.SparkCatalog"
+
+
+def test_a_table_that_is_copied_between_catalogues_does_not_tell_which_is_which() -> None:
+    catalogs = Catalogs()
+    configured = {CLASS: frozenset({"dev", "prod"})}
+    here = End(EndKind.TABLE, "t", "db")
+    dev = End(EndKind.TABLE, "t", "dev.db")
+    catalogs.learn([Write("AppendData", "INSERT_INTO", dev, moves_data=True)], configured)
+    catalogs.learn(
+        [Write("CreateTableAsSelect", "CREATETABLE_AS_SELECT", here, moves_data=True, catalog=f"{CLASS}@1")],
+        configured,
+    )
+    catalogs.learn([Write("AppendData", "INSERT_INTO", dev, moves_data=True)], configured)
+    assert catalogs.names.get(f"{CLASS}@1", "") != "dev"
