@@ -137,11 +137,8 @@ def _read(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
     schema = step.text("ReadSchema")
     for column in columns:
         files = "ReadSchema" in step.fields and ends and ends[0].kind is not EndKind.JDBC
-        if (
-            column.name == "_metadata"
-            or column.name in _FILE_METADATA
-            and files
-            and (metadata or f"{column.name}:" not in schema)
+        if column.name == "_metadata" or (
+            column.name in _FILE_METADATA and files and (metadata or f"{column.name}:" not in schema)
         ):
             flows[column.id] = CONSTANT
             continue
