@@ -175,7 +175,7 @@ class ApplicationState:
                 for each in self._open.values()
             },
         }
-        if self._catalogs.created:
+        if self._catalogs.created or self._catalogs.seen:
             value["catalogs"] = asdict(self._catalogs)
         if self._jobs:
             value["jobs"] = {str(job): execution for job, execution in self._jobs.items()}
@@ -349,8 +349,12 @@ class ApplicationState:
         members.sort(key=lambda each: each.id)
         if root in self._open:
             members.insert(0, self._open[root])
-        writes = (write for each in members if each.started for write in each.started.plan.writes)
-        self._catalogs.learn(writes, self.application.catalogs_by_class)
+        plans = [each.started.plan for each in members if each.started]
+        self._catalogs.learn(
+            (write for plan in plans for write in plan.writes),
+            (end for plan in plans for end in plan.reads.ends),
+            self.application.catalogs_by_class,
+        )
         names = tuple(self._catalogs.names.items())
         if names != self.application.catalog_names:
             self.application = replace(self.application, catalog_names=names)

@@ -21,20 +21,29 @@ MAX_TABLES: Final = 500
 @dataclass(slots=True)
 class Catalogs:
     """What a log has shown of its catalogues. ``created``: tables by class and hash; ``names``: the catalogues that these
-    are, "" where there is doubt. Both are JSON values."""
+    are, "" where there is doubt; ``seen``: tables that were read or written by their whole names. All are JSON values."""
 
     created: dict[str, list[str]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
+    seen: list[str] = field(default_factory=list)
 
-    def learn(self, writes: Iterable[Write], configured: Mapping[str, frozenset[str]]) -> None:
-        """Learns from the commands of one run; ``configured`` are the catalogues of each class."""
+    def learn(
+        self, writes: Iterable[Write], read: Iterable[End], configured: Mapping[str, frozenset[str]]
+    ) -> None:
+        """Learns from one run's commands and from what it read; ``configured`` are the catalogues of each class."""
+        ends = list(read)
         for write in writes:
             if write.catalog and (name := write.end.readable if write.end else write.subject):
                 tables = self.created.setdefault(write.catalog, [])
-                if name not in tables and len(tables) < MAX_TABLES:
+                # A table of that name in another catalogue would be taken for this one.
+                known = any(each.endswith(f".{name}") for each in self.seen)
+                if name not in tables and not known and len(tables) < MAX_TABLES:
                     tables.append(name)
             elif write.moves_data and write.end:
                 self._written(write.end, configured)
+                ends.append(write.end)
+        whole = {end.readable for end in ends if end.kind is EndKind.TABLE and "." in end.database}
+        self.seen += sorted(whole - set(self.seen))[: MAX_TABLES - len(self.seen)]
 
     def _written(self, end: End, configured: Mapping[str, frozenset[str]]) -> None:
         catalog, _, database = end.database.partition(".")

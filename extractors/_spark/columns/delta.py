@@ -6,6 +6,7 @@ expression for each of its columns, in their order, then the condition. ``Delete
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Final
 
@@ -17,6 +18,7 @@ from extractors._spark.columns.relations import Relation
 from extractors._spark.plan.reads import End
 from extractors._spark.plan.text import Operator
 
+_ID: Final = re.compile(r"#\d")
 UPDATE: Final = "UpdateCommand"
 DELETE: Final = "DeleteCommand"
 
@@ -37,7 +39,9 @@ def command_columns(operator: Operator, end: End, plans: Plans) -> dict[str, Flo
     reader = plans.reader(replace(table, flows={**table.flows, **own}))
     arguments = list(split(operator.arguments))
     if operator.name == DELETE:
-        return _deleted(table, arguments[-1], reader)
+        # A literal may hold a comma: all that stands behind the table is the condition.
+        first = next((at for at, each in enumerate(arguments) if _ID.search(each)), len(arguments))
+        return _deleted(table, ", ".join(arguments[first:]), reader)
     return _updated(table, arguments, reader)
 
 

@@ -47,6 +47,12 @@ _REFERENCE: Final = re.compile(
 )
 _NAME: Final = re.compile(r"(?<![^\s(,\[])[^\W\d][\w$]*\Z")
 _UNRESOLVED: Final = re.compile(r"(?:(?<!lambda )(?<!\w)\w{1,200}|[^\w\s(,\[])\Z")
+_BEFORE: Final = re.compile(
+    r"(?:\A|[(\[,=<>+\-*/%!&|~^]|\b(?:AND|OR|NOT|CASE|WHEN|THEN|ELSE|LIKE|RLIKE|distinct|if)) ?\Z"
+)
+"""What may stand before a column; anything else is part of its name."""
+_OBJECT: Final = re.compile(r"@[0-9a-f]{4,16}\.\w+\b(?!\()")
+"""A method of a program's object, ``Job$$Lambda@6b0d80ed.apply``: before 4.0 its arguments are not printed."""
 _WRAPPER: Final = re.compile(
     r"(?:empty2null|knownfloatingpointnormalized|normalizenanandzero|knownnotnull|knownnullable)\((.*)\)\Z",
     re.DOTALL,
@@ -144,6 +150,8 @@ class Reader:
             literal = literal and flow.literal
         if unresolved and self.relation.columns is None:
             doubt |= Doubt.INCOMPLETE
+        if _OBJECT.search(text):
+            doubt, literal = doubt | Doubt.OPAQUE | Doubt.INCOMPLETE, False
         return Found(data, control, strongest(kinds), doubt, frozenset(ids), unresolved, literal)
 
     def _looks_like_a_column(self, text: str, position: int) -> bool:
@@ -161,7 +169,7 @@ class Reader:
             return known if before == known[1] or before.lower() == known[1].lower() else None
         for hidden in self.relation.hidden:
             named = _NAME.search(text, max(0, match.start() - MAX_NAME), match.start())
-            if named and hidden.first <= number <= hidden.last:
+            if named and hidden.first <= number <= hidden.last and _BEFORE.search(text, 0, named.start()):
                 bits = 0
                 for end in hidden.ends:
                     bits |= self.sources.bit(SourceColumn(end, named[0]))

@@ -23,6 +23,9 @@ _LISTED: Final = re.compile(r"\[[^\[\]]*\]")
 _PUSHED: Final = re.compile(
     r"\b(?:EqualTo|EqualNullSafe|(?:Greater|Less)Than(?:OrEqual)?|In|Is(?:Not)?Null|String\w+)\((\w+)[,)]"
 )
+_SCAN_FILTERS: Final = re.compile(r"\bfilters=(.*?), (?:runtimeFilters|groupedBy|case_sensitive)=")
+_LITERAL: Final = re.compile(r"'(?:[^']|'')*'")
+_COMPARED: Final = re.compile(r"(?:\A|[,(] ?)([\w.]+) (?:IS|=|!=|<|>|<=|>=|IN|NOT IN|LIKE|NOT LIKE)(?= )")
 _BEHIND_COLUMNS: Final = re.compile(r"\](?=, (?:`|true|false)|\Z)")
 _ID: Final = re.compile(r"#\d")
 _ANY_ID: Final = re.compile(r"#\d{1,18}L?(?=,|\]|\Z)")
@@ -97,6 +100,11 @@ def scan(step: Step, scans: Scans) -> Relation:
         known = replace(known, flows={**known.flows, **given.flows}, names={**known.names, **given.names})
     filtered = step.reader(known).read(" ".join(texts))
     rows, doubt = filtered.all, filtered.doubt
+    # Iceberg filters by partitions itself, and no operator above repeats it.
+    for printed in _SCAN_FILTERS.findall(step.operator.block):
+        for name in _COMPARED.findall(_LITERAL.sub("", printed)):
+            for end in reads.ends:
+                rows |= step.sources.bit(SourceColumn(end, name.partition(".")[0]))
     for name in _PUSHED.findall(step.text("PushedFilters")):
         # A source that filters itself: the column may not be read at all.
         for end in reads.ends:

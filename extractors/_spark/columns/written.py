@@ -141,7 +141,10 @@ def _written(operator: Operator | None, write: Write, text: PlanText, plans: Pla
     if operator is None:
         return unknown_columns(Incomplete.NO_COLUMNS)
     if operator.inner and operator.inner[0].name in (UPDATE, DELETE):
-        flows = command_columns(operator.inner[0], write.end, plans)
+        try:
+            flows = command_columns(operator.inner[0], write.end, plans)
+        except TooMuch:
+            return unknown_columns(Incomplete.TOO_MANY)
         if flows is None:
             return unknown_columns(Incomplete.FIELDS_CUT)
         return _told(flows, Relation((), {}, {}), plans.sources)

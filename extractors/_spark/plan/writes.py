@@ -21,7 +21,7 @@ from extractors._spark.plan.names import (
     split_arguments,
 )
 from extractors._spark.plan.reads import End, EndKind, named_end, path_end, table_end, view_end
-from extractors._spark.plan.text import PlanText
+from extractors._spark.plan.text import Operator, PlanText
 from extractors._spark.plan.tree import Node
 
 
@@ -215,9 +215,19 @@ def _row_change(text: PlanText) -> str:
     """Which statement a row-level operation of Spark carries out: MergeRows is MERGE's, and only an UPDATE computes."""
     if not text.operators or any(each.name.startswith("MergeRows") for each in text.operators):
         return MERGE
-    chain = (each.block for each in text.operators if each.name.startswith(("Project", "Expand")))
-    computed = {name.strip() for block in chain for name in _ALIAS.findall(block)}
+    computed = {name.strip() for block in _above_joins(text.root) for name in _ALIAS.findall(block)}
     return UPDATE if any(not name.startswith("_") for name in computed) else DELETE
+
+
+def _above_joins(operator: Operator | None) -> Iterator[str]:
+    """The blocks that compute a changed table's rows: those of a subquery stand below a join."""
+    if operator is None:
+        return
+    if operator.name.startswith(("Project", "Expand")):
+        yield operator.block
+    if len(operator.inputs) == 1 or operator.name.startswith("Union"):
+        for each in operator.inputs:
+            yield from _above_joins(each)
 
 
 def _read_for_change(text: PlanText) -> End | None:
