@@ -27,8 +27,8 @@ def table_format(spark: SparkSession) -> str:
     return spark.conf.get("spark.referee.format") or ""
 
 
-def read_programs(directory: Path = STATEMENTS, place: Place = TABLE) -> list[Statement]:
-    """All programs of a directory."""
+def read_programs(directory: Path = STATEMENTS, place: Place = TABLE, part: str = "") -> list[Statement]:
+    """All programs of a directory, with their truth for a part."""
     found = []
     for path in sorted(directory.glob("*.py")):
         parts = path.relative_to(STATEMENTS).with_suffix("").parts
@@ -37,5 +37,5 @@ def read_programs(directory: Path = STATEMENTS, place: Place = TABLE) -> list[St
         for run in _KEPT[module]:
             name = run.__name__ + place.suffix
             lines = (each.strip() for each in (run.__doc__ or "").splitlines())
-            found.append(Statement(name, (), read_truth(name, lines, place), run, place))
+            found.append(Statement(name, (), read_truth(name, lines, place, part), run, place))
     return found

@@ -67,8 +67,8 @@ def statements_of(part: Part, jars: Path) -> list[Statement]:
     found = []
     for below, places in part.directories:
         for place in places:
-            found += read_statements(STATEMENTS / below, place)
-            found += read_programs(STATEMENTS / below, place) if place.programs else []
+            found += read_statements(STATEMENTS / below, place, part.name)
+            found += read_programs(STATEMENTS / below, place, part.name) if place.programs else []
     found.sort(key=lambda each: each.place.suffix)
     return [each for each in found if not each.truth or not each.truth.parts or part.name in each.truth.parts]
 

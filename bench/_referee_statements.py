@@ -11,6 +11,7 @@ a directory for files, ``{out_b}`` one more table of the statement's, ``{format}
     -> v_orders                     the lines below are about this output and not about ``out.name``
     <- orders, [items]              tables that flow into this output, beyond those that its columns name
     @ delta-4 iceberg-1.12          only these parts can run it
+    @ iceberg-1.9: <- orders        a line for these parts alone
     ! opaque                        or ``unknown``: what must be flagged; of what is unknown no edge is missed
     # words                         a remark
 
@@ -142,13 +143,13 @@ class BadStatement(Exception):
     """A file of statements does not read; the text says where."""
 
 
-def read_statements(directory: Path = STATEMENTS, place: Place = TABLE) -> list[Statement]:
-    """All statements of a directory, without those of its file ``setup.sql``."""
+def read_statements(directory: Path = STATEMENTS, place: Place = TABLE, part: str = "") -> list[Statement]:
+    """All statements of a directory, without those of its file ``setup.sql``, with their truth for a part."""
     found = [
         statement
         for path in sorted(directory.glob("*.sql"))
         if path.stem != SETUP
-        for statement in _of_file(path, place)
+        for statement in _of_file(path, place, part)
     ]
     if len(names := {each.name for each in found}) != len(found):
         twice = sorted(each for each in names if sum(one.name == each for one in found) > 1)
@@ -162,14 +163,14 @@ def setup_statements(directory: Path = STATEMENTS) -> tuple[str, ...]:
     return tuple(_split(path.read_text())) if path.exists() else ()
 
 
-def _of_file(path: Path, place: Place) -> Iterator[Statement]:
+def _of_file(path: Path, place: Place, part: str) -> Iterator[Statement]:
     for block in re.split(r"^--- ", path.read_text(), flags=re.MULTILINE)[1:]:
         head, _, rest = block.partition("\n")
         name = head.strip() + place.suffix
         lines = rest.splitlines()
         at = next((at for at, line in enumerate(lines) if not line.startswith("--")), len(lines))
         try:
-            truth = read_truth(name, (line[2:].strip() for line in lines[:at]), place)
+            truth = read_truth(name, (line[2:].strip() for line in lines[:at]), place, part)
         except ValueError as error:
             raise BadStatement(f"{path.name}, {name}: {error}") from error
         yield Statement(name, tuple(_split("\n".join(lines[at:]))), truth, place=place)
@@ -191,7 +192,7 @@ def _written_out(found: re.Match[str]) -> str:
 # -- The notation -----------------------------------------------------------------------------------------------------
 
 
-def read_truth(name: str, lines: Iterator[str], place: Place = TABLE) -> Truth:
+def read_truth(name: str, lines: Iterator[str], place: Place = TABLE, part: str = "") -> Truth:
     """The truth of the statement ``name``. Raises ValueError for a line that is not of the notation."""
     truth = Truth()
 
@@ -203,6 +204,8 @@ def read_truth(name: str, lines: Iterator[str], place: Place = TABLE) -> Truth:
     of_all: list[tuple[str, str, str]] = []
     for line in (each for written in lines for each in _expanded(written)):
         line = _OUT.sub(output_named, line).replace("{name}", name.lower())
+        if found := re.fullmatch(r"@ ([^:]+): (.*)", line):
+            line = found[2] if part in found[1].split() else ""
         if not line or line.startswith("#"):
             continue
         if line.startswith("!"):

@@ -154,6 +154,13 @@ def test_a_statement_names_its_tables_as_its_place_does(place: Place, sql: str) 
     assert statement.outputs_named(text, "/f") == sql
 
 
+def test_a_line_of_truth_may_be_of_some_parts_alone() -> None:
+    lines = ["a = [t.x]", "@ new newer: a = t.x", "@ old: b = t.y"]
+    assert read_truth("s", iter(lines), part="newer").data == edges("src.t.x out.s.a")
+    assert read_truth("s", iter(lines), part="old").data == edges("src.t.y out.s.b")
+    assert not read_truth("s", iter(lines)).parts
+
+
 def test_what_decides_about_a_row_may_be_told_as_data() -> None:
     statement = Statement("s", (), read_truth("s", iter(["a = t.x", "a ~ (t.k), t.f"])))
     told = Told(data=edges("src.t.x out.s.a", "src.t.k out.s.a", "src.t.f out.s.a"))

@@ -182,11 +182,14 @@ FROM orders INSERT INTO {out} SELECT id, cust INSERT INTO {out}_b SELECT cust, i
 
 --- multi_insert_hive
 -- id == orders
+-- * ~ orders.cust, customers.id
 -- -> multi_insert_hive_b
 -- name == customers
+-- * ~ orders.cust, customers.id
 -- -> multi_insert_hive_c
 -- day = orders.day
 -- note == orders
+-- * ~ orders.cust, customers.id
 CREATE TABLE {out} (id INT) STORED AS ORC;
 CREATE TABLE {out}_b (name STRING) STORED AS ORC;
 CREATE TABLE {out}_c (note STRING) PARTITIONED BY (day STRING) STORED AS ORC;

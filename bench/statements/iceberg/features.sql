@@ -196,11 +196,13 @@ DELETE FROM {out} WHERE id = 1;
 CALL local.system.rewrite_position_delete_files(table => 'out.{name}', options => map('rewrite-all', 'true'))
 
 --- files_added
--- # The files become the table's own as they are. No event tells of the call, nor of the table that they come from.
+-- # The files become the table's own as they are. In Spark 3.5 the call is an execution that names both tables; in 4.1 no
+-- # event tells of it.
 -- order_id = [plain.items.order_id]
 -- sku = [plain.items.sku]
 -- price = [plain.items.price]
 -- qty = [plain.items.qty]
+-- @ iceberg-1.9: order_id, sku, price, qty == plain.items
 CREATE TABLE {out} (order_id INT, sku STRING, price DOUBLE, qty INT) USING iceberg;
 CALL local.system.add_files(table => 'out.{name}', source_table => 'spark_catalog.plain.items')
 
@@ -211,6 +213,7 @@ CALL local.system.add_files(table => 'out.{name}', source_table => 'spark_catalo
 -- sku = [plain.items.sku]
 -- price = [plain.items.price]
 -- qty = [plain.items.qty]
+-- @ iceberg-1.9: order_id, sku, price, qty == plain.items
 CALL spark_catalog.system.snapshot('spark_catalog.plain.items', 'spark_catalog.out.{name}')
 
 --- migrated
