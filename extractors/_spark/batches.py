@@ -147,7 +147,8 @@ class MicroBatch:
     def columns(self) -> WrittenColumns:
         """The columns that the batch hands to its sink. ``complete`` is False where they are not known."""
         printed = read_text(text(self.event.get("physicalPlanDescription")))
-        if printed.root is None:
+        if printed.root is None or printed.command:
+            # Extended plans print what arrived, not what is handed on.
             return unknown_columns(printed.doubt or Incomplete.EXPLAIN_MODE)
         # A sink's command, of which the plan of an ordinary write would have one.
         command = Operator(-1, _SINK.name, printed.root.indent - 3, "", children=(printed.root,))

@@ -111,7 +111,7 @@ CREATE TABLE {out} USING delta AS SELECT id, amount AS v FROM orders VERSION AS 
 
 --- version_in_path
 -- # By the place of the table, where no name of it is.
--- id = <warehouse/src.db/orders>.id
+-- id = src.orders.id
 CREATE TABLE {out} USING delta AS SELECT id FROM delta.`{dir}/warehouse/src.db/orders@v1`
 
 --- change_feed

@@ -14,8 +14,10 @@ from extractors._spark.columns.expressions import Reader, flow_of
 from extractors._spark.columns.flow import Flow, Kind, merged
 from extractors._spark.columns.lists import attribute
 
-MARKERS: Final = ("_source_row_present_#", "_target_row_present_#")
-"""Columns of Delta's MERGE that say on which side of the join a row was found."""
+MARKER: Final = re.compile(
+    r"\b_(?:source|target)_row_present_#|\b_(?:Update|Delete|Insert|NotMatchedBySource\w*)_condition_\d+_#"
+)
+"""Columns of Delta's MERGE that say on which side of the join a row was found, and which clause takes it."""
 _WORDS: Final = re.compile(r"[()\[\]{}]|\b(?:CASE|WHEN|THEN|ELSE|END)\b")
 _BRACKET: Final = re.compile(r"[()]")
 MAX_DEPTH: Final = 3
@@ -23,7 +25,7 @@ MAX_DEPTH: Final = 3
 
 def changed(name: str, expression: str, reader: Reader, *, merges: bool) -> Flow:
     """The flow of a column that a change of rows gives an expression. ``merges``: it is one of Delta's MERGE."""
-    if merges and expression.startswith("CASE WHEN ") and "_row_present_#" in expression:
+    if merges and expression.startswith("CASE WHEN ") and MARKER.search(expression):
         return _chosen(name, expression, reader, MAX_DEPTH)
     parts = conditional(expression)
     if not merges and parts and _is_column(name, parts[2]):

@@ -232,10 +232,13 @@ def closing(text: str, start: int) -> int:
 
 
 def _filtered(text: str) -> tuple[str, str]:
-    """A function, and the condition of ``FILTER (WHERE …)`` behind it."""
-    start = text.find(_FILTER)
-    end = closing(text, start + len(_FILTER) - len("(WHERE ")) if start >= 0 else 0
-    return (text[:start] + text[end:], text[start + len(_FILTER) : end]) if start >= 0 else (text, "")
+    """An expression without its ``FILTER (WHERE …)``, and the conditions of these."""
+    conditions: list[str] = []
+    while (start := text.find(_FILTER)) >= 0:
+        end = closing(text, start + len(_FILTER) - len("(WHERE "))
+        conditions.append(text[start + len(_FILTER) : end])
+        text = text[:start] + text[end:]
+    return text, " ".join(conditions)
 
 
 def generate(step: Step) -> Relation:

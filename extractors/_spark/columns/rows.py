@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from extractors._spark.columns.changes import MARKERS, changed
+from extractors._spark.columns.changes import MARKER, changed
 from extractors._spark.columns.expressions import Found, defined, parted
 from extractors._spark.columns.flow import (
     BY_UNKNOWN_OPERATOR,
@@ -50,7 +50,7 @@ def projected(step: Step, listed: Elements, over: Relation) -> Relation:
     flows: list[Flow] = []
     founds: list[Found] = []
     changes = step.sources.changes_rows and step.name == "Project"
-    merges = changes and any(mark in step.operator.block for mark in MARKERS)
+    merges = changes and MARKER.search(step.operator.block) is not None
     for text in listed.texts:
         column, flow, found = defined(text, reader)
         if changes and column is not None and (merges or " else " in text):
