@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from bench.plan_nodes import main, plan_nodes, shipped
-from extractors._spark.plan.kinds import CARRIES, KINDS, PLAN_NODES
+from extractors._spark.plan.kinds import CARRIES, PLAN_NODES
 
 REPOSITORY = Path(__file__).parents[1]
+KINDS = ("physical", "logical", "command")
 
 
 def test_every_row_has_a_kind_and_what_it_carries() -> None:

@@ -28,7 +28,6 @@ class PlanNode:
     note: str
 
 
-KINDS: Final = ("physical", "logical", "command")
 CARRIES: Final = {
     "reads": "rows from a storage, a table, a topic or a database",
     "values": "rows that the statement itself holds, or that a command answered",
