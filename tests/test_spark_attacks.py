@@ -184,6 +184,28 @@ def test_iceberg_filters_by_partitions_alone(printed: str) -> None:
     assert "a.day" in found or told(found)
 
 
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "local.d.a [fromSnapshotId=null, toSnapshotId=null, filters=]",
+        "IcebergChangelogScan(table=local.d.a, fromSnapshotId=null, toSnapshotId=null, filters=)",
+    ],
+    ids=["as 1.9 prints it", "as 1.12 prints it"],
+)
+def test_changes_of_an_iceberg_table_are_rows_of_that_table(printed: str) -> None:
+    query = op("BatchScan local.d.a.changes", f"Output [2]: [id#9, _change_type#10]\n{printed}")
+    assert of(query, "id#9, _change_type#10") == {"id": "a.id |", "_change_type": "a._change_type |"}
+
+
+@pytest.mark.parametrize(
+    "printed",
+    ["local.d.changes (branch=null) [filters=, groupedBy=]", "IcebergScan(table=local.d.changes, filters=)"],
+)
+def test_an_iceberg_table_may_be_called_changes(printed: str) -> None:
+    query = op("BatchScan local.d.changes", f"Output [1]: [id#9]\n{printed}")
+    assert of(query, "id#9") == {"id": "changes.id |"}
+
+
 def test_a_filter_of_a_function_is_not_all_that_stands_behind_it() -> None:
     query = op(
         "Aggregate",

@@ -121,6 +121,9 @@ _V2_SCAN: Final = re.compile(
     re.DOTALL,
 )
 _V2_OLD: Final = re.compile(r"\w+\[.*?\] (?P<name>\S+)")
+_CHANGELOG: Final = ".changes"
+"""What Iceberg adds to a table's name where its changes are read. A table of that name is told apart by its scan: only one
+of changes names the table without it, ``cat.db.t [fromSnapshotId=``, later ``IcebergChangelogScan(table=cat.db.t,``."""
 _V2_PATHS: Final = re.compile(r"(?P<format>[\w-]+) (?P<paths>[A-Za-z][A-Za-z0-9+.-]*:/.*|/.*)$", re.DOTALL)
 
 
@@ -267,6 +270,16 @@ def _hive_table(printed: str) -> Table | None:
 
 
 def _v2_scan(node: Node, rest: str, text: PlanText, gathered: _Gathered) -> None:
+    changed = rest.removesuffix(_CHANGELOG)
+    if changed != rest and any(
+        f"{before}{changed}{after}" in node.text
+        for before, after in (
+            (" ", " [fromSnapshotId="),
+            ("\n", " [fromSnapshotId="),
+            ("ChangelogScan(table=", ","),
+        )
+    ):
+        rest = changed  # its rows are the table's own, as they came and went
     if match := _V2_PATHS.match(rest):
         paths = re.split(r",(?=[A-Za-z][A-Za-z0-9+.-]*:/)", match["paths"])
         for path in paths:
