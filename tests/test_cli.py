@@ -234,6 +234,7 @@ ABOUT_FIVE_HOURS_MS = 18_000_000 + 600_000
 POSITIONS: list[tuple[str, Any, str]] = [
     ("event id", 1_234, "event id 1,234"),
     ("complete_ms", NOW_MS - ABOUT_FIVE_HOURS_MS, "complete 5 h ago"),
+    ("complete_ms", 0, "complete never"),
     ("open", {"application_1_0001": {"state": "RUNNING"}}, "open 1"),
     ("rounds", [[5, 1_000], [6, 2_000]], "rounds 2"),
     (

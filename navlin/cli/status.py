@@ -169,6 +169,8 @@ def _position(key: str, value: object, now_ms: int) -> str:
             return f"{more.get('path', key)} at byte {offset:,}"
         case {"size": int(size)}:
             return f"{key}, {size:,} bytes" if size >= 0 else f"{key}, read in part"
+        case int(at_ms) if key.endswith("_ms") and at_ms <= 0:
+            return f"{key.removesuffix('_ms')} never"
         case int(at_ms) if key.endswith("_ms"):
             return f"{key.removesuffix('_ms')} {span(max(0, now_ms - at_ms) / 1000)} ago"
         case int(number):
