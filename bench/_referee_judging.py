@@ -84,6 +84,12 @@ class Judged:
         """Data edges that the truth does not have. What is flagged as opaque is said to be a guess by its flag."""
         return {edge for edge in told.data - self.truth.may_flow if not edge.is_loop} if self.truth else set()
 
+    def uncontrolled(self, told: Told) -> set[Edge]:
+        """Control edges that the truth does not have."""
+        if self.truth is None:
+            return set()
+        return {edge for edge in told.control - self.truth.control - self.truth.may_flow if not edge.is_loop}
+
     def missing(self, told: Told) -> set[Edge]:
         """Data edges that the truth has; what decides a value may be told as control."""
         if self.truth is None:
@@ -108,7 +114,7 @@ class Judged:
                 control,
                 missing := control - told.control - told.data,
                 {edge for edge in missing if not told.doubts(edge.target.of)},
-                {edge for edge in told.control - control - truth.may_flow if not edge.is_loop},
+                self.uncontrolled(told),
             ),
             "tables": Share.of(
                 needed,

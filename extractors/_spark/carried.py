@@ -11,7 +11,7 @@ from extractors._spark.columns.written import WrittenColumns, unknown_columns
 from extractors._spark.incomplete import Incomplete
 from extractors._spark.plan.names import without_partitions
 from extractors._spark.plan.reads import End, EndKind
-from extractors._spark.plan.writes import UPDATE, Write
+from extractors._spark.plan.writes import Write
 from navlin.model.keys import split_location
 
 BOOKKEEPING: Final = frozenset({"__is_cdc", "_change_type"})
@@ -61,7 +61,7 @@ def changed_columns(write: Write, end: End, columns: WrittenColumns) -> WrittenC
         given = [each for each in flow.kept if not _is_same(each, own, write)]
         data = tuple(dict.fromkeys((*flow.data, *given)))
         untouched = flow.kept and not data and flow.kind is Kind.IDENTITY
-        if not (untouched and write.operation == UPDATE):
+        if not (untouched and write.keeps_rows):
             control = tuple(each for each in flow.control if each not in data)
             flows.append(replace(flow, data=data, control=control, kept=()))
     return replace(columns, flows=tuple(flows))

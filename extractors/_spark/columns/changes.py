@@ -20,6 +20,8 @@ MARKER: Final = re.compile(
 """Columns of Delta's MERGE that say on which side of the join a row was found, and which clause takes it."""
 _WORDS: Final = re.compile(r"[()\[\]{}]|\b(?:CASE|WHEN|THEN|ELSE|END)\b")
 _BRACKET: Final = re.compile(r"[()]")
+_RAISES: Final = re.compile(r"(?:cast\()?raise_error\(")
+"""What Delta puts behind the last clause: no row has it."""
 MAX_DEPTH: Final = 3
 
 
@@ -53,7 +55,7 @@ def _chosen(name: str, expression: str, reader: Reader, depth: int) -> Flow:
     control = 0
     for condition in conditions:
         control |= reader.read(condition).all
-    flow = merged(_chosen(name, value, reader, depth - 1) for value in values)
+    flow = merged(_chosen(name, value, reader, depth - 1) for value in values if not _RAISES.match(value))
     return replace(flow, control=flow.control | control)
 
 

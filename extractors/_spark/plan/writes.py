@@ -47,6 +47,8 @@ class Write:
     """Whether it writes data: then something is missing where ``end`` is not known."""
     carried: bool = False
     """Whether the rows come from an execution of its own below this one."""
+    keeps_rows: bool = False
+    """Of a change of rows, whether it is certain that no row comes or goes: a column with its own value is left alone."""
     catalog: str = ""
     """The catalogue that ``end`` or ``subject`` is named in, as it is printed, where that is not its own name."""
 
@@ -108,6 +110,11 @@ _DELTA: Final = {
 _OUTPUT_SPEC: Final = re.compile(r"OutputSpec\(([^,]+),")
 _CREATES_WITH_QUERY: Final = re.compile(r", (?:Append|Overwrite|ErrorIfExists|Ignore), Some\(")
 _V2_CREATES: Final = re.compile(r"(?:Atomic)?(?:Create|Replace)TableAsSelect$")
+_UPDATED_ON_READ: Final = re.compile(r"\], \[__row_operation#\d|\[2 AS __row_operation#\d")
+"""An Expand into the row that goes and the one that comes for it, or rows that change (2 in Spark's RowDeltaUtils)."""
+_UPDATES: Final = re.compile(r"\bkeep\(Update,|\bsplit\(|\bUpdate \[")
+_ROWS_COME_OR_GO: Final = re.compile(r"\bkeep\((?!Update,|Copy,)|\bdiscard\(|\b(?:Delete|Insert) \[")
+"""As Spark's MergeRows prints clauses, and as Delta does."""
 _ALIAS: Final = re.compile(r" AS ([^#,\[\]()]{1,400})#\d")
 _WORDS: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z][a-z0-9]*|[A-Z]+|[a-z0-9]+")
 
@@ -177,11 +184,23 @@ def _data_write(bare: str, command: str, node: Node, arguments: str, text: PlanT
         case _ if (bare in _DELTA and command.endswith("Command")) or command == "WriteIntoDelta":
             end, path = delta_target(arguments)
             end = end or _aliased_path(text)
-            return Write(command, _DELTA[bare], end, path, carried=True)
+            operation = _DELTA[bare]
+            return Write(
+                command, operation, end, path, carried=True, keeps_rows=_keeps_rows(operation, arguments)
+            )
         case "OrcInsert" | "ParquetInsert":
             return Write(command, "INSERT_INTO", _end(dotted_table(node.name.partition(" ")[2])))
         case _ if command in ("ReplaceData", "WriteDelta"):
-            return Write(command, _row_change(text), _v2_end(node, arguments) or _read_for_change(text))
+            operation = _row_change(text)
+            instructions = " ".join(
+                each.arguments for each in text.operators if each.name.startswith("MergeRows")
+            )
+            return Write(
+                command,
+                operation,
+                _v2_end(node, arguments) or _read_for_change(text),
+                keeps_rows=_keeps_rows(operation, instructions),
+            )
         case _ if command in _V2_WRITES:
             return Write(command, _V2_WRITES[command], _v2_end(node, arguments))
         case _ if _V2_CREATES.match(command):
@@ -215,8 +234,18 @@ def _row_change(text: PlanText) -> str:
     """Which statement a row-level operation of Spark carries out: MergeRows is MERGE's, and only an UPDATE computes."""
     if not text.operators or any(each.name.startswith("MergeRows") for each in text.operators):
         return MERGE
-    computed = {name.strip() for block in _above_joins(text.root) for name in _ALIAS.findall(block)}
+    above = list(_above_joins(text.root))
+    if any(_UPDATED_ON_READ.search(block) for block in above):
+        return UPDATE
+    computed = {name.strip() for block in above for name in _ALIAS.findall(block)}
     return UPDATE if any(not name.startswith("_") for name in computed) else DELETE
+
+
+def _keeps_rows(operation: str, clauses: str) -> bool:
+    """``clauses`` are MergeRows' instructions, or the arguments of Delta's command."""
+    if operation == MERGE:
+        return _UPDATES.search(clauses) is not None and _ROWS_COME_OR_GO.search(clauses) is None
+    return operation == UPDATE
 
 
 def _above_joins(operator: Operator | None) -> Iterator[str]:
