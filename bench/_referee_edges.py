@@ -24,11 +24,11 @@ _FLAGS: Final = ("opaque", "inferred", "incomplete")
 
 
 @dataclass(slots=True)
-class Told:
-    """What one of the two told of a statement. ``flagged`` are edges with a flag of theirs; ``flags`` are all there were.
+class Extracted:
+    """What one of the two extracted of a statement. ``flagged`` are edges with a flag of theirs; ``flags`` are all flags.
 
     ``how`` is what the agent calls an edge: ``DIRECT IDENTITY``, ``INDIRECT WINDOW``… ``unsure`` are the tables into which
-    more may flow than was told; ANYWHERE among them if nobody knows into which. ``tables`` is what flows between tables.
+    more may flow than was extracted; ANYWHERE among them if nobody knows into which. ``tables``: what flows between tables.
     """
 
     data: set[Edge] = field(default_factory=set)
@@ -64,7 +64,7 @@ class _Record:
     runs: dict[str, list[tuple[str, int]]] = field(default_factory=lambda: defaultdict(list))
 
 
-def navlin_told(kept: Kept) -> dict[str, Told]:
+def navlin_edges(kept: Kept) -> dict[str, Extracted]:
     """By statement, the edges of its newest session's operations."""
     record = _Record()
     for each in _records(kept.logs):
@@ -80,16 +80,16 @@ def navlin_told(kept: Kept) -> dict[str, Told]:
                 record.relations[each.type, each.ep1.identity, each.ep2.identity] = each
             case _:
                 pass
-    told: dict[str, Told] = defaultdict(Told)
+    extracted: dict[str, Extracted] = defaultdict(Extracted)
     ran = kept.read_runs()
     of_operation = {}
     for identity, operation in record.operations.items():
         said = str(operation.attributes["originalName"]).removeprefix(f"{APPLICATION}: ")
         if name := statement_of_run(said, record.runs[identity], ran):
             of_operation[identity] = name
-    _add_tables(told, of_operation, record, kept.data)
-    _add_edges(told, of_operation, record, kept.data)
-    return told
+    _add_tables(extracted, of_operation, record, kept.data)
+    _add_edges(extracted, of_operation, record, kept.data)
+    return extracted
 
 
 def statement_of_run(name: str, executions: Iterable[tuple[str, int]], ran: dict[str, dict[str, Any]]) -> str:
@@ -106,7 +106,9 @@ def statement_of_run(name: str, executions: Iterable[tuple[str, int]], ran: dict
     return ""
 
 
-def _add_tables(told: dict[str, Told], of_operation: dict[str, str], record: _Record, data: Path) -> None:
+def _add_tables(
+    extracted: dict[str, Extracted], of_operation: dict[str, str], record: _Record, data: Path
+) -> None:
     inputs: dict[str, set[str]] = defaultdict(set)
     outputs: dict[str, set[str]] = defaultdict(set)
     incomplete = {
@@ -120,15 +122,17 @@ def _add_tables(told: dict[str, Told], of_operation: dict[str, str], record: _Re
         elif relation.ep2.identity in of_operation and relation.type in _FLOWS:
             inputs[relation.ep2.identity].add(_table(relation.ep1, data))
     for identity, name in of_operation.items():
-        told[name].tables |= {
+        extracted[name].tables |= {
             Flow(source, target) for source in inputs[identity] for target in outputs[identity]
         }
         if identity in incomplete:
-            told[name].flags.add("incomplete")
-            told[name].unsure |= outputs[identity] or {ANYWHERE}
+            extracted[name].flags.add("incomplete")
+            extracted[name].unsure |= outputs[identity] or {ANYWHERE}
 
 
-def _add_edges(told: dict[str, Told], of_operation: dict[str, str], record: _Record, data: Path) -> None:
+def _add_edges(
+    extracted: dict[str, Extracted], of_operation: dict[str, str], record: _Record, data: Path
+) -> None:
     sources: dict[str, list[tuple[Relation, Column]]] = defaultdict(list)
     targets: dict[str, list[Column]] = defaultdict(list)
     for relation in record.relations.values():
@@ -140,7 +144,7 @@ def _add_edges(told: dict[str, Told], of_operation: dict[str, str], record: _Rec
         parent = part.key.parent
         if parent is None or parent.identity not in of_operation:
             continue
-        statement = told[of_operation[parent.identity]]
+        statement = extracted[of_operation[parent.identity]]
         flags = {flag for flag in _FLAGS if part.attributes.get(flag)}
         statement.flags |= flags
         for target in targets[identity]:
@@ -152,7 +156,7 @@ def _add_edges(told: dict[str, Told], of_operation: dict[str, str], record: _Rec
                 kind.add(edge)
                 if flags:
                     statement.flagged.add(edge)
-    for statement in told.values():
+    for statement in extracted.values():
         statement.control -= statement.data
 
 
@@ -188,43 +192,45 @@ def _path_name(path: str, data: Path) -> str:
 # -- The agent ------------------------------------------------------------------------------------------------------------
 
 
-def agent_told(kept: Kept) -> dict[str, Told]:
+def agent_edges(kept: Kept) -> dict[str, Extracted]:
     """By statement, the edges of all events of its newest session together."""
-    told: dict[str, Told] = {}
+    extracted: dict[str, Extracted] = {}
     if not kept.agent.exists():
-        return told
+        return extracted
     with kept.agent.open("rb") as events:
         for name, run in kept.read_runs().items():
             first, behind = run["agent"]
             events.seek(first)
-            told[name] = Told()
+            extracted[name] = Extracted()
             for line in events.read(behind - first).splitlines():
                 for output in json.loads(line).get("outputs") or ():
-                    _add_output(told[name], output, kept.data)
-            told[name].control -= told[name].data
-    return told
+                    _add_output(extracted[name], output, kept.data)
+            extracted[name].control -= extracted[name].data
+    return extracted
 
 
-def _add_output(told: Told, output: dict[str, Any], data: Path) -> None:
+def _add_output(extracted: Extracted, output: dict[str, Any], data: Path) -> None:
     facets = output.get("facets") or {}
     lineage = facets.get("columnLineage") or {}
     name = _dataset(output, data)
     fields = lineage.get("fields") or {}
     for column, said in fields.items():
         for source in said["inputFields"]:
-            _add_edge(told, source, Column(name, column.lower()), data, of_rows=False)
+            _add_edge(extracted, source, Column(name, column.lower()), data, of_rows=False)
     for column in (*fields, *(each["name"] for each in (facets.get("schema") or {}).get("fields") or ())):
         for source in lineage.get("dataset") or ():
-            _add_edge(told, source, Column(name, column.lower()), data, of_rows=True)
+            _add_edge(extracted, source, Column(name, column.lower()), data, of_rows=True)
 
 
-def _add_edge(told: Told, source: dict[str, Any], target: Column, data: Path, *, of_rows: bool) -> None:
+def _add_edge(
+    extracted: Extracted, source: dict[str, Any], target: Column, data: Path, *, of_rows: bool
+) -> None:
     edge = Edge(Column(_dataset(source, data), source["field"].lower()), target)
     how = {f"{each['type']} {each['subtype']}" for each in source.get("transformations") or ()}
     # What the agent tells of all columns alike decided about rows, whatever was done with it on the way.
     direct = not of_rows and any(each.startswith("DIRECT") for each in how)
-    (told.data if direct else told.control).add(edge)
-    told.how[edge] |= how
+    (extracted.data if direct else extracted.control).add(edge)
+    extracted.how[edge] |= how
 
 
 def _dataset(dataset: dict[str, Any], data: Path) -> str:

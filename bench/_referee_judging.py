@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from bench._referee_edges import Told
+from bench._referee_edges import Extracted
 from bench._referee_statements import Column, Edge, Statement, Truth
 
 EXPLAINED: Final = {
@@ -60,8 +60,8 @@ class Judged:
     """One statement. ``unsaid``: flags that it should have and has not. Counts are of data edges unless named otherwise."""
 
     name: str
-    navlin: Told
-    agent: Told
+    navlin: Extracted
+    agent: Extracted
     truth: Truth | None
     differences: dict[str, set[Edge]] = field(default_factory=dict)
     missing_control: set[Edge] = field(default_factory=set)
@@ -80,21 +80,29 @@ class Judged:
     def only_agent(self) -> set[Edge]:
         return self.agent.data - self.navlin.data
 
-    def wrong(self, told: Told) -> set[Edge]:
+    def wrong(self, extracted: Extracted) -> set[Edge]:
         """Data edges that the truth does not have. What is flagged as opaque is said to be a guess by its flag."""
-        return {edge for edge in told.data - self.truth.may_flow if not edge.is_loop} if self.truth else set()
+        return (
+            {edge for edge in extracted.data - self.truth.may_flow if not edge.is_loop}
+            if self.truth
+            else set()
+        )
 
-    def uncontrolled(self, told: Told) -> set[Edge]:
+    def uncontrolled(self, extracted: Extracted) -> set[Edge]:
         """Control edges that the truth does not have."""
         if self.truth is None:
             return set()
-        return {edge for edge in told.control - self.truth.control - self.truth.may_flow if not edge.is_loop}
+        return {
+            edge for edge in extracted.control - self.truth.control - self.truth.may_flow if not edge.is_loop
+        }
 
-    def missing(self, told: Told) -> set[Edge]:
-        """Data edges that the truth has; what decides a value may be told as control."""
+    def missing(self, extracted: Extracted) -> set[Edge]:
+        """Data edges that the truth has; what decides a value may count as control."""
         if self.truth is None:
             return set()
-        missing = (self.truth.data - told.data) | (self.truth.deciding - told.data - told.control)
+        missing = (self.truth.data - extracted.data) | (
+            self.truth.deciding - extracted.data - extracted.control
+        )
         return {edge for edge in missing if not edge.is_loop}
 
     @property
@@ -103,24 +111,24 @@ class Judged:
         return {edge for edge in self.missing(self.navlin) if not self.navlin.doubts(edge.target.of)}
 
     def shares(self) -> dict[str, Share]:
-        """What navlin told, at each level, beside the truth."""
-        truth, told = self.truth or Truth(), self.navlin
+        """What navlin extracted, at each level, beside the truth."""
+        truth, extracted = self.truth or Truth(), self.navlin
         true = {edge for edge in truth.data | truth.deciding if not edge.is_loop}
         control = {edge for edge in truth.control if not edge.is_loop}
         needed = truth.table_flows
         return {
-            "columns: data": Share.of(true, self.missing(told), self.silent, self.wrong(told)),
+            "columns: data": Share.of(true, self.missing(extracted), self.silent, self.wrong(extracted)),
             "columns: control": Share.of(
                 control,
-                missing := control - told.control - told.data,
-                {edge for edge in missing if not told.doubts(edge.target.of)},
-                self.uncontrolled(told),
+                missing := control - extracted.control - extracted.data,
+                {edge for edge in missing if not extracted.doubts(edge.target.of)},
+                self.uncontrolled(extracted),
             ),
             "tables": Share.of(
                 needed,
-                lacking := needed - told.tables,
-                {flow for flow in lacking if not told.doubts(flow.target)},
-                {flow for flow in told.tables - truth.may_flow_of_tables if flow.source != flow.target},
+                lacking := needed - extracted.tables,
+                {flow for flow in lacking if not extracted.doubts(flow.target)},
+                {flow for flow in extracted.tables - truth.may_flow_of_tables if flow.source != flow.target},
             ),
         }
 
@@ -145,7 +153,7 @@ class Judged:
 
 @dataclass(slots=True)
 class Share:
-    """How much of a truth was told: what is right, and not; of what is missing the flagged, and the silent."""
+    """How much of a truth was extracted: what is right, and not; of what is missing the flagged, and the silent."""
 
     right: set[str]
     wrong: set[str]
@@ -161,7 +169,7 @@ class Share:
         return Share(set(map(str, true)) - lacking, set(map(str, wrong)), lacking - unsaid, unsaid)
 
 
-def judge(statement: Statement, text: str, navlin: Told, agent: Told) -> Judged:
+def judge(statement: Statement, text: str, navlin: Extracted, agent: Extracted) -> Judged:
     """Compares both tellings, each with the truth if there is one. ``text`` is what was run."""
     judged = Judged(statement.name, navlin, agent, statement.truth)
     for edge in judged.only_navlin:

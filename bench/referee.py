@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench._machine import load_of_machine
-from bench._referee_edges import Told, agent_told, navlin_told
+from bench._referee_edges import Extracted, agent_edges, navlin_edges
 from bench._referee_judging import EXPLAINED, Judged, judge, shown, sums
 from bench._referee_parts import OWN, PARTS, TPCDS, Part
 from bench._referee_running import Kept, run_part, statements_of
@@ -42,13 +42,16 @@ def compare(part: Part, directory: Path, jars: Path, patterns: Sequence[str]) ->
     """What was kept of a part, judged statement by statement in the order in which they ran."""
     kept = Kept(directory, part.name)
     runs = kept.read_runs()
-    navlin, agent = navlin_told(kept), agent_told(kept)
+    navlin, agent = navlin_edges(kept), agent_edges(kept)
     found = []
     for statement in statements_of(part, jars):
         if statement.name in runs and _wanted(statement.name, patterns):
             text = inspect.getsource(statement.program) if statement.program else "; ".join(statement.sql)
             judged = judge(
-                statement, text, navlin.get(statement.name, Told()), agent.get(statement.name, Told())
+                statement,
+                text,
+                navlin.get(statement.name, Extracted()),
+                agent.get(statement.name, Extracted()),
             )
             judged.error = runs[statement.name]["error"]
             found.append(judged)

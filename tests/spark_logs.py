@@ -29,7 +29,7 @@ FORMATTED = "== Physical Plan ==\n"
 
 
 @dataclass(slots=True)
-class Told:
+class Extracted:
     """What reading has yielded, the newest of each thing, as a reader of the index would see it."""
 
     entities: dict[str, Entity] = field(default_factory=dict)
@@ -126,7 +126,7 @@ class Follower:
     def __init__(self, directory: Path | str, estate: Estate = ESTATE, **settings: Any) -> None:
         self.extractor = SparkEvents(SOURCE, estate, str(directory), **settings)
         self.saved: dict[str, Any] = {}
-        self.told = Told()
+        self.extracted = Extracted()
         self.splits = 0
 
     def plan(self, now_ms: int = NOW_MS, *, complete: bool = False) -> tuple[Split, ...]:
@@ -134,8 +134,8 @@ class Follower:
         self._save(plan.positions)
         return plan.splits
 
-    def poll(self, now_ms: int = NOW_MS, *, complete: bool = False) -> Told:
-        """One run; what has been told so far."""
+    def poll(self, now_ms: int = NOW_MS, *, complete: bool = False) -> Extracted:
+        """One run; what has been extracted so far."""
         positions: list[Position] = []
         todo = list(self.plan(now_ms, complete=complete))
         while todo:
@@ -147,9 +147,9 @@ class Follower:
                     case Position():
                         positions.append(record)
                     case _:
-                        self.told.add(record)
+                        self.extracted.add(record)
         self._save(positions)
-        return self.told
+        return self.extracted
 
     def _save(self, positions: Iterable[Position]) -> None:
         for position in positions:
@@ -159,7 +159,7 @@ class Follower:
                 self.saved[position.key] = json.loads(json.dumps(position.value))
 
 
-def read_once(directory: Path | str, **settings: Any) -> Told:
+def read_once(directory: Path | str, **settings: Any) -> Extracted:
     """All that a directory's logs tell."""
     return Follower(directory, **settings).poll()
 
@@ -289,7 +289,7 @@ def write_log(directory: Path, *log_events: dict[str, Any], name: str = "applica
     return path
 
 
-def told_of(directory: Path, *log_events: dict[str, Any], **settings: Any) -> Told:
+def extracted_of(directory: Path, *log_events: dict[str, Any], **settings: Any) -> Extracted:
     """What an application's log tells that holds these events after its beginning."""
     write_log(directory, log_start(), application(), *log_events)
     return read_once(directory, **settings)

@@ -154,9 +154,9 @@ def written_of(text: str, command: str = WRITE, block: str = "") -> WrittenColum
 def flow(each: ColumnFlow) -> str:
     """``data | control``, each sorted, with the flags behind. What passes as it is counts as data."""
     data = (*each.data, *each.kept)
-    told = f"{_named(data)} | {_named(tuple(one for one in each.control if one not in data))}".strip(" ")
+    text = f"{_named(data)} | {_named(tuple(one for one in each.control if one not in data))}".strip(" ")
     flags = [name for name in ("inferred", "opaque", "incomplete") if getattr(each, name)]
-    return " ".join((told, *flags))
+    return " ".join((text, *flags))
 
 
 def _named(columns: tuple[SourceColumn, ...]) -> str:

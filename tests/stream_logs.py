@@ -9,7 +9,7 @@ from typing import Any
 
 from navlin.model.keys import EntityType, Key, RelationType
 from navlin.model.records import Entity
-from tests.spark_logs import Told, application, log_start, node, read_once, start, write_log
+from tests.spark_logs import Extracted, application, log_start, node, read_once, start, write_log
 from tests.spark_plans import Op, op, printed
 
 QUERY, RUN = "d1807a09-0408-49c4-82f0-07253e4d6a08", "40cb62c9-ae96-4cd5-8f53-b70c70dda84a"
@@ -28,17 +28,17 @@ class Seen:
     unknown: list[str]
 
 
-def seen(told: Told, name: str) -> Seen:
+def seen(extracted: Extracted, name: str) -> Seen:
     """The query of a name; paths by their last part."""
-    [operation] = [each for each in told.operations if each.key.name.endswith(f": {name}")]
+    [operation] = [each for each in extracted.operations if each.key.name.endswith(f": {name}")]
     identity = operation.key.identity
     flows = [
         each
-        for each in told.relations.values()
+        for each in extracted.relations.values()
         if each.type in (RelationType.DATA_FLOW, RelationType.CONTROL_FLOW)
     ]
     columns: dict[str, str] = {}
-    for part in _parts(told, operation):
+    for part in _parts(extracted, operation):
         sides = {
             kind: sorted(named(each.ep1) for each in flows if each.ep2 == part.key and each.type is kind)
             for kind in (RelationType.DATA_FLOW, RelationType.CONTROL_FLOW)
@@ -57,10 +57,10 @@ def seen(told: Told, name: str) -> Seen:
     )
 
 
-def _parts(told: Told, operation: Entity) -> list[Entity]:
+def _parts(extracted: Extracted, operation: Entity) -> list[Entity]:
     return [
         each
-        for each in told.entities.values()
+        for each in extracted.entities.values()
         if each.key.type is EntityType.SUB_OPERATION and each.key.parent == operation.key
     ]
 
@@ -73,8 +73,8 @@ def named(key: Key) -> str:
     return f"{key.parent.name}.{key.name}" if key.parent else key.name
 
 
-def executions(told: Told) -> dict[str, Entity]:
-    return {str(each.attributes["operation"]).rpartition(": ")[2]: each for each in told.executions}
+def executions(extracted: Extracted) -> dict[str, Entity]:
+    return {str(each.attributes["operation"]).rpartition(": ")[2]: each for each in extracted.executions}
 
 
 def to(output: str, **columns: str) -> dict[str, str]:
@@ -132,7 +132,7 @@ def rows(columns: str, made: str = "MapPartitionsRDD[5]") -> tuple[Op, dict[str,
     return op("Scan ExistingRDD", block), node("Scan ExistingRDD", f"Scan ExistingRDD[{columns}]")
 
 
-def told_of(tmp_path: Path, *log_events: dict[str, Any]) -> Told:
+def extracted_of(tmp_path: Path, *log_events: dict[str, Any]) -> Extracted:
     write_log(tmp_path, log_start(), application(), *log_events)
     return read_once(tmp_path)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench._referee_edges import ANYWHERE, Told
+from bench._referee_edges import ANYWHERE, Extracted
 from bench._referee_environments import python_of
 from bench._referee_judging import judge
 from bench._referee_parts import PARTS, TABLE, TPCDS, Environment, Part, Place
@@ -83,8 +83,8 @@ def test_statements_of_our_own_are_more_than_asked_for_and_all_have_a_truth() ->
 
 def test_a_statement_is_judged_by_what_the_sql_says() -> None:
     statement = Statement("s", (), read_truth("s", iter(["a = t.x, t.y, (t.d)", "a ~ t.k"])))
-    navlin = Told(data=edges("src.t.x out.s.a", "src.t.k out.s.a"), control=edges("src.t.d out.s.a"))
-    agent = Told(data=edges("src.t.x out.s.a", "src.t.y out.s.a", "src.t.q out.s.a"))
+    navlin = Extracted(data=edges("src.t.x out.s.a", "src.t.k out.s.a"), control=edges("src.t.d out.s.a"))
+    agent = Extracted(data=edges("src.t.x out.s.a", "src.t.y out.s.a", "src.t.q out.s.a"))
     judged = judge(statement, "", navlin, agent)
     assert judged.wrong(navlin) == edges("src.t.k out.s.a")
     assert judged.missing(navlin) == edges("src.t.y out.s.a")
@@ -98,7 +98,7 @@ def test_a_statement_is_judged_by_what_the_sql_says() -> None:
 
 def test_what_is_missed_is_forgiven_where_it_is_flagged() -> None:
     statement = Statement("s", (), read_truth("s", iter(["a = t.x"])))
-    judged = judge(statement, "", Told(flags={"incomplete"}, unsure={"out.s"}), Told())
+    judged = judge(statement, "", Extracted(flags={"incomplete"}, unsure={"out.s"}), Extracted())
     assert not judged.unsaid
     assert judged.differences == {"unknown, and said so": edges("src.t.x out.s.a")}
 
@@ -109,7 +109,7 @@ def test_what_is_missed_is_forgiven_where_it_is_flagged() -> None:
 )
 def test_a_flag_forgives_what_is_missed_of_its_own_table_alone(unsure: set[str], silent: bool) -> None:
     statement = Statement("s", (), read_truth("s", iter(["a = t.x"])))
-    judged = judge(statement, "", Told(flags={"incomplete"}, unsure=unsure), Told())
+    judged = judge(statement, "", Extracted(flags={"incomplete"}, unsure=unsure), Extracted())
     assert bool(judged.silent) is silent
     shares = judged.shares()
     assert all(bool(shares[level].silent) is silent for level in ("columns: data", "tables"))
@@ -161,39 +161,39 @@ def test_a_line_of_truth_may_be_of_some_parts_alone() -> None:
     assert not read_truth("s", iter(lines)).parts
 
 
-def test_what_decides_about_a_row_may_be_told_as_data() -> None:
+def test_what_decides_about_a_row_may_be_extracted_as_data() -> None:
     statement = Statement("s", (), read_truth("s", iter(["a = t.x", "a ~ (t.k), t.f"])))
-    told = Told(data=edges("src.t.x out.s.a", "src.t.k out.s.a", "src.t.f out.s.a"))
-    judged = judge(statement, "", told, Told())
-    assert judged.wrong(told) == edges("src.t.f out.s.a")
+    extracted = Extracted(data=edges("src.t.x out.s.a", "src.t.k out.s.a", "src.t.f out.s.a"))
+    judged = judge(statement, "", extracted, Extracted())
+    assert judged.wrong(extracted) == edges("src.t.f out.s.a")
     assert not judged.missing_control
 
 
 @pytest.mark.parametrize("source", ["local.src.t", "<warehouse/src.db/t>", "<there/src/t>"])
 def test_a_table_by_another_name_is_wrong_and_said_to_be_that(source: str) -> None:
     statement = Statement("s", (), read_truth("s", iter(["a = t.x"])))
-    told = Told(data=edges(f"{source}.x out.s.a"))
-    judged = judge(statement, "", told, Told())
+    extracted = Extracted(data=edges(f"{source}.x out.s.a"))
+    judged = judge(statement, "", extracted, Extracted())
     assert judged.differences == {
-        "wrong: named otherwise": told.data,
+        "wrong: named otherwise": extracted.data,
         "missed": edges("src.t.x out.s.a"),
     }
 
 
 def test_a_column_that_flows_into_itself_is_neither_missed_nor_wrong() -> None:
     statement = Statement("s", (), read_truth("s", iter(["a = t.x, out.s.a", "b ="])))
-    told = Told(data=edges("src.t.x out.s.a", "out.s.b out.s.b"))
-    judged = judge(statement, "", told, Told())
-    assert not judged.wrong(told)
-    assert not judged.missing(told)
+    extracted = Extracted(data=edges("src.t.x out.s.a", "out.s.b out.s.b"))
+    judged = judge(statement, "", extracted, Extracted())
+    assert not judged.wrong(extracted)
+    assert not judged.missing(extracted)
 
 
 def test_flows_of_tables_follow_from_those_of_columns_and_are_added_where_no_column_flows() -> None:
     truth = read_truth("s", iter(["a = t.x", "b = [u.y]", "<- v, [w]", "* ~ t.k, out.s.a, z.k"]))
     assert truth.table_flows == {Flow(f"src.{name}", "out.s") for name in "tvz"}
     statement = Statement("s", (), truth)
-    told = Told(tables={Flow(f"src.{name}", "out.s") for name in "tuwx"} | {Flow("out.s", "out.s")})
-    tables = judge(statement, "", told, Told()).shares()["tables"]
+    extracted = Extracted(tables={Flow(f"src.{name}", "out.s") for name in "tuwx"} | {Flow("out.s", "out.s")})
+    tables = judge(statement, "", extracted, Extracted()).shares()["tables"]
     assert tables.right == {"src.t -> out.s"}
     assert tables.wrong == {"src.x -> out.s"}
     assert tables.silent == {"src.v -> out.s", "src.z -> out.s"}

@@ -40,7 +40,7 @@ def saved(query: Op) -> dict[str, str]:
     return flows(commanded(SAVE, JDBC, query))
 
 
-def told(flow: str) -> bool:
+def flagged(flow: str) -> bool:
     """Whether a flow says that something is missing, or that it is guessed."""
     return any(flag in flow for flag in ("incomplete", "inferred", "opaque"))
 
@@ -68,22 +68,22 @@ def cached(query: Op, columns: str) -> Op:
 def test_a_subquery_of_a_cached_plan_is_printed_nowhere() -> None:
     listed = counted("Output", 2, "k#2, Subquery subquery#9, [id=#33] AS m#10")
     query = op("Project", f"{listed}\n{counted('Input', 4, A_COLUMNS)}", A)
-    assert told(of(cached(query, "k#2, m#10"), "k#2, m#10")["m"])
+    assert flagged(of(cached(query, "k#2, m#10"), "k#2, m#10")["m"])
 
 
 def test_a_subquery_in_a_condition_of_a_cached_plan() -> None:
     query = where("(isnotnull(v#3) AND (v#3 > Subquery subquery#9, [id=#33]))", A, A_COLUMNS)
-    assert told(of(cached(query, A_COLUMNS), A_COLUMNS)["k"])
+    assert flagged(of(cached(query, A_COLUMNS), A_COLUMNS)["k"])
 
 
 def test_a_filter_by_a_program_does_not_print_what_it_looks_at() -> None:
     query = where("Job$$$Lambda$2921/0x0000000801234000@6b0d80ed.apply", A, A_COLUMNS)
-    assert told(of(query, "id#1L, k#2")["k"])
+    assert flagged(of(query, "id#1L, k#2")["k"])
 
 
 def test_a_method_of_an_object_did_not_print_its_arguments_before_4() -> None:
     query = project("Job$$$Lambda$2921/0x0000000801234000@6b0d80ed.apply AS x#9", A, A_COLUMNS)
-    assert told(of(query, "x#9")["x"])
+    assert flagged(of(query, "x#9")["x"])
 
 
 def test_objects_that_are_written_to_a_data_source() -> None:
@@ -104,8 +104,8 @@ def test_objects_that_are_written_to_a_data_source() -> None:
     found = saved(rows)
     assert set(found) == {"id", "k"}
     found = saved(op("Project", "Arguments: [id#20L AS x#30L, (k#21 + 1) AS y#31]", rows))
-    assert told(found["x"])
-    assert told(found["y"])
+    assert flagged(found["x"])
+    assert flagged(found["y"])
 
 
 # -- Columns that bear names of other things ------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def test_names_of_columns_behind_the_cut(name: str) -> None:
 def test_a_computed_column_behind_the_cut_of_a_query_below() -> None:
     below = op("Aggregate", f"Arguments: [c1#1], [{SHOWN}, ... 6 more fields]", relation(SHOWN))
     found = saved(op("Project", "Arguments: [c1#1, (count(1)#40L + 1) AS y#50L]", below))
-    assert told(found["y"])
+    assert flagged(found["y"])
 
 
 # -- Operators ------------------------------------------------------------------------------------------------------
@@ -153,12 +153,12 @@ def test_gluten_unites_rows_as_spark_does() -> None:
 
 def test_an_unknown_operator_of_a_logical_plan_may_make_other_columns() -> None:
     found = saved(op("SomethingNew", "Arguments: [k#2]", relation(A_COLUMNS)))
-    assert all(told(flow) for flow in found.values())
+    assert all(flagged(flow) for flow in found.values())
 
 
 def test_photon_unites_rows_that_it_shuffles() -> None:
     query = op("PhotonUnionShuffleExchangeSink", "", A, B)
-    assert "b.k" in of(query, A_COLUMNS)["k"] or told(of(query, A_COLUMNS)["k"])
+    assert "b.k" in of(query, A_COLUMNS)["k"] or flagged(of(query, A_COLUMNS)["k"])
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_photon_unites_rows_that_it_shuffles() -> None:
 def test_a_database_filters_by_more_than_one_comparison(pushed: str) -> None:
     query = op("Scan JDBCRelation(T9) [numPartitions=1]", f"Output [1]: [id#9]\nPushedFilters: [{pushed}]")
     found = of(query, "id#9")["id"]
-    assert "T9.n" in found or told(found)
+    assert "T9.n" in found or flagged(found)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_a_database_filters_by_more_than_one_comparison(pushed: str) -> None:
 def test_iceberg_filters_by_partitions_alone(printed: str) -> None:
     query = op("BatchScan local.d.a", f"Output [1]: [id#9]\nlocal.d.a (branch=null) [{printed}]")
     found = of(query, "id#9")["id"]
-    assert "a.day" in found or told(found)
+    assert "a.day" in found or flagged(found)
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def wrong(found: dict[str, str]) -> dict[str, str]:
     for name, flow in found.items():
         data = {each.strip() for each in flow.partition("|")[0].split(",") if each.strip()}
         own = {f"s.s{name[1:]}", f"t.{name}"}
-        if data - own or (f"s.s{name[1:]}" not in data and not told(flow)):
+        if data - own or (f"s.s{name[1:]}" not in data and not flagged(flow)):
             bad[name] = flow
     return bad
 

@@ -8,7 +8,7 @@ import pytest
 
 from navlin.model.keys import EntityType, Key, RelationType
 from navlin.model.records import Entity
-from tests.spark_logs import Told, command, end, node, read_once, start, told_of
+from tests.spark_logs import Extracted, command, end, extracted_of, node, read_once, start
 from tests.spark_plans import WRITE, Op, commanded, inserting, op, printed, project, scan, where
 
 A_COLUMNS = "id#1L, k#2, v#3, n#4"
@@ -16,7 +16,7 @@ A, B = scan("d.a", A_COLUMNS), scan("d.b", "id#11L, k#12")
 
 
 def event(number: int, root: Op, *, of: int | None = None) -> dict[str, object]:
-    """The start of an execution of a plan that is told in its text; of its scans the tree knows as well."""
+    """The start of an execution of a plan that stands in its text; its scans stand in the tree too."""
     arguments = root.block.partition("Arguments: ")[2]
     scans = [
         node(each.name, f"FileScan parquet [{each.block.partition('[')[2].partition('[')[2]}")
@@ -41,10 +41,10 @@ def named(key: Key) -> str:
     return f"<{key.name}>"
 
 
-def edges(told: Told) -> set[str]:
+def edges(extracted: Extracted) -> set[str]:
     """Relations of parts: ``d.a.id -> <id>``, dashed where it only controls, with flags behind."""
     found = set()
-    for each in told.relations.values():
+    for each in extracted.relations.values():
         if EntityType.SUB_OPERATION in (each.ep1.type, each.ep2.type):
             arrow = "->" if each.type is RelationType.DATA_FLOW else "-->"
             flag = " inferred" if each.attributes.get("inferred") else ""
@@ -52,16 +52,18 @@ def edges(told: Told) -> set[str]:
     return found
 
 
-def parts(told: Told) -> dict[str, Entity]:
+def parts(extracted: Extracted) -> dict[str, Entity]:
     return {
-        each.key.name: each for each in told.entities.values() if each.key.type is EntityType.SUB_OPERATION
+        each.key.name: each
+        for each in extracted.entities.values()
+        if each.key.type is EntityType.SUB_OPERATION
     }
 
 
 def test_each_written_column_is_a_part_of_the_operation(tmp_path: Path) -> None:
     query = project("id#1L, (v#3 * 2.0) AS w#9", where("(n#4 > 1)", A, A_COLUMNS), A_COLUMNS)
-    told = told_of(tmp_path, event(0, inserting(query, "id, w", "id#1L, w#9")), end(0))
-    assert edges(told) == {
+    extracted = extracted_of(tmp_path, event(0, inserting(query, "id, w", "id#1L, w#9")), end(0))
+    assert edges(extracted) == {
         "d.a.id -> <id>",
         "d.a.n --> <id>",
         "<id> -> d.out.id",
@@ -69,8 +71,8 @@ def test_each_written_column_is_a_part_of_the_operation(tmp_path: Path) -> None:
         "d.a.n --> <w>",
         "<w> -> d.out.w",
     }
-    [operation] = told.operations
-    doubled = parts(told)["w"]
+    [operation] = extracted.operations
+    doubled = parts(extracted)["w"]
     assert doubled.key.parent == operation.key
     assert {key: value for key, value in doubled.attributes.items() if value is not None} == {
         "internalType": "spark_sub_operation",
@@ -84,7 +86,7 @@ def test_each_written_column_is_a_part_of_the_operation(tmp_path: Path) -> None:
     assert operation.attributes["incomplete"] is None
     assert all(
         each.tree_path.startswith(f"{operation.key.tree_path}/")
-        for each in told.relations.values()
+        for each in extracted.relations.values()
         if each.ep1.type is not EntityType.OPERATION_EXECUTION
     )
 
@@ -92,10 +94,12 @@ def test_each_written_column_is_a_part_of_the_operation(tmp_path: Path) -> None:
 def test_a_table_that_only_decides_flows_as_control(tmp_path: Path) -> None:
     block = "Left keys [1]: [id#1L]\nRight keys [1]: [id#11L]\nJoin type: LeftSemi\nJoin condition: None"
     query = op("SortMergeJoin LeftSemi", block, A, B, title="SortMergeJoin")
-    told = told_of(tmp_path, event(0, inserting(project("k#2", query, A_COLUMNS), "k", "k#2")), end(0))
+    extracted = extracted_of(
+        tmp_path, event(0, inserting(project("k#2", query, A_COLUMNS), "k", "k#2")), end(0)
+    )
     tables = {
         (each.ep1.name, each.type.value)
-        for each in told.relations.values()
+        for each in extracted.relations.values()
         if each.ep2.type is EntityType.OPERATION
     }
     assert tables == {("a", "DATA_FLOW"), ("b", "CONTROL_FLOW")}
@@ -108,20 +112,20 @@ def test_a_table_of_which_the_rows_are_counted_is_data(tmp_path: Path) -> None:
         "Aggregate Attributes [1]: [count(1)#20L]\nResults [1]: [count(1)#20L AS c#21L]",
         where("(n#4 > 1)", A, A_COLUMNS),
     )
-    told = told_of(tmp_path, event(0, inserting(count, "c", "c#21L")), end(0))
-    assert edges(told) == {"d.a.n --> <c>", "<c> -> d.out.c"}
-    assert ("d.a", "INSERT_INTO", "d.out") in told.flows
+    extracted = extracted_of(tmp_path, event(0, inserting(count, "c", "c#21L")), end(0))
+    assert edges(extracted) == {"d.a.n --> <c>", "<c> -> d.out.c"}
+    assert ("d.a", "INSERT_INTO", "d.out") in extracted.flows
 
 
 def test_unknown_columns_mark_the_operation_and_its_output_and_leave_the_tables(tmp_path: Path) -> None:
-    told = told_of(
+    extracted = extracted_of(
         tmp_path, start(0, node(WRITE, f"{WRITE} {_written_to('d.out')}", node("Scan parquet d.a"))), end(0)
     )
-    [operation] = told.operations
+    [operation] = extracted.operations
     assert operation.attributes["incomplete"] is True
-    assert told.flows == {("d.a", "INSERT_INTO", "d.out")}
-    assert not parts(told)
-    flows = [each for each in told.relations.values() if each.type is RelationType.DATA_FLOW]
+    assert extracted.flows == {("d.a", "INSERT_INTO", "d.out")}
+    assert not parts(extracted)
+    flows = [each for each in extracted.relations.values() if each.type is RelationType.DATA_FLOW]
     marked = {each.ep1.name: each.attributes.get("incomplete") for each in flows}
     assert marked == {"a": None, operation.key.name: True}
 
@@ -137,10 +141,10 @@ def test_an_inferred_column_is_marked_on_its_relations(tmp_path: Path) -> None:
     below = scan("d.w", ", ".join(columns))
     given = f"Input [30]: [{', '.join(columns)}]"
     query = op("Project", f"Output [1]: [hash({shown}, ... 6 more fields) AS h#9]\n{given}", below)
-    told = told_of(tmp_path, event(0, inserting(query, "h", "h#9")), end(0))
-    assert len(edges(told)) == 31
-    assert all(each.endswith(" inferred") for each in edges(told))
-    assert parts(told)["h"].attributes["inferred"] is True
+    extracted = extracted_of(tmp_path, event(0, inserting(query, "h", "h#9")), end(0))
+    assert len(edges(extracted)) == 31
+    assert all(each.endswith(" inferred") for each in edges(extracted))
+    assert parts(extracted)["h"].attributes["inferred"] is True
 
 
 def test_columns_of_a_path_and_of_a_table_created_by_two_executions(tmp_path: Path) -> None:
@@ -149,7 +153,7 @@ def test_columns_of_a_path_and_of_a_table_created_by_two_executions(tmp_path: Pa
     child = op(WRITE, f"Input: []\nArguments: {arguments}", read)
     relation = op("LogicalRelation", "Arguments: parquet, [k#2], false")
     root = commanded("CreateDataSourceTableAsSelectCommand", "`c`.`d`.`t`, ErrorIfExists, [kk]", relation)
-    told = told_of(
+    extracted = extracted_of(
         tmp_path,
         start(0, (node(root.name), printed(root))),
         event(1, child, of=0),
@@ -157,20 +161,20 @@ def test_columns_of_a_path_and_of_a_table_created_by_two_executions(tmp_path: Pa
         end(0),
     )
     # What the execution did is believed, under the name that the command knows.
-    assert edges(told) == {"/in/x.k -> <kk>", "<kk> -> c.d.t.kk"}
+    assert edges(extracted) == {"/in/x.k -> <kk>", "<kk> -> c.d.t.kk"}
 
 
-def test_what_decides_on_many_columns_alike_is_told_once(tmp_path: Path) -> None:
+def test_what_decides_on_many_columns_alike_is_extracted_once(tmp_path: Path) -> None:
     columns = [f"c{each}#{100 + each}" for each in range(60)]
     listed = ", ".join(columns)
     condition = " AND ".join(f"(c{each}#{100 + each} > 1)" for each in range(50))
     query = where(f"({condition})", scan("d.w", listed), listed)
-    told = told_of(
+    extracted = extracted_of(
         tmp_path, event(0, inserting(query, ", ".join(f"c{each}" for each in range(60)), listed)), end(0)
     )
-    kinds = [each.attributes["edgeType"] for each in parts(told).values()]
+    kinds = [each.attributes["edgeType"] for each in parts(extracted).values()]
     assert (kinds.count("PROJECTION"), kinds.count("PREDICATE")) == (60, 1)
-    found = edges(told)
+    found = edges(extracted)
     assert {"d.w.c0 --> <predicate>", "<predicate> -> d.out.c59", "d.w.c59 -> <c59>"} <= found
     assert len(found) == 60 + 60 + 50 + 60
 
@@ -184,23 +188,26 @@ def test_several_outputs_have_parts_of_their_own_and_one_output_that_is_written_
     )
     root = op("Union", "", first, again)
     trees = [node(WRITE, f"{WRITE} {each.block.partition('Arguments: ')[2]}") for each in (first, again)]
-    told = told_of(tmp_path, start(0, (node("Union", "", *trees), printed(root))), end(0))
-    assert {each for each in edges(told) if each.endswith("<id>")} == {"d.a.id -> <id>", "d.b.id -> <id>"}
-    assert len(parts(told)) == 2
+    extracted = extracted_of(tmp_path, start(0, (node("Union", "", *trees), printed(root))), end(0))
+    assert {each for each in edges(extracted) if each.endswith("<id>")} == {
+        "d.a.id -> <id>",
+        "d.b.id -> <id>",
+    }
+    assert len(parts(extracted)) == 2
 
 
 def test_secrets_do_not_enter_expressions_and_long_ones_are_cut(tmp_path: Path) -> None:
     text = f"concat(k#2, password = 'hunter2secret', {'x' * 9_000})"
     query = op("Project", f"Output [1]: [{text} AS x#9]\nInput [4]: [{A_COLUMNS}]", A)
-    told = told_of(tmp_path, event(0, inserting(query, "x", "x#9")), end(0))
-    expression = str(parts(told)["x"].attributes["expression"])
+    extracted = extracted_of(tmp_path, event(0, inserting(query, "x", "x#9")), end(0))
+    expression = str(parts(extracted)["x"].attributes["expression"])
     assert "hunter2secret" not in expression
     assert len(expression.encode()) <= 4 << 10
 
 
 def test_a_failed_run_has_no_parts(tmp_path: Path) -> None:
-    told = told_of(tmp_path, event(0, inserting(A, "id, k, v, n", A_COLUMNS)), end(0, error="boom"))
-    assert not parts(told)
+    extracted = extracted_of(tmp_path, event(0, inserting(A, "id, k, v, n", A_COLUMNS)), end(0, error="boom"))
+    assert not parts(extracted)
 
 
 def test_two_runs_of_one_job_have_the_same_parts(tmp_path: Path) -> None:
@@ -209,7 +216,7 @@ def test_two_runs_of_one_job_have_the_same_parts(tmp_path: Path) -> None:
         query = project(f"(v#{first + 1} + 1) AS w#{first + 2}", scan("d.a", ids), ids)
         return event(0, inserting(query, "w", f"w#{first + 2}"))
 
-    one, other = (told_of(tmp_path / str(first), run(first), end(0)) for first in (1, 501))
+    one, other = (extracted_of(tmp_path / str(first), run(first), end(0)) for first in (1, 501))
     assert one.lineage() == other.lineage()
     assert {key: each.attributes for key, each in parts(one).items()} == {
         key: each.attributes for key, each in parts(other).items()
@@ -221,8 +228,8 @@ def test_two_runs_of_one_job_have_the_same_parts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("log", ["plain", "default"])
 def test_a_real_jobs_columns(spark_logs: Path, log: str) -> None:
-    told = read_once(spark_logs / log)
-    found = edges(told)
+    extracted = read_once(spark_logs / log)
+    found = edges(extracted)
     written = {each.partition(" -> ")[2] for each in found if each.startswith("<")}
     assert {"sales.by_region.name", "sales.by_region.total", "sales.big.name", "sales.big.total"} <= written
     assert {
@@ -233,9 +240,9 @@ def test_a_real_jobs_columns(spark_logs: Path, log: str) -> None:
     } <= found
     daily = {each for each in found if "sales.daily" in each}
     assert {"<id> -> sales.daily.id", "<amount> -> sales.daily.amount", "<ds> -> sales.daily.ds"} <= daily
-    assert not [each for each in parts(told).values() if each.attributes["opaque"]]
+    assert not [each for each in parts(extracted).values() if each.attributes["opaque"]]
 
 
 def test_a_table_that_is_created_empty_has_no_parts(tmp_path: Path) -> None:
     plan = command("CreateDataSourceTableCommand", "`c`.`d`.`t`, false")
-    assert not parts(told_of(tmp_path, start(0, plan), end(0)))
+    assert not parts(extracted_of(tmp_path, start(0, plan), end(0)))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from tests.spark_logs import Told, read_once
+from tests.spark_logs import Extracted, read_once
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def logs(corpora: Path) -> Path:
     return corpora / "spark-event-logs"
 
 
-def one(logs: Path, name: str, tmp_path: Path) -> Told:
+def one(logs: Path, name: str, tmp_path: Path) -> Extracted:
     """What a single one of the logs tells."""
     source = logs / name
     if source.is_dir():
@@ -51,25 +51,25 @@ def _roots(path: Path) -> Iterator[tuple[str, int]]:
             yield application, event.get("rootExecutionId", event["executionId"])
 
 
-def test_every_execution_that_starts_in_a_log_is_told_once(logs: Path) -> None:
+def test_every_execution_that_starts_in_a_log_is_extracted_once(logs: Path) -> None:
     files = [path for path in logs.rglob("*") if path.is_file() and path.stat().st_size]
     # By application: one of the logs is another one, cut off.
     expected = {root for path in files if path.suffix != ".jsonl" for root in _roots(path)}
-    told = read_once(logs)
+    extracted = read_once(logs)
     assert len(expected) == 60
-    assert len(told.executions) == len(expected)
+    assert len(extracted.executions) == len(expected)
 
 
 def test_of_a_whole_log_and_a_truncated_copy_the_whole_one_counts(logs: Path) -> None:
-    told = read_once(logs)
-    states = [each.attributes["status"] for each in told.executions if "1622043423018" in each.key.name]
+    extracted = read_once(logs)
+    states = [each.attributes["status"] for each in extracted.executions if "1622043423018" in each.key.name]
     assert states == ["SUCCEEDED"] * 4
 
 
 def test_what_is_broken_is_rejected_and_nothing_else(logs: Path) -> None:
-    told = read_once(logs)
+    extracted = read_once(logs)
     by_file: dict[str, int] = {}
-    for each in told.rejects:
+    for each in extracted.rejects:
         by_file[Path(each.place).name] = by_file.get(Path(each.place).name, 0) + each.count
     # One line was broken by hand, and one file is no event log at all. The truncated log ends behind a line.
     assert by_file == {
@@ -81,15 +81,15 @@ def test_what_is_broken_is_rejected_and_nothing_else(logs: Path) -> None:
 def test_an_emr_log_in_extended_mode(logs: Path, tmp_path: Path) -> None:
     # Its one statement joins a file and two generated ranges into the table final_results; the tree shows one scan,
     # `InMemoryFileIndex(1 paths)[hdfs://…:8020/large_dataset]`, and the command's name without a database.
-    told = one(logs, "emr-attempt_1_eventlog.zstd", tmp_path)
-    assert told.flows == {
+    extracted = one(logs, "emr-attempt_1_eventlog.zstd", tmp_path)
+    assert extracted.flows == {
         (
             "hdfs://ip-127-12-34-78.us-west-2.compute.internal:8020/large_dataset",
             "CREATETABLE_AS_SELECT",
             "default.final_results",
         )
     }
-    [execution] = told.executions
+    [execution] = extracted.executions
     assert execution.key.name == "application_1724877841851_0016_1-exec.0"
     assert execution.attributes["principal"] == "hadoop"
 
@@ -97,16 +97,16 @@ def test_an_emr_log_in_extended_mode(logs: Path, tmp_path: Path) -> None:
 def test_a_databricks_log_with_an_execution_before_its_root(logs: Path, tmp_path: Path) -> None:
     # create or replace table people_large as select * from people_large_2, in Delta: one AtomicReplaceTableAsSelect (5)
     # with five inner executions, of which two read the table and the others Delta's own state.
-    told = one(logs, "db_subExecution_id.zstd", tmp_path)
-    assert told.flows == {("default.people_large_2", "CREATETABLE_AS_SELECT", "default.people_large")}
-    assert len(told.executions) == 7
+    extracted = one(logs, "db_subExecution_id.zstd", tmp_path)
+    assert extracted.flows == {("default.people_large_2", "CREATETABLE_AS_SELECT", "default.people_large")}
+    assert len(extracted.executions) == 7
 
 
 def test_a_log_of_spark_35_on_s3(logs: Path, tmp_path: Path) -> None:
     # A rolling log of three executions: two of them look at the input, the third writes all of it to the output.
-    told = one(logs, "eventlog_v2_spark-cc4d115f011443d787f03a71a476a745", tmp_path)
+    extracted = one(logs, "eventlog_v2_spark-cc4d115f011443d787f03a71a476a745", tmp_path)
     bucket = "s3://sparksense-ai-spark-20250624175205897100000006/taxi-trip"
-    assert told.flows == {
+    assert extracted.flows == {
         (f"{bucket}/input", "SELECT", "-"),
         (f"{bucket}/input", "INSERT_OVERWRITE", f"{bucket}/output"),
     }
@@ -115,9 +115,9 @@ def test_a_log_of_spark_35_on_s3(logs: Path, tmp_path: Path) -> None:
 def test_three_times_json_to_json_in_spark_31(logs: Path, tmp_path: Path) -> None:
     # QualificationInfoUtils writes made-up rows to one folder, reads it as a temporary view and writes a second folder;
     # three times over, each time into two new folders below /tmp.
-    told = one(logs, "udf_func_eventlog", tmp_path)
+    extracted = one(logs, "udf_func_eventlog", tmp_path)
     pairs = (("896c9821", "63bd2014"), ("58ae0864", "d867fb61"), ("df15ab4c", "0974bb13"))
-    found = {(ins[:21], kind, outs[:21]) for ins, kind, outs in told.flows}
+    found = {(ins[:21], kind, outs[:21]) for ins, kind, outs in extracted.flows}
     assert found == {
         flow
         for first, second in pairs
@@ -127,21 +127,27 @@ def test_three_times_json_to_json_in_spark_31(logs: Path, tmp_path: Path) -> Non
         )
     }
     assert (
-        len([each for each in told.operations if each.attributes["operationType"] == "CREATE_TEMPORARY_VIEW"])
+        len(
+            [
+                each
+                for each in extracted.operations
+                if each.attributes["operationType"] == "CREATE_TEMPORARY_VIEW"
+            ]
+        )
         >= 1
     )
 
 
 def test_a_jdbc_read_names_its_table_without_an_address(logs: Path, tmp_path: Path) -> None:
-    told = one(logs, "jdbc_eventlog.zstd", tmp_path)
-    assert told.flows == {("JDBC:TBLS", "SELECT", "-")}
+    extracted = one(logs, "jdbc_eventlog.zstd", tmp_path)
+    assert extracted.flows == {("JDBC:TBLS", "SELECT", "-")}
 
 
 def test_paths_that_the_tree_cuts_in_half_are_whole(logs: Path, tmp_path: Path) -> None:
     # V2 scans have no metadata, and the tree cuts `…/src/test/re...`; the operators' blocks have them whole.
-    told = one(logs, "eventlog_dsv2.zstd", tmp_path)
+    extracted = one(logs, "eventlog_dsv2.zstd", tmp_path)
     home = "file:///home/user1/workspace/spark-rapids-another"
-    assert told.flows == {
+    assert extracted.flows == {
         (f"{home}/integration_tests/src/test/resources/trucks-comments.csv", "SELECT", "-"),
         (f"{home}/lotscolumnsout", "INSERT_INTO", f"{home}/logscolumsout.orc"),
         (f"{home}/lotscolumnsout", "INSERT_OVERWRITE", f"{home}/logscolumsout.orc"),
@@ -155,8 +161,8 @@ def test_paths_that_the_tree_cuts_in_half_are_whole(logs: Path, tmp_path: Path) 
 
 def test_what_was_running_when_a_log_was_cut_off_is_unknown(logs: Path, tmp_path: Path) -> None:
     # Execution 0 has an end; execution 1's job was running when the file ends.
-    told = one(logs, "truncated_eventlog", tmp_path)
-    states = {each.key.name.rsplit(".", 1)[1]: each.attributes["status"] for each in told.executions}
+    extracted = one(logs, "truncated_eventlog", tmp_path)
+    states = {each.key.name.rsplit(".", 1)[1]: each.attributes["status"] for each in extracted.executions}
     assert states == {"0": "SUCCEEDED", "1": "UNKNOWN"}
 
 
@@ -166,6 +172,6 @@ def test_logs_without_sql_tell_nothing_and_raise_nothing(logs: Path, tmp_path: P
         "spark-1.5.1-event_log_1",
         "spark-2.3-application_1516285256255_0012",
     ):
-        told = one(logs, name, tmp_path)
-        assert not told.entities
-        assert not told.rejects
+        extracted = one(logs, name, tmp_path)
+        assert not extracted.entities
+        assert not extracted.rejects

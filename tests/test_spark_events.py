@@ -28,6 +28,7 @@ from tests.spark_logs import (
     command,
     end,
     environment,
+    extracted_of,
     insert,
     job_end,
     job_start,
@@ -38,7 +39,6 @@ from tests.spark_logs import (
     readable,
     scan,
     start,
-    told_of,
     write_log,
 )
 
@@ -49,9 +49,9 @@ COPY = insert("/w/b", scan("db.a"), table="db.b")
 
 
 def test_a_real_jobs_log_tells_what_each_statement_read_and_wrote(spark_logs: Path) -> None:
-    told = read_once(spark_logs / "plain")
+    extracted = read_once(spark_logs / "plain")
     data = f"file://{spark_logs}/data"
-    assert told.flows == {
+    assert extracted.flows == {
         ("-", "INSERT_OVERWRITE", f"{data}/landing/orders"),
         (f"{data}/landing/orders", "INSERT_INTO", "sales.orders"),
         ("-", "CREATETABLE_AS_SELECT", "sales.regions"),
@@ -66,21 +66,21 @@ def test_a_real_jobs_log_tells_what_each_statement_read_and_wrote(spark_logs: Pa
         ("sales.orders", "INSERT_OVERWRITE", "sales.orders"),
     }
     warehouse = f"file://{spark_logs}/warehouse/sales.db"
-    assert told.stored == {
+    assert extracted.stored == {
         (f"sales.{t}", f"{warehouse}/{t}") for t in ("orders", "regions", "by_region", "daily")
     }
-    assert not told.rejects
+    assert not extracted.rejects
     # 15 statements, each one execution, however many Spark ran for it.
-    assert len(told.executions) == 15
-    failed = [each for each in told.executions if each.attributes["status"] == "FAILED"]
+    assert len(extracted.executions) == 15
+    failed = [each for each in extracted.executions if each.attributes["status"] == "FAILED"]
     assert [each.attributes["outputs"] for each in failed] == [["sales.broken"]]
     assert "no" in str(failed[0].attributes["errorMessage"])
-    assert {each.attributes["status"] for each in told.executions} == {"SUCCEEDED", "FAILED"}
+    assert {each.attributes["status"] for each in extracted.executions} == {"SUCCEEDED", "FAILED"}
 
 
 def test_a_view_keeps_the_statement_that_made_it(spark_logs: Path) -> None:
-    told = read_once(spark_logs / "plain")
-    [view] = [each for each in told.operations if each.attributes["operationType"] == "CREATEVIEW"]
+    extracted = read_once(spark_logs / "plain")
+    [view] = [each for each in extracted.operations if each.attributes["operationType"] == "CREATEVIEW"]
     assert view.attributes["queryText"] == "select name, total from sales.by_region where total > 3"
 
 
@@ -122,39 +122,41 @@ def test_an_execution_bears_its_times_user_application_and_state(tmp_path: Path)
 
 
 def test_an_operation_that_succeeded_covers_its_own_branch_and_all_its_relations(tmp_path: Path) -> None:
-    told = told_of(tmp_path, start(0, COPY), end(0))
-    [operation] = told.operations
-    [covered] = told.covered
+    extracted = extracted_of(tmp_path, start(0, COPY), end(0))
+    [operation] = extracted.operations
+    [covered] = extracted.covered
     assert covered.path == operation.key.tree_path
     assert covered.reported
-    assert told.relations
-    assert all(contains(covered.path, each.tree_path) for each in told.relations.values())
-    assert len({each.tree_path for each in told.relations.values()}) == len(told.relations)
+    assert extracted.relations
+    assert all(contains(covered.path, each.tree_path) for each in extracted.relations.values())
+    assert len({each.tree_path for each in extracted.relations.values()}) == len(extracted.relations)
 
 
 def test_a_failed_execution_brings_no_flow_and_covers_nothing(tmp_path: Path) -> None:
-    told = told_of(tmp_path, start(0, COPY), end(0, error="disk full, password=hunter2 " + "x" * 9_000))
-    assert not told.relations
-    assert not told.covered
-    [execution] = told.executions
+    extracted = extracted_of(
+        tmp_path, start(0, COPY), end(0, error="disk full, password=hunter2 " + "x" * 9_000)
+    )
+    assert not extracted.relations
+    assert not extracted.covered
+    [execution] = extracted.executions
     assert execution.attributes["status"] == "FAILED"
     message = str(execution.attributes["errorMessage"])
     assert "disk full" in message
     assert "hunter2" not in message
     assert len(message) < 5_000
-    assert told.operations[0].attributes["outputs"] == ["db.b"]
+    assert extracted.operations[0].attributes["outputs"] == ["db.b"]
 
 
 def test_a_failed_run_is_a_run_of_the_same_operation(tmp_path: Path) -> None:
-    told = told_of(tmp_path, start(0, COPY), end(0, error="x"), start(1, COPY), end(1))
-    assert len(told.operations) == 1
-    assert len(told.executions) == 2
-    assert told.flows == {("db.a", "INSERT_OVERWRITE", "db.b")}
+    extracted = extracted_of(tmp_path, start(0, COPY), end(0, error="x"), start(1, COPY), end(1))
+    assert len(extracted.operations) == 1
+    assert len(extracted.executions) == 2
+    assert extracted.flows == {("db.a", "INSERT_OVERWRITE", "db.b")}
 
 
 @pytest.mark.parametrize("failed", [True, False])
 def test_before_spark_34_the_jobs_tell_whether_an_execution_failed(tmp_path: Path, *, failed: bool) -> None:
-    told = told_of(
+    extracted = extracted_of(
         tmp_path,
         start(0, COPY),
         job_start(3, 0),
@@ -162,24 +164,24 @@ def test_before_spark_34_the_jobs_tell_whether_an_execution_failed(tmp_path: Pat
         end(0, error=None),
         application_end(),
     )
-    [execution] = told.executions
+    [execution] = extracted.executions
     assert execution.attributes["status"] == ("FAILED" if failed else "SUCCEEDED")
 
 
 def test_an_error_message_outweighs_a_job_that_was_tried_again(tmp_path: Path) -> None:
-    told = told_of(tmp_path, start(0, COPY), job_start(3, 0), job_end(3, failed=True), end(0))
-    assert told.executions[0].attributes["status"] == "SUCCEEDED"
+    extracted = extracted_of(tmp_path, start(0, COPY), job_start(3, 0), job_end(3, failed=True), end(0))
+    assert extracted.executions[0].attributes["status"] == "SUCCEEDED"
 
 
-def test_what_has_not_ended_is_not_told_while_its_application_runs(tmp_path: Path) -> None:
+def test_what_has_not_ended_is_not_extracted_while_its_application_runs(tmp_path: Path) -> None:
     path = write_log(tmp_path, log_start(), application(), start(0, COPY), name="app.inprogress")
     follower = Follower(tmp_path)
     assert not follower.poll().entities
     with path.open("ab") as log:
         log.write(lines(application_end()))
-    told = follower.poll()
-    assert [each.attributes["status"] for each in told.executions] == ["UNKNOWN"]
-    assert not told.relations
+    extracted = follower.poll()
+    assert [each.attributes["status"] for each in extracted.executions] == ["UNKNOWN"]
+    assert not extracted.relations
 
 
 def test_what_a_stale_log_left_open_becomes_unknown_and_is_revised_if_it_goes_on(tmp_path: Path) -> None:
@@ -191,24 +193,24 @@ def test_what_a_stale_log_left_open_becomes_unknown_and_is_revised_if_it_goes_on
     assert not follower.plan(modified_ms + 200_000)
     with path.open("ab") as log:
         log.write(lines(end(0)))
-    told = follower.poll(modified_ms)
-    assert told.executions[0].attributes["status"] == "SUCCEEDED"
-    assert told.flows == {("db.a", "INSERT_OVERWRITE", "db.b")}
+    extracted = follower.poll(modified_ms)
+    assert extracted.executions[0].attributes["status"] == "SUCCEEDED"
+    assert extracted.flows == {("db.a", "INSERT_OVERWRITE", "db.b")}
 
 
 def test_an_end_without_a_start_is_rejected_and_the_rest_is_read(tmp_path: Path) -> None:
-    told = told_of(tmp_path, end(7), start(8, COPY), end(8))
-    assert [each.reason for each in told.rejects] == ["execution 7 ends without a start"]
-    assert len(told.executions) == 1
+    extracted = extracted_of(tmp_path, end(7), start(8, COPY), end(8))
+    assert [each.reason for each in extracted.rejects] == ["execution 7 ends without a start"]
+    assert len(extracted.executions) == 1
 
 
 def test_two_attempts_in_one_file_keep_their_executions_apart(tmp_path: Path) -> None:
-    told = told_of(
+    extracted = extracted_of(
         tmp_path,
         *(application(attempt="1"), start(0, COPY)),
         *(log_start(), application(attempt="2"), start(0, COPY), end(0), application_end()),
     )
-    states = {each.key.name: each.attributes["status"] for each in told.executions}
+    states = {each.key.name: each.attributes["status"] for each in extracted.executions}
     assert states == {"application_1_0001_1-exec.0": "UNKNOWN", "application_1_0001_2-exec.0": "SUCCEEDED"}
 
 
@@ -230,24 +232,26 @@ NO_TIMES = (
 
 @pytest.mark.parametrize("time", NO_TIMES)
 def test_a_time_that_cannot_be_is_rejected_and_the_lineage_stays(tmp_path: Path, time: object) -> None:
-    told = told_of(tmp_path, start(0, COPY) | {"time": time}, end(0) | {"time": time})
-    assert told.flows == {("db.a", "INSERT_OVERWRITE", "db.b")}
-    [execution] = told.executions
+    extracted = extracted_of(tmp_path, start(0, COPY) | {"time": time}, end(0) | {"time": time})
+    assert extracted.flows == {("db.a", "INSERT_OVERWRITE", "db.b")}
+    [execution] = extracted.executions
     assert execution.attributes["status"] == "SUCCEEDED"
     assert (execution.attributes["started"], execution.attributes["ended"]) == (None, None)
-    assert {each.as_of_ms for each in (execution, *told.operations)} == {T0}
+    assert {each.as_of_ms for each in (execution, *extracted.operations)} == {T0}
     told_as = "no time" if time is None else f"{str(time)!r}, which is no time"
-    assert [each.reason for each in told.rejects] == [
+    assert [each.reason for each in extracted.rejects] == [
         f"execution 0 starts at {told_as}",
         f"execution 0 ends at {told_as}",
     ]
 
 
 def test_one_time_that_cannot_be_leaves_the_other(tmp_path: Path) -> None:
-    told = told_of(tmp_path, start(0, COPY), end(0) | {"time": 10**18}, start(1, COPY) | {"time": -5}, end(1))
+    extracted = extracted_of(
+        tmp_path, start(0, COPY), end(0) | {"time": 10**18}, start(1, COPY) | {"time": -5}, end(1)
+    )
     times = {
         each.key.name[-1]: (each.attributes["started"], each.attributes["ended"], each.as_of_ms)
-        for each in told.executions
+        for each in extracted.executions
     }
     assert times == {
         "0": (T0 + 2_000, None, T0 + 2_000),
@@ -266,25 +270,25 @@ def test_an_application_whose_times_cannot_be_begins_and_ends_all_the_same(
         application_end() | {"Timestamp": time},
         name="application_1_0001.inprogress",
     )
-    told = read_once(tmp_path)
-    assert {each.key.name: each.attributes["status"] for each in told.executions} == {
+    extracted = read_once(tmp_path)
+    assert {each.key.name: each.attributes["status"] for each in extracted.executions} == {
         "application_1_0001_1-exec.0": "UNKNOWN",
         "application_1_0001_2-exec.0": "SUCCEEDED",
         "application_1_0001_2-exec.1": "UNKNOWN",
     }
-    assert len(told.rejects) == 3
-    assert min(each.as_of_ms for each in told.entities.values()) > T0
+    assert len(extracted.rejects) == 3
+    assert min(each.as_of_ms for each in extracted.entities.values()) > T0
 
 
 @pytest.mark.parametrize("timestamp", ["1969-12-31T23:59:59.000Z", "9999-01-01T00:00:00.000Z", "never"])
-def test_a_query_whose_times_cannot_be_is_told_without_them(tmp_path: Path, timestamp: str) -> None:
+def test_a_query_whose_times_cannot_be_is_extracted_without_them(tmp_path: Path, timestamp: str) -> None:
     event = progress(0)
     event["progress"]["timestamp"] = timestamp
-    told = told_of(tmp_path, event, terminated())
-    [execution] = told.executions
+    extracted = extracted_of(tmp_path, event, terminated())
+    [execution] = extracted.executions
     assert (execution.attributes["started"], execution.attributes["ended"]) == (None, None)
     assert execution.as_of_ms == T0
-    assert [each.reason for each in told.rejects] == [
+    assert [each.reason for each in extracted.rejects] == [
         f"query {QUERY} goes on at {timestamp!r}, which is no time"
     ]
 
@@ -297,20 +301,20 @@ INNER = insert("hdfs://nn/w/db.db/b", scan("db.a"))
 
 
 def test_all_executions_of_one_root_are_one(tmp_path: Path) -> None:
-    told = told_of(
+    extracted = extracted_of(
         tmp_path,
         *(start(4, SAVE, root=4), start(5, CREATE, root=4), start(6, INNER, root=4)),
         *(end(6), end(5), end(4)),
     )
-    [execution] = told.executions
+    [execution] = extracted.executions
     assert execution.key.name.endswith("-exec.4")
-    assert told.flows == {("db.a", "CREATETABLE_AS_SELECT", "db.b")}
-    assert told.stored == {("db.b", "hdfs://nn/w/db.db/b")}
+    assert extracted.flows == {("db.a", "CREATETABLE_AS_SELECT", "db.b")}
+    assert extracted.stored == {("db.b", "hdfs://nn/w/db.db/b")}
 
 
 def test_an_inner_execution_may_come_before_its_root_as_on_databricks(tmp_path: Path) -> None:
     look_up = node("LocalTableScan", "LocalTableScan [x#1]")
-    told = told_of(
+    extracted = extracted_of(
         tmp_path,
         *(
             start(6, look_up, root=5),
@@ -321,34 +325,34 @@ def test_an_inner_execution_may_come_before_its_root_as_on_databricks(tmp_path: 
             end(5),
         ),
     )
-    assert len(told.executions) == 1
-    assert told.flows == {("db.a", "CREATETABLE_AS_SELECT", "db.b")}
+    assert len(extracted.executions) == 1
+    assert extracted.flows == {("db.a", "CREATETABLE_AS_SELECT", "db.b")}
 
 
 def test_of_a_root_that_succeeded_an_inner_execution_that_failed_brings_no_flow(tmp_path: Path) -> None:
     outer = node("LocalTableScan")
-    told = told_of(
+    extracted = extracted_of(
         tmp_path,
         *(start(0, outer, root=0), start(1, COPY, root=0), end(1, error="x"), end(0)),
     )
-    assert not told.relations
-    assert told.executions[0].attributes["status"] == "SUCCEEDED"
+    assert not extracted.relations
+    assert extracted.executions[0].attributes["status"] == "SUCCEEDED"
 
 
 def test_what_a_thread_starts_after_its_root_has_ended_stands_for_itself(tmp_path: Path) -> None:
-    told = told_of(tmp_path, start(0, COPY, root=0), end(0), start(1, INNER, root=0), end(1))
-    states = {each.key.name.rsplit(".", 1)[1]: each.attributes["status"] for each in told.executions}
+    extracted = extracted_of(tmp_path, start(0, COPY, root=0), end(0), start(1, INNER, root=0), end(1))
+    states = {each.key.name.rsplit(".", 1)[1]: each.attributes["status"] for each in extracted.executions}
     assert states == {"0": "SUCCEEDED", "1": "SUCCEEDED"}
 
 
 def test_a_failed_create_is_the_same_operation_as_one_that_succeeds(tmp_path: Path) -> None:
-    told = told_of(
+    extracted = extracted_of(
         tmp_path,
         *(start(0, CREATE, root=0), start(1, INNER, root=0), end(1, error="no"), end(0, error="no")),
         *(start(2, CREATE, root=2), start(3, INNER, root=2), end(3), end(2)),
     )
-    assert len(told.operations) == 1
-    assert len(told.executions) == 2
+    assert len(extracted.operations) == 1
+    assert len(extracted.executions) == 2
 
 
 # -- Streams ----------------------------------------------------------------------------------------------------------
@@ -386,35 +390,37 @@ FILES = node("Scan parquet ", location="InMemoryFileIndex(1 paths)[hdfs://nn/in/
 
 
 def test_a_streaming_query_is_one_execution_however_many_batches_it_ran(tmp_path: Path) -> None:
-    told = told_of(
+    extracted = extracted_of(
         tmp_path,
         *(start(0, FILES, **batch(0)), end(0), progress(0), start(1, FILES, **batch(1)), end(1), progress(1)),
         terminated(),
     )
-    [execution] = told.executions
+    [execution] = extracted.executions
     assert execution.key.name == f"application_1_0001-stream.{RUN}"
     assert execution.attributes["status"] == "SUCCEEDED"
-    assert told.flows == {
+    assert extracted.flows == {
         (source, "STREAM", "hdfs://nn/out") for source in ("KAFKA:a", "KAFKA:b", "hdfs://nn/in")
     }
 
 
 def test_what_foreach_batch_writes_is_what_the_stream_writes(tmp_path: Path) -> None:
-    told = told_of(
+    extracted = extracted_of(
         tmp_path,
         *(start(0, FILES, root=0, **batch(0)), start(1, COPY, root=0, **batch(0)), end(1), end(0)),
         progress(0, sink="ForeachBatchSink"),
     )
-    assert told.flows == {(each, "STREAM", "db.b") for each in ("KAFKA:a", "KAFKA:b", "hdfs://nn/in", "db.a")}
+    assert extracted.flows == {
+        (each, "STREAM", "db.b") for each in ("KAFKA:a", "KAFKA:b", "hdfs://nn/in", "db.a")
+    }
 
 
-def test_a_running_stream_is_told_before_it_ends_and_again_when_it_has(tmp_path: Path) -> None:
+def test_a_running_stream_is_extracted_before_it_ends_and_again_when_it_has(tmp_path: Path) -> None:
     path = write_log(tmp_path, log_start(), application(), progress(0), name="app.inprogress")
     follower = Follower(tmp_path)
     assert [each.attributes["status"] for each in follower.poll().executions] == ["RUNNING"]
     with path.open("ab") as log:
         log.write(lines(progress(1)))
-    follower.told.entities.clear()
+    follower.extracted.entities.clear()
     assert not follower.poll().executions  # nothing new is known of it
     with path.open("ab") as log:
         log.write(lines(terminated("boom")))
@@ -425,9 +431,9 @@ def test_a_running_stream_is_told_before_it_ends_and_again_when_it_has(tmp_path:
 
 def test_a_query_started_again_from_its_checkpoint_is_the_same_operation(tmp_path: Path) -> None:
     second = RUN.replace("4", "5")
-    told = told_of(tmp_path, progress(0), terminated(), progress(1, run=second), application_end())
-    assert len(told.operations) == 1
-    assert {each.attributes["status"] for each in told.executions} == {"SUCCEEDED", "UNKNOWN"}
+    extracted = extracted_of(tmp_path, progress(0), terminated(), progress(1, run=second), application_end())
+    assert len(extracted.operations) == 1
+    assert {each.attributes["status"] for each in extracted.executions} == {"SUCCEEDED", "UNKNOWN"}
 
 
 # -- Whose keys -----------------------------------------------------------------------------------------------------
@@ -445,8 +451,8 @@ def test_tables_and_paths_are_claimed_as_their_owners_compute_them(tmp_path: Pat
         *(log_start(), environment(fs__defaultFS="hdfs://ns1"), application()),
         *(start(0, insert("/data/out", scan("Sales.Orders"))), end(0)),
     )
-    told = read_once(tmp_path)
-    assert _claims(told.relations.values()) == {
+    extracted = read_once(tmp_path)
+    assert _claims(extracted.relations.values()) == {
         table_key(METASTORE, "SALES", "ORDERS").identity,
         location_key(ESTATE, "hdfs://ns1/data/out").identity,
     }
@@ -477,8 +483,8 @@ def test_the_setting_names_the_metastore_where_the_log_does_not(tmp_path: Path) 
     second = Source(source_id(CLUSTER, "HIVE-2"), HIVE, "HIVE-2", CLUSTER, ("thrift://two:9083",))
     write_log(tmp_path, log_start(), application(), start(0, COPY), end(0))
     estate = Estate(CLUSTER, (SOURCE, METASTORE, second))
-    told = Follower(tmp_path, estate, metastore="thrift://two:9083").poll()
-    assert {each.ep1.source.id for each in told.relations.values() if each.ep1.source.type == HIVE} == {
+    extracted = Follower(tmp_path, estate, metastore="thrift://two:9083").poll()
+    assert {each.ep1.source.id for each in extracted.relations.values() if each.ep1.source.type == HIVE} == {
         second.id
     }
 
@@ -488,18 +494,18 @@ def test_the_setting_names_the_metastore_where_the_log_does_not(tmp_path: Path) 
 
 def test_who_read_a_table_can_be_asked_unless_reads_are_switched_off(tmp_path: Path) -> None:
     looked = (start(0, scan("db.a")), end(0), start(1, COPY), end(1))
-    told = told_of(tmp_path, *looked)
-    assert told.flows == {("db.a", "SELECT", "-"), ("db.a", "INSERT_OVERWRITE", "db.b")}
-    assert [each.ages for each in told.operations] == [True, False]
+    extracted = extracted_of(tmp_path, *looked)
+    assert extracted.flows == {("db.a", "SELECT", "-"), ("db.a", "INSERT_OVERWRITE", "db.b")}
+    assert [each.ages for each in extracted.operations] == [True, False]
     assert read_once(tmp_path, reads=False).flows == {("db.a", "INSERT_OVERWRITE", "db.b")}
 
 
 def test_a_cut_list_of_paths_marks_what_is_known_as_incomplete(tmp_path: Path) -> None:
     many = node("Scan parquet ", location="InMemoryFileIndex(3 paths)[hdfs://nn/a/ds=1, hdfs://nn/b, ...]")
-    told = told_of(tmp_path, start(0, insert("/out", many)), end(0))
+    extracted = extracted_of(tmp_path, start(0, insert("/out", many)), end(0))
     marked = {
         each.ep1.name: bool(each.attributes.get("incomplete"))
-        for each in told.relations.values()
+        for each in extracted.relations.values()
         if each.ep2.type is EntityType.OPERATION
     }
     assert marked == {"a": True, "b": True}
@@ -513,10 +519,10 @@ def test_a_statement_sent_to_a_thrift_server_is_kept_with_its_user(tmp_path: Pat
         "groupId": "g1",
         "userName": "alice",
     }
-    told = told_of(
+    extracted = extracted_of(
         tmp_path, statement, start(0, COPY), job_start(0, 0, group="g1"), end(0), start(1, COPY), end(1)
     )
-    assert {each.attributes["principal"] for each in told.executions} == {"alice", "etl"}
+    assert {each.attributes["principal"] for each in extracted.executions} == {"alice", "etl"}
     first = Follower(tmp_path).poll()
     text = [str(each.attributes["queryText"]) for each in first.operations]
     assert "hunter2" not in "".join(text)
@@ -538,9 +544,9 @@ def test_a_thrift_statement_is_found_again_when_its_execution_ends_in_a_later_re
     follower.poll()
     with path.open("ab") as log:
         log.write(lines(end(0)))
-    told = follower.poll()
-    assert told.operations[0].attributes["queryText"] == statement["statement"]
-    assert told.executions[0].attributes["principal"] == "alice"
+    extracted = follower.poll()
+    assert extracted.operations[0].attributes["queryText"] == statement["statement"]
+    assert extracted.executions[0].attributes["principal"] == "alice"
 
 
 def test_secrets_in_urls_and_names_reach_no_record(tmp_path: Path) -> None:
@@ -549,12 +555,12 @@ def test_secrets_in_urls_and_names_reach_no_record(tmp_path: Path) -> None:
         "org.apache.spark.JdbcRelationProvider@1, [url=jdbc:postgresql://u:hunter2@db:5432/x?password=hunter2, "
         "dbtable=public.t, password=hunter2], Overwrite",
     )
-    told = told_of(tmp_path, start(0, save), end(0))
-    [flow] = told.relations.values()
+    extracted = extracted_of(tmp_path, start(0, save), end(0))
+    [flow] = extracted.relations.values()
     assert flow.ep2.source.type == "JDBC"
     assert flow.ep2.source.name == "jdbc:postgresql://db:5432/x"
     assert flow.ep2.name == "public.t"
-    assert "hunter2" not in repr((told.entities, told.relations))
+    assert "hunter2" not in repr((extracted.entities, extracted.relations))
 
 
 def test_an_operation_is_alike_between_runs_that_differ_in_what_no_one_asks_about(tmp_path: Path) -> None:
@@ -574,23 +580,23 @@ def test_an_operation_is_alike_between_runs_that_differ_in_what_no_one_asks_abou
         adaptive = node("AdaptiveSparkPlan", "AdaptiveSparkPlan isFinalPlan=false", final)
         return insert("/w/b", adaptive, table="db.b")
 
-    told = told_of(
+    extracted = extracted_of(
         tmp_path,
         *(start(0, plan(1, "2026-01-01", "BroadcastHashJoin", 1)), end(0)),
         *(start(1, plan(77, "2026-01-02", "SortMergeJoin", 4)), end(1)),
     )
-    assert len(told.operations) == 1
-    assert len(told.executions) == 2
+    assert len(extracted.operations) == 1
+    assert len(extracted.executions) == 2
 
 
 def test_the_same_plan_over_other_tables_or_columns_is_another_operation(tmp_path: Path) -> None:
-    told = told_of(
+    extracted = extracted_of(
         tmp_path,
         *(start(0, insert("/w/b", scan("db.a", "x#1"), table="db.b")), end(0)),
         *(start(1, insert("/w/b", scan("db.a", "y#1"), table="db.b")), end(1)),
         *(start(2, insert("/w/b", scan("db.c", "x#1"), table="db.b")), end(2)),
     )
-    assert len(told.operations) == 3
+    assert len(extracted.operations) == 3
 
 
 # -- Bad input ------------------------------------------------------------------------------------------------------
@@ -602,18 +608,18 @@ def test_a_line_that_does_not_parse_is_rejected_with_its_place_and_the_rest_is_r
     path.write_bytes(
         before + b'{"Event":"SparkListenerApplicationEnd",_"broken\n' + lines(start(0, COPY), end(0))
     )
-    told = read_once(tmp_path)
-    [reject] = told.rejects
+    extracted = read_once(tmp_path)
+    [reject] = extracted.rejects
     assert (reject.place, reject.offset) == (str(path), len(before))
     assert reject.sample.startswith('{"Event"')
-    assert len(told.executions) == 1
+    assert len(extracted.executions) == 1
 
 
 def test_a_storm_of_rejects_is_capped_and_counted(tmp_path: Path) -> None:
     (tmp_path / "driver.log").write_bytes(b"26/01/01 12:00:00 INFO something\n" * 5_000)
-    told = read_once(tmp_path)
-    assert len(told.rejects) < 50
-    assert sum(each.count for each in told.rejects) == 5_000
+    extracted = read_once(tmp_path)
+    assert len(extracted.rejects) < 50
+    assert sum(each.count for each in extracted.rejects) == 5_000
 
 
 def test_a_plan_nested_beyond_what_can_be_parsed_is_a_reject(tmp_path: Path) -> None:
@@ -622,18 +628,18 @@ def test_a_plan_nested_beyond_what_can_be_parsed_is_a_reject(tmp_path: Path) -> 
     path = write_log(tmp_path, log_start(), application())
     with path.open("ab") as log:
         log.write(line.replace(": ", ":").encode() + b"\n" + lines(end(0), start(1, COPY), end(1)))
-    told = read_once(tmp_path)
-    assert len(told.rejects) == 2  # the start, and the end that has none
-    assert len(told.executions) == 1
+    extracted = read_once(tmp_path)
+    assert len(extracted.rejects) == 2  # the start, and the end that has none
+    assert len(extracted.executions) == 1
 
 
 def test_half_a_character_of_javas_reaches_no_record(tmp_path: Path) -> None:
-    told = told_of(
+    extracted = extracted_of(
         tmp_path, application("caf\u00e9 \ud83d\ude00 \ud800"), start(0, scan("db.\udc00x")), end(0)
     )
-    names = [str(each.attributes["originalName"]) for each in told.operations]
+    names = [str(each.attributes["originalName"]) for each in extracted.operations]
     assert names == ["caf\u00e9 \U0001f600 \ufffd"]
-    [flow] = told.relations.values()
+    [flow] = extracted.relations.values()
     assert readable(flow.ep1) == "db.\ufffdx"
 
 
@@ -670,9 +676,9 @@ def test_events_with_values_of_any_kind_raise_nothing(tmp_path: Path) -> None:
             _change(chance.choice(changed), chance)
         folder = tmp_path / str(number)
         write_log(folder, *changed)
-        told = read_once(folder)
-        told_something += bool(told.executions)
-        pickle.dumps(told)
+        extracted = read_once(folder)
+        told_something += bool(extracted.executions)
+        pickle.dumps(extracted)
     assert told_something > 200
 
 

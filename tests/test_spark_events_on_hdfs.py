@@ -72,7 +72,7 @@ def put(writer: Writer, local: Path, path: str) -> None:
 
 
 def executions(follower: Follower, now_ms: int = NOW_MS) -> list[str]:
-    """What has been told so far, by number, with the state of those that did not succeed."""
+    """What has been extracted so far, by number, with the state of those that did not succeed."""
     return sorted(each.key.name.rpartition(".")[2] for each in follower.poll(now_ms).executions)
 
 
@@ -117,7 +117,7 @@ def test_a_log_in_progress_is_followed_beyond_the_length_that_the_namenode_knows
     assert executions(followed) == ["0", "1", "2"]
     assert followed.splits == read_before + 1, "the renamed log is read on, not again"
     assert followed.plan() == ()
-    assert not followed.told.rejects
+    assert not followed.extracted.rejects
 
 
 def within(limit_s: float, condition: Callable[[], bool]) -> bool:
@@ -164,8 +164,8 @@ def test_a_log_that_its_driver_holds_open_is_never_stale_and_one_that_nobody_hol
     hdfs_writer.close(path)
     hdfs_writer.touch(path, NOW_MS)
     assert executions(followed, NOW_MS + 30 * DAY_MS) == ["0"]
-    [told] = followed.told.executions
-    assert told.attributes["status"] == "UNKNOWN"
+    [extracted] = followed.extracted.executions
+    assert extracted.attributes["status"] == "UNKNOWN"
 
 
 @pytest.fixture(scope="module")
@@ -201,10 +201,10 @@ def test_a_real_application_is_followed_while_it_runs(
     assert within(30, lambda: written() == {f"{data}/one", f"{data}/two"})
     real_spark.stop()
     assert written() == {f"{data}/one", f"{data}/two"}
-    assert {each.attributes["status"] for each in followed.told.executions} == {"SUCCEEDED"}
+    assert {each.attributes["status"] for each in followed.extracted.executions} == {"SUCCEEDED"}
     assert followed.plan() == ()
-    assert followed.told.everything() == follower().poll().everything(), "in steps as at once"
-    assert not followed.told.rejects
+    assert followed.extracted.everything() == follower().poll().everything(), "in steps as at once"
+    assert not followed.extracted.rejects
 
 
 # -- Who may ----------------------------------------------------------------------------------------------------------
@@ -220,13 +220,13 @@ def test_a_rolling_log_that_is_closed_to_us_says_which_group_is_missing(
     hdfs_writer.chown(log, "alice", "analysts")
     hdfs_writer.chmod(log, "770")
     bob, carol = follower(hadoop_user="bob"), follower(hadoop_user="carol")
-    told = (
+    extracted = (
         f"1 event logs cannot be read, of those {hdfs.url}{log}: bob may not list {log} "
         "(owner alice, group analysts, drwxrwx---): add bob to the group analysts"
     )
 
-    assert bob.extractor.plan(Positions({}, NOW_MS)).note == told
-    assert list(bob.extractor.check()) == [f"{hdfs.url}{directory}: 1 event logs", told]
+    assert bob.extractor.plan(Positions({}, NOW_MS)).note == extracted
+    assert list(bob.extractor.check()) == [f"{hdfs.url}{directory}: 1 event logs", extracted]
     assert executions(bob) == ["5"], "the others are read all the same"
     assert executions(carol) == ["0", "5"]
 

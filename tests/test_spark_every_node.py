@@ -11,7 +11,7 @@ import pytest
 from extractors._spark.incomplete import Incomplete
 from extractors._spark.plan.kinds import CARRIES, PLAN_NODES, PlanNode
 from extractors._spark.plan.tree import plain_name
-from tests.spark_logs import FORMATTED, Told, command, end, node, read_once, scan, start, told_of
+from tests.spark_logs import FORMATTED, Extracted, command, end, extracted_of, node, read_once, scan, start
 from tests.spark_plans import counted, flows, inserting, op, unary
 from tests.spark_plans import scan as scan_operator
 
@@ -34,8 +34,8 @@ def printed_name(each: PlanNode) -> str:
     return f"Execute {each.name}" if each.kind == "command" else each.name
 
 
-def reasons(told: Told) -> set[str]:
-    return {reason for each in told.operations for reason in each.attributes["incompleteReasons"]}
+def reasons(extracted: Extracted) -> set[str]:
+    return {reason for each in extracted.operations for reason in each.attributes["incompleteReasons"]}
 
 
 def test_every_row_says_what_it_carries() -> None:
@@ -48,10 +48,10 @@ def test_every_row_says_what_it_carries() -> None:
 @pytest.mark.parametrize("each", rows("writes"))
 def test_a_write_of_which_the_end_is_not_understood_is_incomplete(each: PlanNode, tmp_path: Path) -> None:
     plan = node(printed_name(each), f"{printed_name(each)} com.vendor.Sink@1f", scan("d.a"))
-    told = told_of(tmp_path, start(0, (plan, FORMATTED)), end(0))
-    assert told.operations, "it is not seen at all"
-    outputs = {output for _, _, output in told.flows} - {"-"}
-    assert outputs or Incomplete.UNKNOWN_OUTPUT in reasons(told)
+    extracted = extracted_of(tmp_path, start(0, (plan, FORMATTED)), end(0))
+    assert extracted.operations, "it is not seen at all"
+    outputs = {output for _, _, output in extracted.flows} - {"-"}
+    assert outputs or Incomplete.UNKNOWN_OUTPUT in reasons(extracted)
 
 
 @pytest.mark.parametrize("each", rows("writes"))
@@ -68,9 +68,9 @@ def test_a_command_without_data_flow_has_none_and_misses_nothing(each: PlanNode,
         pytest.skip("another project, or another form of it, writes under this name")
     if VIEW.fullmatch(each.name):
         pytest.skip("a view has lineage: see below")
-    told = told_of(tmp_path, start(0, command(each.name, "`spark_catalog`.`d`.`t`, false")), end(0))
-    assert told.flows == set()
-    assert reasons(told) <= {Incomplete.AMBIGUOUS, Incomplete.EXPLAIN_MODE}
+    extracted = extracted_of(tmp_path, start(0, command(each.name, "`spark_catalog`.`d`.`t`, false")), end(0))
+    assert extracted.flows == set()
+    assert reasons(extracted) <= {Incomplete.AMBIGUOUS, Incomplete.EXPLAIN_MODE}
 
 
 @pytest.mark.parametrize(
@@ -80,17 +80,17 @@ def test_a_command_without_data_flow_has_none_and_misses_nothing(each: PlanNode,
 def test_a_view_has_the_lineage_of_its_query_or_says_that_it_is_missing(
     each: PlanNode, tmp_path: Path
 ) -> None:
-    told = told_of(
+    extracted = extracted_of(
         tmp_path, start(0, command(each.name, "`spark_catalog`.`d`.`v`, select a from d.t, true")), end(0)
     )
-    assert reasons(told)
+    assert reasons(extracted)
 
 
 def test_a_command_that_is_in_no_row_is_incomplete(tmp_path: Path) -> None:
-    told = told_of(
+    extracted = extracted_of(
         tmp_path, start(0, command("ShipToTheMoonCommand", "`spark_catalog`.`d`.`t`, false")), end(0)
     )
-    assert reasons(told) >= {Incomplete.UNKNOWN_OUTPUT, Incomplete.UNKNOWN_OPERATOR}
+    assert reasons(extracted) >= {Incomplete.UNKNOWN_OUTPUT, Incomplete.UNKNOWN_OPERATOR}
 
 
 # -- Operators --------------------------------------------------------------------------------------------------------
@@ -133,9 +133,9 @@ def test_a_scan_that_does_not_say_what_it_reads_is_incomplete(each: PlanNode, tm
         "Execute InsertIntoHadoopFsRelationCommand hdfs://nn/o, false, Parquet, [], Append, [id]",
         plan,
     )
-    told = told_of(tmp_path, start(0, (write, FORMATTED)), end(0))
-    inputs = {each for each, _, _ in told.flows} - {"-"}
-    assert inputs or Incomplete.UNKNOWN_INPUT in reasons(told)
+    extracted = extracted_of(tmp_path, start(0, (write, FORMATTED)), end(0))
+    inputs = {each for each, _, _ in extracted.flows} - {"-"}
+    assert inputs or Incomplete.UNKNOWN_INPUT in reasons(extracted)
 
 
 @pytest.mark.parametrize(
@@ -147,8 +147,8 @@ def test_a_node_that_is_in_no_row_makes_the_operation_incomplete(name: str, tmp_
         "Execute InsertIntoHadoopFsRelationCommand hdfs://nn/o, false, Parquet, [], Append, [id]",
         node(name, name, scan("d.a")),
     )
-    told = told_of(tmp_path, start(0, (write, FORMATTED)), end(0))
-    assert Incomplete.UNKNOWN_OPERATOR in reasons(told)
+    extracted = extracted_of(tmp_path, start(0, (write, FORMATTED)), end(0))
+    assert Incomplete.UNKNOWN_OPERATOR in reasons(extracted)
 
 
 # -- Nodes that others have seen --------------------------------------------------------------------------------------
@@ -167,10 +167,10 @@ def test_every_write_among_the_corpora_nodes_has_an_output_or_says_that_it_is_mi
         ):
             continue
         directory = tmp_path / str(number)
-        told = told_of(directory, start(0, (node(name, text, scan("d.a")), FORMATTED)), end(0))
-        outputs = {output for _, _, output in told.flows} - {"-"}
+        extracted = extracted_of(directory, start(0, (node(name, text, scan("d.a")), FORMATTED)), end(0))
+        outputs = {output for _, _, output in extracted.flows} - {"-"}
         moves = any(row.carries == "writes" and row.name in name for row in PLAN_NODES)
-        if moves and not outputs and not reasons(told):
+        if moves and not outputs and not reasons(extracted):
             silent.append(name)
     assert silent == []
 

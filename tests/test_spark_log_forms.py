@@ -80,14 +80,14 @@ BODY = lines(start(0, COPY), end(0), application_end())
 def test_two_logs_without_a_beginning_are_two_executions(tmp_path: Path) -> None:
     for name in ("application_1_0001", "application_1_0002", "application_1_0002_2", "local-1623876083964"):
         (tmp_path / name).write_bytes(BODY)
-    told = read_once(tmp_path)
-    assert {each.key.name for each in told.executions} == {
+    extracted = read_once(tmp_path)
+    assert {each.key.name for each in extracted.executions} == {
         "application_1_0001-exec.0",
         "application_1_0002-exec.0",
         "application_1_0002_2-exec.0",
         "local-1623876083964-exec.0",
     }
-    assert {(each.attributes["jobId"], each.attributes["attempt"]) for each in told.executions} == {
+    assert {(each.attributes["jobId"], each.attributes["attempt"]) for each in extracted.executions} == {
         ("application_1_0001", ""),
         ("application_1_0002", ""),
         ("application_1_0002", "2"),
@@ -144,9 +144,9 @@ def test_a_log_without_a_beginning_stays_one_execution_under_all_its_names(tmp_p
     follower = Follower(tmp_path)
     for number, put in enumerate(names):
         put(tmp_path)
-        told = follower.poll()
-        assert {each.key.name for each in told.executions} == {f"{run}-exec.0"}, number
-        assert len({each.key.identity for each in told.executions}) == 1
+        extracted = follower.poll()
+        assert {each.key.name for each in extracted.executions} == {f"{run}-exec.0"}, number
+        assert len({each.key.identity for each in extracted.executions}) == 1
         for path in tmp_path.iterdir():
             if path.is_file() and number % 2:
                 path.unlink()
@@ -189,13 +189,13 @@ def test_sparks_default_form_and_a_plain_log_tell_the_same(spark_logs: Path) -> 
 def test_every_codec_of_sparks_own_tells_the_same(spark_logs: Path, codec: str) -> None:
     [path] = (spark_logs / "codecs" / codec).iterdir()
     assert codec_of(path.read_bytes()[:8]) == codec
-    told = read_once(path.parent)
-    assert told.everything() == read_once(spark_logs / "plain").everything()
-    assert not told.rejects
+    extracted = read_once(path.parent)
+    assert extracted.everything() == read_once(spark_logs / "plain").everything()
+    assert not extracted.rejects
 
 
 @pytest.mark.parametrize("form", MADE_HERE)
-def test_the_codec_is_told_by_the_bytes_and_not_by_the_name(
+def test_the_codec_is_extracted_by_the_bytes_and_not_by_the_name(
     plain_log: Path, tmp_path: Path, form: str
 ) -> None:
     (tmp_path / "app-1.lz4").write_bytes(MADE_HERE[form](plain_log.read_bytes()))
@@ -232,12 +232,12 @@ def test_a_compacted_part_stands_for_all_up_to_its_number(tmp_path: Path) -> Non
     )
     compact = BEGINNING + lines(start(1, COPY))
     second.with_name(f"{second.name}.compact").write_bytes(compact)
-    told = read_once(tmp_path)
-    assert [each.key.name for each in told.executions] == ["application_1_0001-exec.1"]
-    assert not told.rejects
+    extracted = read_once(tmp_path)
+    assert [each.key.name for each in extracted.executions] == ["application_1_0001-exec.1"]
+    assert not extracted.rejects
     first.unlink()
     second.unlink()
-    assert read_once(tmp_path).everything() == told.everything()
+    assert read_once(tmp_path).everything() == extracted.everything()
     assert third.exists()
 
 
@@ -253,12 +253,12 @@ def test_a_log_that_is_compacted_while_it_is_followed_loses_nothing(tmp_path: Pa
         path.unlink()
     paths[1].with_name("events_3_app-1").write_bytes(lines(end(1), application_end()))
     running.rename(status)
-    told = follower.poll()
-    assert {each.key.name: each.attributes["status"] for each in told.executions} == {
+    extracted = follower.poll()
+    assert {each.key.name: each.attributes["status"] for each in extracted.executions} == {
         "application_1_0001-exec.0": "SUCCEEDED",
         "application_1_0001-exec.1": "SUCCEEDED",
     }
-    assert not told.rejects
+    assert not extracted.rejects
 
 
 def test_a_databricks_folder_is_one_log_with_the_bare_name_last(plain_log: Path, tmp_path: Path) -> None:
@@ -276,9 +276,9 @@ def test_what_is_no_log_of_an_application_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / ".application_1_0001.crc").write_bytes(b"crc\0")
     (tmp_path / "application_1_0002.inprogress").touch()
     (tmp_path / "some directory").mkdir()
-    told = read_once(tmp_path)
-    assert len(told.executions) == 1
-    assert not told.rejects
+    extracted = read_once(tmp_path)
+    assert len(extracted.executions) == 1
+    assert not extracted.rejects
 
 
 def test_a_directory_that_cannot_be_listed_is_said_in_words(tmp_path: Path) -> None:
@@ -325,7 +325,7 @@ def test_a_growing_log_read_in_any_steps_tells_what_it_tells_at_its_end(
         for seed in range(3):
             folder = tmp_path / f"{form} {seed}"
             follower = followed(folder, data, random.Random(seed), (1, 37, 4_000, 50_000, 200_000))
-            assert follower.told.everything() == whole, (form, seed)
+            assert follower.extracted.everything() == whole, (form, seed)
             shutil.rmtree(folder)
 
 
@@ -365,8 +365,8 @@ def test_a_poll_reads_only_what_is_new_and_the_starts_of_what_has_ended(tmp_path
         log.seek(size - 10_000)
         log.write(b"\n" * 10_000)
         log.write(lines(end(0)))
-    told = follower.poll()
-    assert len(told.executions) == 1
+    extracted = follower.poll()
+    assert len(extracted.executions) == 1
     [value] = follower.saved.values()
     assert value["mark"] == ["app", size + len(lines(end(0))), 0]
 
@@ -407,8 +407,8 @@ def test_another_log_under_the_same_name_is_read_from_its_beginning(tmp_path: Pa
     follower = Follower(tmp_path)
     follower.poll()
     write_log(tmp_path, log_start(), application("two"), start(0, COPY), end(0), start(1, COPY), end(1))
-    told = follower.poll()
-    assert {each.attributes["originalName"] for each in told.operations} == {"one", "two"}
+    extracted = follower.poll()
+    assert {each.attributes["originalName"] for each in extracted.operations} == {"one", "two"}
 
 
 def test_a_log_renamed_as_finished_between_plan_and_read_is_read(tmp_path: Path) -> None:
@@ -468,11 +468,11 @@ def test_a_large_log_is_read_in_several_splits_and_tells_the_same(
     )
     (tmp_path / "app").write_bytes(compress(data))
     follower = Follower(tmp_path)
-    told = follower.poll()
+    extracted = follower.poll()
     assert follower.splits > 1
-    assert {each.key.name[-1] for each in told.executions} == {"0", "1"}
-    assert told.flows == {("db.a", "INSERT_OVERWRITE", "db.b")}
-    assert not told.rejects
+    assert {each.key.name[-1] for each in extracted.executions} == {"0", "1"}
+    assert extracted.flows == {("db.a", "INSERT_OVERWRITE", "db.b")}
+    assert not extracted.rejects
 
 
 def test_an_unread_rest_never_looks_as_if_nothing_were_left(tmp_path: Path) -> None:
@@ -488,11 +488,11 @@ def test_an_unread_rest_never_looks_as_if_nothing_were_left(tmp_path: Path) -> N
 def test_a_line_beyond_the_limit_is_passed_over_with_its_place(tmp_path: Path) -> None:
     long = lines(start(0, scan("db.a"), details="x" * 3_000_000))
     (tmp_path / "app").write_bytes(BEGINNING + long + lines(start(1, COPY), end(1)))
-    told = read_once(tmp_path, max_line_bytes=1_000_000)
-    assert [(each.reason, each.offset) for each in told.rejects] == [
+    extracted = read_once(tmp_path, max_line_bytes=1_000_000)
+    assert [(each.reason, each.offset) for each in extracted.rejects] == [
         ("the line is longer than 1000000 bytes", len(BEGINNING))
     ]
-    assert [each.key.name[-1] for each in told.executions] == ["1"]
+    assert [each.key.name[-1] for each in extracted.executions] == ["1"]
 
 
 def test_a_line_beyond_the_limit_may_grow_over_many_polls(tmp_path: Path) -> None:
@@ -504,23 +504,25 @@ def test_a_line_beyond_the_limit_may_grow_over_many_polls(tmp_path: Path) -> Non
         (50_000,),
         max_line_bytes=100_000,
     )
-    assert [each.reason for each in follower.told.rejects] == ["the line is longer than 100000 bytes"]
-    assert [each.key.name[-1] for each in follower.told.executions] == ["1"]
+    assert [each.reason for each in follower.extracted.rejects] == ["the line is longer than 100000 bytes"]
+    assert [each.key.name[-1] for each in follower.extracted.executions] == ["1"]
 
 
 # -- Cut off and damaged ----------------------------------------------------------------------------------------------
 
 
-def test_half_a_last_line_waits_while_the_log_grows_and_is_told_when_it_is_finished(tmp_path: Path) -> None:
+def test_half_a_last_line_waits_while_the_log_grows_and_is_extracted_when_it_is_finished(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "app.inprogress"
     path.write_bytes(BEGINNING + lines(start(0, COPY), end(0))[:-20])
     follower = Follower(tmp_path)
     assert not follower.poll().rejects
     path.rename(tmp_path / "app")
-    told = follower.poll()
-    assert len(told.rejects) == 1
-    assert "the log ends within this line" in told.rejects[0].reason
-    assert [each.attributes["status"] for each in told.executions] == ["UNKNOWN"]
+    extracted = follower.poll()
+    assert len(extracted.rejects) == 1
+    assert "the log ends within this line" in extracted.rejects[0].reason
+    assert [each.attributes["status"] for each in extracted.executions] == ["UNKNOWN"]
     assert not follower.plan()
 
 
@@ -539,14 +541,14 @@ def test_compressed_logs_that_end_anywhere_lose_only_what_is_not_there(
             shutil.rmtree(tmp_path / "cut", ignore_errors=True)
             (tmp_path / "cut").mkdir()
             (tmp_path / "cut" / "app-1.inprogress").write_bytes(data[:keep])
-            told = read_once(tmp_path / "cut")
-            assert not told.rejects, form
-            counts.append(len(told.executions))
+            extracted = read_once(tmp_path / "cut")
+            assert not extracted.rejects, form
+            counts.append(len(extracted.executions))
         assert counts == sorted(counts)
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_damage_within_a_compressed_part_is_told_with_its_place_and_the_next_part_is_read(
+def test_damage_within_a_compressed_part_is_extracted_with_its_place_and_the_next_part_is_read(
     spark_logs: Path, tmp_path: Path, codec: str
 ) -> None:
     [log] = (spark_logs / "codecs" / codec).iterdir()
@@ -556,11 +558,11 @@ def test_damage_within_a_compressed_part_is_told_with_its_place_and_the_next_par
     paths = rolled(tmp_path, lines(log_start()) * 3, 3)
     paths[0].write_bytes(data)
     paths[1].write_bytes(BEGINNING + lines(start(900, COPY), end(900)))
-    told = read_once(tmp_path)
-    damages = [each for each in told.rejects if each.reason.startswith("damaged")]
+    extracted = read_once(tmp_path)
+    damages = [each for each in extracted.rejects if each.reason.startswith("damaged")]
     assert [each.place for each in damages] == [str(paths[0])]
     assert 0 <= damages[0].offset <= middle
-    assert any(re.search(r"-exec\.900$", each.key.name) for each in told.executions)
+    assert any(re.search(r"-exec\.900$", each.key.name) for each in extracted.executions)
 
 
 def test_random_damage_raises_nothing(spark_logs: Path, plain_log: Path, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from tests.stream_logs import (
     RUN,
     TWO_FILES,
     Seen,
+    extracted_of,
     file_scan,
     progress,
     rows,
@@ -27,7 +28,6 @@ from tests.stream_logs import (
     seen,
     stream_scan,
     to,
-    told_of,
 )
 
 OBJECT = "org.apache.iceberg.spark.source.SparkMicroBatchStream@7dde1675"
@@ -143,8 +143,10 @@ SOURCES: dict[str, tuple[list[Any], tuple[Op, dict[str, Any]], dict[str, str], s
 def test_a_sources_columns_are_extracted_or_flagged(tmp_path: Path, name: str) -> None:
     sources, (scan, leaf), columns, inputs, complete = SOURCES[name]
     listed = scan.block.partition("[")[2].partition("[")[2].partition("]")[0]
-    told = told_of(tmp_path, scanned(project(listed, scan, listed), leaf), end(0), progress(sources))
-    found = seen(told, "clicks")
+    extracted = extracted_of(
+        tmp_path, scanned(project(listed, scan, listed), leaf), end(0), progress(sources)
+    )
+    found = seen(extracted, "clicks")
     assert found.columns == to("out", **columns)
     assert found.inputs == inputs
     assert found.complete is complete
@@ -175,8 +177,10 @@ SINKS: dict[str, tuple[str, str, bool]] = {
 def test_a_sinks_columns_are_extracted_or_flagged_or_known_to_stay(tmp_path: Path, sink: str) -> None:
     output, columns, complete = SINKS[sink]
     scan, leaf = DELTA
-    told = told_of(tmp_path, scanned(scan, leaf), end(0), progress(["DeltaSource[hdfs://nn/lake/t]"], sink))
-    found = seen(told, "clicks")
+    extracted = extracted_of(
+        tmp_path, scanned(scan, leaf), end(0), progress(["DeltaSource[hdfs://nn/lake/t]"], sink)
+    )
+    found = seen(extracted, "clicks")
     assert found.outputs == ({output} if output else set())
     assert found.columns == {
         f"{output}.{column}": f"t.{column} |" for column in columns.split(", ") if column
@@ -203,13 +207,13 @@ def test_rows_within_a_batchs_function_are_the_batchs_if_they_are_alike(
     root = op(write, f"Input: []\nArguments: {arguments}", project("id#11L AS k#13L", given, names))
     inner = scanned(root, given_leaf, number=1, rootExecutionId=0)
     inner["sparkPlanInfo"]["simpleString"] = f"{write} {arguments}"
-    told = told_of(
+    extracted = extracted_of(
         tmp_path,
         *(scanned(scan, leaf, rootExecutionId=0), inner, end(1), end(0)),
         progress(["FileStreamSource[hdfs://nn/in]"], "ForeachBatchSink"),
     )
-    assert seen(told, "clicks").columns == to("w", k=flow)
-    assert seen(told, "clicks").complete is ("incomplete" not in flow)
+    assert seen(extracted, "clicks").columns == to("w", k=flow)
+    assert seen(extracted, "clicks").complete is ("incomplete" not in flow)
 
 
 @pytest.mark.parametrize(
@@ -234,8 +238,10 @@ def test_what_a_program_makes_of_its_state_is_opaque_or_unknown(
 ) -> None:
     scan, leaf = TWO_FILES
     root = op(name, f"Input [2]: [id#1L, v#2]\nArguments: {arguments}", scan)
-    told = told_of(tmp_path, scanned(root, leaf), end(0), progress(["FileStreamSource[hdfs://nn/in]"]))
-    found = seen(told, "clicks")
+    extracted = extracted_of(
+        tmp_path, scanned(root, leaf), end(0), progress(["FileStreamSource[hdfs://nn/in]"])
+    )
+    found = seen(extracted, "clicks")
     assert (found.columns, found.complete) == (to("out", **columns), False)
 
 
@@ -248,22 +254,22 @@ def test_before_spark_34_the_last_execution_of_a_batch_is_its_own(tmp_path: Path
     inner = scanned(root, given_leaf, number=1)
     inner["sparkPlanInfo"]["simpleString"] = f"{write} {arguments}"
     looked_up, looked_leaf = file_scan("add#1", "DeltaLogFileIndex(1 paths)[hdfs://nn/in/_delta_log/0.json]")
-    told = told_of(
+    extracted = extracted_of(
         tmp_path,
         *(scanned(looked_up, looked_leaf, number=3), end(3)),
         *(scanned(scan, leaf), inner, end(1), end(0)),
         progress(["DeltaSource[hdfs://nn/in]"], "ForeachBatchSink"),
     )
-    assert seen(told, "clicks") == Seen({"in"}, {"w"}, to("w", k="in.id |"), complete=True, unknown=[])
+    assert seen(extracted, "clicks") == Seen({"in"}, {"w"}, to("w", k="in.id |"), complete=True, unknown=[])
 
 
 def test_before_spark_3_a_batch_was_described_in_other_words(tmp_path: Path) -> None:
     scan, leaf = TWO_FILES
     described = f"clicks<br/>id = {QUERY}<br/>runId = {RUN}<br/>batch = 0"
     sources = ["FileStreamSource[hdfs://nn/in]"]
-    told = told_of(tmp_path, scanned(scan, leaf, description=described), end(0), progress(sources))
-    assert len(told.executions) == 1
-    assert seen(told, "clicks").columns == to("out", id="in.id |", v="in.v |")
+    extracted = extracted_of(tmp_path, scanned(scan, leaf, description=described), end(0), progress(sources))
+    assert len(extracted.executions) == 1
+    assert seen(extracted, "clicks").columns == to("out", id="in.id |", v="in.v |")
 
 
 def test_a_batch_is_kept_between_two_reads_until_its_progress_comes(tmp_path: Path) -> None:
@@ -275,14 +281,14 @@ def test_a_batch_is_kept_between_two_reads_until_its_progress_comes(tmp_path: Pa
         *(scanned(scan, leaf, rootExecutionId=0), inner, end(1), end(0)),
         *(progress(["FileStreamSource[hdfs://nn/in]"], "ForeachBatchSink"), application_end()),
     )
-    at_once = told_of(tmp_path / "once", *events)
+    at_once = extracted_of(tmp_path / "once", *events)
     path = write_log(tmp_path / "steps", log_start(), application(), name="application_1_0001.inprogress")
     follower = Follower(tmp_path / "steps")
     for event in events:
         with path.open("ab") as log:
             log.write(lines(event))
         follower.poll()
-    assert follower.told.everything() == at_once.everything()
+    assert follower.extracted.everything() == at_once.everything()
     assert seen(at_once, "clicks").columns == to("w", id="in.id |")
 
 
@@ -301,19 +307,21 @@ def test_a_plan_that_was_cut_off_makes_the_columns_incomplete_and_not_complete_w
     scan, leaf = TWO_FILES
     cut = scanned(scan, leaf)
     cut["physicalPlanDescription"] += "... 1439 more characters"
-    found = seen(told_of(tmp_path, cut, end(0), progress(["FileStreamSource[hdfs://nn/in]"])), "clicks")
+    found = seen(extracted_of(tmp_path, cut, end(0), progress(["FileStreamSource[hdfs://nn/in]"])), "clicks")
     assert (found.inputs, found.outputs, found.columns, found.complete) == ({"in"}, {"out"}, {}, False)
 
 
-def test_progress_without_a_batch_covers_nothing_that_an_earlier_run_told(tmp_path: Path) -> None:
-    told = told_of(tmp_path, progress(["FileStreamSource[hdfs://nn/in]"]))
-    assert not told.covered
-    assert (seen(told, "clicks").inputs, seen(told, "clicks").complete) == ({"in"}, False)
+def test_progress_without_a_batch_covers_nothing_that_an_earlier_run_extracted(tmp_path: Path) -> None:
+    extracted = extracted_of(tmp_path, progress(["FileStreamSource[hdfs://nn/in]"]))
+    assert not extracted.covered
+    assert (seen(extracted, "clicks").inputs, seen(extracted, "clicks").complete) == ({"in"}, False)
 
 
 def test_topics_whose_names_differ_in_case_only_have_columns_of_their_own(tmp_path: Path) -> None:
     scan, leaf = KAFKA
-    told = told_of(tmp_path, scanned(scan, leaf), end(0), progress(["KafkaV2[Subscribe[clicks, Clicks]]"]))
-    assert seen(told, "clicks").columns == to(
+    extracted = extracted_of(
+        tmp_path, scanned(scan, leaf), end(0), progress(["KafkaV2[Subscribe[clicks, Clicks]]"])
+    )
+    assert seen(extracted, "clicks").columns == to(
         "out", key="Clicks.key, clicks.key |", value="Clicks.value, clicks.value |"
     )

@@ -14,12 +14,12 @@ from tests.stream_logs import (
     QUERY,
     RUN,
     STREAMING,
+    extracted_of,
     progress,
     scanned,
     seen,
     started,
     terminated,
-    told_of,
 )
 
 
@@ -31,32 +31,32 @@ def test_a_query_is_known_from_its_start_on(tmp_path: Path) -> None:
 
 
 def test_a_query_that_never_got_to_a_batch_has_failed_with_its_error(tmp_path: Path) -> None:
-    told = told_of(tmp_path, started(), terminated("no such topic"))
-    [execution] = told.executions
+    extracted = extracted_of(tmp_path, started(), terminated("no such topic"))
+    [execution] = extracted.executions
     assert (execution.attributes["status"], execution.attributes["errorMessage"]) == (
         "FAILED",
         "no such topic",
     )
     assert execution.attributes["started"] == 1_767_225_600_000
-    assert not told.relations
+    assert not extracted.relations
 
 
-def test_a_run_that_never_got_to_a_batch_leaves_what_an_earlier_one_told(tmp_path: Path) -> None:
+def test_a_run_that_never_got_to_a_batch_leaves_what_an_earlier_one_extracted(tmp_path: Path) -> None:
     scan, leaf = KAFKA
     ran = (scanned(scan, leaf), end(0), progress(["KafkaV2[Subscribe[a]]"]), terminated())
-    before = told_of(tmp_path, *ran)
+    before = extracted_of(tmp_path, *ran)
     again = {"runId": RUN.replace("4", "5"), "timestamp": "2026-02-01T00:00:00.000Z"}
     later = application(app_id="application_1_0002")
     write_log(
         tmp_path, log_start(), later, started(**again), terminated("no") | again, name="application_1_0002"
     )
-    told = read_once(tmp_path)
-    assert sorted(str(each.attributes["status"]) for each in told.executions) == ["FAILED", "SUCCEEDED"]
-    assert told.lineage() == before.lineage()
+    extracted = read_once(tmp_path)
+    assert sorted(str(each.attributes["status"]) for each in extracted.executions) == ["FAILED", "SUCCEEDED"]
+    assert extracted.lineage() == before.lineage()
 
 
-def test_a_failure_of_which_the_log_has_lost_the_start_is_told_without_a_time(tmp_path: Path) -> None:
-    [execution] = told_of(tmp_path, terminated("boom")).executions
+def test_a_failure_of_which_the_log_has_lost_the_start_is_extracted_without_a_time(tmp_path: Path) -> None:
+    [execution] = extracted_of(tmp_path, terminated("boom")).executions
     assert (execution.attributes["status"], execution.attributes["started"]) == ("FAILED", None)
     assert execution.as_of_ms == T0
 
@@ -68,19 +68,19 @@ def test_a_query_that_waits_is_still_there(tmp_path: Path) -> None:
         "runId": RUN,
         "timestamp": "2026-01-02T00:00:00.000Z",
     }
-    [execution] = told_of(tmp_path, started(), idle, terminated()).executions
+    [execution] = extracted_of(tmp_path, started(), idle, terminated()).executions
     assert execution.attributes["ended"] == 1_767_312_000_000
 
 
 def old(kind: str, state: str, **more: Any) -> dict[str, Any]:
     """An event of Spark 2.0.0 (``queryInfo``) or of 2.0.1 and 2.0.2 (``queryStatus``)."""
-    told = {
+    extracted = {
         "name": "clicks",
         "id": 1,
         "sourceStatuses": [{"description": "FileStreamSource[file:/in]", "offsetDesc": "#0"}],
         "sinkStatus": {"description": "FileSink[/out]", "offsetDesc": "[#0]"},
     }
-    return {"Event": f"{STREAMING}{kind}", state: told | more}
+    return {"Event": f"{STREAMING}{kind}", state: extracted | more}
 
 
 @pytest.mark.parametrize(
@@ -94,25 +94,25 @@ def test_spark_20_tells_the_same_in_other_words(
     tmp_path: Path, begun: str, gone_on: str, over: str, state: str, started_ms: int | None
 ) -> None:
     times = [{"timestamp": at} if started_ms else {} for at in (1_480_491_481_350, 1_480_491_493_386)]
-    told = told_of(
+    extracted = extracted_of(
         tmp_path,
         old(begun, state, **times[0]),
         old(gone_on, state, **times[1]),
         {**old(over, state), "exception": None},
     )
-    [execution] = told.executions
+    [execution] = extracted.executions
     assert execution.attributes["status"] == "SUCCEEDED"
     assert execution.attributes["started"] == started_ms
-    assert told.flows == {("file:///in", "STREAM", "/out")}
-    assert not seen(told, "clicks").complete
+    assert extracted.flows == {("file:///in", "STREAM", "/out")}
+    assert not seen(extracted, "clicks").complete
 
 
 def test_spark_20_tells_of_a_failure_with_nothing_moved(tmp_path: Path) -> None:
     over = old("Terminated", "queryInfo", sinkStatus={"description": "FileSink[/out]", "offsetDesc": "[-]"})
-    told = told_of(tmp_path, {**over, "exception": "/ by zero"})
-    [execution] = told.executions
+    extracted = extracted_of(tmp_path, {**over, "exception": "/ by zero"})
+    [execution] = extracted.executions
     assert (execution.attributes["status"], execution.attributes["errorMessage"]) == ("FAILED", "/ by zero")
-    assert not told.relations
+    assert not extracted.relations
 
 
 def test_what_is_kept_of_a_stream_is_json(tmp_path: Path) -> None:

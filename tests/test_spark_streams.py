@@ -23,7 +23,7 @@ from navlin.model.keys import path_column_key
 from navlin.model.source import SPARK, Estate, Source, source_id
 from navlin.pipeline.run import Pipeline
 from tests.services.spark_streams import write_logs
-from tests.spark_logs import T0, Follower, Told, application, end, log_start, read_once, write_log
+from tests.spark_logs import T0, Extracted, Follower, application, end, log_start, read_once, write_log
 from tests.stream_logs import KAFKA, Seen, executions, named, progress, scanned, seen, to
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def stream_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def streams(stream_logs: Path) -> Told:
+def streams(stream_logs: Path) -> Extracted:
     return read_once(stream_logs)
 
 
@@ -101,7 +101,7 @@ KEPT = ("counted", "console", "noop")
 
 
 @pytest.mark.parametrize("name", EXTRACTED)
-def test_a_real_streams_columns_go_from_its_sources_to_its_sink(streams: Told, name: str) -> None:
+def test_a_real_streams_columns_go_from_its_sources_to_its_sink(streams: Extracted, name: str) -> None:
     inputs, columns = EXTRACTED[name]
     found = seen(streams, name)
     assert found.columns == columns
@@ -111,18 +111,18 @@ def test_a_real_streams_columns_go_from_its_sources_to_its_sink(streams: Told, n
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_a_sink_that_keeps_its_rows_writes_nothing_and_is_complete(streams: Told, name: str) -> None:
+def test_a_sink_that_keeps_its_rows_writes_nothing_and_is_complete(streams: Extracted, name: str) -> None:
     assert seen(streams, name) == Seen({"orders"}, set(), {}, complete=True, unknown=[])
 
 
-def test_a_pattern_of_paths_is_the_directory_that_has_fitted_and_perhaps_more(streams: Told) -> None:
+def test_a_pattern_of_paths_is_the_directory_that_has_fitted_and_perhaps_more(streams: Extracted) -> None:
     found = seen(streams, "pattern")
     assert found.columns == to("out_pattern", id="byregion.id | incomplete")
     assert not found.complete
     assert [each.rpartition("/")[2] for each in found.unknown] == ["*]"]
 
 
-def test_a_socket_is_nobodys_and_said_to_be_unknown(streams: Told) -> None:
+def test_a_socket_is_nobodys_and_said_to_be_unknown(streams: Extracted) -> None:
     found = seen(streams, "socket")
     assert found.inputs == set()
     assert found.columns == to("out_socket", value="| incomplete")
@@ -130,25 +130,27 @@ def test_a_socket_is_nobodys_and_said_to_be_unknown(streams: Told) -> None:
     assert found.unknown[0].startswith("TextSocketV2[host: 127.0.0.1, port: ")
 
 
-def test_a_function_of_the_program_that_takes_the_rows_makes_the_stream_incomplete(streams: Told) -> None:
+def test_a_function_of_the_program_that_takes_the_rows_makes_the_stream_incomplete(
+    streams: Extracted,
+) -> None:
     for name in ("each", "batches_only_looked_at"):
         assert seen(streams, name) == Seen({"orders"}, set(), {}, complete=False, unknown=[])
 
 
-def test_two_statements_of_one_batch_are_two_outputs(streams: Told) -> None:
+def test_two_statements_of_one_batch_are_two_outputs(streams: Extracted) -> None:
     [operation] = [each for each in streams.operations if each.key.name.endswith(": batches")]
     places = {named(each.ep1): each.ep2.file_system_path or "" for each in streams.relations.values()}
     assert operation.attributes["outputs"][1] == "d.keys"
     assert not places.get("d.keys", "").endswith("out_batches")
 
 
-def test_a_query_that_fails_in_its_first_batch_has_moved_nothing(streams: Told) -> None:
+def test_a_query_that_fails_in_its_first_batch_has_moved_nothing(streams: Extracted) -> None:
     assert executions(streams)["failed"].attributes["status"] == "FAILED"
     assert seen(streams, "failed") == Seen(set(), set(), {}, complete=False, unknown=[])
 
 
-def test_a_query_that_fails_before_its_first_batch_is_told_with_its_start_and_its_error(
-    streams: Told,
+def test_a_query_that_fails_before_its_first_batch_is_extracted_with_its_start_and_its_error(
+    streams: Extracted,
 ) -> None:
     execution = executions(streams)["never_began"]
     assert execution.attributes["status"] == "FAILED"
@@ -157,12 +159,12 @@ def test_a_query_that_fails_before_its_first_batch_is_told_with_its_start_and_it
     assert seen(streams, "never_began") == Seen(set(), set(), {}, complete=False, unknown=[])
 
 
-def test_what_a_stream_has_kept_is_read_as_something_unknown(streams: Told) -> None:
+def test_what_a_stream_has_kept_is_read_as_something_unknown(streams: Extracted) -> None:
     [state] = [each for each in streams.operations if str(each.attributes["outputs"]).endswith("out_state']")]
     assert state.attributes["incomplete"]
 
 
-def test_every_query_that_ran_is_in_a_table_of_these_tests(streams: Told) -> None:
+def test_every_query_that_ran_is_in_a_table_of_these_tests(streams: Extracted) -> None:
     ran = {
         each.key.name.rpartition(": ")[2]
         for each in streams.operations
@@ -174,7 +176,7 @@ def test_every_query_that_ran_is_in_a_table_of_these_tests(streams: Told) -> Non
 
 @pytest.mark.parametrize("step", [1, 3, 40])
 def test_a_stream_read_in_any_steps_tells_what_it_tells_at_its_end(
-    stream_logs: Path, streams: Told, tmp_path: Path, step: int
+    stream_logs: Path, streams: Extracted, tmp_path: Path, step: int
 ) -> None:
     [log] = [each for each in stream_logs.iterdir() if not each.name.startswith(".")]
     # Those lines that count, so that one poll stands between any two of them.
@@ -186,9 +188,9 @@ def test_a_stream_read_in_any_steps_tells_what_it_tells_at_its_end(
             more.write(b"".join(kept[at : at + step]))
         follower.poll()
     growing.rename(tmp_path / log.name)
-    told = follower.poll()
-    assert told.lineage() == streams.lineage()
-    assert {key: each.attributes for key, each in executions(told).items()} == {
+    extracted = follower.poll()
+    assert extracted.lineage() == streams.lineage()
+    assert {key: each.attributes for key, each in executions(extracted).items()} == {
         key: each.attributes for key, each in executions(streams).items()
     }
 

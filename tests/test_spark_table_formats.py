@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from bench._referee_edges import Told, navlin_told
+from bench._referee_edges import Extracted, navlin_edges
 from bench._referee_judging import Judged, judge
 from bench._referee_parts import PARTS
 from bench._referee_running import Kept, statements_of
@@ -48,9 +48,11 @@ def unpacked(name: str, directory: Path) -> Kept:
 def part(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Part:
     name = str(request.param)
     kept = unpacked(name, tmp_path_factory.mktemp(name))
-    runs, read = kept.read_runs(), navlin_told(kept)
+    runs, read = kept.read_runs(), navlin_edges(kept)
     statements = [each for each in statements_of(PARTS[name], Path()) if each.name in runs]
-    return Part(name, tuple(judge(each, "", read.get(each.name, Told()), Told()) for each in statements))
+    return Part(
+        name, tuple(judge(each, "", read.get(each.name, Extracted()), Extracted()) for each in statements)
+    )
 
 
 def test_every_kind_of_statement_is_there(part: Part) -> None:

@@ -9,17 +9,17 @@ import pytest
 
 from extractors._spark.incomplete import Incomplete
 from tests.spark_logs import (
+    Extracted,
     Follower,
-    Told,
     command,
     end,
+    extracted_of,
     insert,
     lines,
     log_start,
     node,
     scan,
     start,
-    told_of,
 )
 from tests.spark_logs import application as application_start
 
@@ -31,8 +31,8 @@ def catalog_event(name: str, database: str = "sales") -> dict[str, Any]:
     return {"Event": event, "database": database, "name": name}
 
 
-def outputs(told: Told) -> set[str]:
-    return {output for _, _, output in told.flows}
+def outputs(extracted: Extracted) -> set[str]:
+    return {output for _, _, output in extracted.flows}
 
 
 SAVE = command("SaveAsV1TableCommand", "`t`, ErrorIfExists, Project [id#1L]")
@@ -45,7 +45,7 @@ OLD_CREATE = node(
 
 
 def test_use_and_save_as_table_writes_the_table_that_the_child_execution_names(tmp_path: Path) -> None:
-    told = told_of(
+    extracted = extracted_of(
         tmp_path,
         start(0, SAVE),
         start(1, CREATE, root=0),
@@ -54,13 +54,15 @@ def test_use_and_save_as_table_writes_the_table_that_the_child_execution_names(t
         end(1),
         end(0),
     )
-    assert told.flows == {("src.orders", "CREATETABLE_AS_SELECT", "sales.t")}
-    assert told.stored == {("sales.t", "file:///w/sales.db/t")}
+    assert extracted.flows == {("src.orders", "CREATETABLE_AS_SELECT", "sales.t")}
+    assert extracted.stored == {("sales.t", "file:///w/sales.db/t")}
 
 
 def test_before_3_4_the_catalogs_event_tells_the_database(tmp_path: Path) -> None:
-    told = told_of(tmp_path, start(0, OLD_CREATE), catalog_event("x", "other"), catalog_event("t"), end(0))
-    assert told.flows == {("src.orders", "CREATETABLE_AS_SELECT", "sales.t")}
+    extracted = extracted_of(
+        tmp_path, start(0, OLD_CREATE), catalog_event("x", "other"), catalog_event("t"), end(0)
+    )
+    assert extracted.flows == {("src.orders", "CREATETABLE_AS_SELECT", "sales.t")}
 
 
 def test_the_catalogs_event_counts_when_the_log_is_read_in_two_steps(tmp_path: Path) -> None:
@@ -83,9 +85,9 @@ def test_the_catalogs_event_counts_when_the_log_is_read_in_two_steps(tmp_path: P
 def test_where_nothing_tells_the_database_no_table_is_invented(
     events: list[dict[str, Any]], tmp_path: Path
 ) -> None:
-    told = told_of(tmp_path, start(0, OLD_CREATE), *events, end(0))
-    assert outputs(told) == {"-"}
-    [operation] = told.operations
+    extracted = extracted_of(tmp_path, start(0, OLD_CREATE), *events, end(0))
+    assert outputs(extracted) == {"-"}
+    [operation] = extracted.operations
     assert operation.attributes["incomplete"] is True
     assert Incomplete.UNKNOWN_OUTPUT in operation.attributes["incompleteReasons"]
 
@@ -96,12 +98,12 @@ def test_a_table_named_alone_with_a_path_is_written_by_its_path(tmp_path: Path) 
         f"Execute InsertIntoHadoopFsRelationCommand {PATH}, false, Parquet, [path={PATH}], Append, `t`, serde, [id]",
         scan("src.orders"),
     )
-    told = told_of(tmp_path, start(0, plan), end(0))
-    assert told.flows == {("src.orders", "INSERT_INTO", "file:///w/sales.db/t")}
-    assert "default.t" not in outputs(told)
+    extracted = extracted_of(tmp_path, start(0, plan), end(0))
+    assert extracted.flows == {("src.orders", "INSERT_INTO", "file:///w/sales.db/t")}
+    assert "default.t" not in outputs(extracted)
 
 
 def test_a_scan_of_a_table_named_alone_reads_what_its_location_says(tmp_path: Path) -> None:
     read = node("Scan parquet t", location="InMemoryFileIndex(1 paths)[hdfs://nn/w/t]")
-    told = told_of(tmp_path, start(0, insert("hdfs://nn/out", read)), end(0))
-    assert {each for each, _, _ in told.flows} == {"hdfs://nn/w/t"}
+    extracted = extracted_of(tmp_path, start(0, insert("hdfs://nn/out", read)), end(0))
+    assert {each for each, _, _ in extracted.flows} == {"hdfs://nn/w/t"}

@@ -24,7 +24,7 @@ ESTATE = Estate("c", (SOURCE, NAMENODE, METASTORE))
 
 
 def app(number: int, name: str | None = "nightly", type: str = "SPARK", **more: Any) -> dict[str, Any]:
-    """An application as the ResourceManager writes it; it ran for a second, ten minutes ago, unless told otherwise."""
+    """An application as the ResourceManager writes it; for a second, ten minutes ago, if a test says nothing else."""
     started_ms = NOW_MS - 10 * MINUTE_MS + number
     return {
         "id": f"application_1799000000000_{number:04d}",
@@ -69,7 +69,7 @@ def job(number: int, name: str = "word count", **more: Any) -> dict[str, Any]:
 
 
 @dataclass
-class Told:
+class Extracted:
     """One plan, and all that reading it yielded."""
 
     plan: Plan
@@ -122,13 +122,13 @@ class Following:
     def plan(self, *, complete: bool = False) -> Plan:
         return self.extractor.plan(Positions(dict(self.positions), NOW_MS, complete))
 
-    def run(self, *, complete: bool = False) -> Told:
-        told = Told(self.plan(complete=complete))
-        for split in told.plan.splits:
-            told.records += self.extractor.read(pickle.loads(pickle.dumps(split)))  # noqa: S301 - made here
-        for position in told.plan.positions:
+    def run(self, *, complete: bool = False) -> Extracted:
+        extracted = Extracted(self.plan(complete=complete))
+        for split in extracted.plan.splits:
+            extracted.records += self.extractor.read(pickle.loads(pickle.dumps(split)))  # noqa: S301 - made here
+        for position in extracted.plan.positions:
             self.positions[position.key] = orjson.loads(orjson.dumps(position.value))
-        return told
+        return extracted
 
     def is_quiet(self) -> bool:
         plan = self.plan()

@@ -100,7 +100,7 @@ def _columns(
                 if write.creates and columns.flows and columns.complete:
                     stated.add(end)
                 found.setdefault(end, {}).setdefault(write.logical, []).append(columns)
-    told: list[OutputColumns] = []
+    written_columns: list[OutputColumns] = []
     reasons: dict[Incomplete, None] = {}
     for end, by_plan in found.items():
         planned = by_plan.get(True, [])[-1:]
@@ -116,8 +116,8 @@ def _columns(
             for flow in columns.flows:
                 flows[flow.output] = _merged(flows[flow.output], flow) if flow.output in flows else flow
         if flows:
-            told.append(OutputColumns(end, tuple(flows.values())))
-    return tuple(told), tuple(reasons)
+            written_columns.append(OutputColumns(end, tuple(flows.values())))
+    return tuple(written_columns), tuple(reasons)
 
 
 def _merged(one: ColumnFlow, other: ColumnFlow) -> ColumnFlow:
@@ -169,6 +169,6 @@ def _shape(members: list[Execution], writes: list[tuple[Execution, Write]]) -> s
         for line in plan.shape:
             digest.update(line.encode("utf-8", "replace") + b"\n")
     for _, write in writes:
-        told = "\n".join((write.operation, write.subject, " ".join(write.query_text.split())))
-        digest.update(told.encode("utf-8", "replace") + b"\n")
+        statement = "\n".join((write.operation, write.subject, " ".join(write.query_text.split())))
+        digest.update(statement.encode("utf-8", "replace") + b"\n")
     return digest.hexdigest()

@@ -84,14 +84,16 @@ def written_columns(
     # Spark puts a lateral subquery's own columns in the place of those of the query around it where a condition equates
     # them. Only the logical plan has what the statement says.
     lateral = any(each.name == "LateralJoin" for each in text.operators)
-    told = [write.end is not None and not (has_root and write.creates and not lateral) for _, write in writes]
-    if not any(told):
+    named = [
+        write.end is not None and not (has_root and write.creates and not lateral) for _, write in writes
+    ]
+    if not any(named):
         return tuple(NO_COLUMNS for _ in writes)
     plans = Plans(text, nodes, changes_rows=any(write.changes_rows for _, write in writes))
     commands = _Commands(text)
     return tuple(
         _written(commands.next(node.name), write, text, plans) if known else NO_COLUMNS
-        for (node, write), known in zip(writes, told, strict=True)
+        for (node, write), known in zip(writes, named, strict=True)
     )
 
 
@@ -113,7 +115,9 @@ def result_columns(
     flows: dict[str, Flow] = {}
     for column, flow in zip(relation.columns, given, strict=True):
         flows.setdefault(column.name, kept_as_it_is(column.name, flow) if changes_rows else flow)
-    return _told(flows, relation, plans.sources), frozenset(column.id for column in relation.columns)
+    return _columns_written(flows, relation, plans.sources), frozenset(
+        column.id for column in relation.columns
+    )
 
 
 class _Commands:
@@ -147,7 +151,7 @@ def _written(operator: Operator | None, write: Write, text: PlanText, plans: Pla
             return unknown_columns(Incomplete.TOO_MANY)
         if flows is None:
             return unknown_columns(Incomplete.FIELDS_CUT)
-        return _told(flows, Relation((), {}, {}), plans.sources)
+        return _columns_written(flows, Relation((), {}, {}), plans.sources)
     if write.carried:
         return NO_COLUMNS
     logical = operator.inner or operator.inputs
@@ -179,11 +183,11 @@ def _named(operator: Operator, write: Write, relation: Relation, sources: Source
         flows.setdefault(name, kept_as_it_is(name, flow) if write.changes_rows else flow)
     if not flows:
         return unknown_columns(Incomplete.NO_COLUMNS)
-    return _told(flows, relation, sources)
+    return _columns_written(flows, relation, sources)
 
 
-def _told(flows: dict[str, Flow], relation: Relation, sources: Sources) -> WrittenColumns:
-    told: list[ColumnFlow] = []
+def _columns_written(flows: dict[str, Flow], relation: Relation, sources: Sources) -> WrittenColumns:
+    written: list[ColumnFlow] = []
     expanded: dict[int, tuple[SourceColumn, ...]] = {}
     reasons: dict[Incomplete, None] = {}
     count = 0
@@ -199,7 +203,7 @@ def _told(flows: dict[str, Flow], relation: Relation, sources: Sources) -> Writt
         count += len(data)
         if count > MAX_SOURCES:
             return unknown_columns(Incomplete.TOO_MANY)
-        told.append(
+        written.append(
             ColumnFlow(
                 name,
                 data,
@@ -213,7 +217,7 @@ def _told(flows: dict[str, Flow], relation: Relation, sources: Sources) -> Writt
             )
         )
         reasons |= dict.fromkeys(reasons_of(doubt))
-    return WrittenColumns(tuple(told), tuple(reasons))
+    return WrittenColumns(tuple(written), tuple(reasons))
 
 
 def _of_relation(relation: Relation) -> Incomplete:
