@@ -61,7 +61,7 @@ $(VENV)/.locked: requirements-build.txt requirements-dev.txt pyproject.toml | py
 
 # No stamp: each jar is compared with its sum every time, which takes a moment and starts no JVM.
 jars: venv | java ## the jars of Solr, Hive and Hadoop, in .jars
-	@for set in $(SETS); do $(BIN)/python -m navlin.index.jars $$set $(JARS)/$$set || exit 1; done
+	@for set in $(SETS); do $(BIN)/python -m navlin.solr_server.jars $$set $(JARS)/$$set || exit 1; done
 
 lock: venv ## pin the packages anew after a change of pyproject.toml; UPGRADE=1 takes newer ones
 	@pin() { $(BIN)/uv --no-config pip compile --quiet --universal --python-version 3.11 --generate-hashes \

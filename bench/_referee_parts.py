@@ -37,7 +37,7 @@ class Environment:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """``jars`` is a set of navlin.index.jars; without an ``environment`` it runs in navlin's own.
+    """``jars`` is a set of navlin.solr_server.jars; without an ``environment`` it runs in navlin's own.
 
     Directories are below bench/statements; one that is paired with places is read once for each of them. ``{data}`` in
     settings is the scratch. ``table_format`` is what ``{format}`` stands for in SQL.

@@ -30,12 +30,13 @@ from rich.table import Table as Shown
 
 from bench._machine import load_of_machine
 from extractors.hdfs import Hdfs
-from navlin.index.embedded import EmbeddedSolr, SolrSettings
+from navlin.index.cores import CORES
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.source import HDFS, Estate, Source, source_id
 from navlin.pipeline.run import Pipeline
 from navlin.pipeline.session import start_session
 from navlin.shipped import CONF
+from navlin.solr_server.embedded import EmbeddedSolr, SolrSettings
 from tests.large_images import LargeImage, write_large_image
 
 REPOSITORY = Path(__file__).parents[1]
@@ -209,6 +210,7 @@ def into_solr(bench: Bench, inodes: int) -> Shown:
         bench.folder / "state",
         jars,
         CONF / "solr",
+        cores=CORES,
         settings=SolrSettings(memory="2g"),
         cache=jars.parent / "solr-launcher",
     ) as server:

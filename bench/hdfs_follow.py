@@ -28,8 +28,8 @@ from rich.table import Table
 from bench._machine import load_of_machine
 from bench.linking_growth import commit, put
 from navlin.demo.hadoop import Hadoop
+from navlin.index.cores import CORES
 from navlin.index.documents import entity_envelope
-from navlin.index.embedded import EmbeddedSolr
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.runs import RunRecord, Status
 from navlin.index.solr import Solr
@@ -39,6 +39,7 @@ from navlin.model.keys import EntityType, listed_path_key
 from navlin.model.records import Entity
 from navlin.pipeline.session import start_session
 from navlin.shipped import CONF
+from navlin.solr_server.embedded import EmbeddedSolr
 from tests.hdfs_estate import FIRST_MS, HdfsEstate, Killed, differences
 from tests.hdfs_operations import Operations
 from tests.services.hdfs import Writer
@@ -207,7 +208,9 @@ def measure(folder: Path, options: argparse.Namespace, console: Console) -> None
         return spark[0]
 
     with (
-        EmbeddedSolr(folder / "state", jars / "solr", CONF / "solr", cache=jars / "solr-launcher") as server,
+        EmbeddedSolr(
+            folder / "state", jars / "solr", CONF / "solr", cores=CORES, cache=jars / "solr-launcher"
+        ) as server,
         Hadoop(folder / "hadoop", jars / "hadoop", cache=launchers, settings=FORGETFUL) as hadoop,
         Writer(hadoop, launchers) as writer,
         Solr(server.start()) as solr,

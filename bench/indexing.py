@@ -27,9 +27,8 @@ from rich.console import Console
 from rich.table import Table as Shown
 
 from bench._machine import load_of_machine
-from navlin.index.embedded import EmbeddedSolr, SolrSettings
+from navlin.index.cores import CORES
 from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.home import CORES
 from navlin.index.runs import RunRecord
 from navlin.index.solr import Solr
 from navlin.index.state import held_in_range, in_batches
@@ -41,6 +40,7 @@ from navlin.model.source import HIVE, Estate, Source, source_id
 from navlin.pipeline.run import Pipeline
 from navlin.pipeline.session import start_session
 from navlin.shipped import CONF
+from navlin.solr_server.embedded import EmbeddedSolr, SolrSettings
 
 REPOSITORY = Path(__file__).parents[1]
 PLAIN = {ELEMENTS: "plain_elements", RELATIONS: "plain_relation"}

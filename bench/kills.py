@@ -26,10 +26,11 @@ from rich.console import Console
 from rich.table import Table
 
 from bench._machine import load_of_machine
-from navlin.index.embedded import EmbeddedSolr
+from navlin.index.cores import CORES
 from navlin.index.solr import Solr
 from navlin.pipeline.session import start_session
 from navlin.shipped import CONF
+from navlin.solr_server.embedded import EmbeddedSolr
 from tests.between import Between, Call
 from tests.estates import SmallEstate
 from tests.killed import Life, Played, differences, index_of, wipe
@@ -162,7 +163,7 @@ def main() -> None:
     launcher = jars.parent / "solr-launcher"
     with (
         tempfile.TemporaryDirectory() as directory,
-        EmbeddedSolr(Path(directory) / "state", jars, CONF / "solr", cache=launcher) as server,
+        EmbeddedSolr(Path(directory) / "state", jars, CONF / "solr", cores=CORES, cache=launcher) as server,
     ):
         Console().print(measure(server, Path(directory), given.kills, given.seed))
 

@@ -29,13 +29,13 @@ from rich.table import Table
 
 from bench._machine import load_of_machine
 from navlin.index.documents import entity_envelope
-from navlin.index.embedded import running_solr
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.solr import Solr
 from navlin.index.writing import Outcome, Stamp, write
 from navlin.model.keys import Key, column_key, table_key
 from navlin.model.records import Entity
 from navlin.model.source import HIVE, Source, source_id
+from navlin.solr_server.embedded import running_solr
 
 REPOSITORY = Path(__file__).parents[1]
 PATIENCE_S = 120.0

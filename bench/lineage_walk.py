@@ -19,8 +19,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from navlin.index.cores import CORES
 from navlin.index.documents import relation_fields
-from navlin.index.embedded import EmbeddedSolr
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.solr import Solr
 from navlin.model.identity import relation_id
@@ -30,6 +30,7 @@ from navlin.query.answer import Lineage
 from navlin.query.lineage import lineage
 from navlin.query.options import Options
 from navlin.shipped import CONF
+from navlin.solr_server.embedded import EmbeddedSolr
 
 REPOSITORY = Path(__file__).parents[1]
 HMS = Source(source_id("bench", "hms"), HIVE, "hms", "bench")
@@ -154,6 +155,7 @@ def main() -> None:
             Path(state),
             REPOSITORY / ".jars" / "solr",
             CONF / "solr",
+            cores=CORES,
             cache=REPOSITORY / ".jars" / "solr-launcher",
         ) as server,
         Solr(server.start()) as solr,

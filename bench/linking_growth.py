@@ -24,8 +24,8 @@ from rich.table import Table
 from bench._machine import load_of_machine
 from linker import link
 from linker.linking import Linking
+from navlin.index.cores import CORES
 from navlin.index.documents import Envelope, entity_envelope, relation_envelope
-from navlin.index.embedded import EmbeddedSolr, SolrSettings
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.solr import Solr
 from navlin.index.state import in_batches
@@ -44,6 +44,7 @@ from navlin.model.keys import (
 from navlin.model.records import Entity, Relation
 from navlin.model.source import HDFS, HIVE, SPARK, Source, source_id
 from navlin.shipped import CONF
+from navlin.solr_server.embedded import EmbeddedSolr, SolrSettings
 
 REPOSITORY = Path(__file__).parents[1]
 HMS = Source(source_id("bench", "hms"), HIVE, "hms", "bench", ("thrift://hms:9083",))
@@ -155,6 +156,7 @@ def main() -> None:
             Path(state),
             REPOSITORY / ".jars" / "solr",
             CONF / "solr",
+            cores=CORES,
             settings=SolrSettings(memory="2g"),
             cache=REPOSITORY / ".jars" / "solr-launcher",
         ) as server,

@@ -32,7 +32,7 @@ from bench._referee_edges import Extracted, agent_edges, navlin_edges
 from bench._referee_judging import EXPLAINED, Judged, judge, shown, sums
 from bench._referee_parts import OWN, PARTS, TPCDS, Part
 from bench._referee_running import Kept, run_part, statements_of
-from navlin.index.jars import fetch, progress_on
+from navlin.solr_server.jars import fetch, progress_on
 
 JARS = Path(__file__).parents[1] / ".jars"
 WIDTH = 150

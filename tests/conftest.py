@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from navlin.index.embedded import EmbeddedSolr
+from navlin.index.cores import CORES
 from navlin.index.solr import Solr
 from navlin.shipped import CONF
+from navlin.solr_server.embedded import EmbeddedSolr
 from tests.services.spark_jobs import write_logs
 
 if TYPE_CHECKING:
@@ -45,7 +46,9 @@ def solr_server(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> It
     """The session's embedded Solr. Whoever stops it starts it again: its address stays."""
     state = tmp_path_factory.mktemp("state")
     # The compiled launcher is kept from session to session.
-    with EmbeddedSolr(state, solr_jars, CONF / "solr", cache=solr_jars.parent / "solr-launcher") as server:
+    with EmbeddedSolr(
+        state, solr_jars, CONF / "solr", cores=CORES, cache=solr_jars.parent / "solr-launcher"
+    ) as server:
         yield server
 
 

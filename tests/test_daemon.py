@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from navlin.index.embedded import running_solr
 from navlin.index.fields import ELEMENTS
 from navlin.index.solr import Solr, SolrError
+from navlin.solr_server.embedded import running_solr
 
 ROOT = Path(__file__).parents[1]
 AFTERWARDS_S = 15.0

@@ -19,16 +19,19 @@ from pathlib import Path
 import pytest
 import requests
 
-from navlin.index.embedded import EmbeddedSolr, NoSolr, SolrSettings, running_solr
+from navlin.index.cores import CORES
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.solr import Solr, SolrAddress, SolrError, SolrUnavailable
 from navlin.shipped import CONF
+from navlin.solr_server.embedded import EmbeddedSolr, NoSolr, SolrSettings, running_solr
 
 
 @pytest.fixture
 def own_server(tmp_path: Path, solr_jars: Path) -> EmbeddedSolr:
     """A server of the test's own, not started."""
-    return EmbeddedSolr(tmp_path, solr_jars, CONF / "solr", cache=solr_jars.parent / "solr-launcher")
+    return EmbeddedSolr(
+        tmp_path, solr_jars, CONF / "solr", cores=CORES, cache=solr_jars.parent / "solr-launcher"
+    )
 
 
 def within(limit_s: float, condition: Callable[[], bool]) -> bool:
@@ -58,7 +61,11 @@ def test_a_second_navlin_on_one_state_directory_is_told_who_is_there(
     solr_server: EmbeddedSolr, solr_jars: Path
 ) -> None:
     second = EmbeddedSolr(
-        solr_server.home.parent, solr_jars, CONF / "solr", cache=solr_jars.parent / "solr-launcher"
+        solr_server.home.parent,
+        solr_jars,
+        CONF / "solr",
+        cores=CORES,
+        cache=solr_jars.parent / "solr-launcher",
     )
     with pytest.raises(NoSolr, match=f"another navlin already runs Solr on {solr_server.home}"):
         second.start()
@@ -69,9 +76,10 @@ def test_a_second_navlin_on_one_state_directory_is_told_who_is_there(
 
 def test_killing_navlin_leaves_no_java_behind(tmp_path: Path, solr_jars: Path) -> None:
     program = (
-        "import sys, time; from pathlib import Path; from navlin.index.embedded import EmbeddedSolr\n"
+        "import sys, time; from pathlib import Path; from navlin.index.cores import CORES\n"
+        "from navlin.solr_server.embedded import EmbeddedSolr\n"
         "state, jars, conf, cache = map(Path, sys.argv[1:])\n"
-        "server = EmbeddedSolr(state, jars, conf, cache=cache)\n"
+        "server = EmbeddedSolr(state, jars, conf, cores=CORES, cache=cache)\n"
         "server.start(); print(server.pid, flush=True); time.sleep(600)"
     )
     places = (tmp_path, solr_jars, CONF / "solr", solr_jars.parent / "solr-launcher")
@@ -107,6 +115,18 @@ def test_killing_java_loses_nothing_that_it_acknowledged(own_server: EmbeddedSol
                 {"identity": "e1", "asOf": 77},
                 {"identity": "late499"},
             ]
+
+
+def test_another_server_that_took_the_port_of_a_killed_one_is_not_taken_for_it(
+    solr_server: EmbeddedSolr, tmp_path: Path
+) -> None:
+    # Copied with its note and password, this home is named by a server that knows the password and runs on another one.
+    (tmp_path / "solr").mkdir()
+    for name in ("server.json", "password"):
+        shutil.copy(solr_server.home / name, tmp_path / "solr" / name)
+
+    assert running_solr(tmp_path) is None
+    assert running_solr(solr_server.home.parent) == solr_server.address
 
 
 def test_a_running_server_is_found_until_it_stops_or_dies(own_server: EmbeddedSolr) -> None:
@@ -193,7 +213,7 @@ def test_a_taken_port_is_named(tmp_path: Path, solr_jars: Path, solr_server: Emb
     settings = SolrSettings(port=int(host.partition(":")[2]))
     cache = solr_jars.parent / "solr-launcher"
     with pytest.raises(NoSolr, match=f"cannot listen: {host}: Address already in use"):
-        EmbeddedSolr(tmp_path, solr_jars, CONF / "solr", settings=settings, cache=cache).start()
+        EmbeddedSolr(tmp_path, solr_jars, CONF / "solr", cores=CORES, settings=settings, cache=cache).start()
 
 
 def test_a_schema_that_does_not_load_is_named_with_its_core(tmp_path: Path, solr_jars: Path) -> None:
@@ -202,7 +222,7 @@ def test_a_schema_that_does_not_load_is_named_with_its_core(tmp_path: Path, solr
     schema.write_text(
         schema.read_text().replace('name="digest" type="string"', 'name="digest" type="nothing"')
     )
-    server = EmbeddedSolr(tmp_path, solr_jars, conf, cache=solr_jars.parent / "solr-launcher")
+    server = EmbeddedSolr(tmp_path, solr_jars, conf, cores=CORES, cache=solr_jars.parent / "solr-launcher")
     with pytest.raises(NoSolr, match=r"a core of Solr did not open: nav_\w+: .*nothing.*solr\.log"):
         server.start()
     assert not server.alive
@@ -210,7 +230,7 @@ def test_a_schema_that_does_not_load_is_named_with_its_core(tmp_path: Path, solr
 
 def test_a_new_release_brings_its_schema_and_keeps_the_index(tmp_path: Path, solr_jars: Path) -> None:
     conf = shutil.copytree(CONF / "solr", tmp_path / "conf")
-    server = EmbeddedSolr(tmp_path, solr_jars, conf, cache=solr_jars.parent / "solr-launcher")
+    server = EmbeddedSolr(tmp_path, solr_jars, conf, cores=CORES, cache=solr_jars.parent / "solr-launcher")
     with server, Solr(server.address) as solr:
         old = {"identity": "old", "type": "TABLE"}
         assert solr.add(ELEMENTS, [old, {"identity": "new", "novelty": "x"}]).refused[0].identity == "new"
@@ -227,9 +247,9 @@ def test_a_new_release_brings_its_schema_and_keeps_the_index(tmp_path: Path, sol
 
 def test_without_java_jars_or_compiler_it_says_what_to_install(tmp_path: Path, solr_jars: Path) -> None:
     with pytest.raises(NoSolr, match=r"no jars of Solr in .*empty.*make jars"):
-        EmbeddedSolr(tmp_path, tmp_path / "empty", CONF / "solr").start()
+        EmbeddedSolr(tmp_path, tmp_path / "empty", CONF / "solr", cores=CORES).start()
     with pytest.raises(NoSolr, match="install a JDK of version 17"):
-        EmbeddedSolr(tmp_path, solr_jars, CONF / "solr", java_home=tmp_path / "nowhere").start()
+        EmbeddedSolr(tmp_path, solr_jars, CONF / "solr", cores=CORES, java_home=tmp_path / "nowhere").start()
     jre = tmp_path / "jre" / "bin" / "java"
     jre.parent.mkdir(parents=True)
     jre.write_text(
@@ -240,4 +260,4 @@ def test_without_java_jars_or_compiler_it_says_what_to_install(tmp_path: Path, s
     )
     jre.chmod(0o755)
     with pytest.raises(NoSolr, match=r"has no compiler \(it is a JRE\): install a JDK"):
-        EmbeddedSolr(tmp_path, solr_jars, CONF / "solr", java_home=tmp_path / "jre").start()
+        EmbeddedSolr(tmp_path, solr_jars, CONF / "solr", cores=CORES, java_home=tmp_path / "jre").start()

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from navlin.index import cores
-from navlin.index.embedded import EmbeddedSolr
+from navlin.index.cores import CORES
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.solr import Solr, SolrError
 from navlin.java import find_java
 from navlin.shipped import CONF
+from navlin.solr_server.embedded import EmbeddedSolr
 from tests.between import Between
 from tests.services.solrcloud import solr_cloud
 
@@ -133,7 +134,7 @@ def test_a_core_of_another_schema_is_no_reason_to_refuse_documents(tmp_path: Pat
     solrconfig.write_text(solrconfig.read_text().replace('name="tolerant"', 'name="another"'))
     cache = solr_jars.parent / "solr-launcher"
     with (
-        EmbeddedSolr(tmp_path, solr_jars, conf, cache=cache) as server,
+        EmbeddedSolr(tmp_path, solr_jars, conf, cores=CORES, cache=cache) as server,
         Solr(server.address) as solr,
         pytest.raises(SolrError, match="unknown UpdateRequestProcessorChain: tolerant"),
     ):

@@ -14,10 +14,10 @@ from pyspark.sql import SparkSession
 from extractors._hdfs.client import HdfsAddress, HdfsClient
 from extractors._hdfs.errors import MissingEvents
 from navlin.demo.hadoop import Hadoop
-from navlin.index.embedded import EmbeddedSolr
 from navlin.index.fields import ELEMENTS
 from navlin.index.runs import RunRecord, Status
 from navlin.index.solr import Solr
+from navlin.solr_server.embedded import EmbeddedSolr
 from tests.hdfs_estate import HdfsEstate, Killed, differences
 from tests.hdfs_operations import Operations
 from tests.hdfs_runs import Follower

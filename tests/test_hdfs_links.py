@@ -16,7 +16,7 @@ from extractors.hms import HiveMetastore
 from extractors.spark_events import SparkEvents
 from linker.purge import PurgeReport, purge
 from navlin.demo.hadoop import Hadoop
-from navlin.index.embedded import EmbeddedSolr
+from navlin.index.cores import CORES
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.runs import Holder, Status
 from navlin.index.solr import Solr
@@ -27,6 +27,7 @@ from navlin.pipeline.run import Pipeline
 from navlin.query.lineage import lineage
 from navlin.query.options import Options
 from navlin.shipped import CONF
+from navlin.solr_server.embedded import EmbeddedSolr
 from tests.services.hdfs import Writer
 from tests.services.metastore import (
     ADD_PARTITION,
@@ -167,7 +168,9 @@ class Cluster:
 def own_server(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator[EmbeddedSolr]:
     """A Solr of this module's own: purge looks at all there is."""
     state = tmp_path_factory.mktemp("linked")
-    with EmbeddedSolr(state, solr_jars, CONF / "solr", cache=solr_jars.parent / "solr-launcher") as server:
+    with EmbeddedSolr(
+        state, solr_jars, CONF / "solr", cores=CORES, cache=solr_jars.parent / "solr-launcher"
+    ) as server:
         yield server
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from bench._referee_parts import PARTS
-from navlin.index.jars import SETS, JarsNotFetched, fetch, progress_on, renew_sums
+from navlin.solr_server.jars import SETS, JarsNotFetched, fetch, progress_on, renew_sums
 
 ROOT = Path(__file__).parents[1]
 ALPHA = b"the bytes of alpha"
@@ -224,7 +224,7 @@ def test_a_fetch_that_was_killed_leaves_nothing_half_and_goes_on_where_it_was(
     beta = repository.publish("beta", "2.1", BETA)
     repository.silent.add(beta)
     program = (
-        "import sys, pathlib, navlin.index.jars as jars\n"
+        "import sys, pathlib, navlin.solr_server.jars as jars\n"
         "jars.fetch('pair', pathlib.Path(sys.argv[1]), report=print, sets=pathlib.Path(sys.argv[2]))"
     )
     with subprocess.Popen(
@@ -320,7 +320,7 @@ def test_the_jars_of_the_checkout_are_those_whose_sums_it_keeps(jar_set: str) ->
 
 def test_the_command_says_what_went_wrong_and_fails(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").touch()
-    command = [sys.executable, "-m", "navlin.index.jars", "solr", str(tmp_path)]
+    command = [sys.executable, "-m", "navlin.solr_server.jars", "solr", str(tmp_path)]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ended.returncode == 1
     assert ended.stderr.startswith("navlin: ")

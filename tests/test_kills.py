@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from navlin.index.embedded import EmbeddedSolr
+from navlin.index.cores import CORES
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.runs import Status
 from navlin.index.solr import Solr
 from navlin.shipped import CONF
+from navlin.solr_server.embedded import EmbeddedSolr
 from tests.between import Between, Call
 from tests.estates import SmallEstate
 from tests.killed import GENERATIONS, Life, Played, differences, index_of, wipe
@@ -307,7 +308,7 @@ def test_an_older_copy_of_the_index_put_back_catches_up(
     state = tmp_path / "state"
     launcher = solr_jars.parent / "solr-launcher"
     with (
-        EmbeddedSolr(state, solr_jars, CONF / "solr", cache=launcher) as server,
+        EmbeddedSolr(state, solr_jars, CONF / "solr", cores=CORES, cache=launcher) as server,
         Solr(server.start()) as solr,
     ):
         played = Played(SmallEstate(solr, spark, tmp_path))

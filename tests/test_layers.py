@@ -18,7 +18,9 @@ MAY_IMPORT = {
     "navlin.java": set[str](),
     "navlin.model": set[str](),
     "extractors": {"navlin.model", "navlin.java"},
-    "navlin.index": {"navlin.model", "navlin.java", "navlin.shipped"},
+    "navlin.index.connection": set[str](),
+    "navlin.solr_server": {"navlin.index.connection", "navlin.java", "navlin.shipped"},
+    "navlin.index": {"navlin.model", "navlin.index.connection"},
     "navlin.sql": set[str](),
     "linker": {"navlin.model", "navlin.index", "navlin.sql"},
     "navlin.query": {"navlin.model", "navlin.index"},
@@ -26,6 +28,7 @@ MAY_IMPORT = {
     "navlin.service": {
         "navlin.model",
         "navlin.index",
+        "navlin.solr_server",
         "linker",
         "navlin.query",
         "navlin.pipeline",

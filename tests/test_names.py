@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from navlin.index.embedded import EmbeddedSolr
 from navlin.index.solr import Solr
 from navlin.model.keys import EntityType, location_key, operation_key, partition_key
 from navlin.model.source import Estate
 from navlin.query.names import AmbiguousName, UnknownName, candidates_for, entity_named
+from navlin.solr_server.embedded import EmbeddedSolr
 from tests.drawn import HDFS, HIVE, SPARK, World
 
 

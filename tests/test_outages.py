@@ -17,12 +17,12 @@ from pyspark.sql import SparkSession
 from extractors._hms_client import connected
 from extractors._hms_idl import Database
 from extractors.hms import HiveMetastore
-from navlin.index.embedded import EmbeddedSolr
 from navlin.index.fields import ELEMENTS
 from navlin.index.runs import RunRecord, Status
 from navlin.index.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.source import HIVE, Estate, Source, source_id
+from navlin.solr_server.embedded import EmbeddedSolr
 from tests.between import Between, Call
 from tests.estates import FIRST_MS, SmallEstate
 from tests.killed import differences, index_of, wipe

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from linker.purge import PurgeReport, Tally, purge
-from navlin.index.embedded import EmbeddedSolr
+from navlin.index.cores import CORES
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, date_ms
 from navlin.index.purges import open_purge, purged_before_ms
 from navlin.index.runs import Holder, take_lease
@@ -22,6 +22,7 @@ from navlin.index.solr import Added, Solr
 from navlin.model.keys import EntityType, Key, RelationType
 from navlin.model.records import Entity, Relation
 from navlin.shipped import CONF
+from navlin.solr_server.embedded import EmbeddedSolr
 from tests.linked import DAY_MS, NOW_MS, World
 
 BEFORE_MS = NOW_MS
@@ -33,7 +34,9 @@ SOMEBODY = Holder("elsewhere", 2, "today")
 def own_server(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator[EmbeddedSolr]:
     """A Solr of this module's own: purge looks at all there is."""
     state = tmp_path_factory.mktemp("purged")
-    with EmbeddedSolr(state, solr_jars, CONF / "solr", cache=solr_jars.parent / "solr-launcher") as server:
+    with EmbeddedSolr(
+        state, solr_jars, CONF / "solr", cores=CORES, cache=solr_jars.parent / "solr-launcher"
+    ) as server:
         yield server
 
 

@@ -14,7 +14,7 @@ from tests.drawn import AS_OF_MS, HIVE, IMPALA, SPARK, World
 
 @pytest.fixture(scope="module")
 def world(solr_server: object) -> World:
-    from navlin.index.embedded import EmbeddedSolr
+    from navlin.solr_server.embedded import EmbeddedSolr
 
     assert isinstance(solr_server, EmbeddedSolr)
     with Solr(solr_server.start()) as solr:

@@ -117,7 +117,7 @@ def test_an_installed_wheel_finds_its_configuration_units_and_launcher(tmp_path:
     assert files_below(conf) == files_below(ROOT / "conf")
     assert files_below(systemd) == files_below(ROOT / "systemd")
     assert conf.is_relative_to(installed)
-    assert (installed / "navlin" / "index" / "SolrServer.java").is_file()
+    assert (installed / "navlin" / "solr_server" / "SolrServer.java").is_file()
 
 
 def files_below(directory: Path) -> set[str]:

@@ -12,7 +12,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from navlin.index.embedded import EmbeddedSolr
 from navlin.index.fields import (
     ELEMENTS,
     KNOWN,
@@ -25,6 +24,7 @@ from navlin.index.fields import (
 )
 from navlin.index.solr import Solr, SolrAddress, SolrError
 from navlin.shipped import CONF
+from navlin.solr_server.embedded import EmbeddedSolr
 
 VALUES: dict[str, Any] = {
     "string": "Ä exact/Value",

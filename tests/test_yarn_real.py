@@ -16,7 +16,6 @@ from extractors.hms import HiveMetastore
 from extractors.spark_events import SparkEvents
 from extractors.yarn import Yarn
 from navlin.demo.hadoop import Hadoop
-from navlin.index.embedded import EmbeddedSolr
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.runs import Status
 from navlin.index.solr import Solr
@@ -27,6 +26,7 @@ from navlin.model.source import HDFS, HIVE, SPARK, YARN, Estate, Source, normal_
 from navlin.pipeline.run import Pipeline
 from navlin.query.lineage import lineage
 from navlin.query.options import Options
+from navlin.solr_server.embedded import EmbeddedSolr
 from tests.services.hdfs import Writer
 from tests.services.metastore import Metastore
 from tests.services.yarn_jobs import APPLICATION, await_state, kill, run_spark_job, submit

@@ -60,10 +60,10 @@ class Doors(click.Group):
 def _ordinary() -> tuple[type[Exception], ...]:
     """Errors that are nobody's mistake here: what they say is all that a person needs. Imported when one is there."""
     from navlin.index.cores import NotCreated
-    from navlin.index.embedded import NoSolr
-    from navlin.index.jars import JarsNotFetched
     from navlin.index.solr import SolrError
     from navlin.service.loader import SharedIdentity
+    from navlin.solr_server.embedded import NoSolr
+    from navlin.solr_server.jars import JarsNotFetched
 
     return (NoSolr, SolrError, NotCreated, JarsNotFetched, SharedIdentity)
 

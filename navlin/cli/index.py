@@ -27,8 +27,7 @@ def create(invocation: Invocation, *, as_json: bool) -> None:
     Examples:
       navlin index create
     """
-    from navlin.index.cores import create
-    from navlin.index.home import CORES
+    from navlin.index.cores import CORES, create
     from navlin.index.solr import Solr
     from navlin.service.solr import external_address
     from navlin.shipped import CONF
@@ -49,9 +48,9 @@ def create(invocation: Invocation, *, as_json: bool) -> None:
 
 
 def _embedded(invocation: Invocation) -> Sequence[str]:
-    from navlin.index import jars
-    from navlin.index.home import CORES
+    from navlin.index.cores import CORES
     from navlin.service.solr import jars_directory, reachable_solr
+    from navlin.solr_server import jars
 
     configuration = invocation.configuration()
     home = configuration.navlin.state_directory / "solr"

@@ -25,11 +25,11 @@ def command(invocation: Invocation) -> None:
     """
     import structlog
 
-    from navlin.index.embedded import NoSolr
     from navlin.index.solr import SolrError
     from navlin.service.daemon import Daemon, SparkDied
     from navlin.service.loader import SharedIdentity
     from navlin.service.logs import configure_logs
+    from navlin.solr_server.embedded import NoSolr
 
     configuration = invocation.configuration()
     configure_logs(configuration.log)

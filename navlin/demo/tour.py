@@ -18,8 +18,8 @@ from navlin.demo import DemoFailed
 from navlin.demo.children import Interrupted, adopt_orphans, interruptible, kill_all
 from navlin.demo.estate import Estate
 from navlin.demo.serving import Navlin
-from navlin.index.jars import fetch
 from navlin.shipped import CONF
+from navlin.solr_server.jars import fetch
 
 Say = Callable[[str], None]
 

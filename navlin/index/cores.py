@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Final
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from navlin.index.connection import SolrError
-from navlin.index.home import CONFIGSET, CORES
+from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.solr import Solr
+
+CORES: Final = (ELEMENTS, RELATIONS, RUNS)
+CONFIGSET: Final = "navlin"
+"""The folder of the schema in ``conf/solr``; the three cores share it."""
 
 
 class NotCreated(Exception):

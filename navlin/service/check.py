@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from navlin.index import cores
-from navlin.index.embedded import NoSolr, running_solr
-from navlin.index.home import CORES
+from navlin.index.cores import CORES
 from navlin.index.solr import Solr, SolrError
 from navlin.index.sources import KnownSource, known_sources
 from navlin.java import OLDEST_JAVA
@@ -21,6 +20,7 @@ from navlin.model.extractor import Checks
 from navlin.service.configuration import Configuration, directories_of
 from navlin.service.loader import Loaded, SharedIdentity, load
 from navlin.service.solr import external_address, jars_directory
+from navlin.solr_server.embedded import NoSolr, running_solr
 
 LEAST_FREE_BYTES: Final = 2 << 30
 """Solr merges segments into new files before it removes the old ones, and Spark spills."""

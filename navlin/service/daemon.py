@@ -17,7 +17,6 @@ from typing import Final
 
 import structlog
 
-from navlin.index.embedded import EmbeddedSolr, NoSolr
 from navlin.index.runs import RunRecord, Status
 from navlin.index.solr import Solr, SolrAddress, SolrError
 from navlin.index.sources import known_sources
@@ -33,6 +32,7 @@ from navlin.service.schedule import Schedule
 from navlin.service.solr import embedded_solr, external_address, require_cores
 from navlin.service.sparks import Spark
 from navlin.service.watching import Watching
+from navlin.solr_server.embedded import EmbeddedSolr, NoSolr
 
 log = structlog.stdlib.get_logger(__name__)
 

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from navlin.index import cores, embedded
-from navlin.index.embedded import EmbeddedSolr, NoSolr, running_solr
+from navlin.index import cores
 from navlin.index.solr import Solr, SolrAddress
 from navlin.service.configuration import PASSWORD_VARIABLE, Configuration, SolrSettings
 from navlin.shipped import CONF
+from navlin.solr_server import embedded
+from navlin.solr_server.embedded import EmbeddedSolr, NoSolr, running_solr
 
 
 def jars_directory(configuration: Configuration) -> Path:
@@ -29,6 +30,7 @@ def embedded_solr(configuration: Configuration, environment: Mapping[str, str]) 
         configuration.navlin.state_directory,
         jars_directory(configuration),
         CONF / "solr",
+        cores=cores.CORES,
         settings=embedded.SolrSettings(memory=solr.memory, port=solr.port),
         java_home=Path(java_home) if java_home else None,
     )

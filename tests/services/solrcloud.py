@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from navlin.index.embedded import EmbeddedSolr, SolrSettings
 from navlin.shipped import CONF
+from navlin.solr_server.embedded import EmbeddedSolr, SolrSettings
 
 ZOO_CFG = "tickTime=2000\ninitLimit=10\nsyncLimit=5\n"
 

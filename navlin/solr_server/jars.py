@@ -285,8 +285,10 @@ def _replace(into: Path, work: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """`python -m navlin.index.jars SET DIRECTORY`; Java is that of JAVA_HOME, else of PATH. 1 if it failed."""
-    parser = argparse.ArgumentParser(prog="python -m navlin.index.jars", description="Fetch a set of jars.")
+    """`python -m navlin.solr_server.jars SET DIRECTORY`; Java is that of JAVA_HOME, else of PATH. 1 if it failed."""
+    parser = argparse.ArgumentParser(
+        prog="python -m navlin.solr_server.jars", description="Fetch a set of jars."
+    )
     parser.add_argument(
         "set", choices=sorted(path.stem for path in SETS.glob("*.xml") if path.name != _SETTINGS)
     )

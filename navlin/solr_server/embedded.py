@@ -1,7 +1,7 @@
 """The Solr that navlin starts and stops itself: a Java child on loopback, with a home and a password of its own.
 
 The home, ``<state>/solr``, is made from ``conf/solr`` and refreshed when that changes. The child lives as long as the pipe
-on its stdin: whatever kills navlin, Solr ends too, and whatever kills Solr, its update log holds what it acknowledged.
+on its stdin: if navlin dies, Solr ends too, and if Solr dies, its update log holds what it acknowledged.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,11 +17,9 @@ from queue import Empty, Queue
 from typing import Final, Self
 from urllib.parse import urlsplit
 
-from navlin.index import home
-from navlin.index.connection import SolrAddress, SolrError
-from navlin.index.fields import RUNS
-from navlin.index.launcher import Launcher, NoSolr
-from navlin.index.solr import Solr
+from navlin.index.connection import SolrAddress, SolrError, SolrSession
+from navlin.solr_server import home
+from navlin.solr_server.launcher import Launcher, NoSolr
 
 __all__ = ["EmbeddedSolr", "NoSolr", "SolrSettings", "running_solr"]
 
@@ -50,14 +49,14 @@ class EmbeddedSolr:
         conf: Path,
         *,
         settings: SolrSettings = SolrSettings(),
-        cores: tuple[str, ...] = home.CORES,
+        cores: Sequence[str],
         cache: Path | None = None,
         java_home: Path | None = None,
     ) -> None:
         """``state`` is navlin's state directory, ``jars`` holds Solr's jars, ``conf`` is the shipped ``conf/solr``.
 
-        ``cores`` are there from the start (none: somebody will call `navlin.index.cores.create`); ``cache`` is where the
-        compiled launcher is kept (default: beside the home).
+        ``cores`` are made before the first start, if they are missing. ``cache`` keeps the compiled launcher (default:
+        beside the home).
         """
         self.home = state.absolute() / "solr"
         self.settings = settings
@@ -174,16 +173,21 @@ class EmbeddedSolr:
 
 def running_solr(state: Path) -> SolrAddress | None:
     """The embedded Solr that another navlin runs on this state directory, if one does. It may end at any time."""
-    address = home.note(state.absolute() / "solr")
+    place = state.absolute() / "solr"
+    address = home.note(place)
     if address is None:
         return None
+    # A kill leaves the note behind, and another server may have its port by now: so the server is asked for its home.
+    question = f"{address.url}/admin/info/properties?name={home.LOG_PROPERTY}"
     try:
-        # A note may be left behind by a kill, and its port be someone else's: only our server knows the password.
-        with Solr(replace(address, timeout_s=10.0, connect_timeout_s=2.0)) as solr:
-            solr.ping(RUNS)
-    except SolrError:
+        with SolrSession(replace(address, timeout_s=10.0, connect_timeout_s=2.0)) as session:
+            answer = session.get(question).json()
+    except (SolrError, ValueError):
         return None
-    return address
+    match answer:
+        case {"system.properties": {home.LOG_PROPERTY: str(logs)}} if logs == str(home.logs(place)):
+            return address
+    return None
 
 
 def _read_lines(child: subprocess.Popen[bytes], lines: Queue[str | None]) -> None:

@@ -1,4 +1,4 @@
-"""The embedded Solr's home: its files, its password, and the note by which another navlin finds the running server."""
+"""The home of the embedded Solr: its files, its password, and the note by which another navlin finds the running server."""
 
 from __future__ import annotations
 
@@ -7,37 +7,41 @@ import hashlib
 import json
 import os
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from navlin.index.connection import SolrAddress
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 
-CONFIGSET: Final = "navlin"
-CORES: Final = (ELEMENTS, RELATIONS, RUNS)
 USER: Final = "navlin"
 PASSWORD_FILE: Final = "password"
 SERVER_FILE: Final = "server.json"
+LOG_PROPERTY: Final = "solr.log.dir"
+"""Java property that names the home's directory of logs; a running server tells it to those who know the password."""
 
 
-def make(home: Path, conf: Path, *, cores: tuple[str, ...] = CORES) -> None:
-    """Lays out the home, or brings it up to what ``conf`` (the shipped ``conf/solr``) says now. An index stays."""
+def make(home: Path, conf: Path, *, cores: Sequence[str]) -> None:
+    """Lays out the home, or brings it up to what ``conf`` says now; an index stays.
+
+    ``conf`` holds ``solr.xml``, ``log4j2.xml`` and the folder of the one configset that all ``cores`` use.
+    """
+    (shipped,) = (path for path in conf.iterdir() if path.is_dir())
     home.mkdir(parents=True, exist_ok=True)
     home.chmod(0o700)
-    (home / "logs").mkdir(exist_ok=True)
+    logs(home).mkdir(exist_ok=True)
     _refresh(conf / "solr.xml", home / "solr.xml")
     _refresh(conf / "log4j2.xml", home / "log4j2.xml")
-    configset = home / "configsets" / CONFIGSET / "conf"
+    configset = home / "configsets" / shipped.name / "conf"
     configset.mkdir(parents=True, exist_ok=True)
-    shipped = {path.name for path in (conf / CONFIGSET).iterdir()}
-    for name in shipped:
-        _refresh(conf / CONFIGSET / name, configset / name)
+    files = {path.name for path in shipped.iterdir()}
+    for name in files:
+        _refresh(shipped / name, configset / name)
     for path in configset.iterdir():
-        if path.name not in shipped:
+        if path.name not in files:
             path.unlink()
     for core in cores:
         (home / core).mkdir(exist_ok=True)
-        _write_if_other(home / core / "core.properties", f"name={core}\nconfigSet={CONFIGSET}\n".encode())
+        _write_if_other(home / core / "core.properties", f"name={core}\nconfigSet={shipped.name}\n".encode())
     word = password(home)
     security = home / "security.json"
     if not security.exists():
@@ -56,10 +60,15 @@ def password(home: Path) -> str:
         return word
 
 
+def logs(home: Path) -> Path:
+    """The directory of Solr's logs."""
+    return home / "logs"
+
+
 def java_options(home: Path) -> list[str]:
-    """What Java must be told about this home."""
+    """The options of Java for this home."""
     return [
-        f"-Dsolr.log.dir={home / 'logs'}",
+        f"-D{LOG_PROPERTY}={logs(home)}",
         f"-Dlog4j2.configurationFile={(home / 'log4j2.xml').as_uri()}",
         "-Ddisable.configEdit=true",  # else /config writes into the configset that the three cores share
         "-Djava.awt.headless=true",
@@ -70,9 +79,9 @@ def java_options(home: Path) -> list[str]:
 def note(home: Path) -> SolrAddress | None:
     """The server that was last started on this home, if it was not stopped since; it may have died."""
     try:
-        said = json.loads((home / SERVER_FILE).read_text())
+        server = json.loads((home / SERVER_FILE).read_text())
         word = (home / PASSWORD_FILE).read_text().strip()
-        return SolrAddress(said["url"], said["user"], word)
+        return SolrAddress(server["url"], server["user"], word)
     except (FileNotFoundError, ValueError, KeyError):
         return None
 

@@ -16,7 +16,7 @@ class NoSolr(Exception):
 
 
 class Launcher:
-    """The launcher for one set of jars; compiled once for each state of its source, of the jars and of Java."""
+    """The launcher for one set of jars. It is compiled again when its source, the jars or Java change."""
 
     def __init__(self, jars: Path, cache: Path, java_home: Path | None) -> None:
         self._jars = jars
@@ -24,8 +24,8 @@ class Launcher:
         self._java_home = java_home
 
     def command(self, options: Sequence[str], arguments: Sequence[str]) -> list[str]:
-        """The whole command line. The first orderly end leaves an archive of the loaded classes behind, with which
-        all later starts take about half as long."""
+        """The whole command line. The first orderly end leaves an archive of the loaded classes behind; later starts
+        then take about half as long."""
         program = JavaProgram(SOURCE, self._jar_files(), self._cache, self._java_home)
         try:
             return program.command(options, arguments, archive_classes=True)
