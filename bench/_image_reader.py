@@ -12,7 +12,7 @@ import time
 from functools import partial
 from pathlib import Path
 
-from extractors._fsimage import ImagePart, Prepared, prepare, read_part
+from extractors.hdfs.image import ImagePart, Prepared, prepare, read_part
 
 INODES_IN_PART = 100_000
 AT_MS = 1_800_000_000_000
@@ -55,10 +55,10 @@ def count_rows(prepared: Prepared, part: ImagePart) -> int:
 def count_envelopes(prepared: Prepared, part: ImagePart) -> int:
     """As a task of the pipeline does it, with the filters that are there where nobody sets any."""
     # What rows do not need, their time does not hold.
-    from extractors._hdfs.filters import STAGING, Filters
-    from extractors._hdfs.image import read_image_part
-    from extractors._hdfs.reading import Reading
-    from extractors._hdfs.splits import PartSplit
+    from extractors.hdfs.filters import STAGING, Filters
+    from extractors.hdfs.image_reading import read_image_part
+    from extractors.hdfs.reading import Reading
+    from extractors.hdfs.splits import PartSplit
     from navlin.index.listing import listing_envelopes
     from navlin.model.records import Listing
     from navlin.model.source import HDFS, Source, source_id

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from bench._referee_running import APPLICATION, Kept
 from bench._referee_statements import Column, Edge, Flow
-from extractors.spark_events import SparkEvents
+from extractors.spark import SparkEvents
 from navlin.model.keys import EntityType, Key, RelationType
 from navlin.model.plan import Positions
 from navlin.model.records import Entity, Record, Relation, Split

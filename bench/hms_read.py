@@ -18,9 +18,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from extractors._hms_client import connected
-from extractors._hms_idl import Database
 from extractors.hms import HiveMetastore
+from extractors.hms.client import connected
+from extractors.hms.idl import Database
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Entity, Record, Split
 from navlin.model.source import HIVE, Estate, Source, source_id

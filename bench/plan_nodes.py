@@ -1,4 +1,4 @@
-"""Names of Spark plan nodes and commands in jars that no row of extractors/_spark/plan/nodes.tsv has.
+"""Names of Spark plan nodes and commands in jars that no row of extractors/spark/plan/nodes.tsv has.
 
     python -m bench.plan_nodes JAR… [--all]
 
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from bench._class_files import NAMING, ClassFile, classes_of
-from extractors._spark.plan.kinds import PLAN_NODES
+from extractors.spark.plan.kinds import PLAN_NODES
 
 LOGICAL: Final = "org/apache/spark/sql/catalyst/plans/logical/"
 ROOTS: Final = {

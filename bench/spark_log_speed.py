@@ -28,9 +28,9 @@ from rich.console import Console
 from rich.table import Table
 
 from bench._machine import load_of_machine
-from extractors._spark.events import NotAnEvent, kind_of
-from extractors._spark.lines import LogLines
-from extractors.spark_events import LogSplit, SparkEvents
+from extractors.spark.events import NotAnEvent, kind_of
+from extractors.spark.lines import LogLines
+from extractors.spark.spark_events import LogSplit, SparkEvents
 from navlin.model.plan import Positions
 from navlin.model.records import Entity, Relation, Split
 from navlin.model.source import SPARK, Estate, Source

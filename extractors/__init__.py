@@ -1,1 +1,4 @@
-"""One module a system; each registers itself. A module whose name begins with an underscore is a shared part."""
+"""What each system is read with: a module, or a folder where a system needs more than one. Each registers its extractors.
+
+`lineage` registers none: it holds what several extractors share.
+"""

@@ -2,29 +2,53 @@
 
 HiveServer2 (or the Hive CLI) writes it through log4j to a file of its own, or among what other loggers say, so a record may
 stand behind a log line's prefix, and the first releases indented it over several lines. Navigator's hosts had it in
-``/var/log/hive/lineage``. The hook tells of queries, CREATE TABLE AS SELECT and views that succeeded.
+``/var/log/hive/lineage``. The hook (``org.apache.hadoop.hive.ql.hooks.LineageLogger``, Hive 1.1 and later) records queries,
+CREATE TABLE AS SELECT and views that succeeded.
 
-Columns and tables are claims on a metastore's. The targets of a query that writes nothing are labels of its result.
+Hive writes the time in seconds at which a statement began and how long it took in milliseconds, no id of the query, and of
+its jobs those that MapReduce ran. Test consoles leave out user, times and jobs, the earliest releases duration and database.
+
+Columns and tables are claims on a metastore's. The targets of a query that writes nothing are labels of its result. What a
+query writes to a directory has labels for targets too, unless it writes to a table as well: then Hive names the table's
+columns, and of such a record only the tables hold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
-from extractors._files import MAX_LINE_BYTES, FileSplit, Line
-from extractors._hive_log import records_among
-from extractors._hive_record import to_statement
-from extractors._line_logs import LineLogs
-from extractors._lineage_graph import NotARecord
-from extractors._operations import Catalog, Engine, Operations
-from extractors._redact import sample
+from extractors.lineage.followed_files import MAX_LINE_BYTES, FileSplit, FollowedFile, Line
+from extractors.lineage.graph import (
+    NotARecord,
+    digest,
+    edges_of,
+    objects,
+    odd_times,
+    parse,
+    principal,
+    query_text,
+    rejects_of,
+    text_of,
+    vertex_by_name,
+    vertices_of,
+)
+from extractors.lineage.line_logs import LineLogs
+from extractors.lineage.operations import Catalog, Edge, EdgeType, Engine, Operations, Statement, Vertex
+from extractors.lineage.record_times import RecordTimes
+from extractors.lineage.redaction import sample
+from extractors.lineage.statements import Effect, kind_of
 from navlin.model.extractor import PUSH, extractor, keeps_positions
 from navlin.model.records import Record, Reject, Split
 from navlin.model.source import HIVE, Estate, Source
 
 HIVE_ENGINE = Engine(HIVE, "hv_query", "hv_query_part", "hv_query_execution")
 _RECORD_START = b'{"version":'
+_STATISTICS = "compute_stats("
+"""What Hive computes of columns that it writes, for its own optimizer: no data flows, and the targets are often wrong."""
+_JOB = re.compile(r"(?:job|application)_\d{1,20}_\d{1,10}\Z")
 
 
 @extractor("hive_events", source_type=HIVE, mode=PUSH, version=2)
@@ -69,3 +93,176 @@ def _records(found: Line, path: str, operations: Operations, split: FileSplit) -
             yield from _records(Line(found.offset, found.text[glued:]), path, operations, split)
         return
     yield from operations.records(statement)
+
+
+# -- The records among the lines of a log --------------------------------------------------------------------------------
+# A record begins at the first brace that follows the logger's name or `LINEAGE:`, or that begins a line; what other loggers
+# write is passed over. One that is indented goes on to the line where its braces balance.
+
+_START = re.compile(rb"(?:^\s*|LineageLogger\S*\s+|LINEAGE:\s*)(?=\{)")
+_TELLS = re.compile(rb'"(?:queryText|vertexType|edgeType)"\s*:')
+"""What only a lineage record says: in a line that no record begins in, it tells that the beginning was lost."""
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}]')
+_GOES_ON = re.compile(rb"[\s{}\[\]\"]")
+"""What the lines of an indented record begin with."""
+_CUT_OFF = "the record has no end"
+
+
+@dataclass(slots=True)
+class _Open:
+    """A record whose braces do not balance yet."""
+
+    offset: int
+    lines: list[bytes]
+    size_bytes: int
+    depth: int
+
+    def add(self, text: bytes) -> None:
+        self.lines.append(text)
+        self.size_bytes += len(text)
+        self.depth += _opened(text)
+
+    def reject(self, path: str, why: str = _CUT_OFF) -> Reject:
+        return Reject(path, why, self.offset, sample(self.lines[0]))
+
+
+def records_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reject]:
+    """The texts of the records that a followed file has next, each at the offset of its first line.
+
+    One that has no end yet is left to a later reading; in a file that has settled, it is a `Reject`.
+    """
+    record: _Open | None = None
+    while True:
+        for line in file.lines():
+            if isinstance(line, Reject):
+                yield line
+                record = None
+                continue
+            # After a crash the blocks that were not written read as NULs.
+            text = line.text.strip(b"\0\r")
+            start = _START.search(text)
+            if start is not None and not (record is not None and text[:1].isspace()):
+                if record is not None:
+                    yield record.reject(file.path)
+                text = text[start.end() :]
+                record = _Open(line.offset, [text], len(text), _opened(text))
+            elif record is not None and (_GOES_ON.match(text) or not text):
+                record.add(text)
+            elif record is not None:
+                yield record.reject(file.path)
+                record = None
+            elif _TELLS.search(text):
+                yield Reject(file.path, "a record without its beginning", line.offset, sample(text))
+            if record is None:
+                continue
+            if record.depth <= 0 or (len(record.lines) == 1 and text.endswith(b"}")):
+                whole = b"\n".join(record.lines)
+                if _TELLS.search(whole):  # others may write JSON as well
+                    yield Line(record.offset, whole)
+                record = None
+            elif record.size_bytes > max_bytes:
+                yield record.reject(file.path, f"the record is longer than {max_bytes} bytes")
+                record = None
+        if record is None or file.at_end:
+            break
+    if record is not None:
+        if file.settled:
+            yield record.reject(file.path)
+        else:
+            file.leave(record.offset)
+
+
+def _opened(text: bytes) -> int:
+    """How many braces a line leaves open, those in strings not counted."""
+    tokens = _TOKEN.findall(text)
+    return tokens.count(b"{") - tokens.count(b"}")
+
+
+# -- A record → a statement ----------------------------------------------------------------------------------------------
+
+
+def to_statement(text: bytes, path: str, offset: int, *, written_ms: int, latest_ms: int) -> Statement:
+    """What a record says; ``path`` and ``offset`` are its place, for what of it is broken.
+
+    ``written_ms`` (epoch ms) stands in where it has no time; none of its times is behind ``latest_ms``. Raises
+    `NotARecord`.
+    """
+    record = parse(text)
+    query = query_text(record)
+    kind = kind_of(query)
+    problems: list[str] = []
+    vertices = vertices_of(record, problems, vertex_by_name)
+    elements = [
+        element
+        for element in objects(record.get("edges"), "edges", problems)
+        if not str(element.get("expression", "")).startswith(_STATISTICS)
+    ]
+    edges = edges_of(elements, vertices, problems, labels=kind.effect.labels)
+    if kind.effect is Effect.SHOWS:  # releases that write down what they explain as if it were done
+        edges = ()
+    if kind.effect is Effect.WRITES_BOTH:
+        edges = tuple(_between_tables(edges))
+    times = RecordTimes(latest_ms)
+    started_ms, ended_ms = times.span(record)
+    user, text_hash, engine = (text_of(record, name) for name in ("user", "hash", "engine"))
+    return Statement(
+        text=query,
+        run=f"{text_hash or digest(query)}:{_run(record, started_ms)}:{user}:{_told(record, 'duration')}",
+        as_of_ms=ended_ms or started_ms or written_ms,
+        edges=tuple(map(_transforming, edges)),
+        kind=kind,
+        text_hash=text_hash,
+        execution={
+            "started": started_ms,
+            "ended": ended_ms,
+            "principal": principal(user),
+            "computeEngine": engine.lower(),
+            # The hook runs after what has succeeded, and it alone.
+            "status": "SUCCEEDED",
+        },
+        jobs=_jobs(record),
+        rejects=rejects_of(problems, text, path, offset),
+        odd_times=odd_times(times.problems, text, path, offset),
+    )
+
+
+def _between_tables(edges: Iterable[Edge]) -> Iterator[Edge]:
+    """The same between tables alone."""
+    targets = _tables(vertex for edge in edges for vertex in edge.targets)
+    read: tuple[Vertex, ...] = ()
+    for kind in (EdgeType.PROJECTION, EdgeType.PREDICATE):
+        named = _tables(vertex for edge in edges if edge.type is kind for vertex in edge.sources)
+        if sources := tuple(vertex for vertex in named if vertex not in read):
+            yield Edge(kind, sources, targets, incomplete=True)
+        read += sources
+
+
+def _tables(vertices: Iterable[Vertex]) -> tuple[Vertex, ...]:
+    named = (Vertex(vertex.table_name, vertex.database, vertex.table) for vertex in vertices if vertex.table)
+    return tuple(dict.fromkeys(named))
+
+
+def _transforming(edge: Edge) -> Edge:
+    """Hive gives an expression where it is more than the column itself; of a script or of rows alone it gives none."""
+    if edge.type is not EdgeType.PROJECTION or not edge.sources:
+        return edge
+    if edge.expression:
+        return replace(edge, transformation="TRANSFORMATION")
+    alone = len(edge.sources) == 1 and bool(edge.sources[0].column)
+    return replace(edge, transformation="IDENTITY") if alone else edge
+
+
+def _run(record: Mapping[str, Any], started_ms: int | None) -> str:
+    """What the record says of a run's beginning, whether that is a time or not."""
+    return _told(record, "timestamp") if started_ms is None else str(started_ms)
+
+
+def _told(record: Mapping[str, Any], name: str) -> str:
+    value = record.get(name)
+    return "" if value is None else f"{value!s:.40}"
+
+
+def _jobs(record: Mapping[str, Any]) -> tuple[str, ...]:
+    jobs = record.get("jobIds")
+    named = jobs if isinstance(jobs, list) else ()
+    return tuple(dict.fromkeys(job for job in named if isinstance(job, str) and _JOB.match(job)))

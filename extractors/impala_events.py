@@ -4,25 +4,57 @@ Written by each coordinator to ``--lineage_event_log_dir`` as ``impala_lineage_l
 records. Impala writes the record of a statement that succeeded, and of a query of which rows were fetched.
 
 Columns and tables are claims on a metastore's. The targets of a query that writes nothing are labels of its result.
+
+The forms of a record (``common/thrift/LineageGraph.thrift``):
+
+    2.2         queryText, hash, user, timestamp, edges, vertices{id, vertexType, vertexId}; its first builds count in ms
+    late 2015   each element of edges and vertices is a text that holds the object
+    2.7         + endTime
+    3.1         + queryId
+    3.3         + vertices[].metadata{tableName, tableCreateTime}; a target's vertexId shrinks to its column
+    4.3         + metadata.tableType
+    5.0         + operationType, UNKNOWN for a union; UPDATE and MERGE name their targets in full again
+
+A record that lacks what it cannot do without (a text, a time) raises `NotARecord`; an edge or vertex that is broken becomes
+a `Reject` of the statement, and the rest of it stands.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
-from extractors._files import MAX_LINE_BYTES, FileSplit, Line
-from extractors._impala_record import to_statement
-from extractors._line_logs import LineLogs
-from extractors._lineage_graph import NotARecord
-from extractors._operations import Catalog, Engine, Operations
-from extractors._redact import sample
+from extractors.lineage.followed_files import MAX_LINE_BYTES, FileSplit, Line
+from extractors.lineage.graph import (
+    NotARecord,
+    digest,
+    edges_of,
+    objects,
+    odd_times,
+    parse,
+    principal,
+    query_text,
+    rejects_of,
+    text_of,
+    vertex_by_name,
+    vertices_of,
+)
+from extractors.lineage.line_logs import LineLogs
+from extractors.lineage.operations import Catalog, Edge, Engine, Operations, Statement, Vertex
+from extractors.lineage.record_times import RecordTimes
+from extractors.lineage.redaction import clean, sample, without_credentials
+from extractors.lineage.statements import Effect, Kind, created_table, kind_named, kind_of
 from navlin.model.extractor import PUSH, extractor, keeps_positions
+from navlin.model.keys import split_location
 from navlin.model.records import Record, Reject, Split
 from navlin.model.source import HIVE, IMPALA, Estate, Source
 
 IMPALA_ENGINE = Engine(IMPALA, "impala_operation", "impala_sub_operation", "impala_operation_execution")
 _RECORD_START = b'{"queryText":'
+_NOT_YET = -1
+"""``tableCreateTime`` of a view that the statement itself creates."""
 
 
 @extractor("impala_events", source_type=IMPALA, mode=PUSH, version=2)
@@ -69,3 +101,114 @@ def _records(line: Line, path: str, operations: Operations, latest_ms: int) -> I
             yield from _records(whole, path, operations, latest_ms)
         return
     yield from operations.records(statement)
+
+
+# -- A line → a statement ------------------------------------------------------------------------------------------------
+
+
+def to_statement(line: bytes, path: str, offset: int, *, latest_ms: int) -> Statement:
+    """What a line says. ``path`` and ``offset`` are its place, for what of it is broken; none of its times is behind
+    ``latest_ms``."""
+    record = parse(line)
+    text = query_text(record)
+    times = RecordTimes(latest_ms)
+    ended_ms, started_ms = times.read(record, "endTime"), times.read(record, "timestamp")
+    if ended_ms is not None and started_ms is not None and ended_ms < started_ms:
+        times.problems.append(f"endTime {record['endTime']!r:.40} is before timestamp")
+        ended_ms = None
+    as_of_ms = ended_ms or started_ms
+    if as_of_ms is None:
+        reasons = ": " + "; ".join(times.problems) if times.problems else ""
+        raise NotARecord(f"the record has neither endTime nor timestamp{reasons}")
+    kind = _kind(text_of(record, "operationType").upper(), text)
+    problems: list[str] = []
+    vertices = vertices_of(record, problems, partial(_vertex, times))
+    elements = objects(record.get("edges"), "edges", problems)
+    edges = tuple(
+        replace(
+            edge,
+            sources=_known_since(edge.sources, None),
+            targets=_known_since(edge.targets, as_of_ms),
+        )
+        for edge in edges_of(elements, vertices, problems, labels=kind.effect.labels)
+    )
+    if kind.effect is Effect.SHOWS:
+        edges = ()
+    user, text_hash, query_id = (text_of(record, name) for name in ("user", "hash", "queryId"))
+    return Statement(
+        text=text,
+        # Before 3.1 a run has no id. 0:0 is what a planner writes that never ran the query.
+        run=query_id
+        if query_id and query_id != "0:0"
+        else f"{text_hash or digest(text)}:{as_of_ms if started_ms is None else started_ms}:{user}",
+        as_of_ms=as_of_ms,
+        edges=edges,
+        kind=kind,
+        text_hash=text_hash,
+        location=_location(record, text, edges, problems),
+        operation={"tableLocation": clean(text_of(record, "tableLocation"))},
+        execution={
+            "started": started_ms,
+            "ended": ended_ms,
+            "principal": principal(user),
+            "queryId": query_id,
+            # A query that was cancelled after rows were fetched is recorded like one that was not.
+            "status": "" if kind.effect is Effect.READS else "SUCCEEDED",
+        },
+        rejects=rejects_of(problems, line, path, offset),
+        odd_times=odd_times(times.problems, line, path, offset),
+    )
+
+
+def _kind(declared: str, text: str) -> Kind:
+    """Impala 5.0 calls a union UNKNOWN."""
+    return kind_of(text) if declared in ("", "UNKNOWN") else kind_named(declared)
+
+
+def _vertex(times: RecordTimes, name: str, element: Mapping[str, Any]) -> Vertex:
+    metadata = element.get("metadata")
+    about: Mapping[str, Any] = metadata if isinstance(metadata, dict) else {}
+    of_table = about.get("tableName")
+    database, dot, table = of_table.partition(".") if isinstance(of_table, str) else ("", "", "")
+    if not (dot and database and table):
+        return vertex_by_name(name, element)
+    created = about.get("tableCreateTime")
+    kind = about.get("tableType")
+    prefix = f"{database}.{table}."
+    if name[: len(prefix)].lower() == prefix.lower():
+        column, full = name[len(prefix) :].partition(".")[0], name
+    else:
+        column, full = name, prefix + name
+    return Vertex(
+        full,
+        database,
+        table,
+        column,
+        kind if isinstance(kind, str) else "",
+        _NOT_YET if created == _NOT_YET else times.read(about, "tableCreateTime") if created else None,
+    )
+
+
+def _known_since(vertices: tuple[Vertex, ...], created_ms: int | None) -> tuple[Vertex, ...]:
+    """``created_ms`` is what a table counts as created at that does not know it yet."""
+    return tuple(
+        replace(vertex, created_ms=created_ms) if vertex.created_ms == _NOT_YET else vertex
+        for vertex in vertices
+    )
+
+
+def _location(
+    record: Mapping[str, Any], text: str, edges: tuple[Edge, ...], problems: list[str]
+) -> tuple[str, str, str] | None:
+    """The table that is created at ``tableLocation``: the one target, or the one that the text names with its database."""
+    uri = without_credentials(text_of(record, "tableLocation"))
+    if not uri:
+        return None
+    try:
+        split_location(uri)
+    except ValueError:  # its text may repeat a password
+        problems.append("tableLocation is no URI")
+        return None
+    targets = {(vertex.database, vertex.table) for edge in edges for vertex in edge.targets if vertex.table}
+    named = created_table(text) if not targets else targets.pop() if len(targets) == 1 else None
+    return (*named, uri) if named else None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from extractors._fsimage import Prepared, check_md5, prepare, read_part
+from extractors.hdfs.image import Prepared, check_md5, prepare, read_part
 
 MEMORY_BYTES = 64 * 1024 * 1024
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from extractors.spark_events import SparkEvents
+from extractors.spark import SparkEvents
 from navlin.model.keys import EntityType, Key, RelationType
 from navlin.model.plan import Positions
 from navlin.model.records import Covered, Entity, Position, Record, Reject, Relation, Split

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from extractors._spark.columns.flow import SourceColumn
-from extractors._spark.columns.written import ColumnFlow, WrittenColumns
-from extractors._spark.plan.reading import read_plan
+from extractors.spark.columns.flow import SourceColumn
+from extractors.spark.columns.written import ColumnFlow, WrittenColumns
+from extractors.spark.plan.reading import read_plan
 from tests.spark_logs import FORMATTED, node, start
 
 

@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from extractors.hive_events import HiveEvents
 from extractors.hms import HiveMetastore
 from extractors.impala_events import ImpalaEvents
-from extractors.spark_events import SparkEvents
+from extractors.spark import SparkEvents
 from navlin.index.runs import Status
 from navlin.index.solr import Solr
 from navlin.model.extractor import EXTRACTORS, Extractor

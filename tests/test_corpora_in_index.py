@@ -13,7 +13,7 @@ import pytest
 
 from extractors.hive_events import HiveEvents
 from extractors.impala_events import ImpalaEvents
-from extractors.spark_events import SparkEvents
+from extractors.spark import SparkEvents
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.runs import Status
 from navlin.index.solr import Solr

@@ -16,8 +16,15 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from extractors import _files
-from extractors._files import FileSplit, FileWentAway, Line, NothingToFollow, follow, plan_files
+from extractors.lineage import followed_files
+from extractors.lineage.followed_files import (
+    FileSplit,
+    FileWentAway,
+    Line,
+    NothingToFollow,
+    follow,
+    plan_files,
+)
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Reject
 
@@ -157,7 +164,7 @@ def test_a_truncated_file_is_read_from_its_beginning(tmp_path: Path, after: byte
     assert reader.read() == after.splitlines()
 
 
-BIG = b"x" * (2 * _files.HEAD_BYTES) + b"\n"
+BIG = b"x" * (2 * followed_files.HEAD_BYTES) + b"\n"
 
 
 @pytest.mark.parametrize(
@@ -282,16 +289,16 @@ def test_a_position_saved_in_the_middle_of_a_chain_does_not_look_finished(tmp_pa
 
 def test_lines_longer_than_a_chunk_are_read_whole(tmp_path: Path) -> None:
     lines = [
-        b"a" * (_files.CHUNK_BYTES * 2 + 1),
+        b"a" * (followed_files.CHUNK_BYTES * 2 + 1),
         b"b",
-        b"c" * _files.CHUNK_BYTES,
-        b"d" * (_files.CHUNK_BYTES - 1),
+        b"c" * followed_files.CHUNK_BYTES,
+        b"d" * (followed_files.CHUNK_BYTES - 1),
     ]
     (tmp_path / "log").write_bytes(b"\n".join(lines) + b"\n")
     assert Reader(tmp_path, max_line_bytes=8 << 20).read() == lines
 
 
-@pytest.mark.parametrize("length", [101, _files.CHUNK_BYTES * 3])
+@pytest.mark.parametrize("length", [101, followed_files.CHUNK_BYTES * 3])
 def test_a_line_over_the_cap_is_rejected_with_its_place_and_passed(tmp_path: Path, length: int) -> None:
     reader = Reader(tmp_path, max_line_bytes=100)
     (tmp_path / "log").write_bytes(b"one\n" + b"x" * length + b"\ntwo\n" + b"y" * 100 + b"\n")
@@ -316,10 +323,10 @@ def test_the_rest_of_a_file_that_has_long_been_quiet_is_handed_out_once(tmp_path
     log.write_bytes(b"one\nrest")
     os.utime(log, ns=(NOW_MS * 1_000_000,) * 2)
     assert reader.read() == [b"one"]
-    assert reader.read(now_ms=NOW_MS + _files.SETTLE_MS - 1) == []
+    assert reader.read(now_ms=NOW_MS + followed_files.SETTLE_MS - 1) == []
     assert reader.rests == []
     for _ in range(3):
-        assert reader.read(now_ms=NOW_MS + _files.SETTLE_MS) == []
+        assert reader.read(now_ms=NOW_MS + followed_files.SETTLE_MS) == []
     assert reader.rests == [b"rest"]
     append(log, b" and more\n")
     assert reader.read() == [b"rest and more"]
@@ -394,7 +401,7 @@ def _gone_for_days(reader: Reader, log: Path) -> Plan:
     os.utime(log, ns=(NOW_MS * 1_000_000,) * 2)
     reader.read()
     log.unlink()
-    return reader.plan(now_ms=NOW_MS + _files.FORGET_MS + 1)
+    return reader.plan(now_ms=NOW_MS + followed_files.FORGET_MS + 1)
 
 
 def test_a_file_gone_for_days_is_forgotten(tmp_path: Path) -> None:
@@ -406,7 +413,7 @@ def test_a_file_gone_for_days_is_forgotten(tmp_path: Path) -> None:
 def test_a_file_gone_a_moment_ago_is_not_forgotten(tmp_path: Path) -> None:
     reader = Reader(tmp_path)
     _gone_for_days(reader, tmp_path / "log")
-    assert reader.plan(now_ms=NOW_MS + _files.FORGET_MS - 1).positions == ()
+    assert reader.plan(now_ms=NOW_MS + followed_files.FORGET_MS - 1).positions == ()
 
 
 def test_nothing_is_forgotten_of_a_directory_that_cannot_be_listed(tmp_path: Path) -> None:
@@ -415,14 +422,14 @@ def test_nothing_is_forgotten_of_a_directory_that_cannot_be_listed(tmp_path: Pat
     reader = Reader(tmp_path / "mount", tmp_path / "other")
     _gone_for_days(reader, tmp_path / "mount" / "log")
     (tmp_path / "mount").rmdir()
-    assert reader.plan(now_ms=NOW_MS + 2 * _files.FORGET_MS).positions == ()
+    assert reader.plan(now_ms=NOW_MS + 2 * followed_files.FORGET_MS).positions == ()
 
 
 def test_nothing_is_forgotten_of_another_host(tmp_path: Path) -> None:
     reader = Reader(tmp_path)
     _gone_for_days(reader, tmp_path / "log")
     reader.saved = {key.replace("host-1", "host-2"): value for key, value in reader.saved.items()}
-    assert reader.plan(now_ms=NOW_MS + 2 * _files.FORGET_MS).positions == ()
+    assert reader.plan(now_ms=NOW_MS + 2 * followed_files.FORGET_MS).positions == ()
 
 
 def test_the_extractors_own_state_comes_back_with_the_position_and_goes_when_the_file_is_another(
@@ -473,8 +480,8 @@ class Following(RuleBasedStateMachine):
         self.directory = Path(tempfile.mkdtemp(prefix="following-"))
         # Hashes that do not see all of such small files.
         self.patch = pytest.MonkeyPatch()
-        self.patch.setattr(_files, "HEAD_BYTES", 24)
-        self.patch.setattr(_files, "MARK_BYTES", 16)
+        self.patch.setattr(followed_files, "HEAD_BYTES", 24)
+        self.patch.setattr(followed_files, "MARK_BYTES", 16)
         self.log = self.directory / "log"
         self.count = 0
         self.rotated = 0

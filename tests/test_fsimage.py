@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from extractors._fsimage import ImageError, Prepared, find_image, prepare, read_part
+from extractors.hdfs.image import ImageError, Prepared, find_image, prepare, read_part
 from tests.image_trees import varied
 from tests.images import ROOT_ID, Tree
 from tests.read_images import every_row, read_rows

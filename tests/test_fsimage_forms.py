@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from extractors._fsimage import ImageError, describe_image, read_part
+from extractors.hdfs.image import ImageError, describe_image, read_part
 from tests.image_file import MAGIC, Codec, delimited, nested, number, varint
 from tests.image_trees import ACL, varied
 from tests.images import LAYOUTS, MIB, ROOT_ID, Tree

@@ -23,7 +23,7 @@ from typing import Any
 
 import pytest
 
-from extractors._fsimage import ImageError, read_part
+from extractors.hdfs.image import ImageError, read_part
 from tests.image_file import Codec
 from tests.image_trees import varied
 from tests.read_images import every_row, prepare_image, read_rows

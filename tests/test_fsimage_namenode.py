@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from extractors._fsimage import describe_image, find_image
-from extractors._hdfs.client import HdfsAddress, HdfsClient, HdfsNotFound
-from extractors._hdfs.status import to_listing
+from extractors.hdfs.client import HdfsAddress, HdfsClient, HdfsNotFound
+from extractors.hdfs.image import describe_image, find_image
+from extractors.hdfs.status import to_listing
 from navlin.demo.hadoop import Hadoop
 from navlin.model.source import HDFS, Source, source_id
 from tests.read_images import prepare_image, read_rows

@@ -12,12 +12,11 @@ from typing import Any
 
 import pytest
 
-from extractors._fsimage import ImageError
-from extractors._hdfs import reading, spool
-from extractors._hdfs.errors import HdfsError, HdfsNotFound
-from extractors._hdfs.plan import COMPLETE_MS, IMAGE, TRANSACTION, image_as_of_ms
-from extractors._hdfs.splits import DescribeSplit, ImageSplit, PartSplit, TreeSplit, WalkSplit
-from extractors.hdfs import Hdfs
+from extractors.hdfs import Hdfs, reading, spool
+from extractors.hdfs.errors import HdfsError, HdfsNotFound
+from extractors.hdfs.image import ImageError
+from extractors.hdfs.plan import COMPLETE_MS, IMAGE, TRANSACTION, image_as_of_ms
+from extractors.hdfs.splits import DescribeSplit, ImageSplit, PartSplit, TreeSplit, WalkSplit
 from navlin.demo.hadoop import Hadoop
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Listing

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from extractors._hdfs.client import (
+from extractors.hdfs.client import (
     Event,
     HdfsAddress,
     HdfsClient,
@@ -26,7 +26,7 @@ from extractors._hdfs.client import (
     Status,
     hdfs,
 )
-from extractors._hdfs.status import to_listing
+from extractors.hdfs.status import to_listing
 from navlin.demo.hadoop import Hadoop
 from navlin.model.source import HDFS, Source
 from tests.services.hdfs import Writer

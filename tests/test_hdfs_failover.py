@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from extractors._hdfs.client import HdfsAddress, HdfsClient
 from extractors.hdfs import Hdfs
+from extractors.hdfs.client import HdfsAddress, HdfsClient
 from navlin.demo.hadoop import Hadoop
 from navlin.model.source import HDFS, Estate, Source, source_id
 from tests.hdfs_runs import Follower

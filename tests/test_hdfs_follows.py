@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from extractors._hdfs.client import HdfsAddress, HdfsClient
-from extractors._hdfs.errors import MissingEvents
+from extractors.hdfs.client import HdfsAddress, HdfsClient
+from extractors.hdfs.errors import MissingEvents
 from navlin.demo.hadoop import Hadoop
 from navlin.index.fields import ELEMENTS
 from navlin.index.runs import RunRecord, Status

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from extractors import _hms_idl as idl
-from extractors._hms_client import Connection
 from extractors.hdfs import Hdfs
-from extractors.hms import HiveMetastore
-from extractors.spark_events import SparkEvents
+from extractors.hms import HiveMetastore, idl
+from extractors.hms.client import Connection
+from extractors.spark import SparkEvents
 from linker.purge import PurgeReport, purge
 from navlin.demo.hadoop import Hadoop
 from navlin.index.cores import CORES

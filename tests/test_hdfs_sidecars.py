@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from extractors._hdfs.sidecars import MOST_BYTES, BadSidecar, parse_sidecar, sidecar_of, target_of
+from extractors.hdfs.sidecars import MOST_BYTES, BadSidecar, parse_sidecar, sidecar_of, target_of
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extractors._hdfs.client import Event
-from extractors._hdfs.filters import Filters
-from extractors._hdfs.touched import Touched
+from extractors.hdfs.client import Event
+from extractors.hdfs.filters import Filters
+from extractors.hdfs.touched import Touched
 from navlin.model.tree import contains, parent_of
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from extractors._files import SETTLE_MS
 from extractors.hive_events import HiveEvents
+from extractors.lineage.followed_files import SETTLE_MS
 from navlin.model.keys import EntityType, RelationType, application_key, column_key, table_key
 from navlin.model.plan import Positions
 from navlin.model.records import Position

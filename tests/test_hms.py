@@ -11,13 +11,13 @@ from zlib import crc32
 
 import pytest
 
-from extractors import _hms_plan
-from extractors._hms_client import Connection, MetastoreError, MetastoreRefused, connected
-from extractors._hms_fetch import VANISHED
-from extractors._hms_idl import Database, FieldSchema, StorageDescriptor, Table
-from extractors._hms_plan import COMPLETE_MS, EVENT_ID
-from extractors._hms_splits import PartitionListSplit, PartitionSplit, RenameSplit, TableSplit
 from extractors.hms import HiveMetastore
+from extractors.hms import plan as hms_plan
+from extractors.hms.client import Connection, MetastoreError, MetastoreRefused, connected
+from extractors.hms.fetch import VANISHED
+from extractors.hms.idl import Database, FieldSchema, StorageDescriptor, Table
+from extractors.hms.plan import COMPLETE_MS, EVENT_ID
+from extractors.hms.splits import PartitionListSplit, PartitionSplit, RenameSplit, TableSplit
 from navlin.model.keys import EntityType, RelationType, column_key, partition_key, table_key
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Covered, Depth, Entity, Record, Reject, Relation, Split
@@ -489,7 +489,7 @@ def test_a_long_log_is_read_in_pages(
     names = [f"t{i}" for i in range(5)]
     for name in names:
         client.call(CREATE_TABLE, table(databases[0], name))
-    monkeypatch.setattr(_hms_plan, "EVENTS_A_CALL", 2)
+    monkeypatch.setattr(hms_plan, "EVENTS_A_CALL", 2)
 
     with Wire(metastore.port) as wire:
         second = run(replace(hms, uris=(wire.uri,)), first.saved())

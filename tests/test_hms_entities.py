@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from extractors._hms_entities import Reading, columns_of, to_table, usable_location
-from extractors._hms_events import TableName
-from extractors._hms_idl import FieldSchema, Order, SerDeInfo, StorageDescriptor, Table
-from extractors._hms_spark_schema import spark_columns
+from extractors.hms.entities import Reading, columns_of, to_table, usable_location
+from extractors.hms.events import TableName
+from extractors.hms.idl import FieldSchema, Order, SerDeInfo, StorageDescriptor, Table
+from extractors.hms.spark_schema import spark_columns
 from navlin.model.keys import EntityType, table_key
 from navlin.model.records import Entity, Record, Reject, Relation
 from navlin.model.source import HIVE, Estate, Source

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from extractors._hms_events import (
+from extractors.hms.events import (
     Change,
     DatabaseChanged,
     PartitionsChanged,
@@ -20,9 +20,9 @@ from extractors._hms_events import (
     TableRenamed,
     parse_event,
 )
-from extractors._hms_idl import NotificationEvent
-from extractors._hms_names import partition_name, partition_values
-from extractors._hms_touched import MANY_PARTITIONS, Touched, TouchedTable
+from extractors.hms.idl import NotificationEvent
+from extractors.hms.names import partition_name, partition_values
+from extractors.hms.touched import MANY_PARTITIONS, Touched, TouchedTable
 
 ORDERS = TableName("sales", "orders")
 SOLD = TableName("archive", "sold")

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors._files import SETTLE_MS
-from extractors._redact import MASK
 from extractors.impala_events import ImpalaEvents
+from extractors.lineage.followed_files import SETTLE_MS
+from extractors.lineage.redaction import MASK
 from navlin.model.extractor import EXTRACTORS, PUSH
 from navlin.model.keys import EntityType, RelationType, column_key, operation_key, path_key, table_key
 from navlin.model.plan import Plan, Positions

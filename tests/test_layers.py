@@ -142,8 +142,7 @@ def test_extractors_load_without_spark_and_without_solr() -> None:
     # What stands in their parts may need Arrow; it is loaded when something is read.
     loaded = loaded_by(
         "import pkgutil, importlib, extractors\n"
-        "public = [each.name for each in pkgutil.iter_modules(extractors.__path__) if each.name[0] != '_']\n"
-        "for name in public: importlib.import_module(f'extractors.{name}')"
+        "for each in pkgutil.iter_modules(extractors.__path__): importlib.import_module(f'extractors.{each.name}')"
     )
 
     assert loaded.isdisjoint({"pyspark", "py4j", "pandas", "pyarrow", "pysolr"})

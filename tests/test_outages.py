@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from extractors._hms_client import connected
-from extractors._hms_idl import Database
 from extractors.hms import HiveMetastore
+from extractors.hms.client import connected
+from extractors.hms.idl import Database
 from navlin.index.fields import ELEMENTS
 from navlin.index.runs import RunRecord, Status
 from navlin.index.solr import Solr

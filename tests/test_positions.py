@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
-from extractors._hms_idl import Database
+from extractors.hms.idl import Database
 from navlin.cli import main
 from navlin.index.runs import RunRecord, Status
 from navlin.index.solr import Solr

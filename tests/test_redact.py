@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors._redact import (
+from extractors.lineage.redaction import (
     CUT,
     MASK,
     bounded,

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from extractors._spark.catalogs import Catalogs
-from extractors._spark.plan.reading import read_plan
-from extractors._spark.plan.reads import End, EndKind
-from extractors._spark.plan.writes import Write
+from extractors.spark.catalogs import Catalogs
+from extractors.spark.plan.reading import read_plan
+from extractors.spark.plan.reads import End, EndKind
+from extractors.spark.plan.writes import Write
 from tests.spark_logs import node, start
 from tests.spark_plans import (
     Op,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from extractors._spark.incomplete import Incomplete
+from extractors.spark.incomplete import Incomplete
 from tests.spark_logs import FORMATTED
 from tests.spark_plans import (
     Op,

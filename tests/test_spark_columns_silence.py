@@ -74,7 +74,7 @@ def test_a_cached_table_has_its_columns_whatever_the_cache_is_called(name: str) 
     arguments = root.block.partition("Arguments: ")[2]
     scanned = node("Scan parquet spark_catalog.d.a", f"FileScan parquet spark_catalog.d.a[{A_COLUMNS}]")
     tree = node(root.name, f"{root.name} {arguments}", node(name, f"{name} [{A_COLUMNS}]", scanned))
-    from extractors._spark.plan.reading import read_plan
+    from extractors.spark.plan.reading import read_plan
 
     [columns] = read_plan(start(0, (tree, printed(root)))).columns
     assert {each.output: flow(each) for each in columns.flows} == {

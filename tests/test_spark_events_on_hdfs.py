@@ -12,9 +12,9 @@ from urllib.request import urlopen
 
 import pytest
 
-from extractors._files import NothingToFollow
-from extractors._hdfs.client import HdfsRefused
-from extractors.spark_events import SparkEvents
+from extractors.hdfs.client import HdfsRefused
+from extractors.lineage.followed_files import NothingToFollow
+from extractors.spark import SparkEvents
 from navlin.demo.hadoop import Hadoop
 from navlin.model.plan import Positions
 from navlin.model.source import Estate

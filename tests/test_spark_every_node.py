@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from extractors._spark.incomplete import Incomplete
-from extractors._spark.plan.kinds import CARRIES, PLAN_NODES, PlanNode
-from extractors._spark.plan.tree import plain_name
+from extractors.spark.incomplete import Incomplete
+from extractors.spark.plan.kinds import CARRIES, PLAN_NODES, PlanNode
+from extractors.spark.plan.tree import plain_name
 from tests.spark_logs import FORMATTED, Extracted, command, end, extracted_of, node, read_once, scan, start
 from tests.spark_plans import counted, flows, inserting, op, unary
 from tests.spark_plans import scan as scan_operator

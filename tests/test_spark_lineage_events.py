@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from extractors.spark_lineage_events import SparkLineageEvents
+from extractors.spark import SparkLineageEvents
 from navlin.model.keys import EntityType, RelationType, application_key, location_key, table_key
 from navlin.model.records import Entity
 from navlin.model.source import HDFS, HIVE, SPARK, YARN, Estate, Source, source_id

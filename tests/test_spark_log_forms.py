@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import zstandard
 
-from extractors._files import NothingToFollow
-from extractors._spark.codecs import Damaged, codec_of, pieces
-from extractors.spark_events import SPLIT_BYTES
+from extractors.lineage.followed_files import NothingToFollow
+from extractors.spark.codecs import Damaged, codec_of, pieces
+from extractors.spark.spark_events import SPLIT_BYTES
 from navlin.model.records import Position
 from tests.services.spark_jobs import CODECS
 from tests.spark_logs import (

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from extractors._spark.plan.names import location, without_partitions
-from extractors._spark.plan.reading import PlanReading, read_plan
-from extractors._spark.plan.text import read_text
+from extractors.spark.plan.names import location, without_partitions
+from extractors.spark.plan.reading import PlanReading, read_plan
+from extractors.spark.plan.text import read_text
 from tests.spark_logs import FORMATTED, command, insert, node, scan, start
 
 

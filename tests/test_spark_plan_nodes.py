@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.plan_nodes import main, plan_nodes, shipped
-from extractors._spark.plan.kinds import CARRIES, PLAN_NODES
+from extractors.spark.plan.kinds import CARRIES, PLAN_NODES
 
 REPOSITORY = Path(__file__).parents[1]
 KINDS = ("physical", "logical", "command")
@@ -26,7 +26,7 @@ def test_a_name_stands_once_in_a_project_and_kind_and_the_rows_are_sorted() -> N
 def test_rows_end_where_their_line_ends() -> None:
     assert [
         line
-        for line in (REPOSITORY / "extractors/_spark/plan/nodes.tsv").read_text("utf-8").splitlines()
+        for line in (REPOSITORY / "extractors/spark/plan/nodes.tsv").read_text("utf-8").splitlines()
         if line.count("\t") != 5
     ] == []
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from extractors._spark.application import Application
-from extractors._spark.lineage import Names
-from extractors._spark.plan.reads import End, EndKind
-from extractors.spark_events import SparkEvents
+from extractors.spark import SparkEvents
+from extractors.spark.application import Application
+from extractors.spark.lineage import Names
+from extractors.spark.plan.reads import End, EndKind
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.runs import Status
 from navlin.index.solr import Solr

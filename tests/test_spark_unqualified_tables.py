@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from extractors._spark.incomplete import Incomplete
+from extractors.spark.incomplete import Incomplete
 from tests.spark_logs import (
     Extracted,
     Follower,

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 import pytest
 
 import extractors
-from extractors._files import FileSplit
-from extractors._hdfs.splits import DescribeSplit, ImageSplit, PartSplit, TreeSplit, WalkSplit
-from extractors._hms_events import TableName, TableRenamed
-from extractors._hms_splits import DatabaseSplit, PartitionListSplit, PartitionSplit, RenameSplit, TableSplit
-from extractors._yarn.planning import SeenSplit, UnansweredSplit
-from extractors.spark_events import LogSplit
+from extractors.hdfs.splits import DescribeSplit, ImageSplit, PartSplit, TreeSplit, WalkSplit
+from extractors.hms.events import TableName, TableRenamed
+from extractors.hms.splits import DatabaseSplit, PartitionListSplit, PartitionSplit, RenameSplit, TableSplit
+from extractors.lineage.followed_files import FileSplit
+from extractors.spark.spark_events import LogSplit
+from extractors.yarn.plan import SeenSplit, UnansweredSplit
 from navlin.model.records import Split
 
 ORDERS, OLD = TableName("sales", "orders"), TableName("sales", "orders_old")

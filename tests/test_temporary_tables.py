@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from extractors import _hms_idl as idl
-from extractors._hms_client import connected
-from extractors.hms import HiveMetastore
+from extractors.hms import HiveMetastore, idl
+from extractors.hms.client import connected
 from extractors.impala_events import ImpalaEvents
 from navlin.index.runs import Status
 from navlin.index.solr import Solr

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 
-from extractors._hms_client import connected
-from extractors._hms_idl import Database, Table
 from extractors.hms import HiveMetastore
+from extractors.hms.client import connected
+from extractors.hms.idl import Database, Table
 from navlin.index.fields import RELATIONS
 from navlin.index.runs import Status
 from navlin.index.solr import Solr

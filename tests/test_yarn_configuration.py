@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from extractors._yarn.configuration import Configuration, Place, is_staging, split_paths, to_configuration
+from extractors.yarn.configuration import Configuration, Place, is_staging, split_paths, to_configuration
 
 IN, OUT = "mapreduce.input.fileinputformat.inputdir", "mapreduce.output.fileoutputformat.outputdir"
 

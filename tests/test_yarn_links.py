@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from extractors.spark_events import SparkEvents
+from extractors.spark import SparkEvents
 from extractors.yarn import Yarn
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.runs import Status

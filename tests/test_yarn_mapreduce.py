@@ -7,8 +7,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from extractors._yarn.planning import SeenSplit
-from extractors._yarn.rest import RestUnavailable
+from extractors.yarn.plan import SeenSplit
+from extractors.yarn.rest import RestUnavailable
 from navlin.index.fields import peoples
 from navlin.model.identity import identify
 from navlin.model.keys import RelationType

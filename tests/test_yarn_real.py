@@ -13,7 +13,7 @@ import pytest
 
 from extractors.hdfs import Hdfs
 from extractors.hms import HiveMetastore
-from extractors.spark_events import SparkEvents
+from extractors.spark import SparkEvents
 from extractors.yarn import Yarn
 from navlin.demo.hadoop import Hadoop
 from navlin.index.fields import ELEMENTS, RELATIONS

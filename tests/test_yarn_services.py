@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 import orjson
 import pytest
 
-from extractors._yarn.rest import RestError, RestUnavailable
 from extractors.yarn import Yarn
+from extractors.yarn.rest import RestError, RestUnavailable
 from navlin.model.plan import Positions
 from tests.services.rest import JobHistory, ResourceManager, RestServer, as_json
 from tests.yarn_rounds import ESTATE, SOURCE, Following, app, running

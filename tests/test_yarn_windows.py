@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from extractors._yarn.planning import OPEN
+from extractors.yarn.plan import OPEN
 from tests.services.rest import ResourceManager
 from tests.yarn_rounds import MINUTE_MS, NOW_MS, Following, app, running
 

@@ -18,11 +18,10 @@ from navlin.service.configuration import Configuration, SourceSettings
 
 
 def load_extractors() -> Mapping[str, Registration]:
-    """Imports every module of the package, so that each registers itself, and returns the register."""
+    """Imports every module and folder of the package, so that each registers its own, and returns the register."""
     package = importlib.import_module("extractors")
     for module in pkgutil.iter_modules(package.__path__):
-        if not module.name.startswith("_"):
-            importlib.import_module(f"extractors.{module.name}")
+        importlib.import_module(f"extractors.{module.name}")
     return EXTRACTORS
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from types import NoneType
 
-from extractors import _hms_idl as idl
-from extractors._hms_client import Address, Connection
-from extractors._hms_thrift import Call, refusal
+from extractors.hms import idl
+from extractors.hms.client import Address, Connection
+from extractors.hms.thrift import Call, refusal
 from navlin.demo import metastore
 
 AlreadyExists = refusal("AlreadyExistsException")

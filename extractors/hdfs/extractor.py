@@ -1,0 +1,280 @@
+"""HDFS: files and directories, whose they are and how large, from the NameNode's image and then from its events.
+
+The first plan reads a whole image. From then on the NameNode's edits (inotify) say what was touched, and that is read as it
+is now. An image is read again where they do not suffice: they have a gap, the NameNode was restored, navlin may not follow
+them; and every ``complete_every_s`` all the same, because some changes give no event (quotas, snapshots, erasure coding).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from extractors.hdfs import spool
+from extractors.hdfs.client import HdfsAddress, hdfs
+from extractors.hdfs.errors import HdfsNotFound, HdfsRefused, HdfsUnavailable, MissingEvents
+from extractors.hdfs.filters import STAGING, BadGlob, Filters, check_exclude, check_include
+from extractors.hdfs.image_reading import (
+    NAMENODE,
+    ImageSettings,
+    local_transaction,
+    read_image,
+    read_image_part,
+)
+from extractors.hdfs.plan import (
+    RAISE,
+    Planning,
+    Saved,
+    follow,
+    plan_image,
+    plan_listing,
+    plan_touched,
+    saved_in,
+)
+from extractors.hdfs.reading import Reading, read_described, read_trees, read_walk
+from extractors.hdfs.site import authorities
+from extractors.hdfs.splits import DescribeSplit, ImageSplit, PartSplit, TreeSplit, WalkSplit
+from navlin.model.extractor import PULL, extractor, keeps_positions
+from navlin.model.plan import Plan, Positions
+from navlin.model.records import Record, Split
+from navlin.model.source import HDFS, Estate, Source
+
+
+@extractor("hdfs", source_type=HDFS, mode=PULL, version=1)
+@dataclass(frozen=True, slots=True)
+class Hdfs:
+    """One HDFS. ``image`` is "namenode", an image's file, or a directory of checkpoints (a standby's, mounted). ``roots``
+    are listed where images cannot be had. Globs: see `extractors.hdfs.filters`."""
+
+    source: Source
+    estate: Estate
+    url: str
+    namenodes: tuple[str, ...] = ()
+    hadoop_configuration_directory: str = ""
+    http: tuple[str, ...] = ()
+    # A superuser is shown everything. For all others the image or the listing is read whole each time, and they leave no
+    # transaction from which a superuser would follow events.
+    user: str = keeps_positions("")
+    principal: str = keeps_positions("")
+    keytab: str = keeps_positions("")
+    java_options: tuple[str, ...] = keeps_positions(())
+    timeout_s: float = keeps_positions(60.0)
+    image: str = NAMENODE
+    events: bool = True
+    roots: tuple[str, ...] = ("/",)
+    # Each plan asks anew whether the last complete one is older.
+    complete_every_s: int = keeps_positions(604_800)
+    include: tuple[str, ...] = ("/",)
+    exclude: tuple[str, ...] = STAGING
+    entries: Literal["all", "directories"] = "all"
+    sidecars: bool = True
+    image_memory_bytes: int = keeps_positions(536_870_912)
+    inodes_in_split: int = keeps_positions(100_000)
+
+    @classmethod
+    def serves(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        """The file system's URL, and its NameNodes', as claims spell them."""
+        directory = settings.get("hadoop_configuration_directory", "")
+        return tuple(
+            dict.fromkeys(authorities(settings.get("url", ""), settings.get("namenodes", ()), directory))
+        )
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """What no type shows to be wrong, as (setting, text)."""
+        try:
+            _ = self._address
+        except ValueError as error:
+            yield "url", str(error)
+        for name, check in (("include", check_include), ("exclude", check_exclude)):
+            for glob in getattr(self, name):
+                try:
+                    check(glob)
+                except BadGlob as error:
+                    yield name, str(error)
+        if not self.include:
+            yield "include", 'include must have a glob; ["/"] is everything'
+        for root in self.roots:
+            if not root.startswith("/"):
+                yield "roots", f'"{root}" must begin with a slash'
+        if not self.roots:
+            yield "roots", 'roots must name a directory; ["/"] is everything'
+        if self.image != NAMENODE and not self.image.startswith("/"):
+            yield (
+                "image",
+                f'image must be "{NAMENODE}", or the path of a file or directory, beginning with a slash',
+            )
+        if self.keytab and not self.principal:
+            yield "keytab", "keytab needs a principal beside it"
+        for name in ("timeout_s", "complete_every_s", "inodes_in_split"):
+            if not getattr(self, name) > 0:
+                yield name, f"{name} must be more than 0"
+        if self.image_memory_bytes < 1 << 26:
+            yield "image_memory_bytes", "image_memory_bytes must be at least 67108864 (64 MiB)"
+
+    # -- plan ----------------------------------------------------------------------------------------------------------
+
+    def plan(self, positions: Positions) -> Plan:
+        """Costs one call where nothing has happened."""
+        saved = saved_in(positions.values)
+        planning = Planning(self.source, self._filters, self.sidecars, self._spool, positions.now_ms)
+        try:
+            if self.events:
+                plan = self._plan_by_events(planning, saved, complete=positions.complete)
+            else:
+                plan = self._plan_by_images(planning, saved, "events is false", complete=positions.complete)
+        except HdfsRefused as refused:
+            plan = self._plan_by_images(planning, saved, str(refused), complete=positions.complete)
+        read = (split.transaction for split in plan.splits if isinstance(split, ImageSplit))
+        spool.clear(self._spool, keep=next(read, None))
+        return plan
+
+    def _plan_by_events(self, planning: Planning, saved: Saved, *, complete: bool) -> Plan:
+        client = hdfs(self._address)
+        newest, followed = client.transaction(), saved.transaction
+        if newest < 0:
+            raise HdfsUnavailable(f"{self.url}: the NameNode is becoming active")
+        if followed is None:
+            because = "it is the first with these settings"
+        elif complete:
+            because = "it was asked for"
+        elif newest < followed:
+            because = (
+                f"the NameNode was restored: it is at transaction {newest}, {followed} was followed already"
+            )
+            saved = replace(saved, rounds=())
+        elif self._overdue(planning, saved) and self._has_newer_image(saved):
+            because = f"the last one is more than {self.complete_every_s} s old"
+        elif newest == followed:
+            return Plan()
+        else:
+            try:
+                touched, through = follow(client, planning, followed)
+            except MissingEvents as missing:
+                return self._plan_after_gap(planning, saved, newest, missing)
+            return plan_touched(planning, saved, touched, through)
+        return self._plan_whole(planning, saved, newest, because)
+
+    def _plan_after_gap(self, planning: Planning, saved: Saved, newest: int, missing: MissingEvents) -> Plan:
+        missed = saved.missed + 1
+        # Once may be an outage of navlin's own; twice is how it will go on.
+        note = f"{missing}; {RAISE}" if missed > 1 else str(missing)
+        return self._plan_whole(planning, saved, newest, note, missed=missed)
+
+    def _plan_whole(
+        self, planning: Planning, saved: Saved, newest: int, because: str, *, missed: int = 0
+    ) -> Plan:
+        """The newest image; or, for who may follow events and has no image, a listing that began at ``newest``."""
+        note = f"complete plan: {because}"
+        try:
+            image = self._newest_image()
+        except HdfsRefused as refused:
+            told = f"{note}; {refused}; so {', '.join(self.roots)} is listed"
+            return plan_listing(planning, self.roots, told, through=newest, missed=missed)
+        if missed and image <= (saved.transaction or 0):
+            return Plan(note=f"{because}; waiting for a newer image than that of transaction {image}")
+        return plan_image(planning, saved, image, note, missed=missed)
+
+    def _plan_by_images(self, planning: Planning, saved: Saved, because: str, *, complete: bool) -> Plan:
+        """Where events may not be followed: every newer image is a complete plan; without images, a listing is."""
+        try:
+            image = self._newest_image()
+        except HdfsRefused as refused:
+            told = f"{because}; {refused}; so {', '.join(self.roots)} is listed at every run"
+            return plan_listing(planning, self.roots, told)
+        # An older one may come from a NameNode that is behind, or from one that was restored: that shows with time.
+        older = image < saved.image and not self._overdue(planning, saved)
+        if (image == saved.image or older) and not complete:
+            return Plan(note=f"{because}; there is no newer image than that of transaction {saved.image}")
+        note = f"complete plan: {because}; every newer image is read as a whole"
+        return plan_image(planning, saved, image, note, follow=False)
+
+    def _newest_image(self) -> int:
+        return (
+            hdfs(self._address).offered_image() if self.image == NAMENODE else local_transaction(self.image)
+        )
+
+    def _has_newer_image(self, saved: Saved) -> bool:
+        try:
+            return self._newest_image() > saved.image
+        except HdfsRefused:  # a listing is always newer
+            return True
+
+    def _overdue(self, planning: Planning, saved: Saved) -> bool:
+        return planning.now_ms - saved.complete_ms >= self.complete_every_s * 1000
+
+    # -- read ----------------------------------------------------------------------------------------------------------
+
+    def read(self, split: Split) -> Iterator[Record]:
+        match split:
+            case ImageSplit():
+                yield from read_image(self._image, split, self._fetch)
+            case PartSplit(as_of_ms=as_of_ms):
+                yield from read_image_part(self._reading(as_of_ms), split)
+            case DescribeSplit(paths, as_of_ms):
+                yield from read_described(hdfs(self._address), self._reading(as_of_ms), paths)
+            case TreeSplit(as_of_ms=as_of_ms):
+                yield from read_trees(hdfs(self._address), self._reading(as_of_ms), split)
+            case WalkSplit(directories, as_of_ms):
+                yield from read_walk(hdfs(self._address), self._reading(as_of_ms), directories)
+            case _:
+                raise TypeError(f"{split!r} is no split of an HDFS")
+
+    def _fetch(self, into: Path, report: Callable[[int, int], None]) -> Path:
+        return hdfs(self._address).fetch_image(into, report)
+
+    # -- check ---------------------------------------------------------------------------------------------------------
+
+    def check(self) -> Iterator[str]:
+        """For ``navlin check``: whether events may be followed and images read; if not, whether the roots can be listed."""
+        client = hdfs(self._address)
+        if self.events:
+            try:
+                newest = client.transaction()
+                list(client.events(newest, 1))
+                yield f"{self.url} answers, and its events may be followed: it is at transaction {newest}"
+            except HdfsRefused as refused:
+                yield f"its events may not be followed: every newer image is read as a whole instead ({refused})"
+        try:
+            yield f"the newest image is of transaction {self._newest_image()}"
+        except HdfsRefused as refused:
+            for root, status in zip(self.roots, client.describe(self.roots), strict=True):
+                if status is None:
+                    raise HdfsNotFound(
+                        f"{self.url}{root}: there is no such directory; correct roots", root
+                    ) from refused
+            yield f"its image may not be read: {', '.join(self.roots)} is listed instead ({refused})"
+
+    # -- settings ------------------------------------------------------------------------------------------------------
+
+    @property
+    def _address(self) -> HdfsAddress:
+        return HdfsAddress(
+            self.url,
+            self.namenodes,
+            self.hadoop_configuration_directory,
+            self.user,
+            self.principal,
+            self.keytab,
+            self.http,
+            cache=f"{self.estate.spool}/java" if self.estate.spool else "",
+            timeout_s=self.timeout_s,
+            java_options=self.java_options,
+        )
+
+    @property
+    def _filters(self) -> Filters:
+        return Filters(self.include, self.exclude)
+
+    @property
+    def _spool(self) -> Path:
+        return spool.spool_of(self.estate, self.source)
+
+    @property
+    def _image(self) -> ImageSettings:
+        return ImageSettings(self.image, self.image_memory_bytes, self.inodes_in_split)
+
+    def _reading(self, as_of_ms: int) -> Reading:
+        claimed = self.entries == "directories"
+        return Reading(self.source, self.url, self._filters, claimed, self.sidecars, as_of_ms)

@@ -1,0 +1,28 @@
+"""HDFS images (fsimage) as record batches: never held whole, read in parts, refused where they are not sound.
+
+The format is that of Hadoop 2.4 and later: a magic, sections of delimited protobuf messages, a summary at the end that
+says where each section stands (Hadoop's fsimage.proto). An INODE carries no parent, and its section no order: `prepare`
+walks the image once and lays down flat files (each inode's parent, each directory's path), and `read_part` turns any run of
+inodes into rows.
+
+Nothing here knows of extractors. It needs pyarrow and NumPy, so it is imported where it is used, not before.
+"""
+
+from extractors.hdfs.image.errors import ImageError
+from extractors.hdfs.image.files import check_md5, find_image
+from extractors.hdfs.image.layout import ImageSummary, describe_image
+from extractors.hdfs.image.prepared import ImagePart, Prepared
+from extractors.hdfs.image.preparing import prepare
+from extractors.hdfs.image.rows import read_part
+
+__all__ = [
+    "ImageError",
+    "ImagePart",
+    "ImageSummary",
+    "Prepared",
+    "check_md5",
+    "describe_image",
+    "find_image",
+    "prepare",
+    "read_part",
+]

@@ -1,0 +1,174 @@
+"""The bytes of many messages as arrays: numbers, packed numbers, texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from extractors.hdfs.image.errors import Malformed
+from extractors.hdfs.image.wire import MAX_VARINT_BYTES
+
+Ints = NDArray[np.int64]
+Numbers = NDArray[np.uint64]
+Flags = NDArray[np.bool_]
+
+PAD_BYTES: Final = 16
+"""So many bytes stand behind what a page holds: a number is fetched as a word, wherever it begins."""
+_SLICE_BYTES: Final = 4 << 20
+_SLASH: Final = pa.scalar("/", pa.large_string())
+_CONTINUES: Final = np.uint64(0x8080808080808080)
+_SEVENS: Final = np.uint64(0x7F7F7F7F7F7F7F7F)
+_ONE, _TWO, _FOUR = np.uint64(1), np.uint64(2), np.uint64(4)
+_LOW7, _HIGH7 = np.uint64(0x007F007F007F007F), np.uint64(0x7F007F007F007F00)
+_LOW14, _HIGH14 = np.uint64(0x00003FFF00003FFF), np.uint64(0x3FFF00003FFF0000)
+_LOW28, _HIGH28 = np.uint64(0x000000000FFFFFFF), np.uint64(0x0FFFFFFF00000000)
+
+
+class Page:
+    """``data`` with `PAD_BYTES` zeros behind its ``size`` bytes, seen as bytes and as the word that begins at each byte."""
+
+    __slots__ = ("bytes", "data", "size", "words")
+
+    def __init__(self, data: bytearray, size: int) -> None:
+        self.data, self.size = data, size
+        self.bytes: NDArray[np.uint8] = np.frombuffer(data, dtype=np.uint8)
+        self.words: Numbers = np.ndarray((size + PAD_BYTES - 8,), dtype="<u8", buffer=data, strides=(1,))
+
+
+def varints(page: Page, at: Ints) -> tuple[Numbers, Ints]:
+    """The numbers that begin at these bytes, and how many bytes each takes."""
+    first = page.bytes[at]
+    if first.max(initial=0) < 0x80:
+        return first.astype(np.uint64), np.ones(len(at), np.int64)
+    word = page.words[at]
+    stop = ~word & _CONTINUES
+    stop &= ~stop + _ONE
+    long = stop == 0
+    mask = (stop << _ONE) - _ONE
+    word &= mask & _SEVENS
+    value = word & _LOW7
+    word &= _HIGH7
+    word >>= _ONE
+    value |= word
+    word = value & _HIGH14
+    value &= _LOW14
+    value |= word >> _TWO
+    word = value & _HIGH28
+    value &= _LOW28
+    value |= word >> _FOUR
+    lengths = (np.bitwise_count(mask) >> np.uint8(3)).astype(np.int64)
+    if long.any():
+        _long_varints(page, at, np.flatnonzero(long), value, lengths)
+    return value, lengths
+
+
+def _long_varints(page: Page, at: Ints, rows: Ints, value: Numbers, lengths: Ints) -> None:
+    """Those of nine and ten bytes; the first eight of them are in ``value``."""
+    where = at[rows] + 8
+    ninth = page.bytes[np.minimum(where, page.size)].astype(np.uint64)
+    tenth = page.bytes[np.minimum(where + 1, page.size)].astype(np.uint64)
+    ten = ninth >= 0x80
+    bad = ten & (tenth > 1)
+    if bad.any():
+        raise Malformed("a number of more than 64 bits", int(at[rows[int(np.argmax(bad))]]))
+    more = (ninth & np.uint64(0x7F)) << np.uint64(56)
+    more |= np.where(ten, tenth << np.uint64(63), np.uint64(0))
+    value[rows] |= more
+    lengths[rows] = np.where(ten, 10, 9)
+
+
+def read_packed(page: Page, rows: Ints, starts: Ints, ends: Ints) -> Iterator[tuple[Ints, Numbers]]:
+    """All numbers in these spans, each with its span's row, some millions at a time at most."""
+    some = ends > starts
+    rows, starts, ends = rows[some], starts[some], ends[some]
+    if not len(rows):
+        return
+    open_end = page.bytes[ends - 1] >= 0x80
+    if open_end.any():
+        raise Malformed("a list of numbers ends within one", int(starts[int(np.argmax(open_end))]))
+    if int(ends.max()) - int(starts.min()) <= 2 * _SLICE_BYTES:
+        yield _unpacked(page, rows, starts, ends)
+        return
+    for row, start, end in zip(rows.tolist(), starts.tolist(), ends.tolist(), strict=True):
+        for first, last in _slices(page, start, end):
+            yield _unpacked(page, np.array([row]), np.array([first]), np.array([last]))
+
+
+def _slices(page: Page, start: int, end: int) -> Iterator[tuple[int, int]]:
+    while start < end:
+        cut = min(start + _SLICE_BYTES, end)
+        while page.data[cut - 1] >= 0x80:  # ends at the span's own end, if not before
+            cut += 1
+        yield start, cut
+        start = cut
+
+
+def _unpacked(page: Page, rows: Ints, starts: Ints, ends: Ints) -> tuple[Ints, Numbers]:
+    low = int(starts.min())
+    last_bytes = np.flatnonzero(page.bytes[low : int(ends.max())] < 0x80) + low
+    first = np.searchsorted(last_bytes, starts)
+    counts = np.searchsorted(last_bytes, ends) - first
+    begins = np.cumsum(counts) - counts
+    index = np.arange(int(counts.sum())) + np.repeat(first - begins, counts)
+    last = last_bytes[index]
+    at = np.empty_like(last)
+    at[1:] = last[:-1] + 1
+    at[begins] = starts
+    long = last - at >= MAX_VARINT_BYTES
+    if long.any():
+        raise Malformed("a number of more than 64 bits", int(at[int(np.argmax(long))]))
+    return np.repeat(rows, counts), varints(page, at)[0]
+
+
+def gather(page: Page, starts: Ints, ends: Ints) -> pa.BinaryArray:
+    """The bytes between ``starts`` and ``ends``, copied out. The spans must stand in the page's order; one that is absent
+    (both are 0) is empty."""
+    count = len(starts)
+    if not count:
+        return pa.array([], pa.binary())
+    # One array of spans and the gaps between them, of which every other one is taken: this copies at Arrow's speed.
+    offsets = np.empty(2 * count, np.int32)
+    if ends.min() == 0:
+        begins = np.where(ends > 0, starts, np.maximum.accumulate(ends))
+        offsets[0::2], offsets[1::2] = begins, np.maximum(ends, begins)
+    else:
+        offsets[0::2], offsets[1::2] = starts, ends
+    both = pa.Array.from_buffers(
+        pa.binary(), 2 * count - 1, [None, pa.py_buffer(offsets), pa.py_buffer(page.data)]
+    )
+    return both.take(pa.array(np.arange(0, 2 * count, 2, dtype=np.int32)))
+
+
+def pieces(array: Any) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+    """Offsets and bytes of a binary or string array that nobody has sliced."""
+    _, offsets, data = array.buffers()
+    begin = np.frombuffer(offsets, np.int32)[: len(array) + 1]
+    return begin, np.frombuffer(data, np.uint8)[: begin[-1]] if data is not None else np.zeros(0, np.uint8)
+
+
+def as_text(array: pa.BinaryArray) -> pa.StringArray:
+    """As UTF-8; of a name that is not, each bad byte is spelled ``\\xNN``."""
+    try:
+        return array.cast(pa.string())
+    except pa.ArrowInvalid:
+        return pa.array([each.decode("utf-8", "backslashreplace") for each in array.to_pylist()], pa.string())
+
+
+def joined(paths: Any, names: pa.StringArray) -> Any:
+    """``paths`` (large strings), a slash and ``names``, row by row."""
+    return pc.binary_join_element_wise(paths, names.cast(pa.large_string()), _SLASH)
+
+
+def bad_name(names: pa.BinaryArray) -> int:
+    """The first row whose name no inode but the root can have: empty, or with a slash; -1 for none."""
+    offsets, data = pieces(names)
+    empty = offsets[1:] == offsets[:-1]
+    if empty.any():
+        return int(np.argmax(empty))
+    slashes = np.flatnonzero(data == ord("/"))
+    return int(np.searchsorted(offsets, slashes[0], side="right")) - 1 if len(slashes) else -1

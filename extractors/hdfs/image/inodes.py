@@ -1,0 +1,193 @@
+"""INODE: what its messages hold (fsimage.proto, INodeSection), what holds for each, and the walk over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from extractors.hdfs.image.arrays import Ints, Numbers, Page, bad_name, gather, pieces
+from extractors.hdfs.image.batch_decoder import Decoded, Kind, Known, Shape, decode, tag
+from extractors.hdfs.image.errors import Malformed, placed
+from extractors.hdfs.image.pages import Messages, Source, read_messages
+from extractors.hdfs.image.prepared import FRAMES, IDS, MARK_EVERY, MARKS, NAME_ENDS, NAMES, Column
+from extractors.hdfs.image.strings import Strings, directory_attributes
+from extractors.hdfs.image.wire import BYTES, FIXED64, VARINT, read_varint
+
+ROOT_ID: Final = 16385
+MAX_INODES: Final = (1 << 32) - 16
+"""Their numbers are kept in four bytes, and the last ones mean something else."""
+FILE, DIRECTORY, SYMLINK = 1, 2, 3
+
+_INODE: Final[Shape] = {
+    tag(1, VARINT): Known("type", Kind.NUMBER),
+    tag(2, VARINT): Known("id", Kind.NUMBER),
+    tag(3, BYTES): Known("name", Kind.SPAN),
+    tag(4, BYTES): Known("file", Kind.SPAN),
+    tag(5, BYTES): Known("directory", Kind.SPAN),
+    tag(6, BYTES): Known("symlink", Kind.SPAN),
+}
+FILE_FIELDS: Final[Shape] = {
+    tag(1, VARINT): Known("replication", Kind.NUMBER),
+    tag(2, VARINT): Known("modified", Kind.NUMBER),
+    tag(3, VARINT): Known("accessed", Kind.NUMBER),
+    tag(4, VARINT): Known("block_size", Kind.NUMBER),
+    tag(5, FIXED64): Known("permission", Kind.FIXED64),
+    tag(6, BYTES): Known("blocks", Kind.EACH),
+    tag(7, BYTES): Known("under_construction", Kind.SPAN),
+    tag(8, BYTES): Known("acl", Kind.SPAN),
+    tag(11, VARINT): Known("block_type", Kind.NUMBER),
+    tag(12, VARINT): Known("policy", Kind.NUMBER),
+}
+DIRECTORY_FIELDS: Final[Shape] = {
+    tag(1, VARINT): Known("modified", Kind.NUMBER),
+    tag(4, FIXED64): Known("permission", Kind.FIXED64),
+    tag(5, BYTES): Known("acl", Kind.SPAN),
+    tag(6, BYTES): Known("attributes", Kind.SPAN),
+}
+SYMLINK_FIELDS: Final[Shape] = {
+    tag(1, FIXED64): Known("permission", Kind.FIXED64),
+    tag(2, BYTES): Known("target", Kind.SPAN),
+    tag(3, VARINT): Known("modified", Kind.NUMBER),
+    tag(4, VARINT): Known("accessed", Kind.NUMBER),
+}
+_ATTRIBUTES: Final = {key: known for key, known in DIRECTORY_FIELDS.items() if known.column == "attributes"}
+_BLOCK: Final[Shape] = {tag(3, VARINT): Known("bytes", Kind.NUMBER)}
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """What all inodes have; ``bodies`` has the spans "name", "file", "directory" and "symlink"."""
+
+    ids: Numbers
+    kinds: NDArray[np.uint8]
+    bodies: Decoded
+
+    def of(self, kind: int) -> Ints:
+        return np.flatnonzero(self.kinds == kind)
+
+
+def decode_heads(page: Page, starts: Ints, ends: Ints) -> Heads:
+    out = decode(page, starts, ends, _INODE)
+    ids, kinds = out.numbers["id"], out.numbers["type"]
+    _check(ids != 0, starts, "an inode without an id")
+    _check(
+        (kinds >= FILE) & (kinds <= SYMLINK),
+        starts,
+        "an inode that is neither file nor directory nor symlink",
+    )
+    for kind, body in ((FILE, "file"), (DIRECTORY, "directory"), (SYMLINK, "symlink")):
+        _check((kinds != kind) | out.has(body), starts, f"a {body} without what makes it one")
+    return Heads(ids, kinds.astype(np.uint8), out)
+
+
+def decode_files(page: Page, starts: Ints, ends: Ints) -> tuple[Decoded, Ints]:
+    """The files' fields, and their sizes: the sum over their blocks."""
+    files = decode(page, starts, ends, FILE_FIELDS)
+    rows, first, last = files.spans("blocks")
+    sizes = np.zeros(len(starts), np.int64)
+    np.add.at(sizes, rows, decode(page, first, last, _BLOCK).numbers["bytes"].view(np.int64))
+    return files, sizes
+
+
+def _check(good: NDArray[np.bool_], starts: Ints, what: str) -> None:
+    if not good.all():
+        raise Malformed(what, int(starts[int(np.argmin(good))]))
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """What one walk found. Directories are in the section's order: ``ids`` and ``inodes`` (which inode of the section each
+    is). ``policies`` are the erasure coding policies set on directories, by the directory's number."""
+
+    count: int
+    ids: Numbers
+    inodes: Ints
+    policies: dict[int, str]
+
+
+def scan(
+    source: Source, expected: int, strings: Strings, scratch: Path, report: Callable[[int, int], None]
+) -> Scanned:
+    """Walks over the section and lays down what is known by inode, and the names of directories; ``expected`` are the inodes
+    that its header says."""
+    plain = source.plain
+    header = source.read(0, min(plain.length, 64))
+    with placed(plain.image, plain.section, plain.base):
+        length, start = read_varint(header.data, 0, header.size)
+    begin = start + length
+    ids: list[Numbers] = [np.zeros(0, np.uint64)]
+    inodes: list[Ints] = [np.zeros(0, np.int64)]
+    policies: dict[int, str] = {}
+    directories = name_end = 0
+    with (
+        Column(scratch / FRAMES, "<u4") as frames,
+        Column(scratch / MARKS, "<i8") as marks,
+        Column(scratch / IDS, "<u8") as all_ids,
+        Column(scratch / NAME_ENDS, "<i8") as name_ends,
+        (scratch / NAMES).open("wb") as names,
+    ):
+        name_ends.add(np.zeros(1, np.int64))
+        for some in read_messages(source, begin):
+            first = frames.count
+            if first + len(some.starts) > expected:
+                raise source.error(f"the header says {expected} inodes, and there are more", some.at)
+            with placed(plain.image, plain.section, plain.base + some.at):
+                heads = decode_heads(some.page, some.starts, some.ends)
+                which = heads.of(DIRECTORY)
+                policies |= _policies(some.page, heads, which, directories, strings)
+                sizes = _write_names(some.page, heads, which, names)
+            frames.add(some.ends - some.frames)
+            marks.add(_marks(some, first))
+            all_ids.add(heads.ids)
+            ids.append(heads.ids[which])
+            inodes.append(which + first)
+            name_ends.add(name_end + np.cumsum(sizes))
+            name_end += int(sizes.sum())
+            directories += len(which)
+            report(some.at + int(some.ends[-1]), plain.length)
+        count = frames.count
+    if count != expected:
+        raise source.error(f"the header says {expected} inodes, {count} are there", 0)
+    return Scanned(count, np.concatenate(ids), np.concatenate(inodes), policies)
+
+
+def _marks(some: Messages, first: int) -> Ints:
+    skip = -first % MARK_EVERY
+    return some.frames[skip::MARK_EVERY] + some.at
+
+
+def _write_names(page: Page, heads: Heads, which: Ints, file: BinaryIO) -> Ints:
+    """Writes the directories' names one after another; how long each is."""
+    starts, ends = heads.bodies.starts["name"][which], heads.bodies.ends["name"][which]
+    names = gather(page, starts, ends)
+    below = np.flatnonzero(heads.ids[which] != ROOT_ID)
+    bad = bad_name(names.take(pa.array(below)))
+    if bad >= 0:
+        row = below[bad]
+        what = f"directory {heads.ids[which[row]]} has no name, or one with a slash"
+        raise Malformed(what, int(starts[row]))
+    offsets, data = pieces(names)
+    file.write(data.data)
+    return np.diff(offsets).astype(np.int64)
+
+
+def _policies(page: Page, heads: Heads, which: Ints, first: int, strings: Strings) -> dict[int, str]:
+    """The erasure coding policies that these directories set, by the directory's number."""
+    starts, ends = heads.bodies.starts["directory"][which], heads.bodies.ends["directory"][which]
+    attributes = decode(page, starts, ends, _ATTRIBUTES)
+    found = {}
+    for row in np.flatnonzero(attributes.has("attributes")).tolist():
+        begin, end = int(attributes.starts["attributes"][row]), int(attributes.ends["attributes"][row])
+        try:
+            policy = directory_attributes(strings, bytes(page.data[begin:end])).policy
+        except Malformed as error:
+            raise Malformed(error.what, begin + error.offset) from error
+        if policy:
+            found[first + row] = policy
+    return found

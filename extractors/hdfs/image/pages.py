@@ -1,0 +1,157 @@
+"""A section's messages, a page at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from extractors.hdfs.image.arrays import PAD_BYTES, Ints, Page, varints
+from extractors.hdfs.image.errors import ImageError, Malformed, placed
+from extractors.hdfs.image.wire import read_varint
+
+PAGE_BYTES: Final = 4 << 20
+PAGE_MESSAGES: Final = 32 << 10
+MAX_MESSAGE_BYTES: Final = 256 << 20
+"""A file of ten million blocks, and a directory of forty million children, have less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """Where the plain bytes of a section stand: in the image itself, or in a scratch file that it was decompressed into.
+
+    ``image`` and ``section`` are for messages; so is ``base``, which is what the first byte counts as.
+    """
+
+    image: str
+    section: str
+    file: str
+    offset: int
+    length: int
+    base: int
+
+
+class Source:
+    """`Plain` bytes, opened. Read, not mapped: a file that is cut off meanwhile is an error then, not the process's end."""
+
+    def __init__(self, plain: Plain) -> None:
+        self.plain = plain
+        try:
+            self._descriptor = os.open(plain.file, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            raise ImageError(plain.file, f"cannot be read: {error.strerror}") from error
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
+
+    def read(self, at: int, size: int, kept: bytes | memoryview = b"") -> Page:
+        """A page of what was ``kept`` of the one before, and of ``size`` bytes of the section from ``at`` on."""
+        data = bytearray(len(kept) + size + PAD_BYTES)
+        data[: len(kept)] = kept
+        into, done = memoryview(data)[len(kept) : len(kept) + size], 0
+        while done < size:
+            try:
+                got = os.preadv(self._descriptor, [into[done:]], self.plain.offset + at + done)
+            except OSError as error:
+                raise self.error(f"cannot be read: {error.strerror}", at + done) from error
+            if not got:
+                raise self.error(
+                    "the file ends before the section does: it was cut off while it was read", at + done
+                )
+            done += got
+        return Page(data, len(kept) + size)
+
+    def error(self, what: str, at: int) -> ImageError:
+        return ImageError(self.plain.image, what, self.plain.section, self.plain.base + at)
+
+
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """The messages of a page: ``frames[i]`` to ``ends[i]`` with its length before it, which begins at ``starts[i]``.
+
+    ``at`` is where the page begins in the section.
+    """
+
+    page: Page
+    at: int
+    frames: Ints
+    starts: Ints
+    ends: Ints
+
+
+def frame_ends(data: bytes | bytearray, size: int, most: int) -> list[int]:
+    """Where each whole message of a delimited sequence ends, ``most`` of them at most.
+
+    ``data`` has zeros behind its ``size`` bytes, more than a number can take.
+    """
+    ends: list[int] = []
+    add = ends.append
+    at = 0
+    try:
+        for _ in range(most):
+            length = data[at]
+            if length < 0x80:
+                at += length + 1
+            elif (more := data[at + 1]) < 0x80:
+                at += (length & 0x7F | more << 7) + 2
+            else:
+                length, start = read_varint(data, at, len(data))
+                at = start + length
+            add(at)
+    except IndexError:  # a message that is not whole
+        pass
+    while ends and ends[-1] > size:
+        ends.pop()
+    return ends
+
+
+def read_messages(source: Source, at: int) -> Iterator[Messages]:
+    """All messages from ``at`` to the section's end."""
+    plain = source.plain
+    kept: bytes | memoryview = b""
+    wanted = PAGE_BYTES
+    while at < plain.length:
+        fresh = min(max(wanted - len(kept), 0), plain.length - at - len(kept))
+        page = source.read(at + len(kept), fresh, kept)
+        with placed(plain.image, plain.section, plain.base + at):
+            ends = frame_ends(page.data, page.size, PAGE_MESSAGES)
+            if not ends:
+                wanted = _whole(page, plain.length - at)
+                kept = memoryview(page.data)[: page.size]
+                continue
+        wanted = PAGE_BYTES
+        last = ends[-1]
+        yield framed(source, page, at, np.array(ends, np.int64))
+        kept = memoryview(page.data)[last : page.size]
+        at += last
+
+
+def _whole(page: Page, left: int) -> int:
+    """How large a page must be to hold its first message."""
+    if page.size == left or page.size >= 16:
+        size, start = read_varint(page.data, 0, page.size)
+        if size > min(left - start, MAX_MESSAGE_BYTES):
+            raise Malformed(f"a message claims {size} bytes where {left - start} are left in the section", 0)
+        return start + size
+    return PAGE_BYTES
+
+
+def framed(source: Source, page: Page, at: int, ends: Ints) -> Messages:
+    """Takes the lengths off the messages that end at ``ends`` and fill the page up to the last of these."""
+    frames = np.empty_like(ends)
+    frames[0] = 0
+    frames[1:] = ends[:-1]
+    sizes, lengths = varints(page, frames)
+    starts = frames + lengths
+    if not np.array_equal(starts + sizes.astype(np.int64), ends):
+        row = int(np.argmax(starts + sizes.astype(np.int64) != ends))
+        raise source.error(
+            "a message is not where it was: the file changed while it was read", at + int(frames[row])
+        )
+    return Messages(page, at, frames, starts, ends)

@@ -1,0 +1,158 @@
+"""What the first pass leaves in scratch for the parts: flat files of numbers and texts, and the record of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extractors.hdfs.image.errors import ImageError
+from extractors.hdfs.image.pages import Plain
+
+FORM: Final = 2
+"""Of what lies in scratch. Raised when that changes, so that nothing older is taken up."""
+RECORD: Final = "prepared.json"
+
+# By inode, in the section's order; of parents there is the directory's number first, and its rank in the end.
+FRAMES, MARKS, PARENTS = "frames", "marks", "parents"
+# By directory, the shallow ones first: its place in this order is its rank.
+PATHS, PATH_ENDS, POLICIES = "paths", "path_ends", "policies"
+RENAMED: Final = "renamed.json"
+# There while the first pass works: ids by inode, names by directory in the section's order, all pairs of child and owner.
+IDS, NAMES, NAME_ENDS, CHILDREN, OWNERS = "ids", "names", "name_ends", "children", "owners"
+
+MARK_EVERY: Final = 4096
+"""Of every so manieth inode the place is kept, so that a part finds its beginning."""
+NOBODY: Final = 0xFFFFFFFF
+"""The directory of an inode that no directory lists."""
+ROOT: Final = NOBODY - 1
+"""In the end, that of the root itself."""
+NO_POLICY: Final = -1
+CHUNK: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ImagePart:
+    """A run of inodes of the section: the number of the first, how many, and where the first one stands in its bytes."""
+
+    first: int
+    count: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """``inodes`` are those of the section, those of snapshots among them; ``live`` and ``directories`` are of the live tree.
+
+    ``transaction_id`` is the last transaction that the image holds.
+    """
+
+    image: str
+    scratch: str
+    layout: int
+    codec: str
+    transaction_id: int
+    inodes: int
+    live: int
+    directories: int
+    policies: tuple[str, ...]
+    bytes: int
+    changed_ns: int
+    file_id: int
+    section: Plain
+
+    def parts(self, inodes_in_part: int) -> list[ImagePart]:
+        """The whole image in runs of so many inodes."""
+        marks = read_column(Path(self.scratch, MARKS), "<i8")
+        parts = []
+        for first in range(0, self.inodes, inodes_in_part):
+            marked = first // MARK_EVERY
+            sizes = read_column(Path(self.scratch, FRAMES), "<u4", marked * MARK_EVERY, first % MARK_EVERY)
+            at = int(marks[marked]) + int(sizes.sum(dtype=np.int64))
+            parts.append(ImagePart(first, min(inodes_in_part, self.inodes - first), at))
+        return parts
+
+    def check_unchanged(self) -> None:
+        """Raises `ImageError` where the file is no longer the one that was prepared."""
+        try:
+            status = os.stat(self.image)
+        except OSError as error:
+            raise ImageError(self.image, f"went away while it was read: {error.strerror}") from error
+        now = (status.st_size, status.st_mtime_ns, status.st_ino)
+        if now != (self.bytes, self.changed_ns, self.file_id):
+            raise ImageError(self.image, "was replaced or changed while it was read")
+
+    def to_json(self) -> str:
+        return json.dumps({"form": FORM} | dataclasses.asdict(self))
+
+
+def prepared_from_json(text: str) -> Prepared | None:
+    """What `Prepared.to_json` wrote, or None where it is of another form."""
+    try:
+        held: dict[str, Any] = json.loads(text)
+        if held.pop("form") != FORM:
+            return None
+        plain = Plain(**held.pop("section"))
+        return Prepared(**held | {"policies": tuple(held["policies"])}, section=plain)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def write_renamed(renamed: Mapping[int, bytes], scratch: Path) -> None:
+    """Of the few inodes whose name stands in the reference that leads to them, by their number in the section."""
+    (scratch / RENAMED).write_text(json.dumps({str(inode): name.hex() for inode, name in renamed.items()}))
+
+
+def read_renamed(scratch: Path) -> dict[int, bytes]:
+    held = json.loads((scratch / RENAMED).read_text())
+    return {int(inode): bytes.fromhex(name) for inode, name in held.items()}
+
+
+class Column:
+    """A file of numbers of one type, written once from the first to the last."""
+
+    def __init__(self, path: Path, dtype: str) -> None:
+        self.path, self.dtype, self.count = path, np.dtype(dtype), 0
+        self._file: BinaryIO = path.open("wb")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def add(self, values: NDArray[Any]) -> None:
+        self._file.write(values.astype(self.dtype, copy=False).data)
+        self.count += len(values)
+
+
+def read_column(path: Path, dtype: str, first: int = 0, count: int = -1) -> NDArray[Any]:
+    """``count`` numbers from the ``first`` on, all without it; raises OSError where there are fewer."""
+    kind = np.dtype(dtype)
+    values = np.fromfile(path, kind, count, offset=first * kind.itemsize)
+    if len(values) < count:
+        raise OSError(f"{path} has {len(values)} numbers from {first} on, and {count} are due")
+    return values
+
+
+def chunks(path: Path, dtype: str, count: int) -> Iterator[tuple[int, NDArray[Any]]]:
+    """The column in pieces, each with the number of its first value."""
+    for first in range(0, count, CHUNK):
+        yield first, read_column(path, dtype, first, min(CHUNK, count - first))
+
+
+def filled(path: Path, dtype: str, count: int, value: int) -> NDArray[Any]:
+    """A column of ``count`` times ``value``, mapped so that it can be changed in any order."""
+    kind = np.dtype(dtype)
+    chunk = np.full(min(CHUNK, count), value, kind)
+    with path.open("wb") as file:
+        for first in range(0, count, CHUNK):
+            file.write(chunk[: count - first].data)
+    return np.memmap(path, kind, "r+", shape=(count,))

@@ -1,0 +1,174 @@
+"""What to read of an HDFS: an image, what its events touched, or the trees that are configured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from extractors.hdfs.client import HdfsClient
+from extractors.hdfs.filters import Filters
+from extractors.hdfs.reading import to_tree
+from extractors.hdfs.splits import DescribeSplit, ImageSplit, TreeSplit
+from extractors.hdfs.touched import Touched
+from navlin.model.plan import Plan
+from navlin.model.records import Covered, Position, Split
+from navlin.model.source import Source
+from navlin.model.tree import ROOT
+
+TRANSACTION: Final = "transaction"
+"""Position: the last transaction that was followed; what was read is at least as new."""
+IMAGE: Final = "image"
+"""Position: the transaction of the last image that was read."""
+COMPLETE_MS: Final = "complete_ms"
+"""Position: when the last complete plan was made, epoch ms."""
+ROUNDS: Final = "rounds"
+"""Position: the last rounds that followed events, as [transaction, epoch ms], the oldest first."""
+MISSED: Final = "missed events"
+"""Position: how often, one after the other, the events since an image were gone before they were followed."""
+
+ROUNDS_KEPT: Final = 200
+"""More than a day of rounds every ten minutes: an image is seldom older."""
+EVENTS_AT_ONCE: Final = 100_000
+MOST_PLACES: Final = 1_000_000
+"""From so many touched paths on, the rest is left to the next round: all of them are held in memory."""
+SILENT_TRANSACTIONS: Final = 10_000
+"""So many that give no event are not worth saving that they were passed."""
+PATHS_IN_SPLIT: Final = 1_000
+TREES_IN_SPLIT: Final = 200
+"""Of what a rename brought: mostly files, and what is below directories is split up where it is much."""
+
+RAISE = (
+    "the NameNode forgets its edits before they are followed: raise dfs.namenode.num.extra.edits.retained"
+    " (and dfs.namenode.num.checkpoints.retained); until then each new image is read as a whole"
+)
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """The positions as they were saved."""
+
+    transaction: int | None = None
+    image: int = -1
+    complete_ms: int = 0
+    rounds: tuple[tuple[int, int], ...] = ()
+    missed: int = 0
+
+
+def saved_in(values: Mapping[str, Any]) -> Saved:
+    """Reads the positions."""
+    return Saved(
+        values.get(TRANSACTION),
+        values.get(IMAGE, -1),
+        values.get(COMPLETE_MS, 0),
+        tuple((transaction, at_ms) for transaction, at_ms in values.get(ROUNDS, ())),
+        values.get(MISSED, 0),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """Whose plan it is."""
+
+    source: Source
+    filters: Filters
+    sidecars: bool
+    spool: Path
+    now_ms: int
+
+
+# -- A whole image -----------------------------------------------------------------------------------------------------
+
+
+def plan_image(
+    planning: Planning, saved: Saved, transaction: int, note: str, *, missed: int = 0, follow: bool = True
+) -> Plan:
+    """Reads the image of a transaction, or a newer one. With ``follow``, events are followed from that transaction on."""
+    as_of_ms = image_as_of_ms(saved.rounds, transaction, planning.now_ms)
+    split = ImageSplit(str(planning.spool / str(transaction)), transaction, as_of_ms)
+    positions = (
+        # Of who may not follow events, sidecars may have been hidden: who may begins with all of it.
+        Position(TRANSACTION, transaction if follow else None),
+        Position(IMAGE, transaction),
+        Position(COMPLETE_MS, planning.now_ms),
+        Position(ROUNDS, [list(each) for each in saved.rounds]),
+        Position(MISSED, missed),
+    )
+    # An image may be hours old: what has happened since is read right after it.
+    return Plan((split,), positions, (_whole(planning, ROOT, as_of_ms),), note, more=True)
+
+
+def image_as_of_ms(rounds: Sequence[tuple[int, int]], transaction: int, now_ms: int) -> int:
+    """As of when an image speaks, by navlin's own clock: older than the first round that followed what it does not have.
+
+    Thus what events have shown since is neither overwritten nor taken for gone, though the image is read later.
+    """
+    # Two milliseconds: what sidecars say of an image's files is one newer than the image.
+    return min((at_ms - 2 for followed, at_ms in rounds if followed > transaction), default=now_ms)
+
+
+# -- What events touched -----------------------------------------------------------------------------------------------
+
+
+def follow(client: HdfsClient, planning: Planning, after: int) -> tuple[Touched, int]:
+    """What was touched after a transaction, and up to which; all there is, or so much as memory should hold.
+
+    Raises `MissingEvents`.
+    """
+    touched = Touched(planning.filters.takes, planning.sidecars)
+    while True:
+        events = client.events(after, EVENTS_AT_ONCE)
+        count = 0
+        for event in events:
+            touched.add(event)
+            count += 1
+        after = events.through
+        if count < EVENTS_AT_ONCE or touched.places > MOST_PLACES:
+            return touched, after
+
+
+def plan_touched(planning: Planning, saved: Saved, touched: Touched, through: int) -> Plan:
+    """Reads what was touched as it is now; what is gone is covered and not read."""
+    now_ms = planning.now_ms
+    splits: list[Split] = [
+        DescribeSplit(paths, now_ms) for paths in _batched(touched.described(), PATHS_IN_SPLIT)
+    ]
+    splits += [TreeSplit(paths, now_ms) for paths in _batched(touched.listed(), TREES_IN_SPLIT)]
+    covers = tuple(Covered(to_tree(path), now_ms, reported=True) for path in touched.gone())
+    if not splits and not covers:
+        silent = through - (saved.transaction or 0) < SILENT_TRANSACTIONS
+        return Plan() if silent else Plan(positions=(Position(TRANSACTION, through),))
+    rounds = [*saved.rounds, (through, now_ms)][-ROUNDS_KEPT:]
+    positions = [Position(TRANSACTION, through), Position(ROUNDS, [list(each) for each in rounds])]
+    if saved.missed:
+        positions.append(Position(MISSED, 0))
+    note = "more events are left for the next round" if touched.places > MOST_PLACES else ""
+    return Plan(tuple(splits), tuple(positions), covers, note)
+
+
+# -- Listings ----------------------------------------------------------------------------------------------------------
+
+
+def plan_listing(
+    planning: Planning, roots: Sequence[str], note: str, *, through: int | None = None, missed: int = 0
+) -> Plan:
+    """Lists trees, whole each time. With ``through``, events are followed from that transaction on."""
+    splits = tuple(TreeSplit((root,), planning.now_ms, configured=True) for root in roots)
+    covers = tuple(_whole(planning, root, planning.now_ms) for root in roots)
+    positions = [Position(COMPLETE_MS, planning.now_ms)]
+    if through is not None:
+        positions += [Position(TRANSACTION, through), Position(MISSED, missed)]
+    return Plan(splits, tuple(positions), covers, note)
+
+
+def _whole(planning: Planning, path: str, as_of_ms: int) -> Covered:
+    return Covered(to_tree(path), as_of_ms, matching=planning.filters.matching)
+
+
+def _batched(items: Iterator[_T], size: int) -> Iterator[tuple[_T, ...]]:
+    while batch := tuple(islice(items, size)):
+        yield batch

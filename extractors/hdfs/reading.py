@@ -1,0 +1,156 @@
+"""What a NameNode says of paths → listings: single paths, whole trees in bounded pieces, and the words of sidecars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, Final, TypeVar
+
+from extractors.hdfs.client import HdfsClient, Status
+from extractors.hdfs.errors import HdfsError, HdfsNotFound, HdfsRefused
+from extractors.hdfs.filters import Filters
+from extractors.hdfs.sidecars import MOST_BYTES, BadSidecar, parse_sidecar, sidecar_of, target_of
+from extractors.hdfs.splits import TreeSplit, WalkSplit
+from extractors.hdfs.status import to_listing
+from navlin.model.records import Listing, Record, Reject
+from navlin.model.source import Source
+
+ROWS_IN_LISTING: Final = 5_000
+ROWS_IN_WALK: Final = 20_000
+"""From so many on, what is left of a walk goes to splits of their own."""
+PIECES: Final = 16
+"""Into so many splits at most: with each round as many times more are read at once."""
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Whose paths are read, which of them, and as of when. A sidecar's words are one millisecond newer than its target.
+
+    ``files_where_claimed``: files count only where a relation names them.
+    """
+
+    source: Source
+    url: str
+    filters: Filters
+    files_where_claimed: bool
+    sidecars: bool
+    as_of_ms: int
+
+    def listing(self, statuses: Sequence[Status], words: Sequence[Mapping[str, Any]] = ()) -> Listing:
+        """A listing of these, with ``words`` of their sidecars if there are any, one for each."""
+        listing = to_listing(self.source, self.as_of_ms + bool(words), statuses)
+        names = sorted({name for each in words for name in each})
+        columns = {name: [each.get(name) for each in words] for name in names}
+        marked = [not each.directory for each in statuses] if self.files_where_claimed else None
+        return replace(listing, attributes={**listing.attributes, **columns}, where_claimed=marked)
+
+    def listings(self, statuses: Iterable[Status]) -> Iterator[Listing]:
+        """What of these is read, in listings of a bounded size."""
+        taken = (each for each in statuses if self.filters.takes(each.path))
+        while some := list(islice(taken, ROWS_IN_LISTING)):
+            yield self.listing(some)
+
+
+def read_described(client: HdfsClient, reading: Reading, paths: Sequence[str]) -> Iterator[Record]:
+    """Paths as they are now, with their sidecars' words."""
+    statuses, refused = _described(client, reading, paths)
+    yield from refused
+    yield from reading.listings(statuses)
+    yield from read_words(client, reading, statuses)
+
+
+def read_trees(client: HdfsClient, reading: Reading, split: TreeSplit) -> Iterator[Record]:
+    """Paths and all that is below them. Raises `HdfsNotFound` if one that is configured is not there."""
+    statuses = list(zip(split.paths, client.describe(split.paths), strict=True))
+    if split.configured and (absent := [path for path, status in statuses if status is None]):
+        raise HdfsNotFound(
+            f"{reading.url}: {', '.join(absent)}: there is no such directory; correct roots", absent[0]
+        )
+    there = [status for _, status in statuses if status is not None]
+    yield from reading.listings(there)
+    yield from read_words(client, reading, there)
+    yield from read_walk(client, reading, [status.path for status in there if status.directory])
+
+
+def read_walk(client: HdfsClient, reading: Reading, directories: Sequence[str]) -> Iterator[Record]:
+    """All that is below directories, as far as it is not too much for one split; the rest is split up."""
+    waiting = [path for path in directories if reading.filters.takes(path)]
+    rows = 0
+    while waiting and rows < ROWS_IN_WALK:
+        directory = waiting.pop()
+        described: list[str] = []
+        try:
+            children = client.list(directory)
+            while some := list(islice(children, ROWS_IN_LISTING)):
+                rows += len(some)
+                yield from reading.listings(some)
+                waiting += [each.path for each in some if each.directory and reading.filters.takes(each.path)]
+                described += filter(None, (target_of(each.path) for each in some if not each.directory))
+        except HdfsNotFound:  # gone since: an event will tell, or the next listing
+            continue
+        except HdfsRefused as error:
+            yield Reject(f"{reading.url}{directory}", str(error), tree_path=to_tree(directory))
+            continue
+        if described and reading.sidecars:
+            targets = [status for status in client.describe(described) if status is not None]
+            yield from read_words(client, reading, targets)
+    for piece in _dealt(waiting, PIECES):
+        yield WalkSplit(piece, reading.as_of_ms)
+
+
+def read_words(client: HdfsClient, reading: Reading, statuses: Sequence[Status]) -> Iterator[Record]:
+    """Those that have a sidecar once more, with what it says of them."""
+    if not reading.sidecars:
+        return
+    beside = {
+        sidecar_of(each.path, directory=each.directory): each
+        for each in statuses
+        if reading.filters.takes(each.path)
+    }
+    wanted = [path for path in beside if reading.filters.takes(path)]
+    found, refused = _described(client, reading, wanted)
+    yield from refused
+    rows: list[Status] = []
+    words: list[dict[str, Any]] = []
+    for sidecar in found:
+        path = sidecar.path
+        if sidecar.directory or sidecar.symlink is not None:
+            continue
+        try:
+            words.append(parse_sidecar(b"".join(client.read(path, length=MOST_BYTES + 1))))
+            rows.append(beside[path])
+        except HdfsNotFound:
+            continue
+        except (HdfsError, BadSidecar) as error:
+            yield Reject(f"{reading.url}{path}", f"a sidecar that does not read: {error}")
+    if rows:
+        yield reading.listing(rows, words)
+
+
+def _described(
+    client: HdfsClient, reading: Reading, paths: Sequence[str]
+) -> tuple[list[Status], list[Reject]]:
+    """Those that are there, and those that the user may not see, though the image told of them."""
+    try:
+        return [status for status in client.describe(paths) if status is not None], []
+    except HdfsRefused as error:
+        if len(paths) == 1:
+            return [], [Reject(f"{reading.url}{paths[0]}", str(error))]
+    # One of them has the NameNode refuse all.
+    half = len(paths) // 2
+    found, refused = _described(client, reading, paths[:half])
+    more, also = _described(client, reading, paths[half:])
+    return found + more, refused + also
+
+
+def to_tree(path: str) -> str:
+    """A path as a place in the source's tree."""
+    return path.replace("%", "%25")
+
+
+def _dealt(items: Sequence[_T], piles: int) -> Iterator[tuple[_T, ...]]:
+    for first in range(min(piles, len(items))):
+        yield tuple(items[first::piles])

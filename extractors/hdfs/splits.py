@@ -1,0 +1,93 @@
+"""The pieces of work of the extractor of HDFS."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from navlin.model.records import Split
+
+if TYPE_CHECKING:
+    from extractors.hdfs.image import ImagePart, Prepared
+
+
+@dataclass(frozen=True, slots=True)
+class ImageSplit(Split):
+    """A whole image: to be fetched, checked and prepared; it yields a split for each part.
+
+    The image is of ``transaction`` or newer. ``directory`` is where it is laid down, and what is made of it.
+    """
+
+    directory: str
+    transaction: int
+    as_of_ms: int
+
+    @property
+    def name(self) -> str:
+        return "image"
+
+    @property
+    def local(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class PartSplit(Split):
+    """A run of an image's inodes; ``directory`` is its `ImageSplit`'s."""
+
+    directory: str
+    prepared: Prepared
+    part: ImagePart
+    number: int
+    as_of_ms: int
+
+    @property
+    def name(self) -> str:
+        return f"part {self.number} of the image"
+
+    @property
+    def local(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeSplit(Split):
+    """Paths that are read by themselves, as they are now, with their sidecars; those that are not there are passed over."""
+
+    paths: tuple[str, ...]
+    as_of_ms: int
+
+    @property
+    def name(self) -> str:
+        return _first_of("", self.paths)
+
+
+@dataclass(frozen=True, slots=True)
+class TreeSplit(Split):
+    """Paths that are read with all that is below them. One that is not there is an error if they were ``configured``."""
+
+    paths: tuple[str, ...]
+    as_of_ms: int
+    configured: bool = False
+
+    @property
+    def name(self) -> str:
+        return _first_of("all below ", self.paths)
+
+
+@dataclass(frozen=True, slots=True)
+class WalkSplit(Split):
+    """Directories that were read themselves, and of which all that is below them is left to be."""
+
+    directories: tuple[str, ...]
+    as_of_ms: int
+
+    @property
+    def name(self) -> str:
+        return _first_of("the rest below ", self.directories)
+
+
+def _first_of(what: str, paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return f"{what}{paths[0]}{more}"

@@ -1,0 +1,9 @@
+"""The Hive Metastore.
+
+`client` talks to it (`thrift` is the wire, `idl` its calls). `plan` decides what to read: everything, or what was `touched`
+according to `events`. `reading` and `fetch` get it, `entities` turns it into records.
+"""
+
+from extractors.hms.extractor import HiveMetastore
+
+__all__ = ["HiveMetastore"]

@@ -1,0 +1,285 @@
+"""One connection to a Hive metastore: opening it, and each call with errors that say what to do."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
+from thrift.protocol.TProtocol import TProtocolException
+from thrift.Thrift import TApplicationException
+from thrift.transport.TSocket import TSocket
+from thrift.transport.TTransport import TBufferedTransport, TFramedTransport, TTransportException
+
+from extractors.hms import idl
+from extractors.hms.thrift import Call, Refusal
+
+_T = TypeVar("_T")
+
+# Thrift logs what it raises as well, and where nothing is set up for logs that goes to stderr.
+logging.getLogger("thrift.transport.TSocket").addHandler(logging.NullHandler())
+
+DEFAULT_PORT = 9083
+_BUFFER_BYTES = 64 * 1024
+_ALL = -1
+
+
+class MetastoreError(Exception):
+    """A metastore could not be reached, or did not answer a call as it should."""
+
+
+class MetastoreTimedOut(MetastoreError):
+    """A call took longer than it may. The connection is of no more use."""
+
+
+class MetastoreRefused(MetastoreError):
+    """The metastore answered that it will or can not."""
+
+
+class CallUnknown(MetastoreError):
+    """The metastore's version does not know the call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a metastore is and how one talks to it. ``uris`` are tried in order."""
+
+    uris: tuple[str, ...]
+    framed: bool = False
+    connect_timeout_s: float = 10.0
+    call_timeout_s: float = 120.0
+    sasl: str = "none"
+    principal: str = ""
+
+
+class Connection:
+    """A connection to the first of the addresses that answers. Not for two threads."""
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._knows_requests = True
+        self.uri = ""
+        self.open()
+
+    def open(self) -> None:
+        """Opens it, at its beginning and again after `MetastoreTimedOut` or `MetastoreError`."""
+        failures = []
+        for uri in self._address.uris:
+            try:
+                self._protocol: Any = _protocol(uri, self._address)
+            except (TTransportException, OSError) as error:
+                failures.append(f"{uri}: {_line(str(error))}")
+            else:
+                self.uri = uri
+                return
+        raise MetastoreError(
+            f"no metastore can be reached ({'; '.join(failures)}): is it running, and are host and port in `uris` right?"
+        )
+
+    def close(self) -> None:
+        self._protocol.trans.close()
+
+    def call(self, call: Call[_T], *arguments: Any) -> _T:
+        """Makes a call of `_hms_idl`. Raises a `MetastoreError` that names host, port, call and what to do."""
+        return self.ask(call, *arguments)()
+
+    def ask(self, call: Call[_T], *arguments: Any) -> Callable[[], _T]:
+        """Sends a call, and gives the function that waits for its answer: the metastore works in the meantime. No other
+        call may be made before that. Both raise as `call` does."""
+        with self._explained(call.name):
+            call.send(self._protocol, *arguments)
+
+        def answer() -> _T:
+            with self._explained(call.name):
+                return call.receive(self._protocol)
+
+        return answer
+
+    @contextmanager
+    def _explained(self, name: str) -> Iterator[None]:
+        where = f"{self.uri}: {name}"
+        try:
+            yield
+        except Refusal as error:
+            raise MetastoreRefused(f"{where}: {type(error).__name__}: {_line(error.message)}") from error
+        except TApplicationException as error:
+            if error.type == TApplicationException.UNKNOWN_METHOD:
+                raise CallUnknown(f"{where}: this metastore does not know the call") from error
+            raise MetastoreRefused(
+                f"{where}: {_line(error.message)} (see the metastore's own log)"
+            ) from error
+        except (TTransportException, OSError) as error:
+            raise self._lost(where, error) from error
+        except (TProtocolException, EOFError, UnicodeDecodeError) as error:
+            hint = "is this a metastore's Thrift port, and is `framed` set as the metastore has it?"
+            raise MetastoreError(
+                f"{where}: the answer is not Thrift ({_line(str(error))}): {hint}"
+            ) from error
+
+    def _lost(self, where: str, error: Exception) -> MetastoreError:
+        if getattr(error, "type", None) == TTransportException.TIMED_OUT:
+            return MetastoreTimedOut(
+                f"{where}: no answer within {self._address.call_timeout_s:g} s: is the metastore overloaded? "
+                "`call_timeout_s` is how long navlin waits"
+            )
+        return MetastoreError(
+            f"{where}: the connection broke ({_line(str(error))}): did the metastore end? "
+            'If it never works, check that `framed` and `sasl` are as in its configuration (sasl = "kerberos" '
+            "where hive.metastore.sasl.enabled is true)"
+        )
+
+    # -- What extractors ask ---------------------------------------------------------------------------------------
+
+    def databases(self) -> list[str]:
+        return self.call(idl.GET_ALL_DATABASES)
+
+    def database(self, name: str) -> idl.Database:
+        return self.call(idl.GET_DATABASE, name)
+
+    def table_names(self, database: str) -> list[str]:
+        return self.call(idl.GET_ALL_TABLES, database)
+
+    def tables(self, database: str, names: Sequence[str]) -> list[idl.Table]:
+        """The tables of these names that are there, in any order."""
+        return self.ask_tables(database, names)()
+
+    def ask_tables(self, database: str, names: Sequence[str]) -> Callable[[], list[idl.Table]]:
+        """As `tables`, in the manner of `ask`."""
+        if not self._knows_requests:
+            return self.ask(idl.GET_TABLES, database, list(names))
+        capabilities = idl.ClientCapabilities([idl.INSERT_ONLY_TABLES])
+        answer = self.ask(idl.GET_TABLES_REQ, idl.GetTablesRequest(database, list(names), capabilities))
+
+        def tables() -> list[idl.Table]:
+            try:
+                return answer().tables or []
+            except CallUnknown:
+                self._knows_requests = False
+                return self.call(idl.GET_TABLES, database, list(names))
+
+        return tables
+
+    def partition_names(self, database: str, table: str) -> list[str]:
+        """The names alone, of all partitions: some 50 bytes each. The call has no way to go on after a page."""
+        return self.call(idl.GET_PARTITION_NAMES, database, table, _ALL)
+
+    def ask_partitions(
+        self, database: str, table: str, names: Sequence[str]
+    ) -> Callable[[], list[idl.Partition]]:
+        """The partitions of these names that are there, in any order; in the manner of `ask`."""
+        return self.ask(idl.GET_PARTITIONS_BY_NAMES, database, table, list(names))
+
+    def current_event_id(self) -> int:
+        """The id of the newest notification; 0 where no listener writes any, or the metastore is too old for it."""
+        try:
+            return self.call(idl.GET_CURRENT_EVENT_ID).eventId or 0
+        except CallUnknown:
+            return 0
+
+    def events(self, after_id: int, at_most: int) -> list[idl.NotificationEvent]:
+        """The oldest notifications with an id greater than ``after_id``, ascending."""
+        return self.call(idl.GET_NEXT_EVENTS, idl.NotificationEventRequest(after_id, at_most)).events or []
+
+
+@contextmanager
+def connected(address: Address) -> Iterator[Connection]:
+    """A connection that is closed at the end."""
+    connection = Connection(address)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def _protocol(uri: str, address: Address) -> Any:
+    host, port = host_and_port(uri)
+    socket = TSocket(host, port)
+    socket.setTimeout(address.connect_timeout_s * 1000)
+    transport = _wrapped(socket, host, address)
+    transport.open()
+    socket.setTimeout(address.call_timeout_s * 1000)
+    return TBinaryProtocolAccelerated(transport)
+
+
+def _wrapped(socket: Any, host: str, address: Address) -> Any:
+    """The transport over a socket. Mechanisms of authentication find their place here."""
+    match address.sasl:
+        case "none":
+            return TFramedTransport(socket) if address.framed else TBufferedTransport(socket, _BUFFER_BYTES)
+        case "kerberos":
+            return _kerberos(socket, host, address.principal)
+        case other:
+            raise MetastoreError(f'sasl = "{other}" is unknown: it is "none" or "kerberos"')
+
+
+def _kerberos(socket: Any, host: str, principal: str) -> Any:
+    try:
+        from puresasl.client import SASLClient  # type: ignore[import-not-found, unused-ignore]
+        from thrift_sasl import TSaslClientTransport  # type: ignore[import-not-found, unused-ignore]
+    except ImportError as error:
+        raise MetastoreError(
+            f'sasl = "kerberos" needs the Python packages thrift-sasl, pure-sasl and gssapi ({error}): install them '
+            "into navlin's environment"
+        ) from error
+    service, named_host = _service_and_host(principal)
+    server = host if named_host in ("", "_HOST") else named_host
+    return TSaslClientTransport(lambda: _Gssapi(SASLClient(server, service)), "GSSAPI", socket)
+
+
+class _Gssapi:
+    """pure-sasl's client in the shape that thrift-sasl calls it."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._error = ""
+
+    def start(self, mechanism: str) -> tuple[bool, str, bytes]:
+        self._client.choose_mechanism([mechanism], allow_anonymous=False)
+        done, answer = self.step(None)
+        return done, mechanism, answer
+
+    def step(self, challenge: bytes | None) -> tuple[bool, bytes]:
+        try:
+            return True, self._client.process(challenge) or b""
+        except Exception as error:  # whatever GSSAPI raises is the reason that people need to read
+            self._error = (
+                f"{type(error).__name__}: {error} (is there a ticket, see klist, and is the principal right?)"
+            )
+            return False, b""
+
+    def encode(self, plain: bytes) -> tuple[bool, bytes]:
+        return True, self._client.wrap(plain)
+
+    def decode(self, wrapped: bytes) -> tuple[bool, bytes]:
+        return True, self._client.unwrap(wrapped)
+
+    def getError(self) -> str:
+        return self._error
+
+
+def _service_and_host(principal: str) -> tuple[str, str]:
+    """``hive/_HOST@REALM`` → (``hive``, ``_HOST``)."""
+    service, _, host = principal.partition("@")[0].partition("/")
+    return service or "hive", host
+
+
+def host_and_port(uri: str) -> tuple[str, int]:
+    """``thrift://host:9083`` → (``host``, 9083). Raises `MetastoreError` for anything else."""
+    parts = urlsplit(uri if "://" in uri else f"thrift://{uri}")
+    try:
+        port = parts.port or DEFAULT_PORT
+    except ValueError:
+        port = 0
+    if parts.scheme != "thrift" or not parts.hostname or not port:
+        raise MetastoreError(f"{uri!r} is no address of a metastore: write thrift://host:9083")
+    return parts.hostname, port
+
+
+def _line(message: str | None) -> str:
+    """The first line of a message from outside, bounded: metastores send whole stack traces."""
+    lines = (message or "no message").strip().splitlines()
+    return lines[0][:300] if lines else "no message"

@@ -1,0 +1,288 @@
+"""A metastore's objects → entities and relations. Pure: nothing here talks to anyone."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from extractors.hms.events import (
+    VIEW_TYPES,
+    TableName,
+    TableRenamed,
+    fleeting_parameter,
+)
+from extractors.hms.idl import Database, FieldSchema, Partition, StorageDescriptor, Table
+from extractors.hms.names import partition_values
+from extractors.hms.spark_schema import SCHEMA, hides_columns, spark_columns
+from extractors.lineage.redaction import bounded, clean, redact_options
+from navlin.model.keys import (
+    EntityType,
+    Key,
+    RelationType,
+    column_key,
+    database_key,
+    execution_key,
+    location_key,
+    operation_key,
+    partition_key,
+    table_key,
+)
+from navlin.model.records import Covered, Entity, Record, Reject, Relation
+from navlin.model.source import Estate, Source
+from navlin.model.tree import below
+
+_COLUMNS_ELSEWHERE = (f"{SCHEMA}.", SCHEMA)
+_PLACEHOLDER = "-__PLACEHOLDER__"
+_FILE_HANDLERS = re.compile(r"iceberg|delta|hudi", re.IGNORECASE)
+_USER_AND_PASSWORD = re.compile(r"://[^/@:]*:[^/@]*@")
+_PROVIDERS_WITHOUT_FILES = frozenset({"jdbc", "org.apache.spark.sql.jdbc", "kafka"})
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Whose objects are read, and when: what every record made of them needs. ``place`` names the metastore in rejects."""
+
+    source: Source
+    estate: Estate
+    default_fs: str
+    as_of_ms: int
+    place: str
+
+
+def to_database(reading: Reading, database: Database, name: str) -> Iterator[Record]:
+    """A database and its location."""
+    key = database_key(reading.source, database.name or name)
+    parameters = database.parameters or {}
+    location = _clean(database.locationUri)
+    attributes = {
+        "owner": database.ownerName,
+        "originalDescription": _clean(database.description),
+        "fileSystemPath": location,
+        "params": _properties(parameters),
+    }
+    yield Entity(key, reading.as_of_ms, _said(attributes))
+    yield from _stored_at(reading, key, location)
+
+
+def to_table(
+    reading: Reading, table: Table, name: TableName, *, renamed_from: TableName | None
+) -> Iterator[Record]:
+    """A table or view, its columns, and its location. What is missing in a broken table is left out."""
+    parameters = table.parameters or {}
+    descriptor = table.sd or StorageDescriptor()
+    partition_keys = table.partitionKeys or []
+    view = table.tableType in VIEW_TYPES
+    kind = EntityType.VIEW if view else EntityType.TABLE
+    # The database as it was asked for: its spelling is the key's whatever a broken table says.
+    key = table_key(reading.source, name.database, table.tableName or name.table, kind)
+    location = _clean(usable_location(table))
+    attributes = {
+        "owner": table.owner,
+        "created": _ms(table.createTime),
+        "tableType": table.tableType,
+        "temporary": table.temporary or None,
+        "originalDescription": _clean(parameters.get("comment")),
+        "fileSystemPath": location,
+        **_storage(descriptor),
+        "partitionColNames": _names(partition_keys),
+        "clusteredByColNames": descriptor.bucketCols,
+        "sortByColNames": _sort_order(descriptor),
+        "params": _properties(parameters),
+        "avroSchemaUrl": _clean(_avro_schema_url(parameters, descriptor)),
+        "queryText": _clean(table.viewExpandedText or table.viewOriginalText) if view else None,
+    }
+    yield Entity(
+        key,
+        reading.as_of_ms,
+        _said(attributes),
+        _fleeting(parameters, table.lastAccessTime),
+        renamed_from=_identity(reading.source, renamed_from),
+    )
+    yield from _stored_at(reading, key, location)
+    try:
+        columns = columns_of(table)
+    except ValueError as error:
+        # The path withdraws what the index knows of its columns from what is covered: they are unread, not gone.
+        yield Reject(f"{reading.place} {name}", str(error), tree_path=key.tree_path)
+        columns = partition_keys
+    yield from _columns(reading, key, columns, renamed_from)
+
+
+def columns_of(table: Table) -> list[FieldSchema]:
+    """The columns in their order, partition keys last. Raises ValueError where Spark keeps them and they do not parse."""
+    columns = (table.sd.cols if table.sd else None) or []
+    if hides_columns(columns):
+        columns = spark_columns(table.parameters or {}) or columns
+    if not table.partitionKeys:
+        return columns
+    known = {(column.name or "").upper() for column in columns}
+    return [*columns, *(key for key in table.partitionKeys if (key.name or "").upper() not in known)]
+
+
+def usable_location(table: Table) -> str | None:
+    """Where the table's files are, or None: views have none, and that of Kudu, HBase or JDBC tables is made up."""
+    parameters = table.parameters or {}
+    descriptor = table.sd or StorageDescriptor()
+    if table.tableType == "VIRTUAL_VIEW":
+        return None
+    handler = parameters.get("storage_handler")
+    if handler and not _FILE_HANDLERS.search(handler):
+        return None
+    location = descriptor.location
+    provider = parameters.get("spark.sql.sources.provider")
+    if provider:
+        if provider.lower() in _PROVIDERS_WITHOUT_FILES:
+            return None
+        # Where Hive could not read the table, Spark keeps its real location with the SerDe.
+        serde = (descriptor.serdeInfo.parameters if descriptor.serdeInfo else None) or {}
+        location = next((value for key, value in serde.items() if key.lower() == "path"), location)
+    return None if location and location.endswith(_PLACEHOLDER) else location
+
+
+def to_partition(
+    reading: Reading, table: Key, name: str, partition: Partition, *, renamed_from: TableName | None
+) -> Iterator[Record]:
+    """A partition by its metastore name, and its location."""
+    key = partition_key(table, name)
+    parameters = partition.parameters or {}
+    descriptor = partition.sd or StorageDescriptor()
+    location = _clean(descriptor.location)
+    keys, values = partition_values(name)
+    attributes = {
+        "created": _ms(partition.createTime),
+        "fileSystemPath": location,
+        **_storage(descriptor),
+        "partitionColNames": keys,
+        "partitionColValues": values,
+        "params": _properties(parameters),
+    }
+    before = table_key(reading.source, *renamed_from) if renamed_from else None
+    yield Entity(
+        key,
+        reading.as_of_ms,
+        _said(attributes),
+        _fleeting(parameters, partition.lastAccessTime),
+        renamed_from=partition_key(before, name).identity if before else "",
+    )
+    yield from _stored_at(reading, key, location)
+
+
+def to_rename(source: Source, rename: TableRenamed) -> Iterator[Record]:
+    """A rename that the metastore reported, as the statement it was: old → ALTER … RENAME → new."""
+    kind, word = (EntityType.VIEW, "VIEW") if rename.view else (EntityType.TABLE, "TABLE")
+    before = table_key(source, *rename.before, kind)
+    after = table_key(source, *rename.after, kind)
+    text = f"ALTER {word} {rename.before} RENAME TO {rename.after}"
+    operation = operation_key(source, text, (before.identity, after.identity))
+    sides = {"inputs": [str(rename.before)], "outputs": [str(rename.after)]}
+    statement = {"queryText": text, "operationType": f"ALTER{word}_RENAME", **sides}
+    # Ids of events start anew where a metastore's database does, their times do not.
+    execution = execution_key(operation, f"event {rename.event_id} at {rename.time_ms}")
+    when = {"started": rename.time_ms, "ended": rename.time_ms}
+    yield Covered(operation.tree_path, rename.time_ms, reported=True)
+    yield Entity(operation, rename.time_ms, statement)
+    yield Entity(execution, rename.time_ms, {**sides, **when}, ages=True)
+    for ep1, ep2 in ((before, operation), (operation, after)):
+        path = below(operation.tree_path, f"{ep1.identity}-{ep2.identity}")
+        yield Relation(RelationType.DATA_FLOW, ep1, ep2, path, rename.time_ms)
+
+
+def _columns(
+    reading: Reading, table: Key, columns: Sequence[FieldSchema], renamed_from: TableName | None
+) -> Iterator[Record]:
+    before = table_key(reading.source, *renamed_from) if renamed_from else None
+    as_of_ms = reading.as_of_ms
+    for index, column in enumerate(columns):
+        if not column.name:
+            continue
+        attributes: dict[str, Any] = {"dataType": bounded(column.type or ""), "columnIndex": index}
+        if column.comment:
+            attributes["originalDescription"] = clean(column.comment)
+        renamed = column_key(before, column.name).identity if before else ""
+        yield Entity(column_key(table, column.name), as_of_ms, attributes, renamed_from=renamed)
+
+
+def _stored_at(reading: Reading, key: Key, location: str | None) -> Iterator[Record]:
+    if not location:
+        return
+    try:
+        # Who may read a bucket is no part of its name.
+        bare = _USER_AND_PASSWORD.sub("://", location)
+        directory = location_key(reading.estate, bare, reading.default_fs)
+    except ValueError as error:
+        yield Reject(
+            f"{reading.place} {key.tree_path}", f"its location is no URI: {error}", sample=location[:200]
+        )
+        return
+    yield Relation(RelationType.LOGICAL_PHYSICAL, key, directory, key.tree_path, reading.as_of_ms)
+
+
+def _storage(descriptor: StorageDescriptor) -> dict[str, Any]:
+    serde = descriptor.serdeInfo
+    return {
+        "inputFormat": descriptor.inputFormat,
+        "outputFormat": descriptor.outputFormat,
+        "compressed": descriptor.compressed,
+        "serDeName": serde.name if serde else None,
+        "serDeLibName": serde.serializationLib if serde else None,
+        "serdeProps": _properties(serde.parameters or {}) if serde else None,
+    }
+
+
+def _sort_order(descriptor: StorageDescriptor) -> list[str]:
+    return [f"{order.col} {'ASC' if order.order == 1 else 'DESC'}" for order in descriptor.sortCols or ()]
+
+
+def _avro_schema_url(parameters: Mapping[str, str], descriptor: StorageDescriptor) -> str | None:
+    serde = (descriptor.serdeInfo.parameters if descriptor.serdeInfo else None) or {}
+    return parameters.get("avro.schema.url") or serde.get("avro.schema.url")
+
+
+def _properties(parameters: Mapping[str, str]) -> str | None:
+    """Parameters as one JSON text in a settled order, without statistics, times and Spark's schema, secrets redacted."""
+    kept = {
+        key: value or ""
+        for key, value in sorted(parameters.items())
+        if not fleeting_parameter(key) and not key.startswith(_COLUMNS_ELSEWHERE)
+    }
+    return bounded(json.dumps(redact_options(kept), ensure_ascii=False)) if kept else None
+
+
+def _fleeting(parameters: Mapping[str, str], last_access_s: int | None) -> dict[str, Any]:
+    """Times and statistics: of the present, but no change of their own."""
+    touched_s = parameters.get("transient_lastDdlTime") or parameters.get("last_modified_time")
+    volatile: dict[str, Any] = {
+        "lastModified": _ms(int(touched_s)) if touched_s and touched_s.isdecimal() else None,
+        "lastModifiedBy": parameters.get("last_modified_by"),
+        "lastAccessed": _ms(last_access_s),
+    }
+    statistics = {key: value for key, value in parameters.items() if key in _SHOWN_STATISTICS}
+    return _said({**volatile, **statistics})
+
+
+_SHOWN_STATISTICS = frozenset({"numRows", "rawDataSize", "totalSize", "numFiles"})
+
+
+def _identity(source: Source, name: TableName | None) -> str:
+    return table_key(source, *name).identity if name else ""
+
+
+def _names(columns: Sequence[FieldSchema]) -> list[str]:
+    return [column.name for column in columns if column.name]
+
+
+def _said(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: value for name, value in attributes.items() if value is not None and value != [] and value != ""
+    }
+
+
+def _ms(seconds: int | None) -> int | None:
+    return seconds * 1000 if seconds and seconds > 0 else None
+
+
+def _clean(text: str | None) -> str | None:
+    return clean(text) if text else None

@@ -1,0 +1,202 @@
+"""Hive Metastore: databases, tables, views, columns and partitions, where they lie, and how tables were renamed.
+
+The first plan lists everything. From then on the metastore's notification log says what was touched, and that is read as
+it is now. A complete plan is made again where the log does not suffice: there is none, it has a gap, or the metastore was
+restored; and every ``complete_every_s`` all the same, because some changes give no event (an insert into an unpartitioned
+table, a changed database).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from extractors.hms.client import (
+    Address,
+    Connection,
+    MetastoreError,
+    MetastoreRefused,
+    connected,
+    host_and_port,
+)
+from extractors.hms.entities import Reading, to_rename
+from extractors.hms.plan import (
+    COMPLETE_MS,
+    EVENT_ID,
+    Filters,
+    LogBroken,
+    Planning,
+    plan_complete,
+    plan_incremental,
+    read_log,
+)
+from extractors.hms.reading import (
+    BatchSizes,
+    read_databases,
+    read_partition_lists,
+    read_partitions,
+    read_tables,
+)
+from extractors.hms.splits import DatabaseSplit, PartitionListSplit, PartitionSplit, RenameSplit, TableSplit
+from extractors.hms.touched import Touched
+from navlin.model.extractor import PULL, extractor, keeps_positions
+from navlin.model.plan import Plan, Positions
+from navlin.model.records import Record, Split
+from navlin.model.source import HIVE, Estate, Source
+
+NO_LOG = (
+    "the metastore has no notification log, or an empty one (hive.metastore.transactional.event.listeners = "
+    "org.apache.hive.hcatalog.listener.DbNotificationListener writes one): everything is read at every run"
+)
+
+
+@extractor("hms", source_type=HIVE, mode=PULL, version=1)
+@dataclass(frozen=True, slots=True)
+class HiveMetastore:
+    """One metastore. ``uris`` are its instances, tried in order. Globs have no regard to case; one in ``tables`` or
+    ``exclude_tables`` speaks of ``db.table`` where it has a dot, else of a table's name in any database."""
+
+    source: Source
+    estate: Estate
+    uris: tuple[str, ...]
+    databases: tuple[str, ...] = ("*",)
+    exclude_databases: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ("*",)
+    exclude_tables: tuple[str, ...] = ()
+    partitions: bool = True
+    batch_size: int = keeps_positions(200)
+    partition_batch_size: int = keeps_positions(500)
+    # Each plan asks anew whether the last complete one is older.
+    complete_every_s: int = keeps_positions(86_400)
+    default_fs: str = ""
+    framed: bool = keeps_positions(False)
+    # Not kept: with Kerberos the metastore knows who asks, and may show less or more.
+    sasl: Literal["none", "kerberos"] = "none"
+    # The metastore's own, to be believed by its client.
+    principal: str = keeps_positions("")
+    connect_timeout_s: float = keeps_positions(10.0)
+    call_timeout_s: float = keeps_positions(120.0)
+
+    @classmethod
+    def serves(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        """The metastore's own addresses, as claims spell them: with the port."""
+        addresses = map(host_and_port, settings.get("uris", ()))
+        return tuple(f"thrift://{host}:{port}" for host, port in addresses)
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """What no type shows to be wrong, as (setting, text)."""
+        if not self.uris:
+            yield "uris", 'uris must name the metastore, as in ["thrift://host:9083"]'
+        for uri in self.uris:
+            try:
+                host_and_port(uri)
+            except MetastoreError as error:
+                yield "uris", str(error)
+        for name in (
+            "batch_size",
+            "partition_batch_size",
+            "connect_timeout_s",
+            "call_timeout_s",
+            "complete_every_s",
+        ):
+            if not getattr(self, name) > 0:
+                yield name, f"{name} must be more than 0"
+        if self.framed and self.sasl != "none":
+            yield "framed", "framed and sasl exclude each other: SASL has frames of its own"
+
+    def plan(self, positions: Positions) -> Plan:
+        """Costs one call where nothing has happened."""
+        with connected(self._address) as metastore:
+            last = positions.values.get(EVENT_ID)
+            current, no_log = _current_event_id(metastore)
+            if last is None:
+                because = "it is the first with these settings"
+            elif positions.complete:
+                because = "it was asked for"
+            elif no_log:
+                because = no_log
+            elif current < last:
+                because = (
+                    f"the metastore was restored: its last event is {current}, {last} was followed already"
+                )
+            elif self._overdue(positions):
+                because = f"the last one is more than {self.complete_every_s} s old"
+            elif current == last:
+                return Plan()
+            else:
+                because = ""
+            planning = self._planning(positions.now_ms)
+            touched, event_id = Touched(), current
+            if last is not None and current > last:
+                try:
+                    touched, event_id = read_log(metastore, last, current)
+                except (LogBroken, MetastoreRefused) as error:
+                    because = because or str(error)
+            if not because:
+                return plan_incremental(planning, touched, event_id)
+            # The event id is older than the listing: what changes in between is read once more, never missed.
+            return plan_complete(planning, metastore, touched, event_id, f"complete plan: {because}")
+
+    def read(self, split: Split) -> Iterator[Record]:
+        if isinstance(split, RenameSplit):
+            for rename in split.renames:
+                yield from to_rename(self.source, rename)
+            return
+        with connected(self._address) as metastore:
+            yield from self._read(metastore, split)
+
+    def _read(self, metastore: Connection, split: Split) -> Iterator[Record]:
+        sizes = BatchSizes(self.batch_size, self.partition_batch_size)
+        match split:
+            case DatabaseSplit(as_of_ms=as_of_ms):
+                yield from read_databases(metastore, self._reading(metastore, as_of_ms), split)
+            case TableSplit(as_of_ms=as_of_ms):
+                yield from read_tables(metastore, self._reading(metastore, as_of_ms), split, sizes)
+            case PartitionListSplit(as_of_ms=as_of_ms):
+                yield from read_partition_lists(metastore, self._reading(metastore, as_of_ms), split, sizes)
+            case PartitionSplit(as_of_ms=as_of_ms):
+                yield from read_partitions(metastore, self._reading(metastore, as_of_ms), split, sizes)
+            case _:
+                raise TypeError(f"{split!r} is no split of a metastore")
+
+    def check(self) -> Iterator[str]:
+        """For ``navlin check``: that it answers, what it shows, and whether it keeps a notification log."""
+        with connected(self._address) as metastore:
+            names = metastore.databases()
+            taken = sum(map(self._filters.take_database, names))
+            yield f"{metastore.uri} answers: {len(names)} databases, {taken} of them taken by the filters"
+            event_id, no_log = _current_event_id(metastore)
+            yield no_log or f"its notification log stands at event {event_id}"
+
+    @property
+    def _address(self) -> Address:
+        return Address(
+            self.uris, self.framed, self.connect_timeout_s, self.call_timeout_s, self.sasl, self.principal
+        )
+
+    @property
+    def _filters(self) -> Filters:
+        return Filters(self.databases, self.exclude_databases, self.tables, self.exclude_tables)
+
+    def _planning(self, now_ms: int) -> Planning:
+        return Planning(self.source, self._filters, self.partitions, self.partition_batch_size, now_ms)
+
+    def _reading(self, metastore: Connection, as_of_ms: int) -> Reading:
+        return Reading(self.source, self.estate, self.default_fs, as_of_ms, metastore.uri)
+
+    def _overdue(self, positions: Positions) -> bool:
+        last_ms: int = positions.values.get(COMPLETE_MS, 0)
+        return positions.now_ms - last_ms >= self.complete_every_s * 1000
+
+
+def _current_event_id(metastore: Connection) -> tuple[int, str]:
+    """The newest event's id, and in words why there is no log to follow, if there is none."""
+    try:
+        current = metastore.current_event_id()
+    except MetastoreRefused as error:
+        return (
+            0,
+            f"the metastore does not show its notification log: everything is read at every run ({error})",
+        )
+    return current, "" if current else NO_LOG

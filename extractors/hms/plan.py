@@ -1,0 +1,217 @@
+"""What to read of a metastore: everything, or what its notification log says was touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TypeVar
+
+from extractors.hms.client import Connection
+from extractors.hms.events import TableName, TableRenamed, parse_event
+from extractors.hms.idl import NotificationEvent
+from extractors.hms.splits import (
+    DatabaseSplit,
+    PartitionListSplit,
+    PartitionSplit,
+    Renamed,
+    RenameSplit,
+    TableSplit,
+)
+from extractors.hms.touched import Touched
+from navlin.model.keys import (
+    EXECUTIONS,
+    OPERATIONS,
+    PARTITIONS,
+    Key,
+    database_key,
+    partition_key,
+    table_key,
+)
+from navlin.model.plan import Plan
+from navlin.model.records import Covered, Depth, Position, Split
+from navlin.model.source import Source
+from navlin.model.tree import ROOT, below, tree_path
+
+EVENT_ID = "event id"
+"""Position: the id of the last event that was followed; what was listed is at least as new."""
+COMPLETE_MS = "complete_ms"
+"""Position: when the last complete plan was made, epoch ms."""
+EVENTS_A_CALL = 500
+DATABASES_A_SPLIT = 100
+TABLES_A_SPLIT = 500
+"""Some ten thousand records. A metastore's first answer on a connection costs it some 15 ms, so not too few."""
+TABLES_A_LISTING = 20
+"""How many tables' partitions one split lists."""
+
+
+class LogBroken(Exception):
+    """The notification log does not say everything that happened since."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which databases and tables are read: globs without regard to case. One for tables speaks of ``db.table`` where it
+    has a dot, else of the table's name in any database."""
+
+    databases: tuple[str, ...] = ("*",)
+    exclude_databases: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ("*",)
+    exclude_tables: tuple[str, ...] = ()
+
+    def take_database(self, database: str) -> bool:
+        return _matches(database, self.databases) and not _matches(database, self.exclude_databases)
+
+    def take(self, name: TableName) -> bool:
+        return self.take_database(name.database) and self._take_table(name)
+
+    def _take_table(self, name: TableName) -> bool:
+        if self.tables == ("*",) and not self.exclude_tables:
+            return True
+        return _table_matches(name, self.tables) and not _table_matches(name, self.exclude_tables)
+
+
+def _matches(name: str, globs: Sequence[str]) -> bool:
+    folded = name.lower()
+    return any(fnmatchcase(folded, glob.lower()) for glob in globs)
+
+
+def _table_matches(name: TableName, globs: Sequence[str]) -> bool:
+    return any(_matches(str(name) if "." in glob else name.table, (glob,)) for glob in globs)
+
+
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """Whose plan it is and how it is cut into splits."""
+
+    source: Source
+    filters: Filters
+    partitions: bool
+    partition_batch_size: int
+    now_ms: int
+
+
+def read_log(metastore: Connection, last: int, current: int) -> tuple[Touched, int]:
+    """What was touched after event ``last``, at least up to event ``current``, and the last event's id.
+
+    Raises `LogBroken` where an id is missing or comes twice: ids are given one after the other.
+    """
+    touched = Touched()
+    for event in _events(metastore, last, current):
+        last = event.eventId or 0
+        change = parse_event(event)
+        if change is not None:
+            touched.add(change)
+    return touched, last
+
+
+def _events(metastore: Connection, last: int, current: int) -> Iterator[NotificationEvent]:
+    while last < current:
+        page = metastore.events(last, EVENTS_A_CALL)
+        if not page:
+            raise LogBroken(f"events {last + 1} to {current} are no longer in the notification log")
+        for event in page:
+            if event.eventId != last + 1:
+                raise LogBroken(f"event ids are not consecutive: after {last} comes {event.eventId}")
+            last += 1
+            yield event
+
+
+def plan_incremental(planning: Planning, touched: Touched, last: int) -> Plan:
+    """Reads what was touched; what was dropped is covered and not read."""
+    splits = (*_rename_splits(planning, touched), *_touched_splits(planning, touched))
+    return Plan(splits, (Position(EVENT_ID, last),), tuple(_dropped(planning, touched)))
+
+
+def plan_complete(
+    planning: Planning, metastore: Connection, touched: Touched, event_id: int, note: str
+) -> Plan:
+    """Lists everything that the filters take. ``touched`` is asked for renames only: a listing does not tell them."""
+    positions = (Position(EVENT_ID, event_id), Position(COMPLETE_MS, planning.now_ms))
+    splits: list[Split] = list(_rename_splits(planning, touched))
+    names = metastore.databases()
+    if not names:
+        note += "; the metastore lists no database, not even its default one: nothing is taken for gone"
+        return Plan(tuple(splits), positions, (), note)
+    taken = [name.lower() for name in names if planning.filters.take_database(name)]
+    left_out = [tree_path(OPERATIONS), tree_path(EXECUTIONS)]
+    left_out += [
+        database_key(planning.source, name).tree_path for name in names if name.lower() not in set(taken)
+    ]
+    tables: list[TableName] = []
+    for database in taken:
+        for table in metastore.table_names(database):
+            name = TableName(database, table.lower())
+            key = table_key(planning.source, *name)
+            if not planning.filters.take(name):
+                left_out.append(key.tree_path)
+                continue
+            tables.append(name)
+            if not planning.partitions:
+                left_out.append(below(key.tree_path, PARTITIONS))
+    as_of_ms = planning.now_ms
+    splits += (DatabaseSplit(some, as_of_ms) for some in _batched(taken, DATABASES_A_SPLIT))
+    for some in _batched(tables, TABLES_A_SPLIT):
+        listed = None if planning.partitions else ()
+        splits.append(TableSplit(some, as_of_ms, list_partitions=listed, renamed=_renamed(some, touched)))
+    covers = Covered(ROOT, as_of_ms, except_paths=tuple(left_out))
+    return Plan(tuple(splits), positions, (covers,), note)
+
+
+def _touched_splits(planning: Planning, touched: Touched) -> Iterator[Split]:
+    as_of_ms, takes = planning.now_ms, planning.filters.take
+    databases = sorted(filter(planning.filters.take_database, touched.databases))
+    for names in _batched(databases, DATABASES_A_SPLIT):
+        yield DatabaseSplit(names, as_of_ms)
+    tables = {name: table for name, table in sorted(touched.tables.items()) if takes(name)}
+    whole = {name for name, table in tables.items() if table.all_partitions and planning.partitions}
+    for some in _batched([name for name, table in tables.items() if table.itself], TABLES_A_SPLIT):
+        listed = tuple(name for name in some if name in whole)
+        yield TableSplit(some, as_of_ms, True, listed, _renamed(some, touched))
+    if not planning.partitions:
+        return
+    only_partitions = [name for name in whole if not tables[name].itself]
+    for some in _batched(sorted(only_partitions), TABLES_A_LISTING):
+        yield PartitionListSplit(some, as_of_ms, True)
+    for name, table in tables.items():
+        there = [partition for partition, is_there in table.partitions.items() if is_there]
+        for partitions in _batched(there, planning.partition_batch_size):
+            yield PartitionSplit(name, partitions, as_of_ms, True)
+
+
+def _dropped(planning: Planning, touched: Touched) -> Iterator[Covered]:
+    for key in _dropped_keys(planning, touched):
+        yield Covered(key.tree_path, planning.now_ms, Depth.ALL, reported=True)
+
+
+def _dropped_keys(planning: Planning, touched: Touched) -> Iterator[Key]:
+    source, filters = planning.source, planning.filters
+    for database in sorted(filter(filters.take_database, touched.gone_databases)):
+        yield database_key(source, database)
+    for name in sorted(filter(filters.take, touched.gone_tables)):
+        yield table_key(source, *name)
+    for name, table in sorted(touched.tables.items()):
+        if planning.partitions and filters.take(name):
+            key = table_key(source, *name)
+            yield from (partition_key(key, one) for one, is_there in table.partitions.items() if not is_there)
+
+
+def _rename_splits(planning: Planning, touched: Touched) -> Iterator[RenameSplit]:
+    def concerns(rename: TableRenamed) -> bool:
+        return planning.filters.take(rename.before) or planning.filters.take(rename.after)
+
+    renames = tuple(filter(concerns, touched.renames))
+    if renames:
+        yield RenameSplit(renames)
+
+
+def _renamed(names: Sequence[TableName], touched: Touched) -> Renamed:
+    return tuple((name, touched.renamed_from[name]) for name in names if name in touched.renamed_from)
+
+
+_T = TypeVar("_T")
+
+
+def _batched(items: Sequence[_T], size: int) -> Iterator[tuple[_T, ...]]:
+    for at in range(0, len(items), size):
+        yield tuple(items[at : at + size])

@@ -1,0 +1,87 @@
+"""The pieces of work of the metastore's extractor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from extractors.hms.events import TableName, TableRenamed
+from navlin.model.records import Split
+
+Renamed = tuple[tuple[TableName, TableName], ...]
+"""Tables that had another name before: (name now, name then)."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseSplit(Split):
+    """Databases, without their tables."""
+
+    databases: tuple[str, ...]
+    as_of_ms: int
+
+    @property
+    def name(self) -> str:
+        return _first_of("databases", self.databases)
+
+
+@dataclass(frozen=True, slots=True)
+class TableSplit(Split):
+    """Tables with their columns; it yields further splits for the partitions of those in ``list_partitions`` (None: of all).
+
+    ``touched`` says that events named them: each then covers what is directly below it.
+    """
+
+    tables: tuple[TableName, ...]
+    as_of_ms: int
+    touched: bool = False
+    list_partitions: tuple[TableName, ...] | None = None
+    renamed: Renamed = ()
+
+    @property
+    def name(self) -> str:
+        return _first_of("tables", self.tables)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionListSplit(Split):
+    """All partitions of some tables: few ones are read at once, many in splits of their own."""
+
+    tables: tuple[TableName, ...]
+    as_of_ms: int
+    touched: bool = False
+    renamed: Renamed = ()
+
+    @property
+    def name(self) -> str:
+        return _first_of("partitions of", self.tables)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionSplit(Split):
+    """Some partitions of one table."""
+
+    table: TableName
+    partitions: tuple[str, ...]
+    as_of_ms: int
+    touched: bool = False
+    renamed: Renamed = ()
+
+    @property
+    def name(self) -> str:
+        return _first_of(f"partitions of {self.table}:", self.partitions)
+
+
+@dataclass(frozen=True, slots=True)
+class RenameSplit(Split):
+    """Renames that events told: nothing is asked of the metastore."""
+
+    renames: tuple[TableRenamed, ...]
+
+    @property
+    def name(self) -> str:
+        return _first_of("renames of", [rename.before for rename in self.renames])
+
+
+def _first_of(what: str, names: Sequence[object]) -> str:
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return f"{what} {names[0]}{more}"

@@ -1,0 +1,88 @@
+"""What the events of one round touched, merged per table: each thing is read once, as it is when it is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from extractors.hms.events import (
+    Change,
+    DatabaseChanged,
+    PartitionsChanged,
+    TableAltered,
+    TableCreated,
+    TableDropped,
+    TableName,
+    TableRenamed,
+)
+
+MANY_PARTITIONS = 1_000
+"""From so many touched partitions of a table on, all of them are listed: that costs less than naming each."""
+
+
+@dataclass(slots=True)
+class TouchedTable:
+    """What of one table must be read anew. A partition maps to whether it is there."""
+
+    itself: bool = False
+    all_partitions: bool = False
+    partitions: dict[str, bool] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Touched:
+    """Filled by `add`, event after event.
+
+    ``gone`` are databases and tables that were dropped or renamed away in this round: all below them is gone but for what
+    is read anew. ``databases`` and ``tables`` are what is to be read. ``renamed_from`` maps a table's name to the one
+    it had before this round.
+    """
+
+    databases: set[str] = field(default_factory=set)
+    tables: dict[TableName, TouchedTable] = field(default_factory=dict)
+    gone_databases: set[str] = field(default_factory=set)
+    gone_tables: set[TableName] = field(default_factory=set)
+    renames: list[TableRenamed] = field(default_factory=list)
+    renamed_from: dict[TableName, TableName] = field(default_factory=dict)
+
+    def add(self, change: Change) -> None:
+        match change:
+            case DatabaseChanged(database, dropped=True):
+                self.databases.discard(database)
+                self.gone_databases.add(database)
+                for table in [table for table in self.tables if table.database == database]:
+                    self._drop(table)
+            case DatabaseChanged(database):
+                self.databases.add(database)
+            case TableCreated(table):
+                self.renamed_from.pop(table, None)
+                self.tables[table] = TouchedTable(itself=True, all_partitions=True)
+            case TableAltered(table):
+                self._touched(table).itself = True
+            case TableDropped(table):
+                self._drop(table)
+            case TableRenamed(before, after):
+                origin = self.renamed_from.get(before, before)
+                self._drop(before)
+                self.renames.append(change)
+                self.tables[after] = TouchedTable(itself=True, all_partitions=True)
+                if origin != after:
+                    self.renamed_from[after] = origin
+            case PartitionsChanged(table, names, dropped):
+                self._add_partitions(self._touched(table), names, dropped=dropped)
+
+    def _drop(self, table: TableName) -> None:
+        self.tables.pop(table, None)
+        self.renamed_from.pop(table, None)
+        self.gone_tables.add(table)
+
+    def _touched(self, table: TableName) -> TouchedTable:
+        return self.tables.setdefault(table, TouchedTable())
+
+    def _add_partitions(self, table: TouchedTable, names: tuple[str, ...] | None, *, dropped: bool) -> None:
+        if table.all_partitions:
+            return
+        if names is not None:
+            table.partitions.update(dict.fromkeys(names, not dropped))
+        if names is None or len(table.partitions) > MANY_PARTITIONS:
+            table.all_partitions = True
+            table.partitions.clear()

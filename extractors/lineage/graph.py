@@ -1,0 +1,198 @@
+"""What Impala's and Hive's lineage records share: one JSON object with a graph of vertices and edges.
+
+    {"queryText", "hash", "user", "timestamp",
+     "edges": [{"sources": [2], "targets": [0], "edgeType": "PROJECTION", "expression"}],
+     "vertices": [{"id": 2, "vertexType": "COLUMN", "vertexId": "db.table.column"}]}
+
+What a record cannot do without raises `NotARecord`. An edge or vertex that is broken is a problem of the statement: it
+comes out as a `Reject` beside it, and the rest of the statement stands.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import orjson
+
+from extractors.lineage.operations import Edge, EdgeType, Vertex
+from extractors.lineage.redaction import bounded, sample
+from navlin.model.records import Reject
+
+_PLAIN_NAME = re.compile(r"[^\s().,'\"+*/-]+\Z")
+_MAX_REASONS = 10
+
+
+class NotARecord(ValueError):
+    """The text is no lineage record; the message says why."""
+
+
+def parse(text: bytes) -> dict[str, Any]:
+    """The record's object. Raises `NotARecord`."""
+    try:
+        record = orjson.loads(text)
+    except orjson.JSONDecodeError as refused:
+        try:
+            record = _leniently(text.decode(errors="replace"))
+        except (ValueError, RecursionError):
+            raise NotARecord(f"the line is not JSON: {refused}") from None
+    if not isinstance(record, dict):
+        raise NotARecord(f"the line holds no JSON object but a {type(record).__name__}")
+    return record
+
+
+def _leniently(text: str) -> Any:
+    """JSON as the standard library takes it, with raw control characters and half surrogate pairs; these become U+FFFD."""
+    value = json.loads(text, strict=False)
+    if "\\ud" not in text.lower():
+        return value
+    written = json.dumps(value, ensure_ascii=False).encode("utf-16-le", "surrogatepass")
+    return json.loads(written.decode("utf-16-le", "replace"), strict=False)
+
+
+def query_text(record: Mapping[str, Any]) -> str:
+    """The statement. Raises `NotARecord` where there is none."""
+    text = record.get("queryText")
+    if not isinstance(text, str) or not text:
+        raise NotARecord("the record has no queryText")
+    return text
+
+
+def text_of(record: Mapping[str, Any], name: str) -> str:
+    """A text of the record, bounded; "" where it has none."""
+    value = record.get(name)
+    return bounded(value) if isinstance(value, str) else ""
+
+
+def principal(user: str) -> str:
+    """``impala/host@REALM`` → ``impala``."""
+    return re.split(r"[/@]", user, maxsplit=1)[0] or user
+
+
+def digest(text: str) -> str:
+    """What stands for a statement whose record has no hash."""
+    return hashlib.md5(text.encode(errors="surrogatepass"), usedforsecurity=False).hexdigest()
+
+
+# -- Vertices ---------------------------------------------------------------------------------------------------------
+
+
+def objects(value: Any, what: str, problems: list[str]) -> list[dict[str, Any]]:
+    """The elements of edges or vertices, each an object or (Impala, late 2015) a text that holds one."""
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        problems.append(f"{what} are no list")
+        return []
+    found = []
+    for place, element in enumerate(value):
+        if isinstance(element, str):
+            try:
+                element = _leniently(element)
+            except (ValueError, RecursionError):
+                element = None
+        if isinstance(element, dict):
+            found.append(element)
+        else:
+            problems.append(f"{what}[{place}] is no object")
+    return found
+
+
+def vertices_of(
+    record: Mapping[str, Any],
+    problems: list[str],
+    to_vertex: Callable[[str, Mapping[str, Any]], Vertex],
+) -> dict[Any, Vertex]:
+    """The record's vertices by their id. ``to_vertex`` makes one of its vertexId and its element."""
+    vertices: dict[Any, Vertex] = {}
+    ambiguous: set[Any] = set()
+    for element in objects(record.get("vertices"), "vertices", problems):
+        number, name = element.get("id"), element.get("vertexId")
+        if not isinstance(number, int | str) or not isinstance(name, str) or not name:
+            problems.append("a vertex has no id or no vertexId")
+            continue
+        vertex = to_vertex(name, element)
+        if vertices.setdefault(number, vertex) != vertex:
+            ambiguous.add(number)
+    for number in ambiguous:
+        problems.append(f"vertex {number!r:.40} is there twice and says two things")
+        del vertices[number]
+    return vertices
+
+
+def vertex_by_name(name: str, element: Mapping[str, Any]) -> Vertex:
+    """``db.table.column[.nested…]``, or ``db.table`` of type TABLE. Anything else is a label of a result."""
+    database, _, rest = name.partition(".")
+    table, _, rest = rest.partition(".")
+    column = rest.partition(".")[0]
+    named = _PLAIN_NAME.match(database) and _PLAIN_NAME.match(table)
+    if not named or not (column or element.get("vertexType") == "TABLE"):
+        return Vertex(name)
+    return Vertex(name, database, table, column)
+
+
+# -- Edges ------------------------------------------------------------------------------------------------------------
+
+
+def edges_of(
+    elements: Iterable[Mapping[str, Any]],
+    vertices: Mapping[Any, Vertex],
+    problems: list[str],
+    *,
+    labels: bool,
+) -> tuple[Edge, ...]:
+    """The edges among ``elements``. ``labels``: their targets are nobody's columns."""
+    edges = []
+    for place, element in enumerate(elements):
+        try:
+            kind = EdgeType(str(element.get("edgeType")))
+        except ValueError:
+            problems.append(f"edge {place} has no edgeType that is known")
+            continue
+        sources, no_sources = _ends(element.get("sources"), vertices)
+        targets, no_targets = _ends(element.get("targets"), vertices)
+        if no_sources or no_targets:
+            problems.append(f"edge {place} has ends without a vertex")
+        if not sources and not targets:
+            continue
+        if labels:
+            targets = tuple(Vertex(vertex.name) for vertex in targets)
+        # A source that is nobody's column is named by the record, but cannot be claimed.
+        nameless = not all(vertex.table for vertex in sources)
+        incomplete = no_sources or no_targets or nameless
+        edges.append(Edge(kind, sources, targets, incomplete, text_of(element, "expression")))
+    return tuple(edges)
+
+
+def _ends(value: Any, vertices: Mapping[Any, Vertex]) -> tuple[tuple[Vertex, ...], bool]:
+    """The vertices that an edge names, and whether it names some that are not there."""
+    if not isinstance(value, list):
+        return (), value is not None
+    found = [vertices[number] for number in value if isinstance(number, int | str) and number in vertices]
+    return tuple(found), len(found) < len(value)
+
+
+# -- What is broken ---------------------------------------------------------------------------------------------------
+
+
+def rejects_of(problems: Iterable[str], text: bytes, path: str, offset: int) -> tuple[Reject, ...]:
+    """What of a record did not read, as one `Reject`; nothing where all of it did."""
+    reasons = list(dict.fromkeys(problems))
+    if not reasons:
+        return ()
+    more = f" and {len(reasons) - _MAX_REASONS} more" if len(reasons) > _MAX_REASONS else ""
+    reason = "a part of the record is broken: " + "; ".join(reasons[:_MAX_REASONS]) + more
+    return (Reject(path, reason, offset, sample(text)),)
+
+
+def odd_times(problems: Iterable[str], text: bytes, path: str, offset: int) -> tuple[Reject, ...]:
+    """The times of a record that cannot be any, as one `Reject`; nothing where all can."""
+    reasons = "; ".join(dict.fromkeys(problems))
+    return (
+        (Reject(path, f"a time of the record cannot be one: {reasons}", offset, sample(text)),)
+        if reasons
+        else ()
+    )

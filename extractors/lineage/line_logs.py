@@ -1,0 +1,64 @@
+"""What extractors have in common that follow files of records, a line each, on navlin's own host."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from extractors.lineage.followed_files import FileSplit, FollowedFile, Line, expand, follow, plan_files
+from navlin.model.plan import Plan, Positions
+from navlin.model.records import Record, Reject, Split
+
+SPLIT_RECORDS = 20_000
+"""After so many records a split hands the rest of its file to a further one: tasks are short."""
+
+
+class LineLogs:
+    """Plans and reads the files ``pattern`` in ``directory`` (one or several, globs too). A line that is longer than
+    ``max_line_bytes`` is a `Reject`."""
+
+    __slots__ = ()
+    directory: str | tuple[str, ...]
+    pattern: str
+    max_line_bytes: int
+
+    def plan(self, positions: Positions) -> Plan:
+        return plan_files(self._paths(), (self.pattern,), positions, host=socket.gethostname())
+
+    def directories(self) -> tuple[str, ...]:
+        """What to watch."""
+        return tuple(expand(self._paths()))
+
+    def check(self) -> Iterator[str]:
+        """For ``navlin check``: how many files there are; raises what listing them or opening the newest raises."""
+        plan = self.plan(Positions())
+        newest = plan.splits[-1].name if plan.splits else "none yet"
+        yield f"{len(plan.splits)} files, the newest {newest}" + (f"; {plan.note}" if plan.note else "")
+        for split in plan.splits[-1:]:
+            with Path(split.name).open("rb") as file:
+                file.read(1)
+
+    def _read(
+        self,
+        split: Split,
+        records_of: Callable[[Line, str], Iterator[Record]],
+        lines: Callable[[FollowedFile], Iterator[Line | Reject]] = FollowedFile.lines,
+    ) -> Iterator[Record]:
+        """What ``records_of`` makes of each line, given its file's path; then how far the file has been read."""
+        assert isinstance(split, FileSplit)
+        count = 0
+        with follow(split, max_line_bytes=self.max_line_bytes) as file:
+            for line in lines(file):
+                if isinstance(line, Reject):
+                    yield line
+                    continue
+                for record in records_of(line, file.path):
+                    count += 1
+                    yield record
+                if count >= SPLIT_RECORDS:
+                    break
+            yield from file.done()
+
+    def _paths(self) -> tuple[str, ...]:
+        return (self.directory,) if isinstance(self.directory, str) else self.directory

@@ -1,0 +1,434 @@
+"""An application as its log has told so far: who it is, and which SQL executions are open.
+
+A command may run others within it: all executions of one root are one execution. It is complete when its root has ended.
+What is kept between two reads is small: of an open execution the place of the line that started it, never its plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final
+
+from extractors.spark import events
+from extractors.spark.batches import MicroBatch, micro_batch
+from extractors.spark.catalogs import Catalogs, implementation
+from extractors.spark.events import NotAnEvent, integer, mapping, text
+from extractors.spark.lines import Line, Mark
+from extractors.spark.plan.names import SESSION_CATALOG
+from extractors.spark.plan.reading import PlanReading, read_plan
+from extractors.spark.times import EARLIEST_MS, instant, no_time
+
+MAX_OPEN: Final = 5_000
+"""Open executions, and running jobs, that are kept. No driver runs so many at once; a damaged log may seem to."""
+MAX_REMEMBERED: Final = 200
+CATALOG: Final = "spark.sql.catalog."
+MAX_CATALOGS: Final = 50
+MAX_CHANGED: Final = 100
+"""Tables that one execution is seen to create or alter."""
+REDACTED: Final = "(redacted)"
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """One attempt of an application. Empty and zero where the log has not said it. ``begun``, ``over``: whether the log
+    says that it began and ended, at whatever time; ``log`` names the log."""
+
+    id: str = ""
+    attempt: str = ""
+    name: str = ""
+    user: str = ""
+    begun: bool = False
+    over: bool = False
+    started_ms: int = 0
+    ended_ms: int = 0
+    version: str = ""
+    metastores: tuple[str, ...] = ()
+    default_fs: str = ""
+    log: str = ""
+    catalogs: tuple[tuple[str, str], ...] = ()
+    """The catalogues that the application was set up with, each with its class."""
+    catalog_names: tuple[tuple[str, str], ...] = ()
+    """Catalogues by what a plan prints of them, see `extractors.spark.catalogs`; "" where there is doubt."""
+    metastore_catalogs: tuple[str, ...] = ()
+    """Catalogues of which the tables are the metastore's."""
+
+    @property
+    def catalogs_by_class(self) -> dict[str, frozenset[str]]:
+        """The names of the catalogues of each class."""
+        found: dict[str, frozenset[str]] = {}
+        for name, class_name in self.catalogs:
+            found[class_name] = found.get(class_name, frozenset()) | {name}
+        return found
+
+    def catalogs_of(self, printed: str) -> frozenset[str]:
+        """The catalogues that may be meant by what a plan prints of one, its class and hash."""
+        name = dict(self.catalog_names).get(printed)
+        return frozenset({name}) if name else self.catalogs_by_class.get(implementation(printed), frozenset())
+
+    @property
+    def run(self) -> str:
+        """What executions of this attempt are told from others by: where nothing names the application, its log."""
+        return f"{self.id}_{self.attempt}" if self.attempt else self.id or self.log
+
+    @property
+    def known_ms(self) -> int:
+        """A time at which it ran, for what bears none."""
+        return self.started_ms or self.ended_ms or EARLIEST_MS
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """What matters of an execution's start."""
+
+    started_ms: int
+    description: str
+    plan: PlanReading
+    batch: MicroBatch | None = None
+
+
+@dataclass(slots=True)
+class Execution:
+    """One SQL execution that has started. ``started`` is None while only the place of its line is known. ``of_batch``: it
+    belongs to a micro-batch. ``within``: the execution of the same root that was running when it started."""
+
+    id: int
+    root: int
+    mark: Mark
+    ended_ms: int = 0
+    error: str = ""
+    failed: bool = False
+    group: str = ""
+    of_batch: bool = False
+    within: int = -1
+    ended: bool = False
+    started: Started | None = None
+    changed: list[str] = field(default_factory=list)
+    """Tables and views that the catalogue says were created or altered meanwhile, as ``database.name``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What somebody sent to a Thrift server, and who."""
+
+    text: str
+    user: str
+
+
+@dataclass(slots=True)
+class Run:
+    """All executions of one root, the root first, to be told as one. ``over``: ended by its application's end only."""
+
+    application: Application
+    members: list[Execution]
+    over: bool = False
+    statement: Statement | None = None
+    statement_mark: Mark | None = None
+
+    @property
+    def root(self) -> Execution:
+        return self.members[0]
+
+    @property
+    def marks(self) -> Iterator[Mark]:
+        """The lines that must be read again before it can be told."""
+        yield from (member.mark for member in self.members if member.started is None)
+        if self.statement is None and self.statement_mark is not None:
+            yield self.statement_mark
+
+
+class ApplicationState:
+    """Takes a log's events in their order and hands out runs that are complete.
+
+    ``unnamed`` is the application as far as the log's name tells. ``rejected``: what was wrong in events that count all the
+    same; whoever tells of it clears it.
+    """
+
+    def __init__(self, unnamed: Application, saved: Mapping[str, Any] | None = None) -> None:
+        saved = saved or {}
+        self.rejected: list[str] = []
+        self.application = _application(saved["app"]) if "app" in saved else unnamed
+        self._open = {int(key): _execution(int(key), value) for key, value in saved.get("open", {}).items()}
+        self._jobs = {int(key): int(value) for key, value in saved.get("jobs", {}).items()}
+        self._done: dict[int, None] = dict.fromkeys(saved.get("done", ()))
+        self._marks = {key: Mark(*value) for key, value in saved.get("statements", {}).items()}
+        self._statements: dict[str, Statement] = {}
+        self._catalogs = Catalogs(**saved.get("catalogs", {}))
+
+    def saved(self) -> dict[str, Any]:
+        """The state as JSON values. Runs handed out are not in it any more."""
+        value: dict[str, Any] = {
+            "app": asdict(self.application),
+            "open": {
+                str(each.id): [
+                    *each.mark,
+                    each.root,
+                    each.ended_ms,
+                    each.error[:500],
+                    each.failed,
+                    each.group,
+                    each.of_batch,
+                    each.within,
+                    each.ended,
+                    each.changed,
+                ]
+                for each in self._open.values()
+            },
+        }
+        if self._catalogs.created or self._catalogs.seen:
+            value["catalogs"] = asdict(self._catalogs)
+        if self._jobs:
+            value["jobs"] = {str(job): execution for job, execution in self._jobs.items()}
+        if self._done:
+            value["done"] = list(self._done)
+        if self._marks:
+            value["statements"] = {group: list(mark) for group, mark in self._marks.items()}
+        return value
+
+    def take(self, kind: str, line: Line) -> Iterator[Run]:
+        """Learns from one line. Raises `NotAnEvent` where the line does not parse."""
+        match kind:
+            case events.JOB_START:
+                self._job_start(line.data)
+            case events.JOB_END:
+                self._job_end(line.data)
+            case events.EXECUTION_START:
+                yield from self._execution_start(events.parse(line.data), line.mark)
+            case events.EXECUTION_END:
+                yield from self._execution_end(events.parse(line.data))
+            case events.STATEMENT:
+                self._statement(events.parse(line.data), line.mark)
+            case events.CATALOG_CHANGE:
+                self._catalog_change(events.parse(line.data))
+            case _:
+                yield from self._learn(kind, events.parse(line.data))
+
+    def over(self) -> Iterator[Run]:
+        """What never ended, once it is known that nothing more will come. It stays open all the same: who knows."""
+        roots = {execution.root for execution in self._open.values()}
+        for root in sorted(roots):
+            yield self._run(root, over=True)
+
+    @property
+    def open(self) -> bool:
+        return bool(self._open)
+
+    # -- What the events say --------------------------------------------------------------------------------------
+
+    def _learn(self, kind: str, event: Mapping[str, Any]) -> Iterator[Run]:
+        app = self.application
+        match kind:
+            case events.LOG_START:
+                self.application = replace(app, version=text(event.get("Spark Version")) or app.version)
+            case events.ENVIRONMENT:
+                spark = mapping(event.get("Spark Properties"))
+                hadoop = mapping(event.get("Hadoop Properties"))
+                self.application = replace(
+                    app,
+                    metastores=_metastores(spark, hadoop) or app.metastores,
+                    default_fs=_setting("fs.defaultFS", spark, hadoop) or app.default_fs,
+                    catalogs=_catalogs(spark) or app.catalogs,
+                    metastore_catalogs=_metastore_catalogs(spark) or app.metastore_catalogs,
+                )
+            case events.APPLICATION_START:
+                named = text(event.get("App ID"))
+                # The oldest ones do not name themselves.
+                app_id, attempt = (
+                    (named, text(event.get("App Attempt ID"))) if named else (app.id, app.attempt)
+                )
+                if app.begun and (app_id, attempt) != (app.id, app.attempt):
+                    # Two attempts in one file: what the first left open will not end any more.
+                    yield from list(self.over())
+                    self._open.clear()
+                    self._jobs.clear()
+                self.application = replace(
+                    app,
+                    id=app_id,
+                    attempt=attempt,
+                    name=text(event.get("App Name")),
+                    user=text(event.get("User")),
+                    begun=True,
+                    over=False,
+                    started_ms=self._time(event, "Timestamp", "the application starts at"),
+                    ended_ms=0,
+                )
+            case events.APPLICATION_END:
+                ended_ms = self._time(event, "Timestamp", "the application ends at")
+                self.application = replace(app, over=True, ended_ms=ended_ms)
+            case _:
+                pass
+
+    def _execution_start(self, event: Mapping[str, Any], mark: Mark) -> Iterator[Run]:
+        number = integer(event.get("executionId"))
+        root = integer(event.get("rootExecutionId"), number)
+        if root in self._done and root != number:
+            # A thread that outlived the command that it was started in.
+            root = number
+        self._time(event, "time", f"execution {number} starts at")
+        above = self._open.get(root)
+        started = to_started(event, of_batch=above is not None and above.of_batch)
+        before = self._open.get(number)
+        execution = Execution(
+            number,
+            root,
+            mark,
+            group=text(event.get("jobGroupId")),
+            of_batch=started.batch is not None,
+            within=max(
+                (each.id for each in self._open.values() if each.root == root and not each.ended), default=-1
+            ),
+            started=started,
+        )
+        if before is not None and before.root == number:
+            # Said again by another attempt in the same file: the first one never ended.
+            yield self._run(number, over=True)
+            self._forget(number)
+        self._open[number] = execution
+        while len(self._open) > MAX_OPEN:
+            del self._open[next(iter(self._open))]
+
+    def _execution_end(self, event: Mapping[str, Any]) -> Iterator[Run]:
+        number = integer(event.get("executionId"))
+        execution = self._open.get(number)
+        if execution is None:
+            raise NotAnEvent(f"execution {number} ends without a start")
+        execution.ended_ms = self._time(event, "time", f"execution {number} ends at")
+        execution.ended = True
+        if "errorMessage" in event:
+            # Says it for certain, since 3.4; a job that failed may have been tried again.
+            execution.error = text(event["errorMessage"])
+            execution.failed = bool(execution.error)
+        if execution.root == number:
+            run = self._run(number)
+            self._forget(number)
+            yield run
+
+    def _job_start(self, line: bytes) -> None:
+        job = events.job_start(line)
+        if job is None or job.execution not in self._open:
+            return
+        if len(self._jobs) < MAX_OPEN:
+            self._jobs[job.job] = job.execution
+        if job.group:
+            self._open[job.execution].group = job.group
+
+    def _job_end(self, line: bytes) -> None:
+        if not self._jobs:
+            return
+        event = events.parse(line)
+        execution = self._open.get(self._jobs.pop(integer(event.get("Job ID"), -1), -1))
+        if execution is not None and text(mapping(event.get("Job Result")).get("Result")) != "JobSucceeded":
+            execution.failed = True
+
+    def _statement(self, event: Mapping[str, Any], mark: Mark) -> None:
+        group = text(event.get("groupId"))
+        if group:
+            self._marks[group] = mark
+            self._statements[group] = to_statement(event)
+        while len(self._marks) > MAX_REMEMBERED:
+            oldest = next(iter(self._marks))
+            del self._marks[oldest]
+            self._statements.pop(oldest, None)
+
+    def _catalog_change(self, event: Mapping[str, Any]) -> None:
+        name = f"{text(event.get('database'))}.{text(event.get('name'))}"[:1000]
+        for each in self._open.values():
+            if len(each.changed) < MAX_CHANGED and name not in each.changed:
+                each.changed.append(name)
+
+    def _time(self, event: Mapping[str, Any], name: str, what: str) -> int:
+        at_ms = instant(event.get(name))
+        if not at_ms:
+            self.rejected.append(no_time(what, event.get(name)))
+        return at_ms
+
+    # -- Runs -----------------------------------------------------------------------------------------------------
+
+    def _run(self, root: int, *, over: bool = False) -> Run:
+        members = [each for each in self._open.values() if each.root == root and each.id != root]
+        members.sort(key=lambda each: each.id)
+        if root in self._open:
+            members.insert(0, self._open[root])
+        plans = [each.started.plan for each in members if each.started]
+        self._catalogs.learn(
+            (write for plan in plans for write in plan.writes),
+            (end for plan in plans for end in plan.reads.ends),
+            self.application.catalogs_by_class,
+        )
+        names = tuple(self._catalogs.names.items())
+        if names != self.application.catalog_names:
+            self.application = replace(self.application, catalog_names=names)
+        run = Run(self.application, members, over)
+        group = next((each.group for each in members if each.group in self._marks), "")
+        if group:
+            run.statement, run.statement_mark = self._statements.get(group), self._marks[group]
+        return run
+
+    def _forget(self, root: int) -> None:
+        for number in [each.id for each in self._open.values() if each.root == root]:
+            del self._open[number]
+        self._done[root] = None
+        while len(self._done) > MAX_REMEMBERED:
+            del self._done[next(iter(self._done))]
+
+
+def to_started(event: Mapping[str, Any], *, of_batch: bool = False) -> Started:
+    """What matters of a ``SparkListenerSQLExecutionStart``. ``of_batch``: its root is a micro-batch."""
+    batch = micro_batch(event, within=of_batch)
+    plan = read_plan(batch.event if batch else event)
+    return Started(instant(event.get("time")), text(event.get("description"))[:4000], plan, batch)
+
+
+def to_statement(event: Mapping[str, Any]) -> Statement:
+    """What matters of a ``SparkListenerThriftServerOperationStart``."""
+    return Statement(text(event.get("statement")), text(event.get("userName")))
+
+
+def _metastores(spark: Mapping[str, Any], hadoop: Mapping[str, Any]) -> tuple[str, ...]:
+    uris = _setting("hive.metastore.uris", spark, hadoop)
+    return tuple(uri.strip() for uri in uris.split(",") if uri.strip())[:10]
+
+
+def _catalogs(spark: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    found = (
+        (name.removeprefix(CATALOG), text(value).strip()[:200])
+        for name, value in spark.items()
+        if name.startswith(CATALOG) and "." not in name.removeprefix(CATALOG)
+    )
+    return tuple(sorted(found))[:MAX_CATALOGS]
+
+
+def _metastore_catalogs(spark: Mapping[str, Any]) -> tuple[str, ...]:
+    """Iceberg's catalogues that keep their tables in the metastore which Spark itself uses."""
+    names = (name for name, _ in _catalogs(spark) if name != SESSION_CATALOG)
+    return tuple(
+        name
+        for name in names
+        if (
+            spark.get(f"{CATALOG}{name}.type") == "hive"
+            or text(spark.get(f"{CATALOG}{name}.catalog-impl")).endswith(".HiveCatalog")
+        )
+        and not text(spark.get(f"{CATALOG}{name}.uri"))
+    )
+
+
+def _setting(name: str, spark: Mapping[str, Any], hadoop: Mapping[str, Any]) -> str:
+    for value in (spark.get(f"spark.hadoop.{name}"), spark.get(name), hadoop.get(name)):
+        if isinstance(value, str) and value.strip() and REDACTED not in value:
+            return value.strip()[:2000]
+    return ""
+
+
+def _application(saved: Mapping[str, Any]) -> Application:
+    pairs = {
+        name: tuple((key, value) for key, value in saved[name]) for name in ("catalogs", "catalog_names")
+    }
+    names = {name: tuple(saved[name]) for name in ("metastores", "metastore_catalogs")}
+    return Application(**{**saved, **pairs, **names})
+
+
+def _execution(number: int, saved: Any) -> Execution:
+    part, restart, skip, *state, changed = saved
+    execution = Execution(number, state[0], Mark(part, restart, skip), *state[1:])
+    execution.changed = list(changed)
+    return execution

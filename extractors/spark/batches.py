@@ -1,0 +1,237 @@
+"""The executions of a micro-batch: what their plans scan, and the columns of the rows that the batch hands to its sink.
+
+A batch's plan scans what has arrived: single files, rows of a class without a name. Nothing in it names the stream's
+sources, nor its sink. So each such scan of the printed plan is given a name of its own before the plan is read, and what
+it stood for is looked up when the stream's progress has named the sources.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from extractors.spark.columns.lists import attributes
+from extractors.spark.columns.written import WrittenColumns, unknown_columns, written_columns
+from extractors.spark.events import integer, text
+from extractors.spark.incomplete import Incomplete
+from extractors.spark.plan.names import dotted_table, is_bookkeeping, location
+from extractors.spark.plan.reads import End, EndKind, path_end, physical_reads, table_end
+from extractors.spark.plan.text import Operator, PlanText, read_text
+from extractors.spark.plan.tree import Node, walk
+from extractors.spark.plan.writes import Write
+
+_DESCRIBED: Final = re.compile(
+    r"(?P<name>[^\n]{0,400}?)(?:\n|<br/>)?id = (?P<id>[0-9a-f-]{36})(?P<break>\n|<br/>)runId = (?P<run>[0-9a-f-]{36})"
+    r"(?P=break)batch = (?P<batch>\w{1,20})"
+)
+_NAMELESS: Final = r"Scan (?!hive )\w+ ?|MicroBatchScan\b[^\n(]*?|ContinuousScan\b[^\n(]*?|LogicalRDD"
+_HEADER: Final = re.compile(
+    rf"^(?P<lead>[ :+|*-]*?(?:\* )?)(?P<name>{_NAMELESS}) (?P<number>\(\d{{1,9}}\))(?P<rest>[ ,].*)?$",
+    re.MULTILINE,
+)
+_BLOCK: Final = re.compile(
+    rf"^\((?P<number>\d{{1,9}})\) (?P<name>{_NAMELESS})(?P<rest> \[codegen id : \d+\])?$", re.MULTILINE
+)
+_PROGRAM: Final = re.compile(
+    r"^(\(\d{1,9}\) |[ :+|*-]*?(?:\* )?)(?:TransformWithState|FlatMapGroupsInPandasWithState)\w*",
+    re.MULTILINE,
+)
+_KEEPER: Final = "FlatMapGroupsWithState"
+_KEPT: Final = re.compile(
+    rf"^(\(\d{{1,9}}\) {_KEEPER}\b.*\n(?:(?!Arguments: ).+\n)*Arguments: )(.*)$", re.MULTILINE
+)
+_HANDED_ON: Final = re.compile(r".*?\)#\d+, \[[^\[\]]*\], \[[^\[\]]*\](?=, )")
+_MADE_UP: Final = re.compile(r"Scan (?:OneRowRelation|LocalTable|LocalRelation|Range)\b")
+_LISTED: Final = re.compile(r"^(?:Output(?: \[\d+\])?|Arguments): (\[[^\n]*?\])(?:$|, )", re.MULTILINE)
+_FIRST_ID: Final = re.compile(r"\[[^\[\]]*?#(\d{1,18})")
+_ICEBERG: Final = re.compile(r"\bIceberg\w*\(table=([^,)\s]+)")
+_BEHIND_COLUMNS: Final = re.compile(r"\w*Scan[^\[]*\[[^\]]*\] (.*)", re.DOTALL)
+_LOCATION: Final = re.compile(r"\bLocation: (\w+(?:\(\d+ paths\))? ?\[.*)", re.DOTALL)
+_OF_BATCH: Final = "SQLExecutionRDD["
+_DELTA_LOG: Final = "DeltaLogFileIndex"
+MARK: Final = "#"
+"""What a scan's given name begins with: no database's does."""
+
+
+class Kind(StrEnum):
+    """What a scan says of what it reads. TABLE: a name. PATH: where it lies; CUT_PATH: the first of several places. ROWS:
+    nothing but columns; BATCH_ROWS: that it is what another plan of Spark's computed. STREAM: a class."""
+
+    TABLE = "table"
+    PATH = "path"
+    CUT_PATH = "cut"
+    ROWS = "rows"
+    BATCH_ROWS = "batch"
+    STREAM = "stream"
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """What one scan reads. ``name`` is a path, a class, or the columns' names; ``end`` is a table's, ``name`` its path.
+
+    ``streams``: it is a stream's for certain, and no table or file that is read beside it.
+    """
+
+    kind: Kind
+    name: str = ""
+    end: End | None = None
+    streams: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MicroBatch:
+    """One execution of a micro-batch. ``event`` is its start with names given to the scans that have none.
+
+    ``query``, ``run``, ``name`` and ``batch`` are as its description has them. ``inner``: another execution started it.
+    """
+
+    event: Mapping[str, Any]
+    names: Mapping[str, str]
+    query: str = ""
+    run: str = ""
+    name: str = ""
+    batch: str = ""
+    inner: bool = False
+
+    @property
+    def _nodes(self) -> tuple[Node, ...]:
+        return tuple(walk(self.event.get("sparkPlanInfo")))
+
+    def scans(self) -> tuple[Scanned, ...]:
+        """All that it scans, each once, rows that a program made left out."""
+        found: dict[Scanned, None] = {}
+        hidden_below = -1
+        for node in self._nodes:
+            if 0 <= hidden_below < node.depth:
+                continue
+            hidden_below = node.depth if node.name.startswith("Scan ExistingRDD Delta Table State") else -1
+            if node.name.startswith("Scan ExistingRDD"):
+                found |= {Scanned(Kind.ROWS): None} if node.name == "Scan ExistingRDD" else {}
+            elif "Scan" in node.name:
+                found |= dict.fromkeys(_scanned(node))
+        return tuple(found)
+
+    def named(self, ends: Iterable[End]) -> dict[End, tuple[Scanned, ...]]:
+        """What the scans read to which a name was given, by the ends that stand for them."""
+        given = {end for end in ends if end.database.startswith(MARK)}
+        if not given:
+            return {}
+        by_id: dict[int, Node] = {}
+        for node in self._nodes:
+            if "Scan" in node.name and (match := _FIRST_ID.search(node.text, 0, 4000)):
+                by_id.setdefault(int(match[1]), node)
+        printed = text(self.event.get("physicalPlanDescription"))
+        return {
+            end: tuple(self._named(end, printed, by_id))
+            for end in given
+            if end.readable in self.names  # another execution's otherwise
+        }
+
+    def _named(self, end: End, printed: str, by_id: Mapping[int, Node]) -> Iterator[Scanned]:
+        block = re.search(
+            rf"^\(\d+\) BatchScan {re.escape(end.readable)}\b.*\n((?:.+\n)*)", printed, re.MULTILINE
+        )
+        body = block[1] if block else ""
+        listed = _LISTED.search(body)
+        columns = (attributes(listed[1]) if listed else None) or ()
+        if self.names[end.readable].startswith(("Scan ExistingRDD", "LogicalRDD")):
+            kind = Kind.BATCH_ROWS if _OF_BATCH in body else Kind.ROWS
+            yield Scanned(kind, "\n".join(column.name for column in columns))
+            return
+        node = by_id.get(columns[0].id) if columns else None
+        yield from _scanned(node) if node else ()
+
+    def columns(self) -> WrittenColumns:
+        """The columns that the batch hands to its sink. ``complete`` is False where they are not known."""
+        printed = read_text(text(self.event.get("physicalPlanDescription")))
+        if printed.root is None or printed.command:
+            # Extended plans print what arrived, not what is handed on.
+            return unknown_columns(printed.doubt or Incomplete.EXPLAIN_MODE)
+        # A sink's command, of which the plan of an ordinary write would have one.
+        command = Operator(-1, _SINK.name, printed.root.indent - 3, "", children=(printed.root,))
+        whole = PlanText((command, *printed.operators), printed.doubt, subqueries=printed.subqueries)
+        return written_columns([(_SINK, _WRITE)], whole, self._nodes)[0]
+
+
+_SINK: Final = Node("Sink", "Sink", {}, 0)
+_WRITE: Final = Write("Sink", "STREAM", End(EndKind.PATH, "/"))
+
+
+def micro_batch(event: Mapping[str, Any], *, within: bool = False) -> MicroBatch | None:
+    """The execution that an event starts, if it is one of a micro-batch's; ``within``: its root is known to be."""
+    described = _DESCRIBED.match(text(event.get("description")))
+    if described is None and not within:
+        return None
+    number = integer(event.get("executionId"))
+    names: dict[str, str] = {}
+
+    def given(match: re.Match[str], place: str) -> str:
+        name = f"{MARK}{number}.{place}"
+        # The first one counts: what a literal says stands behind the operators.
+        names.setdefault(name, match["name"].strip())
+        return f"BatchScan {name}"
+
+    def header(match: re.Match[str]) -> str:
+        if _MADE_UP.match(match["name"]):
+            return match[0]
+        return f"{match['lead']}{given(match, match['number'][1:-1])} {match['number']}{match['rest'] or ''}"
+
+    def block(match: re.Match[str]) -> str:
+        if _MADE_UP.match(match["name"]):
+            return match[0]
+        return f"({match['number']}) {given(match, match['number'])}{match['rest'] or ''}"
+
+    printed = _BLOCK.sub(block, _HEADER.sub(header, text(event.get("physicalPlanDescription"))))
+    printed = _KEPT.sub(_without_state, _PROGRAM.sub(rf"\1{_KEEPER}", printed))
+    inner = integer(event.get("rootExecutionId"), number) != number
+    ids = described.groupdict() if described else {}
+    return MicroBatch(
+        {**event, "physicalPlanDescription": printed},
+        names,
+        ids.get("id", ""),
+        ids.get("run", ""),
+        ids.get("name", ""),
+        ids.get("batch", ""),
+        inner,
+    )
+
+
+def _without_state(block: re.Match[str]) -> str:
+    """What a program makes of rows and of a state: behind its function and the keys stand the columns that it hands on, and
+    behind those lists of other things. Where they do not stand so, nothing is known of them."""
+    found = _HANDED_ON.match(block[2])
+    return f"{block[1]}{found[0] if found else ''}"
+
+
+def _scanned(node: Node) -> Iterator[Scanned]:
+    streams = node.name.startswith(("MicroBatchScan", "ContinuousScan"))
+    if streams:
+        yield _of_stream(node)
+        return
+    reads = physical_reads((node,), PlanText())
+    printed = node.metadata.get("Location", "") or next(iter(_LOCATION.findall(node.text)), "")
+    where = location(printed) if printed else None
+    if where and (where.index == _DELTA_LOG or any(map(is_bookkeeping, where.paths))):
+        return
+    for end in reads.ends:
+        if end.kind is EndKind.PATH:
+            yield Scanned(Kind.PATH if reads.complete else Kind.CUT_PATH, end.name)
+        else:
+            yield Scanned(Kind.TABLE, path_end(where.paths[0]).name if where and where.paths else "", end)
+    if not reads.complete and not any(end.kind is EndKind.PATH for end in reads.ends):
+        yield Scanned(Kind.STREAM, node.name[:200])
+
+
+def _of_stream(node: Node) -> Scanned:
+    if (found := _ICEBERG.search(node.text)) and (table := dotted_table(found[1])):
+        return Scanned(Kind.TABLE, "", table_end(table), streams=True)
+    behind = _BEHIND_COLUMNS.match(node.text)
+    described = behind[1].strip() if behind else node.text
+    # Iceberg before it said what it is: ``local.db.t [filters=]``.
+    first = described.partition(" ")[0]
+    if "." in first and not described.startswith(("class ", "org.")) and (table := dotted_table(first)):
+        return Scanned(Kind.TABLE, "", table_end(table), streams=True)
+    return Scanned(Kind.STREAM, described[:300], streams=True)

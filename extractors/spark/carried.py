@@ -1,0 +1,76 @@
+"""The columns of a command whose rows another execution makes, and those of a change of rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from extractors.spark.application import Execution
+from extractors.spark.columns.flow import Kind, SourceColumn
+from extractors.spark.columns.written import WrittenColumns, unknown_columns
+from extractors.spark.incomplete import Incomplete
+from extractors.spark.plan.names import without_partitions
+from extractors.spark.plan.reads import End, EndKind
+from extractors.spark.plan.writes import Write
+from navlin.model.keys import split_location
+
+BOOKKEEPING: Final = frozenset({"__is_cdc", "_change_type"})
+"""Columns that Delta adds to the rows of a change, for its change data feed."""
+
+
+def carried_columns(write: Write, execution: Execution, members: list[Execution]) -> WrittenColumns:
+    """The columns that an execution below a command computes for it.
+
+    Several run below it, most of which look something up. The one that makes the rows hands on columns that the command's
+    own plan names, or, for a change of rows, all columns of the table.
+    """
+    results = [
+        (each.started, each.started.plan.result)
+        for each in members
+        if each.id > execution.id and each.started and each.started.plan.result
+    ]
+    plan = execution.started.plan if execution.started else None
+    if plan is None:
+        return unknown_columns(Incomplete.NO_COLUMNS)
+    if write.changes_rows:
+        changing = [
+            result
+            for _, result in results
+            if plan.assigned <= {flow.output for flow in result.flows} and plan.assigned
+        ]
+        # For a change data feed rows are packed into arrays, of which every column has part.
+        packed = any(flow.output in BOOKKEEPING for result in changing[-1:] for flow in result.flows)
+        return changing[-1] if changing and not packed else unknown_columns(Incomplete.NO_COLUMNS)
+    matching = [result for started, result in results if started.plan.defines & plan.mentions]
+    if not matching:
+        named = execution.started.description if execution.started else ""
+        matching = [result for started, result in results if started.description == named]
+    if len(matching) != 1:
+        return unknown_columns(Incomplete.NO_COLUMNS)
+    if plan.aggregates and not any(flow.data or flow.incomplete for flow in matching[0].flows):
+        # The table's own statistics answered, and the rows are literals now.
+        return unknown_columns(Incomplete.UNKNOWN_COLUMN)
+    return matching[0]
+
+
+def changed_columns(write: Write, end: End, columns: WrittenColumns) -> WrittenColumns:
+    """The columns that a change of rows changes: what a row keeps of its own does not flow."""
+    flows = []
+    for flow in columns.flows:
+        own = SourceColumn(end, flow.output)
+        given = [each for each in flow.kept if not _is_same(each, own, write)]
+        data = tuple(dict.fromkeys((*flow.data, *given)))
+        untouched = flow.kept and not data and flow.kind is Kind.IDENTITY
+        if not (untouched and write.keeps_rows):
+            control = tuple(each for each in flow.control if each not in data)
+            flows.append(replace(flow, data=data, control=control, kept=()))
+    return replace(columns, flows=tuple(flows))
+
+
+def _is_same(one: SourceColumn, other: SourceColumn, write: Write) -> bool:
+    if one.name.lower() != other.name.lower():
+        return False
+    if one.end == other.end:
+        return True
+    path = without_partitions(write.path) if write.path else other.end.name
+    return one.end.kind is EndKind.PATH and split_location(one.end.name)[2] == split_location(path)[2]

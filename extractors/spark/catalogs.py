@@ -1,0 +1,63 @@
+"""Which catalogue a plan means that prints only its class and hash, ``org.apache.iceberg.spark.SparkCatalog@27539d45``.
+
+CREATE TABLE prints it so, whether or not AS SELECT follows; reading and writing print the whole name, ``local.db.t``. Where
+an application has one catalogue of a class there is no doubt. Of several, a table that was created under one hash alone and
+is later written by its whole name tells which catalogue the hash is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from extractors.spark.plan.reads import End, EndKind
+from extractors.spark.plan.writes import Write
+
+MAX_TABLES: Final = 500
+"""Tables that are remembered of each catalogue."""
+
+
+@dataclass(slots=True)
+class Catalogs:
+    """What a log has shown of its catalogues. ``created``: tables by class and hash; ``names``: the catalogues that these
+    are, "" where there is doubt; ``seen``: tables that were read or written by their whole names. All are JSON values."""
+
+    created: dict[str, list[str]] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    seen: list[str] = field(default_factory=list)
+
+    def learn(
+        self, writes: Iterable[Write], read: Iterable[End], configured: Mapping[str, frozenset[str]]
+    ) -> None:
+        """Learns from one run's commands and from what it read; ``configured`` are the catalogues of each class."""
+        ends = list(read)
+        for write in writes:
+            if write.catalog and (name := write.end.readable if write.end else write.subject):
+                tables = self.created.setdefault(write.catalog, [])
+                # A table of that name in another catalogue would be taken for this one.
+                known = any(each.endswith(f".{name}") for each in self.seen)
+                if name not in tables and not known and len(tables) < MAX_TABLES:
+                    tables.append(name)
+            elif write.moves_data and write.end:
+                self._written(write.end, configured)
+                ends.append(write.end)
+        whole = {end.readable for end in ends if end.kind is EndKind.TABLE and "." in end.database}
+        self.seen += sorted(whole - set(self.seen))[: MAX_TABLES - len(self.seen)]
+
+    def _written(self, end: End, configured: Mapping[str, frozenset[str]]) -> None:
+        catalog, _, database = end.database.partition(".")
+        if end.kind is not EndKind.TABLE or not database:
+            return
+        table = f"{database}.{end.name}"
+        owners = [each for each, tables in self.created.items() if table in tables]
+        if len(owners) == 1 and catalog in configured.get(implementation(owners[0]), ()):
+            known = self.names.setdefault(owners[0], catalog)
+            doubtful = [each for each, name in self.names.items() if name == catalog and each != owners[0]]
+            if known != catalog or doubtful:
+                self.names |= dict.fromkeys((owners[0], *doubtful), "")
+
+
+def implementation(printed: str) -> str:
+    """The class of a catalogue as it is printed."""
+    return printed.partition("@")[0]

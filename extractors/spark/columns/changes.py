@@ -1,0 +1,127 @@
+"""Changes of rows that are there: which values a column gets, and what only decides whether it gets them.
+
+Spark and Delta write UPDATE as ``if (condition) value else column AS column``, Delta's MERGE as CASEs over markers of the
+side that a row comes from. There the conditions are the statement's own: they decide, and are no data.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Final
+
+from extractors.spark.columns.expressions import Reader, flow_of
+from extractors.spark.columns.flow import Flow, Kind, merged
+from extractors.spark.columns.lists import attribute
+
+MARKER: Final = re.compile(
+    r"\b_(?:source|target)_row_present_#|\b_(?:Update|Delete|Insert|NotMatchedBySource\w*)_condition_\d+_#"
+)
+"""Columns of Delta's MERGE that say on which side of the join a row was found, and which clause takes it."""
+_WORDS: Final = re.compile(r"[()\[\]{}]|\b(?:CASE|WHEN|THEN|ELSE|END)\b")
+_BRACKET: Final = re.compile(r"[()]")
+_RAISES: Final = re.compile(r"(?:cast\()?raise_error\(")
+"""What Delta puts behind the last clause: no row has it."""
+MAX_DEPTH: Final = 3
+
+
+def changed(name: str, expression: str, reader: Reader, *, merges: bool) -> Flow:
+    """The flow of a column that a change of rows gives an expression. ``merges``: it is one of Delta's MERGE."""
+    if merges and expression.startswith("CASE WHEN ") and MARKER.search(expression):
+        return _chosen(name, expression, reader, MAX_DEPTH)
+    parts = conditional(expression)
+    if not merges and parts and _is_column(name, parts[2]):
+        condition, value, _ = parts
+        flow = flow_of(value, reader)[0]
+        kept = kept_as_it_is(name, flow_of(parts[2], reader)[0])
+        control = flow.control | reader.read(condition).all
+        return replace(merged((replace(flow, control=control), kept)), kind=flow.kind)
+    return kept_as_it_is(name, flow_of(expression, reader)[0])
+
+
+def kept_as_it_is(name: str, flow: Flow) -> Flow:
+    """A column that passes under its own name: if it is the table's, nothing flows."""
+    one = flow.data.bit_count() == 1 and not flow.kept
+    if one and flow.kind is Kind.IDENTITY and flow.expression.lower() == name.lower():
+        return replace(flow, data=0, kept=flow.data)
+    return flow
+
+
+def _chosen(name: str, expression: str, reader: Reader, depth: int) -> Flow:
+    parts = cases(expression) if depth else None
+    if parts is None:
+        return kept_as_it_is(name, flow_of(expression, reader)[0])
+    conditions, values = parts
+    control = 0
+    for condition in conditions:
+        control |= reader.read(condition).all
+    flow = merged(_chosen(name, value, reader, depth - 1) for value in values if not _RAISES.match(value))
+    return replace(flow, control=flow.control | control)
+
+
+def _is_column(name: str, text: str) -> bool:
+    column = attribute(text)
+    return column is not None and column.name.lower() == name.lower()
+
+
+def conditional(text: str) -> tuple[str, str, str] | None:
+    """``if ((id#1 > 1)) value else other`` as its three parts; None where it is no such thing."""
+    if not text.startswith("if ("):
+        return None
+    end = _closing(text, 3)
+    start = text.find(" else ", end)
+    depth = 0
+    for match in re.finditer(r"[()]|\bif \(| else ", text[end:]):
+        mark = match[0]
+        if mark == "if (":
+            depth += 1
+        elif mark == " else ":
+            if depth == 0:
+                start = end + match.start()
+                break
+            depth -= 1
+    if start < 0:
+        return None
+    return text[4 : end - 1], text[end:start].strip(), text[start + len(" else ") :].strip()
+
+
+def _closing(text: str, start: int) -> int:
+    depth = 0
+    for match in _BRACKET.finditer(text, start):
+        depth += 1 if match[0] == "(" else -1
+        if depth == 0:
+            return match.end()
+    return len(text)
+
+
+def cases(text: str) -> tuple[list[str], list[str]] | None:
+    """``CASE WHEN a THEN x ELSE y END`` as conditions and values; None where it is no such thing."""
+    if not (text.startswith("CASE WHEN ") and text.endswith(" END")):
+        return None
+    conditions: list[str] = []
+    values: list[str] = []
+    depth = nested = start = 0
+    state = ""
+    for match in _WORDS.finditer(text):
+        word = match[0]
+        if word in "([{":
+            depth += 1
+        elif word in ")]}":
+            depth -= 1
+        elif depth:
+            continue
+        elif word == "CASE":
+            nested += 1
+        elif word == "END":
+            nested -= 1
+            if nested == 0:
+                values.append(text[start : match.start()].strip())
+                return (conditions, values) if match.end() == len(text) else None
+        elif nested == 1:
+            part = text[start : match.start()].strip()
+            if state == "WHEN":
+                conditions.append(part)
+            elif state in ("THEN", "ELSE"):
+                values.append(part)
+            state, start = word, match.end()
+    return None

@@ -1,0 +1,70 @@
+"""The columns that Delta's UPDATE and DELETE change, as the commands print them.
+
+``UpdateCommand Delta[version=0, path], `db`.`t`, serde, [id#1, (v#2 + 1)], (id#1 > 3)`` over the table's own relation: an
+expression for each of its columns, in their order, then the condition. ``DeleteCommand …, (id#1 > 3)`` likewise.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Final
+
+from extractors.spark.columns.expressions import Reader, flow_of
+from extractors.spark.columns.flow import CONSTANT, CUT_OFF, Flow, SourceColumn
+from extractors.spark.columns.lists import attribute, elements, split
+from extractors.spark.columns.plans import Plans
+from extractors.spark.columns.relations import Relation
+from extractors.spark.plan.reads import End
+from extractors.spark.plan.text import Operator
+
+_ID: Final = re.compile(r"#\d")
+UPDATE: Final = "UpdateCommand"
+DELETE: Final = "DeleteCommand"
+
+
+def command_columns(operator: Operator, end: End, plans: Plans) -> dict[str, Flow] | None:
+    """The columns that the command changes of the table ``end``; None where it does not print all of them."""
+    below = operator.inner or operator.inputs
+    if len(below) != 1:
+        return None
+    table = plans.relation(below[0])
+    if table.columns is None:
+        return None
+    # The relation below is the table itself, of which a path may not be printed there.
+    own = {
+        each.id: Flow(plans.sources.bit(SourceColumn(end, each.name)), expression=each.name)
+        for each in table.columns
+    }
+    reader = plans.reader(replace(table, flows={**table.flows, **own}))
+    arguments = list(split(operator.arguments))
+    if operator.name == DELETE:
+        # A literal may hold a comma: all that stands behind the table is the condition.
+        first = next((at for at, each in enumerate(arguments) if _ID.search(each)), len(arguments))
+        return _deleted(table, ", ".join(arguments[first:]), reader)
+    return _updated(table, arguments, reader)
+
+
+def _deleted(table: Relation, condition: str, reader: Reader) -> dict[str, Flow]:
+    """No value flows: the condition decides which rows are left."""
+    found = reader.condition(condition)
+    flow = Flow(0, found.all, CONSTANT.kind, found.doubt, literal=True)
+    return {column.name: flow for column in table.columns or ()}
+
+
+def _updated(table: Relation, arguments: list[str], reader: Reader) -> dict[str, Flow] | None:
+    place = next((at for at in range(len(arguments) - 1, -1, -1) if arguments[at].startswith("[")), -1)
+    values = elements(arguments[place]) if place >= 0 else elements("")
+    columns = table.columns or ()
+    if not values.whole or len(values.texts) != len(columns):
+        return None
+    condition = reader.condition(", ".join(arguments[place + 1 :]))
+    flows: dict[str, Flow] = {}
+    for column, value in zip(columns, values.texts, strict=True):
+        if attribute(value) == column:
+            continue
+        flow = flow_of(value, reader)[0]
+        cut = CUT_OFF.doubt if " more fields" in value else 0
+        control, doubt = flow.control | condition.all, flow.doubt | condition.doubt | cut
+        flows[column.name] = replace(flow, control=control, doubt=doubt)
+    return flows

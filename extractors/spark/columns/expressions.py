@@ -1,0 +1,323 @@
+"""What an expression refers to.
+
+An id counts only where the operator has it among its columns and the column's name stands before it: a literal may hold
+anything else. All that stands in an expression makes its value, the conditions of CASE and IF as well; of a window's
+partition and order, an aggregate's filter and the rows of a subquery it depends which values are taken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from extractors.spark.columns.flow import (
+    CUT_OFF,
+    Doubt,
+    Flow,
+    Kind,
+    SourceColumn,
+    Sources,
+    merged,
+    strongest,
+)
+from extractors.spark.columns.lists import Attribute, attribute, cuts, split
+from extractors.spark.columns.relations import Relation
+
+MAX_EXPRESSION: Final = 4096
+MAX_NAME: Final = 400
+MAX_WRAPPERS: Final = 8
+MAX_NESTED: Final = 4
+_STRUCTS: Final = (
+    "named_struct(",
+    "struct(",
+    "arrays_zip(",
+    "array(",
+    "explode(",
+    "explode_outer(",
+    "inline(",
+    "inline_outer(",
+)
+_REFERENCE: Final = re.compile(
+    r"subquery#(?P<subquery>\d{1,18})(?:, \[id=#\d{1,18}\])?(?: \[(?P<outer>[^\[\]]*)\])?"
+    r"|(?P<predicate>exists|list)#(?P<logical>\d{1,18}) \[(?P<outer_of>[^\[\]]*)\]"
+    r"|dynamicpruning#\d{1,18}"
+    r"|#(?P<id>\d{1,18})L?(?!\w)"
+)
+_NAME: Final = re.compile(r"(?<![^\s(,\[])[^\W\d][\w$]*\Z")
+_UNRESOLVED: Final = re.compile(r"(?:(?<!lambda )(?<!\w)\w{1,200}|[^\w\s(,\[])\Z")
+_BEFORE: Final = re.compile(
+    r"(?:\A|[(\[,=<>+\-*/%!&|~^]|\b(?:AND|OR|NOT|CASE|WHEN|THEN|ELSE|LIKE|RLIKE|distinct|if)) ?\Z"
+)
+"""What may stand before a column; anything else is part of its name."""
+_OBJECT: Final = re.compile(r"@[0-9a-f]{4,16}\.\w+\b(?!\()")
+"""A method of a program's object, ``Job$$Lambda@6b0d80ed.apply``: before 4.0 its arguments are not printed."""
+_WRAPPER: Final = re.compile(
+    r"(?:empty2null|knownfloatingpointnormalized|normalizenanandzero|knownnotnull|knownnullable)\((.*)\)\Z",
+    re.DOTALL,
+)
+_IDS: Final = re.compile(r"#\d+L?(?:-T\d+ms)?")
+_SUBQUERY: Final = re.compile(
+    r"(?:Reused)?(?:Subquery ){0,2}(?:scalar-)?subquery#\d+(?:, \[id=#\d+\])?(?: \[[^\[\]]*\])?"
+)
+
+SubqueryOf = Callable[[int], Relation | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What an expression refers to, and the ids of its own operator's columns among it.
+
+    ``unresolved``: something in it looks like a column and is none that the operator has.
+    """
+
+    data: int = 0
+    control: int = 0
+    kind: Kind = Kind.IDENTITY
+    doubt: int = Doubt.NONE
+    ids: frozenset[int] = frozenset()
+    unresolved: bool = False
+    literal: bool = True
+    """No value of a column is in it, and nothing in it is unknown. It says nothing where there is ``data``."""
+
+    @property
+    def all(self) -> int:
+        return self.data | self.control
+
+    def __or__(self, other: Found) -> Found:
+        return Found(
+            self.data | other.data,
+            self.control | other.control,
+            strongest((self.kind, other.kind)),
+            self.doubt | other.doubt,
+            self.ids | other.ids,
+            self.unresolved or other.unresolved,
+            self.literal and other.literal,
+        )
+
+    def as_control(self) -> Found:
+        return Found(0, self.all, Kind.IDENTITY, self.doubt, self.ids, self.unresolved)
+
+
+NOTHING: Final = Found()
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads expressions over the columns of one relation."""
+
+    relation: Relation
+    sources: Sources
+    subquery: SubqueryOf
+    outer: Relation | None = None
+    """What a subquery may refer to beside its own columns, as ``outer(k#39)``."""
+
+    def read(self, text: str) -> Found:
+        data = control = doubt = 0
+        literal = True
+        ids: set[int] = set()
+        kinds: list[Kind] = []
+        columns: list[tuple[int, int, Flow]] = []
+        unresolved = False
+        for match in _REFERENCE.finditer(text):
+            if match["id"]:
+                known = self._column(text, match)
+                if known is None:
+                    unresolved = unresolved or self._looks_like_a_column(text, match.start())
+                    continue
+                flow, name = known
+                start = match.start() - len(name)
+                # An aggregate's attribute is called `sum(v#3)`: the ids in a name are not referred to.
+                while columns and columns[-1][0] >= start:
+                    columns.pop()
+                if flow.fields and text.startswith(".", match.end()):
+                    flow = field_of(flow, text[match.end() + 1 : match.end() + MAX_NAME])
+                columns.append((match.start(), int(match["id"]), flow))
+            else:
+                found = self._subquery(text, match)
+                data |= found.data
+                control |= found.control
+                doubt |= found.doubt
+                literal = literal and found.literal
+                kinds.append(found.kind)
+        for _, number, flow in columns:
+            ids.add(number)
+            kinds.append(flow.kind)
+            data |= flow.data | flow.kept
+            control |= flow.control
+            doubt |= Doubt.INCOMPLETE if flow.unexplained else flow.doubt
+            literal = literal and flow.literal
+        if unresolved and self.relation.columns is None:
+            doubt |= Doubt.INCOMPLETE
+        if _OBJECT.search(text):
+            doubt, literal = doubt | Doubt.OPAQUE | Doubt.INCOMPLETE, False
+        return Found(data, control, strongest(kinds), doubt, frozenset(ids), unresolved, literal)
+
+    def _looks_like_a_column(self, text: str, position: int) -> bool:
+        return _UNRESOLVED.search(text, max(0, position - MAX_NAME), position) is not None
+
+    def _column(self, text: str, match: re.Match[str]) -> tuple[Flow, str] | None:
+        number = int(match["id"])
+        known = self.relation.find(number)
+        if known is None and self.outer is not None:
+            found = self.outer.find(number)
+            if found is not None and text.startswith("outer(", max(0, match.start() - len(found[1]) - 6)):
+                known = found
+        if known is not None:
+            before = text[max(0, match.start() - len(known[1])) : match.start()]
+            return known if before == known[1] or before.lower() == known[1].lower() else None
+        for hidden in self.relation.hidden:
+            named = _NAME.search(text, max(0, match.start() - MAX_NAME), match.start())
+            if named and hidden.first <= number <= hidden.last and _BEFORE.search(text, 0, named.start()):
+                bits = 0
+                for end in hidden.ends:
+                    bits |= self.sources.bit(SourceColumn(end, named[0]))
+                return Flow(bits, doubt=Doubt.INFERRED), named[0]
+        return None
+
+    def _subquery(self, text: str, match: re.Match[str]) -> Found:
+        if match[0].startswith("dynamicpruning"):
+            return NOTHING  # a hint for the scan: what decides stands in a join
+        number = int(match["subquery"] or match["logical"])
+        relation = self.subquery(number)
+        outer = self.read(match["outer"] or match["outer_of"] or "").as_control()
+        if relation is None:
+            # A number that no subquery bears: of a column that is called so, or from a literal.
+            return outer | Found(doubt=Doubt.INCOMPLETE) if ", [id=#" in match[0] else outer
+        flows = relation.in_order()
+        if flows is None:
+            return outer | Found(doubt=Doubt.INCOMPLETE)
+        before = text[max(0, match.start() - 24) : match.start()]
+        predicate = match["predicate"] or before.endswith(" IN ")
+        if len(flows) == 1 and flows[0].fields and text.startswith(".", match.end()):
+            # Several subqueries may be merged into one that gives a struct, of which each takes its field.
+            flows = [field_of(flows[0], text[match.end() + 1 : match.end() + MAX_NAME])]
+        found = NOTHING
+        for flow in flows:
+            found |= Found(flow.data, flow.control, flow.kind, flow.doubt, literal=flow.literal)
+        found |= Found(control=relation.rows, doubt=relation.doubt)
+        return outer | (found.as_control() if predicate else found)
+
+    def whole_subquery(self, text: str) -> Flow | None:
+        """The column that a subquery gives, where an expression is nothing but that."""
+        match = _SUBQUERY.fullmatch(text)
+        number = _REFERENCE.search(text) if match else None
+        relation = self.subquery(int(number["subquery"])) if number and number["subquery"] else None
+        flows = relation.in_order() if relation else None
+        return flows[0] if flows and len(flows) == 1 else None
+
+    def condition(self, text: str) -> Found:
+        """What a condition decides by; arguments that were cut off are missing."""
+        found = self.read(text)
+        return found | Found(doubt=CUT_OFF.doubt) if cuts(text) else found
+
+
+def field_of(flow: Flow, behind: str) -> Flow:
+    """The field of a struct that is named behind it; the whole of it where none is."""
+    named = [(name, each) for name, each in flow.fields if behind.startswith(name)]
+    return max(named, key=lambda one: len(one[0]))[1] if named else flow
+
+
+def fields(text: str, reader: Reader, depth: int = 0) -> tuple[tuple[str, Flow], ...]:
+    """The fields of a struct, or of an array's structs, that an expression puts together: () if it does no such thing."""
+    name, _, rest = text.partition("(")
+    if depth > MAX_NESTED or not rest.endswith(")") or cuts(text):
+        column = attribute(text)
+        known = reader.relation.find(column.id) if column else None
+        return known[0].fields if known and column and known[1] == column.name else ()
+    arguments = list(split(rest[:-1]))
+    half = len(arguments) // 2
+    if name in ("named_struct", "struct") and 2 * half == len(arguments):
+        return tuple(
+            (key, flow_of(value, reader)[0])
+            for key, value in zip(arguments[::2], arguments[1::2], strict=True)
+        )
+    if name == "arrays_zip" and 2 * half == len(arguments):
+        return tuple(
+            (key, flow_of(value, reader)[0])
+            for value, key in zip(arguments[:half], arguments[half:], strict=True)
+        )
+    if name == "array" and arguments:
+        structs = [fields(each, reader, depth + 1) for each in arguments]
+        names = [key for key, _ in structs[0]]
+        if names and all([key for key, _ in each] == names for each in structs):
+            return tuple((key, merged(each[at][1] for each in structs)) for at, key in enumerate(names))
+    if name in ("explode", "explode_outer", "inline", "inline_outer") and len(arguments) == 1:
+        return fields(arguments[0], reader, depth + 1)
+    return ()
+
+
+def parted(text: str) -> tuple[str, Attribute | None]:
+    """``expr AS name#38`` as the expression and what it defines; a bare column defines itself."""
+    column = attribute(text)
+    if column is None:
+        return text, None
+    before, mark, name = column.name.rpartition(" AS ")
+    return (before, Attribute(name, column.id)) if mark else (text, column)
+
+
+def unwrapped(text: str) -> str:
+    """Without functions that change how a value is stored, not what it is."""
+    for _ in range(MAX_WRAPPERS):
+        match = _WRAPPER.match(text)
+        if match is None:
+            break
+        text = match[1]
+    return text
+
+
+def defined(text: str, reader: Reader) -> tuple[Attribute | None, Flow, Found]:
+    """What an element of a list defines, and how."""
+    column = attribute(text)
+    if column is not None and (known := reader.relation.find(column.id)):
+        flow, name = known
+        if column.name.lower() == name.lower():
+            return (
+                column,
+                flow,
+                Found(
+                    flow.data,
+                    flow.control,
+                    flow.kind,
+                    flow.doubt,
+                    frozenset((column.id,)),
+                    literal=flow.literal,
+                ),
+            )
+    expression, column = parted(text)
+    if column is not None and expression is text:
+        return column, UNDEFINED, NOTHING
+    return column, *flow_of(expression, reader)
+
+
+UNDEFINED: Final = Flow(kind=Kind.TRANSFORMATION, doubt=Doubt.INCOMPLETE)
+
+
+def flow_of(expression: str, reader: Reader) -> tuple[Flow, Found]:
+    """The flow of an expression."""
+    bare = unwrapped(expression)
+    found = reader.read(bare)
+    same = attribute(bare)
+    known = reader.relation.find(same.id) if same is not None and found.ids == {same.id} else None
+    if same is not None and known is not None and same.name.lower() == known[1].lower():
+        return known[0], found
+    kind = strongest((found.kind, Kind.TRANSFORMATION))
+    parts = fields(bare, reader) if bare.startswith(_STRUCTS) else ()
+    whole = reader.whole_subquery(bare) if not parts else None
+    if whole is not None:
+        parts = whole.fields
+    return Flow(
+        found.data, found.control, kind, found.doubt, readable(bare), parts, literal=found.literal
+    ), found
+
+
+def readable(expression: str) -> str:
+    """An expression without what differs between two runs of one job."""
+    text = expression[:MAX_EXPRESSION]
+    return _IDS.sub("", _SUBQUERY.sub("(subquery)", text))
+
+
+def lacks(expression: str) -> int:
+    """How many columns may have been cut off within an expression."""
+    return sum(cut.columns for cut in cuts(expression))

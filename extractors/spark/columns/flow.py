@@ -1,0 +1,144 @@
+"""What is known of one column: which columns of tables and paths it is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from extractors.spark.incomplete import Incomplete
+from extractors.spark.plan.reads import End
+
+
+class Kind(StrEnum):
+    """How a column comes from those that it is made from."""
+
+    IDENTITY = "IDENTITY"
+    TRANSFORMATION = "TRANSFORMATION"
+    AGGREGATION = "AGGREGATION"
+
+
+_RANK: Final = {kind: rank for rank, kind in enumerate(Kind)}
+
+
+def strongest(kinds: Iterable[Kind]) -> Kind:
+    return max(kinds, key=_RANK.__getitem__, default=Kind.IDENTITY)
+
+
+class Doubt:
+    """What is to be said of a column, as bits. INFERRED: it follows from other parts of the plan. OPAQUE: a program's own
+    code lies between. INCOMPLETE: something is missing; the bits above it say why, where that is known."""
+
+    NONE: Final = 0
+    INFERRED: Final = 1
+    OPAQUE: Final = 2
+    INCOMPLETE: Final = 4
+    CUT: Final = 8
+    PROGRAM: Final = 16
+    OPERATOR: Final = 32
+    INPUT: Final = 64
+    PATHS: Final = 128
+    MISSING: Final = INCOMPLETE | CUT | PROGRAM | OPERATOR | INPUT | PATHS
+
+
+REASONS: Final = (
+    (Doubt.CUT, Incomplete.FIELDS_CUT),
+    (Doubt.PROGRAM, Incomplete.PROGRAM),
+    (Doubt.OPERATOR, Incomplete.UNKNOWN_OPERATOR),
+    (Doubt.INPUT, Incomplete.UNKNOWN_INPUT),
+    (Doubt.PATHS, Incomplete.PATHS_CUT),
+)
+
+
+def reasons_of(doubt: int) -> tuple[Incomplete, ...]:
+    """Why a column is incomplete."""
+    if not doubt & Doubt.INCOMPLETE:
+        return ()
+    return tuple(reason for bit, reason in REASONS if doubt & bit) or (Incomplete.UNKNOWN_COLUMN,)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceColumn:
+    """A column that is read."""
+
+    end: End
+    name: str
+
+
+MAX_SOURCES: Final = 20_000
+
+
+class TooMuch(Exception):
+    """A plan of which the columns are too many to be followed."""
+
+
+class Sources:
+    """All columns that a plan reads, each a bit, so that sets of them are whole numbers."""
+
+    def __init__(self, *, changes_rows: bool = False) -> None:
+        self.changes_rows = changes_rows
+        """Whether the plan changes rows that are there, see `extractors.spark.columns.changes`."""
+        self._bits: dict[SourceColumn, int] = {}
+        self._columns: list[SourceColumn] = []
+
+    def bit(self, column: SourceColumn) -> int:
+        """The set of one column. Raises `TooMuch`."""
+        place = self._bits.get(column)
+        if place is None:
+            place = self._bits[column] = len(self._columns)
+            self._columns.append(column)
+            if place >= MAX_SOURCES:
+                raise TooMuch
+        return 1 << place
+
+    def columns(self, bits: int) -> Iterator[SourceColumn]:
+        while bits:
+            lowest = bits & -bits
+            yield self._columns[lowest.bit_length() - 1]
+            bits ^= lowest
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """One column of an operator. ``data`` and ``control`` are sets of `Sources`."""
+
+    data: int = 0
+    control: int = 0
+    kind: Kind = Kind.IDENTITY
+    doubt: int = Doubt.NONE
+    expression: str = ""
+    fields: tuple[tuple[str, Flow], ...] = ()
+    """Of a struct that the plan itself puts together, what each field is made from."""
+    kept: int = 0
+    """Of a change of rows, columns of the same name that pass as they are: the table's own have not changed."""
+    literal: bool = False
+    """It is known to take no column's value: a literal, a count of rows, a rank, a random number."""
+
+    @property
+    def unexplained(self) -> bool:
+        """It has no source, no flag, and is not known to be a literal: something was overlooked."""
+        return not (self.data or self.kept or self.doubt or self.literal)
+
+
+UNKNOWN: Final = Flow(kind=Kind.TRANSFORMATION, doubt=Doubt.INCOMPLETE)
+CUT_OFF: Final = Flow(kind=Kind.TRANSFORMATION, doubt=Doubt.INCOMPLETE | Doubt.CUT)
+FROM_PROGRAM: Final = Flow(kind=Kind.TRANSFORMATION, doubt=Doubt.INCOMPLETE | Doubt.PROGRAM)
+BY_UNKNOWN_OPERATOR: Final = Flow(kind=Kind.TRANSFORMATION, doubt=Doubt.INCOMPLETE | Doubt.OPERATOR)
+CONSTANT: Final = Flow(kind=Kind.TRANSFORMATION, literal=True)
+
+
+def merged(flows: Iterable[Flow]) -> Flow:
+    """One column that takes its values from several: of a union, of two writes of one table."""
+    flows = list(flows)
+    if len(flows) == 1:
+        return flows[0]
+    data = control = doubt = kept = 0
+    for flow in flows:
+        data |= flow.data
+        kept |= flow.kept
+        control |= flow.control
+        doubt |= Doubt.INCOMPLETE if flow.unexplained else flow.doubt
+    expressions = dict.fromkeys(flow.expression for flow in flows if flow.expression)
+    kind, literal = strongest(flow.kind for flow in flows), all(flow.literal for flow in flows)
+    return Flow(data, control, kind, doubt, next(iter(expressions), ""), kept=kept, literal=literal)

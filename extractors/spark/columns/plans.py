@@ -1,0 +1,333 @@
+"""A plan from its scans up: what each operator hands on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from extractors.spark.columns import grouping, rows, sources
+from extractors.spark.columns.expressions import Reader
+from extractors.spark.columns.flow import UNKNOWN, Sources, TooMuch, merged
+from extractors.spark.columns.lists import Attribute, attributes
+from extractors.spark.columns.merging import merge_rows
+from extractors.spark.columns.relations import Relation
+from extractors.spark.columns.steps import Step, beside
+from extractors.spark.plan.kinds import PASSING
+from extractors.spark.plan.reads import logical_reads
+from extractors.spark.plan.text import Field, Operator, PlanText
+from extractors.spark.plan.tree import Node
+
+MAX_WORK: Final = 10_000_000
+"""Columns that all operators of a plan list and are given together: beyond, it is not read at column level."""
+_REUSED: Final = re.compile(r"\[Reuses operator id: (\d{1,9})\]")
+MAX_NESTED: Final = 50
+"""Plans within plans."""
+
+_RULES: Final[Mapping[str, Callable[[Step], Relation]]] = {
+    "Project": rows.project,
+    "ProjectExec": rows.project,
+    "Filter": rows.select,
+    "FilterExec": rows.select,
+    "Sort": rows.sort,
+    "TakeOrderedAndProject": rows.take_ordered,
+    "Union": rows.union,
+    "Expand": rows.expand,
+    "InMemoryTableScan": rows.in_memory_scan,
+    "InMemoryRelation": rows.in_memory_relation,
+    "Aggregate": grouping.aggregate,
+    "HashAggregate": grouping.aggregate,
+    "ObjectHashAggregate": grouping.aggregate,
+    "SortAggregate": grouping.aggregate,
+    "Window": grouping.window,
+    "WindowInPandas": grouping.window,
+    "ArrowWindowPython": grouping.window,
+    "Generate": grouping.generate,
+    "BatchEvalPython": grouping.evaluate_python,
+    "ArrowEvalPython": grouping.evaluate_python,
+    "AggregateInPandas": grouping.aggregate_python,
+    "ArrowAggregatePython": grouping.aggregate_python,
+    "Intersect": rows.set_difference,
+    "IntersectAll": rows.set_difference,
+    "Except": rows.set_difference,
+    "ExceptAll": rows.set_difference,
+    "LateralJoin": rows.lateral_join,
+    "WithCTE": rows.last_of_several,
+    "Deduplicate": rows.distinct_by,
+    "MergeRows": merge_rows,
+    "View": sources.view,
+    "Range": sources.made_up,
+    "LocalTableScan": sources.made_up,
+    "LocalRelation": sources.made_up,
+    "OneRowRelation": sources.made_up,
+    "EmptyRelation": sources.from_program,
+    "LogicalRDD": sources.from_program,
+    "ExternalRDD": sources.from_program,
+    "CommandResult": sources.from_program,
+}
+_JOIN: Final = re.compile(r"\w*Join\Z|CartesianProduct\Z")
+_PROGRAM: Final = re.compile(
+    r"DeserializeToObject|SerializeFromObject|Map(?:Elements|Partitions|InPandas|InArrow|Groups)\w*|AppendColumns\w*"
+    r"|(?:Flat)?(?:Co|Map)Groups\w*|PythonMapIn\w+|ScriptTransformation\w*|\w*EvalPython\w*UDTF|FlatMap\w+|TypedFilter|TransformWithState\w*"
+)
+_RELATIONS: Final = frozenset(
+    {
+        "LogicalRelation",
+        "HiveTableRelation",
+        "UnresolvedCatalogRelation",
+        "RelationV2",
+        "DataSourceV2Relation",
+        "DataSourceV2ScanRelation",
+    }
+)
+_NO_ROWS_OF_ITS_OWN: Final = frozenset({"ExistingRDD", "ReferenceSort"})
+_MADE_UP: Final = frozenset({"OneRowRelation", "LocalTable", "LocalRelation", "Range"})
+
+
+class Plans:
+    """Reads operators of one printed plan, each once."""
+
+    def __init__(self, text: PlanText, nodes: Iterable[Node], *, changes_rows: bool = False) -> None:
+        self.sources = Sources(changes_rows=changes_rows)
+        self._text = text
+        self._scans = sources.Scans(nodes, text)
+        self._done: dict[int, Relation] = {}
+        self._subqueries: dict[int, Relation | None] = {}
+        self._operators: dict[int, Operator] = {}
+        self._work = 0
+        self._nested = 0
+        self._fields: dict[int, Mapping[str, Field] | None] = {}
+        self._ctes: dict[str, Relation] = {}
+        self._reusing: set[int] = set()
+        self._loops: list[Relation] = []
+        self._outer: list[Relation] = []
+
+    def relation(self, root: Operator, wanted: tuple[Attribute, ...] | None = None) -> Relation:
+        """What an operator hands on. Raises `TooMuch`."""
+        self._nested += 1
+        if self._nested > MAX_NESTED:
+            raise TooMuch
+        found = self._relation(root, wanted)
+        self._nested -= 1
+        return found
+
+    def _relation(self, root: Operator, wanted: tuple[Attribute, ...] | None) -> Relation:
+        # Not by recursion: a plan may be thousands of operators deep.
+        results: list[Relation] = []
+        stack = [(root, wanted, False)]
+        while stack:
+            operator, listed, ready = stack.pop()
+            if (done := self._done.get(operator.number)) is not None:
+                results.append(done)
+            elif operator.name == "UnionLoop" and len(operator.children) == 2:
+                results.append(self._loop(operator))
+                self._done[operator.number] = results[-1]
+            elif ready:
+                count = len(_given(operator))
+                given = results[len(results) - count :]
+                del results[len(results) - count :]
+                results.append(self._step(operator, listed, given))
+                self._done[operator.number] = results[-1]
+            else:
+                stack.append((operator, listed, True))
+                given_columns = self.listed_input(operator)
+                stack += [(child, given_columns, False) for child in reversed(_given(operator))]
+        return results[0]
+
+    def listed_input(self, operator: Operator) -> tuple[Attribute, ...] | None:
+        """The columns that an operator lists of its only input."""
+        outputs = ("InMemoryTableScan", "Scan In-memory table", "AdaptiveSparkPlan")
+        name = "Output" if operator.name.startswith(outputs) else "Input"
+        if operator.name.startswith("Execute ") or len(operator.children) != 1:
+            return None
+        fields = self._fields_of(operator)
+        found = fields.get(name) if fields else None
+        if found is None:
+            return None
+        return attributes(found.text, found.count) if found.text != "[]" else ()
+
+    def _fields_of(self, operator: Operator) -> Mapping[str, Field] | None:
+        if operator.number not in self._fields:
+            self._fields[operator.number] = operator.fields()
+        return self._fields[operator.number]
+
+    def subquery(self, number: int) -> Relation | None:
+        """What the subquery of this number gives; None where there is none."""
+        if number not in self._subqueries:
+            self._subqueries[number] = None  # one that refers to itself comes from a literal
+            root = self._text.subqueries.get(number)
+            if root is not None:
+                self._subqueries[number] = self.relation(root)
+        return self._subqueries[number]
+
+    def reader(self, relation: Relation) -> Reader:
+        return Reader(relation, self.sources, self.subquery)
+
+    def _step(
+        self, operator: Operator, wanted: tuple[Attribute, ...] | None, given: list[Relation]
+    ) -> Relation:
+        fields = self._fields_of(operator)
+        name = operator.name
+        inputs = list(given)
+        inner = self._inner(operator, inputs)
+        self._work += 1 + len(wanted or ()) + sum(len(each.flows) for each in inputs)
+        if self._work > MAX_WORK:
+            raise TooMuch
+        subquery = self._with_inner(operator, inner, readable=fields is not None)
+        step = Step(
+            operator,
+            name.split(" ")[0],
+            fields or {},
+            tuple(inputs),
+            tuple(inner),
+            wanted,
+            self.sources,
+            subquery,
+            self._outer[-1] if self._outer else None,
+        )
+        if fields is None:
+            # One of its literals says what a block says.
+            return step.result(Relation(None, {}, {}, step.input.rows, doubt=UNKNOWN.doubt))
+        return self._rule(step)
+
+    def _inner(self, operator: Operator, inputs: list[Relation]) -> list[Relation]:
+        """What stands within an operator: a cached plan, or subqueries, which may refer to the operator's own rows."""
+        relations = []
+        for child in operator.inner:
+            self._outer.append(beside(inputs))
+            relations.append(self.relation(child, self.listed_input(operator)))
+            self._outer.pop()
+        return relations
+
+    def _loop(self, operator: Operator) -> Relation:
+        """A recursive query: its second plan reads what both give, until nothing new comes."""
+        start, again = operator.children
+        anchor = self.relation(start)
+        fields = self._fields_of(operator) or {}
+        listed = fields.get("Output")
+        columns = (
+            attributes(listed.text, listed.count) if listed else None
+        )  # a logical plan does not print its ids
+        flows = anchor.in_order()
+        if flows is None or columns is None or len(flows) != len(columns):
+            return Relation(None, {}, {}, anchor.rows, anchor.doubt | UNKNOWN.doubt)
+        names = {column.id: column.name for column in columns}
+        rows, doubt = anchor.rows, anchor.doubt
+        for _ in range(len(columns) + 1):
+            by_id = {column.id: flow for column, flow in zip(columns, flows, strict=True)}
+            self._loops.append(Relation(columns, by_id, names, rows, doubt))
+            for each in _walk(again):
+                self._done.pop(each.number, None)
+            found = self.relation(again)
+            self._loops.pop()
+            more = found.in_order()
+            if more is None or len(more) != len(flows):
+                return Relation(columns, dict.fromkeys(names, UNKNOWN), names, rows, doubt)
+            rows, doubt = rows | found.rows, doubt | found.doubt
+            added = [merged(pair) for pair in zip(flows, more, strict=True)]
+            if [each.data | each.control for each in added] == [each.data | each.control for each in flows]:
+                break
+            flows = added
+        by_id = {column.id: flow for column, flow in zip(columns, flows, strict=True)}
+        return Relation(columns, by_id, names, rows, doubt)
+
+    def _renamed(
+        self, step: Step, source: Relation | None, columns: tuple[Attribute, ...] | None
+    ) -> Relation:
+        """What was named before, under new ids, by position."""
+        if columns is None:
+            return step.result(Relation(None, {}, {}))
+        names = {column.id: column.name for column in columns}
+        flows = source.in_order() if source else None
+        if source is None or flows is None or len(flows) != len(columns):
+            rows, doubt = (source.rows, source.doubt) if source else (0, UNKNOWN.doubt)
+            return Relation(columns, dict.fromkeys(names, UNKNOWN), names, rows, doubt)
+        by_id = {column.id: flow for column, flow in zip(columns, flows, strict=True)}
+        # The step above it may be the last one of an aggregate.
+        return replace(source, columns=columns, flows=by_id, names=names)
+
+    def _rule(self, step: Step) -> Relation:
+        first, name = step.name, step.operator.name
+        if name.startswith("Scan In-memory table"):
+            return rows.in_memory_scan(step)
+        if rule := _RULES.get(first):
+            return rule(step)
+        if _JOIN.match(first):
+            return rows.join(step)
+        if first in ("Scan", "FileScan", "BatchScan", "HiveTableScan", "MicroBatchScan"):
+            relation = name.split(" ")[1].partition("(")[0] if " " in name else ""
+            if first == "Scan" and relation in _MADE_UP:
+                return sources.made_up(step)
+            if first == "Scan" and (
+                relation in _NO_ROWS_OF_ITS_OWN or not relation or relation.startswith("[")
+            ):
+                return sources.from_program(step)
+            return sources.scan(step, self._scans)
+        if first in _RELATIONS:
+            return sources.relation(step, self._scans, lambda operator: logical_reads(PlanText((operator,))))
+        if first == "ReusedExchange":
+            return self._reused(step)
+        if first == "UnionLoopRef":
+            return self._renamed(step, self._loops[-1] if self._loops else None, step.columns("Output"))
+        if first == "CTERelationDef":
+            self._ctes[step.arguments[0]] = step.input
+            return step.result(step.input)
+        if first == "CTERelationRef":
+            listed = next((text for text in step.arguments if text.startswith("[")), "")
+            return self._renamed(step, self._ctes.get(step.arguments[0]), attributes(listed))
+        if _PROGRAM.match(first):
+            return rows.by_program(step)
+        if "Union" in first and len(step.inputs) > 1:
+            return rows.union(step)  # an accelerator's
+        return rows.passing(step) if first in PASSING else rows.unknown(step)
+
+    def _reused(self, step: Step) -> Relation:
+        """``(12) ReusedExchange [Reuses operator id: 5]``: by position."""
+        match = _REUSED.search(step.operator.title)
+        used = self._operator(int(match[1])) if match else None
+        if used is None or used.number == step.operator.number or used.number in self._reusing:
+            return step.result(Relation(None, {}, {}))
+        self._reusing.add(used.number)
+        relation = self.relation(used)
+        self._reusing.discard(used.number)
+        return self._renamed(step, relation, step.columns("Output"))
+
+    def _operator(self, number: int) -> Operator | None:
+        if not self._operators:
+            for root in (*self._text.operators[:1], *self._text.subqueries.values()):
+                for each in _walk(root):
+                    self._operators.setdefault(each.number, each)
+        return self._operators.get(number)
+
+    def _with_inner(
+        self, operator: Operator, inner: list[Relation], *, readable: bool
+    ) -> Callable[[int], Relation | None]:
+        """A logical plan's subqueries stand below their operator, in the order of the expressions that use them."""
+        if not inner or not readable:
+            return self.subquery
+        numbers = [int(found) for found in _LOGICAL.findall(operator.arguments)]
+        if len(numbers) != len(inner):
+            numbers = list(dict.fromkeys(numbers))
+        if len(numbers) != len(inner):
+            return self.subquery
+        known = dict(zip(numbers, inner, strict=True))
+        return lambda number: known.get(number) or self.subquery(number)
+
+
+_LOGICAL: Final = re.compile(r"(?:subquery|exists|list)#(\d{1,18}) \[")
+
+
+def _given(operator: Operator) -> tuple[Operator, ...]:
+    """The operators that are read before it. Of an adaptive plan that ran, the one that it began with."""
+    if operator.name.startswith("AdaptiveSparkPlan"):
+        return operator.children[-1:]
+    return operator.inputs
+
+
+def _walk(root: Operator) -> Iterator[Operator]:
+    stack = [root]
+    while stack:
+        operator = stack.pop()
+        yield operator
+        stack += operator.children

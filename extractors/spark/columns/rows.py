@@ -1,0 +1,368 @@
+"""Operators that pass rows on, select, join or put them one behind the other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from extractors.spark.columns.changes import MARKER, changed
+from extractors.spark.columns.expressions import Found, defined, parted
+from extractors.spark.columns.flow import (
+    BY_UNKNOWN_OPERATOR,
+    CONSTANT,
+    CUT_OFF,
+    UNKNOWN,
+    Doubt,
+    Flow,
+    Kind,
+    merged,
+)
+from extractors.spark.columns.lists import Attribute, Elements, attributes, elements, expressions
+from extractors.spark.columns.relations import Relation, made
+from extractors.spark.columns.steps import Step, beside, completed, opaque
+
+_EXISTENCE: Final = re.compile(r"ExistenceJoin\(([^#()]{1,200})#(\d{1,18})\)")
+_LEFT_ONLY: Final = re.compile(r"\bLeft(?:Semi|Anti)\b")
+_JOIN_TYPE: Final = re.compile(
+    r"(?:Left|Right|Full)?(?:Outer|Semi|Anti|Single)|Inner|Cross|ExistenceJoin\([^)]*\)"
+)
+_MARKER: Final = re.compile(r"vcol\d?")
+_GLOBAL: Final = re.compile(r", true(?:, \d+)?\Z")
+
+
+def project(step: Step) -> Relation:
+    """``Output [2]: [id#1, (v#2 + 1) AS w#3]``; a logical plan has the list among its arguments."""
+    if "Output" in step.fields:
+        listed = step.expressions("Output")
+    else:
+        listed = expressions(step.text("Arguments"), -1, step.wanted or ())
+    return projected(step, listed, step.input)
+
+
+def projected(step: Step, listed: Elements, over: Relation) -> Relation:
+    """Columns as a list defines them; a list that is cut defines more, which pass or are not known."""
+    if listed.more < 0:
+        return step.result(made(None, {}, {}, over))
+    reader = step.reader(over)
+    columns: list[Attribute] = []
+    flows: list[Flow] = []
+    founds: list[Found] = []
+    changes = step.sources.changes_rows and step.name == "Project"
+    merges = changes and MARKER.search(step.operator.block) is not None
+    for text in listed.texts:
+        column, flow, found = defined(text, reader)
+        if changes and column is not None and (merges or " else " in text):
+            flow = changed(column.name, parted(text)[0], reader, merges=merges)
+        columns.append(column or Attribute("", -1))
+        flows.append(flow)
+        founds.append(found)
+    flows = completed(step, listed.texts, founds, flows)
+    by_id = {column.id: flow for column, flow in zip(columns, flows, strict=True)}
+    names = {column.id: column.name for column in columns}
+    if listed.whole:
+        return step.result(_with_fields(made(tuple(columns), by_id, names, over), over)).all_needed()
+    passed = {each.id: over.flows[each.id] for each in step.wanted or () if each.id in over.flows}
+    return step.result(made(None, {**passed, **by_id}, names, over))
+
+
+def _with_fields(relation: Relation, over: Relation) -> Relation:
+    """Of ``named_struct(a, a#1, b, b#2) AS mergedValue#3`` each field bears its column's name, also where it is cut."""
+    columns = relation.columns or ()
+    if len(columns) != 1 or columns[0].name != "mergedValue" or not over.columns:
+        return relation
+    fields: dict[str, list[Flow]] = {}
+    for column in over.columns:
+        fields.setdefault(column.name, []).append(over.flows.get(column.id, UNKNOWN))
+    flow = replace(
+        relation.flows[columns[0].id], fields=tuple((name, merged(flows)) for name, flows in fields.items())
+    )
+    return replace(relation, flows={columns[0].id: flow})
+
+
+def select(step: Step) -> Relation:
+    """Filter: what its condition names decides which rows there are."""
+    found = step.reader().condition(step.text("Condition") or step.text("Arguments"))
+    return step.result(_without(step.input, found).with_rows(found.all, found.doubt))
+
+
+def _without(relation: Relation, found: Found) -> Relation:
+    """Columns that an operator names itself may be there for its sake alone."""
+    return replace(relation, needed=relation.needed - found.ids)
+
+
+def sort(step: Step) -> Relation:
+    """Only a sort of all rows is the statement's own; others prepare a join, a window or a write."""
+    text = step.text("Arguments")
+    found = step.reader().read(text)
+    over = _without(step.input, found)
+    if not _GLOBAL.search(text):
+        return step.result(over)
+    return step.result(over.with_rows(found.all, found.doubt))
+
+
+def take_ordered(step: Step) -> Relation:
+    """``10, [v#3 ASC NULLS FIRST], [id#1, k#2]``"""
+    lists = [text for text in step.arguments if text.startswith("[")]
+    if len(lists) < 2:
+        return step.result(made(None, {}, {}, step.input))
+    found = step.reader().read(lists[0])
+    over = step.input.with_rows(found.all, found.doubt)
+    return projected(step, expressions(lists[1], -1, step.wanted or ()), over)
+
+
+def join(step: Step) -> Relation:
+    """Keys and condition decide which rows there are; of a semi or anti join the left side's columns are left."""
+    if len(step.inputs) != 2:
+        return step.result(made(None, {}, {}, step.input))
+    left, right = step.inputs
+    both = beside(step.inputs)
+    kind = _join_type(step)
+    texts = [step.text(name) for name in ("Left keys", "Right keys", "Join condition", "Condition")]
+    if "Left keys" not in step.fields and "Join condition" not in step.fields:
+        texts.append(step.text("Arguments").removeprefix(kind))
+    found = step.reader(both).condition(" ".join(texts))
+    both, left = _without(both, found), _without(left, found)
+    if existence := _EXISTENCE.search(kind):
+        number = int(existence[2])
+        doubt = found.doubt | right.doubt
+        flow = Flow(0, found.all | right.rows, Kind.TRANSFORMATION, doubt, literal=True)
+        columns = None if left.columns is None else (*left.columns, Attribute(existence[1], number))
+        flows, names = {**left.flows, number: flow}, {**left.names, number: existence[1]}
+        return step.result(
+            Relation(columns, flows, names, left.rows, left.doubt, left.below, hidden=left.hidden)
+        )
+    if _LEFT_ONLY.search(kind):
+        return step.result(left.with_rows(right.rows | found.all, right.doubt | found.doubt))
+    return step.result(both.with_rows(found.all, found.doubt))
+
+
+def _join_type(step: Step) -> str:
+    told = step.text("Join type")
+    if told:
+        return told
+    for text in (step.operator.name, step.text("Arguments")):
+        if match := _JOIN_TYPE.search(text):
+            return match[0]
+    return ""
+
+
+def union(step: Step) -> Relation:
+    """Column by column, under the ids that the consumer lists, else under those of the first input."""
+    columns = step.wanted
+    if columns is None and step.inputs:
+        columns = step.inputs[0].columns
+    given = [each.in_order() for each in step.inputs]
+    rows = doubt = 0
+    for each in step.inputs:
+        rows |= each.rows
+        doubt |= each.doubt
+    if columns is None:
+        return Relation(None, {}, {}, rows, doubt)
+    names = {column.id: column.name for column in columns}
+    lists = [each for each in given if each is not None and len(each) == len(columns)]
+    if len(lists) != len(step.inputs) or not lists:
+        return Relation(columns, dict.fromkeys(names, UNKNOWN), names, rows, doubt)
+    flows = {column.id: merged(each[at] for each in lists) for at, column in enumerate(columns)}
+    marker = columns[0].name if columns else ""
+    return Relation(columns, flows, names, rows, doubt, first=_first_query(columns, marker, lists))
+
+
+def _first_query(columns: tuple[Attribute, ...], marker: str, lists: list[list[Flow]]) -> Mapping[int, Flow]:
+    """The columns as the first query of EXCEPT ALL or INTERSECT ALL gives them; the others decide which rows there are.
+
+    Spark writes both as a union with a marker column, 1 and -1 or true and null, counts the markers above it and repeats
+    the rows. Values are equal on both sides, and by the statement they are the first query's.
+    """
+    if not _MARKER.fullmatch(marker):
+        return {}
+    chosen = [each for each in lists if each[0].expression in ("1", "true", "")]
+    control = 0
+    for flows in lists:
+        if flows not in chosen:
+            for flow in flows:
+                control |= flow.data | flow.control
+    found = [merged(each[at] for each in chosen) if chosen else UNKNOWN for at in range(len(columns))]
+    return {
+        column.id: replace(flow, control=flow.control | control)
+        for column, flow in zip(columns, found, strict=True)
+    }
+
+
+def set_difference(step: Step) -> Relation:
+    """INTERSECT and EXCEPT of a logical plan: the first input's rows, chosen by all columns of both."""
+    if len(step.inputs) != 2:
+        return step.result(made(None, {}, {}, step.input))
+    left, right = step.inputs
+    rows, doubt = right.rows, right.doubt
+    for flow in (*(left.in_order() or ()), *(right.in_order() or ())):
+        rows |= flow.data | flow.control
+        doubt |= flow.doubt & Doubt.MISSING
+    return step.result(left.with_rows(rows, doubt))
+
+
+def lateral_join(step: Step) -> Relation:
+    """``lateral-subquery#3 [k#1], Inner``: for each row the rows of a plan that stands within."""
+    both = beside((*step.inputs, *step.inner))
+    found = step.reader(both).condition(step.text("Arguments"))
+    return step.result(both.with_rows(found.control, found.doubt))
+
+
+def last_of_several(step: Step) -> Relation:
+    """``WITH``: the query stands behind what it names."""
+    return step.result(step.inputs[-1] if step.inputs else step.input)
+
+
+def distinct_by(step: Step) -> Relation:
+    """``Deduplicate [k#1]``: of the other columns, which value is kept goes by these."""
+    over = step.input
+    found = step.reader().read(step.text("Arguments"))
+    flows = {
+        number: flow if number in found.ids else replace(flow, control=flow.control | found.all)
+        for number, flow in over.flows.items()
+    }
+    return step.result(replace(over, flows=flows))
+
+
+def expand(step: Step) -> Relation:
+    """``[[k#1, n#2, 0], [k#1, null, 1]], [k#5, n#6, spark_grouping_id#7]``: position by position."""
+    arguments = step.arguments
+    over = step.input
+    sets = elements(arguments[0]) if arguments else elements("")
+    out = elements(arguments[1]) if len(arguments) > 1 else elements("")
+    if sets.more < 0 or out.more < 0:
+        return step.result(made(None, {}, {}, over))
+    reader = step.reader()
+    lists = [elements(text) for text in sets.texts]
+    if out.whole and any(each.whole and len(each.texts) != len(out.texts) for each in lists):
+        return step.result(made(None, {}, {}, over))  # a name holds a comma
+    hidden = _expanded(step)
+    flows: dict[int, Flow] = {}
+    names: dict[int, str] = {}
+    columns: list[Attribute] = []
+    for position, text in enumerate(out.texts):
+        column, _, _ = defined(text, reader)
+        if column is None:
+            return step.result(made(None, {}, {}, over))
+        made_of = dict.fromkeys(each.texts[position] for each in lists if position < len(each.texts))
+        found = [defined(f"{one} AS #{column.id}", reader)[1] for one in made_of]
+        flow = merged([each for each in found if not each.literal] or [CONSTANT])
+        if sets.more and (sum(1 for each in found if each.data) > 1 or list(made_of) == ["null"]):
+            # What the sets that are not shown put there.
+            flow = hidden.get(column.id, CUT_OFF)
+        columns.append(column)
+        flows[column.id], names[column.id] = flow, column.name
+    if out.whole:
+        return step.result(made(tuple(columns), flows, names, over))
+    flows |= {number: flow for number, flow in hidden.items() if number not in flows}
+    return step.result(made(None, flows, names, over))
+
+
+def _expanded(step: Step) -> dict[int, Flow]:
+    """Columns behind the cut: they pass, or stand for the input's only column of their name that does not pass."""
+    over = step.input
+    passing = {each.id for each in step.wanted or ()}
+    by_name: dict[str, list[int]] = {}
+    for column in over.columns or ():
+        if column.id not in passing:
+            by_name.setdefault(column.name, []).append(column.id)
+    found: dict[int, Flow] = {}
+    exact = {wanted.name for wanted in step.wanted or ()}
+    for wanted in step.wanted or ():
+        last = wanted.name.rpartition(".")[2]
+        # A name may bear its table's, but "a.k" may as well be a field of a struct beside a column "k".
+        alike = by_name.get(wanted.name) or (by_name.get(last, []) if last not in exact else [])
+        if wanted.id in over.flows:
+            found[wanted.id] = over.flows[wanted.id]
+        elif wanted.name in ("spark_grouping_id", "gid", "_gen_grouping_pos"):
+            found[wanted.id] = CONSTANT
+        elif len(alike) == 1:
+            flow = over.flows.get(alike[0], UNKNOWN)
+            found[wanted.id] = replace(flow, doubt=flow.doubt | Doubt.INFERRED)
+    return found
+
+
+def in_memory_scan(step: Step) -> Relation:
+    """A cached plan's columns under the ids of this use of it."""
+    if len(step.inner) != 1:
+        return step.result(made(None, {}, {}, step.input))
+    cached = step.inner[0]
+    listed = step.columns("Output")
+    return cached.with_columns(listed, UNKNOWN).all_needed() if listed else cached
+
+
+def in_memory_relation(step: Step) -> Relation:
+    """``[a#70, b#71], StorageLevel(…)``: by position the columns of the plan that was cached, which may have other ids."""
+    over = (*step.inputs, *step.inner)[-1:] or (None,)
+    cached = over[0]
+    arguments = step.arguments
+    if cached is None or not arguments:
+        return step.result(Relation(None, {}, {}))
+    listed = elements(arguments[0])
+    shown = attributes(f"[{', '.join(listed.texts)}]") if listed.more >= 0 else None
+    given = cached.in_order()
+    flows: dict[int, Flow] = {}
+    names: dict[int, str] = {}
+    if shown is None or given is None or len(given) != len(shown) + listed.more:
+        return step.result(Relation(None, {}, {}, cached.rows, cached.doubt))
+    for column, flow in zip(shown, given, strict=False):
+        flows[column.id], names[column.id] = flow, column.name
+    for wanted in step.wanted or ():
+        if wanted.id not in flows and (hidden := _cached(wanted, shown, cached)):
+            flows[wanted.id], names[wanted.id] = hidden, wanted.name
+    return step.result(Relation(shown if listed.whole else None, flows, names, cached.rows, cached.doubt))
+
+
+def _cached(wanted: Attribute, shown: tuple[Attribute, ...], cached: Relation) -> Flow | None:
+    """A column behind the cut: of a plan's first use the ids are its own, of another they follow each other.
+
+    Ids that follow each other are not proof enough: columns may have been dropped, or renamed. The name at that place must
+    be the same, and no other column may bear it.
+    """
+    columns = cached.columns or ()
+    if any(each.id == wanted.id for each in columns):
+        return cached.flows.get(wanted.id)
+    place = wanted.id - shown[0].id if shown else -1
+    if not len(shown) <= place < len(columns):
+        return None
+    places = [at for at, each in enumerate(columns) if each.name.lower() == wanted.name.lower()]
+    if places != [place]:
+        return None
+    flow = cached.flows.get(columns[place].id, UNKNOWN)
+    return Flow(flow.data, flow.control, flow.kind, flow.doubt | Doubt.INFERRED, flow.expression)
+
+
+def passing(step: Step) -> Relation:
+    """What hands its rows on as they are."""
+    return step.result(_without(step.input, step.reader().read(step.text("Arguments"))))
+
+
+def unknown(step: Step) -> Relation:
+    """An operator that has no rule: columns pass by their ids, what it adds is not known."""
+    doubt = BY_UNKNOWN_OPERATOR.doubt if step.wanted is None else Doubt.NONE
+    given = replace(step.input, needed=frozenset(), doubt=step.input.doubt | doubt)
+    return step.result(given, BY_UNKNOWN_OPERATOR)
+
+
+def by_program(step: Step) -> Relation:
+    """A program's own code: each new column may come from any that it was given."""
+    over = step.input
+    given = " ".join(text for text in step.arguments if not text.startswith("["))
+    flow = opaque(over, None if "SerializeFromObject" in step.name else step.reader().read(given))
+    wanted = step.wanted
+    if wanted is None:
+        # A table function keeps columns beside its own.
+        count = 2 if "UDTF" in step.name else 1
+        lists = [attributes(text) for text in step.arguments if text.startswith("[")][-count:]
+        wanted = (
+            None
+            if None in lists or not lists
+            else tuple(
+                Attribute(each.name.rpartition(" AS ")[2], each.id) for one in lists for each in one or ()
+            )
+        )
+    if wanted is None:
+        return made(None, {}, {}, over)
+    names = {each.id: each.name for each in wanted}
+    return made(wanted, {each: over.flows.get(each, flow) for each in names}, names, over)

@@ -1,0 +1,240 @@
+"""Operators that bring columns in: scans, relations of logical plans, views, and rows that come from nowhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Final
+
+from extractors.spark.columns.flow import CONSTANT, FROM_PROGRAM, UNKNOWN, Doubt, Flow, Kind, SourceColumn
+from extractors.spark.columns.lists import Attribute, attributes
+from extractors.spark.columns.relations import Hidden, Relation, made
+from extractors.spark.columns.steps import Step
+from extractors.spark.incomplete import Incomplete
+from extractors.spark.plan.names import is_kept, leading_table
+from extractors.spark.plan.reads import End, EndKind, Reads, physical_reads, view_end
+from extractors.spark.plan.text import Operator, PlanText
+from extractors.spark.plan.tree import Node
+
+_FIRST_ID: Final = re.compile(r"\[[^\[\]]*?#(\d{1,18})")
+_HIVE_COLUMNS: Final = re.compile(r"(?:Data|Partition) Cols: (\[[^\[\]]*\])")
+_LISTED: Final = re.compile(r"\[[^\[\]]*\]")
+_PUSHED: Final = re.compile(
+    r"\b(?:EqualTo|EqualNullSafe|(?:Greater|Less)Than(?:OrEqual)?|In|Is(?:Not)?Null|String\w+)\((\w+)[,)]"
+)
+_SCAN_FILTERS: Final = re.compile(r"\bfilters=(.*?), (?:runtimeFilters|groupedBy|case_sensitive)=")
+_LITERAL: Final = re.compile(r"'(?:[^']|'')*'")
+_COMPARED: Final = re.compile(r"(?:\A|[,(] ?)([\w.]+) (?:IS|=|!=|<|>|<=|>=|IN|NOT IN|LIKE|NOT LIKE)(?= )")
+_BEHIND_COLUMNS: Final = re.compile(r"\](?=, (?:`|true|false)|\Z)")
+_ID: Final = re.compile(r"#\d")
+_ANY_ID: Final = re.compile(r"#\d{1,18}L?(?=,|\]|\Z)")
+_MORE: Final = re.compile(r"\.\.\. (\d{1,9}) more fields")
+_FUNCTION: Final = re.compile(r"(?:MAX|MIN|SUM|AVG|COUNT)\((?:DISTINCT )?(\w+|\*)\)")
+_PRUNED: Final = re.compile(r"Scan (?:hive |JDBCRelation\()")
+_FILE_METADATA: Final = frozenset(
+    {
+        "_metadata",
+        "file_path",
+        "file_name",
+        "file_size",
+        "file_block_start",
+        "file_block_length",
+        "file_modification_time",
+    }
+)
+
+Ends = Callable[[Operator], Reads]
+
+
+class Scans:
+    """What a scan of the printed plan reads: the tree's node with its columns knows more of paths than its block."""
+
+    def __init__(self, nodes: Iterable[Node], text: PlanText) -> None:
+        self._text = text
+        self._by_id: dict[int, dict[str, Node]] = {}
+        for node in nodes:
+            # What is cached bears the ids of the table below it, and reads nothing itself.
+            cached = node.name.startswith(("InMemory", "Scan In-memory", "Scan ExistingRDD"))
+            if "Scan" in node.name and not cached and (match := _FIRST_ID.search(node.text, 0, 4000)):
+                self._by_id.setdefault(int(match[1]), {}).setdefault(node.name.strip(), node)
+
+    def reads(self, operator: Operator, first: int) -> Reads:
+        """The ends of a scan whose first column has this id."""
+        node = self._by_id.get(first, {}).get(operator.name)
+        if node is None:
+            node = Node(operator.name, f"{operator.name} {operator.block}", {}, 0)
+        return physical_reads((node,), self._text)
+
+    def of_relation(self, ids: Iterable[int]) -> Reads | None:
+        """Of a logical plan's relation that names no table: the scan of the same columns."""
+        for number in ids:
+            if (node := next(iter(self._by_id.get(number, {}).values()), None)) is not None:
+                return physical_reads((node,), self._text)
+        return None
+
+
+def scan(step: Step, scans: Scans) -> Relation:
+    """``Output [2]: [id#1, k#2]`` of a scan; filters on partitions stand in its own block only."""
+    columns = step.columns("Output") or None
+    if columns is None and "Output" not in step.fields:
+        lists = [found for text in step.arguments[:1] if (found := attributes(text))]
+        columns = lists[0] if lists else None
+    if columns is None:
+        nothing = "Output" in step.fields and step.text("Output") == "[]"
+        return step.result(Relation(() if nothing else None, {}, {}))
+    reads = scans.reads(step.operator, columns[0].id)
+    pushed = step.text("PushedAggregation") not in ("", "[]")
+    given = _computed(step, columns, reads) if pushed else _read(step, columns, reads)
+    texts = [step.text("PartitionFilters")]
+    known = given
+    if "HiveTableRelation" in step.text("Arguments"):
+        # What chooses partitions need not be among the columns.
+        texts += step.arguments[2:]
+        listed = [
+            each
+            for text in _HIVE_COLUMNS.findall(step.text("Arguments"))
+            for each in attributes(_spaced(text)) or ()
+        ]
+        known = _read(step, tuple(listed), reads)
+        known = replace(known, flows={**known.flows, **given.flows}, names={**known.names, **given.names})
+    filtered = step.reader(known).read(" ".join(texts))
+    rows, doubt = filtered.all, filtered.doubt
+    # Iceberg filters by partitions itself, and no operator above repeats it.
+    for printed in _SCAN_FILTERS.findall(step.operator.block):
+        for name in _COMPARED.findall(_LITERAL.sub("", printed)):
+            for end in reads.ends:
+                rows |= step.sources.bit(SourceColumn(end, name.partition(".")[0]))
+    for name in _PUSHED.findall(step.text("PushedFilters")):
+        # A source that filters itself: the column may not be read at all.
+        for end in reads.ends:
+            if end.kind is EndKind.JDBC and not _is_query(end):
+                rows |= step.sources.bit(SourceColumn(end, name))
+    read = given.with_rows(rows, doubt)
+    # Other sources may hand on columns that nobody asked for.
+    pruned = "Location" in step.fields or _PRUNED.match(step.operator.name)
+    return step.result(read.all_needed() if pruned and step.name in ("Scan", "FileScan") else read)
+
+
+def _computed(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
+    """Columns of a source that aggregates itself: they are named after functions, ``MAX(v)``."""
+    read = _read(step, columns, reads)
+    flows: dict[int, Flow] = {}
+    for column in columns:
+        function = _FUNCTION.fullmatch(column.name)
+        if function:
+            bits = 0
+            for end in reads.ends if function[1] != "*" else ():
+                bits |= step.sources.bit(SourceColumn(end, function[1]))
+            rows = function[1] == "*"
+            flows[column.id] = Flow(bits, 0, Kind.AGGREGATION, Doubt.INFERRED, column.name, literal=rows)
+        else:
+            flows[column.id] = UNKNOWN if "(" in column.name else read.flows[column.id]
+    return replace(read, flows=flows)
+
+
+def _read(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
+    # A database's own query has columns of which nobody knows where they come from.
+    known = reads.complete and bool(reads.ends) and not any(_is_query(end) for end in reads.ends)
+    ends = [end for end in reads.ends if not _is_query(end)]
+    doubt = Doubt.NONE if known else Doubt.INCOMPLETE | Doubt.INPUT
+    if Incomplete.PATHS_CUT in reads.reasons:
+        doubt = Doubt.INCOMPLETE | Doubt.PATHS
+    flows: dict[int, Flow] = {}
+    metadata = "_metadata" in step.text("Output")
+    schema = step.text("ReadSchema")
+    for column in columns:
+        files = "ReadSchema" in step.fields and ends and ends[0].kind is not EndKind.JDBC
+        if column.name == "_metadata" or (
+            column.name in _FILE_METADATA and files and (metadata or f"{column.name}:" not in schema)
+        ):
+            flows[column.id] = CONSTANT
+            continue
+        bits = 0
+        for end in ends:
+            bits |= step.sources.bit(SourceColumn(end, column.name))
+        flows[column.id] = Flow(bits, doubt=doubt, expression=column.name)
+    return Relation(columns, flows, {column.id: column.name for column in columns})
+
+
+def _is_query(end: End) -> bool:
+    return end.kind is EndKind.JDBC and end.name.lstrip().startswith("(")
+
+
+def relation(step: Step, scans: Scans, ends_of: Ends) -> Relation:
+    """A relation of a logical plan: ``parquet, [id#1, k#2], `cat`.`db`.`t`, …``. Behind the cut ids follow each other."""
+    text = step.text("Arguments")
+    lists = _HIVE_COLUMNS.findall(text) or _relation_columns(step.operator.name, text)
+    columns: list[Attribute] = []
+    more = 0
+    for printed in lists:
+        given = attributes(_spaced(printed))
+        if given is None:
+            return step.result(Relation(None, {}, {}))
+        columns += given
+        more += sum(int(count) for count in _MORE.findall(printed))
+    if len(_ANY_ID.findall(text)) != len(columns):
+        return step.result(Relation(None, {}, {}))  # a name looks like a list
+    reads = ends_of(step.operator)
+    if not reads.ends:
+        reads = scans.of_relation(column.id for column in columns) or reads
+    told = _read(step, tuple(columns), reads)
+    if more and columns:
+        last = columns[-1].id
+        told = replace(told, columns=None, hidden=(Hidden(last + 1, last + more, reads.ends),))
+    return step.result(told)
+
+
+def _relation_columns(name: str, text: str) -> list[str]:
+    """The lists of columns among a relation's arguments; behind a file's ends what stands behind its table's name."""
+    start = text.find(", [")
+    if name == "LogicalRelation" and start >= 0 and (end := _BEHIND_COLUMNS.search(text, start)):
+        return [text[start + 2 : end.start() + 1]]
+    found = [each for each in _LISTED.findall(text) if _ID.search(each)]
+    return found if name == "HiveTableRelation" else found[:1]
+
+
+def _spaced(printed: str) -> str:
+    """``[a#1L,b#2,... 3 more fields]`` as lists are printed elsewhere."""
+    body = re.sub(r"(#\d+L?),(?! )", r"\1, ", printed[1:-1])
+    return f"[{re.sub(r', [.][.][.] [0-9]+ more fields', '', body)}]"
+
+
+def view(step: Step) -> Relation:
+    """A view that the catalogue keeps is what is read, not what is behind it; a temporary one is only a name."""
+    over = step.input
+    arguments = step.text("Arguments")
+    table = leading_table(arguments)
+    if table is None or not is_kept(arguments):
+        return step.result(over)
+    if over.columns is None:
+        return step.result(Relation(None, {}, {}))
+    end = view_end(table)
+    flows = {
+        column.id: Flow(step.sources.bit(SourceColumn(end, column.name)), expression=column.name)
+        for column in over.columns
+    }
+    return step.result(Relation(over.columns, flows, {column.id: column.name for column in over.columns}))
+
+
+def made_up(step: Step) -> Relation:
+    """Rows that the statement itself holds: ranges, values. A source may have put there what it aggregated itself."""
+    columns = step.columns("Output") or ()
+    answered = any(_FUNCTION.fullmatch(column.name.upper()) for column in columns)
+    return _without_source(step, UNKNOWN if answered else CONSTANT)
+
+
+def from_program(step: Step) -> Relation:
+    """Rows that a program made, from what nobody knows."""
+    return _without_source(step, FROM_PROGRAM)
+
+
+def _without_source(step: Step, flow: Flow) -> Relation:
+    columns = step.columns("Output") or None
+    if columns is None:
+        given = [found for text in step.arguments if text.startswith("[") and (found := attributes(text))]
+        columns = given[0] if given else None
+    if columns is None:
+        columns = step.wanted or ()
+    names = {column.id: column.name for column in columns}
+    return step.result(made(columns, dict.fromkeys(names, flow), names, Relation((), {}, {})), flow)

@@ -1,0 +1,158 @@
+"""One operator and what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from extractors.spark.columns.expressions import Found, Reader, SubqueryOf, lacks
+from extractors.spark.columns.flow import CUT_OFF, UNKNOWN, Doubt, Flow, Kind, Sources
+from extractors.spark.columns.lists import Attribute, Elements, attributes, elements, expressions, split
+from extractors.spark.columns.relations import NO_ROWS, Relation
+from extractors.spark.plan.text import Field, Operator
+
+_NONE: Final = Field("", -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operator: its block's fields, what its inputs hand on, and the columns that its consumer lists (None: it lists
+    none)."""
+
+    operator: Operator
+    name: str
+    fields: Mapping[str, Field]
+    inputs: tuple[Relation, ...]
+    inner: tuple[Relation, ...]
+    wanted: tuple[Attribute, ...] | None
+    sources: Sources
+    subquery: SubqueryOf
+    outer: Relation | None = None
+
+    @property
+    def input(self) -> Relation:
+        """Its only input, or all of them side by side."""
+        if len(self.inputs) == 1:
+            return self.inputs[0]
+        return beside(self.inputs)
+
+    def reader(self, relation: Relation | None = None) -> Reader:
+        return Reader(self.input if relation is None else relation, self.sources, self.subquery, self.outer)
+
+    def text(self, name: str) -> str:
+        return self.fields.get(name, _NONE).text
+
+    def listed(self, name: str) -> Elements:
+        found = self.fields.get(name, _NONE)
+        return elements(found.text, found.count)
+
+    def columns(self, name: str) -> tuple[Attribute, ...] | None:
+        """A list of columns; () where the field is not there."""
+        found = self.fields.get(name)
+        if found is None:
+            return ()
+        return attributes(found.text, found.count) if found.text != "[]" else ()
+
+    def expressions(self, name: str) -> Elements:
+        found = self.fields.get(name, _NONE)
+        return expressions(found.text, found.count, self.wanted or ())
+
+    @property
+    def arguments(self) -> list[str]:
+        return list(split(self.text("Arguments")))
+
+    @property
+    def unknown(self) -> Flow:
+        """A column of which the operator does not tell where it comes from."""
+        return CUT_OFF if " more fields" in self.operator.block else UNKNOWN
+
+    def result(self, relation: Relation, missing: Flow | None = None) -> Relation:
+        """What is handed on, in the order in which the consumer lists it; what is not known yet is ``missing``."""
+        missing = missing or self.unknown
+        return relation if self.wanted is None else relation.with_columns(self.wanted, missing)
+
+
+def beside(relations: Sequence[Relation]) -> Relation:
+    """The columns of several relations, one row of each at a time."""
+    if not relations:
+        return NO_ROWS
+    flows: dict[int, Flow] = {}
+    names: dict[int, str] = {}
+    rows = doubt = 0
+    filters: dict[str, int] = {}
+    columns: tuple[Attribute, ...] | None = ()
+    for each in reversed(relations):
+        flows |= each.flows
+        names |= each.names
+        filters |= each.filters
+        rows |= each.rows
+        doubt |= each.doubt
+    for each in relations:
+        columns = None if columns is None or each.columns is None else columns + each.columns
+    hidden = tuple(each for relation in relations for each in relation.hidden)
+    needed = frozenset[int]().union(*(each.needed for each in relations))
+    return Relation(
+        columns, flows, names, rows, doubt, relations[0].below, filters, hidden=hidden, needed=needed
+    )
+
+
+def opaque(relation: Relation, found: Found | None = None) -> Flow:
+    """A column that a program made of all columns there are, or of those that it was given."""
+    data, control, doubt = 0, 0, Doubt.OPAQUE
+    if found is not None and found.ids:
+        return Flow(found.data, found.control, Kind.TRANSFORMATION, found.doubt | Doubt.OPAQUE)
+    given = (
+        [relation.flows[each.id] for each in relation.columns if each.id in relation.flows]
+        if (relation.columns is not None)
+        else list(relation.flows.values())
+    )
+    for flow in given:
+        data |= flow.data
+        control |= flow.control
+        doubt |= flow.doubt & Doubt.MISSING
+    return Flow(data, control, Kind.TRANSFORMATION, doubt)
+
+
+def completed(
+    step: Step,
+    texts: Sequence[str],
+    founds: Sequence[Found],
+    flows: list[Flow],
+    passed: Collection[int] = (),
+) -> list[Flow]:
+    """The flows of a list's expressions, where arguments were cut off within them.
+
+    If it happened to one only, the columns that Spark hands to this operator and that nothing else in it names must be
+    among what was cut off. ``passed`` are columns that the operator names beside the list. Of several expressions, nobody
+    can tell which of them lost a column.
+    """
+    cut = [position for position, text in enumerate(texts) if lacks(text)]
+    for position in cut:
+        flow = flows[position]
+        lost, doubt = 0, Doubt.INCOMPLETE | Doubt.CUT
+        if len(cut) == 1:
+            lost, doubt = _lost(step.input, lacks(texts[position]), founds, position, passed)
+        flows[position] = replace(flow, data=flow.data | lost, doubt=flow.doubt | doubt)
+    return flows
+
+
+def _lost(
+    given: Relation, count: int, founds: Sequence[Found], position: int, passed: Collection[int]
+) -> tuple[int, int]:
+    """The data of the columns that were surely cut off, and what is to be said of it.
+
+    It is all there is if they are as many as were cut off, or if no other column can be among them: none that only a
+    filter below needs, and none that stands elsewhere in the operator.
+    """
+    own = founds[position].ids
+    others = frozenset(passed).union(*(found.ids for at, found in enumerate(founds) if at != position)) - own
+    unnamed = [column.id for column in given.columns or () if column.id not in own | others]
+    lost = [number for number in unnamed if number in given.needed]
+    data = 0
+    for number in lost:
+        data |= given.flows.get(number, UNKNOWN).data
+    possible = len(unnamed) > len(lost) or others or given.columns is None
+    if lost and (len(lost) == count or not possible):
+        return data, Doubt.INFERRED
+    return data, CUT_OFF.doubt | (Doubt.INFERRED if lost else Doubt.NONE)

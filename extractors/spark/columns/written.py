@@ -1,0 +1,246 @@
+"""The columns that a plan's commands write, each with what it is made from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from extractors.spark.columns.changes import kept_as_it_is
+from extractors.spark.columns.delta import DELETE, UPDATE, command_columns
+from extractors.spark.columns.flow import Doubt, Flow, Kind, SourceColumn, Sources, TooMuch, reasons_of
+from extractors.spark.columns.lists import elements, split
+from extractors.spark.columns.plans import Plans
+from extractors.spark.columns.relations import Relation
+from extractors.spark.incomplete import Incomplete
+from extractors.spark.plan.text import Operator, PlanText
+from extractors.spark.plan.tree import Node
+from extractors.spark.plan.writes import Write
+
+MAX_SOURCES: Final = 200_000
+"""Source columns of all columns of one write together, data and control."""
+_VIEW_COLUMNS: Final = re.compile(r", \[(\([^\[\]]*\))\], ")
+_VIEW_COLUMN: Final = re.compile(r"\(([^,()]+),(?:None|Some\()")
+_FLAGS: Final = re.compile(r", (?:true|false), (?:true|false), (?=\[)")
+_ROW_CHANGES: Final = frozenset({"ReplaceData", "WriteDelta"})
+ROW_BOOKKEEPING: Final = frozenset(
+    {
+        "__row_operation",
+        "_file",
+        "_pos",
+        "_spec_id",
+        "_partition",
+        "_operation",
+        "_row_id",
+        "_last_updated_sequence_number",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFlow:
+    """One written column. A column that is data of it is not among its ``control``."""
+
+    output: str
+    data: tuple[SourceColumn, ...]
+    control: tuple[SourceColumn, ...]
+    kind: Kind
+    expression: str
+    inferred: bool = False
+    opaque: bool = False
+    incomplete: bool = False
+    kept: tuple[SourceColumn, ...] = ()
+    """Of a change of rows: columns of this name that pass as they are, the changed table's own among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenColumns:
+    """The columns that one command writes. ``reasons`` say why one of them, or what it comes from, is not known."""
+
+    flows: tuple[ColumnFlow, ...] = ()
+    reasons: tuple[Incomplete, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        return not self.reasons
+
+
+NO_COLUMNS: Final = WrittenColumns()
+
+
+def unknown_columns(reason: Incomplete) -> WrittenColumns:
+    """Columns of which nothing is known."""
+    return WrittenColumns((), (reason,))
+
+
+def written_columns(
+    writes: Sequence[tuple[Node, Write]], text: PlanText, nodes: Iterable[Node], *, has_root: bool = False
+) -> tuple[WrittenColumns, ...]:
+    """The columns of each write, in the order of the writes.
+
+    ``has_root``: executions name their root, so that a table that is created from a query is written by one that will come.
+    """
+    # Spark puts a lateral subquery's own columns in the place of those of the query around it where a condition equates
+    # them. Only the logical plan has what the statement says.
+    lateral = any(each.name == "LateralJoin" for each in text.operators)
+    named = [
+        write.end is not None and not (has_root and write.creates and not lateral) for _, write in writes
+    ]
+    if not any(named):
+        return tuple(NO_COLUMNS for _ in writes)
+    plans = Plans(text, nodes, changes_rows=any(write.changes_rows for _, write in writes))
+    commands = _Commands(text)
+    return tuple(
+        _written(commands.next(node.name), write, text, plans) if known else NO_COLUMNS
+        for (node, write), known in zip(writes, named, strict=True)
+    )
+
+
+def result_columns(
+    text: PlanText, nodes: Iterable[Node], *, changes_rows: bool
+) -> tuple[WrittenColumns, frozenset[int]]:
+    """The columns that a plan without a command hands on, under their own names, and their expression ids: a command above
+    it may write them."""
+    if not text.verified or text.root is None:
+        return unknown_columns(text.doubt or Incomplete.AMBIGUOUS), frozenset()
+    plans = Plans(text, nodes, changes_rows=changes_rows)
+    try:
+        relation = plans.relation(text.root)
+    except TooMuch:
+        return unknown_columns(Incomplete.TOO_MANY), frozenset()
+    given = relation.in_order()
+    if given is None or relation.columns is None:
+        return unknown_columns(_of_relation(relation)), frozenset()
+    flows: dict[str, Flow] = {}
+    for column, flow in zip(relation.columns, given, strict=True):
+        flows.setdefault(column.name, kept_as_it_is(column.name, flow) if changes_rows else flow)
+    return _columns_written(flows, relation, plans.sources), frozenset(
+        column.id for column in relation.columns
+    )
+
+
+class _Commands:
+    """The operators of the commands, in the order in which the tree has them."""
+
+    def __init__(self, text: PlanText) -> None:
+        self._left: dict[str, Iterator[Operator]] = {}
+        self._text = text
+
+    def next(self, name: str) -> Operator | None:
+        name = name.strip()
+        left = self._left.setdefault(name, (each for each in self._text.operators if _is(each, name)))
+        return next(left, None)
+
+
+def _is(operator: Operator, name: str) -> bool:
+    return operator.name == name or (f"Execute {operator.name}" == name and operator.indent == 0)
+
+
+def _written(operator: Operator | None, write: Write, text: PlanText, plans: Plans) -> WrittenColumns:
+    if write.end is None or write.reads:
+        return NO_COLUMNS
+    if not text.verified:
+        return unknown_columns(text.doubt or Incomplete.AMBIGUOUS)
+    if operator is None:
+        return unknown_columns(Incomplete.NO_COLUMNS)
+    if operator.inner and operator.inner[0].name in (UPDATE, DELETE):
+        try:
+            flows = command_columns(operator.inner[0], write.end, plans)
+        except TooMuch:
+            return unknown_columns(Incomplete.TOO_MANY)
+        if flows is None:
+            return unknown_columns(Incomplete.FIELDS_CUT)
+        return _columns_written(flows, Relation((), {}, {}), plans.sources)
+    if write.carried:
+        return NO_COLUMNS
+    logical = operator.inner or operator.inputs
+    while len(logical) == 1 and logical[0].name == write.command and logical[0].children:
+        operator, logical = logical[0], logical[0].children
+    if len(logical) != 1:
+        return unknown_columns(Incomplete.NO_COLUMNS)
+    try:
+        relation = plans.relation(logical[0], plans.listed_input(operator))
+    except TooMuch:
+        return unknown_columns(Incomplete.TOO_MANY)
+    return _named(operator, write, relation, plans.sources)
+
+
+def _named(operator: Operator, write: Write, relation: Relation, sources: Sources) -> WrittenColumns:
+    given = relation.in_order()
+    if given is None or relation.columns is None:
+        return unknown_columns(_of_relation(relation))
+    names = _names(operator.arguments, write) or [column.name for column in relation.columns]
+    if len(names) != len(given):
+        return unknown_columns(Incomplete.NO_COLUMNS)
+    row_change = write.command in _ROW_CHANGES
+    flows: dict[str, Flow] = {}
+    for name, flow in zip(names, given, strict=True):
+        if row_change and name in ROW_BOOKKEEPING:
+            continue
+        if not name:
+            return unknown_columns(Incomplete.NO_COLUMNS)
+        flows.setdefault(name, kept_as_it_is(name, flow) if write.changes_rows else flow)
+    if not flows:
+        return unknown_columns(Incomplete.NO_COLUMNS)
+    return _columns_written(flows, relation, sources)
+
+
+def _columns_written(flows: dict[str, Flow], relation: Relation, sources: Sources) -> WrittenColumns:
+    written: list[ColumnFlow] = []
+    expanded: dict[int, tuple[SourceColumn, ...]] = {}
+    reasons: dict[Incomplete, None] = {}
+    count = 0
+
+    def columns(bits: int) -> tuple[SourceColumn, ...]:
+        if bits not in expanded:
+            expanded[bits] = tuple(sources.columns(bits))
+        return expanded[bits]
+
+    for name, flow in flows.items():
+        doubt = relation.doubt | (Doubt.INCOMPLETE if flow.unexplained else flow.doubt)
+        data, control = columns(flow.data), columns((flow.control | relation.rows) & ~flow.data)
+        count += len(data)
+        if count > MAX_SOURCES:
+            return unknown_columns(Incomplete.TOO_MANY)
+        written.append(
+            ColumnFlow(
+                name,
+                data,
+                control,
+                flow.kind,
+                flow.expression,
+                inferred=bool(doubt & Doubt.INFERRED),
+                opaque=bool(doubt & Doubt.OPAQUE),
+                incomplete=bool(doubt & Doubt.INCOMPLETE),
+                kept=columns(flow.kept & ~flow.data),
+            )
+        )
+        reasons |= dict.fromkeys(reasons_of(doubt))
+    return WrittenColumns(tuple(written), tuple(reasons))
+
+
+def _of_relation(relation: Relation) -> Incomplete:
+    """Why the order of a query's columns is not known."""
+    return next(iter(reasons_of(relation.doubt)), Incomplete.NO_COLUMNS)
+
+
+def _names(arguments: str, write: Write) -> list[str]:
+    """The names under which the columns are written, where the command lists all of them."""
+    match write.command.removeprefix("Optimized").removesuffix("Command"):
+        case "InsertIntoHiveTable":
+            found = _FLAGS.search(arguments)
+            return _list(next(split(arguments[found.end() :]), "")) if found else []
+        case "CreateView" | "AlterViewAs":
+            named = _VIEW_COLUMNS.search(arguments)
+            return _VIEW_COLUMN.findall(named[1]) if named else []
+        case "InsertIntoHadoopFsRelation" | "CreateDataSourceTableAsSelect" | "InsertIntoHiveDir":
+            start = arguments.rfind(", [")
+            return _list(arguments[start + 2 :]) if start >= 0 else []
+        case _:
+            return []
+
+
+def _list(text: str) -> list[str]:
+    found = elements(text)
+    return list(found.texts) if found.whole else []

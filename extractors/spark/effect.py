@@ -1,0 +1,174 @@
+"""What a run reads and writes, all the executions that Spark ran for it together."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from extractors.spark.application import Execution, Run
+from extractors.spark.carried import carried_columns, changed_columns
+from extractors.spark.columns.flow import strongest
+from extractors.spark.columns.written import ColumnFlow, WrittenColumns
+from extractors.spark.incomplete import Incomplete
+from extractors.spark.outputs import outputs_of
+from extractors.spark.plan.reads import End, Reads
+from extractors.spark.plan.writes import DELETE, SELECT, Write
+
+
+@dataclass(frozen=True, slots=True)
+class OutputColumns:
+    """The columns that a run writes of one of its outputs."""
+
+    end: End
+    flows: tuple[ColumnFlow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a run reads and writes, all its executions together. ``stored`` are tables with the paths of their files.
+
+    ``complete`` is False where inputs are missing, ``columns_complete`` where columns that it writes, or what they come
+    from, are not known. ``reasons`` say why, and name outputs that are missing.
+    """
+
+    operation: str
+    inputs: tuple[End, ...]
+    outputs: tuple[End, ...]
+    stored: tuple[tuple[End, str], ...]
+    complete: bool
+    unknown: tuple[str, ...]
+    subjects: tuple[str, ...]
+    query_text: str
+    shape: str
+    columns: tuple[OutputColumns, ...] = ()
+    columns_complete: bool = True
+    reasons: tuple[Incomplete, ...] = ()
+
+
+def effect_of(run: Run, *, failed: bool) -> Effect:
+    """Of a run that failed, what it set out to do; of another, what those of its executions did that did not fail."""
+    members = [each for each in run.members if failed or each is run.root or not each.failed]
+    writes = [(each, write) for each in members if each.started for write in each.started.plan.writes]
+    outputs, stored, written_as = outputs_of(writes, run.application.catalogs_of)
+    columns, column_reasons = _columns(members, written_as)
+    inputs = _inputs(members)
+    hidden = [write for each, write in writes if write.moves_data and (each.id, write.end) not in written_as]
+    reasons = dict.fromkeys((*inputs.reasons, *column_reasons))
+    if hidden:
+        reasons[Incomplete.UNKNOWN_OUTPUT] = None
+    if any(each.started.plan.unknown_operators for each in members if each.started):
+        reasons[Incomplete.UNKNOWN_OPERATOR] = None
+    main = next((write for _, write in writes), None)
+    return Effect(
+        operation=main.operation if main else SELECT,
+        inputs=inputs.ends,
+        outputs=outputs,
+        stored=stored,
+        complete=inputs.complete,
+        unknown=inputs.unknown,
+        subjects=tuple(dict.fromkeys(write.subject for _, write in writes if write.subject)),
+        query_text=next((write.query_text for _, write in writes if write.query_text), ""),
+        shape=_shape(members, writes),
+        columns=columns,
+        columns_complete=not column_reasons,
+        reasons=tuple(reasons),
+    )
+
+
+def _columns(
+    members: list[Execution], written_as: dict[tuple[int, End | None], End]
+) -> tuple[tuple[OutputColumns, ...], tuple[Incomplete, ...]]:
+    """The columns of each output, and why some are not known. What an execution carries out is believed before what its
+    command planned."""
+    found: dict[End, dict[bool, list[WrittenColumns]]] = {}
+    deleted_from: set[End] = set()
+    stated: set[End] = set()
+    for each in members:
+        if each.started is None:
+            continue
+        plan = each.started.plan
+        for write, columns in zip(plan.writes, plan.columns, strict=True):
+            end = written_as.get((each.id, write.end))
+            if end is not None and not write.reads:
+                if write.carried and not columns.flows:
+                    columns = carried_columns(write, each, members)
+                if write.changes_rows:
+                    columns = changed_columns(write, end, columns)
+                if write.operation == DELETE:
+                    deleted_from.add(end)
+                if write.creates and columns.flows and columns.complete:
+                    stated.add(end)
+                found.setdefault(end, {}).setdefault(write.logical, []).append(columns)
+    written_columns: list[OutputColumns] = []
+    reasons: dict[Incomplete, None] = {}
+    for end, by_plan in found.items():
+        planned = by_plan.get(True, [])[-1:]
+        written = by_plan.get(False) or planned
+        if planned and (end in stated or not all(each.flows for each in written)):
+            written = planned
+        flows: dict[str, ColumnFlow] = {}
+        known = [each for each in written if each.flows or each.reasons]
+        if not known and end not in deleted_from:
+            reasons[Incomplete.NO_COLUMNS] = None
+        for columns in known:
+            reasons |= dict.fromkeys(columns.reasons)
+            for flow in columns.flows:
+                flows[flow.output] = _merged(flows[flow.output], flow) if flow.output in flows else flow
+        if flows:
+            written_columns.append(OutputColumns(end, tuple(flows.values())))
+    return tuple(written_columns), tuple(reasons)
+
+
+def _merged(one: ColumnFlow, other: ColumnFlow) -> ColumnFlow:
+    """A column that is written twice."""
+    data = tuple(dict.fromkeys((*one.data, *other.data)))
+    control = tuple(each for each in dict.fromkeys((*one.control, *other.control)) if each not in data)
+    return ColumnFlow(
+        one.output,
+        data,
+        control,
+        strongest((one.kind, other.kind)),
+        one.expression or other.expression,
+        inferred=one.inferred or other.inferred,
+        opaque=one.opaque or other.opaque,
+        incomplete=one.incomplete or other.incomplete,
+    )
+
+
+def _inputs(members: list[Execution]) -> Reads:
+    plans = [each.started.plan for each in members if each.started]
+    scanned = _together(plan.reads for plan in plans)
+    if scanned.ends:
+        return scanned
+    # Views, and what leaves its query to a data source: no scan tells, the command's logical plan does.
+    named = _together(plan.named for plan in plans)
+    return named if named.ends or not named.complete else scanned
+
+
+def _together(reads: Iterable[Reads]) -> Reads:
+    ends: dict[End, None] = {}
+    unknown: dict[str, None] = {}
+    reasons: dict[Incomplete, None] = {}
+    for each in reads:
+        ends |= dict.fromkeys(each.ends)
+        unknown |= dict.fromkeys(each.unknown)
+        reasons |= dict.fromkeys(each.reasons)
+    return Reads(tuple(ends), tuple(reasons), tuple(unknown))
+
+
+def _shape(members: list[Execution], writes: list[tuple[Execution, Write]]) -> str:
+    """The fingerprint of the plan. Executions that only look something up on the way do not count: some runs need none."""
+    digest = hashlib.md5(usedforsecurity=False)
+    for position, each in enumerate(members):
+        if each.started is None:
+            continue
+        plan = each.started.plan
+        if position and not plan.writes and not plan.reads.ends:
+            continue
+        for line in plan.shape:
+            digest.update(line.encode("utf-8", "replace") + b"\n")
+    for _, write in writes:
+        statement = "\n".join((write.operation, write.subject, " ".join(write.query_text.split())))
+        digest.update(statement.encode("utf-8", "replace") + b"\n")
+    return digest.hexdigest()

@@ -1,0 +1,163 @@
+"""Finding event logs in a directory, in every form in which Spark and Databricks leave them.
+
+====================================================  ==================================================================
+``<appId>[_<attempt>][.<codec>][.inprogress]``        one file
+``eventlog_v2_<appId>[_<attempt>]/``                  a rolling log: ``events_<n>_…`` in the order of n, ``….compact``
+                                                      in place of all up to its n, and ``appstatus_…[.inprogress]``
+a directory with ``eventlog`` and ``eventlog-<time>``  Databricks: the files with a time first, in their order
+====================================================  ==================================================================
+
+Nothing is read here: a poll in which nothing happened costs the listing and one ``stat`` a file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from extractors.spark.places import Entry, Place
+
+IN_PROGRESS: Final = ".inprogress"
+_ROLLING: Final = "eventlog_v2_"
+_EVENTS: Final = re.compile(r"events_(\d+)_.*?(\.compact)?$")
+_DATABRICKS: Final = re.compile(r"eventlog(-.+)?$")
+_CODEC: Final = re.compile(r"\.(?:zstd|zst|lz4|lzf|snappy|gz)$", re.IGNORECASE)
+_YARN: Final = re.compile(r"(application_\d+_\d+)(?:_(\d+))?$")
+_ATTEMPT: Final = re.compile(r"(.*\d.*)_(\d{1,4})$")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file of a log. ``name`` is the file's without ``.inprogress``, so that it stays when the log is finished."""
+
+    name: str
+    path: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """One application attempt's log. ``name`` is its path without ``.inprogress``; ``mtime_ns`` the latest change's.
+
+    ``finished``: its writer has closed it, as its name tells. ``held``: it is open to its writer at this moment, as only
+    HDFS knows; it says nothing where it is False. ``parts`` is None for a directory that was not listed
+    because the caller knew it already.
+    """
+
+    name: str
+    mtime_ns: int
+    finished: bool
+    parts: tuple[Part, ...] | None
+    held: bool = False
+
+    @property
+    def size(self) -> int:
+        return sum(part.size for part in self.parts or ())
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """A log that may be there and cannot be looked at. ``reason`` says why, and where known who could."""
+
+    path: str
+    reason: str
+
+
+def application_in(log: str) -> tuple[str, str]:
+    """The application's id and its attempt, as a log's path names them in whatever form and codec; empty where the name
+    says nothing: every id of Spark's has a digit in it."""
+    folder, _, name = plain_path(log).rpartition("/")
+    if name == "eventlog":
+        name = folder.rpartition("/")[2]
+    name = name.removeprefix(_ROLLING)
+    if found := _YARN.match(name) or _ATTEMPT.match(name):
+        return found[1], found[2] or ""
+    return (name if re.search(r"\d", name) else ""), ""
+
+
+def plain_path(log: str) -> str:
+    """A log's path as it was when nothing was compressed or finished yet."""
+    return _CODEC.sub("", log.removesuffix(IN_PROGRESS))
+
+
+def find_logs(place: Place, directory: str, known: Callable[[str, int], bool]) -> Iterator[Log | Closed]:
+    """The logs of a directory. ``known(name, mtime_ns)`` says whether a finished rolling log needs no listing.
+
+    Raises OSError if the directory itself cannot be listed.
+    """
+    files: dict[str, Log] = {}
+    databricks: list[Entry] = []
+    for entry in place.entries(directory):
+        if entry.directory:
+            if known(entry.path, entry.mtime_ns):
+                yield Log(entry.path, entry.mtime_ns, finished=True, parts=None)
+            elif (log := _of_directory(place, entry)) is not None:
+                yield log
+        elif _DATABRICKS.match(entry.name):
+            databricks.append(entry)
+        elif entry.size:
+            name = _plain_name(entry.path)
+            part = Part(_plain_name(entry.name), entry.path, entry.size)
+            finished = not entry.name.endswith(IN_PROGRESS)
+            log = Log(name, entry.mtime_ns, finished, (part,), held=entry.held)
+            if name not in files or finished:
+                files[name] = log
+    yield from files.values()
+    if databricks and (log := _databricks(directory, databricks)):
+        yield log
+
+
+def _of_directory(place: Place, directory: Entry) -> Log | Closed | None:
+    try:
+        found = place.entries(directory.path)
+    except FileNotFoundError:
+        return None  # gone since it was listed
+    except OSError as error:
+        return Closed(directory.path, reason_of(error, directory.path))
+    if directory.name.startswith(_ROLLING):
+        return _rolling(directory.path, found, directory.mtime_ns)
+    return _databricks(directory.path, [entry for entry in found if _DATABRICKS.match(entry.name)])
+
+
+def reason_of(error: OSError, path: str) -> str:
+    """What an error says of a path: HDFS's say it all themselves."""
+    return f"{path}: {error.strerror}" if error.strerror else str(error)
+
+
+def _rolling(path: str, found: Iterable[Entry], mtime_ns: int) -> Log | None:
+    numbered: list[tuple[int, bool, Part]] = []
+    latest_ns, running, held = mtime_ns, False, False
+    for entry in found:
+        running = running or entry.name.endswith(IN_PROGRESS)
+        match = _EVENTS.match(_plain_name(entry.name))
+        if match is None:
+            continue
+        held = held or entry.held
+        latest_ns = max(latest_ns, entry.mtime_ns)
+        part = Part(_plain_name(entry.name), entry.path, entry.size)
+        numbered.append((int(match[1]), match[2] is not None, part))
+    compacted = max((number for number, compact, _ in numbered if compact), default=-1)
+    kept = sorted(
+        (number, part.name, part)
+        for number, compact, part in numbered
+        if number > compacted or (compact and number == compacted)
+    )
+    parts = tuple(part for _, _, part in kept if part.size)
+    # The directory's own time is what `known` is asked with: a finished log changes in no other way.
+    return Log(path, latest_ns if running else mtime_ns, not running, parts, held=held) if parts else None
+
+
+def _databricks(path: str, found: list[Entry]) -> Log | None:
+    # The bare name is the file being written, after all that bear a time.
+    found.sort(key=lambda entry: (entry.name == "eventlog", entry.name))
+    parts = tuple(Part(entry.name, entry.path, entry.size) for entry in found if entry.size)
+    latest_ns = max((entry.mtime_ns for entry in found), default=0)
+    held = any(entry.held for entry in found)
+    # Nothing in these names tells when an application is over.
+    return Log(f"{path}/eventlog", latest_ns, finished=False, parts=parts, held=held) if parts else None
+
+
+def _plain_name(name: str) -> str:
+    return name.removesuffix(IN_PROGRESS)

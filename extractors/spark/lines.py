@@ -1,0 +1,217 @@
+"""The lines of an event log, whatever its form and codec, each with the place from which it can be read again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import BinaryIO, Final, NamedTuple
+
+from extractors.lineage.followed_files import FileWentAway
+from extractors.spark.codecs import GZIP, MAGIC_BYTES, PLAIN, ZSTD, Damaged, Piece, codec_of, pieces
+from extractors.spark.forms import IN_PROGRESS, Part
+from extractors.spark.places import Place
+
+HEAD_BYTES: Final = 16 << 10
+"""How much of a part's beginning tells it from another one of the same name."""
+
+
+class Mark(NamedTuple):
+    """A place in a log: ``skip`` decompressed bytes behind what byte ``restart`` of a part begins with."""
+
+    part: str
+    restart: int
+    skip: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line. ``offset`` is a byte of the file at or before which it begins (the block's, in a compressed one).
+
+    ``too_long`` is set, and ``data`` empty, for a line over the limit; ``whole`` is False for one without a newline.
+    """
+
+    mark: Mark
+    path: str
+    data: bytes
+    whole: bool = True
+    too_long: bool = False
+
+    @property
+    def offset(self) -> int:
+        return self.mark.restart
+
+
+class LogLines:
+    """Reads the lines of some parts from a mark on, once.
+
+    After iterating, ``mark`` is where to go on (``skipping``: within a line that is too long), ``at_end`` whether all
+    that was asked for has been read, ``damages`` what could not be. At least ``max_bytes`` are read where there are so
+    many, and as many as had to be decompressed again: what cannot be entered in the middle is read in growing steps.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        parts: tuple[Part, ...],
+        start: Mark | None,
+        *,
+        skipping: bool = False,
+        last_line: bool,
+        max_line_bytes: int,
+        max_bytes: int,
+    ) -> None:
+        self.mark = start or Mark(parts[0].name, 0, 0)
+        self.skipping = skipping
+        self.at_end = False
+        self.damages: list[tuple[str, Damaged]] = []
+        self.read_bytes = 0
+        self.has_rest = False
+        self.codec = PLAIN
+        self._place = place
+        self._parts = parts
+        self._last_line = last_line
+        self._max_line_bytes = max_line_bytes
+        self._max_bytes = max(max_bytes, self.mark.skip)
+        self._stopped = False
+
+    def __iter__(self) -> Iterator[Line]:
+        names = [part.name for part in self._parts]
+        first = names.index(self.mark.part)
+        for number, part in enumerate(self._parts[first:], first):
+            if number > first:
+                self.mark, self.skipping = Mark(part.name, 0, 0), False
+                if self.read_bytes >= self._max_bytes:
+                    return
+            last = number == len(self._parts) - 1
+            yield from self._of_part(part, rest=not last or self._last_line)
+            if self._stopped:
+                return
+        self.at_end = True
+
+    def _of_part(self, part: Part, *, rest: bool) -> Iterator[Line]:
+        start = self.mark
+        with open_part(self._place, part) as raw:
+            self.codec = codec_of(raw.read(MAGIC_BYTES))
+            begun = _Begun()
+            try:
+                for piece in pieces(raw, self.codec, start.restart, part.size):
+                    if self.read_bytes >= self._max_bytes and self.mark != start:
+                        self._stopped = True
+                        return
+                    cut = _behind(start, piece)
+                    if cut is not None:
+                        yield from self._of_piece(cut, part, begun)
+            except Damaged as damage:
+                self.damages.append((part.path, damage))
+            self.has_rest = begun.bytes > 0
+            if rest and begun.bytes:
+                # The mark stays before it, so that it is read again, whole, should the file still grow.
+                yield Line(self.mark, part.path, b"".join(begun.held), whole=False)
+
+    def _of_piece(self, piece: Piece, part: Part, begun: _Begun) -> Iterator[Line]:
+        data, start = piece.data, 0
+        self.read_bytes += len(data)
+        while (stop := data.find(b"\n", start)) >= 0:
+            mark = self.mark
+            self.mark = self._mark(part, piece, stop + 1)
+            if self.skipping:
+                self.skipping = False
+            elif begun.bytes + stop - start > self._max_line_bytes:
+                yield Line(mark, part.path, b"", too_long=True)
+            elif begun.bytes:
+                yield Line(mark, part.path, b"".join((*begun.held, data[start:stop])))
+            else:
+                yield Line(mark, part.path, data[start:stop])
+            begun.clear()
+            start = stop + 1
+        if self.skipping:
+            self.mark = self._mark(part, piece, len(data))
+        elif start < len(data):
+            begun.add(data[start:])
+            if begun.bytes > self._max_line_bytes:
+                yield Line(self.mark, part.path, b"", too_long=True)
+                self.mark, self.skipping = self._mark(part, piece, len(data)), True
+                begun.clear()
+
+    def _mark(self, part: Part, piece: Piece, position: int) -> Mark:
+        if self.codec == PLAIN:
+            return Mark(part.name, piece.restart + piece.before + position, 0)
+        return Mark(part.name, piece.restart, piece.before + position)
+
+
+def _behind(start: Mark, piece: Piece) -> Piece | None:
+    """What of a piece stands behind the mark where reading started."""
+    if piece.restart != start.restart or piece.before >= start.skip:
+        return piece
+    passed = start.skip - piece.before
+    if passed >= len(piece.data):
+        return None
+    return Piece(piece.restart, start.skip, piece.data[passed:])
+
+
+class _Begun:
+    """A line of which the end has not come yet."""
+
+    def __init__(self) -> None:
+        self.held: list[bytes] = []
+        self.bytes = 0
+
+    def add(self, data: bytes) -> None:
+        self.held.append(data)
+        self.bytes += len(data)
+
+    def clear(self) -> None:
+        if self.bytes:
+            self.held, self.bytes = [], 0
+
+
+def lines_at(
+    place: Place, parts: tuple[Part, ...], marks: Iterable[Mark], max_line_bytes: int
+) -> Iterator[Line]:
+    """The lines that begin at marks, each frame decompressed once. A mark in a part that is gone gives nothing."""
+    order = {part.name: number for number, part in enumerate(parts)}
+    wanted = sorted(set(marks), key=lambda mark: (order.get(mark.part, -1), mark.restart, mark.skip))
+    groups: dict[tuple[str, int], list[Mark]] = {}
+    for mark in wanted:
+        if mark.part in order:
+            groups.setdefault((mark.part, mark.restart), []).append(mark)
+    for (name, _), group in groups.items():
+        part = parts[order[name]]
+        within, last = set(group), group[-1]
+        reading = LogLines(
+            place,
+            (part,),
+            group[0],
+            last_line=True,
+            max_line_bytes=max_line_bytes,
+            max_bytes=part.size << 10,
+        )
+        for line in reading:
+            if line.mark in within:
+                yield line
+            if line.mark == last:
+                break
+
+
+def open_part(place: Place, part: Part) -> BinaryIO:
+    """Opens a part's file, which may have been renamed as finished since it was planned."""
+    for path in (part.path, part.path.removesuffix(IN_PROGRESS)):
+        try:
+            return place.open(path)
+        except FileNotFoundError:
+            continue
+    raise FileWentAway(
+        f"{part.path} was moved, compacted or removed after it was planned: the next run plans anew"
+    )
+
+
+def head_of(place: Place, part: Part, count: int) -> str:
+    """The hash of the part's first ``count`` bytes; of fewer, and so another, if it has not so many."""
+    with open_part(place, part) as raw:
+        return hashlib.blake2b(raw.read(count), digest_size=16).hexdigest()
+
+
+def enters_anywhere(codec: str) -> bool:
+    """Whether reading can go on near where it ended, without decompressing all before it again."""
+    return codec not in (ZSTD, GZIP)

@@ -1,0 +1,137 @@
+"""What a run writes: the ends of its commands by their whole names, from all that its executions print."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from extractors.spark.application import Execution
+from extractors.spark.plan.names import SESSION_CATALOG, without_partitions
+from extractors.spark.plan.reads import End, EndKind, path_end
+from extractors.spark.plan.writes import CREATE_AS_SELECT, Write
+from navlin.model.keys import split_location
+
+
+def outputs_of(
+    writes: list[tuple[Execution, Write]], catalogs: Callable[[str], frozenset[str]]
+) -> tuple[tuple[End, ...], tuple[tuple[End, str], ...], dict[tuple[int, End | None], End]]:
+    """The outputs, the paths of tables, and the output that each execution's end is."""
+    ends = {
+        (execution.id, write.end): _end(execution, write, writes, catalogs) for execution, write in writes
+    }
+    stored: dict[tuple[End, str], None] = {}
+    for execution, write in writes:
+        end = ends[execution.id, write.end]
+        if end is not None and end.kind is not EndKind.PATH and write.path:
+            stored[end, without_partitions(write.path)] = None
+    # A statement that creates a table leaves the writing to an execution of its own, which knows the path only.
+    creators = {execution.id for execution, write in writes if write.operation == CREATE_AS_SELECT}
+    created = {
+        end
+        for execution, write in writes
+        if write.operation == CREATE_AS_SELECT and (end := ends[execution.id, write.end])
+    }
+    written_as: dict[tuple[int, End | None], End] = {}
+    for (number, named), end in ends.items():
+        if end is None:
+            continue
+        written_as[number, named] = end
+        if end.kind is EndKind.PATH and len(created) == 1 and number not in creators:
+            table = next(iter(created))
+            stored[table, end.name] = None
+            written_as[number, named] = table
+    outputs = tuple(_qualified(dict.fromkeys(written_as.values())))
+    return outputs, tuple(stored), {key: _as_output(end, outputs) for key, end in written_as.items()}
+
+
+def _end(
+    execution: Execution,
+    write: Write,
+    writes: list[tuple[Execution, Write]],
+    catalogs: Callable[[str], frozenset[str]],
+) -> End | None:
+    """What a command writes, by its whole name.
+
+    Some print only a part of it: a name without its database, which is the session's current one (`saveAsTable`); without
+    its catalogue (CREATE TABLE … AS prints the catalogue's class); or nothing, where a table is being created. Other
+    executions of the run, the catalogue's own events and the application's settings tell the rest. Where nothing does, the
+    path is what is certain.
+    """
+    end = write.end
+    creating = [
+        each for _, each in writes if each.operation == CREATE_AS_SELECT and each.end and each is not write
+    ]
+    if end is None:
+        # A table that is being created is written by an execution that does not name it.
+        if (
+            not write.moves_data
+            or write.operation == CREATE_AS_SELECT
+            or len({each.end for each in creating}) != 1
+        ):
+            return None
+        above = next(each for each in writes if each[1] is creating[0])
+        return _end(*above, writes, catalogs)
+    if end.kind not in (EndKind.TABLE, EndKind.VIEW):
+        return end
+    if write.catalog:
+        return _in_catalog(end, write.catalog, catalogs(write.catalog), writes)
+    for owner, each in writes:
+        if each in creating and each.catalog and each.end == end:
+            return _end(owner, each, writes, catalogs)
+    if end.database:
+        return end
+    named = {
+        other.end for _, other in writes if other.end and other.end.name == end.name and other.end.database
+    }
+    if not named:
+        changed = (name.rpartition(".") for name in execution.changed)
+        named = {replace(end, database=database) for database, _, name in changed if name == end.name}
+    if len(named) == 1:
+        return next(iter(named))
+    return path_end(write.path) if write.path else None
+
+
+_SESSION: Final = re.compile(r"(?:Session|Delta|Unity)Catalog|V2SessionCatalog\(spark_catalog\)")
+"""Catalogues that take the place of Spark's own, whatever the settings say."""
+
+
+def _in_catalog(
+    end: End, catalog: str, names: frozenset[str], writes: list[tuple[Execution, Write]]
+) -> End | None:
+    """A table of a catalogue of which the class is known: of those of this class, or as another execution names it."""
+    whole = {
+        other.end
+        for _, other in writes
+        if other.end and other.end != end and other.end.readable.endswith(f".{end.readable}")
+    }
+    if len(whole) == 1:
+        return next(iter(whole))
+    if len(names) != 1 and not (not names and _SESSION.search(catalog)):
+        return None
+    name = next(iter(names), SESSION_CATALOG)
+    return end if name == SESSION_CATALOG else replace(end, database=f"{name}.{end.database}".rstrip("."))
+
+
+def _as_output(end: End, outputs: tuple[End, ...]) -> End:
+    """The output that an end is, which may be named with its file system."""
+    if end in outputs:
+        return end
+    path = split_location(end.name)[2]
+    return next((each for each in outputs if split_location(each.name)[2] == path), end)
+
+
+def _qualified(ends: Iterable[End]) -> Iterator[End]:
+    """Without the paths that are there a second time with their file system: a directory command and its execution."""
+    ends = list(ends)
+    full = {
+        split_location(end.name)[2]
+        for end in ends
+        if end.kind is EndKind.PATH and not end.name.startswith("/")
+    }
+    for end in ends:
+        if not (
+            end.kind is EndKind.PATH and end.name.startswith("/") and split_location(end.name)[2] in full
+        ):
+            yield end

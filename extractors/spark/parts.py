@@ -1,0 +1,151 @@
+"""Records of an operation's parts: one sub-operation for each column that it writes.
+
+column ── DATA_FLOW | CONTROL_FLOW ──▶ sub-operation ── DATA_FLOW ──▶ column
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from extractors.lineage.redaction import bounded, clean, redact
+from extractors.lineage.relations import relation
+from extractors.spark.columns.flow import Kind, SourceColumn
+from extractors.spark.columns.written import ColumnFlow
+from extractors.spark.effect import Effect, OutputColumns
+from extractors.spark.plan.reads import End, EndKind
+from navlin.model.keys import Key, RelationType, column_key, path_column_key, sub_operation_key
+from navlin.model.records import Attributes, Entity, Record, Relation
+
+MAX_EXPRESSION_BYTES: Final = 4 << 10
+MAX_NAMES: Final = 1_000
+MAX_CONTROLS: Final = 2_000
+"""Relations of control that one write may have; beyond, what decides on all its columns alike is told once."""
+
+
+def only_control(effect: Effect) -> frozenset[End]:
+    """Inputs of which every written column is known to take no value: they only decide which rows there are."""
+    flows = [flow for output in effect.columns for flow in output.flows]
+    if not flows or not effect.columns_complete or any(_counts(flow) for flow in flows):
+        return frozenset()
+    data = {source.end for flow in flows for source in flow.data}
+    return frozenset(source.end for flow in flows for source in flow.control) - data
+
+
+def _counts(flow: ColumnFlow) -> bool:
+    """Whether rows themselves are its value, or whatever a program made of them."""
+    return flow.opaque or (flow.kind is Kind.AGGREGATION and not flow.data)
+
+
+def parts_of(operation: Key, effect: Effect, key_of: Callable[[End], Key], as_of_ms: int) -> Iterator[Record]:
+    """The sub-operations of all columns that an operation writes, with their relations."""
+    parts = _Parts(operation, key_of, as_of_ms)
+    for output in effect.columns:
+        yield from parts.of(output)
+
+
+class _Parts:
+    """Makes each key once: the same columns flow into many."""
+
+    def __init__(self, operation: Key, key_of: Callable[[End], Key], as_of_ms: int) -> None:
+        self._operation = operation
+        self._as_of_ms = as_of_ms
+        self._key_of = key_of
+        self._ends: dict[End, Key] = {}
+        self._columns: dict[SourceColumn, Key] = {}
+
+    def _column(self, column: SourceColumn) -> Key:
+        key = self._columns.get(column)
+        if key is None:
+            end = column.end
+            above = self._ends.get(end)
+            if above is None:
+                above = self._ends[end] = self._key_of(end)
+            # Nobody lists the columns of paths and topics, and the names of those keep their case.
+            unlisted = end.kind in (EndKind.PATH, EndKind.TOPIC)
+            key = path_column_key(above, column.name) if unlisted else column_key(above, column.name)
+            self._columns[column] = key
+        return key
+
+    def of(self, output: OutputColumns) -> Iterator[Record]:
+        common = _common(output.flows)
+        for flow in output.flows:
+            yield from self._of_column(output.end, flow, common)
+        if common:
+            yield from self._predicate(output, common)
+
+    def _of_column(self, end: End, flow: ColumnFlow, common: frozenset[SourceColumn]) -> Iterator[Record]:
+        written = self._column(SourceColumn(end, flow.output))
+        part = sub_operation_key(self._operation, written.identity, name=bounded(clean(flow.output), 1000))
+        control = [each for each in flow.control if each not in common]
+        yield self._entity(
+            part,
+            "PROJECTION",
+            (*flow.data, *control),
+            [f"{end.readable}.{flow.output}"],
+            {
+                "transformation": flow.kind.value,
+                "expression": bounded(redact(flow.expression), MAX_EXPRESSION_BYTES),
+                "inferred": flow.inferred or None,
+                "opaque": flow.opaque or None,
+                "incomplete": flow.incomplete or None,
+            },
+        )
+        attributes = {"inferred": True} if flow.inferred else {}
+        yield from self._relations(RelationType.DATA_FLOW, flow.data, part, attributes)
+        yield from self._relations(RelationType.CONTROL_FLOW, control, part, attributes)
+        yield relation(RelationType.DATA_FLOW, part, written, self._operation, self._as_of_ms, attributes)
+
+    def _predicate(self, output: OutputColumns, common: frozenset[SourceColumn]) -> Iterator[Record]:
+        part = sub_operation_key(
+            self._operation, f"predicate {self._key_of(output.end).identity}", name="predicate"
+        )
+        columns = sorted(common, key=lambda each: (each.end.readable, each.name))
+        outputs = [f"{output.end.readable}.{flow.output}" for flow in output.flows]
+        yield self._entity(part, "PREDICATE", columns, outputs, {})
+        yield from self._relations(RelationType.CONTROL_FLOW, columns, part, {})
+        for flow in output.flows:
+            written = self._column(SourceColumn(output.end, flow.output))
+            yield relation(RelationType.DATA_FLOW, part, written, self._operation, self._as_of_ms, {})
+
+    def _entity(
+        self,
+        part: Key,
+        edge_type: str,
+        sources: Iterable[SourceColumn],
+        outputs: list[str],
+        attributes: dict[str, Any],
+    ) -> Entity:
+        inputs = dict.fromkeys(f"{each.end.readable}.{each.name}" for each in sources)
+        return Entity(
+            part,
+            self._as_of_ms,
+            {
+                "internalType": "spark_sub_operation",
+                "engineType": "SPARK",
+                "edgeType": edge_type,
+                "inputs": [clean(name) for name in list(inputs)[:MAX_NAMES]],
+                "outputs": [clean(name) for name in outputs[:MAX_NAMES]],
+                **attributes,
+            },
+        )
+
+    def _relations(
+        self, kind: RelationType, sources: Iterable[SourceColumn], part: Key, attributes: Attributes
+    ) -> Iterator[Relation]:
+        # By identity: two spellings of one column are one end.
+        keys = {}
+        for source in sources:
+            key = self._column(source)
+            keys[key.identity] = key
+        for key in keys.values():
+            yield relation(kind, key, part, self._operation, self._as_of_ms, attributes)
+
+
+def _common(flows: tuple[ColumnFlow, ...]) -> frozenset[SourceColumn]:
+    """What decides on all columns alike, where telling it with each of them would be too much."""
+    if sum(len(flow.control) for flow in flows) <= MAX_CONTROLS:
+        return frozenset()
+    control = frozenset().union(*(flow.control for flow in flows))
+    everywhere = frozenset.intersection(*(frozenset((*flow.control, *flow.data)) for flow in flows))
+    return control & everywhere

@@ -1,0 +1,142 @@
+"""Where event logs lie: the two things that reading them asks of a file system, and the two file systems that answer."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from io import BufferedReader, RawIOBase
+from stat import S_ISDIR, S_ISREG
+from typing import BinaryIO, Final, NamedTuple, Protocol, cast
+
+from extractors.hdfs.client import HdfsAddress, HdfsFile, hdfs
+
+SCHEME: Final = "hdfs://"
+_BUFFER_BYTES: Final = 256 << 10
+
+
+class Entry(NamedTuple):
+    """A file or directory in a directory. ``path`` opens it; ``held`` says that somebody is writing it, as the file system
+    knows for certain: such a file is not stale, whatever its time."""
+
+    name: str
+    path: str
+    directory: bool
+    size: int
+    mtime_ns: int
+    held: bool = False
+
+
+class Place(Protocol):
+    """A file system. Small, and travels into Spark tasks. Both methods raise OSError, and FileNotFoundError as its kind."""
+
+    def entries(self, directory: str) -> list[Entry]:
+        """What stands in a directory by now, in the order of the names, hidden names left out."""
+        ...
+
+    def open(self, path: str) -> BinaryIO:
+        """A file to be read at any place, at least as long as it was listed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LocalPlace:
+    """The file systems of this machine."""
+
+    def entries(self, directory: str) -> list[Entry]:
+        found = []
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                if _is_hidden(entry.name):
+                    continue
+                try:
+                    stat = entry.stat()
+                except OSError:
+                    continue  # gone since it was listed
+                if (is_directory := S_ISDIR(stat.st_mode)) or S_ISREG(stat.st_mode):
+                    found.append(Entry(entry.name, entry.path, is_directory, stat.st_size, stat.st_mtime_ns))
+        found.sort()
+        return found
+
+    def open(self, path: str) -> BinaryIO:
+        return open(path, "rb", buffering=0)
+
+
+@dataclass(frozen=True, slots=True)
+class HdfsPlace:
+    """An HDFS. Paths are whole URLs."""
+
+    address: HdfsAddress
+
+    def entries(self, directory: str) -> list[Entry]:
+        client = hdfs(self.address)
+        statuses = [
+            each
+            for each in client.list(self._path(directory))
+            if not _is_hidden(each.path.rpartition("/")[2])
+        ]
+        # The NameNode does not hear of what is flushed to a file that is being written: its DataNode knows.
+        held = [each.path for each in statuses if each.under_construction]
+        lengths = dict(zip(held, client.lengths(held), strict=True))
+        return [
+            Entry(
+                each.path.rpartition("/")[2],
+                f"{self.address.url}{each.path}",
+                each.directory,
+                max(each.size, lengths.get(each.path, 0)),
+                each.modified_ms * 1_000_000,
+                each.under_construction,
+            )
+            for each in statuses
+        ]
+
+    def open(self, path: str) -> BinaryIO:
+        raw = _HdfsBytes(hdfs(self.address).open(self._path(path)))
+        return cast(BinaryIO, BufferedReader(raw, _BUFFER_BYTES))
+
+    def _path(self, url: str) -> str:
+        return url.removeprefix(self.address.url) or "/"
+
+
+def split_url(url: str) -> tuple[str, str]:
+    """The authority of an ``hdfs:`` URL and its path, as Hadoop reads them: nothing is escaped in a path."""
+    authority, slash, path = url.removeprefix(SCHEME).partition("/")
+    if not authority:
+        raise ValueError(f"{url}: name the nameservice, or the NameNode and its port: hdfs://ns1/path")
+    return f"{SCHEME}{authority}", f"{slash}{path}".rstrip("/")
+
+
+class _HdfsBytes(RawIOBase):
+    """An open file of HDFS as Python's own kind of file."""
+
+    def __init__(self, file: HdfsFile) -> None:
+        self._file = file
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._file.length}[whence]
+        self._at = start + offset
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # typeshed's wants any buffer
+        data = self._file.read_at(self._at, len(buffer))
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+        super().close()
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith((".", "_"))

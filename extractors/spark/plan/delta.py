@@ -1,0 +1,39 @@
+"""How Delta's commands print the table that they write.
+
+Delta 2 to 4: ``DeltaTableV2(session,path,Some(CatalogTable(…)),…)`` for what Spark hands to it, and
+`` `cat`.`db`.`t`, serde, Delta[version=0, path] `` or the path alone for its own UPDATE and MERGE.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from extractors.spark.plan.names import argument_table, described_table, is_path
+from extractors.spark.plan.reads import End, path_end, table_end
+
+_TABLE_V2: Final = re.compile(r"DeltaTableV2\([^,]*,([^,]+),(?:None|Some\(CatalogTable\()")
+_VERSION: Final = re.compile(r"\bDelta\[version=-?\d+, ([^\]]+)\]")
+_BY_PATH: Final = re.compile(r"(?:^|\.)\w+\.`(/[^`]*|[A-Za-z][A-Za-z0-9+.-]*:/[^`]*)`$")
+
+
+def delta_target(arguments: str) -> tuple[End | None, str]:
+    """The table that a Delta command's arguments name, or else its path; and the path of a table, where it is printed."""
+    if found := _TABLE_V2.search(arguments):
+        path = found[1].strip()
+        table = described_table(arguments)
+        if table is not None and table.database:
+            return table_end(table), path
+        return (path_end(path), "") if is_path(path) else (None, "")
+    version = _VERSION.search(arguments)
+    path = version[1].strip() if version else ""
+    table = argument_table(arguments)
+    if table is not None and table.database:
+        return table_end(table), path
+    return (path_end(path), "") if is_path(path) else (None, "")
+
+
+def path_of_name(name: str) -> str:
+    """The path in a name such as ``delta.`/x` `` or ``spark_catalog.parquet.`/x` ``; "" for another name."""
+    match = _BY_PATH.search(name.strip())
+    return match[1] if match else ""

@@ -1,0 +1,92 @@
+"""What each node of a plan carries, by its name: the table ``nodes.tsv`` beside this module.
+
+The table was collected from the sources and jars of Spark, of the table formats and of connectors and accelerators. A node
+that is in no row makes its operation incomplete: it may read, compute or write what navlin does not see.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Final
+
+from extractors.spark.plan.tree import Node, plain_name
+
+
+@dataclass(frozen=True, slots=True)
+class PlanNode:
+    """A row: ``name`` as it is printed, without what follows it; ``versions`` of the project, the first and the last."""
+
+    project: str
+    name: str
+    versions: str
+    kind: str
+    carries: str
+    note: str
+
+
+CARRIES: Final = {
+    "reads": "rows from a storage, a table, a topic or a database",
+    "values": "rows that the statement itself holds, or that a command answered",
+    "program": "rows or columns that a program makes or changes",
+    "computes": "columns that it defines",
+    "rows": "its input's columns; it chooses, orders, joins or unites rows",
+    "wraps": "nothing of its own",
+    "writes": "data into a target",
+    "maintains": "a table's files or metadata, without data flow",
+    "defines": "a table, a view, a function, a namespace",
+    "answers": "what somebody asked about the catalogue or the session",
+    "session": "a setting, a variable, a cache, a resource of the session",
+    "unresolved": "what analysis replaces: it stands in parsed plans, some in analyzed ones",
+}
+
+
+def read_table(lines: Iterable[str]) -> Iterator[PlanNode]:
+    """The rows of the table."""
+    for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
+        yield PlanNode(**row)
+
+
+PLAN_NODES: Final = tuple(
+    read_table((files(__package__) / "nodes.tsv").read_text(encoding="utf-8").splitlines())
+)
+
+
+def _named(*carries: str) -> frozenset[str]:
+    return frozenset(plain_name(node.name) for node in PLAN_NODES if node.carries in carries)
+
+
+_WITHOUT_DATA: Final = _named("maintains", "defines", "answers", "session") - _named("writes")
+READING: Final = frozenset(name.partition(" ")[0] for name in _named("reads"))
+"""Operators that bring rows in."""
+WRITING: Final = _named("writes") - _named("maintains", "defines", "answers", "session")
+"""Operators and commands that write data."""
+PASSING: Final = _named("wraps", "rows") - _named("computes", "program", "reads", "values")
+"""Operators that hand on their input's columns."""
+_KNOWN: Final = _named(*CARRIES)
+_FIRST_WORDS: Final = frozenset(name.partition(" ")[0] for name in _KNOWN)
+_DECORATION: Final = re.compile(r"\* ?|Execute ")
+
+
+def is_without_data(name: str) -> bool:
+    """Whether no data flows of a command; what follows its name belongs to one plan only."""
+    bare = _DECORATION.sub("", name.strip(), count=1)
+    return bare.partition(" ")[0] in _WITHOUT_DATA or any(
+        bare.startswith(f"{each} ") or bare == each for each in _WITHOUT_DATA if " " in each
+    )
+
+
+def unknown_operators(nodes: Iterable[Node]) -> tuple[str, ...]:
+    """The names of a plan's nodes that are in no row."""
+    found = dict.fromkeys(node.name for node in nodes if not is_known(node.name))
+    return tuple(name[:200] for name in found)
+
+
+def is_known(name: str) -> bool:
+    """Whether a node of this name is in the table; what follows its first word belongs to one plan only."""
+    bare = _DECORATION.sub("", name.strip(), count=1)
+    first = re.split(r"[ (\[]", bare, maxsplit=1)[0]
+    return not first or first in _FIRST_WORDS

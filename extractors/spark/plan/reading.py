@@ -1,0 +1,120 @@
+"""Reading the plan of one execution's start."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from extractors.spark.columns.written import WrittenColumns, result_columns, written_columns
+from extractors.spark.plan.kinds import unknown_operators
+from extractors.spark.plan.reads import Reads, logical_reads, physical_reads
+from extractors.spark.plan.shape import shape
+from extractors.spark.plan.text import PlanText, read_text
+from extractors.spark.plan.tree import Node, walk
+from extractors.spark.plan.writes import Write, write_of
+
+
+@dataclass(frozen=True, slots=True)
+class PlanReading:
+    """What one execution's plan reads and writes, and its shape.
+
+    ``named`` is what the logical plan below a command names; it counts where no scan tells the same. ``columns`` are those
+    of each write.
+    """
+
+    writes: tuple[Write, ...]
+    reads: Reads
+    named: Reads
+    shape: tuple[str, ...]
+    root: str = ""
+    columns: tuple[WrittenColumns, ...] = ()
+    unknown_operators: tuple[str, ...] = ()
+    result: WrittenColumns | None = None
+    """Of an execution within another one that writes nothing itself: the columns that it computes."""
+    mentions: frozenset[int] = frozenset()
+    """Of a command whose rows another execution makes: the expression ids in its arguments."""
+    assigned: frozenset[str] = frozenset()
+    """Of a command that changes rows: columns that it assigns."""
+    aggregates: bool = False
+    """Of a command whose rows another execution makes: whether its query aggregates columns."""
+    defines: frozenset[int] = frozenset()
+    """The expression ids of ``result``."""
+
+
+NOTHING: Final = Reads(())
+_CHANGES: Final = re.compile(r"\b(?:MERGE|UPDATE) operation\b")
+"""What Delta says of the executions that rewrite a table's files."""
+_ID: Final = re.compile(r"#(\d{1,18})")
+_AGGREGATES: Final = re.compile(r"\b(?:count|min|max|sum|avg)\((?:distinct )?(?!1\)|\*\))[^()]+\)")
+_ASSIGNED: Final = re.compile(r"`((?:[^`]|``)+)` = ")
+_DELTA_ACTIONS: Final = re.compile(
+    r"\badd#\d+.*\bremove#\d+|\bpartitionValues#\d+.*\bmodificationTime#\d+", re.DOTALL
+)
+
+
+def read_plan(start: Mapping[str, Any]) -> PlanReading:
+    """What the plan of a ``SparkListenerSQLExecutionStart`` reads and writes.
+
+    The tree is believed first. The printed text is looked at only where the tree lacks something: a command without
+    arguments, a scan whose path was cut.
+    """
+    nodes = tuple(walk(start.get("sparkPlanInfo")))
+    printed = start.get("physicalPlanDescription")
+    text = read_text(printed) if isinstance(printed, str) and _needs_text(nodes) else PlanText()
+    commands = [(node, write) for node in nodes if (write := write_of(node, text)) is not None]
+    if any(write.end for _, write in commands):
+        # An accelerator splits a write in two: the one above names the target.
+        commands = [each for each in commands if each[1].end or not each[1].moves_data or each[0].depth == 0]
+    writes = tuple(write for _, write in commands)
+    columns = written_columns(commands, text, nodes, has_root="rootExecutionId" in start)
+    description = start.get("description")
+    inner = "rootExecutionId" in start and start["rootExecutionId"] != start.get("executionId")
+    result, defines = None, frozenset[int]()
+    if inner and not commands and not _is_bookkeeping(nodes) and isinstance(printed, str):
+        change = isinstance(description, str) and _CHANGES.search(description) is not None
+        result, defines = result_columns(read_text(printed), nodes, changes_rows=change)
+    named = logical_reads(text) if any(write.logical for write in writes) else NOTHING
+    own_reads = tuple(end for write in writes for end in write.reads)
+    reads = physical_reads(nodes, text)
+    if own_reads:
+        reads = Reads((*own_reads, *reads.ends), reads.reasons, reads.unknown)
+    carried = " ".join(f"{node.text} {text.arguments}" for node, write in commands if write.carried)
+    mentions = frozenset(int(number) for number in _ID.findall(carried))
+    assigned = frozenset(_ASSIGNED.findall(carried))
+    return PlanReading(
+        writes,
+        reads,
+        named,
+        tuple(shape(nodes)),
+        nodes[0].name if nodes else "",
+        columns,
+        unknown_operators(nodes),
+        result,
+        mentions,
+        assigned,
+        _AGGREGATES.search(carried) is not None,
+        defines,
+    )
+
+
+def _is_bookkeeping(nodes: tuple[Node, ...]) -> bool:
+    """Whether a plan reads a table format's own log: the actions of Delta's."""
+    return any(
+        "Scan" in node.name
+        and not node.name.startswith("Scan DeltaCDFRelation")
+        and (
+            _DELTA_ACTIONS.search(node.text) or "_delta_log" in node.text or "DeltaLogFileIndex" in node.text
+        )
+        for node in nodes
+    )
+
+
+def _needs_text(nodes: tuple[Any, ...]) -> bool:
+    return any(
+        node.name.startswith(("Execute ", "BatchScan"))
+        or (node.depth == 0 and not node.wraps and "Scan" not in node.name)
+        or node.name.startswith(("AppendData", "Overwrite", "ReplaceData", "WriteDelta"))
+        for node in nodes
+    )

@@ -1,0 +1,329 @@
+"""What the operators of a plan read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from extractors.spark.incomplete import Incomplete
+from extractors.spark.plan.kinds import READING
+from extractors.spark.plan.names import (
+    Location,
+    Table,
+    argument_table,
+    dotted_table,
+    is_bookkeeping,
+    is_kept,
+    is_path,
+    leading_table,
+    location,
+    quoted_table,
+    split_arguments,
+    without_partitions,
+)
+from extractors.spark.plan.text import Operator, PlanText
+from extractors.spark.plan.tree import Node
+
+
+class EndKind(StrEnum):
+    """What an end of a flow is named by."""
+
+    TABLE = "table"
+    VIEW = "view"
+    PATH = "path"
+    JDBC = "jdbc"
+    TOPIC = "topic"
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Something that is read or written: a table or view by ``database`` and ``name``, all else by ``name``.
+
+    ``url`` is a JDBC table's, where it is known.
+    """
+
+    kind: EndKind
+    name: str
+    database: str = ""
+    url: str = ""
+
+    @property
+    def readable(self) -> str:
+        return f"{self.database}.{self.name}" if self.database else self.name
+
+
+def table_end(table: Table) -> End:
+    return End(EndKind.TABLE, table.name, table.database)
+
+
+def named_end(name: str) -> End | None:
+    """A table by its whole name, or a path."""
+    if is_path(name):
+        return path_end(name)
+    table = dotted_table(name)
+    return table_end(table) if table is not None and table.database else None
+
+
+def view_end(table: Table) -> End:
+    return End(EndKind.VIEW, table.name, table.database)
+
+
+def path_end(path: str) -> End:
+    return End(EndKind.PATH, without_partitions(path))
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """The ends that are read, each once. ``unknown`` is what reads without saying from where; ``reasons`` say why some
+    ends are missing."""
+
+    ends: tuple[End, ...]
+    reasons: tuple[Incomplete, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        return not self.reasons
+
+
+_SCAN: Final = re.compile(
+    r"(?:File|FileSource|FileGpu|Native|Delta|Hudi)?Scan "
+    r"(?P<relation>[\w.$-]+(?:\(.*\))?(?: \[[^\]]*\])?)(?: (?P<table>.*))?$",
+    re.DOTALL,
+)
+_JDBC: Final = re.compile(r"JDBCRelation\((.*)\)(?: \[numPartitions=\d+\])?\s*$", re.DOTALL)
+_CHANGE_FEED: Final = re.compile(r"Snapshot\(path=([^,]+)/_delta_log,")
+_KUDU: Final = re.compile(r"Kudu impala::(\S+)")
+_ACID: Final = re.compile(r"HiveAcidRelation\([^,]*,([\w.]+),")
+_KAFKA: Final = re.compile(r"KafkaRelation\(strategy=Subscribe\[([^\]]*)\]")
+_HIVE: Final = re.compile(r"HiveTableRelation \[?(`[^\s,]+`)")
+_METASTORE: Final = re.compile(r"MetastoreRelation (\w+), (\w+)")
+_LOCATION: Final = re.compile(r"\bLocation: (\w+(?:\(\d+ paths\))? ?\[.*)", re.DOTALL)
+_LOG_INDEXES: Final = frozenset({"DeltaLogFileIndex", "MetadataLogFileIndex"})
+"""What a table format's own log is read through."""
+_NO_SOURCE: Final = frozenset(
+    {
+        "ExistingRDD",
+        "OneRowRelation",
+        "LocalTable",
+        "LocalRelation",
+        "Range",
+        "ReferenceSort",
+        "EmptyRelation",
+    }
+)
+_V2_SCAN: Final = re.compile(
+    r"(?:BatchScan|MicroBatchScan|ContinuousScan|RealTimeStreamScan|DataSourceV2Scan|ScanV2|StreamingRelation"
+    r"|Iceberg(?:Table|Native)?Scan|Paimon(?:V2)?(?:Table)?Scan)\b ?(?P<rest>.*)$",
+    re.DOTALL,
+)
+_V2_OLD: Final = re.compile(r"\w+\[.*?\] (?P<name>\S+)")
+_CHANGELOG: Final = ".changes"
+"""What Iceberg adds to a table's name where its changes are read. A table of that name is told apart by its scan: only one
+of changes names the table without it, ``cat.db.t [fromSnapshotId=``, later ``IcebergChangelogScan(table=cat.db.t,``."""
+_V2_PATHS: Final = re.compile(r"(?P<format>[\w-]+) (?P<paths>[A-Za-z][A-Za-z0-9+.-]*:/.*|/.*)$", re.DOTALL)
+
+
+def physical_reads(nodes: Iterable[Node], text: PlanText) -> Reads:
+    """What the scans of a physical plan read, those below cached frames and in subqueries as well."""
+    gathered = _Gathered()
+    hidden_below = -1
+    for node in nodes:
+        if 0 <= hidden_below < node.depth:
+            continue
+        hidden_below = -1
+        if node.name.startswith("Scan ExistingRDD Delta Table State"):
+            hidden_below = node.depth
+        elif match := _V2_SCAN.match(node.name):
+            _v2_scan(node, match["rest"].strip(), text, gathered)
+        elif node.name.startswith("HiveTableScan"):
+            gathered.add_table(_hive_table(node.text), node.name)
+        elif node.name.partition(" ")[0] in READING:
+            _scan(node, gathered)
+    return gathered.reads()
+
+
+def logical_reads(text: PlanText) -> Reads:
+    """What the logical plan below a command names: tables, and views by their own names, not what is behind them."""
+    gathered = _Gathered()
+    hidden_below = -1
+    if not text.verified:
+        return Reads((), (text.doubt or Incomplete.AMBIGUOUS,))
+    for operator in text.operators:
+        if 0 <= hidden_below < operator.indent:
+            continue
+        hidden_below = -1
+        arguments = operator.arguments
+        match operator.name:
+            case "View":
+                view = leading_table(arguments)
+                # A temporary view is a name for a query only: what it stands for is what is read.
+                if view is not None and is_kept(arguments):
+                    gathered.add(view_end(view))
+                    hidden_below = operator.indent
+            case "LogicalRelation":
+                _logical_relation(arguments, gathered)
+            case "HiveTableRelation" | "UnresolvedCatalogRelation":
+                gathered.add_table(leading_table(arguments), operator.name)
+            case "RelationV2" | "DataSourceV2Relation" | "DataSourceV2ScanRelation":
+                gathered.add_table(_v2_relation(arguments), operator.name)
+            case name if name in READING:
+                gathered.add_unknown(f"{name} {arguments}")
+            case _:
+                pass
+    return gathered.reads()
+
+
+class _Gathered:
+    def __init__(self) -> None:
+        self._ends: dict[End, None] = {}
+        self._unknown: dict[str, None] = {}
+        self._reasons: dict[Incomplete, None] = {}
+
+    def add(self, end: End) -> None:
+        self._ends[end] = None
+
+    def add_table(self, table: Table | None, what: str) -> None:
+        # A name alone is of the session's current database, which the log does not say.
+        if table is None or not table.database:
+            self.add_unknown(what)
+        else:
+            self.add(table_end(table))
+
+    def add_location(self, found: Location | None, what: str) -> None:
+        if found is None:
+            self.add_unknown(what)
+            return
+        paths = [path for path in found.paths if not is_bookkeeping(path)]
+        if found.index in _LOG_INDEXES or (found.paths and not paths):
+            return
+        for path in paths:
+            self.add(path_end(path))
+        if not found.complete:
+            self._reasons[Incomplete.PATHS_CUT] = None
+
+    def add_unknown(self, what: str) -> None:
+        self._unknown[what[:200]] = None
+        self._reasons[Incomplete.UNKNOWN_INPUT] = None
+
+    def reads(self) -> Reads:
+        return Reads(tuple(self._ends), tuple(self._reasons), tuple(self._unknown))
+
+
+def _scan(node: Node, gathered: _Gathered) -> None:
+    if node.name.startswith("Scan In-memory table") or node.name.strip() == "Scan":
+        return  # a cached table, of which the plan stands below, or rows that the program itself made
+    match = _SCAN.match(node.name)
+    if match is None:
+        # An accelerator's or a connector's: `ParquetScan db.t`, `DeltaScan parquet db.t`, or no name at all.
+        table = dotted_table(node.name.split(" ")[-1]) if " " in node.name else None
+        printed = node.metadata.get("Location", "")
+        if table is None and (place := location(printed)) is not None:
+            gathered.add_location(place, node.name)
+        else:
+            gathered.add_table(table, node.name)
+        return
+    relation, named = match["relation"], (match["table"] or "").strip()
+    if relation.split("(")[0] in _NO_SOURCE:
+        return
+    if relation == "hive":
+        gathered.add_table(_hive_table(node.text) or dotted_table(named), node.name)
+        return
+    if _relation(node.name.removeprefix("Scan "), gathered):
+        return
+    if named and (table := dotted_table(named)) and table.database:
+        gathered.add(table_end(table))
+        return
+    printed = node.metadata.get("Location", "")
+    if not printed and (found := _LOCATION.search(node.text)):
+        printed = found[1]
+    gathered.add_location(location(printed), node.name)
+
+
+def _relation(printed: str, gathered: _Gathered) -> bool:
+    """Relations of other systems, by what they print of themselves."""
+    if match := _JDBC.match(printed):
+        gathered.add(End(EndKind.JDBC, match[1].strip()))
+    elif printed.startswith("DeltaCDFRelation(") and (match := _CHANGE_FEED.search(printed)):
+        table = dotted_table(printed.rpartition(" ")[2]) if not printed.endswith(")") else None
+        gathered.add(table_end(table) if table and table.database else path_end(match[1]))
+    elif match := _KUDU.match(printed) or _ACID.match(printed):
+        gathered.add_table(dotted_table(match[1]), printed)
+    elif match := _KAFKA.search(printed):
+        for topic in match[1].split(","):
+            if topic.strip():
+                gathered.add(End(EndKind.TOPIC, topic.strip()))
+    else:
+        return False
+    return True
+
+
+def _hive_table(printed: str) -> Table | None:
+    if match := _HIVE.search(printed):
+        return quoted_table(match[1])
+    if match := _METASTORE.search(printed):
+        return Table(match[1], match[2])
+    return None
+
+
+def _v2_scan(node: Node, rest: str, text: PlanText, gathered: _Gathered) -> None:
+    changed = rest.removesuffix(_CHANGELOG)
+    if changed != rest and any(
+        f"{before}{changed}{after}" in node.text
+        for before, after in (
+            (" ", " [fromSnapshotId="),
+            ("\n", " [fromSnapshotId="),
+            ("ChangelogScan(table=", ","),
+        )
+    ):
+        rest = changed  # its rows are the table's own, as they came and went
+    if match := _V2_PATHS.match(rest):
+        paths = re.split(r",(?=[A-Za-z][A-Za-z0-9+.-]*:/)", match["paths"])
+        for path in paths:
+            gathered.add(path_end(path))
+        return
+    if ("." in rest or is_path(rest)) and (end := named_end(rest)):
+        gathered.add(end)
+        return
+    if found := _LOCATION.search(node.text):
+        printed = location(found[1])
+        if printed is not None and not printed.complete:
+            # The tree cuts a long path; the operator's block has the first one whole, if there is no doubt whose it is.
+            block = _only(text.by_name.get(node.name.strip(), ()))
+            printed = (location(block.location) if block else None) or printed
+        gathered.add_location(printed, node.name)
+        return
+    if (
+        (match := _V2_OLD.match(node.text))
+        and (table := dotted_table(match["name"]))
+        and "." in match["name"]
+    ):
+        gathered.add(table_end(table))
+        return
+    if not _relation(node.text, gathered):
+        gathered.add_unknown(node.name)
+
+
+def _only(operators: tuple[Operator, ...]) -> Operator | None:
+    return operators[0] if len(operators) == 1 else None
+
+
+def _logical_relation(arguments: str, gathered: _Gathered) -> None:
+    first = next(split_arguments(arguments), "")
+    if _relation(first, gathered):
+        return
+    table = argument_table(arguments)
+    if table is not None and table.database:
+        gathered.add(table_end(table))
+    else:
+        gathered.add_unknown(f"LogicalRelation {first}")  # read by path, and a logical plan prints none
+
+
+def _v2_relation(arguments: str) -> Table | None:
+    for piece in split_arguments(arguments):
+        if not piece.startswith("[") and "." in piece and not is_path(piece):
+            return dotted_table(piece) or quoted_table(piece)
+    return None

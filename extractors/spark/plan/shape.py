@@ -1,0 +1,74 @@
+"""What tells one plan from another: its operators and the columns they work on.
+
+Left out is what differs between two runs of one job: expression ids, literals, partition values, temporary names, numbers of
+files, and how an operator is carried out (a broadcast or a sorted join, in how many steps an aggregate, with or without
+adaptive execution).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from extractors.spark.plan.tree import Node
+
+MAX_TEXT: Final = 20_000
+_COLUMN: Final = re.compile(r"(?<![\w.$])([A-Za-z_][\w.$]*+)#\d+|(?<!\w)(\w++)\(")
+_OWN_NAME: Final = re.compile(r"\w*")
+_TEMPORARY: Final = re.compile(r"\d+")
+_KINDS: Final = (
+    (re.compile(r".*Join\b|CartesianProduct"), "Join"),
+    (re.compile(r".*Aggregate\b"), "Aggregate"),
+    (re.compile(r"(?:CollectLimit|GlobalLimit|LocalLimit|TakeOrderedAndProject|CollectTail)\b"), "Limit"),
+    (re.compile(r".*Scan\b|HiveTableScan"), "Scan"),
+    (re.compile(r"Subquery|ReusedSubquery"), "Subquery"),
+)
+_JOIN_TYPE: Final = re.compile(
+    r"\b(Inner|Cross|LeftOuter|RightOuter|FullOuter|LeftSemi|LeftAnti|ExistenceJoin)\b"
+)
+_WRITTEN_COLUMNS: Final = re.compile(r"\[([^\[\]]*)\]$")
+_COMPUTED: Final = frozenset(
+    {"Project", "Filter", "Join", "Aggregate", "Window", "Expand", "Generate", "Limit"}
+)
+
+
+def shape(nodes: Iterable[Node]) -> Iterator[str]:
+    """One text an operator, from the root down; equal plans of two runs give equal texts."""
+    above = ""
+    for node in nodes:
+        if node.wraps:
+            continue
+        kind = _kind(node.name)
+        # The lower steps of an aggregate: whether there are any depends on the data's partitioning.
+        if kind == "Aggregate" and above == "Aggregate":
+            continue
+        above = kind
+        yield f"{kind}({','.join(_columns(kind, node.text[:MAX_TEXT]))})"
+
+
+def _kind(name: str) -> str:
+    for pattern, kind in _KINDS:
+        if pattern.match(name):
+            return kind
+    return name.partition(" ")[0] if not name.startswith("Execute ") else name
+
+
+def _columns(kind: str, text: str) -> Iterator[str]:
+    if kind.startswith("Execute "):
+        # Behind the path, the options and the table, which stand among the ends: the names that are written.
+        if written := _WRITTEN_COLUMNS.search(text):
+            yield written[1]
+        return
+    if kind == "Scan":
+        # What is pushed down is said again by the filters above it, or is a literal.
+        text = text.partition("]")[0]
+    elif kind == "Join":
+        yield from _JOIN_TYPE.findall(text)[:1]
+    elif kind not in _COMPUTED:
+        text = text[:2000]
+    # Behind the operator's own name: `HashAggregate(keys=…`, `SortAggregate(key=…` are one.
+    own_name = _OWN_NAME.match(text)
+    for column, function in _COLUMN.findall(text, own_name.end() if own_name else 0):
+        name = column or f"{function}()"
+        yield _TEMPORARY.sub("", name) if name.startswith("_") else name

@@ -1,0 +1,357 @@
+"""The printed plan: its operators as a tree, each with its block, of the formatted mode (the default since 3.1); of the
+extended mode those of its optimized logical plan.
+
+String literals print unquoted, so a plan's text may hold lines that look like blocks. A block counts only if its number
+and its name are the header tree's, and only if the text can be read in one way: where some number's block occurs twice,
+only the command's own block is believed, which stands before anything that a literal could reach.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from extractors.spark.incomplete import Incomplete
+from extractors.spark.plan.tree import plain_name
+
+MAX_CHARS: Final = 32 << 20
+_FORMATTED: Final = re.compile(r"\A\s*== Physical Plan ==\n")
+_HEADER: Final = re.compile(
+    r"^(?P<indent>[ :+|*-]*?)(?:\* )?(?P<name>[^\s:+|*-].*?) \((?P<number>\d{1,9})\)(?:[ ,].*)?$"
+)
+_ADAPTIVE: Final = re.compile(r"[ :+|*-]*== (Final|Current|Initial) Plan ==$")
+_BLOCK: Final = re.compile(r"^\((\d{1,9})\) (.*?)(?: \[codegen id : \d+\])?$", re.MULTILINE)
+_SUBQUERY: Final = re.compile(
+    r"^Subquery:(\d+) Hosting operator id = (\d+) Hosting Expression = ", re.MULTILINE
+)
+_SUBQUERIES: Final = "\n===== Subqueries =====\n"
+_HOSTED: Final = re.compile(r"(?:subquery|dynamicpruning)#(\d{1,18})")
+_ARGUMENTS: Final = re.compile(r"^Arguments: ", re.MULTILINE)
+_LOCATION: Final = re.compile(r"^Location: (.*)$", re.MULTILINE)
+_FIELD: Final = re.compile(
+    r"^(Output|Input|Keys|Functions|Aggregate Attributes|Results|Left keys|Right keys|Join type|Join condition"
+    r"|Condition|Arguments|Location|PartitionFilters|PushedFilters|PushedAggregation|PushedGroupBy|ReadSchema|Loop id)"
+    r"(?: \[(\d{1,9})\])? ?: ?",
+    re.MULTILINE,
+)
+_CUT_OFF: Final = re.compile(r"\.\.\. \d+ more characters\s*\Z")
+COMMAND_BLOCKS: Final = 2
+"""``(1) Execute X`` and ``(2) X`` come first, and (1) prints nothing of the statement."""
+_EXTENDED: Final = re.compile(r"^== Optimized Logical Plan ==\n(.*)$", re.MULTILINE)
+_PHYSICAL: Final = "\n\n== Physical Plan ==\n"
+_BRANCH: Final = re.compile(r"(?P<indent>[ :]*[+:]- )(?:\*\(\d+\) )?(?P<name>\w+)(?P<rest>.*)$")
+_RELATION: Final = re.compile(r" (?P<table>[^\s\[\]()`]+)\[")
+INNER: Final = 3
+"""How much deeper an ordinary child is indented; cached plans, commands' plans and subqueries stand deeper than that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operator of the printed plan: its place in the header tree and its block's text.
+
+    ``title`` is the name as its block has it, which may be shorter than the tree's, or longer.
+    """
+
+    number: int
+    name: str
+    indent: int
+    block: str
+    title: str = ""
+    children: tuple[Operator, ...] = ()
+
+    @property
+    def arguments(self) -> str:
+        """What stands behind ``Arguments:``, to the block's end."""
+        match = _ARGUMENTS.search(self.block)
+        return self.block[match.end() :].strip() if match else ""
+
+    @property
+    def location(self) -> str:
+        """The line ``Location:`` of a scan."""
+        match = _LOCATION.search(self.block)
+        return match[1] if match else ""
+
+    @property
+    def inner(self) -> tuple[Operator, ...]:
+        """The plans that it holds without being computed from them row by row: cached, commanded, subqueries."""
+        return tuple(child for child in self.children if child.indent - self.indent > INNER)
+
+    @property
+    def inputs(self) -> tuple[Operator, ...]:
+        """The operators whose rows it takes."""
+        return tuple(child for child in self.children if child.indent - self.indent <= INNER)
+
+    def fields(self) -> dict[str, Field] | None:
+        """What the block says, by the word before the colon. None where a word occurs twice, for a literal may have said
+        it, unless the order of the fields tells which is which."""
+        block = self.block
+        if block.startswith("\nArguments: "):
+            return {"Arguments": Field(self.arguments, -1)}
+        matches = list(_FIELD.finditer(block))
+        if len({match[1] for match in matches}) < len(matches):
+            matches = _unforged(self.name, matches)
+        found: dict[str, Field] = {}
+        for position, match in enumerate(matches):
+            stop = matches[position + 1].start() if position + 1 < len(matches) else len(block)
+            said = block[match.end() : stop].strip()
+            count = int(match[2]) if match[2] else -1
+            computed = match[1] in ("Keys", "Functions", "Results") or self.name.startswith("Project")
+            if count >= 0 and not computed and (end := said.find("]\n")) >= 0:
+                said = said[: end + 1]  # what follows is a field that nobody asks for
+            elif count < 0 and match[1] not in ("Arguments", "Condition"):
+                said = said.partition("\n\n")[0]
+            found[match[1]] = Field(said, count)
+        return found if matches or not block.strip() else None
+
+
+def _unforged(name: str, matches: list[re.Match[str]]) -> list[re.Match[str]]:
+    """The true fields of a block of which a literal says some as well: before the first one of them stands no literal."""
+    first = {match[1]: match for match in reversed(matches)}
+    last = {match[1]: match for match in matches}
+    if name.startswith("Project") and matches[0] is first.get("Output") and matches[-1] is last.get("Input"):
+        return [matches[0], matches[-1]]
+    if (
+        name.startswith("Filter")
+        and matches[0] is first.get("Input")
+        and matches[1] is first.get("Condition")
+    ):
+        return matches[:2]
+    if "Scan" in name and matches[0][1] == "Output":
+        return [
+            matches[0],
+            *(
+                match
+                for match in matches
+                if match[1] in ("Location", "PartitionFilters", "PushedAggregation")
+                and first[match[1]] is last[match[1]]
+            ),
+        ]
+    return []
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a block. ``count`` is how many elements its list has, -1 where that is not printed."""
+
+    text: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlanText:
+    """The operators in the header tree's order, root first. ``verified`` is False where the text can be read twice, was
+    cut, or has no operators; ``doubt`` says which.
+
+    ``subqueries`` are the roots of subqueries by the number that their expression bears, ``#335``.
+    """
+
+    operators: tuple[Operator, ...] = ()
+    doubt: Incomplete | None = None
+    command: str = ""
+    by_name: Mapping[str, tuple[Operator, ...]] = field(default_factory=dict)
+    subqueries: Mapping[int, Operator] = field(default_factory=dict)
+
+    @property
+    def arguments(self) -> str:
+        """The arguments of the operators at the top: a command's, which may stand below the line that executes it."""
+        return " ".join(operator.arguments for operator in self.operators[:COMMAND_BLOCKS])
+
+    @property
+    def verified(self) -> bool:
+        return self.doubt is None
+
+    @property
+    def root(self) -> Operator | None:
+        return self.operators[0] if self.operators else None
+
+
+def read_text(printed: str) -> PlanText:
+    """The operators of a formatted plan; of an extended one those of its optimized logical plan, below ``command``."""
+    cut = len(printed) > MAX_CHARS
+    printed = printed[:MAX_CHARS]
+    if not _FORMATTED.match(printed):
+        return _extended(printed)
+    header = list(_header(printed, printed.index("\n", printed.index("== Physical Plan ==")) + 1))
+    if not header:
+        return PlanText(doubt=Incomplete.EXPLAIN_MODE)
+    sections, ordered = _sections(printed)
+    trees = [header, *(lines for _, lines in sections)]
+    cut = cut or _CUT_OFF.search(printed, max(0, len(printed) - 100)) is not None
+    blocks, verified = _blocks(
+        printed, not cut, {line.number: line.name for lines in trees for line in lines}
+    )
+    operators = _tree(header, blocks)
+    by_name: dict[str, list[Operator]] = {}
+    for operator in operators:
+        by_name.setdefault(operator.name, []).append(operator)
+    subqueries: dict[int, Operator] = {}
+    for number, lines in sections:
+        if lines and number >= 0:
+            subqueries.setdefault(number, _tree(lines, blocks)[0])
+    doubt = Incomplete.PLAN_CUT if cut else None if verified and ordered else Incomplete.AMBIGUOUS
+    return PlanText(
+        operators,
+        doubt,
+        by_name={name: tuple(found) for name, found in by_name.items()},
+        subqueries=subqueries,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    number: int
+    name: str
+    indent: int
+    ran: bool = False
+    """Whether it is of a plan that ran, of which there is the one that it began with."""
+
+
+def _tree(lines: list[_Line], blocks: Mapping[int, tuple[str, str]]) -> tuple[Operator, ...]:
+    """The operators in the lines' order; each holds those below it that are not below another."""
+    built: list[Operator] = []
+    open_below: list[Operator] = []
+    for line in reversed(lines):
+        if line.ran:
+            continue
+        children = []
+        while open_below and open_below[-1].indent > line.indent:
+            children.append(open_below.pop())
+        title, block = blocks.get(line.number, ("", ""))
+        operator = Operator(line.number, line.name, line.indent, block, title, tuple(children))
+        open_below.append(operator)
+        built.append(operator)
+    return tuple(reversed(built))
+
+
+def _extended(printed: str) -> PlanText:
+    match = _EXTENDED.search(printed)
+    if match is None:
+        return PlanText(doubt=Incomplete.EXPLAIN_MODE)
+    stop = printed.find(_PHYSICAL, match.end())
+    lines = printed[match.end() : stop].split("\n")[1:] if stop >= 0 else [""]
+    branches = [_BRANCH.match(line) for line in lines]
+    # A line that is no operator is the rest of a literal or of a statement: who knows what else is.
+    doubt = None if all(branches) else Incomplete.AMBIGUOUS
+    name, _, rest = match[1].partition(" ")
+    told = [_Line(1, name, 0)]
+    blocks = {1: (name, f"Arguments: {rest}")}
+    for number, branch in enumerate(branches, 2):
+        if branch:
+            told.append(_Line(number, *_branch_name(branch)))
+            blocks[number] = (branch["name"], f"Arguments: {_branch_arguments(branch)}")
+    return PlanText(_tree(told, blocks), doubt, command=match[1])
+
+
+def _branch_name(match: re.Match[str]) -> tuple[str, int]:
+    name = "LogicalRelation" if match["name"] == "Relation" else match["name"]
+    return name, len(match["indent"])
+
+
+def _branch_arguments(match: re.Match[str]) -> str:
+    """An operator's arguments as the formatted mode would print them."""
+    rest = match["rest"]
+    if match["name"] == "Relation":
+        relation = _RELATION.match(rest)
+        table = relation["table"].replace(".", "`.`") if relation else ""
+        columns = rest[rest.find("[") :]
+        return f"relation, `{table}`, {columns}" if table else f"relation, {columns}"
+    if match["name"] in ("View", "HiveTableRelation"):
+        return rest.strip().lstrip("([")
+    return rest.strip()
+
+
+def _header(printed: str, position: int) -> Iterator[_Line]:
+    """Number, name and indent of a tree's operators; it ends at the first empty line.
+
+    Of a cached plan that ran, the plan that it began with: the other may have lost its scans. Such plans are indented as it
+    happens, each behind the line ``AdaptiveSparkPlan (n)`` that it belongs to.
+    """
+    stop = printed.find("\n\n", position)
+    sections: list[_AdaptivePlan] = []
+    before = 0
+    for line in printed[position : stop if stop >= 0 else len(printed)].split("\n"):
+        if marker := _ADAPTIVE.match(line):
+            if marker[1] != "Initial":
+                sections.append(_AdaptivePlan(before))
+            else:
+                while len(sections) > 1 and sections[-1].initial:
+                    sections.pop()
+                if sections:
+                    sections[-1] = _AdaptivePlan(sections[-1].indent, initial=True)
+            continue
+        match = _HEADER.match(line)
+        if match is None:
+            continue
+        indent = len(match["indent"])
+        while sections and sections[-1].initial and 0 <= indent < sections[-1].first:
+            sections.pop()
+        if sections:
+            if sections[-1].first < 0:
+                sections[-1] = replace(sections[-1], first=indent)
+            indent += sections[-1].indent + INNER - sections[-1].first
+        before = indent
+        ran = not all(section.initial for section in sections)
+        yield _Line(int(match["number"]), plain_name(match["name"].strip()), indent, ran)
+
+
+@dataclass(frozen=True, slots=True)
+class _AdaptivePlan:
+    """A plan that ran, or the one that it began with. ``indent`` is that of the line before, ``first`` its root's own."""
+
+    indent: int
+    initial: bool = False
+    first: int = -1
+
+
+def _sections(printed: str) -> tuple[list[tuple[int, list[_Line]]], bool]:
+    """The trees of the subqueries, each with its expression's number; and whether they follow each other as they must."""
+    begin = printed.find(_SUBQUERIES)
+    if begin < 0:
+        return [], True
+    found = list(_SUBQUERY.finditer(printed, begin))
+    sections = []
+    for match in found:
+        stop = printed.find("\n", match.end())
+        if stop < 0:
+            break
+        hosted = _HOSTED.search(printed, match.end(), stop)
+        sections.append((int(hosted[1]) if hosted else -1, list(_header(printed, stop + 1))))
+    ordered = printed.find(_SUBQUERIES, begin + 1) < 0
+    return sections, ordered and [int(match[1]) for match in found] == list(range(1, len(found) + 1))
+
+
+def _blocks(
+    printed: str, verified: bool, names: Mapping[int, str]
+) -> tuple[dict[int, tuple[str, str]], bool]:
+    """Title and text of each block that the trees know; and whether there is no doubt which text is whose."""
+    starts: dict[int, tuple[int, int, str]] = {}
+    # Of a text that was cut off (not ``verified``), nobody can tell whether the true block would have come later.
+    for match in _BLOCK.finditer(printed):
+        number = int(match[1])
+        name = names.get(number)
+        title = plain_name(match[2].strip())
+        if name is None or not _is_title(title, name):
+            continue
+        if number in starts:
+            verified = False
+        else:
+            starts[number] = (match.start(), match.end(), title)
+    order = sorted(starts.items(), key=lambda item: item[1][0])
+    blocks: dict[int, tuple[str, str]] = {}
+    for position, (number, (_, end, title)) in enumerate(order):
+        if not verified and number > COMMAND_BLOCKS:
+            continue
+        next_block = order[position + 1][1][0] if position + 1 < len(order) else len(printed)
+        stop = min(
+            (at for mark in ("\n===== ", "\nSubquery:") if (at := printed.find(mark, end, next_block)) >= 0),
+            default=next_block,
+        )
+        blocks[number] = title, printed[end:stop]
+    return blocks, verified
+
+
+def _is_title(title: str, name: str) -> bool:
+    """Whether a block's title is the tree's name: the tree says more of a join, the block of what is used again."""
+    return title == name or name.startswith(f"{title} ") or title.startswith(f"{name} [Reuses ")

@@ -1,0 +1,464 @@
+"""What the commands of a plan write, and what kind of statement they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from extractors.spark.plan.delta import delta_target, path_of_name
+from extractors.spark.plan.kinds import WRITING, is_without_data
+from extractors.spark.plan.names import (
+    Table,
+    argument_table,
+    described_table,
+    dotted_table,
+    is_bookkeeping,
+    is_kept,
+    is_path,
+    leading_table,
+    split_arguments,
+)
+from extractors.spark.plan.reads import End, EndKind, named_end, path_end, table_end, view_end
+from extractors.spark.plan.text import Operator, PlanText
+from extractors.spark.plan.tree import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """What one command does. ``operation`` is Navigator's operationType.
+
+    ``end`` is what it writes, ``path`` where that table's files are, as printed. ``subject`` is what a command names
+    without writing data (a table that it creates empty, drops, renames). ``reads`` are paths that the command itself loads.
+    ``query_text`` is the statement's SQL where the plan holds it for certain.
+    """
+
+    command: str
+    operation: str
+    end: End | None = None
+    path: str = ""
+    reads: tuple[End, ...] = ()
+    subject: str = ""
+    query_text: str = ""
+    logical: bool = False
+    """Whether what it reads stands in the logical plan of its text."""
+    moves_data: bool = False
+    """Whether it writes data: then something is missing where ``end`` is not known."""
+    carried: bool = False
+    """Whether the rows come from an execution of its own below this one."""
+    keeps_rows: bool = False
+    """Of a change of rows, whether it is certain that no row comes or goes: a column with its own value is left alone."""
+    catalog: str = ""
+    """The catalogue that ``end`` or ``subject`` is named in, as it is printed, where that is not its own name."""
+
+    @property
+    def changes_rows(self) -> bool:
+        """Whether it changes rows that are there: what it leaves as it was does not flow."""
+        return self.operation in (MERGE, UPDATE, DELETE)
+
+    @property
+    def creates(self) -> bool:
+        """Whether it creates a table and leaves the writing to an execution of its own."""
+        return self.operation == CREATE_AS_SELECT and not self.carried
+
+
+_EXECUTE: Final = re.compile(r"(?:Execute )?(?P<command>\w+)")
+_INSERT_PATH: Final = re.compile(r", (?:true|false), ")
+_MODE: Final = re.compile(r", (Append|Overwrite|ErrorIfExists|Ignore)(?:, |$)")
+_HIVE_PATH: Final = re.compile(r"HiveTempPath\(([^)]+)\)")
+_STORAGE: Final = re.compile(
+    r"Storage\(Location: (.{1,4000}?)(?:, (?:Serde Library|InputFormat|OutputFormat|Compressed|Storage Properties)\b"
+    r"|\)(?:, |$))"
+)
+_OPTION: Final = r"[\[(, ]{}(?:=| -> )([^,\])]+)"
+_VIEW: Final = re.compile(
+    r"(?P<before>.*), (?:true|false), (?P<replace>true|false), (?P<kind>PersistedView|LocalTempView|GlobalTempView)\b",
+    re.DOTALL,
+)
+_ALTER_VIEW: Final = re.compile(r"(?P<before>.*), (?:true|false)$", re.DOTALL)
+_STATEMENT: Final = re.compile(
+    r"(?:^|, )(\(*\s*(?:select|with|from|values|table)\b.*)$", re.IGNORECASE | re.DOTALL
+)
+_ICEBERG: Final = re.compile(r"\bIcebergWrite\(table=([^,)]+)")
+_CATALOG: Final = re.compile(r"\w[\w.$]*(?:Catalog\w*(?:\(\w+\))?|@[0-9a-f]+|Proxy@[0-9a-f]+)$")
+MERGE: Final = "MERGE"
+UPDATE: Final = "UPDATE"
+DELETE: Final = "DELETE"
+_V2_WRITES: Final = {
+    "AppendData": "INSERT_INTO",
+    "OverwriteByExpression": "INSERT_OVERWRITE",
+    "OverwritePartitionsDynamic": "INSERT_OVERWRITE",
+    "InsertOnlyMerge": MERGE,
+    "ReplaceData": MERGE,
+    "WriteDelta": MERGE,
+    "DeleteFromTable": DELETE,
+    "WriteToDataSourceV2": "SAVE",
+    "WriteToContinuousDataSource": "SAVE",
+}
+_PROCEDURE: Final = re.compile(r"\.(AddFiles|SnapshotTable|MigrateTable)Procedure@")
+_V1_OF_V2: Final = re.compile(r"(AppendData|OverwriteByExpression)ExecV1$")
+_DELTA: Final = {
+    "MergeInto": MERGE,
+    "Update": UPDATE,
+    "Delete": DELETE,
+    "WriteIntoDelta": "INSERT_INTO",
+    "DeltaDynamicPartitionOverwrite": "INSERT_OVERWRITE",
+    "DeltaInsertReplaceOnOrUsing": "INSERT_OVERWRITE",
+}
+"""Delta's own commands, without ``Execute`` and ``Command``."""
+_OUTPUT_SPEC: Final = re.compile(r"OutputSpec\(([^,]+),")
+_CREATES_WITH_QUERY: Final = re.compile(r", (?:Append|Overwrite|ErrorIfExists|Ignore), Some\(")
+_V2_CREATES: Final = re.compile(r"(?:Atomic)?(?:Create|Replace)TableAsSelect$")
+_UPDATED_ON_READ: Final = re.compile(r"\], \[__row_operation#\d|\[2 AS __row_operation#\d")
+"""An Expand into the row that goes and the one that comes for it, or rows that change (2 in Spark's RowDeltaUtils)."""
+_UPDATES: Final = re.compile(r"\bkeep\(Update,|\bsplit\(|\bUpdate \[")
+_ROWS_COME_OR_GO: Final = re.compile(r"\bkeep\((?!Update,|Copy,)|\bdiscard\(|\b(?:Delete|Insert) \[")
+"""As Spark's MergeRows prints clauses, and as Delta does."""
+_ALIAS: Final = re.compile(r" AS ([^#,\[\]()]{1,400})#\d")
+_WORDS: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z][a-z0-9]*|[A-Z]+|[a-z0-9]+")
+
+
+def write_of(node: Node, text: PlanText) -> Write | None:
+    """What an operator writes or commands; None for one that only computes."""
+    if node.name == "ExecutedCommand":
+        # Spark 2.2: the command stands in the text alone.
+        name, _, rest = text.command.partition(" ")
+        node = replace(node, name=f"Execute {name or node.name}", text=f"{name} {rest}")
+    match = _EXECUTE.match(node.name)
+    command = match["command"] if match else ""
+    executed = node.name.startswith("Execute ")
+    command = command.removesuffix("Edge")
+    is_write = command in _V2_WRITES or command in WRITING or node.name == "Call"
+    if not (executed or is_write or _is_ddl(node)):
+        return None
+    arguments = _arguments(node, command, text)
+    bare = command.removeprefix("Optimized").removesuffix("Command")
+    write = _data_write(bare, command, node, arguments, text)
+    if write is not None:
+        return replace(write, moves_data="noop" not in node.name and "NoopWrite" not in arguments)
+    match bare:
+        case "CreateView":
+            return _create_view(command, arguments, text)
+        case "AlterViewAs":
+            return _alter_view(command, arguments, text)
+        case _:
+            return Write(
+                command,
+                in_words(bare),
+                subject=_subject(arguments),
+                catalog=next((each for each in split_arguments(arguments) if _CATALOG.match(each)), "")
+                if bare == "CreateTable"
+                else "",
+                moves_data=executed and not is_without_data(node.name),
+            )
+
+
+def _data_write(bare: str, command: str, node: Node, arguments: str, text: PlanText) -> Write | None:
+    """What a command writes that moves data; None for any other."""
+    match bare:
+        case "InsertIntoHadoopFsRelation":
+            return _insert(command, arguments)
+        case "InsertIntoHiveTable":
+            return _insert_hive(command, arguments)
+        case "InsertIntoHiveDir" | "InsertIntoDataSourceDir":
+            return _insert_directory(command, arguments)
+        case "CreateDataSourceTableAsSelect" | "CreateHiveTableAsSelect" | "SaveAsV1Table":
+            table = leading_table(arguments) or described_table(arguments)
+            return Write(command, CREATE_AS_SELECT, _end(table), logical=True)
+        case "LoadData":
+            return _load(command, arguments)
+        case "SaveIntoDataSource" | "InsertIntoDataSource":
+            return _save(command, arguments)
+        case "CreateDeltaTable" if "CloneTableCommand" in arguments:
+            # What is cloned prints as an object without a name, if it is no time travel.
+            return Write(command, "CLONE", _end(leading_table(arguments)), logical=True)
+        case "CreateDeltaTable" if _CREATES_WITH_QUERY.search(arguments):
+            end, path = delta_target(arguments)
+            return Write(command, CREATE_AS_SELECT, end, path, carried=True)
+        case _ if match := _V1_OF_V2.match(command):
+            end, path = delta_target(arguments)
+            return Write(command, _V2_WRITES[match[1]], end, path, carried=True)
+        case "WriteIntoDelta" if found := _OUTPUT_SPEC.search(arguments):
+            return Write(command, "INSERT_INTO", path_end(found[1]), carried=True)
+        case _ if (bare in _DELTA and command.endswith("Command")) or command == "WriteIntoDelta":
+            end, path = delta_target(arguments)
+            end = end or _aliased_path(text)
+            operation = _DELTA[bare]
+            return Write(
+                command, operation, end, path, carried=True, keeps_rows=_keeps_rows(operation, arguments)
+            )
+        case "OrcInsert" | "ParquetInsert":
+            return Write(command, "INSERT_INTO", _end(dotted_table(node.name.partition(" ")[2])))
+        case _ if command in ("ReplaceData", "WriteDelta"):
+            operation = _row_change(text)
+            instructions = " ".join(
+                each.arguments for each in text.operators if each.name.startswith("MergeRows")
+            )
+            return Write(
+                command,
+                operation,
+                _v2_end(node, arguments) or _read_for_change(text),
+                keeps_rows=_keeps_rows(operation, instructions),
+            )
+        case _ if command in _V2_WRITES:
+            return Write(command, _V2_WRITES[command], _v2_end(node, arguments))
+        case _ if _V2_CREATES.match(command):
+            return _v2_created(command, arguments)
+        case "CreateV2View" | "CreateV2ViewExec" | "AlterV2View":
+            return _v2_view(command, arguments)
+        case "Call" if procedure := _PROCEDURE.search(arguments):
+            # Another table's files become this one's; which tables these are, the arguments say by position.
+            return Write(command, procedure[1].upper())
+        case _ if command in WRITING:
+            return Write(command, in_words(bare), _iceberg_end(arguments))
+        case _:
+            return None
+
+
+def _iceberg_end(arguments: str) -> End | None:
+    found = _ICEBERG.search(arguments)
+    return named_end(found[1]) if found else None
+
+
+def _v2_view(command: str, arguments: str) -> Write:
+    """``catalog@hash, db.v, SELECT …, [StructField(…)], …``: a view of the second kind has its text and no plan."""
+    created = _v2_created(command, arguments)
+    end = view_end(Table(created.end.database, created.end.name)) if created.end else None
+    text = arguments.partition(f"{created.end.readable}, ")[2] if created.end else ""
+    query_text = text[: text.find(", [StructField(")] if ", [StructField(" in text else ""
+    return replace(created, operation=CREATE_VIEW, end=end, query_text=query_text)
+
+
+def _row_change(text: PlanText) -> str:
+    """Which statement a row-level operation of Spark carries out: MergeRows is MERGE's, and only an UPDATE computes."""
+    if not text.operators or any(each.name.startswith("MergeRows") for each in text.operators):
+        return MERGE
+    above = list(_above_joins(text.root))
+    if any(_UPDATED_ON_READ.search(block) for block in above):
+        return UPDATE
+    computed = {name.strip() for block in above for name in _ALIAS.findall(block)}
+    return UPDATE if any(not name.startswith("_") for name in computed) else DELETE
+
+
+def _keeps_rows(operation: str, clauses: str) -> bool:
+    """``clauses`` are MergeRows' instructions, or the arguments of Delta's command."""
+    if operation == MERGE:
+        return _UPDATES.search(clauses) is not None and _ROWS_COME_OR_GO.search(clauses) is None
+    return operation == UPDATE
+
+
+def _above_joins(operator: Operator | None) -> Iterator[str]:
+    """The blocks that compute a changed table's rows: those of a subquery stand below a join."""
+    if operator is None:
+        return
+    if operator.name.startswith(("Project", "Expand")):
+        yield operator.block
+    if len(operator.inputs) == 1 or operator.name.startswith("Union"):
+        for each in operator.inputs:
+            yield from _above_joins(each)
+
+
+def _read_for_change(text: PlanText) -> End | None:
+    """The table of which a merge-on-read operation reads rows to change them: its scan has their file and position."""
+    ends = set()
+    for each in text.operators:
+        table = dotted_table(each.name.removeprefix("BatchScan").strip())
+        if each.name.startswith("BatchScan ") and table and "_file#" in each.block and "_pos#" in each.block:
+            ends.add(table_end(table))
+    return ends.pop() if len(ends) == 1 else None
+
+
+def _aliased_path(text: PlanText) -> End | None:
+    """The path below a command that names its table only by it: ``SubqueryAlias spark_catalog.delta.`/x` ``."""
+    paths = {
+        path
+        for each in text.operators
+        if each.name == "SubqueryAlias" and (path := path_of_name(each.arguments))
+    }
+    return path_end(paths.pop()) if len(paths) == 1 else None
+
+
+CREATE_AS_SELECT: Final = "CREATETABLE_AS_SELECT"
+CREATE_VIEW: Final = "CREATEVIEW"
+SELECT: Final = "SELECT"
+
+
+def in_words(command: str) -> str:
+    """``DropTable`` is DROPTABLE as Navigator has it; other commands are upper-cased words, ``DESCRIBE_TABLE``."""
+    words = [word.upper() for word in _WORDS.findall(command.replace("DataSource", ""))]
+    if words[:1] in (["CREATE"], ["DROP"], ["ALTER"], ["TRUNCATE"]) and len(words) > 1:
+        return "_".join(["".join(words[:2]), *words[2:]])
+    return "_".join(words)
+
+
+def _is_ddl(node: Node) -> bool:
+    """Whether it is a command that bears no ``Execute``: V2's ``CreateNamespace``, ``DropTable``, ``ShowTables``."""
+    return (
+        node.depth == 0
+        and re.match(
+            r"(?:Create|Drop|Alter|Rename|Truncate|Set|Add|Show|Describe|Replace|Refresh)"
+            r"[A-Z]\w+$",
+            node.name,
+        )
+        is not None
+    )
+
+
+def _arguments(node: Node, command: str, text: PlanText) -> str:
+    """The command's arguments: in the tree where it has them, else in the block of the text that is surely its own."""
+    start = node.text.find(command)
+    own = node.text[start + len(command) :].strip() if start >= 0 else ""
+    own = own.removeprefix("Command").strip()
+    # Iceberg's own nodes print other words there: `CallExec[…] AddFiles`, `CreateV2ViewExec: db.v`.
+    if own and not own.startswith("Exec"):
+        return own
+    for name in (command, node.name.strip()):
+        found = text.by_name.get(name, ())
+        if len(found) == 1 and found[0].arguments:
+            return found[0].arguments
+    if text.command.startswith(command):
+        return text.command[len(command) :].strip()
+    return ""
+
+
+def _end(table: Table | None) -> End | None:
+    return table_end(table) if table else None
+
+
+def _insert(command: str, arguments: str) -> Write:
+    match = _INSERT_PATH.search(arguments)
+    # Before the first flag stand the path and, where they are fixed, the partition's values: `/x, [ds=1], false, …`.
+    path = arguments[: match.start() if match else len(arguments)].partition(", [")[0]
+    rest = arguments[match.end() :] if match else ""
+    mode = _MODE.search(arguments)
+    operation = "INSERT_OVERWRITE" if mode and mode[1] == "Overwrite" else "INSERT_INTO"
+    table = argument_table(rest)
+    path = path.strip()
+    if not is_path(path) or is_bookkeeping(path):
+        path = ""
+    end = table_end(table) if table else path_end(path) if path else None
+    return Write(command, operation, end, path if table else "")
+
+
+def _insert_hive(command: str, arguments: str) -> Write:
+    flags = [piece for piece in split_arguments(arguments) if piece in ("true", "false")]
+    operation = "INSERT_OVERWRITE" if flags[:1] == ["true"] else "INSERT_INTO"
+    found = _HIVE_PATH.search(arguments)
+    path = found[1] if found and is_path(found[1]) else ""
+    return Write(command, operation, _end(argument_table(arguments)), path)
+
+
+def _insert_directory(command: str, arguments: str) -> Write:
+    found = _STORAGE.search(arguments)
+    path = found[1].strip() if found else ""
+    local = command.startswith("InsertIntoHive") and next(split_arguments(arguments), "") == "true"
+    if local and path.startswith("/"):
+        path = f"file:{path}"
+    return Write(
+        command, "INSERT_OVERWRITE_DIRECTORY", path_end(path) if is_path(path) else None, logical=True
+    )
+
+
+def _create_view(command: str, arguments: str, text: PlanText) -> Write:
+    match = _VIEW.match(arguments)
+    table = leading_table(arguments)
+    if not (match["kind"] == "PersistedView" if match else is_kept(arguments)):
+        # A temporary view is a name for a query only. Whoever reads it reads what is behind it.
+        return Write(command, "CREATE_TEMPORARY_VIEW", subject=table.name if table else "")
+    query_text = _statement(match["before"]) if match and text.verified else ""
+    return Write(
+        command, CREATE_VIEW, view_end(table) if table else None, query_text=query_text, logical=True
+    )
+
+
+def _alter_view(command: str, arguments: str, text: PlanText) -> Write:
+    match = _ALTER_VIEW.match(arguments)
+    table = leading_table(arguments)
+    query_text = _statement(match["before"]) if match and text.verified else ""
+    return Write(
+        command, "ALTERVIEW_AS", view_end(table) if table else None, query_text=query_text, logical=True
+    )
+
+
+def _statement(before: str) -> str:
+    """The SQL among a view's arguments: behind its name, columns, comment and properties."""
+    match = _STATEMENT.search(before)
+    return match[1].strip() if match else ""
+
+
+def _load(command: str, arguments: str) -> Write:
+    pieces = list(split_arguments(arguments))
+    path = pieces[1] if len(pieces) > 1 else ""
+    if path.startswith("/") and pieces[2:3] == ["true"]:
+        path = f"file:{path}"
+    reads = (path_end(path),) if is_path(path) else ()
+    return Write(command, "LOAD", _end(leading_table(arguments)), reads=reads)
+
+
+def _save(command: str, arguments: str) -> Write:
+    options = {}
+    for name in ("dbtable", "url", "path", "topic"):
+        if found := re.search(_OPTION.format(name), arguments):
+            options[name] = found[1].strip()
+    mode = _MODE.search(arguments)
+    operation = "INSERT_OVERWRITE" if mode and mode[1] == "Overwrite" else "INSERT_INTO"
+    url = options.get("url", "")
+    end: End | None = argument_end(arguments)
+    if "dbtable" in options and "jdbc" in arguments.partition(",")[0].lower():
+        end = End(EndKind.JDBC, options["dbtable"], url="" if "redacted" in url else url)
+    elif "topic" in options and "afka" in arguments:
+        end = End(EndKind.TOPIC, options["topic"])
+    elif end is None and is_path(options.get("path", "")):
+        end = path_end(options["path"])
+    return Write(command, operation, end, logical=True)
+
+
+def argument_end(arguments: str) -> End | None:
+    table = argument_table(arguments)
+    return table_end(table) if table else None
+
+
+def _v2_end(node: Node, arguments: str) -> End | None:
+    if end := _iceberg_end(arguments):
+        return end
+    named = node.name.partition(" ")[2].strip()
+    if is_path(named):
+        return path_end(named)
+    if "." in named:
+        return _end(dotted_table(named))
+    return next(_v2_names(arguments), None)
+
+
+def _v2_names(arguments: str) -> Iterator[End]:
+    for piece in split_arguments(arguments):
+        if found := re.match(r"(?:RelationV2|DataSourceV2Relation)\[.*?\] (\S+)", piece):
+            table = dotted_table(found[1])
+            if table:
+                yield table_end(table)
+
+
+def _v2_created(command: str, arguments: str) -> Write:
+    """``[…], catalog@hash, db.t, Relation …``: the name stands behind the catalogue, which prints its class only."""
+    write = Write(command, CREATE_AS_SELECT)
+    pieces = split_arguments(arguments)
+    for piece in pieces:
+        if _CATALOG.match(piece):
+            name = next(pieces, "")
+            if path := path_of_name(name):
+                return replace(write, end=path_end(path))
+            return replace(write, end=_end(dotted_table(name)), catalog=piece)
+    return write
+
+
+def _subject(arguments: str) -> str:
+    """What a command without data flow names: the first table or name that its arguments hold."""
+    table = leading_table(arguments) or described_table(arguments)
+    if table:
+        return table.readable
+    pieces = split_arguments(arguments)
+    for piece in pieces:
+        if _CATALOG.match(piece):
+            named = next(pieces, "").strip("[]")
+            return named if named and len(named) < 400 and not named.startswith("org.") else ""
+    return ""

@@ -1,0 +1,429 @@
+"""Spark's event logs: what each SQL execution of each application read and wrote, and how it ended.
+
+Nothing runs in the customer's jobs: the log that Spark writes for its history server is followed while it grows and read
+on where it was left. Every execution that has ended becomes an operation (a distinct plan within an application's name) and
+an execution of it; those that succeeded bring the flow of data. Logs are recognised by what is in them, in all forms and
+codecs, see `extractors.spark.forms` and `extractors.spark.codecs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+from extractors.hdfs.client import HdfsAddress
+from extractors.lineage.followed_files import NothingToFollow
+from extractors.lineage.redaction import sample
+from extractors.spark import events
+from extractors.spark.application import Application, ApplicationState, Run, to_started, to_statement
+from extractors.spark.forms import Closed, Log, Part, application_in, find_logs, plain_path, reason_of
+from extractors.spark.lineage import Names, records_of
+from extractors.spark.lines import HEAD_BYTES, Line, LogLines, Mark, enters_anywhere, head_of, lines_at
+from extractors.spark.places import SCHEME, HdfsPlace, LocalPlace, Place, split_url
+from extractors.spark.settings import advice
+from extractors.spark.streams import Streams
+from navlin.model.extractor import PUSH, extractor, keeps_positions
+from navlin.model.plan import Plan, Positions
+from navlin.model.records import Position, Record, Reject, Split
+from navlin.model.source import Estate, Source
+
+SPLIT_BYTES: Final = 64 << 20
+CHECKED_BYTES: Final = 4 << 20
+"""How much of a log's beginning `navlin check` looks at."""
+MAX_REJECTS: Final = 20
+"""Rejects of one log in one read that are told one by one; further ones are counted in one more."""
+DECOMPRESS_BYTES_A_MS: Final = 50_000
+"""A frame that is still being written must be decompressed from its start each time. A large one is looked at less often:
+this is a tenth of what decompression does, so that it costs a tenth of one core at most."""
+FORGET_MS: Final = 7 * 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class LogSplit(Split):
+    """What to read of one log: from ``mark`` to the sizes that ``parts`` had when it was planned.
+
+    ``state`` is the application's as it was saved at ``mark``. ``over``: nothing more will come.
+    """
+
+    log: str
+    parts: tuple[Part, ...]
+    mtime_ns: int
+    finished: bool
+    over: bool
+    planned_ms: int
+    mark: Mark | None = None
+    skipping: bool = False
+    head: str = ""
+    head_bytes: int = 0
+    state: Mapping[str, Any] | None = None
+
+    @property
+    def name(self) -> str:
+        return self.log
+
+    @property
+    def local(self) -> bool:
+        return not self.log.startswith(SCHEME)
+
+
+@extractor("spark_events", source_type="SPARK", mode=PUSH, version=2)
+@dataclass(frozen=True, slots=True)
+class SparkEvents:
+    """Follows the event logs in ``directory`` (a path, a ``file:`` URI or an ``hdfs:`` URL; Spark's ``spark.eventLog.dir``).
+
+    On HDFS, ``hadoop_configuration_directory`` holds core-site.xml and hdfs-site.xml; without it ``namenodes``
+    (``host:port`` of each) make an HA pair of the URL's nameservice. ``hadoop_user`` reads where there is no Kerberos,
+    ``principal`` with ``keytab`` (or a ticket cache) where there is. ``java_options`` go to Hadoop's client.
+    ``metastore`` is the authority whose tables are meant by applications that do not say ``hive.metastore.uris``; "" is
+    the only one there is. ``yarn`` is the ResourceManager's address where several are configured. ``reads``: whether
+    executions that write nothing are kept too, so that it can be asked who read a table. A log ``.inprogress`` that has
+    not changed for ``stale_after_s`` seconds belongs to a driver that is gone.
+    ``max_line_bytes`` bounds what is parsed at once; a longer line is passed over and counted.
+    """
+
+    source: Source
+    estate: Estate
+    # Each log has a position of its own, and is known by its path and by how it begins. One that the user may not read has
+    # none.
+    directory: str = keeps_positions()
+    metastore: str = ""
+    yarn: str = ""
+    reads: bool = True
+    # Each plan asks anew whether a log is stale. What was told of one that was stays true until the log grows.
+    stale_after_s: int = keeps_positions(86_400)
+    max_line_bytes: int = 64 << 20
+    hadoop_configuration_directory: str = keeps_positions("")
+    namenodes: tuple[str, ...] = keeps_positions(())
+    hadoop_user: str = keeps_positions("")
+    principal: str = keeps_positions("")
+    keytab: str = keeps_positions("")
+    java_options: tuple[str, ...] = keeps_positions(())
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """What no type shows to be wrong, as (setting, text)."""
+        if self.keytab and not self.principal:
+            yield "keytab", "keytab needs a principal beside it"
+
+    def directories(self) -> tuple[str, ...]:
+        """What can be watched: HDFS is polled."""
+        return (self.path,) if isinstance(self.place, LocalPlace) else ()
+
+    @property
+    def place(self) -> Place:
+        """The file system of the logs. Raises ValueError for one that is not read from."""
+        if not self.path.startswith(SCHEME):
+            return LocalPlace()
+        url, _ = split_url(self.path)
+        address = HdfsAddress(
+            url,
+            self.namenodes,
+            self.hadoop_configuration_directory,
+            self.hadoop_user,
+            self.principal,
+            self.keytab,
+            cache=f"{self.estate.spool}/java" if self.estate.spool else "",
+            java_options=self.java_options,
+        )
+        return HdfsPlace(address)
+
+    @property
+    def path(self) -> str:
+        """The directory as a local path, or as the whole URL of an HDFS. Raises ValueError for another file system's."""
+        if self.directory.startswith(SCHEME):
+            return "".join(split_url(self.directory))
+        if "://" not in self.directory and not self.directory.startswith("file:"):
+            return self.directory
+        parts = urlsplit(self.directory, allow_fragments=False)
+        if parts.scheme != "file":
+            raise ValueError(
+                f"{self.directory}: event logs are read from local directories and from HDFS, not by {parts.scheme}:"
+            )
+        return unquote(parts.path)
+
+    def check(self) -> Iterator[str]:
+        found = list(self._logs({}))
+        closed = [each for each in found if isinstance(each, Closed)]
+        yield f"{self.path}: {len(found) - len(closed)} event logs"
+        if closed:
+            yield _told(closed)
+        readable = [each for each in found if isinstance(each, Log) and each.parts]
+        if readable:
+            newest = max(readable, key=lambda log: log.mtime_ns)
+            properties = self._spark_properties(newest)
+            yield from advice(newest.name, properties) if properties is not None else ()
+
+    def _spark_properties(self, log: Log) -> Mapping[str, Any] | None:
+        """What the application of a log was set up with; None if the log's beginning does not say so."""
+        lines = LogLines(
+            self.place,
+            log.parts or (),
+            None,
+            last_line=True,
+            max_line_bytes=self.max_line_bytes,
+            max_bytes=CHECKED_BYTES,
+        )
+        for line in lines:
+            try:
+                if not line.too_long and events.kind_of(line.data) == events.ENVIRONMENT:
+                    return events.mapping(events.parse(line.data).get("Spark Properties"))
+            except events.NotAnEvent:
+                continue
+        return None
+
+    # -- Plan: stat only ----------------------------------------------------------------------------------------------
+
+    def plan(self, positions: Positions) -> Plan:
+        saved: Mapping[str, Any] = {} if positions.complete else positions.values
+        splits, seen, closed = [], set(), []
+        for log in self._logs(saved):
+            if isinstance(log, Closed):
+                seen.add(log.path)
+                closed.append(log)
+                continue
+            seen.add(log.name)
+            split = self._split(log, saved.get(log.name), positions.now_ms)
+            if split is not None:
+                splits.append(split)
+        splits.sort(key=lambda split: (split.mtime_ns, split.log))
+        before_ns = (positions.now_ms - FORGET_MS) * 1_000_000
+        gone = tuple(
+            Position(name, None)
+            for name, value in positions.values.items()
+            if name not in seen and value["mtime_ns"] < before_ns
+        )
+        return Plan(tuple(splits), gone, note=_told(closed))
+
+    def _logs(self, saved: Mapping[str, Any]) -> Iterator[Log | Closed]:
+        def known(name: str, mtime_ns: int) -> bool:
+            value = saved.get(name)
+            if value is None or not value["finished"] or value["size"] < 0:
+                return False
+            return bool(value["mtime_ns"] == mtime_ns)
+
+        try:
+            yield from find_logs(self.place, self.path, known)
+        except OSError as error:
+            raise NothingToFollow(f"cannot list the event logs: {reason_of(error, self.path)}") from error
+
+    def _split(self, log: Log, known: Mapping[str, Any] | None, now_ms: int) -> LogSplit | None:
+        if log.parts is None:
+            return None
+        stale = not log.held and now_ms - log.mtime_ns // 1_000_000 >= self.stale_after_s * 1000
+        over = log.finished or stale
+        split = LogSplit(log.name, log.parts, log.mtime_ns, log.finished, over, now_ms)
+        if known is None:
+            return split
+        if known["size"] == log.size and known["mtime_ns"] == log.mtime_ns:
+            settled = known.get("settled") or not (over and (known.get("open") or known.get("rest")))
+            if settled and known["finished"] == log.finished:
+                return None
+        elif not over and now_ms < known.get("not_before_ms", 0):
+            return None
+        part, restart, skip = known["mark"]
+        return replace(
+            split,
+            mark=Mark(part, restart, skip),
+            skipping=bool(known.get("skipping")),
+            head=known["head"],
+            head_bytes=known["head_bytes"],
+            state=known["state"],
+        )
+
+    # -- Read ---------------------------------------------------------------------------------------------------------
+
+    def read(self, split: Split) -> Iterator[Record]:
+        if not isinstance(split, LogSplit):
+            raise TypeError(f"not a split of spark_events: {split!r}")
+        yield from _LogReading(self, split).records()
+
+
+class _LogReading:
+    """One read of one log."""
+
+    def __init__(self, extractor: SparkEvents, split: LogSplit) -> None:
+        self._place = extractor.place
+        goes_on = split.mark is not None and _is_the_same(self._place, split)
+        self._extractor = extractor
+        self._split = split
+        self._state = ApplicationState(_unnamed(extractor, split), split.state if goes_on else None)
+        self._lines = LogLines(
+            self._place,
+            split.parts,
+            split.mark if goes_on else None,
+            skipping=split.skipping and goes_on,
+            last_line=split.over,
+            max_line_bytes=extractor.max_line_bytes,
+            max_bytes=SPLIT_BYTES,
+        )
+        self._streams = Streams(split.state.get("streams") if goes_on and split.state else None)
+        self._of_streams = {
+            events.STREAM_START: self._streams.take_started,
+            events.STREAM_PROGRESS: self._streams.take_progress,
+            events.STREAM_IDLE: self._streams.take_idle,
+            events.STREAM_END: self._streams.take_end,
+        }
+        self._waiting: list[Run] = []
+        self._rejects = 0
+        self._last_reject: Reject | None = None
+
+    def records(self) -> Iterator[Record]:
+        for line in self._lines:
+            for record in self._of_line(line):
+                yield from self._told(record)
+        for path, damage in self._lines.damages:
+            yield from self._told(Reject(path, f"damaged: {damage}", damage.offset))
+        settled = self._lines.at_end and (self._split.over or self._state.application.over)
+        if settled:
+            for run in self._state.over():
+                for record in self._of_run(run):
+                    yield from self._told(record)
+        for record in self._read_again(self._waiting):
+            yield from self._told(record)
+        yield from self._streams.tell(self._names(self._state.application), over=settled)
+        if self._rejects > MAX_REJECTS and self._last_reject:
+            more = self._rejects - MAX_REJECTS
+            yield replace(self._last_reject, reason=f"{more} further lines that would not read", count=more)
+        yield from self._done(settled=settled)
+
+    def _told(self, record: Record) -> Iterator[Record]:
+        if isinstance(record, Reject):
+            self._rejects += 1
+            self._last_reject = record
+            if self._rejects > MAX_REJECTS:
+                return
+        yield record
+
+    def _of_line(self, line: Line) -> Iterator[Record]:
+        if line.too_long:
+            limit = self._extractor.max_line_bytes
+            yield Reject(line.path, f"the line is longer than {limit} bytes", line.offset)
+            return
+        if not line.data.strip():
+            return
+        try:
+            kind = events.kind_of(line.data)
+            if kind in self._of_streams:
+                self._of_streams[kind](events.parse(line.data))
+            elif kind is not None:
+                for run in self._state.take(kind, line):
+                    yield from self._of_run(run)
+        except events.NotAnEvent as error:
+            reason = str(error) if line.whole else f"the log ends within this line ({error})"
+            yield Reject(line.path, reason, line.offset, sample(line.data))
+        for rejected in (self._state.rejected, self._streams.rejected):
+            for reason in rejected:
+                yield Reject(line.path, reason, line.offset, sample(line.data))
+            rejected.clear()
+
+    def _of_run(self, run: Run) -> Iterator[Record]:
+        if next(run.marks, None) is not None:
+            if run.root.of_batch:
+                # What comes behind it in the log says what it was.
+                yield from self._read_again([run])
+            else:
+                self._waiting.append(run)
+            return
+        if not self._streams.take_batch(run):
+            yield from records_of(run, self._names(run.application), reads=self._extractor.reads)
+
+    def _names(self, application: Application) -> Names:
+        extractor = self._extractor
+        return Names(extractor.source, extractor.estate, application, extractor.metastore, extractor.yarn)
+
+    def _read_again(self, runs: list[Run]) -> Iterator[Record]:
+        """Runs that started before this read: their lines are read again, in the order in which they stand."""
+        wanted = {mark for run in runs for mark in run.marks}
+        of_batch = {member.mark for run in runs for member in run.members if member.of_batch}
+        if not wanted:
+            return
+        started, statements = {}, {}
+        for line in lines_at(self._place, self._split.parts, wanted, self._extractor.max_line_bytes):
+            try:
+                match events.kind_of(line.data):
+                    case events.EXECUTION_START:
+                        event = events.parse(line.data)
+                        started[line.mark] = to_started(event, of_batch=line.mark in of_batch)
+                    case events.STATEMENT:
+                        statements[line.mark] = to_statement(events.parse(line.data))
+                    case _:
+                        pass
+            except events.NotAnEvent:
+                continue  # told below, as all lines that are not there any more
+        for run in runs:
+            for member in run.members:
+                if member.started is None and member.mark in started:
+                    member.started = started[member.mark]
+                elif member.started is None:
+                    yield Reject(
+                        self._split.log,
+                        f"the start of execution {member.id} is not in the log any more",
+                        member.mark.restart,
+                    )
+            if run.statement is None and run.statement_mark in statements:
+                run.statement = statements[run.statement_mark]
+            run.statement_mark = None
+            run.members = [member for member in run.members if member.started is not None]
+            if run.members:
+                yield from self._of_run(run)
+
+    def _done(self, *, settled: bool) -> Iterator[Record]:
+        split, lines = self._split, self._lines
+        at_end = lines.at_end
+        part = next(part for part in split.parts if part.name == lines.mark.part)
+        head_bytes = min(HEAD_BYTES, part.size)
+        head = head_of(self._place, part, head_bytes)
+        state = self._state.saved()
+        if streams := self._streams.saved():
+            state["streams"] = streams
+        value: dict[str, Any] = {
+            "mark": list(lines.mark),
+            "head": head,
+            "head_bytes": head_bytes,
+            # Of a log that is not read to its end nobody must think that nothing is left.
+            "size": sum(part.size for part in split.parts) if at_end else -1,
+            "mtime_ns": split.mtime_ns,
+            "finished": split.finished,
+            "state": state,
+        }
+        if lines.skipping:
+            value["skipping"] = True
+        if self._state.open or streams:
+            value["open"] = True
+        if lines.has_rest:
+            value["rest"] = True
+        if settled:
+            value["settled"] = True
+        if not enters_anywhere(lines.codec):
+            value["not_before_ms"] = split.planned_ms + lines.mark.skip // DECOMPRESS_BYTES_A_MS
+        yield Position(split.log, value)
+        if not at_end:
+            yield replace(
+                split,
+                mark=lines.mark,
+                skipping=lines.skipping,
+                head=head,
+                head_bytes=head_bytes,
+                state=state,
+            )
+
+
+def _unnamed(extractor: SparkEvents, split: LogSplit) -> Application:
+    """The application, as far as the log's name tells."""
+    app_id, attempt = application_in(split.log)
+    return Application(app_id, attempt, log=plain_path(split.log.removeprefix(extractor.path)).strip("/"))
+
+
+def _told(closed: Sequence[Closed]) -> str:
+    """That some logs cannot be read, and why the first of them cannot; nothing if there are none."""
+    return f"{len(closed)} event logs cannot be read, of those {closed[0].reason}" if closed else ""
+
+
+def _is_the_same(place: Place, split: LogSplit) -> bool:
+    """Whether the part that was being read is still there, begins as it did, and has not become shorter."""
+    mark = split.mark
+    part = next((part for part in split.parts if mark is not None and part.name == mark.part), None)
+    if part is None or mark is None or part.size < max(mark.restart, split.head_bytes):
+        return False
+    return head_of(place, part, split.head_bytes) == split.head

@@ -1,0 +1,165 @@
+"""Cloudera's Spark lineage log: what a Spark of CDH 5 to CDP writes for Navigator, one JSON record a query.
+
+The listeners ``NavigatorAppListener`` and ``NavigatorQueryListener`` (``spark.lineage.enabled``) write it on the host of the
+driver, to ``spark.lineage.log.dir``: ``spark_lineage_log_<application>-<random>.log``, and a last line at the application's
+end, which a driver that was killed does not write. It names the tables and paths that a query read and wrote; of columns it
+says only which were touched. Where Spark's own event log can be read, `extractors.spark.spark_events` tells more: have one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from extractors.lineage.followed_files import MAX_LINE_BYTES, Line
+from extractors.lineage.line_logs import LineLogs
+from extractors.lineage.redaction import clean, sample
+from extractors.spark.application import Application
+from extractors.spark.effect import Effect
+from extractors.spark.incomplete import Incomplete
+from extractors.spark.lineage import FAILED, SUCCEEDED, Names, Occurrence, tell
+from extractors.spark.plan.names import dotted_table, is_path
+from extractors.spark.plan.reads import End, path_end, table_end
+from navlin.model.extractor import PUSH, extractor, keeps_positions
+from navlin.model.keys import application_id
+from navlin.model.records import Record, Reject, Split
+from navlin.model.source import SPARK, Estate, Source
+
+FINE, NOT_SUPPORTED = "00", "01"
+"""``errorCode``: all is told; or the plan has aggregates, of which Spark 1.6's listener told no lineage."""
+
+
+class NotARecord(ValueError):
+    """The line is no record of a query; the text says why."""
+
+
+@extractor("spark_lineage_events", source_type=SPARK, mode=PUSH, version=2)
+@dataclass(frozen=True, slots=True)
+class SparkLineageEvents(LineLogs):
+    """Follows the lineage logs on this host.
+
+    ``directory`` may be several, and globs. ``metastore`` is the address of the metastore that is meant where a record names
+    none, ``yarn`` that of the YARN that ran the applications, needed where several are configured; ``default_fs`` completes
+    paths that name no host.
+    """
+
+    source: Source
+    estate: Estate
+    # Each file has a position of its own, and is known by what is in it wherever it lies.
+    directory: str | tuple[str, ...] = keeps_positions("/var/log/spark/lineage")
+    pattern: str = keeps_positions("spark_lineage_log_*")
+    metastore: str = ""
+    yarn: str = ""
+    default_fs: str = ""
+    max_line_bytes: int = MAX_LINE_BYTES
+
+    def read(self, split: Split) -> Iterator[Record]:
+        yield from self._read(split, self._records)
+
+    def _records(self, line: Line, path: str) -> Iterator[Record]:
+        text = line.text.strip()
+        if not text:
+            return
+        try:
+            record = _parse(text)
+            if record.get("ended") is True and not (record.get("inputs") or record.get("outputs")):
+                return  # the application's end
+            application, occurrence, effect = _query(record)
+        except NotARecord as broken:
+            yield Reject(path, str(broken), line.offset, sample(text))
+            return
+        application = replace(application, default_fs=self.default_fs)
+        names = Names(self.source, self.estate, application, self.metastore, self.yarn)
+        yield from tell(occurrence, effect, names)
+
+
+def _parse(text: bytes) -> Mapping[str, Any]:
+    try:
+        record = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise NotARecord(f"the line is not JSON: {error}") from None
+    if not isinstance(record, dict):
+        raise NotARecord(f"the line holds no JSON object but a {type(record).__name__}")
+    return record
+
+
+def _query(record: Mapping[str, Any]) -> tuple[Application, Occurrence, Effect]:
+    said = _text(record, "applicationID") or _text(record, "yarnApplicationId")
+    timestamp_ms, duration_ms = _number(record, "timestamp"), _number(record, "duration")
+    if not said or not timestamp_ms:
+        raise NotARecord("the record has no applicationID or no timestamp")
+    run = _text(record, "yarnApplicationId") or said
+    inputs, hidden = _ends(record.get("inputs"))
+    outputs, _ = _ends(record.get("outputs"))
+    metastores = _metastores(record)
+    # An id tells one run from another; what the application is called, only the setting spark.lineage.app.name says.
+    name = said if application_id(said) is None else ""
+    application = Application(run, name=name, user=_text(record, "user"), metastores=metastores)
+    code = _text(record, "errorCode") or FINE
+    succeeded = code in (FINE, NOT_SUPPORTED)
+    shown = name or ", ".join(end.readable for end in (outputs or inputs)[:3])
+    occurrence = Occurrence(
+        operation_text=f"{name}##lineage log",
+        name=clean(shown) or run,
+        run=f"{run}-exec.{timestamp_ms}",
+        original_name=f"{run}-exec.{timestamp_ms}",
+        # The listener is called when the query has ended.
+        started_ms=timestamp_ms - duration_ms,
+        ended_ms=timestamp_ms,
+        as_of_ms=timestamp_ms,
+        status=SUCCEEDED if succeeded else FAILED,
+        flows=succeeded,
+        principal=application.user,
+        error="" if succeeded else _text(record, "message"),
+    )
+    effect = Effect(
+        operation="",
+        inputs=inputs,
+        outputs=outputs,
+        stored=(),
+        complete=code == FINE and not hidden,
+        reasons=() if code == FINE and not hidden else (Incomplete.UNKNOWN_INPUT,),
+        unknown=hidden,
+        subjects=(),
+        query_text="",
+        shape="",
+    )
+    return application, occurrence, effect
+
+
+def _ends(value: Any) -> tuple[tuple[End, ...], tuple[str, ...]]:
+    """Tables and paths, and what is named that is neither."""
+    ends: dict[End, None] = {}
+    hidden: dict[str, None] = {}
+    for each in value if isinstance(value, list) else ():
+        if not isinstance(each, dict) or not (named := _text(each, "source")):
+            continue
+        kind = _text(each, "dataSourceType").upper()
+        table = dotted_table(named) if kind == "HIVE" else None
+        if table is not None and table.database:
+            ends[table_end(table)] = None
+        elif is_path(named):
+            local = kind == "LOCAL" and named.startswith("/")
+            ends[path_end(f"file:{named}" if local else named)] = None
+        else:
+            hidden[named] = None
+    return tuple(ends), tuple(hidden)
+
+
+def _metastores(record: Mapping[str, Any]) -> tuple[str, ...]:
+    ends = [*(record.get("inputs") or ()), *(record.get("outputs") or ())]
+    named = (_text(each, "hiveMetastoreLocation") for each in ends if isinstance(each, dict))
+    return tuple(dict.fromkeys(uri.strip() for uris in named for uri in uris.split(",") if uri.strip()))[:10]
+
+
+def _text(record: Mapping[str, Any], name: str) -> str:
+    value = record.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _number(record: Mapping[str, Any], name: str) -> int:
+    value = record.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 1 << 52 else 0

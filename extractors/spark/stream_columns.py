@@ -1,0 +1,278 @@
+"""What flows through a micro-batch, once it is known which of its scans reads which of the stream's sources.
+
+Nothing is guessed: a scan that may be one source as well as another is nobody's, and its columns are incomplete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from extractors.spark.batches import MARK, Kind, Scanned
+from extractors.spark.columns.flow import Doubt, SourceColumn, strongest
+from extractors.spark.columns.flow import Kind as Made
+from extractors.spark.columns.written import ColumnFlow
+from extractors.spark.plan.reads import End, EndKind, path_end
+from extractors.spark.stream_ends import SourceKind, StreamSource, family
+
+MAX_COLUMNS: Final = 2_000
+MAX_SOURCES: Final = 20_000
+"""Columns that are kept of a stream, and what they are made from, data and control."""
+MAX_EXPRESSION: Final = 1_000
+
+Flows = tuple[ColumnFlow, ...]
+
+
+@dataclass(slots=True)
+class Batch:
+    """The executions of one micro-batch that have ended well, until its sources are known.
+
+    ``own`` are the columns that the batch hands to its sink, ``scans`` what their plan scans; ``beside`` is what the other
+    executions scan. ``written`` are the columns of what a program's function writes. ``named`` are the scans behind the
+    ends that stand for them.
+    """
+
+    number: str
+    own: Flows = ()
+    scans: tuple[Scanned, ...] = ()
+    beside: tuple[Scanned, ...] = ()
+    written: dict[End, Flows] = field(default_factory=dict)
+    outputs: tuple[End, ...] = ()
+    stored: tuple[tuple[End, str], ...] = ()
+    named: dict[End, tuple[Scanned, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What a batch says of its stream. ``columns`` by what is written, None for the sink; ``tables`` are the tables behind
+    sources, by their descriptions; ``unknown`` scans read nobody knows what."""
+
+    columns: Mapping[End | None, Flows]
+    inputs: tuple[End, ...]
+    matched: tuple[str, ...]
+    tables: Mapping[str, tuple[End, ...]]
+    places: Mapping[str, tuple[End, ...]]
+    unknown: tuple[str, ...]
+
+
+def settled(batch: Batch, sources: Sequence[StreamSource], before: Flows) -> Settled:
+    """What flows through a batch whose stream has these sources; ``before`` is what flowed through earlier ones to its
+    sink."""
+    matching = _Matching(batch, {each.description: each for each in sources})
+    own = tuple(matching.resolved(flow, None) for flow in batch.own)
+    rows = {flow.output: flow for flow in own or before}
+    columns: dict[End | None, Flows] = {None: own}
+    columns |= {
+        end: tuple(matching.resolved(flow, rows) for flow in flows) for end, flows in batch.written.items()
+    }
+    return Settled(
+        columns,
+        tuple(matching.inputs()),
+        tuple(matching.matched),
+        {name: tuple(ends) for name, ends in matching.tables.items()},
+        {name: tuple(ends) for name, ends in matching.places.items()},
+        tuple(matching.unknown),
+    )
+
+
+class _Matching:
+    """Which scans of a batch read which sources."""
+
+    def __init__(self, batch: Batch, sources: Mapping[str, StreamSource]) -> None:
+        self._batch = batch
+        self._sources = sources
+        self.matched: dict[str, None] = {}
+        self.tables: dict[str, dict[End, None]] = {}
+        self.places: dict[str, dict[End, None]] = {}
+        self.unknown: dict[str, None] = {}
+        self._left: tuple[str, ...] = ()
+        for scanned in batch.scans:
+            self._found(scanned)
+        self._left = tuple(
+            name
+            for name, each in sources.items()
+            if name not in self.matched and each.kind is not SourceKind.MADE_UP
+        )
+        if len(self._left) == 1 and any(each.kind is Kind.ROWS for each in batch.scans):
+            self.matched |= dict.fromkeys(self._left)
+
+    def inputs(self) -> Iterator[End]:
+        """What is read beside the stream."""
+        for scanned in dict.fromkeys((*self._batch.scans, *self._batch.beside)):
+            match scanned.kind:
+                case Kind.TABLE if scanned.end is not None:
+                    yield scanned.end
+                case Kind.PATH | Kind.CUT_PATH if self._sources and not self._holders(scanned):
+                    yield path_end(scanned.name)
+                    if scanned.kind is Kind.CUT_PATH:
+                        self.unknown[f"further paths beside {scanned.name}"[:200]] = None
+                case Kind.STREAM if not scanned.streams:
+                    self.unknown[scanned.name[:200]] = None
+                case _:
+                    pass
+
+    def resolved(self, flow: ColumnFlow, rows: Mapping[str, ColumnFlow] | None) -> ColumnFlow:
+        """A column with the sources' own ends. ``rows`` are the batch's columns, where it is written by a function that was
+        given them."""
+        data: dict[SourceColumn, None] = {}
+        control: dict[SourceColumn, None] = {}
+        doubt, kinds = Doubt.NONE, [flow.kind]
+        for source in flow.data:
+            for through in self._columns(source, rows):
+                data |= dict.fromkeys(through.data)
+                control |= dict.fromkeys(through.control)
+                doubt |= doubt_of(through)
+                kinds.append(through.kind if through.data else Made.TRANSFORMATION)
+        for source in flow.control:
+            for through in self._columns(source, rows):
+                control |= dict.fromkeys((*through.data, *through.control))
+                doubt |= doubt_of(through)
+        return ColumnFlow(
+            flow.output,
+            tuple(data),
+            tuple(each for each in control if each not in data),
+            strongest(kinds),
+            flow.expression[:MAX_EXPRESSION],
+            inferred=flow.inferred or bool(doubt & Doubt.INFERRED),
+            opaque=flow.opaque or bool(doubt & Doubt.OPAQUE),
+            incomplete=flow.incomplete or bool(doubt & Doubt.INCOMPLETE),
+        )
+
+    def _columns(self, source: SourceColumn, rows: Mapping[str, ColumnFlow] | None) -> Iterator[ColumnFlow]:
+        """What a scan's column is made from."""
+        end = source.end
+        if end.kind is EndKind.PATH:
+            scans: tuple[Scanned, ...] = (Scanned(Kind.PATH, end.name),)
+        elif end.database.startswith(MARK):
+            scans = self._batch.named.get(end, ())
+        else:
+            yield _column((end,), source.name)
+            return
+        if not scans:
+            yield _column((), source.name, Doubt.INCOMPLETE)
+        for scanned in scans:
+            if rows is not None and scanned.kind in (Kind.ROWS, Kind.BATCH_ROWS):
+                if rows and scanned.name.split("\n") == list(rows):
+                    through = rows[source.name]
+                    yield replace(through, inferred=through.inferred or scanned.kind is Kind.ROWS)
+                else:
+                    yield _column((), source.name, Doubt.INCOMPLETE)
+            else:
+                ends, doubt = self._found(scanned)
+                yield _column(ends, source.name, doubt)
+
+    def _found(self, scanned: Scanned) -> tuple[tuple[End, ...], int]:
+        """The ends that a scan reads, and the doubt that there is of them."""
+        match scanned.kind:
+            case Kind.TABLE if scanned.end is not None:
+                for name in self._of_table(scanned):
+                    self.matched[name] = None
+                    self.tables.setdefault(name, {})[scanned.end] = None
+                return (scanned.end,), Doubt.NONE
+            case Kind.PATH | Kind.CUT_PATH:
+                return self._path(scanned)
+            case Kind.STREAM:
+                return self._stream(scanned)
+            case _ if len(self._left) == 1:
+                # Rows of which the plan tells nothing, and one source that nothing else reads.
+                return self._ends(self._left[0], Doubt.INFERRED)
+            case _:
+                return (), Doubt.INCOMPLETE
+
+    def _of_table(self, scanned: Scanned) -> Iterator[str]:
+        if scanned.name:
+            yield from (name for name, each in self._sources.items() if each.holds(scanned.name))
+        elif scanned.streams:
+            kin = [
+                name
+                for name, each in self._sources.items()
+                if each.kind is SourceKind.UNKNOWN and family(name) in ("iceberg", "")
+            ]
+            # Which of several objects without a name reads this table does not matter: all of them have tables.
+            tables = {each for each in self._batch.scans if each.kind is Kind.TABLE and each.streams}
+            yield from kin if len(kin) <= len(tables) else ()
+
+    def _holders(self, scanned: Scanned) -> dict[str, str]:
+        held = {name: each.holds(scanned.name) for name, each in self._sources.items()}
+        return {name: place for name, place in held.items() if place}
+
+    def _path(self, scanned: Scanned) -> tuple[tuple[End, ...], int]:
+        holders = self._holders(scanned)
+        places = {path_end(place) for place in holders.values()}
+        if len(places) > 1 or not self._sources:
+            return (), Doubt.INCOMPLETE
+        if not places:
+            return (
+                path_end(scanned.name),
+            ), Doubt.INCOMPLETE if scanned.kind is Kind.CUT_PATH else Doubt.NONE
+        [end] = places
+        for name in holders:
+            self.matched[name] = None
+            self.places.setdefault(name, {})[end] = None
+        globbed = any(self._sources[name].kind is SourceKind.GLOB for name in holders)
+        cut = scanned.kind is Kind.CUT_PATH and (globbed or path_end(scanned.name) == end)
+        return (end,), Doubt.INCOMPLETE if cut else Doubt.NONE
+
+    def _stream(self, scanned: Scanned) -> tuple[tuple[End, ...], int]:
+        kind = family(scanned.name)
+        kin = [name for name, each in self._sources.items() if not each.path and family(name) == kind]
+        if not kind or not kin:
+            kin = [
+                name for name, each in self._sources.items() if not each.path and not (kind and family(name))
+            ]
+        if scanned.streams and len(kin) == 1:
+            return self._ends(kin[0], Doubt.NONE)
+        return (), Doubt.INCOMPLETE
+
+    def _ends(self, name: str, doubt: int) -> tuple[tuple[End, ...], int]:
+        source = self._sources[name]
+        self.matched[name] = None
+        known = source.kind in (SourceKind.ENDS, SourceKind.MADE_UP)
+        return source.ends, doubt if known else doubt | Doubt.INCOMPLETE
+
+
+def _column(ends: Iterable[End], name: str, doubt: int = Doubt.NONE) -> ColumnFlow:
+    return ColumnFlow(
+        name,
+        tuple(SourceColumn(end, name) for end in ends),
+        (),
+        Made.IDENTITY,
+        "",
+        inferred=bool(doubt & Doubt.INFERRED),
+        incomplete=bool(doubt & Doubt.INCOMPLETE),
+    )
+
+
+def doubt_of(flow: ColumnFlow) -> int:
+    """What is to be said of a column, as bits."""
+    return Doubt.INFERRED * flow.inferred | Doubt.OPAQUE * flow.opaque | Doubt.INCOMPLETE * flow.incomplete
+
+
+def joined(one: Flows, other: Flows) -> Flows:
+    """The columns that two batches of a stream write."""
+    flows = {flow.output: flow for flow in one}
+    for flow in other:
+        before = flows.get(flow.output, flow)
+        data = tuple(dict.fromkeys((*before.data, *flow.data)))
+        control = dict.fromkeys((*before.control, *flow.control))
+        flows[flow.output] = ColumnFlow(
+            flow.output,
+            data,
+            tuple(each for each in control if each not in data),
+            # A batch in which a source has brought nothing has constants in its place.
+            strongest(each.kind for each in (before, flow) if each.data or not data),
+            before.expression or flow.expression,
+            inferred=before.inferred or flow.inferred,
+            opaque=before.opaque or flow.opaque,
+            incomplete=before.incomplete or flow.incomplete,
+        )
+    return tuple(flows.values())
+
+
+def bounded(columns: Iterable[Flows]) -> bool:
+    """Whether the columns are few enough to be kept."""
+    flows = [flow for each in columns for flow in each]
+    return (
+        len(flows) <= MAX_COLUMNS and sum(len(each.data) + len(each.control) for each in flows) <= MAX_SOURCES
+    )

@@ -1,0 +1,184 @@
+"""A streaming query's sources and sink, by what the progress of the query calls them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from extractors.spark.plan.names import dotted_table, is_path
+from extractors.spark.plan.reads import End, EndKind, path_end, table_end
+from navlin.model.keys import split_location
+
+_LOCATED: Final = re.compile(r"\w*\[(.*)\]$", re.DOTALL)
+_KAFKA: Final = re.compile(
+    r"Kafka\w*\[(?P<how>Subscribe|SubscribePattern|Assign)\[(?P<what>.*)\]\]$", re.DOTALL
+)
+_PARTITION: Final = re.compile(r"-\d+$")
+_MADE_UP: Final = re.compile(r"(?:[\w.$]*\.)?Rate(?:Stream|Source|PerMicroBatch)\w*\b")
+_KEPT: Final = re.compile(r"(?:[\w.$]*\.)?(?:Console|Memory|Noop)\w*")
+_BATCHES: Final = re.compile(r"(?:[\w.$]*\.)?ForeachBatchSink")
+_OBJECT: Final = re.compile(r"@[0-9a-f]{1,16}\b")
+_FAMILIES: Final = {
+    "kafka": re.compile(r"kafka", re.IGNORECASE),
+    "rate": re.compile(r"\bRate(?:Stream|Source|PerMicroBatch)", re.IGNORECASE),
+    "socket": re.compile(r"TextSocket"),
+    "memory": re.compile(r"\bMemoryStream|ContinuousMemory"),
+    "iceberg": re.compile(r"iceberg", re.IGNORECASE),
+}
+_GLOB: Final = re.compile(r"[*?\[\]{}]")
+
+
+class SourceKind(StrEnum):
+    """ENDS: places with a name. GLOB: places that fit a pattern. MADE_UP: Spark makes the rows. UNKNOWN: all else."""
+
+    ENDS = "ends"
+    GLOB = "glob"
+    MADE_UP = "made up"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSource:
+    """One source: its ``description`` and, of Kafka's, the topics that its offsets name."""
+
+    description: str
+    topics: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> SourceKind:
+        if _MADE_UP.match(self.description):
+            return SourceKind.MADE_UP
+        if self.path and _GLOB.search(self.path):
+            return SourceKind.GLOB
+        return SourceKind.ENDS if self.path or self.topics else SourceKind.UNKNOWN
+
+    @property
+    def path(self) -> str:
+        """``FileStreamSource[file:/in]``, ``DeltaSource[hdfs://nn/t]``, and others that are described like it."""
+        found = _LOCATED.match(self.description)
+        return found[1] if found and is_path(found[1]) else ""
+
+    @property
+    def ends(self) -> tuple[End, ...]:
+        if self.kind is not SourceKind.ENDS:
+            return ()
+        return (
+            (path_end(self.path),) if self.path else tuple(End(EndKind.TOPIC, each) for each in self.topics)
+        )
+
+    @property
+    def readable(self) -> str:
+        return _OBJECT.sub("", self.description)[:200]
+
+    def holds(self, path: str) -> str:
+        """The place of this source in which a path lies: the source's own, or the one that fits its pattern; else ""."""
+        if not self.path:
+            return ""
+        own_type, own_authority, own = split_location(self.path)
+        kind, authority, given = split_location(path)
+        if kind != own_type and authority and own_authority:
+            return ""
+        if authority and own_authority and authority != own_authority:
+            return ""
+        if self.kind is not SourceKind.GLOB:
+            return self.path if given == own or given.startswith(f"{own.rstrip('/')}/") else ""
+        pattern, parts = own.split("/"), given.split("/")
+        if len(parts) < len(pattern) or not all(map(_fits, parts, pattern)):
+            return ""
+        # What the whole of it fits may be a file: the source reads what lies beside it as well.
+        depth = min(len(pattern), len(parts) - 1)
+        return path[: len(path) - len(given)] + "/".join(parts[:depth]) if path.endswith(given) else ""
+
+
+def _fits(part: str, pattern: str) -> bool:
+    """Whether a directory's name fits a component of a pattern, as Hadoop's do; what is not understood fits nothing."""
+    translated = ""
+    depth = 0
+    for mark in re.findall(r"\[\^?[^\[\]]+\]|.", pattern, re.DOTALL):
+        if mark in ("*", "?"):
+            translated += "." + ("*" if mark == "*" else "")
+        elif mark == "{":
+            depth += 1
+            translated += "(?:"
+        elif mark == "}" and depth:
+            depth -= 1
+            translated += ")"
+        elif mark == "," and depth:
+            translated += "|"
+        else:
+            translated += mark if len(mark) > 1 else re.escape(mark)
+    try:
+        return not depth and re.fullmatch(translated, part, re.DOTALL) is not None
+    except re.error:
+        return False
+
+
+def source_of(described: Any) -> StreamSource | None:
+    """One of ``progress.sources``; None for what says nothing."""
+    description = described.get("description") if isinstance(described, dict) else None
+    if not isinstance(description, str) or not description:
+        return None
+    found = _KAFKA.match(description)
+    if found is None:
+        return StreamSource(description[:2000])
+    named = [each.strip() for each in found["what"].split(",") if each.strip()]
+    match found["how"]:
+        case "Subscribe":
+            topics = named
+        case "Assign":
+            topics = [_PARTITION.sub("", each) for each in named]
+        case _:
+            topics = list(_offset_topics(described))
+    return StreamSource(description[:2000], tuple(dict.fromkeys(topics)))
+
+
+def _offset_topics(described: dict[str, Any]) -> Iterator[str]:
+    """The topics of ``{"clicks": {"0": 17}}``, which may be JSON or a text with it."""
+    for name in ("startOffset", "endOffset"):
+        offset = described.get(name)
+        if isinstance(offset, str):
+            try:
+                offset = json.loads(offset)
+            except (ValueError, RecursionError):
+                continue
+        if isinstance(offset, dict):
+            yield from (topic for topic, partitions in offset.items() if isinstance(partitions, dict))
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """Where a query's rows go. ``kept``: nowhere outside of the program. ``batches``: to a function of the program, whose
+    writes are executions of their own."""
+
+    end: End | None = None
+    kept: bool = False
+    batches: bool = False
+
+
+def sink_of(description: str) -> Sink:
+    """The sink of ``progress.sink``: ``FileSink[/out]``, a table's name, or a class of which nothing is known."""
+    located = _LOCATED.match(description)
+    if located and is_path(located[1]):
+        return Sink(path_end(located[1]))
+    if _BATCHES.match(description):
+        return Sink(batches=True)
+    if _KEPT.match(description):
+        return Sink(kept=True)
+    if is_path(description):
+        return Sink(path_end(description))
+    table = dotted_table(description) if "." in description and "$" not in description else None
+    return Sink(table_end(table) if table else None)
+
+
+def readable_sink(description: str) -> str:
+    """The class of a sink that is no place, without what tells one object of it from another."""
+    return re.split(r"[@(\[]", description, maxsplit=1)[0].rstrip("$")[:200]
+
+
+def family(described: str) -> str:
+    """What kind of system a source's description, or a scan's class, is of; "" where it does not say."""
+    return next((name for name, pattern in _FAMILIES.items() if pattern.search(described)), "")

@@ -1,0 +1,103 @@
+"""Records of a streaming query, as far as it has been seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from extractors.spark.effect import Effect, OutputColumns
+from extractors.spark.incomplete import Incomplete
+from extractors.spark.lineage import RUNNING, UNKNOWN, Names, Occurrence, tell
+from extractors.spark.plan.reads import End
+from extractors.spark.stream_columns import joined
+from extractors.spark.stream_ends import SourceKind, readable_sink, sink_of
+from extractors.spark.stream_state import Stream
+from navlin.model.records import Record
+
+
+def stream_records(stream: Stream, names: Names, status: str) -> Iterator[Record]:
+    """The query's operation and this run of it, with what flows."""
+    app = names.application
+    name = app.name or app.id or app.log
+    occurrence = Occurrence(
+        operation_text=f"{app.name}##stream##{stream.query}",
+        name=f"{name}: {stream.name}" if stream.name else name,
+        run=f"{app.run}-stream.{stream.run}",
+        original_name=f"{app.id or app.log}-stream.{stream.started_ms or stream.run}",
+        started_ms=stream.started_ms,
+        ended_ms=0 if status in (RUNNING, UNKNOWN) else stream.last_ms,
+        as_of_ms=stream.last_ms or app.known_ms,
+        status=status,
+        # What went through before it failed has gone through.
+        flows=stream.batches or stream.rows,
+        # Where no batch has been seen, an earlier run may have told more.
+        covers=stream.batches,
+        principal=app.user,
+        error=stream.error,
+        by_ends=False,
+    )
+    yield from tell(occurrence, _effect(stream, names), names)
+
+
+def _effect(stream: Stream, names: Names) -> Effect:
+    """All that a stream reads and writes."""
+    sink = sink_of(stream.sink)
+    inputs = dict(stream.inputs)
+    unknown = dict(stream.unknown)
+    stored = dict(stream.stored)
+    for name, source in stream.sources.items():
+        tables = stream.tables.get(name, {})
+        # A table is what is read, its path only where it lies.
+        inputs |= tables or dict.fromkeys(source.ends) or stream.places.get(name, {})
+        stored |= {(table, source.path): None for table in tables if source.path}
+        if not tables and (source.kind is SourceKind.UNKNOWN or source.kind is SourceKind.GLOB):
+            unknown[source.readable] = None
+    outputs = dict.fromkeys([sink.end] if sink.end else []) | stream.outputs
+    columns = _columns(stream, sink.end, names)
+    inputs_known = bool(stream.sources) and not unknown
+    outputs_known = bool(outputs or sink.kept)
+    columns_known = _columns_known(stream, outputs, columns, names)
+    facts = (
+        (inputs_known, Incomplete.UNKNOWN_INPUT),
+        (outputs_known, Incomplete.UNKNOWN_OUTPUT),
+        (columns_known, Incomplete.UNKNOWN_COLUMN),
+    )
+    return Effect(
+        operation="STREAM",
+        inputs=tuple(inputs),
+        outputs=tuple(outputs),
+        stored=tuple(stored),
+        complete=inputs_known and outputs_known,
+        unknown=tuple(unknown),
+        subjects=() if outputs or sink.batches or not stream.sink else (readable_sink(stream.sink),),
+        query_text="",
+        shape="",
+        columns=columns,
+        columns_complete=columns_known,
+        reasons=tuple(reason for known, reason in facts if not known),
+    )
+
+
+def _columns(stream: Stream, sink: End | None, names: Names) -> tuple[OutputColumns, ...]:
+    """The columns of each output; a sink that is written by a function as well has both."""
+    by_output: dict[str, OutputColumns] = {}
+    for end, flows in stream.columns.items():
+        written = end or sink
+        if written is not None:
+            key = names.key(written).identity
+            before = by_output.get(key)
+            by_output[key] = OutputColumns(written, joined(before.flows if before else (), flows))
+    return tuple(by_output.values())
+
+
+def _columns_known(
+    stream: Stream, outputs: Iterable[End], columns: tuple[OutputColumns, ...], names: Names
+) -> bool:
+    """Whether all columns are known that a stream writes, what each is made from, and whether all of its sources are among
+    that. What a program makes of rows, perhaps of those of earlier batches, is not known."""
+    written = {names.key(each.end).identity for each in columns}
+    if any(names.key(end).identity not in written for end in outputs):
+        return False
+    if stream.cut or any(flow.incomplete or flow.opaque for each in columns for flow in each.flows):
+        return False
+    read = {name for name, each in stream.sources.items() if each.kind is not SourceKind.MADE_UP}
+    return not columns or read <= set(stream.matched)

@@ -1,0 +1,235 @@
+"""What is known of one run of a streaming query, and how it is kept between two reads: as JSON values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+from extractors.spark.batches import Kind, Scanned
+from extractors.spark.columns.flow import Doubt, SourceColumn
+from extractors.spark.columns.flow import Kind as Made
+from extractors.spark.columns.written import ColumnFlow
+from extractors.spark.lineage import RUNNING
+from extractors.spark.plan.reads import End, EndKind
+from extractors.spark.stream_columns import Batch, Flows, bounded, doubt_of, joined, settled
+from extractors.spark.stream_ends import StreamSource
+
+MAX_ENDS: Final = 200
+_Value = TypeVar("_Value")
+
+
+@dataclass(slots=True)
+class Stream:
+    """One run of a streaming query, as far as it has been seen.
+
+    ``sources`` are those that its progress names, with their topics; ``tables`` and ``places`` what batches have shown to
+    be behind them. ``columns`` are by what is written, None for the sink. ``rows``: whether any have come; ``batches``:
+    whether a batch has ended well. ``cut``: there were more columns than are kept.
+    """
+
+    run: str
+    query: str
+    name: str
+    started_ms: int = 0
+    last_ms: int = 0
+    status: str = RUNNING
+    error: str = ""
+    sources: dict[str, StreamSource] = field(default_factory=dict)
+    sink: str = ""
+    matched: dict[str, None] = field(default_factory=dict)
+    tables: dict[str, dict[End, None]] = field(default_factory=dict)
+    places: dict[str, dict[End, None]] = field(default_factory=dict)
+    inputs: dict[End, None] = field(default_factory=dict)
+    outputs: dict[End, None] = field(default_factory=dict)
+    stored: dict[tuple[End, str], None] = field(default_factory=dict)
+    unknown: dict[str, None] = field(default_factory=dict)
+    columns: dict[End | None, Flows] = field(default_factory=dict)
+    plans: dict[str, None] = field(default_factory=dict)
+    pending: Batch | None = None
+    rows: bool = False
+    batches: bool = False
+    cut: bool = False
+    changed: bool = True
+
+    def settle(self) -> None:
+        """Takes in the batch that has ended, now that its sources are known, or that nothing more will be."""
+        batch, self.pending = self.pending, None
+        if batch is None:
+            return
+        found = settled(batch, tuple(self.sources.values()), self.columns.get(None, ()))
+        before = self._known()
+        self.batches = True
+        self.matched |= dict.fromkeys(found.matched)
+        for ends_of, more in ((self.tables, found.tables), (self.places, found.places)):
+            for name, ends in more.items():
+                ends_of[name] = ends_of.get(name, {}) | dict.fromkeys(ends)
+        self.inputs = _few(self.inputs | dict.fromkeys(found.inputs))
+        self.outputs = _few(self.outputs | dict.fromkeys(batch.outputs))
+        self.stored = _few(self.stored | dict.fromkeys(batch.stored))
+        self.unknown = _few(self.unknown | dict.fromkeys(found.unknown))
+        columns = {
+            end: joined(self.columns.get(end, ()), flows) for end, flows in found.columns.items() if flows
+        }
+        columns = self.columns | columns
+        if bounded(columns.values()):
+            self.columns = columns
+        else:
+            self.cut = True
+        self.changed = self.changed or self._known() != before
+
+    def _known(self) -> tuple[Any, ...]:
+        ends = (dict(self.tables), dict(self.places), self.inputs, self.outputs, self.stored)
+        return self.batches, self.cut, self.matched, ends, self.unknown, self.columns
+
+
+def _few(values: dict[_Value, None]) -> dict[_Value, None]:
+    return dict.fromkeys(list(values)[:MAX_ENDS])
+
+
+# -- As JSON ----------------------------------------------------------------------------------------------------------
+
+
+def stream_to_json(stream: Stream) -> dict[str, Any]:
+    return {
+        "run": stream.run,
+        "query": stream.query,
+        "name": stream.name,
+        "started_ms": stream.started_ms,
+        "last_ms": stream.last_ms,
+        "sources": [[each.description, list(each.topics)] for each in stream.sources.values()],
+        "sink": stream.sink,
+        "matched": list(stream.matched),
+        "tables": [[name, [_end_to_json(end) for end in ends]] for name, ends in stream.tables.items()],
+        "places": [[name, [_end_to_json(end) for end in ends]] for name, ends in stream.places.items()],
+        "inputs": [_end_to_json(end) for end in stream.inputs],
+        "outputs": [_end_to_json(end) for end in stream.outputs],
+        "stored": [[_end_to_json(end), path] for end, path in stream.stored],
+        "unknown": list(stream.unknown),
+        "columns": [
+            [end and _end_to_json(end), _flows_to_json(flows)] for end, flows in stream.columns.items()
+        ],
+        "plans": list(stream.plans),
+        "pending": stream.pending and _batch_to_json(stream.pending),
+        "flags": [stream.rows, stream.batches, stream.cut],
+    }
+
+
+def stream_from_json(value: Mapping[str, Any]) -> Stream:
+    rows, batches, cut = value["flags"]
+    return Stream(
+        value["run"],
+        value["query"],
+        value["name"],
+        value["started_ms"],
+        value["last_ms"],
+        sources={name: StreamSource(name, tuple(topics)) for name, topics in value["sources"]},
+        sink=value["sink"],
+        matched=dict.fromkeys(value["matched"]),
+        tables={name: {_end_from_json(end): None for end in ends} for name, ends in value["tables"]},
+        places={name: {_end_from_json(end): None for end in ends} for name, ends in value["places"]},
+        inputs={_end_from_json(end): None for end in value["inputs"]},
+        outputs={_end_from_json(end): None for end in value["outputs"]},
+        stored={(_end_from_json(end), path): None for end, path in value["stored"]},
+        unknown=dict.fromkeys(value["unknown"]),
+        columns={
+            _end_from_json(end) if end else None: _flows_from_json(flows) for end, flows in value["columns"]
+        },
+        plans=dict.fromkeys(value["plans"]),
+        pending=_batch_from_json(value["pending"]) if value["pending"] else None,
+        rows=rows,
+        batches=batches,
+        cut=cut,
+        changed=False,
+    )
+
+
+def _end_to_json(end: End) -> list[str]:
+    return [end.kind.value, end.name, end.database, end.url]
+
+
+def _end_from_json(value: Sequence[str]) -> End:
+    kind, name, database, url = value
+    return End(EndKind(kind), name, database, url)
+
+
+def _flows_to_json(flows: Iterable[ColumnFlow]) -> dict[str, Any]:
+    places: dict[End, int] = {}
+
+    def columns(sources: Iterable[SourceColumn]) -> list[Any]:
+        return [[places.setdefault(each.end, len(places)), each.name] for each in sources]
+
+    rows = [
+        [
+            each.output,
+            columns(each.data),
+            columns(each.control),
+            each.kind.value,
+            each.expression,
+            doubt_of(each),
+        ]
+        for each in flows
+    ]
+    return {"ends": [_end_to_json(end) for end in places], "flows": rows}
+
+
+def _flows_from_json(value: Mapping[str, Any]) -> Flows:
+    ends = [_end_from_json(each) for each in value["ends"]]
+
+    def columns(pairs: Iterable[Any]) -> tuple[SourceColumn, ...]:
+        return tuple(SourceColumn(ends[place], name) for place, name in pairs)
+
+    return tuple(
+        ColumnFlow(
+            output,
+            columns(data),
+            columns(control),
+            Made(kind),
+            expression,
+            inferred=bool(doubt & Doubt.INFERRED),
+            opaque=bool(doubt & Doubt.OPAQUE),
+            incomplete=bool(doubt & Doubt.INCOMPLETE),
+        )
+        for output, data, control, kind, expression, doubt in value["flows"]
+    )
+
+
+def _scanned_to_json(scanned: Scanned) -> list[Any]:
+    return [scanned.kind.value, scanned.name, scanned.end and _end_to_json(scanned.end), scanned.streams]
+
+
+def _scanned_from_json(value: Sequence[Any]) -> Scanned:
+    kind, name, end, streams = value
+    return Scanned(Kind(kind), name, _end_from_json(end) if end else None, streams)
+
+
+def _batch_to_json(batch: Batch) -> dict[str, Any]:
+    return {
+        "number": batch.number,
+        "own": _flows_to_json(batch.own),
+        "scans": [_scanned_to_json(each) for each in batch.scans],
+        "beside": [_scanned_to_json(each) for each in batch.beside],
+        "written": [[_end_to_json(end), _flows_to_json(flows)] for end, flows in batch.written.items()],
+        "outputs": [_end_to_json(each) for each in batch.outputs],
+        "stored": [[_end_to_json(end), path] for end, path in batch.stored],
+        "named": [
+            [_end_to_json(end), [_scanned_to_json(each) for each in scans]]
+            for end, scans in batch.named.items()
+        ],
+    }
+
+
+def _batch_from_json(value: Mapping[str, Any]) -> Batch:
+    return Batch(
+        value["number"],
+        _flows_from_json(value["own"]),
+        tuple(_scanned_from_json(each) for each in value["scans"]),
+        tuple(_scanned_from_json(each) for each in value["beside"]),
+        {_end_from_json(end): _flows_from_json(flows) for end, flows in value["written"]},
+        tuple(_end_from_json(each) for each in value["outputs"]),
+        tuple((_end_from_json(end), path) for end, path in value["stored"]),
+        {
+            _end_from_json(end): tuple(_scanned_from_json(each) for each in scans)
+            for end, scans in value["named"]
+        },
+    )

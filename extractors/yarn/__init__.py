@@ -1,0 +1,9 @@
+"""YARN: its ResourceManager and MapReduce's JobHistoryServer.
+
+`rest` talks to both, `plan` decides what to ask (`windows` of time), `applications`, `configuration` and `names` understand
+the answers, `records` turns them into records.
+"""
+
+from extractors.yarn.extractor import Yarn
+
+__all__ = ["Yarn"]

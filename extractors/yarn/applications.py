@@ -1,0 +1,186 @@
+"""What the ResourceManager says of an application, and the JobHistoryServer of a job. Pure; what a release leaves out is
+tolerated, what it adds is passed over, and only what is kept of it anyway goes on to the tasks and the position."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, astuple, dataclass, fields
+from typing import Any, Final
+
+import orjson
+
+from extractors.lineage.redaction import bounded, redact
+from navlin.model.keys import application_id
+
+MAPREDUCE: Final = "MAPREDUCE"
+UNFINISHED: Final = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING")
+ENDED: Final = ("FINISHED", "FAILED", "KILLED")
+FORGOTTEN: Final = "FORGOTTEN"
+"""Our own state: it had not ended when the ResourceManager was last asked, and now it does not know it any more."""
+UNKNOWN: Final = "UNKNOWN"
+
+MAX_NAME_BYTES: Final = 8_000
+MAX_DIAGNOSTICS_BYTES: Final = 4 << 10
+MAX_TAGS: Final = 100
+_SAYS_NOTHING: Final = frozenset({"", "null", "n/a", "none"})
+_ATTEMPT: Final = re.compile(r"appattempt_\d+_\d+_(\d+)\Z")
+_CONTAINER: Final = re.compile(r"container_(?:e\d+_)?\d+_\d+_(\d+)_\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """One application as the ResourceManager tells it. Times are by its clock, in epoch ms; 0 is not known.
+
+    What grows while it runs (memory and core seconds, in resource times seconds) is kept only when it has ended.
+    """
+
+    id: str
+    name: str = ""
+    type: str = ""
+    user: str = ""
+    queue: str = ""
+    state: str = ""
+    final_status: str = ""
+    started_ms: int = 0
+    finished_ms: int = 0
+    tags: tuple[str, ...] = ()
+    attempts: int = 0
+    diagnostics: str = ""
+    memory_mb_s: int = 0
+    vcore_s: int = 0
+
+    @property
+    def ended(self) -> bool:
+        return self.state in ENDED
+
+    @property
+    def mapreduce(self) -> bool:
+        return self.type.upper() == MAPREDUCE
+
+    @property
+    def status(self) -> str:
+        """How it ended, as far as it is known; while it has not, where it is."""
+        if self.state == "FINISHED":
+            return self.final_status if self.final_status not in ("", "UNDEFINED") else self.state
+        return UNKNOWN if self.state == FORGOTTEN else self.state
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One MapReduce job as the JobHistoryServer tells it, by the clock of the host that it was led from."""
+
+    id: str
+    name: str = ""
+    user: str = ""
+    queue: str = ""
+    state: str = ""
+    submitted_ms: int = 0
+    started_ms: int = 0
+    finished_ms: int = 0
+
+    @property
+    def succeeded(self) -> bool:
+        return self.state == "SUCCEEDED"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One application and, where the JobHistoryServer has it, its job: at least one of the two."""
+
+    id: str
+    application: Application | None = None
+    job: Job | None = None
+
+    def fingerprint(self) -> str:
+        told = [each and astuple(each) for each in (self.application, self.job)]
+        return hashlib.blake2b(orjson.dumps(told), digest_size=6).hexdigest()
+
+
+def to_application(said: Mapping[str, Any]) -> Application | None:
+    """None where it bears no id."""
+    identity = application_id(_text(said.get("id")))
+    if identity is None:
+        return None
+    state = _text(said.get("state")).upper()
+    ended = state in ENDED
+    diagnostics = _text(said.get("diagnostics")).strip() if ended else ""
+    return Application(
+        identity,
+        bounded(_text(said.get("name")), MAX_NAME_BYTES),
+        _text(said.get("applicationType")) or _first_type(said),
+        _text(said.get("user")),
+        _text(said.get("queue")),
+        state,
+        _text(said.get("finalStatus")).upper() if ended else "",
+        _number(said.get("startedTime")),
+        _number(said.get("finishedTime")) if ended else 0,
+        _tags(said.get("applicationTags")),
+        _attempts(said),
+        "" if diagnostics.lower() in _SAYS_NOTHING else bounded(redact(diagnostics), MAX_DIAGNOSTICS_BYTES),
+        _number(said.get("memorySeconds")) if ended else 0,
+        _number(said.get("vcoreSeconds")) if ended else 0,
+    )
+
+
+def to_job(said: Mapping[str, Any]) -> Job | None:
+    """None where it bears no id."""
+    identity = application_id(_text(said.get("id")))
+    if identity is None:
+        return None
+    return Job(
+        identity.replace("application_", "job_", 1),
+        bounded(_text(said.get("name")), MAX_NAME_BYTES),
+        _text(said.get("user")),
+        _text(said.get("queue")),
+        _text(said.get("state")).upper(),
+        _number(said.get("submitTime")),
+        _number(said.get("startTime")),
+        _number(said.get("finishTime")),
+    )
+
+
+def saved(application: Application) -> dict[str, Any]:
+    """An application as JSON, for a position: what differs from the defaults."""
+    plain = asdict(application)
+    differing = {
+        name.name: plain[name.name] for name in fields(Application) if plain[name.name] != name.default
+    }
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in differing.items()}
+
+
+def restored(value: Mapping[str, Any]) -> Application:
+    """The inverse of `saved`."""
+    return Application(**{**value, "tags": tuple(value.get("tags", ()))})
+
+
+def _first_type(said: Mapping[str, Any]) -> str:
+    """The first releases of YARN tell no type."""
+    return MAPREDUCE if "/jobhistory/job/" in _text(said.get("trackingUrl")) else "YARN"
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _number(value: Any) -> int:
+    """Some releases write numbers as texts, and -1 or 0 for what is not known."""
+    try:
+        return max(0, int(float(value)))
+    except (TypeError, ValueError, OverflowError):
+        return 0
+
+
+def _tags(value: Any) -> tuple[str, ...]:
+    words = value if isinstance(value, list) else _text(value).split(",")
+    tags = (bounded(redact(_text(word).strip()), 1_000) for word in words)
+    return tuple(tag for tag in tags if tag.lower() not in _SAYS_NOTHING)[:MAX_TAGS]
+
+
+def _attempts(said: Mapping[str, Any]) -> int:
+    """How many attempts there were, by the newest one's id or the name of its container."""
+    if found := _ATTEMPT.match(_text(said.get("currentAppAttemptId"))):
+        return int(found[1])
+    found = _CONTAINER.search(_text(said.get("amContainerLogs")))
+    return int(found[1]) if found else 0

@@ -1,0 +1,241 @@
+"""The configuration of a MapReduce job → what it read and wrote, and what ran. Pure.
+
+Of the hundreds of properties those named here are looked at, by their new and their old names; no other is kept, and none
+that bears a secret. Clients write into it what they like: whatever does not fit counts as not said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import unquote_plus
+
+from extractors.lineage.redaction import bounded, clean, without_credentials
+from extractors.yarn.applications import MAX_NAME_BYTES
+
+MAX_PATHS: Final = 10_000
+"""Inputs of one job that are told; Hive has been seen to name every partition of a table."""
+
+_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "default_fs": ("fs.defaultFS", "fs.default.name"),
+    "working": ("mapreduce.job.working.dir", "mapred.working.dir"),
+    "inputs": ("mapreduce.input.fileinputformat.inputdir", "mapred.input.dir"),
+    "recursive": ("mapreduce.input.fileinputformat.input.dir.recursive", "mapred.input.dir.recursive"),
+    "formats": ("mapreduce.input.multipleinputs.dir.formats", "mapred.input.dir.formats"),
+    "outputs": ("mapreduce.output.fileoutputformat.outputdir", "mapred.output.dir"),
+    "new_mapper": ("mapreduce.job.map.class", "mapreduce.map.class"),
+    "old_mapper": ("mapred.mapper.class",),
+    "new_reducer": ("mapreduce.job.reduce.class", "mapreduce.reduce.class"),
+    "old_reducer": ("mapred.reducer.class",),
+    "combiner": ("mapreduce.job.combine.class", "mapreduce.combine.class", "mapred.combiner.class"),
+    "output_key": ("mapreduce.job.output.key.class", "mapred.output.key.class"),
+    "output_value": ("mapreduce.job.output.value.class", "mapred.output.value.class"),
+    "new_api": ("mapred.mapper.new-api",),
+    "name": ("mapreduce.job.name", "mapred.job.name"),
+    "workflow": ("mapreduce.workflow.id",),
+    "hive_query": ("hive.query.id",),
+    "hive_text": ("hive.query.string",),
+    "hive_session": ("hive.session.id",),
+    "metastores": ("hive.metastore.uris",),
+    "pig_script": ("pig.script.id",),
+    "pig_plan": ("pig.logicalPlan.hash",),
+    "oozie_job": ("oozie.job.id",),
+    "oozie_action": ("oozie.action.id",),
+}
+_SCRATCH: Final = ("hive.exec.scratchdir", "yarn.app.mapreduce.am.staging-dir", "pig.temp.dir")
+_READ: Final = frozenset([key for keys in _KEYS.values() for key in keys] + list(_SCRATCH))
+
+_STAGING: Final = re.compile(
+    # Hive's, MapReduce's, Pig's, and what Oozie's launchers read and write.
+    r"(?:^|/)(?:\.hive-staging[^/]*|\.staging|_temporary|_tmp\.[^/]*|_task_tmp\.[^/]*|-(?:mr|ext|local)-\d+|oozie-oozi)(?:/|$)"
+    r"|^/tmp/(?:hive(?:-[^/]*)?|hadoop-yarn|temp-?\d+)(?:/|$)"
+)
+_GLOB: Final = re.compile(r"(?<!\\)[*?\[{]")
+_HIVE, _PIG = "hive_", "pig_"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a job read or wrote. ``text`` is as it was said; ``uri`` the directory that it comes down to: for a glob, the
+    one above it that has no glob in its name, and then it is ``inferred`` that what matched is in there."""
+
+    text: str
+    uri: str
+    inferred: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What matters of a job's configuration; empty where it does not say it. ``incomplete``: it names further inputs or
+    outputs that come down to no directory."""
+
+    name: str = ""
+    inputs: tuple[Place, ...] = ()
+    outputs: tuple[Place, ...] = ()
+    incomplete: bool = False
+    recursive: bool = False
+    mapper: str = ""
+    reducer: str = ""
+    combiner: str = ""
+    output_key: str = ""
+    output_value: str = ""
+    default_fs: str = ""
+    metastores: tuple[str, ...] = ()
+    hive_query_id: str = ""
+    hive_query_text: str = ""
+    hive_session_id: str = ""
+    pig_script_id: str = ""
+    pig_plan_hash: str = ""
+    oozie_job_id: str = ""
+    oozie_action_id: str = ""
+
+
+def to_configuration(answer: Any) -> Configuration:
+    """The answer of ``/jobs/{id}/conf``."""
+    said = _properties(answer)
+
+    def get(name: str) -> str:
+        return next((said[key] for key in _KEYS[name] if key in said), "")
+
+    new_api = get("new_api").lower() != "false"
+    default_fs = without_credentials(get("default_fs"))
+    reading = _Paths(get("working"), _scratch(said))
+    inputs = reading.places([*split_paths(get("inputs")), *_first_of_pairs(get("formats"))])
+    outputs = reading.places(split_paths(get("outputs"))[:1])
+    workflow, workflow_id = get("workflow"), ""
+    for prefix in (_HIVE, _PIG):
+        if workflow.startswith(prefix):
+            workflow_id = workflow.removeprefix(prefix)
+    hive = get("hive_query") or (workflow_id if workflow.startswith(_HIVE) else "")
+    return Configuration(
+        bounded(get("name"), MAX_NAME_BYTES),
+        inputs,
+        outputs,
+        reading.lost,
+        get("recursive").lower() == "true",
+        _either(get("new_mapper"), get("old_mapper"), first=new_api),
+        _either(get("new_reducer"), get("old_reducer"), first=new_api),
+        get("combiner"),
+        get("output_key"),
+        get("output_value"),
+        default_fs,
+        tuple(filter(None, (uri.strip() for uri in get("metastores").split(","))))[:10],
+        hive,
+        _query_text(get("hive_text")),
+        get("hive_session"),
+        get("pig_script") or (workflow_id if workflow.startswith(_PIG) else ""),
+        get("pig_plan"),
+        get("oozie_job"),
+        get("oozie_action"),
+    )
+
+
+def split_paths(text: str) -> list[str]:
+    """A list of paths as Hadoop writes it: commas within one are escaped, those within ``{a,b}`` need not be."""
+    paths, current, depth = [], [], 0
+    characters = iter(text)
+    for each in characters:
+        if each == "\\":
+            after = next(characters, "")
+            current.append(after if after in (",", "\\") else each + after)
+        elif each == "," and depth <= 0:
+            paths.append("".join(current))
+            current, depth = [], 0
+        else:
+            depth += (each == "{") - (each == "}")
+            current.append(each)
+    paths.append("".join(current))
+    return [path for path in map(str.strip, paths) if path]
+
+
+def is_staging(path: str) -> bool:
+    """Whether a path (without its host) is where an engine keeps what it will move or remove."""
+    return _STAGING.search(path) is not None
+
+
+class _Paths:
+    """Brings paths down to directories; ``lost`` says that one could not be."""
+
+    def __init__(self, working: str, scratch: tuple[str, ...]) -> None:
+        self._working, self._scratch = working, scratch
+        self.lost = False
+
+    def places(self, texts: list[str]) -> tuple[Place, ...]:
+        self.lost |= len(texts) > MAX_PATHS
+        found = (self._place(text) for text in dict.fromkeys(texts[:MAX_PATHS]))
+        return tuple(place for place in found if place is not None)
+
+    def _place(self, text: str) -> Place | None:
+        uri = without_credentials(text)
+        if "://" not in uri and not uri.startswith("/") and not re.match(r"[a-zA-Z][\w+.-]*:/", uri):
+            if not self._working:
+                self.lost = True
+                return None
+            uri = f"{self._working.rstrip('/')}/{uri}"
+        uri, inferred = _without_glob(uri)
+        path = _path_of(uri)
+        if is_staging(path) or any(path == each or path.startswith(each + "/") for each in self._scratch):
+            return None
+        if inferred and path.strip("/") == "":
+            self.lost = True  # a glob at the very top says nothing of where
+            return None
+        return Place(clean(text), uri, inferred)
+
+
+def _without_glob(uri: str) -> tuple[str, bool]:
+    """``/a/b-*/c`` → (``/a``, True)."""
+    # A `?` or `[` in an address's host would be nobody's glob.
+    start = uri.find("/", uri.find("://") + 3) if "://" in uri else 0
+    found = _GLOB.search(uri, max(start, 0))
+    inferred = found is not None
+    if found is not None:
+        uri = uri[: uri.rindex("/", 0, found.start()) + 1]
+    return re.sub(r"\\(?=[*?\[\]{}])", "", uri), inferred
+
+
+def _path_of(uri: str) -> str:
+    if "://" in uri:
+        uri = "/" + uri.split("://", 1)[1].partition("/")[2]
+    elif not uri.startswith("/"):
+        uri = uri.partition(":")[2]  # file:/a
+    return "/" + "/".join(part for part in uri.split("/") if part)
+
+
+def _properties(answer: Any) -> dict[str, str]:
+    """The properties that are read, without those whose value was taken out."""
+    conf = answer.get("conf") if isinstance(answer, Mapping) else None
+    listed = conf.get("property") if isinstance(conf, Mapping) else None
+    each_of = [listed] if isinstance(listed, Mapping) else listed if isinstance(listed, list) else []
+    properties: dict[str, str] = {}
+    for each in each_of:
+        match each:
+            case {"name": str(name), "value": str(value)} if name in _READ:
+                if value.strip() and "(redacted)" not in value:
+                    properties[name] = value.strip()
+    return properties
+
+
+def _scratch(said: Mapping[str, str]) -> tuple[str, ...]:
+    paths = (_path_of(without_credentials(said[key])) for key in _SCRATCH if key in said)
+    # A Pig or Hive that keeps its temporary files in /tmp does not make all of /tmp so.
+    return tuple(path for path in paths if path.count("/") > 1)
+
+
+def _first_of_pairs(text: str) -> Iterator[str]:
+    """The paths of ``path;format,path;format``."""
+    for pair in text.split(",") if text else ():
+        path = pair.partition(";")[0].strip()
+        if path:
+            yield path
+
+
+def _either(new: str, old: str, *, first: bool) -> str:
+    return (new or old) if first else (old or new)
+
+
+def _query_text(text: str) -> str:
+    """Newer releases of Hive encode it as a URL's parameter."""
+    encoded = text and not re.search(r"\s", text) and re.search(r"%[0-9A-Fa-f]{2}|\+", text)
+    return clean(unquote_plus(text) if encoded else text)

@@ -1,0 +1,149 @@
+"""YARN: applications of the ResourceManager, and the MapReduce jobs of the JobHistoryServer with what they read and wrote.
+
+The ResourceManager keeps the last ten thousand applications that have ended, or fewer, and then forgets them: nothing that
+it does not list is taken for gone. It is asked for what has not ended, and for what ended since the newest end that was
+seen, and somewhat before. A MapReduce application is told when its job's configuration is there, or has not come for
+`history_wait_s`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from extractors.yarn.configuration import Configuration, to_configuration
+from extractors.yarn.plan import JOBS, Before, Planning, SeenSplit, UnansweredSplit
+from extractors.yarn.records import Telling
+from extractors.yarn.rest import (
+    NotThere,
+    RestAddress,
+    RestError,
+    RestService,
+    RestUnavailable,
+    asking,
+    wrong_url,
+)
+from navlin.model.extractor import PULL, extractor, keeps_positions
+from navlin.model.plan import Plan, Positions
+from navlin.model.records import Record, Reject, Split
+from navlin.model.source import YARN, Estate, Source
+
+_EXAMPLES: Final = {"urls": "http://resourcemanager:8088", "history_urls": "http://historyserver:19888"}
+
+
+@extractor("yarn", source_type=YARN, mode=PULL, version=1)
+@dataclass(frozen=True, slots=True)
+class Yarn:
+    """One YARN. ``urls`` are its ResourceManagers' web addresses, ``history_urls`` the JobHistoryServer's; without the
+    latter, MapReduce applications are told without what they read and wrote. ``metastore`` is the authority whose queries
+    are meant by jobs that do not say ``hive.metastore.uris``. ``page_size`` bounds one answer."""
+
+    source: Source
+    estate: Estate
+    urls: tuple[str, ...]
+    history_urls: tuple[str, ...] = ()
+    overlap_s: int = 600
+    history_wait_s: int = 1_800
+    page_size: int = keeps_positions(5_000)
+    metastore: str = ""
+    default_fs: str = ""
+    # Not kept: the ResourceManager hides from who may not look at an application what there is to know of it.
+    auth: Literal["none", "kerberos"] = "none"
+    user: str = ""
+    ca_file: str = keeps_positions("")
+    connect_timeout_s: float = keeps_positions(10.0)
+    read_timeout_s: float = keeps_positions(120.0)
+
+    @classmethod
+    def serves(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        """The ResourceManagers' own addresses."""
+        return tuple(settings.get("urls", ()))
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """What no type shows to be wrong, as (setting, text)."""
+        if not self.urls:
+            yield "urls", f'urls must name the ResourceManager, as in ["{_EXAMPLES["urls"]}"]'
+        for setting, example in _EXAMPLES.items():
+            for url in getattr(self, setting):
+                if wrong := wrong_url(url, example):
+                    yield setting, wrong
+        for name in ("overlap_s", "history_wait_s", "connect_timeout_s", "read_timeout_s"):
+            if not getattr(self, name) > 0:
+                yield name, f"{name} must be more than 0"
+        if self.page_size < 2:
+            yield "page_size", "page_size must be at least 2"
+        if self.user and self.auth == "kerberos":
+            yield (
+                "user",
+                'user is for clusters without Kerberos: with auth = "kerberos", the ticket says who asks',
+            )
+
+    def plan(self, positions: Positions) -> Plan:
+        """Costs two requests, or three, where nothing has happened."""
+        planning = Planning(self.overlap_s * 1_000, self.history_wait_s * 1_000, self.page_size)
+        with ExitStack() as stack:
+            resource_manager = stack.enter_context(asking(self._resource_manager))
+            history = stack.enter_context(asking(self._history)) if self.history_urls else None
+            return planning.plan(resource_manager, history, Before.of(positions))
+
+    def read(self, split: Split) -> Iterator[Record]:
+        telling = Telling(self.source, self.estate, self.metastore, self.default_fs)
+        match split:
+            case SeenSplit(seen=seen, configured=False):
+                for each in seen:
+                    yield from telling.records(each)
+            case SeenSplit(seen=seen):
+                with asking(self._history) as history:
+                    for each in seen:
+                        configuration = None
+                        if each.job:
+                            configuration, reject = _configuration(history, each.job.id)
+                            if reject:
+                                yield reject
+                        yield from telling.records(each, configuration)
+            case UnansweredSplit(error=error):
+                raise RestUnavailable(error)
+            case _:
+                raise TypeError(f"{split!r} is no split of YARN")
+
+    def check(self) -> Iterator[str]:
+        """For ``navlin check``: which ResourceManager answers, and what it and the JobHistoryServer show."""
+        with asking(self._resource_manager) as service:
+            listed = service.get("/ws/v1/cluster/apps", {"limit": 1})
+            info = service.get("/ws/v1/cluster/info").get("clusterInfo", {})
+            version, state = info.get("hadoopVersion", "unknown"), info.get("haState", "")
+            shown = "shows applications" if (listed or {}).get("apps") else "shows no application"
+            yield f"{service.url} answers: Hadoop {version}{f', {state}' if state else ''}, {shown}"
+        if not self.history_urls:
+            yield "without `history_urls` nothing tells what MapReduce jobs read and wrote"
+            return
+        with asking(self._history) as service:
+            service.get(JOBS, {"limit": 1})
+            yield f"{service.url} answers: what MapReduce jobs read and wrote comes from there"
+
+    @property
+    def _resource_manager(self) -> RestAddress:
+        return self._address("ResourceManager", "urls", self.urls)
+
+    @property
+    def _history(self) -> RestAddress:
+        return self._address("JobHistoryServer", "history_urls", self.history_urls)
+
+    def _address(self, name: str, setting: str, urls: tuple[str, ...]) -> RestAddress:
+        limits = (self.connect_timeout_s, self.read_timeout_s)
+        return RestAddress(name, setting, urls, self.auth, self.user, self.ca_file, *limits)
+
+
+def _configuration(history: RestService, job: str) -> tuple[Configuration | None, Reject | None]:
+    """A job's configuration; None where it is not there any more, or cannot be had: then it is said why."""
+    try:
+        return to_configuration(history.get(f"{JOBS}/{job}/conf")), None
+    except NotThere:
+        return None, None
+    except RestUnavailable:
+        raise
+    except RestError as error:
+        # One job that others may not look at, or whose files are broken, must not keep the others from being told.
+        return None, Reject(history.url, f"the configuration of a job: {error}", sample=job)

@@ -1,0 +1,248 @@
+"""An application, and a MapReduce job's configuration → an operation, its execution, and what flows through it.
+
+    directory ── DATA_FLOW ──▶ operation ── DATA_FLOW ──▶ directory          a MapReduce job that succeeded
+    execution of Hive, Pig, Oozie (claimed) ── LOGICAL_PHYSICAL ──▶ execution
+
+An operation is Navigator's: the applications of one type and name; for MapReduce the jobs of one name, mapper and reducer,
+and one set of inputs and outputs. Without the last, `distcp` would make one operation out of all that was ever copied, and
+everything would seem to come from everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from extractors.lineage.redaction import bounded, clean
+from extractors.lineage.relations import relation
+from extractors.yarn.applications import MAPREDUCE, Application, Seen
+from extractors.yarn.configuration import Configuration, Place
+from extractors.yarn.names import OozieAction, hive_session, oozie_action
+from navlin.model.identity import SEPARATOR
+from navlin.model.keys import (
+    Key,
+    RelationType,
+    application_key,
+    granted_execution_key,
+    location_key,
+    operation_key,
+    pig_execution_key,
+)
+from navlin.model.records import Attributes, Covered, Depth, Entity, Record, Relation
+from navlin.model.source import HIVE, OOZIE, PIG, Estate, Source, normal_authority
+
+MAX_READABLE: Final = 1_000
+NAME_BYTES: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """Whose applications are told. ``metastore`` and ``default_fs`` stand in for what a job's configuration leaves out."""
+
+    source: Source
+    estate: Estate
+    metastore: str = ""
+    default_fs: str = ""
+
+    def records(self, seen: Seen, configuration: Configuration | None = None) -> Iterator[Record]:
+        """All that is known of one application. ``configuration`` is None where there is none to be had."""
+        told = _Told.of(seen, configuration)
+        inputs = self._ends(told.conf.inputs, told)
+        outputs = self._ends(told.conf.outputs, told)
+        text = SEPARATOR.join(told.distinguished_by)
+        ends = tuple(key.identity for key, _ in (*inputs, *outputs))
+        name = bounded(clean(told.name), NAME_BYTES) or told.type
+        operation = operation_key(self.source, text, ends, name=name)
+        execution = application_key(self.source, seen.id, operation)
+        readable: Attributes = {
+            "inputs": [place.text for _, place in inputs][:MAX_READABLE],
+            "outputs": [place.text for _, place in outputs][:MAX_READABLE],
+        }
+        yield Entity(operation, told.as_of_ms, {**told.of_operation(), **readable}, ages=not outputs)
+        yield Entity(execution, told.as_of_ms, {**told.of_execution(name), **readable}, ages=True)
+        if configuration is not None and told.succeeded:
+            if ends:
+                yield Covered(operation.tree_path, told.as_of_ms, Depth.ALL, reported=True)
+            yield from self._flows(operation, inputs, outputs, told)
+        for logical, attributes in self._logical(told):
+            kind = RelationType.LOGICAL_PHYSICAL
+            yield relation(kind, logical, execution, execution, told.as_of_ms, attributes, ages=True)
+
+    def _ends(self, places: Iterable[Place], told: _Told) -> list[tuple[Key, Place]]:
+        """Each directory once; what is certain of it goes before what is inferred."""
+        default_fs = told.conf.default_fs or self.default_fs
+        ends: dict[str, tuple[Key, Place]] = {}
+        for place in places:
+            key = location_key(self.estate, place.uri, default_fs)
+            if key.identity not in ends or not place.inferred:
+                ends[key.identity] = (key, place)
+        return list(ends.values())
+
+    def _flows(
+        self,
+        operation: Key,
+        inputs: list[tuple[Key, Place]],
+        outputs: list[tuple[Key, Place]],
+        told: _Told,
+    ) -> Iterator[Relation]:
+        for key, place in inputs:
+            flags, ages = _inferred(place), not outputs
+            yield relation(RelationType.DATA_FLOW, key, operation, operation, told.as_of_ms, flags, ages=ages)
+        for key, place in outputs:
+            flags = {**_inferred(place), **({"incomplete": True} if told.conf.incomplete else {})}
+            yield relation(RelationType.DATA_FLOW, operation, key, operation, told.as_of_ms, flags)
+
+    def _logical(self, told: _Told) -> Iterator[tuple[Key, Attributes]]:
+        """What the application was run for, as others name it."""
+        conf = told.conf
+        if conf.hive_query_id:
+            hive = self.estate.serving(HIVE, self._metastore(conf))
+            yield granted_execution_key(hive, conf.hive_query_id), {}
+        if conf.pig_script_id:
+            pig = self.estate.serving(PIG)
+            run = pig_execution_key(pig, conf.pig_script_id, clean(told.name), conf.pig_plan_hash)
+            yield run, {}
+            if run.parent is not None and conf.pig_plan_hash:
+                yield run.parent, {}
+        if told.workflow_id:
+            oozie = self.estate.serving(OOZIE)
+            action = told.oozie.action if told.oozie else conf.oozie_action_id.partition("@")[2]
+            yield granted_execution_key(oozie, told.workflow_id), {"oozieAction": clean(action)}
+
+    def _metastore(self, conf: Configuration) -> str:
+        """Of the several addresses that a job may name for one metastore, the one that a configured source serves."""
+        served = {
+            authority for source in self.estate.sources if source.type == HIVE for authority in source.serves
+        }
+        return next((uri for uri in conf.metastores if normal_authority(uri) in served), self.metastore)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """One application with all that was found out about it."""
+
+    seen: Seen
+    application: Application
+    """as the ResourceManager told it, or made up of what the JobHistoryServer told"""
+    conf: Configuration
+    oozie: OozieAction | None
+    as_of_ms: int
+
+    @classmethod
+    def of(cls, seen: Seen, configuration: Configuration | None) -> _Told:
+        application, job = seen.application, seen.job
+        if application is None:
+            assert job is not None
+            application = Application(
+                seen.id,
+                job.name,
+                MAPREDUCE,
+                job.user,
+                job.queue,
+                job.state,
+                "",
+                job.started_ms,
+                job.finished_ms,
+            )
+            # Older than anything the ResourceManager may say, or has said, of the same application: that goes before.
+            as_of_ms = job.submitted_ms or job.started_ms or job.finished_ms
+        else:
+            as_of_ms = application.finished_ms or application.started_ms or _cluster_ms(seen.id)
+        return cls(
+            seen, application, configuration or Configuration(), oozie_action(application.name), as_of_ms
+        )
+
+    @property
+    def name(self) -> str:
+        # What the ResourceManager shows may be another's rewording of it; the job's own is what it bears everywhere.
+        return (self.seen.job.name if self.seen.job else "") or self.application.name
+
+    @property
+    def type(self) -> str:
+        return self.application.type
+
+    @property
+    def distinguished_by(self) -> tuple[str, ...]:
+        """What makes the operation, before its ends."""
+        if self.application.mapreduce:
+            return (self.name, self.conf.mapper, self.conf.reducer)
+        return (self.type, self.name)
+
+    @property
+    def succeeded(self) -> bool:
+        job = self.seen.job
+        return job.succeeded if job else self.application.status == "SUCCEEDED"
+
+    @property
+    def workflow_id(self) -> str:
+        named = self.oozie.workflow_id if self.oozie else ""
+        return named or self.conf.oozie_job_id
+
+    def of_operation(self) -> dict[str, Any]:
+        conf = self.conf
+        return {
+            "internalType": "yarn_operation",
+            "engineType": self.type,
+            "mapper": conf.mapper,
+            "reducer": conf.reducer,
+            "combiner": conf.combiner,
+            "outputKey": conf.output_key,
+            "outputValue": conf.output_value,
+            "inputRecursive": conf.recursive or None,
+            "incomplete": conf.incomplete or None,
+            **self._by_name(),
+        }
+
+    def of_execution(self, operation: str) -> dict[str, Any]:
+        app = self.application
+        mapreduce = app.mapreduce
+        return {
+            "internalType": "yarn_operation_execution",
+            "engineType": self.type,
+            "operation": operation,
+            "principal": app.user or (self.seen.job.user if self.seen.job else ""),
+            "started": app.started_ms or None,
+            "ended": app.finished_ms or None,
+            "status": app.status,
+            "jobId": self.seen.id.replace("application_", "job_", 1) if mapreduce else self.seen.id,
+            "queue": app.queue,
+            "applicationTags": list(app.tags),
+            "attempts": app.attempts or None,
+            "diagnostics": app.diagnostics,
+            "memoryMbSeconds": app.memory_mb_s or None,
+            "vcoreSeconds": app.vcore_s or None,
+            "queryText": self.conf.hive_query_text,
+            **self._by_name(),
+            **self._by_configuration(),
+        }
+
+    def _by_configuration(self) -> dict[str, Any]:
+        """What is another's at each run, and so none of the operation's."""
+        conf = self.conf
+        said = {"hiveQueryId": conf.hive_query_id, "hiveSessionId": conf.hive_session_id}
+        told: dict[str, Any] = {name: clean(value) for name, value in said.items() if value}
+        return {**told, "wfIds": [self.workflow_id]} if self.workflow_id else told
+
+    def _by_name(self) -> dict[str, Any]:
+        session = hive_session(self.name, self.type)
+        oozie = self.oozie
+        return {
+            # A session runs many queries: which ones, nothing here tells.
+            "session": True if session else None,
+            "hiveSessionId": session,
+            "wfIds": [oozie.workflow_id] if oozie and oozie.workflow_id else None,
+            "oozieWorkflow": clean(oozie.workflow) if oozie else None,
+            "oozieAction": clean(oozie.action) if oozie else None,
+            "oozieActionType": clean(oozie.type) if oozie else None,
+            "oozieLauncher": (oozie.launcher or None) if oozie else None,
+        }
+
+
+def _cluster_ms(application: str) -> int:
+    """When the ResourceManager that numbered it was started: every id tells it."""
+    return int(application.split("_")[1])
+
+
+def _inferred(place: Place) -> Attributes:
+    return {"inferred": True, "glob": place.text} if place.inferred else {}
