@@ -33,7 +33,7 @@ from navlin.index.documents import entity_envelope
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.runs import RunRecord, Status
 from navlin.index.solr import Solr
-from navlin.index.writing import Stamp
+from navlin.index.stamp import Stamp
 from navlin.model.identity import run_id
 from navlin.model.keys import EntityType, listed_path_key
 from navlin.model.records import Entity

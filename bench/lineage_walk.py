@@ -20,8 +20,9 @@ from rich.console import Console
 from rich.table import Table
 
 from navlin.index.cores import CORES
-from navlin.index.documents import relation_fields
+from navlin.index.documents import end_of
 from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.relation import relation_fields
 from navlin.index.solr import Solr
 from navlin.model.identity import relation_id
 from navlin.model.keys import Key, RelationType, column_key, operation_key, sub_operation_key, table_key
@@ -106,7 +107,7 @@ def entity(key: Key) -> dict[str, Any]:
 
 def flow(ep1: Key, ep2: Key) -> dict[str, Any]:
     identity = relation_id(RelationType.DATA_FLOW, ep1.identity, ep2.identity, ENGINE.id)
-    fields = relation_fields(RelationType.DATA_FLOW, ep1, ep2)
+    fields = relation_fields(RelationType.DATA_FLOW, end_of(ep1), end_of(ep2))
     return {**fields, "identity": identity, "writer": ENGINE.id, "deleted": False, "asOf": 1}
 
 

@@ -28,8 +28,9 @@ from navlin.index.cores import CORES
 from navlin.index.documents import Envelope, entity_envelope, relation_envelope
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.solr import Solr
+from navlin.index.stamp import Stamp
 from navlin.index.state import in_batches
-from navlin.index.writing import WRITE_BATCH, Outcome, Stamp, write
+from navlin.index.writing import WRITE_BATCH, Outcome, write
 from navlin.model.identity import run_id
 from navlin.model.keys import (
     EntityType,

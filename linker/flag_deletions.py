@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from navlin.index.documents import Document
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.solr import Solr
-from navlin.index.writing import Stamp, flag_deleted, rewrite
+from navlin.index.stamp import Stamp
+from navlin.index.writing import flag_deleted, rewrite
 
 ASSETS = ("DATABASE", "TABLE", "VIEW", "PARTITION", "FIELD", "FILE", "DIRECTORY", "DATASET")
 

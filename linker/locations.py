@@ -10,8 +10,9 @@ from typing import NamedTuple
 from linker.added import TREE_PATH, WRITER
 from linker.ends import BOTH, END_FIELDS, Side, end_id, present, relations_of
 from linker.linking import among, batched
-from navlin.index.documents import Document, placed
+from navlin.index.documents import Document
 from navlin.index.fields import RELATIONS
+from navlin.index.relation import placed
 from navlin.index.solr import Solr
 from navlin.model.identity import identify, relation_id
 from navlin.model.keys import RelationType, surely_of_table

@@ -12,8 +12,9 @@ from typing import Any, Final
 from linker.added import TREE_PATH, WRITER
 from linker.ends import IDS_A_QUERY
 from linker.linking import among, batched
-from navlin.index.documents import Document, placed
+from navlin.index.documents import Document
 from navlin.index.fields import CUT_NOTE, ELEMENTS
+from navlin.index.relation import placed
 from navlin.index.solr import Solr
 from navlin.model.identity import identify, relation_id
 from navlin.model.keys import EntityType, RelationType

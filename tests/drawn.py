@@ -14,11 +14,11 @@ from navlin.index.documents import (
     entity_envelope,
     granted_envelopes,
     implied_relation,
-    placed,
     relation_envelope,
     source_envelope,
 )
 from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.relation import placed
 from navlin.index.solr import Solr
 from navlin.model.identity import run_id
 from navlin.model.keys import (

@@ -17,8 +17,9 @@ from navlin.index.documents import (
 )
 from navlin.index.fields import ELEMENTS, RELATIONS, STAMPS
 from navlin.index.solr import Solr
+from navlin.index.stamp import Stamp
 from navlin.index.state import look_up
-from navlin.index.writing import Stamp, flag_deleted, judge, rewrite, write
+from navlin.index.writing import flag_deleted, judge, rewrite, write
 from navlin.model.identity import run_id
 from navlin.model.keys import (
     EntityType,

@@ -10,7 +10,8 @@ from navlin.index.documents import GRANTED, granted_envelopes, source_envelope
 from navlin.index.fields import ELEMENTS
 from navlin.index.solr import Solr
 from navlin.index.sources import KnownSource, known_sources
-from navlin.index.writing import Outcome, Stamp, write
+from navlin.index.stamp import Stamp
+from navlin.index.writing import Outcome, write
 from navlin.model.keys import table_key
 from navlin.model.source import HIVE, source_id
 from navlin.service.configuration import read_configuration

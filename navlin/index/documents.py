@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from navlin.index import entity
 from navlin.index.fields import ELEMENTS, RELATIONS, to_fields
+from navlin.index.relation import NO_TREE, End, placed, relation_fields
 from navlin.model.identity import relation_id
 from navlin.model.keys import EntityType, Key, parent_relation
 from navlin.model.records import Entity, Relation
 from navlin.model.source import HIVE, Source
-from navlin.model.tree import parent_of
 
 Document = dict[str, Any]
 
@@ -96,7 +97,7 @@ def entity_envelope(entity: Entity) -> Envelope:
 def relation_envelope(relation: Relation, writer_id: str) -> Envelope:
     """The envelope of a relation that the source ``writer_id`` states."""
     identity = relation_id(relation.type, relation.ep1.identity, relation.ep2.identity, writer_id)
-    fields = relation_fields(relation.type, relation.ep1, relation.ep2)
+    fields = relation_fields(relation.type, end_of(relation.ep1), end_of(relation.ep2))
     claims = [end.identity for end in (relation.ep1, relation.ep2) if end.source.id != writer_id]
     if claims:
         fields["claimedIds"] = claims
@@ -147,39 +148,20 @@ def source_envelope(source: Source, as_of_ms: int, *, granted: bool = False) -> 
     if granted:
         fields["granted"] = True
     digest = GRANTED if granted else _digest(fields)
-    return Envelope(ELEMENTS, source.id, source.id, SOURCE_PATH, as_of_ms, digest, orjson.dumps(fields))
+    return Envelope(ELEMENTS, source.id, source.id, NO_TREE, as_of_ms, digest, orjson.dumps(fields))
 
 
-SOURCE_PATH = "#source"
-"""Where a SOURCE document stands: in no source's tree, so that no `Covered` reaches it."""
-
-
-def relation_fields(relation_type: str, ep1: Key, ep2: Key) -> Document:
-    """The fields that a relation's type and ends make."""
-    return {
-        "type": str(relation_type),
-        "endpoint1Ids": [ep1.identity],
-        "endpoint2Ids": [ep2.identity],
-        "endpoint1Type": ep1.type.value,
-        "endpoint2Type": ep2.type.value,
-        "endpoint1SourceType": ep1.source.type,
-        "endpoint2SourceType": ep2.source.type,
-        "endpoint1SourceId": ep1.source.id,
-        "endpoint2SourceId": ep2.source.id,
-        "endpoint1Name": readable_name(ep1),
-        "endpoint2Name": readable_name(ep2),
-    }
+def end_of(key: Key) -> End:
+    """A key as the end of a relation."""
+    return End(key.identity, readable_name(key), key.type.value, key.source.type, key.source.id)
 
 
 def readable_name(key: Key) -> str:
-    """What a person calls a key: ``db.table.column``, a path, or its own name."""
+    """What a person calls a key, as `navlin.index.entity` has it."""
+    named = {"originalName": key.name, "parentPath": key.parent_path or ""}
     if key.file_system_path is not None:
-        path = to_fields({"fileSystemPath": key.file_system_path})["fileSystemPath"]
-        return f"{path}.{key.name}" if key.type is EntityType.FIELD else path
-    if key.type in (EntityType.OPERATION, EntityType.SUB_OPERATION, EntityType.OPERATION_EXECUTION):
-        return " ".join(key.name[:200].split())
-    above = (key.parent_path or "").strip("/").replace("/", ".")
-    return f"{above}.{key.name}" if above else key.name
+        named |= to_fields({"fileSystemPath": key.file_system_path})
+    return entity.readable_name({"identity": key.identity, "type": key.type.value, **named})
 
 
 def implied_relation(
@@ -188,28 +170,13 @@ def implied_relation(
     """The relation to its parent that rides with an entity (``child`` are its fields): its identity and its fields."""
     parent_id, parent_type, parent_name, child_name = implied
     relation_type = parent_relation(child["type"])
-    fields = {
-        "type": relation_type.value,
-        "endpoint1Ids": [parent_id],
-        "endpoint2Ids": [identity],
-        "endpoint1Type": parent_type,
-        "endpoint2Type": child["type"],
-        "endpoint1SourceType": child["sourceType"],
-        "endpoint2SourceType": child["sourceType"],
-        "endpoint1SourceId": child["sourceId"],
-        "endpoint2SourceId": child["sourceId"],
-        "endpoint1Name": parent_name,
-        "endpoint2Name": child_name,
-    }
+    source = child["sourceType"], child["sourceId"]
+    fields = relation_fields(
+        relation_type,
+        End(parent_id, parent_name, parent_type, *source),
+        End(identity, child_name, child["type"], *source),
+    )
     return relation_id(relation_type, parent_id, identity, writer), placed(fields, writer, tree_path)
-
-
-def placed(fields: Document, writer: str, tree_path: str) -> Document:
-    """Adds where a document stands and who writes it."""
-    fields["writer"] = writer
-    fields["treePath"] = tree_path
-    fields["treeParent"] = parent_of(tree_path) if tree_path.startswith("/") else SOURCE_PATH
-    return fields
 
 
 def _implied(key: Key, parent: Key) -> list[str]:

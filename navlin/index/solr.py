@@ -76,6 +76,13 @@ class Solr:
         """How many visible documents match."""
         return int(self.select(core, {"q": query, "fq": filters, "rows": 0})["response"]["numFound"])
 
+    def facet(self, core: str, field: str, params: Mapping[str, Any] | None = None) -> dict[str, int]:
+        """How many visible documents have each value of a field: of all, or of those that ``params`` ask for."""
+        every = {"q": "*:*", "rows": 0, "facet": "true", "facet.field": field, "facet.limit": -1}
+        answer = self.select(core, {**every, "facet.mincount": 1, **(params or {})})
+        flat = answer["facet_counts"]["facet_fields"][field]
+        return dict(zip(flat[::2], flat[1::2], strict=True))
+
     def cursor(
         self, core: str, query: str, fields: str, *, filters: Sequence[str] = (), rows: int = 5_000
     ) -> Iterator[dict[str, Any]]:

@@ -7,7 +7,6 @@ somebody else was quicker, Solr answers with a conflict, and the document is rea
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from navlin.index.documents import (
@@ -20,23 +19,16 @@ from navlin.index.documents import (
     Document,
     Envelope,
     implied_relation,
-    placed,
 )
 from navlin.index.fields import ELEMENTS, RELATIONS, SOURCE_WORDS, kept_on_rewrite, peoples, solr_date
+from navlin.index.relation import placed
 from navlin.index.solr import Refused, Solr
+from navlin.index.stamp import Stamp
 from navlin.index.state import Held, in_batches
 
 WRITE_BATCH = 1_000
 ATTEMPTS = 8
 """How often a document is read and written again when others keep writing it in between."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stamp:
-    """What one run marks its documents with."""
-
-    run_id: str
-    now_ms: int
 
 
 class Outcome(StrEnum):

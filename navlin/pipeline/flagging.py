@@ -11,7 +11,7 @@ import pyarrow as pa
 from linker.flag_deletions import flag_elements, flag_relations
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.solr import Solr, SolrAddress
-from navlin.index.writing import Stamp
+from navlin.index.stamp import Stamp
 
 FLAGGED_IN_TASK: Final = 10_000
 FLAGGED_COLUMNS: Final = "flagged long"

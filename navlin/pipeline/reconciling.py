@@ -19,8 +19,9 @@ from pyspark import TaskContext
 from navlin.index.documents import AGES, GRANTED, WHERE_CLAIMED, Envelope
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.solr import Solr, SolrAddress
+from navlin.index.stamp import Stamp
 from navlin.index.state import Held, claimed, held_in_range, look_up
-from navlin.index.writing import WRITE_BATCH, Outcome, Stamp, judge, write
+from navlin.index.writing import WRITE_BATCH, Outcome, judge, write
 from navlin.model.records import Covered
 from navlin.model.tree import ROOT
 from navlin.pipeline.covering import Coverage

@@ -36,8 +36,9 @@ from navlin.index.runs import (
     save_run,
 )
 from navlin.index.solr import Solr, SolrAddress
+from navlin.index.stamp import Stamp
 from navlin.index.state import Held, count_held, held_below, look_up
-from navlin.index.writing import Outcome, Stamp, judge, write
+from navlin.index.writing import Outcome, judge, write
 from navlin.model.extractor import PUSH, Extractor, Registration
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Reject, Split

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from linker import link
 from linker.flag_deletions import flag_elements, flag_relations
 from linker.linking import Linking
-from navlin.index.documents import SOURCE_PATH
 from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.relation import NO_TREE
 from navlin.index.runs import forget_positions, last_run
 from navlin.index.solr import Solr
 from navlin.index.sources import KnownSource
+from navlin.index.stamp import Stamp
 from navlin.index.state import Held, held_below, in_batches
-from navlin.index.writing import Stamp
 from navlin.model.identity import run_id
 from navlin.model.tree import ROOT, contains, tree_path
 from navlin.pipeline.lease import lease
@@ -50,7 +50,7 @@ def to_forget(solr: Solr, source: KnownSource, path: str) -> Forgetting:
 
 
 def _counts(held: Held, path: str) -> bool:
-    return not held.deleted and held.tree_path != SOURCE_PATH and contains(path, held.tree_path)
+    return not held.deleted and held.tree_path != NO_TREE and contains(path, held.tree_path)
 
 
 def forget(solr: Solr, forgetting: Forgetting, clock: Callable[[], int], *, configured: bool) -> int:

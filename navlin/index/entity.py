@@ -1,0 +1,210 @@
+"""An entity as the index holds it. The names of its fields are known here and nowhere outside of `navlin.index`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from navlin.index.fields import PEOPLE_FIELDS, date_ms, peoples, solr_date
+from navlin.model.keys import EntityType
+
+OPERATION_TYPES: Final = frozenset(
+    {EntityType.OPERATION.value, EntityType.SUB_OPERATION.value, EntityType.OPERATION_EXECUTION.value}
+)
+PATH_TYPES: Final = frozenset({"FILE", "DIRECTORY", "S3BUCKET"})
+TABLE_TYPES: Final = frozenset({"TABLE", "VIEW"})
+
+# -- Which fields are asked for ------------------------------------------------------------------------------------------
+
+_CORE: Final = (
+    "identity,type,sourceType,sourceId,originalName,parentPath,fileSystemPath,firstClassParentId,deleted,granted"
+    ",partitionColNames"
+)
+CORE: Final = _CORE
+"""What a diagram needs: which entity it is, its name and its parent."""
+ID: Final = "identity"
+VERSION: Final = "identity,_version_"
+PURGE: Final = f"{_CORE},_version_,ended,started,asOf,principal,{','.join(sorted(PEOPLE_FIELDS))},up_*,cp_*"
+"""What purge looks at: age, people's fields, and the version that must not have changed."""
+EXECUTION: Final = f"{_CORE},started,ended,principal,status,engineType"
+LAST_RUN: Final = f"{_CORE},lastExecuted,lastPrincipal,purgedExecutions"
+VIEW: Final = f"{_CORE},queryText,queryTextFull,params,unparsedReason"
+COLUMN: Final = f"{_CORE},asOf,tp_columnIndex"
+WHOLE: Final = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """What purge leaves on an operation: how many executions it removed, when the last of them ran (epoch ms, 0 for
+    unknown) and who ran it."""
+
+    count: int = 0
+    last_ms: int = 0
+    principal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEntity:
+    """An entity of the index. What was not asked for has its default.
+
+    ``name`` is what a person calls it (`readable_name`), ``own_name`` its name without its parents' (empty if only a
+    relation names the entity), ``parent_id`` the table of a column or partition, the operation of a sub-operation.
+    ``version`` is the ``_version_`` that a change must still find.
+    """
+
+    id: str
+    name: str
+    type: str
+    source_type: str = ""
+    source_id: str = ""
+    deleted: bool = False
+    granted: bool = False
+    parent_id: str = ""
+    own_name: str = ""
+    as_of_ms: int = 0
+    version: int = 0
+    document: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """The fields as they were read. For `navlin.index` alone."""
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> StoredEntity:
+        """The entity of a document."""
+        get = document.get
+        return cls(
+            document["identity"],
+            readable_name(document),
+            get("type", ""),
+            get("sourceType", ""),
+            get("sourceId", ""),
+            bool(get("deleted")),
+            bool(get("granted")),
+            get("firstClassParentId", ""),
+            str(get("originalName", "")),
+            int(get("asOf", 0)),
+            int(get("_version_", 0)),
+            document,
+        )
+
+    @property
+    def physical(self) -> bool:
+        """Whether it is a path, or a column of the data at a path: what may stand for a table, or a table's column."""
+        return self.type in PATH_TYPES or (self.type == "FIELD" and self.name.startswith("/"))
+
+    @property
+    def partitioned(self) -> bool:
+        """Whether it is a table with partitions."""
+        return bool(self.document.get("partitionColNames"))
+
+    @property
+    def parent_path(self) -> str:
+        """Its parents' names, ``/db/table``; empty if it has none."""
+        return str(self.document.get("parentPath", ""))
+
+    @property
+    def path(self) -> str:
+        """The path of a file or directory."""
+        return str(self.document.get("fileSystemPath", ""))
+
+    @property
+    def described(self) -> bool:
+        """Whether a person named, described or tagged it, or gave it a property."""
+        return any(peoples(name) and value for name, value in self.document.items())
+
+    # -- Executions and operations ---------------------------------------------------------------------------------------
+
+    @property
+    def started_ms(self) -> int:
+        """When an execution started (epoch ms; 0 if that is not known)."""
+        return self._date_ms("started")
+
+    @property
+    def executed_ms(self) -> int:
+        """When an execution ended; else when it started; else the time of its record."""
+        return self._date_ms("ended") or self._date_ms("started") or self.as_of_ms
+
+    @property
+    def principal(self) -> str:
+        """Who ran an execution."""
+        return str(self.document.get("principal", ""))
+
+    @property
+    def last_run(self) -> LastRun:
+        """What purge left on an operation."""
+        get = self.document.get
+        return LastRun(
+            int(get("purgedExecutions", 0)), self._date_ms("lastExecuted"), str(get("lastPrincipal", ""))
+        )
+
+    def with_last_run(self, last: LastRun, run_id: str) -> StoredEntity | None:
+        """The operation with this left on it, stamped by a run; None if it is so already."""
+        if last == self.last_run:
+            return None
+        left: dict[str, Any] = {
+            "purgedExecutions": last.count,
+            "lastExecuted": solr_date(last.last_ms) if last.last_ms else None,
+            "lastPrincipal": last.principal,
+        }
+        return self._changed(
+            {**{name: value or None for name, value in left.items()}, "extractorRunId": run_id}
+        )
+
+    # -- Views and columns -----------------------------------------------------------------------------------------------
+
+    @property
+    def text(self) -> str:
+        """The SQL text of a view or an operation, as long as the index keeps it."""
+        return str(self.document.get("queryTextFull") or self.document.get("queryText", ""))
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The parameters of a table or view; none if their text was cut, because it is longer than the index keeps."""
+        try:
+            parameters = json.loads(self.document.get("params") or "{}")
+        except ValueError:
+            return {}
+        return parameters if isinstance(parameters, dict) else {}
+
+    @property
+    def unparsed_reason(self) -> str:
+        """Why the linker got no lineage, or not all, from a view's text."""
+        return str(self.document.get("unparsedReason", ""))
+
+    def with_unparsed_reason(self, reason: str) -> StoredEntity:
+        """The view with this reason; "" for none."""
+        return self._changed({"unparsedReason": reason or None})
+
+    @property
+    def column_index(self) -> int | None:
+        """Where a column stands among its table's, counted from 0; None if that is not known."""
+        index = str(next(iter(self.document.get("tp_columnIndex", ())), ""))
+        return int(index) if index.isdecimal() else None
+
+    # -- Inside navlin.index ---------------------------------------------------------------------------------------------
+
+    def _date_ms(self, name: str) -> int:
+        return date_ms(self.document[name]) if name in self.document else 0
+
+    def _changed(self, fields: Mapping[str, Any]) -> StoredEntity:
+        return replace(self, document=changed(self.document, fields))
+
+
+def changed(document: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """A document with these fields in place of what it had; None takes a field away."""
+    merged = {**document, **fields}
+    return {name: value for name, value in merged.items() if value is not None}
+
+
+def readable_name(document: Mapping[str, Any]) -> str:
+    """What a person calls an entity: ``db.table.column``, a path, ``/path.column``, an operation's name on one line."""
+    own = str(document.get("originalName", document["identity"]))
+    kind = document.get("type")
+    if kind in PATH_TYPES:
+        return str(document.get("fileSystemPath", own))
+    if kind == "FIELD" and "fileSystemPath" in document:
+        return f"{document['fileSystemPath']}.{own}"
+    if kind in OPERATION_TYPES:
+        return " ".join(own[:200].split())
+    above = str(document.get("parentPath", "")).strip("/").replace("/", ".")
+    return f"{above}.{own}" if above else own

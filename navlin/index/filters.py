@@ -1,0 +1,152 @@
+"""Which entities and relations are asked for, as values: all conditions hold, and one that is not given does not count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from navlin.index import solr_query as q
+from navlin.index.fields import solr_date
+
+
+class IdRange(NamedTuple):
+    """The identities ``first <= identity < before``, an asterisk for an open side. Identities are hex, so 16 or 256
+    ranges part them evenly."""
+
+    first: str
+    before: str
+
+
+def id_ranges(digits: int = 1) -> tuple[IdRange, ...]:
+    """All identities in 16 ** ``digits`` ranges. The first and the last are open: an identity need not be a hash."""
+    starts = [f"{number:0{digits}x}" for number in range(16**digits)]
+    bounds = ["*", *starts[1:], "*"]
+    return tuple(IdRange(first, before) for first, before in pairwise(bounds))
+
+
+@dataclass(frozen=True, slots=True)
+class EntityFilter:
+    """Entities. ``runs`` are ids of the runs that stamped them, ``parents`` the ids of their parents (`StoredEntity`)."""
+
+    types: tuple[str, ...] = ()
+    deleted: bool | None = None
+    runs: tuple[str, ...] = ()
+    parents: tuple[str, ...] = ()
+    ids: IdRange | None = None
+    after_id: str = ""
+    deleted_before_ms: int | None = None
+    """Flagged deleted earlier. A time of 0 says that nobody knows since when: such a one is not."""
+    executed_before_ms: int | None = None
+    """Executions that ended earlier; of which no end is known, that started earlier; else, that are of an earlier record."""
+    not_executed_before_ms: int | None = None
+    """All but these."""
+    as_of_before_ms: int | None = None
+    has_last_run: bool = False
+    """Operations on which purge left something."""
+    incomplete: bool = False
+
+    def filters(self) -> Iterator[str]:
+        """The filters in Solr's syntax."""
+        if self.types:
+            yield q.one_of("type", self.types)
+        yield from _flag("deleted", self.deleted)
+        if self.runs:
+            yield q.terms("extractorRunId", self.runs)
+        if self.parents:
+            yield q.terms("firstClassParentId", self.parents)
+        yield from _in_ids(self.ids)
+        if self.after_id:
+            yield q.after("identity", self.after_id)
+        if self.deleted_before_ms is not None:
+            yield f"+deleted:true +{q.in_range('deleteTime', 1, self.deleted_before_ms)}"
+        if self.executed_before_ms is not None:
+            yield _executed_before(self.executed_before_ms)
+        if self.not_executed_before_ms is not None:
+            yield f"{q.EVERYTHING} -({_executed_before(self.not_executed_before_ms)})"
+        if self.as_of_before_ms is not None:
+            yield q.in_range("asOf", "*", self.as_of_before_ms)
+        if self.has_last_run:
+            yield q.present("lastExecuted")
+        if self.incomplete:
+            yield "incomplete:true"
+
+
+@dataclass(frozen=True, slots=True)
+class RelationFilter:
+    """Relations. ``end_types``: one of the two ends is of one of these types. ``rule``: the linker's rule that added them;
+    "" for those that a source states. ``claims``: whether another source owns one of the ends."""
+
+    types: tuple[str, ...] = ()
+    but_types: tuple[str, ...] = ()
+    deleted: bool | None = None
+    unlinked: bool | None = None
+    ep1_types: tuple[str, ...] = ()
+    ep2_types: tuple[str, ...] = ()
+    but_ep2_types: tuple[str, ...] = ()
+    end_types: tuple[str, ...] = ()
+    ep1_sources: tuple[str, ...] = ()
+    ep2_sources: tuple[str, ...] = ()
+    rule: str | None = None
+    runs: tuple[str, ...] = ()
+    tree_paths: tuple[str, ...] = ()
+    ids: IdRange | None = None
+    but_reason: str = ""
+    """Not those that are unlinked for this reason."""
+    claims_or_waits: bool = False
+    """Those with a claim, and those that are unlinked."""
+
+    def filters(self) -> Iterator[str]:
+        """The filters in Solr's syntax."""
+        if self.types:
+            yield q.one_of("type", self.types)
+        if self.but_types:
+            yield q.none_of("type", self.but_types)
+        yield from _flag("deleted", self.deleted)
+        yield from _flag("unlinked", self.unlinked)
+        if self.ep1_types:
+            yield q.one_of("endpoint1Type", self.ep1_types)
+        if self.ep2_types:
+            yield q.one_of("endpoint2Type", self.ep2_types)
+        if self.but_ep2_types:
+            yield q.none_of("endpoint2Type", self.but_ep2_types)
+        if self.end_types:
+            yield f"{q.one_of('endpoint1Type', self.end_types)} {q.one_of('endpoint2Type', self.end_types)}"
+        if self.ep1_sources:
+            yield q.terms("endpoint1SourceId", self.ep1_sources)
+        if self.ep2_sources:
+            yield q.terms("endpoint2SourceId", self.ep2_sources)
+        if self.rule is not None:
+            yield q.term("rule", self.rule) if self.rule else q.absent("rule")
+        if self.runs:
+            yield q.terms("extractorRunId", self.runs)
+        if self.tree_paths:
+            yield q.terms("treePath", self.tree_paths)
+        yield from _in_ids(self.ids)
+        if self.but_reason:
+            yield f"{q.EVERYTHING} -unlinkedReason:{q.phrase(self.but_reason)}"
+        if self.claims_or_waits:
+            yield f"{q.present('claimedIds')} unlinked:true"
+
+
+def _flag(field: str, wanted: bool | None) -> Iterator[str]:
+    # A document without the field counts as false.
+    if wanted is not None:
+        yield f"{field}:true" if wanted else f"-{field}:true"
+
+
+def _in_ids(ids: IdRange | None) -> Iterator[str]:
+    if ids is not None:
+        first, before = (bound if bound == "*" else q.phrase(bound) for bound in ids)
+        yield f"{{!cache=false}}identity:[{first} TO {before}}}"
+
+
+def _executed_before(before_ms: int) -> str:
+    date = solr_date(before_ms)
+    ended, started = q.present("ended"), q.present("started")
+    ended_before, started_before = (q.in_range(name, "*", date) for name in ("ended", "started"))
+    return (
+        f"+type:OPERATION_EXECUTION +({ended_before} (+{started_before} -{ended})"
+        f" (+{q.in_range('asOf', '*', before_ms)} -{ended} -{started}))"
+    )

@@ -1,0 +1,230 @@
+"""The stored graph: entities and relations, read and written as values.
+
+Everything that asks or changes the graph goes through `Graph`; only `navlin.index` knows the cores and the names of fields.
+Unless a method says "now", it sees what was last committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from navlin.index import entity as entity_fields
+from navlin.index import relation as relation_fields
+from navlin.index import solr_query as q
+from navlin.index.entity import StoredEntity
+from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.filters import EntityFilter, RelationFilter
+from navlin.index.relation import BOTH, End, Side, StoredRelation
+from navlin.index.removals import record_removal
+from navlin.index.solr import Solr
+from navlin.index.stamp import Stamp
+from navlin.index.state import in_batches
+from navlin.index.writing import ATTEMPTS, WRITE_BATCH, TooManyConflicts, rewrite
+
+IDS_A_QUERY: Final = 1_000
+CLAUSES_A_QUERY: Final = 200
+ANY_ENTITY: Final = EntityFilter()
+ANY_RELATION: Final = RelationFilter()
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Entities and relations of one Solr."""
+
+    solr: Solr
+
+    # -- Entities --------------------------------------------------------------------------------------------------------
+
+    def entities(
+        self,
+        where: EntityFilter = ANY_ENTITY,
+        *,
+        ids: Iterable[str] | None = None,
+        fields: str = entity_fields.CORE,
+        rows: int = 5_000,
+    ) -> Iterator[StoredEntity]:
+        """The entities that match, of these ids if any are given, by id. ``fields`` is a constant of `navlin.index.entity`;
+        ``rows`` are read at a time."""
+        for query in _by_ids("identity", ids):
+            for document in self.solr.cursor(
+                ELEMENTS, query, fields, filters=tuple(where.filters()), rows=rows
+            ):
+                yield StoredEntity.of(document)
+
+    def entities_now(self, ids: Iterable[str], fields: str = entity_fields.CORE) -> dict[str, StoredEntity]:
+        """The entities of these ids as they are at this moment, committed or not, by id."""
+        found = map(StoredEntity.of, self.solr.get(ELEMENTS, ids, fields))
+        return {entity.id: entity for entity in found}
+
+    def present(self, ids: Collection[str], where: EntityFilter = ANY_ENTITY) -> set[str]:
+        """Those ids that are entities and match; flagged deleted or not, unless ``where`` says which."""
+        found: set[str] = set()
+        for query in _by_ids("identity", sorted(ids)):
+            params = {"q": query, "fq": tuple(where.filters()), "fl": entity_fields.ID, "rows": IDS_A_QUERY}
+            found.update(document["identity"] for document in self._documents(ELEMENTS, params))
+        return found
+
+    def present_now(self, ids: Iterable[str]) -> set[str]:
+        """Those ids that are entities at this moment, committed or not."""
+        return {document["identity"] for document in self.solr.get(ELEMENTS, ids, entity_fields.ID)}
+
+    def count_entities(self, where: EntityFilter = ANY_ENTITY) -> int:
+        """How many entities match."""
+        return self.solr.count(ELEMENTS, q.EVERYTHING, *where.filters())
+
+    def entities_by_source(self, where: EntityFilter) -> dict[str, int]:
+        """How many entities match, by the id of their source."""
+        return self.solr.facet(ELEMENTS, "sourceId", {"fq": tuple(where.filters())})
+
+    # -- Relations -------------------------------------------------------------------------------------------------------
+
+    def relations(
+        self,
+        where: RelationFilter = ANY_RELATION,
+        *,
+        of: Iterable[str] | None = None,
+        sides: Iterable[Side] = BOTH,
+        fields: str = relation_fields.TYPED,
+    ) -> Iterator[StoredRelation]:
+        """The relations that match. With ``of``, those that have one of these ids at one of these sides; a relation that
+        has one at both comes twice. ``fields`` is a constant of `navlin.index.relation`."""
+        filters = tuple(where.filters())
+        if of is None:
+            yield from self._relations(q.EVERYTHING, filters, fields)
+            return
+        for batch in in_batches(of, IDS_A_QUERY):
+            for side in sides:
+                yield from self._relations(q.terms(f"endpoint{side}Ids", batch), filters, fields)
+
+    def relations_now(
+        self, ids: Iterable[str], fields: str = relation_fields.TYPED
+    ) -> dict[str, StoredRelation]:
+        """The relations of these ids as they are at this moment, committed or not, by id."""
+        found = map(StoredRelation.of, self.solr.get(RELATIONS, ids, fields))
+        return {relation.id: relation for relation in found}
+
+    def count_relations(self, where: RelationFilter = ANY_RELATION) -> int:
+        """How many relations match."""
+        return self.solr.count(RELATIONS, q.EVERYTHING, *where.filters())
+
+    def ends_among(self, ids: Iterable[str], where: RelationFilter, sides: Iterable[Side] = BOTH) -> set[str]:
+        """Those ids that are an end of a relation that matches.
+
+        Reads a thousand relations at a time and never asks again for an id that it found: an id with a million relations
+        costs as much as one with a thousand.
+        """
+        found: set[str] = set()
+        filters = tuple(where.filters())
+        for batch in in_batches(ids, IDS_A_QUERY):
+            for side in sides:
+                field = f"endpoint{side}Ids"
+                sought = [identity for identity in batch if identity not in found]
+                while sought:
+                    params = {"q": q.terms(field, sought), "fq": filters, "fl": field, "rows": IDS_A_QUERY}
+                    documents = self._documents(RELATIONS, params)
+                    found.update(document[field][0] for document in documents)
+                    if len(documents) < IDS_A_QUERY:
+                        break
+                    sought = [identity for identity in sought if identity not in found]
+        return found
+
+    def relations_below(
+        self, side: Side, source_id: str, directories: Iterable[str], where: RelationFilter
+    ) -> Iterator[StoredRelation]:
+        """The relations that match and have a path at or below one of these directories at this side."""
+        for batch in in_batches(directories, CLAUSES_A_QUERY):
+            query = " ".join(q.at_or_below(f"endpoint{side}Name", directory) for directory in batch)
+            filters = (*where.filters(), q.term(f"endpoint{side}SourceId", source_id))
+            yield from self._relations(query, filters, relation_fields.TYPED)
+
+    # -- Writing ---------------------------------------------------------------------------------------------------------
+
+    def change_entities(
+        self, ids: Iterable[str], change: Callable[[StoredEntity], StoredEntity | None]
+    ) -> int:
+        """Reads each entity whole, lets ``change`` alter it (None leaves it), and writes it back; returns how many were
+        written. ``change`` is asked again if somebody else wrote the entity in between."""
+
+        def rewritten(document: dict[str, Any]) -> dict[str, Any] | None:
+            new = change(StoredEntity.of(document))
+            return None if new is None else dict(new.document)
+
+        return sum(1 for _ in rewrite(self.solr, ELEMENTS, ids, rewritten))
+
+    def change_relations(
+        self,
+        ids: Collection[str],
+        change: Callable[[Sequence[StoredRelation]], Iterable[StoredRelation]],
+    ) -> int:
+        """Reads these relations whole, writes back those that ``change`` returns, altered, and returns how many those were.
+        ``change`` is asked again for those that somebody else wrote in between."""
+        todo, written = list(ids), 0
+        for _ in range(ATTEMPTS):
+            if not todo:
+                return written
+            outcome = self.add_relations(change([*self.relations_now(todo, relation_fields.WHOLE).values()]))
+            written += len(outcome) - len(todo := [each for each, applied in outcome.items() if not applied])
+        raise TooManyConflicts(f"{len(todo)} relations kept changing under {ATTEMPTS} attempts to write them")
+
+    def add_relations(self, relations: Iterable[StoredRelation]) -> dict[str, bool]:
+        """Writes relations, each if the index still holds the version that it bears; returns for each id whether it was
+        written."""
+        outcome: dict[str, bool] = {}
+        for batch in in_batches(relations, WRITE_BATCH):
+            answer = self.solr.add(RELATIONS, [relation.document for relation in batch])
+            if answer.refused:
+                raise ValueError(f"Solr refused {answer.refused[0].identity}: {answer.refused[0].reason}")
+            outcome.update(dict.fromkeys(answer.applied, True))
+            outcome.update(dict.fromkeys(answer.conflicts, False))
+        return outcome
+
+    def restore_entities(self, entities: Iterable[StoredEntity]) -> None:
+        """Writes entities that were read whole and then removed, unless they are there again."""
+        self.solr.add(ELEMENTS, [{**entity.document, "_version_": -1} for entity in entities])
+
+    def remove_entities(self, versions: Mapping[str, int], stamp: Stamp) -> set[str]:
+        """Removes entities (id → ``_version_``) that nobody wrote since, and returns the ids of all others: written
+        since, or gone. Leaves a removal record."""
+        return self._remove(ELEMENTS, versions, stamp)
+
+    def remove_relations(self, versions: Mapping[str, int], stamp: Stamp) -> set[str]:
+        """Removes relations, as `remove_entities` does entities."""
+        return self._remove(RELATIONS, versions, stamp)
+
+    def commit(self, *, soft: bool = True, entities: bool = True, relations: bool = True) -> None:
+        """Makes what was written visible; a hard commit makes it durable as well."""
+        for core, wanted in ((ELEMENTS, entities), (RELATIONS, relations)):
+            if wanted:
+                self.solr.commit(core, soft=soft)
+
+    # -- Inside ----------------------------------------------------------------------------------------------------------
+
+    def _remove(self, core: str, versions: Mapping[str, int], stamp: Stamp) -> set[str]:
+        stayed: set[str] = set()
+        for batch in in_batches(versions, IDS_A_QUERY):
+            # First the record: if a removal is cut off, a reader of the record finds that some are still there.
+            record_removal(self.solr, core, batch, stamp)
+            stayed.update(self.solr.delete_versions(core, {each: versions[each] for each in batch}))
+        return stayed
+
+    def _relations(self, query: str, filters: Sequence[str], fields: str) -> Iterator[StoredRelation]:
+        return map(StoredRelation.of, self.solr.cursor(RELATIONS, query, fields, filters=filters))
+
+    def _documents(self, core: str, params: Mapping[str, Any]) -> list[dict[str, Any]]:
+        documents: list[dict[str, Any]] = self.solr.select(core, params)["response"]["docs"]
+        return documents
+
+
+def end_of(entity: StoredEntity) -> End:
+    """An entity as the end of a relation."""
+    return End(entity.id, entity.name, entity.type, entity.source_type, entity.source_id)
+
+
+def _by_ids(field: str, ids: Iterable[str] | None) -> Iterator[str]:
+    if ids is None:
+        yield q.EVERYTHING
+    else:
+        for batch in in_batches(ids, IDS_A_QUERY):
+            yield q.terms(field, batch)

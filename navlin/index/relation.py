@@ -1,0 +1,232 @@
+"""A relation as the index holds it. The names of its fields are known here and nowhere outside of `navlin.index`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal, NamedTuple
+
+from navlin.index.entity import changed
+from navlin.index.fields import solr_date
+from navlin.index.stamp import Stamp
+from navlin.model.identity import relation_id
+from navlin.model.tree import parent_of
+
+Side = Literal[1, 2]
+BOTH: Final[tuple[Side, Side]] = (1, 2)
+
+TYPED: Final = (
+    "identity,_version_,type,writer,deleted,rule,claimedIds,unlinked,unlinkedReason,unlinkedSince,inferred,incomplete"
+    ",parsed,treePath,asOf,extractorRunId"
+    ",endpoint1Ids,endpoint1Type,endpoint1SourceType,endpoint1SourceId,endpoint1Name"
+    ",endpoint2Ids,endpoint2Type,endpoint2SourceType,endpoint2SourceId,endpoint2Name"
+)
+"""The fields of which a `StoredRelation` is made."""
+WALKED: Final = (
+    "identity,type,endpoint1Ids,endpoint2Ids,endpoint1Type,endpoint2Type,endpoint1SourceType,endpoint2SourceType,"
+    "endpoint1SourceId,endpoint2SourceId,endpoint1Name,endpoint2Name,unlinked,inferred,incomplete,parsed,writer,rule"
+)
+"""Those that a walk needs."""
+WHOLE: Final = "*"
+ENDS: Final = (
+    "identity,_version_,type,treePath,writer,endpoint1Ids,endpoint2Ids,endpoint1SourceId,endpoint2SourceId"
+)
+
+
+class End(NamedTuple):
+    """One end of a relation: the entity's id, and what the relation says of it, whether or not the index has it."""
+
+    id: str
+    name: str
+    type: str
+    source_type: str
+    source_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRelation:
+    """A relation of the index. What was not asked for has its default.
+
+    ``writer`` is the id of the source that states it, or the linker; ``rule`` names the linker's rule. ``claims`` are the
+    ids of those ends that another source owns. ``unlinked_since`` is a date as Solr writes it. ``version`` is the
+    ``_version_`` that a change must still find.
+    """
+
+    id: str
+    type: str
+    ep1: End
+    ep2: End
+    writer: str = ""
+    claims: tuple[str, ...] = ()
+    deleted: bool = False
+    unlinked: bool = False
+    unlinked_reason: str = ""
+    unlinked_since: str = ""
+    inferred: bool = False
+    incomplete: bool = False
+    parsed: bool = False
+    rule: str = ""
+    tree_path: str = ""
+    version: int = 0
+    document: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """The fields as they were read. For `navlin.index` alone."""
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> StoredRelation:
+        """The relation of a document; of several ids at one side the first."""
+        ep1, ep2 = (next(iter(document.get(f"endpoint{side}Ids", ())), "") for side in BOTH)
+        return cls._between(document, ep1, ep2)
+
+    @classmethod
+    def each_of(cls, document: Mapping[str, Any]) -> Iterator[StoredRelation]:
+        """One relation for each pair of ends: a program may write several ids to one side."""
+        for ep1 in document.get("endpoint1Ids", ()):
+            for ep2 in document.get("endpoint2Ids", ()):
+                yield cls._between(document, ep1, ep2)
+
+    @classmethod
+    def _between(cls, document: Mapping[str, Any], ep1: str, ep2: str) -> StoredRelation:
+        get = document.get
+        return cls(
+            document["identity"],
+            get("type", ""),
+            _end(document, 1, ep1),
+            _end(document, 2, ep2),
+            get("writer", ""),
+            tuple(get("claimedIds", ())),
+            bool(get("deleted")),
+            bool(get("unlinked")),
+            get("unlinkedReason", ""),
+            get("unlinkedSince", ""),
+            bool(get("inferred")),
+            bool(get("incomplete")),
+            bool(get("parsed")),
+            get("rule", ""),
+            get("treePath", ""),
+            int(get("_version_", 0)),
+            document,
+        )
+
+    @classmethod
+    def by_rule(
+        cls,
+        rule: str,
+        relation_type: str,
+        ep1: End,
+        ep2: End,
+        tree_path: str,
+        *,
+        inferred: bool = False,
+        incomplete: bool = False,
+        parsed: bool = False,
+    ) -> StoredRelation:
+        """A relation that a rule of the linker adds; both its ends are claims."""
+        fields: dict[str, Any] = {
+            "identity": relation_id(relation_type, ep1.id, ep2.id, LINKER),
+            **relation_fields(relation_type, ep1, ep2),
+            "claimedIds": sorted({ep1.id, ep2.id}),
+            "rule": rule,
+            "deleted": False,
+        }
+        marks = {"inferred": inferred, "incomplete": incomplete, "parsed": parsed}
+        fields.update((name, True) for name, value in marks.items() if value)
+        return cls.of(placed(fields, LINKER, tree_path))
+
+    def end(self, side: int) -> End:
+        """Endpoint 1 or 2."""
+        return self.ep1 if side == 1 else self.ep2
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What makes two statements the same edge, whichever source makes them."""
+        return (self.type, self.ep1.id, self.ep2.id)
+
+    @property
+    def first_hand(self) -> bool:
+        """Whether the source that owns endpoint 1 states it, or a rule of the linker; else it is another source's hint."""
+        return bool(self.rule) or self.writer == self.ep1.source_id
+
+    def same_edge(self, other: StoredRelation) -> bool:
+        """Whether it has the same ends, as they are called, and the same marks."""
+        return (self.ep1, self.ep2, self.inferred, self.incomplete) == (
+            other.ep1,
+            other.ep2,
+            other.inferred,
+            other.incomplete,
+        )
+
+    def linked(self, reason: str | None, stamp: Stamp) -> StoredRelation:
+        """The relation stamped by a run: linked if ``reason`` is None, else unlinked, with the reason and since when."""
+        waits = reason is not None
+        since = (self.unlinked_since or solr_date(stamp.now_ms)) if waits else ""
+        fields = {
+            "unlinked": waits,
+            "unlinkedReason": reason,
+            "unlinkedSince": since or None,
+            "extractorRunId": stamp.run_id,
+        }
+        return replace(
+            self,
+            unlinked=waits,
+            unlinked_reason=reason or "",
+            unlinked_since=since,
+            document=changed(self.document, fields),
+        )
+
+    def in_place_of(self, stored: StoredRelation | None, stamp: Stamp) -> StoredRelation:
+        """The relation as it is written over what is stored, or as a new one: the linker's marks and the date stay."""
+        if stored is None:
+            return replace(
+                self,
+                version=-1,
+                document=changed(self.document, {"firstSeen": solr_date(stamp.now_ms), "_version_": -1}),
+            )
+        kept = ("unlinkedReason", "unlinkedSince", "firstSeen", "_version_")
+        fields = {name: stored.document[name] for name in kept if name in stored.document}
+        return replace(
+            self,
+            version=stored.version,
+            unlinked_reason=stored.unlinked_reason,
+            unlinked_since=stored.unlinked_since,
+            document=changed(self.document, fields),
+        )
+
+
+LINKER: Final = "linker"
+"""The writer of the linker's own relations."""
+LINKER_TREE: Final = "#linker"
+"""Where the linker's relations stand: in no source's tree, so that no `Covered` reaches them."""
+NO_TREE: Final = "#source"
+"""Where a SOURCE document stands: in no source's tree."""
+
+
+def relation_fields(relation_type: str, ep1: End, ep2: End) -> dict[str, Any]:
+    """The fields that a relation's type and ends make."""
+    fields: dict[str, Any] = {"type": str(relation_type)}
+    for side, end in ((1, ep1), (2, ep2)):
+        fields[f"endpoint{side}Ids"] = [end.id]
+        fields[f"endpoint{side}Type"] = end.type
+        fields[f"endpoint{side}SourceType"] = end.source_type
+        fields[f"endpoint{side}SourceId"] = end.source_id
+        fields[f"endpoint{side}Name"] = end.name
+    return fields
+
+
+def placed(fields: dict[str, Any], writer: str, tree_path: str) -> dict[str, Any]:
+    """Adds where a document stands and who writes it."""
+    fields["writer"] = writer
+    fields["treePath"] = tree_path
+    fields["treeParent"] = parent_of(tree_path) if tree_path.startswith("/") else NO_TREE
+    return fields
+
+
+def _end(document: Mapping[str, Any], side: int, identity: str) -> End:
+    prefix = f"endpoint{side}"
+    get = document.get
+    return End(
+        identity,
+        get(f"{prefix}Name", identity),
+        get(f"{prefix}Type", ""),
+        get(f"{prefix}SourceType", ""),
+        get(f"{prefix}SourceId", ""),
+    )

@@ -1,0 +1,124 @@
+"""What was removed from the index, and what changed since a run: an export that follows the index stands on both.
+
+Whatever removes an entity or relation leaves a record in ``nav_runs``: the ids of one batch, their kind, and the run. A
+record is written before the removal; ids that are still there, or there again, are left out when it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from navlin.index import solr_query as q
+from navlin.index.entity import WHOLE, StoredEntity
+from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, date_ms, solr_date
+from navlin.index.relation import LINKER, StoredRelation
+from navlin.index.runs import Status
+from navlin.index.solr import Solr
+from navlin.index.stamp import Stamp
+from navlin.index.state import in_batches
+from navlin.model.identity import identify
+
+KEPT_DAYS: Final = 30
+_DAY_MS: Final = 86_400_000
+_ENTITY: Final = "entity"
+_RELATION: Final = "relation"
+_KINDS: Final = {ELEMENTS: _ENTITY, RELATIONS: _RELATION}
+IDS_A_QUERY: Final = 1_000
+PURGE: Final = "purge"
+"""In place of a source's id in the run ids of purges."""
+
+
+class UnknownRun(LookupError):
+    """A run of which there is no record (any more): what changed since it cannot be told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """An entity or relation (``kind``) that a run removed."""
+
+    kind: str
+    id: str
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What changed since a run. Each is read as it is asked for, and may be read once."""
+
+    entities: Iterator[StoredEntity]
+    relations: Iterator[StoredRelation]
+    removed: Iterator[Removed]
+
+
+def record_removal(solr: Solr, core: str, ids: Sequence[str], stamp: Stamp) -> None:
+    """Says that a run removes these documents."""
+    kind = _KINDS[core]
+    document = {
+        "identity": f"removal:{kind}:{stamp.run_id}:{identify(*sorted(ids))}",
+        "kind": "removal",
+        "runId": stamp.run_id,
+        "started": solr_date(stamp.now_ms),
+        "body": orjson.dumps({"of": kind, "ids": list(ids)}).decode(),
+    }
+    solr.add(RUNS, [document])
+
+
+def expire_removals(solr: Solr, now_ms: int) -> None:
+    """Forgets removals of more than `KEPT_DAYS` days ago."""
+    old = q.in_range("started", "*", solr_date(now_ms - KEPT_DAYS * _DAY_MS))
+    ids = [each["identity"] for each in solr.cursor(RUNS, old, "identity", filters=["kind:removal"])]
+    for batch in in_batches(ids, IDS_A_QUERY):
+        solr.delete_ids(RUNS, batch)
+
+
+def changed_since(solr: Solr, run_id: str) -> Changes:
+    """What was written and removed by the runs that ended after this run started; this run is left out.
+
+    A run that went on at the same time counts: what it wrote may have become visible later. Raises `UnknownRun`.
+    """
+    started = _started(solr, run_id)
+    runs = [each for each in _runs_since(solr, started) if each != run_id]
+    return Changes(
+        map(StoredEntity.of, _stamped(solr, ELEMENTS, runs)),
+        map(StoredRelation.of, _stamped(solr, RELATIONS, runs)),
+        _removed_since(solr, started, run_id),
+    )
+
+
+def _started(solr: Solr, run_id: str) -> str:
+    for record in solr.cursor(RUNS, q.term("runId", run_id), "started", filters=["kind:run"]):
+        started: str = record["started"]
+        return started
+    raise UnknownRun(f"there is no record of the run {run_id}: everything has to be read anew")
+
+
+def _runs_since(solr: Solr, started: str) -> Iterator[str]:
+    ended = f"{q.in_range('ended', started)} status:{Status.RUNNING}"
+    for record in solr.cursor(RUNS, ended, "identity,runId", filters=["kind:run"]):
+        yield record["runId"]
+    # Purge and a pass of the linker over everything have no run record: their ids bear the time.
+    for prefix in (PURGE, LINKER):
+        for core in (ELEMENTS, RELATIONS):
+            ids = solr.facet(core, "extractorRunId", {"facet.prefix": f"{prefix}##"})
+            yield from (each for each in ids if int(each.rpartition("##")[2]) >= date_ms(started))
+
+
+def _stamped(solr: Solr, core: str, runs: Sequence[str]) -> Iterator[dict[str, Any]]:
+    for batch in in_batches(runs, IDS_A_QUERY):
+        yield from solr.cursor(core, q.terms("extractorRunId", batch), WHOLE)
+
+
+def _removed_since(solr: Solr, started: str, run_id: str) -> Iterator[Removed]:
+    for record in solr.cursor(
+        RUNS, q.in_range("started", started), "identity,runId,body", filters=["kind:removal"]
+    ):
+        if record["runId"] == run_id:
+            continue
+        body = orjson.loads(record["body"])
+        core = next(core for core, kind in _KINDS.items() if kind == body["of"])
+        there = {document["identity"] for document in solr.get(core, body["ids"], "identity")}
+        yield from (Removed(body["of"], each, record["runId"]) for each in body["ids"] if each not in there)

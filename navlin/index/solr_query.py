@@ -1,0 +1,80 @@
+"""How a query to Solr is spelled: terms, lists of values, ranges, and text that must count as text alone.
+
+Every function returns a whole filter (``fq``), except those that say "clause": a clause may stand inside a boolean query.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+EVERYTHING: Final = "*:*"
+_SPECIAL: Final = re.compile(r"(\W)", re.ASCII)
+_OPERATORS: Final = frozenset({"AND", "OR", "NOT", "TO"})
+_SEPARATOR: Final = "\t"
+"""Between the values of a list. No id, run id or path in the index contains it."""
+
+
+def literal(text: str) -> str:
+    """Text as one word of a clause: no character of it, and no word such as AND, is syntax."""
+    return "\\" + text if text in _OPERATORS else _SPECIAL.sub(r"\\\1", text)
+
+
+def phrase(text: str) -> str:
+    """Text between quotation marks: a value of a clause, or a bound of a range."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def term(field: str, value: str) -> str:
+    """Documents whose field has exactly this indexed term."""
+    return f"{{!term f={field}}}{value}"
+
+
+def terms(field: str, values: Iterable[str]) -> str:
+    """Documents whose field has one of these indexed terms; any number of them. Solr keeps no cache of the answer."""
+    return f'{{!terms f={field} separator="{_SEPARATOR}" cache=false}}' + _SEPARATOR.join(values)
+
+
+def one_of(field: str, words: Iterable[str]) -> str:
+    """A clause: the field has one of these few words, analysed as the field's are."""
+    return f"{field}:({' OR '.join(map(literal, words))})"
+
+
+def none_of(field: str, words: Iterable[str]) -> str:
+    """The field has none of these few words."""
+    return f"{EVERYTHING} -{one_of(field, words)}"
+
+
+def present(field: str) -> str:
+    """A clause: the field has a value."""
+    return f"{field}:[* TO *]"
+
+
+def absent(field: str) -> str:
+    """The field has no value."""
+    return f"{EVERYTHING} -{present(field)}"
+
+
+def in_range(field: str, first: str | int = "*", before: str | int = "*") -> str:
+    """A clause: ``first <= field < before``; an asterisk leaves that side open."""
+    return f"{field}:[{_bound(first)} TO {_bound(before)}}}"
+
+
+def after(field: str, value: str) -> str:
+    """``field > value``; Solr keeps no cache of the answer."""
+    return f"{{!cache=false}}{field}:{{{phrase(value)} TO *]"
+
+
+def below(field: str, path: str) -> str:
+    """A clause: the field has a path below this one."""
+    return f"{field}:{literal(path.rstrip('/'))}\\/*"
+
+
+def at_or_below(field: str, path: str) -> str:
+    """A clause: the field has this path or one below it."""
+    return present(field) if path == "/" else f"{field}:{literal(path)} {below(field, path)}"
+
+
+def _bound(value: str | int) -> str:
+    return str(value) if value == "*" or isinstance(value, int) else phrase(value)
