@@ -9,7 +9,6 @@ from linker.add_locations import add_locations
 from linker.linking import Linking
 from linker.resolve_endpoints import resolve_endpoints
 from linker.resolve_views import resolve_views
-from navlin.index.fields import RELATIONS
 
 Rule = Callable[[Linking], int]
 """Changes what is due, with the index as last committed for its ground, and returns how many documents it changed."""
@@ -31,5 +30,5 @@ def link(linking: Linking) -> dict[str, int]:
     for rule in RULES:
         changed[rule.__name__] = rule(linking)
         if changed[rule.__name__]:
-            linking.solr.commit(RELATIONS, soft=True)
+            linking.graph.commit(entities=False)
     return changed

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 
-from navlin.index.documents import Document
-from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.graph import Graph
+from navlin.index.relation import BOTH, ENDS
 from navlin.index.solr import Solr
 from navlin.index.stamp import Stamp
-from navlin.index.writing import flag_deleted, rewrite
 
-ASSETS = ("DATABASE", "TABLE", "VIEW", "PARTITION", "FIELD", "FILE", "DIRECTORY", "DATASET")
+ASSETS = frozenset({"DATABASE", "TABLE", "VIEW", "PARTITION", "FIELD", "FILE", "DIRECTORY", "DATASET"})
 
 
 def flag_elements(solr: Solr, gone: Mapping[str, int], stamp: Stamp) -> int:
-    """Flags entities deleted: identity → as of when (epoch ms). What was written since by somebody newer stays."""
-    return _count(
-        rewrite(solr, ELEMENTS, gone, lambda each: flag_deleted(each, stamp, gone[each["identity"]]))
-    )
+    """Flags entities deleted: id → as of when (epoch ms). What a newer record has written since stays."""
+    return Graph(solr).flag_entities(gone, stamp)
 
 
 def flag_relations(solr: Solr, gone: Mapping[str, int], stamp: Stamp) -> int:
@@ -25,35 +22,16 @@ def flag_relations(solr: Solr, gone: Mapping[str, int], stamp: Stamp) -> int:
 
     A relation of an asset that is itself deleted stays as it is: where a dropped table lay is history, not an error.
     """
-    buried = _of_deleted_assets(solr, list(gone))
-
-    def withdraw(relation: Document) -> Document | None:
-        if relation["identity"] in buried:
-            return None
-        return flag_deleted(relation, stamp, gone[relation["identity"]])
-
-    return _count(rewrite(solr, RELATIONS, gone, withdraw))
+    graph = Graph(solr)
+    history = _of_deleted_assets(graph, gone)
+    return graph.flag_relations({each: as_of for each, as_of in gone.items() if each not in history}, stamp)
 
 
-def _of_deleted_assets(solr: Solr, relation_ids: list[str]) -> set[str]:
-    fields = "identity,writer,endpoint1Ids,endpoint1SourceId,endpoint2Ids,endpoint2SourceId"
-    own: dict[str, list[str]] = {}
-    for relation in solr.get(RELATIONS, relation_ids, fields):
-        ends = (("endpoint1Ids", "endpoint1SourceId"), ("endpoint2Ids", "endpoint2SourceId"))
-        own[relation["identity"]] = [
-            identity
-            for ids, source in ends
-            if relation[source] == relation["writer"]
-            for identity in relation[ids]
-        ]
-    own_ends = {identity for identities in own.values() for identity in identities}
-    deleted = {
-        entity["identity"]
-        for entity in solr.get(ELEMENTS, own_ends, "identity,type,deleted")
-        if entity.get("deleted") and entity["type"] in ASSETS
+def _of_deleted_assets(graph: Graph, relation_ids: Collection[str]) -> set[str]:
+    own = {
+        relation.id: {end.id for end in map(relation.end, BOTH) if end.source_id == relation.writer}
+        for relation in graph.relations_now(relation_ids, ENDS).values()
     }
-    return {relation for relation, identities in own.items() if deleted.intersection(identities)}
-
-
-def _count(documents: Iterable[Document]) -> int:
-    return sum(1 for _ in documents)
+    entities = graph.entities_now({identity for ends in own.values() for identity in ends}).values()
+    deleted = {entity.id for entity in entities if entity.deleted and entity.type in ASSETS}
+    return {relation for relation, ends in own.items() if deleted & ends}

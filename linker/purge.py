@@ -12,11 +12,11 @@ from typing import Any, Final, NamedTuple
 
 from linker import purge_forecast as forecast
 from linker import purge_removal as removal
-from linker.linking import Linking, batched
+from linker.linking import Linking
 from linker.purge_removal import Batch
 from linker.purge_rules import CHANGED, NEVER, PURGE_RULES, Never, PurgeRule
-from navlin.index.documents import Document
-from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.entity import PURGE, StoredEntity
+from navlin.index.graph import Graph
 from navlin.index.purges import (
     PurgeRecord,
     close_purge,
@@ -25,20 +25,18 @@ from navlin.index.purges import (
     remember_purged_before,
     save_purge,
 )
+from navlin.index.removals import PURGE as LEASE
+from navlin.index.removals import expire_removals
 from navlin.index.runs import Holder, Leased, free_lease, take_lease
 from navlin.index.solr import Solr
+from navlin.index.state import in_batches
 from navlin.model.identity import run_id
 
 __all__ = ["NeverReport", "PurgeReport", "Tally", "purge", "purged_before_ms"]
 
 BATCH: Final = 500
 BATCHES_A_COMMIT: Final = 20
-LEASE: Final = "purge"
 EXAMPLES: Final = 5
-_FIELDS: Final = (
-    "identity,_version_,type,originalName,fileSystemPath,ended,started,asOf,principal,"
-    "name,description,tags,up_*,cp_*"
-)
 
 
 class _Step(NamedTuple):
@@ -133,8 +131,8 @@ def purge(
     except Leased as other:
         return _report(solr, record, "leased", begun is not None, str(other))
     if finished:
-        for core in (ELEMENTS, RELATIONS):
-            solr.commit(core, soft=False)
+        Graph(solr).commit(soft=False)
+        expire_removals(solr, clock())
         close_purge(solr, run.record, clock())
     free_lease(solr, LEASE)
     note = "continued with the threshold it was begun with" if begun and begun.before_ms != before_ms else ""
@@ -162,12 +160,12 @@ class _Run:
             self._save(rule=rule.name, after="", pending={})
         if self.record.pending:
             self._remove(rule, tally, Batch(**self.record.pending), self.record.after)
-        batches = _candidates(self.solr, rule, self.record.before_ms, self.record.after, self.batch)
+        batches = _candidates(self.linking.graph, rule, self.record.before_ms, self.record.after, self.batch)
         for number, candidates in enumerate(batches, 1):
             if stop():
                 return self._show(done=False)
             self.renew()
-            last = candidates[-1]["identity"]
+            last = candidates[-1].id
             batch = _examine(self.linking, rule, candidates, self.record.before_ms, tally)
             self._save(
                 pending=asdict(batch), after=last, tallies={**self.record.tallies, rule.name: asdict(tally)}
@@ -192,8 +190,7 @@ class _Run:
 
     def _show(self, *, done: bool) -> bool:
         # No rule needs to see what was removed, and a new searcher has cold caches: people get one in a while.
-        for core in (ELEMENTS, RELATIONS):
-            self.solr.commit(core, soft=True)
+        self.linking.graph.commit()
         return done
 
     def _save(self, **changed: Any) -> None:
@@ -202,21 +199,20 @@ class _Run:
 
 
 def _candidates(
-    solr: Solr, rule: PurgeRule, before_ms: int, after: str, size: int
-) -> Iterator[list[Document]]:
-    filters = [f"{{!cache=false}}identity:{{{after} TO *]"] if after else []
-    query = rule.candidates(before_ms)
-    return batched(solr.cursor(ELEMENTS, query, _FIELDS, filters=filters, rows=size), size)
+    graph: Graph, rule: PurgeRule, before_ms: int, after_id: str, size: int
+) -> Iterator[list[StoredEntity]]:
+    where = replace(rule.candidates(before_ms), after_id=after_id)
+    return in_batches(graph.entities(where, fields=PURGE, rows=size), size)
 
 
 def _examine(
-    linking: Linking, rule: PurgeRule, candidates: Sequence[Document], before_ms: int, tally: Tally
+    linking: Linking, rule: PurgeRule, candidates: Sequence[StoredEntity], before_ms: int, tally: Tally
 ) -> Batch:
     """Counts what stays and why, by the first reason that holds, and prepares the batch of what goes."""
-    going, staying = {each["identity"]: each for each in candidates}, []
+    going, staying = {each.id: each for each in candidates}, []
     tally.candidates += len(going)
     for keep in rule.keeps:
-        held = keep.check(linking.solr, list(going.values()), before_ms)
+        held = keep.check(linking.graph, list(going.values()), before_ms)
         kept = [going.pop(identity) for identity in sorted(held)]
         tally.keep(keep.name, [_shown(each) for each in kept])
         staying.extend(kept)
@@ -224,9 +220,8 @@ def _examine(
     return _STEPS[rule.name].prepare(linking, list(going.values()), staying)
 
 
-def _shown(entity: Document) -> str:
-    name = entity.get("fileSystemPath") or entity.get("originalName") or entity["identity"]
-    return " ".join(str(name).split())[:100]
+def _shown(entity: StoredEntity) -> str:
+    return " ".join((entity.path or entity.own_name or entity.id).split())[:100]
 
 
 def _dry_run(solr: Solr, before_ms: int, now_ms: int, *, ours: bool, batch: int) -> PurgeReport:
@@ -235,10 +230,10 @@ def _dry_run(solr: Solr, before_ms: int, now_ms: int, *, ours: bool, batch: int)
     tallies: dict[str, Any] = {}
     for rule in _due(record):
         tally = Tally()
-        for candidates in _candidates(solr, rule, before_ms, "", batch):
+        for candidates in _candidates(linking.graph, rule, before_ms, "", batch):
             going = _examine(linking, rule, candidates, before_ms, tally)
             tally.removed += len(going.versions)
-            tally.relations += _STEPS[rule.name].forecast(solr, going, before_ms)
+            tally.relations += _STEPS[rule.name].forecast(linking.graph, going, before_ms)
         tallies[rule.name] = asdict(tally)
     begun = open_purge(solr)
     note = (
@@ -254,7 +249,7 @@ def _report(solr: Solr, record: PurgeRecord, status: str, resumed: bool, note: s
     never = tuple(
         NeverReport(
             each,
-            solr.count(ELEMENTS, each.aged(record.before_ms))
+            Graph(solr).count_entities(each.aged(record.before_ms))
             if each.aged
             else sum(tally.kept.get(each.keep.name, 0) for _, tally in rules if each.keep),
         )

@@ -5,45 +5,48 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
-from linker.ends import BOTH, IDS_A_QUERY, end_id, present, relations_of
-from linker.linking import batched
 from linker.purge_removal import Batch
-from linker.purge_rules import deleted_before, parts_of
-from navlin.index.solr import Solr
+from linker.purge_rules import parts_of
+from navlin.index.filters import EntityFilter, RelationFilter
+from navlin.index.graph import ANY_RELATION, IDS_A_QUERY, Graph
+from navlin.index.relation import BOTH, ENDS, Side
+from navlin.index.state import in_batches
+from navlin.model.keys import RelationType
 
-Forecast = Callable[[Solr, Batch, int], int]
-"""(Solr, a batch, the threshold) → how many relations its removal would take along."""
-_CONTAINS: Final = "type:PARENT_CHILD"
-_ENDS: Final = "identity,endpoint1Ids,endpoint2Ids"
+Forecast = Callable[[Graph, Batch, int], int]
+"""(graph, a batch, the threshold) → how many relations its removal would take along."""
+_CONTAINS: Final = RelationFilter(types=(RelationType.PARENT_CHILD,))
 
 
-def of_directories(solr: Solr, batch: Batch, before_ms: int) -> int:
-    """What they contain, and what says that a directory contains them which does not lose all it contained anyway."""
+def of_directories(graph: Graph, batch: Batch, before_ms: int) -> int:
+    """What they contain, and their own PARENT_CHILD, unless the parent loses all that it contained anyway."""
     emptied = [*batch.versions, *batch.kept]
-    return _count(solr, emptied, _CONTAINS, (1,)) + of_files(solr, batch, before_ms)
+    return _count(graph, emptied, _CONTAINS, (1,)) + of_files(graph, batch, before_ms)
 
 
-def of_files(solr: Solr, batch: Batch, before_ms: int) -> int:
-    """What says that a directory contains them which does not lose all it contained anyway."""
+def of_files(graph: Graph, batch: Batch, before_ms: int) -> int:
+    """Their PARENT_CHILD, unless the parent loses all that it contained anyway."""
+    emptied = EntityFilter(types=("DIRECTORY",), deleted_before_ms=before_ms)
+    relations = graph.relations(_CONTAINS, of=batch.versions, sides=(2,), fields=ENDS)
     count = 0
-    for relations in batched(relations_of(solr, batch.versions, _CONTAINS, (2,), _ENDS), IDS_A_QUERY):
-        parents = [end_id(relation, 1) for relation in relations]
-        emptied = present(solr, set(parents), f"+type:DIRECTORY {deleted_before(before_ms)}")
-        count += sum(1 for parent in parents if parent not in emptied)
+    for some in in_batches(relations, IDS_A_QUERY):
+        parents = [relation.ep1.id for relation in some]
+        emptied_parents = graph.present(set(parents), emptied)
+        count += sum(1 for parent in parents if parent not in emptied_parents)
     return count
 
 
-def of_executions(solr: Solr, batch: Batch, _: int) -> int:
+def of_executions(graph: Graph, batch: Batch, _: int) -> int:
     """All relations of theirs."""
-    return _count(solr, batch.versions, "*:*")
+    return _count(graph, batch.versions, ANY_RELATION)
 
 
-def of_operations(solr: Solr, batch: Batch, _: int) -> int:
+def of_operations(graph: Graph, batch: Batch, _: int) -> int:
     """All relations of theirs and of their parts; those to executions go with these."""
-    parts = parts_of(solr, list(batch.versions), "identity")
-    return _count(solr, [*batch.versions, *(part["identity"] for part in parts)], "*:* -type:INSTANCE_OF")
+    parts = [part.id for part in parts_of(graph, list(batch.versions))]
+    but_instances = RelationFilter(but_types=(RelationType.INSTANCE_OF,))
+    return _count(graph, [*batch.versions, *parts], but_instances)
 
 
-def _count(solr: Solr, ids: Collection[str], query: str, sides: Iterable[int] = BOTH) -> int:
-    both = [side for side in BOTH if side in sides]
-    return len({relation["identity"] for relation in relations_of(solr, ids, query, both, "identity")})
+def _count(graph: Graph, ids: Collection[str], where: RelationFilter, sides: Iterable[Side] = BOTH) -> int:
+    return len({relation.id for relation in graph.relations(where, of=ids, sides=sides, fields=ENDS)})

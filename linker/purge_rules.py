@@ -6,50 +6,29 @@ sixth is navlin's own, and can be switched off.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
-from linker.ends import BOTH, IDS_A_QUERY, Side, end_id, named, present, relations_of
-from linker.linking import batched
 from linker.locations import FLOWS
-from navlin.index.documents import Document
-from navlin.index.fields import ELEMENTS, date_ms, peoples, solr_date
-from navlin.index.solr import Solr
+from navlin.index.entity import CORE, TABLE_TYPES, StoredEntity
+from navlin.index.filters import EntityFilter, RelationFilter
+from navlin.index.graph import IDS_A_QUERY, Graph
+from navlin.index.relation import BOTH, ENDS, Side
+from navlin.index.state import in_batches
+from navlin.model.keys import RelationType
 
-Query = Callable[[int], str]
-"""The query for what is older than a threshold (epoch ms)."""
-Check = Callable[[Solr, Sequence[Document], int], set[str]]
-"""Which of these candidates hold on, given the threshold."""
-
-
-# -- Older than the threshold ------------------------------------------------------------------------------------------
-
-
-def deleted_before(before_ms: int) -> str:
-    """What has been flagged deleted for longer. A deleteTime of 0 says that nobody knows since when."""
-    return f"+deleted:true +deleteTime:[1 TO {before_ms}}}"
+Aged = Callable[[int], EntityFilter]
+"""What is older than a threshold (epoch ms)."""
+Check = Callable[[Graph, Sequence[StoredEntity], int], set[str]]
+"""The ids of those candidates that stay, given the threshold."""
 
 
-def executed_before(before_ms: int) -> str:
-    """Executions that ended earlier; where no end is known that started earlier, or were told of earlier."""
-    date = solr_date(before_ms)
-    ended, started = "ended:[* TO *]", "started:[* TO *]"
-    return (
-        f"+type:OPERATION_EXECUTION +(ended:[* TO {date}}} (+started:[* TO {date}}} -{ended})"
-        f" (+asOf:[* TO {before_ms}}} -{ended} -{started}))"
-    )
+def _deleted_before(*types: str) -> Aged:
+    return lambda before_ms: EntityFilter(types=types, deleted_before_ms=before_ms)
 
 
-def executed_ms(execution: Document) -> int:
-    """When an execution was executed, as `executed_before` has it."""
-    for field in ("ended", "started"):
-        if field in execution:
-            return date_ms(execution[field])
-    return int(execution.get("asOf", 0))
-
-
-# -- What holds on -------------------------------------------------------------------------------------------------------
+# -- What stays ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,54 +40,65 @@ class Keep:
     check: Check
 
 
-def _is_end_of(query: str, sides: Sequence[Side] = BOTH) -> Check:
-    return lambda solr, candidates, _: named(solr, [c["identity"] for c in candidates], query, sides)
+def _is_end_of(where: RelationFilter, sides: Sequence[Side] = BOTH) -> Check:
+    return lambda graph, candidates, _: graph.ends_among([each.id for each in candidates], where, sides)
 
 
-def _described(_: Solr, candidates: Sequence[Document], __: int) -> set[str]:
-    return {c["identity"] for c in candidates if any(peoples(field) and c[field] for field in c)}
+def _described(_: Graph, candidates: Sequence[StoredEntity], __: int) -> set[str]:
+    return {each.id for each in candidates if each.described}
 
 
-def _has_output(solr: Solr, operations: Sequence[Document], _: int) -> set[str]:
-    ids = [operation["identity"] for operation in operations]
-    found = named(solr, ids, "+type:DATA_FLOW +deleted:false -endpoint2Type:SUB_OPERATION", (1,))
-    # Column-level output counts as well, should a record ever tell of columns only.
-    parts = parts_of(solr, ids, "identity,firstClassParentId")
-    owners = {part["identity"]: part["firstClassParentId"] for part in parts}
-    flowing = named(solr, owners, "+type:DATA_FLOW +deleted:false", (1,))
-    return found | {owners[part] for part in flowing}
+def _has_output(graph: Graph, operations: Sequence[StoredEntity], _: int) -> set[str]:
+    return operations_with_output(graph, [operation.id for operation in operations])
 
 
-def _executed_since(solr: Solr, operations: Sequence[Document], before_ms: int) -> set[str]:
-    recent = f"*:* -({executed_before(before_ms)})"
-    ids = [operation["identity"] for operation in operations]
-    executions = relations_of(solr, ids, "type:INSTANCE_OF", (1,))
+def _executed_since(graph: Graph, operations: Sequence[StoredEntity], before_ms: int) -> set[str]:
+    return operations_executed_since(graph, [operation.id for operation in operations], before_ms)
+
+
+def operations_with_output(graph: Graph, ids: Sequence[str]) -> set[str]:
+    """Those operations that produce something, on the level of tables or of columns."""
+    flows = RelationFilter(types=(RelationType.DATA_FLOW,), deleted=False)
+    found = graph.ends_among(ids, replace(flows, but_ep2_types=("SUB_OPERATION",)), (1,))
+    # Column-level output counts as well, if a record has columns only.
+    operations = {part.id: part.parent_id for part in parts_of(graph, ids)}
+    return found | {operations[part] for part in graph.ends_among(operations, flows, (1,))}
+
+
+def operations_executed_since(graph: Graph, ids: Collection[str], before_ms: int) -> set[str]:
+    """Those operations of which an execution is not older than the threshold."""
+    instances = RelationFilter(types=(RelationType.INSTANCE_OF,))
+    recent = EntityFilter(not_executed_before_ms=before_ms)
     found: set[str] = set()
-    for batch in batched(executions, IDS_A_QUERY):
-        operation_of = {end_id(relation, 2): end_id(relation, 1) for relation in batch}
-        found.update(operation_of[execution] for execution in present(solr, operation_of.keys(), recent))
+    for batch in in_batches(graph.relations(instances, of=ids, sides=(1,), fields=ENDS), IDS_A_QUERY):
+        operation_of = {relation.ep2.id: relation.ep1.id for relation in batch}
+        found.update(operation_of[each] for each in graph.present(operation_of.keys(), recent))
     return found
 
 
-def parts_of(solr: Solr, operation_ids: Sequence[str], fields: str) -> list[dict[str, Any]]:
+def parts_of(graph: Graph, operation_ids: Sequence[str], fields: str = CORE) -> list[StoredEntity]:
     """The sub-operations of operations."""
     return [
         part
-        for batch in batched(operation_ids, IDS_A_QUERY)
-        for part in solr.cursor(
-            ELEMENTS,
-            "type:SUB_OPERATION",
-            fields,
-            filters=["{!terms f=firstClassParentId}" + ",".join(batch)],
+        for batch in in_batches(operation_ids, IDS_A_QUERY)
+        for part in graph.entities(
+            EntityFilter(types=("SUB_OPERATION",), parents=tuple(batch)), fields=fields
         )
     ]
 
 
-IN_A_FLOW: Final = Keep("in a flow", "an operation read or wrote it", _is_end_of(f"{FLOWS} +deleted:false"))
+IN_A_FLOW: Final = Keep(
+    "in a flow", "an operation read or wrote it", _is_end_of(RelationFilter(types=FLOWS, deleted=False))
+)
 A_LOCATION: Final = Keep(
     "a table's location",
     "the relation between a Hive table and its directory is never removed, so neither is the directory",
-    _is_end_of("+type:LOGICAL_PHYSICAL +deleted:false +endpoint1Type:(TABLE OR VIEW)", (2,)),
+    _is_end_of(
+        RelationFilter(
+            types=(RelationType.LOGICAL_PHYSICAL,), deleted=False, ep1_types=tuple(sorted(TABLE_TYPES))
+        ),
+        (2,),
+    ),
 )
 DESCRIBED: Final = Keep("described", "a person named, described or tagged it", _described)
 HAS_OUTPUT: Final = Keep("has output", "operations that produce something are never removed", _has_output)
@@ -122,23 +112,23 @@ CHANGED: Final = "changed meanwhile"
 
 @dataclass(frozen=True, slots=True)
 class PurgeRule:
-    """One kind of thing that goes: which are looked at (a query of nav_elements), and what keeps one of them."""
+    """One kind of entity that goes: which are looked at, and what keeps one of them."""
 
     name: str
     what: str
-    candidates: Query
+    candidates: Aged
     keeps: tuple[Keep, ...] = ()
     ours: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Never:
-    """A kind of thing that never goes: no rule looks at it, and ``aged`` is the query for those that are old enough; or
+    """A kind of thing that never goes: no rule looks at it, and ``aged`` gives those that are old enough; or
     it is what a rule's ``keep`` holds on to."""
 
     name: str
     what: str
-    aged: Query | None = None
+    aged: Aged | None = None
     keep: Keep | None = None
 
 
@@ -148,13 +138,13 @@ PURGE_RULES: Final[tuple[PurgeRule, ...]] = (
         "directories",
         "PARENT_CHILD between a directory that has been flagged deleted for longer and what it contained; and the"
         " directory",
-        lambda before_ms: f"+type:DIRECTORY {deleted_before(before_ms)}",
+        _deleted_before("DIRECTORY"),
         (IN_A_FLOW, A_LOCATION, DESCRIBED),
     ),
     PurgeRule(
         "files",
         "a file that has been flagged deleted for longer, with no data flow and no word of a person's",
-        lambda before_ms: f"+type:FILE {deleted_before(before_ms)}",
+        _deleted_before("FILE"),
         (IN_A_FLOW, A_LOCATION, DESCRIBED),
         ours=True,
     ),
@@ -162,13 +152,13 @@ PURGE_RULES: Final[tuple[PurgeRule, ...]] = (
         "executions",
         "INSTANCE_OF between an operation and an execution that was executed earlier; and the execution. The operation"
         " keeps when it was last executed, by whom, and how many such executions there were",
-        executed_before,
+        lambda before_ms: EntityFilter(executed_before_ms=before_ms),
     ),
     PurgeRule(
         "operations",
         "the data flow of an operation without output, all of whose executions were earlier; and the operation with its"
         " sub-operations",
-        lambda before_ms: f"+type:OPERATION +asOf:[* TO {before_ms}}}",
+        lambda before_ms: EntityFilter(types=("OPERATION",), as_of_before_ms=before_ms),
         (HAS_OUTPUT, EXECUTED_SINCE),
     ),
 )
@@ -178,9 +168,7 @@ NEVER: Final[tuple[Never, ...]] = (
     Never(
         "tables",
         "Hive's databases, tables, views, partitions and columns, however long they have been flagged deleted",
-        aged=lambda before_ms: (
-            f"+type:(DATABASE OR TABLE OR VIEW OR PARTITION OR FIELD) {deleted_before(before_ms)}"
-        ),
+        aged=_deleted_before("DATABASE", "TABLE", "VIEW", "PARTITION", "FIELD"),
     ),
     Never("producing operations", "the operations that produce them, or anything else", keep=HAS_OUTPUT),
     Never("locations", "LOGICAL_PHYSICAL between a Hive table and its directory", keep=A_LOCATION),

@@ -2,32 +2,33 @@
 
 A relation with a claim is ``unlinked`` until every id that it claims is there; the ids are in place from the start.
 An entity that is flagged deleted is there: a relation to it is linked, and whether to draw it is the asker's choice.
-What stays unlinked says why (`Reason`) and since when. An id is never guessed, so there are never two that match.
+What stays unlinked bears a reason (`Reason`) and since when. An id is never guessed, so there are never two that match.
 
 Both directions in time, each from its smaller side, each after the commit of what it asks about: new relations look for
-their ends, and relations that wait are found by the entities that arrived. Two runs may cross: whichever committed later
-sees the other's.
+their ends, and arrived entities find the relations that wait for them. If two runs cross, the one that committed later
+sees what the other wrote.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
 from functools import partial
-from typing import NamedTuple
 
-from linker.ends import BOTH, END_FIELDS, IDS_A_QUERY, Side, end_id, present, present_now, relations_of
-from linker.linking import Elsewhere, IdRange, Linking, among, batched
-from navlin.index.documents import Document
-from navlin.index.fields import ELEMENTS, RELATIONS, solr_date
-from navlin.index.solr import Solr
+from linker.linking import Linking, LinkingTask
+from navlin.index.filters import EntityFilter, IdRange, RelationFilter
+from navlin.index.graph import IDS_A_QUERY
+from navlin.index.relation import BOTH, ENDS, StoredRelation
 from navlin.index.sources import KnownSource, known_sources
-from navlin.index.writing import ATTEMPTS, WRITE_BATCH, TooManyConflicts
+from navlin.index.state import in_batches
+from navlin.index.writing import WRITE_BATCH
 
-WAITING = "unlinked:true"
+WAITING = RelationFilter(unlinked=True)
 FEW_ARRIVALS = 1_000
 """So many entities are asked about in one query; no need to find out whether fewer relations wait."""
-_TO_CHECK = "claimedIds:[* TO *] unlinked:true"
+
+Reasons = Mapping[str, str | None]
+"""A relation's id → why it is unlinked; None if it is linked."""
 
 
 class Reason(StrEnum):
@@ -43,7 +44,7 @@ class Reason(StrEnum):
     """Nobody serves the system that was claimed, nor was the end granted."""
 
 
-_STICKS = frozenset({Reason.PURGED, Reason.FORGOTTEN})
+_LASTING = frozenset({Reason.PURGED, Reason.FORGOTTEN})
 """Reasons that stay until the end is there again; a later pass cannot tell them from an end that never was."""
 
 
@@ -53,185 +54,129 @@ def not_yet(source_name: str) -> str:
 
 
 def resolve_endpoints(linking: Linking) -> int:
-    """Links what can be linked and says why the rest cannot; returns how many relations changed."""
+    """Links what can be linked and gives a reason for the rest; returns how many relations changed."""
     if linking.everything:
-        return sum(linking.each_range(partial(_resolve_range, linking.elsewhere), linking.ranges))
-    stamped = linking.solr.cursor(RELATIONS, WAITING, END_FIELDS, filters=[linking.stamped])
-    changed = settle(linking, stamped)
+        return sum(linking.each_range(partial(_resolve_range, linking.for_task), linking.ranges))
+    stamped = linking.graph.relations(RelationFilter(unlinked=True, runs=linking.runs))
+    changed = resolve(linking, stamped)
     if changed > WRITE_BATCH:
         # Else all of that would be looked at twice: for its own sake, and as what the run's entities may have met.
-        linking.solr.commit(RELATIONS, soft=True)
-    return changed + settle(linking, _met_by_arrivals(linking))
+        linking.graph.commit(entities=False)
+    return changed + resolve(linking, _waiting_for_arrivals(linking))
 
 
-def settle(linking: Linking, relations: Iterable[Document]) -> int:
-    """Sets what is due on those of these relations (documents with `END_FIELDS`) of which it is not yet so."""
+def resolve(linking: Linking, relations: Iterable[StoredRelation]) -> int:
+    """Links or unlinks those of these relations that are not as they should be; returns how many changed."""
     changed = 0
-    for batch in batched(relations, WRITE_BATCH):
-        by_id = {relation["identity"]: relation for relation in batch}
-        verdicts = judge(linking.solr, by_id.values())
-        due = [identity for identity, relation in by_id.items() if verdicts[identity] != _standing(relation)]
-        changed += _rewrite(linking, due, verdicts, judge)
+    for batch in in_batches(relations, WRITE_BATCH):
+        by_id = {relation.id: relation for relation in batch}
+        reasons = reasons_of(linking, by_id.values())
+        due = [each for each, relation in by_id.items() if not _is_so(relation, reasons[each])]
+        changed += _write(linking, due, reasons)
     return changed
 
 
-class Verdict(NamedTuple):
-    """Whether a relation is unlinked, and why."""
-
-    unlinked: bool
-    reason: str | None
-
-
-def judge(solr: Solr, relations: Collection[Document]) -> dict[str, Verdict]:
-    """Each relation's verdict, by its identity."""
-    sought = {relation["identity"]: _sought(relation) for relation in relations}
-    there = present(solr, {end for ends in sought.values() for end in ends})
-    missing = {identity: [end for end in ends if end not in there] for identity, ends in sought.items()}
-    sources = {source.id: source for source in known_sources(solr)} if any(missing.values()) else {}
-    return {
-        relation["identity"]: _verdict(relation, missing[relation["identity"]], sources)
-        for relation in relations
-    }
+def reasons_of(linking: Linking, relations: Collection[StoredRelation]) -> Reasons:
+    """Why each of these relations is to be unlinked, by its id."""
+    wanted = {relation.id: _wanted_ends(relation) for relation in relations}
+    there = linking.graph.present({end for ends in wanted.values() for end in ends})
+    missing = {identity: [end for end in ends if end not in there] for identity, ends in wanted.items()}
+    sources = {source.id: source for source in known_sources(linking.solr)} if any(missing.values()) else {}
+    return {relation.id: _reason(relation, missing[relation.id], sources) for relation in relations}
 
 
-def apply(relation: Document, verdict: Verdict, linking: Linking) -> Document:
-    """Writes a verdict into a relation's document and stamps it."""
-    for field in ("unlinkedReason", "unlinkedSince") if not verdict.unlinked else ():
-        relation.pop(field, None)
-    relation["unlinked"] = verdict.unlinked
-    if verdict.unlinked:
-        relation["unlinkedReason"] = verdict.reason
-        relation.setdefault("unlinkedSince", solr_date(linking.now_ms))
-    relation["extractorRunId"] = linking.run_id
-    return relation
-
-
-def unlink(linking: Linking, gone_ids: Iterable[str], reason: Reason, query: str = "*:*") -> int:
-    """Unlinks every relation that matches and has one of these entities, which were removed from the index, as an end.
-
-    An entity that has come back meanwhile keeps its relations.
-    """
-
-    def condemn(_: Solr, relations: Collection[Document]) -> dict[str, Verdict]:
-        return {each["identity"]: Verdict(unlinked=True, reason=reason.value) for each in relations}
-
+def unlink(linking: Linking, gone_ids: Iterable[str], reason: Reason, but_types: tuple[str, ...] = ()) -> int:
+    """Unlinks every relation that has one of these entities, which were removed from the index, as an end; relations of
+    some types are left alone. An entity that has come back meanwhile keeps its relations."""
     unlinked = 0
-    for batch in batched(gone_ids, IDS_A_QUERY):
-        still_gone = set(batch) - present_now(linking.solr, batch)
+    where = RelationFilter(but_types=but_types, but_reason=reason)
+    for batch in in_batches(gone_ids, IDS_A_QUERY):
+        still_gone = set(batch) - linking.graph.present_now(batch)
         found = {
-            relation["identity"]
-            for relation in relations_of(
-                linking.solr, sorted(still_gone), f"+({query}) -unlinkedReason:{reason.value}"
-            )
+            relation.id for relation in linking.graph.relations(where, of=sorted(still_gone), fields=ENDS)
         }
-        for ids in batched(sorted(found), WRITE_BATCH):
-            unlinked += _rewrite(
-                linking, ids, condemn(linking.solr, [{"identity": each} for each in ids]), condemn
+        for ids in in_batches(sorted(found), WRITE_BATCH):
+            unlinked += linking.graph.change_relations(
+                ids, lambda relations: [each.linked(reason, linking.stamp) for each in relations]
             )
     return unlinked
 
 
-def _rewrite(
-    linking: Linking,
-    ids: Collection[str],
-    verdicts: Mapping[str, Verdict],
-    judge_again: Callable[[Solr, Collection[Document]], Mapping[str, Verdict]],
-) -> int:
-    todo, written = list(ids), 0
-    for _ in range(ATTEMPTS):
-        if not todo:
-            return written
-        relations = linking.solr.get(RELATIONS, todo)
-        changed = [
-            apply(relation, verdict, linking)
-            for relation in relations
-            if (verdict := verdicts[relation["identity"]]) != _standing(relation)
-        ]
-        outcome = linking.solr.add(RELATIONS, changed)
-        if outcome.refused:
-            raise ValueError(f"Solr refused {outcome.refused[0].identity}: {outcome.refused[0].reason}")
-        written += len(outcome.applied)
-        todo = list(outcome.conflicts)
-        if todo:
-            # Whoever was quicker may have changed what there is to find.
-            verdicts = judge_again(linking.solr, linking.solr.get(RELATIONS, todo, END_FIELDS))
-    raise TooManyConflicts(f"{len(todo)} relations kept changing under {ATTEMPTS} attempts to link them")
+def _write(linking: Linking, ids: Collection[str], reasons: Reasons) -> int:
+    known: list[Reasons] = [reasons]
+
+    def change(relations: Collection[StoredRelation]) -> Iterator[StoredRelation]:
+        # A relation that somebody else wrote in between may have other ends to look for.
+        due = known.pop() if known else reasons_of(linking, relations)
+        for relation in relations:
+            if not _is_so(relation, due[relation.id]):
+                yield relation.linked(due[relation.id], linking.stamp)
+
+    return linking.graph.change_relations(ids, change)
 
 
-def _sought(relation: Document) -> list[str]:
-    if relation.get("unlinkedReason") in _STICKS:
+def _is_so(relation: StoredRelation, reason: str | None) -> bool:
+    return relation.unlinked == (reason is not None) and relation.unlinked_reason == (reason or "")
+
+
+def _wanted_ends(relation: StoredRelation) -> tuple[str, ...]:
+    if relation.unlinked_reason in _LASTING:
         # What was removed may be the writer's own end, of which there is no claim.
-        return sorted({end_id(relation, side) for side in BOTH})
-    return list(relation.get("claimedIds", ()))
+        return tuple(sorted({relation.ep1.id, relation.ep2.id}))
+    return relation.claims
 
 
-def _standing(relation: Document) -> Verdict:
-    return Verdict(relation.get("unlinked", False), relation.get("unlinkedReason"))
-
-
-def _verdict(relation: Document, missing: Collection[str], sources: dict[str, KnownSource]) -> Verdict:
+def _reason(
+    relation: StoredRelation, missing: Collection[str], sources: Mapping[str, KnownSource]
+) -> str | None:
     if not missing:
-        return Verdict(unlinked=False, reason=None)
-    before = relation.get("unlinkedReason")
-    if before in _STICKS:
-        return Verdict(unlinked=True, reason=before)
-    reasons = {_reason(relation, side, sources) for side in BOTH if end_id(relation, side) in missing}
-    return Verdict(unlinked=True, reason=", ".join(sorted(reasons)))
+        return None
+    if relation.unlinked_reason in _LASTING:
+        return relation.unlinked_reason
+    ends = [relation.end(side) for side in BOTH if relation.end(side).id in missing]
+    return ", ".join(sorted({_reason_of_source(sources.get(end.source_id)) for end in ends}))
 
 
-def _reason(relation: Document, side: Side, sources: dict[str, KnownSource]) -> str:
-    source = sources.get(relation[f"endpoint{side}SourceId"])
+def _reason_of_source(source: KnownSource | None) -> str:
     if source is None:
         return Reason.NOT_READ
     return Reason.NO_AUTHORITY if source.granted else not_yet(source.name)
 
 
-def _met_by_arrivals(linking: Linking) -> Iterator[Document]:
-    """The waiting relations that the runs' entities may be the ends of, from the smaller side: of the entities that
-    arrived (a few are asked about without counting) and the relations that wait for something of their sources."""
-    solr, stamped = linking.solr, linking.stamped
-    arrived = solr.select(
-        ELEMENTS,
-        {
-            "q": stamped,
-            "rows": 0,
-            "facet": "true",
-            "facet.field": "sourceId",
-            "facet.limit": -1,
-            "facet.mincount": 1,
-        },
-    )
-    sources = arrived["facet_counts"]["facet_fields"]["sourceId"][::2]
-    of_sources = among("endpoint1SourceId", sources), among("endpoint2SourceId", sources)
-    if (arrivals := arrived["response"]["numFound"]) > FEW_ARRIVALS:
-        waiting = [(solr.count(RELATIONS, WAITING, source), source) for source in of_sources]
-        if sum(count for count, _ in waiting) <= arrivals:
-            for _, source in waiting:
-                yield from solr.cursor(RELATIONS, WAITING, END_FIELDS, filters=[source])
-            return
-    entities = solr.cursor(ELEMENTS, stamped, "identity,type")
-    for batch in batched(entities, IDS_A_QUERY):
-        yield from relations_of(solr, [entity["identity"] for entity in batch], WAITING)
+def _waiting_for_arrivals(linking: Linking) -> Iterator[StoredRelation]:
+    """The waiting relations of which the runs' entities may be ends, from the smaller side: the entities that arrived (a
+    few are asked about without counting), or the relations that wait for something of their sources."""
+    graph = linking.graph
+    arrived = EntityFilter(runs=linking.runs)
+    by_source = graph.entities_by_source(arrived)
+    sources = tuple(by_source)
+    waiting = [
+        RelationFilter(unlinked=True, ep1_sources=sources),
+        RelationFilter(unlinked=True, ep2_sources=sources),
+    ]
+    arrivals = sum(by_source.values())
+    if arrivals > FEW_ARRIVALS and sum(map(graph.count_relations, waiting)) <= arrivals:
+        for where in waiting:
+            yield from graph.relations(where)
+        return
+    for batch in in_batches(graph.entities(arrived), IDS_A_QUERY):
+        yield from graph.relations(WAITING, of=[entity.id for entity in batch])
         for entity in batch:
-            if entity["type"] == "SOURCE":
-                yield from _told_otherwise(solr, entity["identity"])
+            if entity.type == "SOURCE":
+                yield from _waiting_for_source(linking, entity.id)
 
 
-def _told_otherwise(solr: Solr, source_id: str) -> Iterator[Document]:
-    """Relations that wait for something of a source that is new, or is called otherwise now: they say why in its name."""
-    name = next((source.name for source in known_sources(solr) if source.id == source_id), "")
-    waits = f'{WAITING} AND -unlinkedReason:"{_quoted(not_yet(name))}"'
-    for side in BOTH:
-        yield from solr.cursor(
-            RELATIONS, waits, END_FIELDS, filters=[among(f"endpoint{side}SourceId", [source_id])]
-        )
+def _waiting_for_source(linking: Linking, source_id: str) -> Iterator[StoredRelation]:
+    """Relations that wait for something of a source that is new, or that has another name now: their reason names it."""
+    name = next((source.name for source in known_sources(linking.solr) if source.id == source_id), "")
+    for where in (
+        RelationFilter(unlinked=True, but_reason=not_yet(name), ep1_sources=(source_id,)),
+        RelationFilter(unlinked=True, but_reason=not_yet(name), ep2_sources=(source_id,)),
+    ):
+        yield from linking.graph.relations(where)
 
 
-def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
-
-
-def _resolve_range(elsewhere: Elsewhere, ids: IdRange) -> int:
-    with Solr(elsewhere.address) as solr:
-        relations = solr.cursor(RELATIONS, _TO_CHECK, END_FIELDS, filters=[ids.filter])
-        return settle(elsewhere.linking(solr), relations)
+def _resolve_range(task: LinkingTask, ids: IdRange) -> int:
+    with task.linking() as linking:
+        relations = linking.graph.relations(RelationFilter(claims_or_waits=True, ids=ids))
+        return resolve(linking, relations)

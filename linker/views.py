@@ -3,58 +3,37 @@ that each of its own is made of."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Final
+from typing import Final
 
-from linker.added import TREE_PATH, WRITER
-from linker.ends import IDS_A_QUERY
-from linker.linking import among, batched
-from navlin.index.documents import Document
-from navlin.index.fields import CUT_NOTE, ELEMENTS
-from navlin.index.relation import placed
-from navlin.index.solr import Solr
-from navlin.model.identity import identify, relation_id
+from navlin.index.entity import COLUMN, TABLE_TYPES, StoredEntity
+from navlin.index.fields import CUT_NOTE
+from navlin.index.filters import EntityFilter
+from navlin.index.graph import Graph, end_of
+from navlin.index.relation import LINKER_TREE, End, StoredRelation
+from navlin.index.state import in_batches
+from navlin.model.identity import identify
 from navlin.model.keys import EntityType, RelationType
 from navlin.sql.bounded import SqlReader
 from navlin.sql.reading import Answer, Made, MadeColumn, Name, Question, SourceColumn
 
 RULE: Final = "resolve_views"
+TABLES_A_QUERY: Final = 1_000
 PAIRS_OF_A_VIEW: Final = 5_000
 """Columns that decide which rows there are, times the view's own. Where there are more, the linker keeps to tables for
 those, and says that this is incomplete."""
 
-VIEW_FIELDS: Final = (
-    "identity,sourceId,sourceType,originalName,parentPath,queryText,queryTextFull,params,unparsedReason"
-)
-_TABLE_FIELDS = "identity,type,originalName,parentPath,deleted,granted,asOf"
-_COLUMN_FIELDS = "identity,originalName,parentPath,firstClassParentId,tp_columnIndex,deleted,asOf"
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """A view of a metastore, deleted or not: its lineage stays when it goes, as that of a table does."""
-
-    id: str
-    source_id: str
-    source_type: str
-    name: str
-    database: str
-    text: str
-    params: Mapping[str, Any]
-    unparsed_reason: str
-
 
 @dataclass(slots=True)
 class Tables:
-    """What the index knows of some tables and views: their documents, and their columns in their order."""
+    """What the index knows of some tables and views: the entities, and their columns in their order."""
 
-    documents: dict[str, Document] = field(default_factory=dict)
-    columns: dict[str, dict[str, Document]] = field(default_factory=dict)
-    """By the table's identity and the column's name in lower case. Of a table that was only ever claimed there is none:
-    who claims a table names the columns that matter to him."""
+    entities: dict[str, StoredEntity] = field(default_factory=dict)
+    columns: dict[str, dict[str, StoredEntity]] = field(default_factory=dict)
+    """By the table's id and the column's name in lower case. A table that was only ever claimed has none: who claims a
+    table names the columns that it used."""
 
 
 UNKNOWN_COLUMNS: Final = "the columns of a table that it reads are not in the index"
@@ -65,66 +44,60 @@ TOO_MANY: Final = "too many columns decide which rows there are"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What the linker is to say of one view: relations by identity, and why there are none, or not all."""
+class ViewLineage:
+    """The linker's relations to one view, by id, and why there are none, or not all."""
 
-    relations: dict[str, Document] = field(default_factory=dict)
+    relations: dict[str, StoredRelation] = field(default_factory=dict)
     reason: str = ""
 
 
-def view_of(document: Document) -> View:
-    """A view's document → the view. One whose text the metastore does not tell has none."""
-    return View(
-        document["identity"],
-        document["sourceId"],
-        document["sourceType"],
-        _dotted(document),
-        document.get("parentPath", "/").strip("/"),
-        document.get("queryTextFull") or document.get("queryText", ""),
-        _parameters(document.get("params", "")),
-        document.get("unparsedReason", ""),
-    )
+def tree_path_of(view_id: str) -> str:
+    """Where the relations to a view stand, so that they are found together."""
+    return f"{LINKER_TREE}/{view_id}"
 
 
-def place_of(view_id: str) -> str:
-    """Where the relations of a view stand, so that they are found together."""
-    return f"{TREE_PATH}/{view_id}"
+def view_id_in(relation: StoredRelation) -> str:
+    """The id of the view that a relation of this rule was added to."""
+    return relation.tree_path.rpartition("/")[2]
 
 
-def said_of(solr: Solr, reader: SqlReader, views: Iterable[View]) -> dict[str, Said]:
-    """What the linker is to say of views that no engine tells of, by their identity.
+def lineage_of(graph: Graph, reader: SqlReader, views: Iterable[StoredEntity]) -> dict[str, ViewLineage]:
+    """The lineage of views that no engine recorded, by their id.
 
     Each text is read twice: for the tables that it names, and again with what the index knows of their columns.
     """
-    said: dict[str, Said] = {}
-    named: dict[str, tuple[View, dict[str, Name]]] = {}
+    lineage: dict[str, ViewLineage] = {}
+    named: dict[str, tuple[StoredEntity, dict[str, Name]]] = {}
     for view in views:
-        answer = _read(reader, view, {})
         if not view.text:
-            said[view.id] = Said()
-        elif reason := _reason(view, answer):
-            said[view.id] = Said(reason=reason)
+            lineage[view.id] = ViewLineage()
+            continue
+        answer = _read(reader, view, {})
+        if reason := _reason(view, answer):
+            lineage[view.id] = ViewLineage(reason=reason)
         else:
             (made,) = answer.made
             names = (*(table.name for table in made.tables), *made.perhaps)
             named[view.id] = view, {_table_id(view, name): name for name in names}
-    known = load_tables(solr, sorted({each for one, (_, tables) in named.items() for each in (one, *tables)}))
+    known = load_tables(
+        graph, sorted({each for one, (_, tables) in named.items() for each in (one, *tables)})
+    )
     for view, tables in named.values():
         schema = {
-            f"{name.database}.{name.table}".lower(): [each["originalName"] for each in columns.values()]
+            f"{name.database}.{name.table}".lower(): [column.own_name for column in columns.values()]
             for identity, name in tables.items()
             if (columns := known.columns.get(identity)) and not name.is_path
         }
         answer = _read(reader, view, schema)
         if reason := _reason(view, answer):
-            said[view.id] = Said(reason=reason)
+            lineage[view.id] = ViewLineage(reason=reason)
         else:
-            said[view.id] = _Relations(view, answer.made[0], known).all()
-    return said
+            lineage[view.id] = _Relations(view, answer.made[0], known).all()
+    return lineage
 
 
-def _reason(view: View, answer: Answer) -> str:
-    """Why a view's text tells nothing; "" where it does."""
+def _reason(view: StoredEntity, answer: Answer) -> str:
+    """Why a view's text gives no lineage; "" if it does."""
     if view.text.endswith(CUT_NOTE):
         return "its text is longer than the index keeps"
     if answer.problem:
@@ -132,85 +105,68 @@ def _reason(view: View, answer: Answer) -> str:
     return "" if [each.kind for each in answer.made] == ["SELECT"] else "it is not one query"
 
 
-def load_tables(solr: Solr, ids: Iterable[str]) -> Tables:
-    """What the index knows of tables and their columns. Those of a deleted table are the ones that went with it."""
+def load_tables(graph: Graph, ids: Iterable[str]) -> Tables:
+    """What the index knows of tables and their columns. The columns of a deleted table are those that went with it."""
     known = Tables()
-    for batch in batched(ids, IDS_A_QUERY):
-        filters = [among("identity", batch)]
-        for document in solr.cursor(ELEMENTS, "type:(TABLE OR VIEW)", _TABLE_FIELDS, filters=filters):
-            known.documents[document["identity"]] = document
-    own = [each for each, document in known.documents.items() if not document.get("granted")]
-    found: dict[str, list[Document]] = {}
-    for batch in batched(own, IDS_A_QUERY):
-        for column in solr.cursor(
-            ELEMENTS, "type:FIELD", _COLUMN_FIELDS, filters=[among("firstClassParentId", batch)]
-        ):
-            table = known.documents[column["firstClassParentId"]]
+    tables = EntityFilter(types=tuple(sorted(TABLE_TYPES)))
+    known.entities = {table.id: table for table in graph.entities(tables, ids=ids, fields=COLUMN)}
+    own = [each for each, table in known.entities.items() if not table.granted]
+    found: dict[str, list[StoredEntity]] = {}
+    for batch in in_batches(own, TABLES_A_QUERY):
+        of_tables = EntityFilter(types=("FIELD",), parents=tuple(batch))
+        for column in graph.entities(of_tables, fields=COLUMN):
+            table = known.entities[column.parent_id]
             # A column that went before its table did was no part of it any more.
-            if not column["deleted"] or (table["deleted"] and column["asOf"] >= table["asOf"]):
-                found.setdefault(table["identity"], []).append(column)
+            if not column.deleted or (table.deleted and column.as_of_ms >= table.as_of_ms):
+                found.setdefault(table.id, []).append(column)
     for table_id, columns in found.items():
-        ordered = sorted(columns, key=_position)
-        known.columns[table_id] = {each["originalName"].lower(): each for each in ordered}
+        known.columns[table_id] = {each.own_name.lower(): each for each in sorted(columns, key=_position)}
     return known
 
 
-def _read(reader: SqlReader, view: View, schema: Mapping[str, Sequence[str]]) -> Answer:
-    spark = any(key.startswith(("view.", "spark.sql.")) for key in view.params)
+def _read(reader: SqlReader, view: StoredEntity, schema: Mapping[str, Sequence[str]]) -> Answer:
+    spark = any(key.startswith(("view.", "spark.sql.")) for key in view.parameters)
     dialects = ("spark", "hive") if spark else ("hive", "spark")
     return reader.read(Question(view.text, schema, _default_database(view), dialects))
 
 
-def _default_database(view: View) -> str:
+def _default_database(view: StoredEntity) -> str:
     """Where a table without a database is. Hive and Impala write databases into a view's text; Spark keeps beside it what
     the session's was."""
-    parts = int(view.params.get("view.catalogAndNamespace.numParts", 0))
-    last = view.params.get(f"view.catalogAndNamespace.part.{parts - 1}", "")
-    return last or view.params.get("view.default.database", "") or view.database
+    parts = int(view.parameters.get("view.catalogAndNamespace.numParts", 0))
+    last = view.parameters.get(f"view.catalogAndNamespace.part.{parts - 1}", "")
+    return last or view.parameters.get("view.default.database", "") or view.parent_path.strip("/")
 
 
-def _table_id(view: View, name: Name) -> str:
+def _table_id(view: StoredEntity, name: Name) -> str:
     return identify(view.source_id, name.database.upper(), name.table.upper())
 
 
-def _parameters(text: str) -> Mapping[str, Any]:
-    try:
-        parameters = json.loads(text) if text else {}
-    except ValueError:  # cut, because longer than the index keeps
-        return {}
-    return parameters if isinstance(parameters, dict) else {}
-
-
-def _position(column: Document) -> tuple[int, str]:
-    index = str(next(iter(column.get("tp_columnIndex", ())), ""))
-    return (int(index) if index.isdecimal() else 1 << 30, column["originalName"])
-
-
-def _dotted(document: Document) -> str:
-    above = str(document.get("parentPath", "")).strip("/").replace("/", ".")
-    return f"{above}.{document['originalName']}" if above else str(document["originalName"])
+def _position(column: StoredEntity) -> tuple[int, str]:
+    index = column.column_index
+    return (1 << 30 if index is None else index, column.own_name)
 
 
 class _Relations:
     """The relations of one view."""
 
-    def __init__(self, view: View, made: Made, known: Tables) -> None:
+    def __init__(self, view: StoredEntity, made: Made, known: Tables) -> None:
         self.view, self.made, self.known = view, made, known
         self.own = known.columns.get(view.id, {})
 
-    def all(self) -> Said:
+    def all(self) -> ViewLineage:
         """Tables and columns, each pair once: what is data to a column is not also its control."""
         pairs = list(self._matched())
         shared = self.made.control
         too_many = len(shared) * len(self.own) > PAIRS_OF_A_VIEW
         reason = self._reason(pairs) or (TOO_MANY if too_many else "")
-        relations = list(self._between_columns(pairs, () if too_many else shared))
+        relations = list(self._of_columns(pairs, () if too_many else shared))
         complete = not reason and len(pairs) == len(self.own) > 0
-        complete = complete and not any(each.get("incomplete") for each in relations)
-        relations += self._between_tables(complete=complete)
-        return Said({each["identity"]: each for each in relations}, reason)
+        complete = complete and not any(each.incomplete for each in relations)
+        relations += self._of_tables(complete=complete)
+        return ViewLineage({each.id: each for each in relations}, reason)
 
-    def _reason(self, pairs: Collection[tuple[Document, MadeColumn]]) -> str:
+    def _reason(self, pairs: Collection[tuple[StoredEntity, MadeColumn]]) -> str:
         """Why not all that the view is made of is known; "" where it is."""
         names = [each.name for each in self.made.tables]
         sources = (*self.made.control, *chain(*((*made.data, *made.control) for _, made in pairs)))
@@ -223,34 +179,34 @@ class _Relations:
             return OTHER_COLUMNS
         return "" if self.made.complete else UNCERTAIN
 
-    def _between_columns(
-        self, pairs: Iterable[tuple[Document, MadeColumn]], shared: Iterable[SourceColumn]
-    ) -> Iterator[Document]:
+    def _of_columns(
+        self, pairs: Iterable[tuple[StoredEntity, MadeColumn]], shared: Iterable[SourceColumn]
+    ) -> Iterator[StoredRelation]:
         for column, made in pairs:
-            data = {end["identity"]: end for end in self._ends(made.data)}
-            control = {end["identity"]: end for end in self._ends(chain(made.control, shared))}
+            data = {source.id: source for source in self._sources(made.data)}
+            control = {source.id: source for source in self._sources(chain(made.control, shared))}
             missing = not made.complete or len(data) < len(set(made.data))
-            for end in data.values():
-                yield self._flow(RelationType.DATA_FLOW, end, column, incomplete=missing)
-            for identity, end in control.items():
+            for source in data.values():
+                yield self._flow(RelationType.DATA_FLOW, end_of(source), end_of(column), incomplete=missing)
+            for identity, source in control.items():
                 if identity not in data:
-                    yield self._flow(RelationType.CONTROL_FLOW, end, column)
+                    yield self._flow(RelationType.CONTROL_FLOW, end_of(source), end_of(column))
 
-    def _between_tables(self, *, complete: bool) -> Iterator[Document]:
+    def _of_tables(self, *, complete: bool) -> Iterator[StoredRelation]:
         for table in self.made.tables:
             identity = _table_id(self.view, table.name)
             if table.name.is_path or "." in table.name.database or identity == self.view.id:
                 continue
             kind = RelationType.CONTROL_FLOW if table.control else RelationType.DATA_FLOW
             end = self._table_end(identity, table.name)
-            yield self._flow(kind, end, self._view_end(), incomplete=not complete)
+            yield self._flow(kind, end, end_of(self.view), incomplete=not complete)
 
-    def _matched(self) -> Iterator[tuple[Document, MadeColumn]]:
+    def _matched(self) -> Iterator[tuple[StoredEntity, MadeColumn]]:
         """The view's columns, each with what its text makes it of: by position, or by the names that Spark keeps of the
         text's columns, for its views outlive a change of their tables."""
         outputs = {each.output.lower(): each for each in self.made.columns}
-        count = len(self.own)
-        names = [str(self.view.params.get(f"view.query.out.col.{at}", "")).lower() for at in range(count)]
+        count, parameters = len(self.own), self.view.parameters
+        names = [str(parameters.get(f"view.query.out.col.{at}", "")).lower() for at in range(count)]
         if all(names) and "" not in outputs and len(outputs) == len(self.made.columns):
             yield from (
                 (column, outputs[name])
@@ -263,39 +219,19 @@ class _Relations:
             if not all(names) or all(out in ("", name) for out, name in zip(spelled, names, strict=True)):
                 yield from zip(self.own.values(), self.made.columns, strict=True)
 
-    def _ends(self, sources: Iterable[SourceColumn]) -> Iterator[Document]:
+    def _sources(self, sources: Iterable[SourceColumn]) -> Iterator[StoredEntity]:
         for source in sources:
             identity = _table_id(self.view, source.table)
             table = self.known.columns.get(identity, {})
             if source.column.lower() in table and identity != self.view.id:
                 yield table[source.column.lower()]
 
-    def _view_end(self) -> Document:
-        return {"identity": self.view.id, "type": EntityType.VIEW.value, "dotted": self.view.name}
+    def _table_end(self, identity: str, name: Name) -> End:
+        known = self.known.entities.get(identity)
+        if known is not None:
+            return end_of(known)
+        return End(identity, str(name), EntityType.TABLE, self.view.source_type, self.view.source_id)
 
-    def _table_end(self, identity: str, name: Name) -> Document:
-        known = self.known.documents.get(identity)
-        if known is None:
-            return {"identity": identity, "type": EntityType.TABLE.value, "dotted": str(name)}
-        return {"identity": identity, "type": known["type"], "dotted": _dotted(known)}
-
-    def _flow(
-        self, kind: RelationType, ep1: Document, ep2: Document, *, incomplete: bool = False
-    ) -> Document:
-        relation: Document = {
-            "identity": relation_id(kind, ep1["identity"], ep2["identity"], WRITER),
-            "type": kind.value,
-            "claimedIds": sorted({ep1["identity"], ep2["identity"]}),
-            "rule": RULE,
-            "parsed": True,
-            "deleted": False,
-        }
-        for side, end in ((1, ep1), (2, ep2)):
-            relation[f"endpoint{side}Ids"] = [end["identity"]]
-            relation[f"endpoint{side}Type"] = end.get("type", EntityType.FIELD.value)
-            relation[f"endpoint{side}SourceType"] = self.view.source_type
-            relation[f"endpoint{side}SourceId"] = self.view.source_id
-            relation[f"endpoint{side}Name"] = end.get("dotted") or _dotted(end)
-        if incomplete:
-            relation["incomplete"] = True
-        return placed(relation, WRITER, place_of(self.view.id))
+    def _flow(self, kind: RelationType, ep1: End, ep2: End, *, incomplete: bool = False) -> StoredRelation:
+        tree_path = tree_path_of(self.view.id)
+        return StoredRelation.by_rule(RULE, kind, ep1, ep2, tree_path, incomplete=incomplete, parsed=True)

@@ -21,7 +21,7 @@ from navlin.index.removals import record_removal
 from navlin.index.solr import Solr
 from navlin.index.stamp import Stamp
 from navlin.index.state import in_batches
-from navlin.index.writing import ATTEMPTS, WRITE_BATCH, TooManyConflicts, rewrite
+from navlin.index.writing import ATTEMPTS, WRITE_BATCH, TooManyConflicts, flag_deleted, rewrite
 
 IDS_A_QUERY: Final = 1_000
 CLAUSES_A_QUERY: Final = 200
@@ -180,6 +180,15 @@ class Graph:
             outcome.update(dict.fromkeys(answer.conflicts, False))
         return outcome
 
+    def flag_entities(self, gone: Mapping[str, int], stamp: Stamp) -> int:
+        """Flags entities deleted (id → as of when, epoch ms) and returns how many. What is flagged already, or of a newer
+        record, stays as it is."""
+        return self._flag(ELEMENTS, gone, stamp)
+
+    def flag_relations(self, gone: Mapping[str, int], stamp: Stamp) -> int:
+        """Flags relations deleted, as `flag_entities` does entities."""
+        return self._flag(RELATIONS, gone, stamp)
+
     def restore_entities(self, entities: Iterable[StoredEntity]) -> None:
         """Writes entities that were read whole and then removed, unless they are there again."""
         self.solr.add(ELEMENTS, [{**entity.document, "_version_": -1} for entity in entities])
@@ -200,6 +209,12 @@ class Graph:
                 self.solr.commit(core, soft=soft)
 
     # -- Inside ----------------------------------------------------------------------------------------------------------
+
+    def _flag(self, core: str, gone: Mapping[str, int], stamp: Stamp) -> int:
+        flagged = rewrite(
+            self.solr, core, gone, lambda each: flag_deleted(each, stamp, gone[each["identity"]])
+        )
+        return sum(1 for _ in flagged)
 
     def _remove(self, core: str, versions: Mapping[str, int], stamp: Stamp) -> set[str]:
         stayed: set[str] = set()

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from linker import link
-from linker.linking import IdRange, Linking, RangeTask
+from linker.linking import Linking, RangeTask
 from navlin.index.fields import RELATIONS
+from navlin.index.filters import IdRange
 from navlin.index.runs import last_run, runs_to_link
 from navlin.index.solr import Solr
 from navlin.model.source import Source

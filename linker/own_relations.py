@@ -1,0 +1,40 @@
+"""The linker's own relations: how those in the index become what they should be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from linker.linking import Linking
+from linker.resolve_endpoints import reasons_of
+from navlin.index.relation import WHOLE, StoredRelation
+from navlin.index.state import in_batches
+from navlin.index.writing import WRITE_BATCH
+
+Relations = Mapping[str, StoredRelation]
+"""By id."""
+
+
+def replace_relations(linking: Linking, stored: Relations, wanted: Relations) -> tuple[set[str], int]:
+    """Removes what is stored and not wanted, writes what is new or differs, linked or not as its ends are there.
+
+    Returns the ids of which something changed or has to be tried again, and how many changed.
+    """
+    graph, stamp = linking.graph, linking.stamp
+    surplus = {identity: stored[identity].version for identity in stored.keys() - wanted.keys()}
+    removed = len(surplus) - len(graph.remove_relations(surplus, stamp))
+    reasons = reasons_of(linking, wanted.values())
+    due = [
+        identity
+        for identity, relation in wanted.items()
+        if (old := stored.get(identity)) is None
+        or not relation.same_edge(old)
+        or old.unlinked != (reasons[identity] is not None)
+    ]
+    written = 0
+    for batch in in_batches(due, WRITE_BATCH):
+        now = graph.relations_now(batch, WHOLE)
+        outcome = graph.add_relations(
+            wanted[each].in_place_of(now.get(each), stamp).linked(reasons[each], stamp) for each in batch
+        )
+        written += sum(outcome.values())
+    return {*surplus, *due}, written + removed
