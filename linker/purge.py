@@ -17,6 +17,7 @@ from linker.purge_removal import Batch
 from linker.purge_rules import CHANGED, NEVER, PURGE_RULES, Never, PurgeRule
 from navlin.index.entity import PURGE, StoredEntity
 from navlin.index.graph import Graph
+from navlin.index.purges import PURGE as LEASE
 from navlin.index.purges import (
     PurgeRecord,
     close_purge,
@@ -25,12 +26,10 @@ from navlin.index.purges import (
     remember_purged_before,
     save_purge,
 )
-from navlin.index.removals import PURGE as LEASE
 from navlin.index.removals import expire_removals
 from navlin.index.runs import Holder, Leased, free_lease, take_lease
 from navlin.index.solr import Solr
 from navlin.index.state import in_batches
-from navlin.model.identity import run_id
 
 __all__ = ["NeverReport", "PurgeReport", "Tally", "purge", "purged_before_ms"]
 
@@ -151,7 +150,7 @@ class _Run:
 
     def __init__(self, solr: Solr, record: PurgeRecord, batch: int, renew: Callable[[], None]) -> None:
         self.solr, self.record, self.batch, self.renew = solr, record, batch, renew
-        self.linking = Linking(solr, record.started_ms, run_id(LEASE, record.started_ms))
+        self.linking = Linking(solr, record.started_ms, record.run_id)
 
     def rule(self, rule: PurgeRule, stop: Callable[[], bool]) -> bool:
         """Does what is left of one rule; returns whether it came to its end."""

@@ -63,6 +63,6 @@ def test_a_view_of_the_metastore_has_columns_and_follows_its_text(
 
     said = f"+rule:resolve_views +endpoint2SourceId:{hive.id}"
     before = [each["_version_"] for each in solr.cursor(RELATIONS, said, "_version_")]
-    link_everything(solr, spark, now_ms())
+    link_everything(solr, spark, now_ms)
     assert [each["_version_"] for each in solr.cursor(RELATIONS, said, "_version_")] == before
     assert len(before) == 3

@@ -33,7 +33,7 @@ def command(invocation: Invocation, *, everything: bool, as_json: bool) -> None:
         if everything:
             spark = Spark(configuration.spark, configuration.navlin.state_directory)
             try:
-                changed = link_everything(solr, spark, invocation.now_ms())
+                changed = link_everything(solr, spark, invocation.now_ms)
             finally:
                 spark.stop()
         else:

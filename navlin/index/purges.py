@@ -10,7 +10,10 @@ import orjson
 
 from navlin.index.fields import RUNS, solr_date
 from navlin.index.solr import Solr
+from navlin.model.identity import run_id
 
+PURGE: Final = "purge"
+"""In place of a source's id: the name of purge's lease, and of its run ids."""
 _OPEN: Final = "purge:open"
 _BEFORE: Final = "purge:before"
 
@@ -27,6 +30,11 @@ class PurgeRecord:
     after: str = ""
     pending: Mapping[str, Any] = field(default_factory=dict)
     tallies: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def run_id(self) -> str:
+        """What the purge's changes are stamped with."""
+        return run_id(PURGE, self.started_ms)
 
 
 def open_purge(solr: Solr) -> PurgeRecord | None:
@@ -68,6 +76,7 @@ def _document(identity: str, record: PurgeRecord, status: str) -> dict[str, Any]
         "identity": identity,
         "kind": "purge",
         "status": status,
+        "runId": record.run_id,
         "started": solr_date(record.started_ms),
         "body": orjson.dumps(asdict(record)).decode(),
     }

@@ -14,8 +14,8 @@ import orjson
 
 from navlin.index import solr_query as q
 from navlin.index.entity import WHOLE, StoredEntity
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, date_ms, solr_date
-from navlin.index.relation import LINKER, StoredRelation
+from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, solr_date
+from navlin.index.relation import StoredRelation
 from navlin.index.runs import Status
 from navlin.index.solr import Solr
 from navlin.index.stamp import Stamp
@@ -27,9 +27,8 @@ _DAY_MS: Final = 86_400_000
 _ENTITY: Final = "entity"
 _RELATION: Final = "relation"
 _KINDS: Final = {ELEMENTS: _ENTITY, RELATIONS: _RELATION}
+_CORES: Final = {kind: core for core, kind in _KINDS.items()}
 IDS_A_QUERY: Final = 1_000
-PURGE: Final = "purge"
-"""In place of a source's id in the run ids of purges."""
 
 
 class UnknownRun(LookupError):
@@ -85,7 +84,7 @@ def changed_since(solr: Solr, run_id: str) -> Changes:
     return Changes(
         map(StoredEntity.of, _stamped(solr, ELEMENTS, runs)),
         map(StoredRelation.of, _stamped(solr, RELATIONS, runs)),
-        _removed_since(solr, started, run_id),
+        _removed_by(solr, runs),
     )
 
 
@@ -97,14 +96,11 @@ def _started(solr: Solr, run_id: str) -> str:
 
 
 def _runs_since(solr: Solr, started: str) -> Iterator[str]:
-    ended = f"{q.in_range('ended', started)} status:{Status.RUNNING}"
-    for record in solr.cursor(RUNS, ended, "identity,runId", filters=["kind:run"]):
+    """The ids of the runs, purges and passes of the linker that ended later, or go on."""
+    later = f"{q.in_range('ended', started)} status:{Status.RUNNING}"
+    filters = ["kind:(run OR purge)", q.present("runId")]
+    for record in solr.cursor(RUNS, later, "identity,runId", filters=filters):
         yield record["runId"]
-    # Purge and a pass of the linker over everything have no run record: their ids bear the time.
-    for prefix in (PURGE, LINKER):
-        for core in (ELEMENTS, RELATIONS):
-            ids = solr.facet(core, "extractorRunId", {"facet.prefix": f"{prefix}##"})
-            yield from (each for each in ids if int(each.rpartition("##")[2]) >= date_ms(started))
 
 
 def _stamped(solr: Solr, core: str, runs: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -112,13 +108,12 @@ def _stamped(solr: Solr, core: str, runs: Sequence[str]) -> Iterator[dict[str, A
         yield from solr.cursor(core, q.terms("extractorRunId", batch), WHOLE)
 
 
-def _removed_since(solr: Solr, started: str, run_id: str) -> Iterator[Removed]:
-    for record in solr.cursor(
-        RUNS, q.in_range("started", started), "identity,runId,body", filters=["kind:removal"]
-    ):
-        if record["runId"] == run_id:
-            continue
-        body = orjson.loads(record["body"])
-        core = next(core for core, kind in _KINDS.items() if kind == body["of"])
-        there = {document["identity"] for document in solr.get(core, body["ids"], "identity")}
-        yield from (Removed(body["of"], each, record["runId"]) for each in body["ids"] if each not in there)
+def _removed_by(solr: Solr, runs: Sequence[str]) -> Iterator[Removed]:
+    for batch in in_batches(runs, IDS_A_QUERY):
+        records = solr.cursor(RUNS, q.terms("runId", batch), "identity,runId,body", filters=["kind:removal"])
+        for record in records:
+            body = orjson.loads(record["body"])
+            there = {each["identity"] for each in solr.get(_CORES[body["of"]], body["ids"], "identity")}
+            yield from (
+                Removed(body["of"], each, record["runId"]) for each in body["ids"] if each not in there
+            )

@@ -6,19 +6,25 @@ No run does that by itself: what is not read is not known to be gone.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from linker import link
 from linker.flag_deletions import flag_elements, flag_relations
 from linker.linking import Linking
-from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.relation import NO_TREE
-from navlin.index.runs import forget_positions, last_run
+from navlin.index.runs import (
+    RunRecord,
+    Status,
+    forget_positions,
+    last_run,
+    runs_to_link,
+    save_run,
+)
 from navlin.index.solr import Solr
 from navlin.index.sources import KnownSource
 from navlin.index.stamp import Stamp
 from navlin.index.state import Held, held_below, in_batches
-from navlin.model.identity import run_id
 from navlin.model.tree import ROOT, contains, tree_path
 from navlin.pipeline.lease import lease
 
@@ -62,7 +68,12 @@ def forget(solr: Solr, forgetting: Forgetting, clock: Callable[[], int], *, conf
     source = forgetting.source
     with lease(solr, source.id, clock):
         last = last_run(solr, source.id)
-        stamp = Stamp(run_id(source.id, last.iteration if last else 0), clock())
+        # A run of its own, so that whoever reads what changed since the last one finds what is flagged here.
+        record = RunRecord(source.name, source.id, last.iteration + 1 if last else 1, Status.RUNNING, clock())
+        run_ids = runs_to_link(solr, source.id, record.iteration)
+        save_run(solr, record)
+        solr.commit(RUNS, soft=False)
+        stamp = Stamp(record.run_id, record.started_ms)
         elements, flagged = dict(forgetting.elements), 0
         if forgetting.path == ROOT and not configured:
             elements[source.id] = stamp.now_ms
@@ -71,7 +82,13 @@ def forget(solr: Solr, forgetting: Forgetting, clock: Callable[[], int], *, conf
                 flagged += flag(solr, {identity: gone[identity] for identity in batch}, stamp)
             solr.commit(ELEMENTS, soft=False)
             solr.commit(RELATIONS, soft=False)
-        link(Linking(solr, stamp.now_ms, stamp.run_id))
+        link(Linking(solr, stamp.now_ms, stamp.run_id, run_ids))
         solr.commit(RELATIONS, soft=False)
         forget_positions(solr, source.id)
+        counts = {"deleted": flagged}
+        save_run(
+            solr,
+            replace(record, status=Status.FINISHED, ended_ms=clock(), note="forgotten", counts=counts),
+        )
+        solr.commit(RUNS, soft=False)
     return flagged

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from linker import link
 from linker.linking import Linking, RangeTask
-from navlin.index.fields import RELATIONS
+from navlin.index.fields import RELATIONS, RUNS
 from navlin.index.filters import IdRange
-from navlin.index.runs import last_run, runs_to_link
+from navlin.index.relation import LINKER
+from navlin.index.runs import RunRecord, Status, last_run, runs_to_link, save_run
 from navlin.index.solr import Solr
 from navlin.model.source import Source
 
@@ -34,7 +36,9 @@ def link_recent(solr: Solr, sources: Sequence[Source], now_ms: int) -> dict[str,
     return changed
 
 
-def link_everything(solr: Solr, spark: Callable[[], SparkSession], now_ms: int) -> dict[str, int]:
+def link_everything(
+    solr: Solr, spark: Callable[[], SparkSession], clock: Callable[[], int]
+) -> dict[str, int]:
     """Links the whole index anew, range by range in Spark; returns how many relations each rule changed."""
 
     def in_spark(task: RangeTask, ranges: Sequence[IdRange]) -> Iterable[int]:
@@ -42,7 +46,11 @@ def link_everything(solr: Solr, spark: Callable[[], SparkSession], now_ms: int) 
         counts: list[int] = context.parallelize(ranges, len(ranges)).map(task).collect()
         return counts
 
-    linking = Linking(solr, now_ms, f"linker##{now_ms}", everything=True, each_range=in_spark)
-    changed = link(linking)
+    now_ms = clock()
+    record = RunRecord(LINKER, LINKER, now_ms, Status.RUNNING, now_ms)
+    save_run(solr, record)
+    changed = link(Linking(solr, now_ms, record.run_id, everything=True, each_range=in_spark))
     solr.commit(RELATIONS, soft=False)
+    save_run(solr, replace(record, status=Status.FINISHED, ended_ms=clock(), counts=changed))
+    solr.commit(RUNS, soft=False)
     return changed

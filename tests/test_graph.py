@@ -1,0 +1,187 @@
+"""The stored graph as those who follow it see it: what changed since a run, and what was removed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from linker.purge import purge
+from navlin.index.cores import CORES
+from navlin.index.entity import WHOLE
+from navlin.index.fields import RUNS
+from navlin.index.filters import EntityFilter, RelationFilter
+from navlin.index.graph import Graph
+from navlin.index.removals import KEPT_DAYS, Changes, UnknownRun, changed_since, expire_removals
+from navlin.index.runs import Holder, RunRecord, Status, save_run
+from navlin.index.solr import Solr
+from navlin.index.stamp import Stamp
+from navlin.model.keys import Key, RelationType
+from navlin.model.source import Source
+from navlin.shipped import CONF
+from navlin.solr_server.embedded import EmbeddedSolr
+from tests.linked import DAY_MS, NOW_MS, World
+
+
+@pytest.fixture(scope="module")
+def own_server(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator[EmbeddedSolr]:
+    """A Solr of this module's own: purge looks at everything that there is."""
+    state, cache = tmp_path_factory.mktemp("graph"), solr_jars.parent / "solr-launcher"
+    with EmbeddedSolr(state, solr_jars, CONF / "solr", cores=CORES, cache=cache) as server:
+        yield server
+
+
+@pytest.fixture
+def world(own_server: EmbeddedSolr, request: pytest.FixtureRequest) -> Iterator[World]:
+    with Solr(own_server.start()) as solr:
+        for core in CORES:
+            solr.client(core).delete(q="*:*")
+            solr.commit(core, soft=True)
+        yield World(solr, request.node.name)
+
+
+def finished(world: World, source: Source, *, run_id: str, started_ms: int) -> str:
+    """Records a run that wrote something, and returns its id."""
+    iteration = int(run_id.rpartition("##")[2])
+    record = RunRecord("SOURCE-1", source.id, iteration, Status.FINISHED, started_ms, started_ms + 1_000)
+    save_run(world.solr, record)
+    world.solr.commit(RUNS, soft=True)
+    return run_id
+
+
+def changes(world: World, run_id: str) -> tuple[set[str], set[str], set[tuple[str, str]]]:
+    """The ids of changed entities and relations, and what was removed, as (kind, id)."""
+    world.commit()
+    world.solr.commit(RUNS, soft=True)
+    found: Changes = changed_since(world.solr, run_id)
+    return (
+        {entity.id for entity in found.entities},
+        {relation.id for relation in found.relations},
+        {(removed.kind, removed.id) for removed in found.removed},
+    )
+
+
+def purge_before(world: World, before_ms: int) -> None:
+    purge(
+        world.solr,
+        before_ms,
+        holder=Holder("here", 1, "today"),
+        lives=lambda _: True,
+        clock=lambda: before_ms + DAY_MS,
+    )
+
+
+def old_file(world: World) -> tuple[Key, str]:
+    """A file that was deleted long ago, and the run that read it."""
+    world.now_ms = NOW_MS - 2 * DAY_MS
+    file = world.file("/old/file")
+    world.put(world.hdfs, world.entity(file))
+    run = world.drop(world.hdfs, file)
+    return file, finished(world, world.hdfs, run_id=run, started_ms=world.now_ms)
+
+
+def test_what_later_runs_wrote_has_changed_and_what_was_there_before_has_not(world: World) -> None:
+    before, after = world.table("d.before"), world.table("d.after")
+    first = finished(world, world.hive, run_id=world.put(world.hive, world.entity(before)), started_ms=1_000)
+    second = world.put(world.hive, world.entity(after))
+    finished(world, world.hive, run_id=second, started_ms=9_000)
+
+    entities, relations, removed = changes(world, first)
+
+    assert after.identity in entities
+    assert before.identity not in entities
+    assert relations, "the new table has a relation to its database"
+    assert removed == set()
+
+
+def test_a_run_that_went_on_at_the_same_time_counts(world: World) -> None:
+    table = world.table("d.t")
+    one = finished(world, world.hdfs, run_id=world.put(world.hdfs), started_ms=5_000)
+    finished(world, world.hive, run_id=world.put(world.hive, world.entity(table)), started_ms=4_500)
+
+    assert table.identity in changes(world, one)[0]
+
+
+def test_what_a_purge_removed_is_known_afterwards(world: World) -> None:
+    file, run = old_file(world)
+    contained = [relation.id for relation in Graph(world.solr).relations(of=[file.identity])]
+
+    purge_before(world, NOW_MS)
+
+    removed = changes(world, run)[2]
+    assert ("entity", file.identity) in removed
+    assert {("relation", each) for each in contained} <= removed
+
+
+def test_what_was_removed_and_came_back_is_not_removed(world: World) -> None:
+    file, run = old_file(world)
+    purge_before(world, NOW_MS)
+
+    world.put(world.hdfs, world.entity(file))
+
+    assert ("entity", file.identity) not in changes(world, run)[2]
+
+
+def test_the_linkers_own_relations_that_do_not_hold_any_more_are_removed_on_the_record(world: World) -> None:
+    table, place, path = world.table("d.t"), world.path("/w/t"), world.path("/w/t/day=1")
+    operation = world.operation("insert")
+    runs = [
+        world.put(world.hive, world.entity(table), world.location(table, place)),
+        world.put(world.impala, world.entity(operation), world.flow(operation, path)),
+    ]
+    world.link(*runs)
+    (added,) = Graph(world.solr).relations(RelationFilter(rule="add_locations"), of=[path.identity])
+    first = finished(world, world.hive, run_id=runs[0], started_ms=1_000)
+    moved = world.drop(world.hive, world.location(table, place))
+    finished(world, world.hive, run_id=moved, started_ms=9_000)
+
+    world.link(moved)
+
+    assert ("relation", added.id) in changes(world, first)[2]
+
+
+def test_a_removal_is_on_record_for_thirty_days(world: World) -> None:
+    _, run = old_file(world)
+    purge_before(world, NOW_MS)
+    removed = changes(world, run)[2]
+
+    expire_removals(world.solr, NOW_MS + (KEPT_DAYS - 1) * DAY_MS)
+    assert changes(world, run)[2] == removed != set()
+
+    expire_removals(world.solr, NOW_MS + (KEPT_DAYS + 2) * DAY_MS)
+    assert changes(world, run)[2] == set()
+
+
+def test_of_a_run_that_is_not_on_record_nobody_can_tell_what_changed_since(world: World) -> None:
+    with pytest.raises(UnknownRun, match="no record of the run nobody##7"):
+        changed_since(world.solr, "nobody##7")
+
+
+def test_a_document_that_somebody_wrote_since_is_not_removed(world: World) -> None:
+    table = world.table("d.t")
+    world.put(world.hive, world.entity(table))
+    graph = Graph(world.solr)
+    versions = {table.identity: graph.entities_now([table.identity], WHOLE)[table.identity].version}
+    world.put(world.hive, world.entity(table, {"owner": "alice"}))
+
+    assert graph.remove_entities(versions, Stamp("run##1", NOW_MS)) == {table.identity}
+    assert graph.present_now([table.identity]) == {table.identity}
+
+
+@pytest.mark.parametrize("name", ["AND", "OR", "NOT", "a) OR (*:*", 'it\'s "quoted"', "a\\", "*", "a b\tc"])
+def test_a_name_that_looks_like_syntax_is_only_a_name(world: World, name: str) -> None:
+    table, other = world.path(f"/w/{name}"), world.path("/w/other")
+    operation = world.operation("insert")
+    world.put(
+        world.impala, world.entity(operation), world.flow(operation, table), world.flow(operation, other)
+    )
+    graph = Graph(world.solr)
+    below = graph.relations_below(2, world.hdfs.id, [f"/w/{name}"], RelationFilter())
+
+    assert [relation.ep2.name for relation in below] == [f"/w/{name}"]
+    assert graph.count_entities(EntityFilter(types=(name,))) == 0
+    assert (
+        list(graph.relations(RelationFilter(types=(RelationType.DATA_FLOW,), but_reason=name), of=[name]))
+        == []
+    )
