@@ -7,7 +7,7 @@ import shutil
 import socket
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, Queue
@@ -21,6 +21,8 @@ SOURCE: Final = Path(__file__).with_name("HadoopServices.java")
 START_S: Final = 180.0
 COMMAND_S: Final = 120.0
 NAMESERVICE: Final = "ns1"
+PORTS: Final = 18
+"""How many ports one Hadoop may take."""
 
 
 class HadoopNotStarted(DemoFailed):
@@ -37,13 +39,13 @@ class _NameNode:
 
 
 class Hadoop:
-    """An HDFS of one's own in ``directory`` on free ports of this machine: NameNode and DataNode in one process.
+    """An HDFS of one's own in ``directory`` on ports of this machine: NameNode and DataNode in one process.
 
     All ends with the process that started it. It can be killed, and started again with what it holds, at the same ports.
     ``settings`` are properties of Hadoop's own that come on top. With ``ha`` there are two NameNodes of one nameservice,
     each a process (the DataNode is with the second one): they share a directory of edits, and the first is active.
     `start_yarn` adds ResourceManager and NodeManager. ``jars`` is where the jars of the set "hadoop" are, ``cache`` where
-    the compiled launcher is kept.
+    the compiled launcher is kept. ``ports`` are as many as `PORTS`; without them free ones are taken.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class Hadoop:
         cache: Path | None = None,
         settings: Mapping[str, str] | None = None,
         ha: bool = False,
+        ports: Iterable[int] | None = None,
     ) -> None:
         self.directory = directory.resolve()
         self.configuration_directory = self.directory / "conf"
@@ -61,10 +64,10 @@ class Hadoop:
         jar_files = (*sorted(jars.resolve().glob("*.jar")), *sorted(pyspark_jars().glob("*.jar")))
         self._program = JavaProgram(SOURCE, jar_files, cache or self.directory / "launcher")
         self._settings = dict(settings or {})
-        ports = iter([f"127.0.0.1:{port}" for port in _free_ports(18)])
+        addresses = iter([f"127.0.0.1:{port}" for port in ports or _free_ports(PORTS)])
         ids = ("nn1", "nn2") if ha else ("nn1",)
-        self._namenodes = tuple(_NameNode(each, next(ports), next(ports)) for each in ids)
-        self._ports = {key: next(ports) for key in (*_DATANODE_PORTS, *_YARN_PORTS)}
+        self._namenodes = tuple(_NameNode(each, next(addresses), next(addresses)) for each in ids)
+        self._ports = {key: next(addresses) for key in (*_DATANODE_PORTS, *_YARN_PORTS)}
         self._processes: dict[str, _Process] = {}
 
     def __enter__(self) -> Self:

@@ -20,20 +20,26 @@ class MetastoreNotStarted(DemoFailed):
 
 
 class Metastore:
-    """A metastore of its own in ``directory``, on a free port of this machine; ends with the process that started it.
+    """A metastore of its own in ``directory``, on ``port`` or a free one; ends with the process that started it.
 
     It can be ended and started again with what it holds. ``jars`` is where the jar of the notification listener is; without
     ``listener`` the metastore notes no events. ``short_lived`` makes it quick to start rather than quick to run.
     """
 
     def __init__(
-        self, directory: Path, jars: Path, *, listener: bool = True, short_lived: bool = True
+        self,
+        directory: Path,
+        jars: Path,
+        *,
+        listener: bool = True,
+        short_lived: bool = True,
+        port: int | None = None,
     ) -> None:
         self.directory = directory.resolve()
         self._jars = jars.resolve()
         self._listener = listener
         self._short_lived = short_lived
-        self.port = _free_port()
+        self.port = port or _free_port()
         self.uri = f"thrift://127.0.0.1:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
 

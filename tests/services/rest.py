@@ -21,7 +21,7 @@ class RestServer:
     ``now_ms`` is its clock.
     """
 
-    def __init__(self, now_ms: int = 1_800_000_000_000) -> None:
+    def __init__(self, now_ms: int = 1_800_000_000_000, port: int = 0) -> None:
         self.routes: dict[str, Callable[[str, Query], Answer]] = {}
         self.asked: list[tuple[str, dict[str, str]]] = []
         self.now_ms = now_ms
@@ -36,7 +36,7 @@ class RestServer:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Requests)
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), Requests)
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
@@ -82,8 +82,8 @@ def not_found(path: str) -> Answer:
 class ResourceManager(RestServer):
     """Lists ``apps`` as ClientRMService does: by state and window; which ones a limited answer holds is not said."""
 
-    def __init__(self, *apps: dict[str, Any], now_ms: int = 1_800_000_000_000) -> None:
-        super().__init__(now_ms)
+    def __init__(self, *apps: dict[str, Any], now_ms: int = 1_800_000_000_000, port: int = 0) -> None:
+        super().__init__(now_ms, port)
         self.apps = list(apps)
         self.routes["/ws/v1/cluster/apps"] = self._apps
         self.routes["/ws/v1/cluster/apps/"] = self._app

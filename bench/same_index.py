@@ -1,0 +1,215 @@
+"""Whether two versions of navlin make the same index of the same inputs, document by document and field by field.
+
+    python -m bench same_index --out FILE [--corpora DIR]
+    python -m bench same_index --compare FILE OTHER
+    python -m bench same_index --keep DIR
+
+The first loads all that `tests.loaded` has (corpora of others, if they are there; event logs of Delta and Iceberg; a frozen
+estate; a scripted one) into a Solr of its own and writes every document of nav_elements and nav_relation to FILE (gzipped
+JSON lines, in order), without navlin's own stamps. The second prints by field what differs, and ends with 1 if there is
+anything. The third keeps the frozen and the scripted estate as an index of this version: all documents of the three cores
+as Solr has them, and the configuration of its cores (tests/data/index-1 was made so).
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import shutil
+import socket
+import sys
+import tempfile
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+from pyspark.sql import SparkSession
+from rich.console import Console
+from rich.table import Table
+
+from navlin.index.cores import CORES
+from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.solr import Solr
+from navlin.model.identity import identify
+from navlin.pipeline.session import end_session, start_session
+from navlin.shipped import CONF
+from navlin.solr_server.embedded import EmbeddedSolr
+from tests.estates import unstamped
+from tests.loaded import Loader
+from tests.services.frozen import MADE_IN, FrozenEstate
+
+REPOSITORY = Path(__file__).parents[1]
+CORPORA = REPOSITORY.parent / "shared" / "corpora"
+EXAMPLES = 3
+Documents = dict[tuple[str, str], dict[str, Any]]
+
+
+def dump(out: Path, corpora: Path | None, console: Console) -> None:
+    """Loads everything and writes it to ``out``."""
+    jars = REPOSITORY / ".jars"
+    with (
+        tempfile.TemporaryDirectory(prefix="same-index-") as temporary,
+        EmbeddedSolr(
+            Path(temporary), jars / "solr", CONF / "solr", cores=CORES, cache=jars / "solr-launcher"
+        ) as server,
+        Solr(server.address) as solr,
+    ):
+        folder = Path(temporary)
+        spark = _spark(folder)
+        try:
+            loader = Loader(solr, lambda: spark, folder)
+            if corpora:
+                console.print("corpora")
+                loader.load_corpora(corpora)
+            console.print("event logs of Delta and Iceberg")
+            loader.load_table_formats()
+            console.print("the frozen estate")
+            with FrozenEstate(folder / "frozen", jars) as estate:
+                loader.load_frozen(estate)
+            console.print("the scripted estate")
+            loader.load_scripted()
+        finally:
+            end_session(spark)
+        counts = write_dump(solr, out)
+    console.print(", ".join(f"{core}: {count:,}" for core, count in counts.items()))
+
+
+def keep(directory: Path, console: Console) -> None:
+    """Writes the index of the frozen and of the scripted estate to ``directory``."""
+    jars = REPOSITORY / ".jars"
+    # No path of a person's may be in what is kept.
+    MADE_IN.mkdir()
+    with (
+        EmbeddedSolr(
+            MADE_IN, jars / "solr", CONF / "solr", cores=CORES, cache=jars / "solr-launcher"
+        ) as server,
+        Solr(server.address) as solr,
+    ):
+        spark = _spark(MADE_IN)
+        try:
+            loader = Loader(solr, lambda: spark, MADE_IN)
+            with FrozenEstate(MADE_IN / "frozen", jars) as estate:
+                loader.load_frozen(estate)
+            loader.load_scripted()
+        finally:
+            end_session(spark)
+        for core in (ELEMENTS, RELATIONS, RUNS):
+            solr.commit(core, soft=False)
+            with gzip.GzipFile(directory / f"{core}.jsonl.gz", "wb", mtime=0) as file:
+                for document in solr.cursor(core, "*:*", "*"):
+                    file.write(orjson.dumps(_neutral(document), option=orjson.OPT_SORT_KEYS) + b"\n")
+            console.print(f"{core}: {solr.count(core):,}")
+    shutil.rmtree(MADE_IN)
+    shutil.copytree(CONF / "solr", directory / "conf", dirs_exist_ok=True)
+
+
+def _neutral(document: dict[str, Any]) -> dict[str, Any]:
+    """A document without its version, and a position of a file as of a host with no name of its own."""
+    host, _, file = document.get("key", "").partition(":")
+    if document.get("kind") == "position" and host == socket.gethostname():
+        key = f"localhost:{file}"
+        document |= {"key": key, "identity": f"position:{document['sourceId']}:{identify(key)}"}
+    return {name: value for name, value in document.items() if name != "_version_"}
+
+
+def _spark(folder: Path) -> SparkSession:
+    spark = start_session(folder / "scratch", driver_memory="2g")
+    # Tasks run outside of this checkout: the tests' extractors must come to them.
+    archive = folder / "tests.zip"
+    with zipfile.ZipFile(archive, "w") as modules:
+        modules.write(REPOSITORY / "tests" / "scripted.py", "tests/scripted.py")
+    spark.sparkContext.addPyFile(str(archive))
+    return spark
+
+
+def write_dump(solr: Solr, out: Path) -> Counter[str]:
+    """Writes every document without stamps, as ``{"core", "document"}``; returns how many there are of each core."""
+    counts: Counter[str] = Counter()
+    with gzip.GzipFile(out, "wb", mtime=0) as file:
+        for core in (ELEMENTS, RELATIONS):
+            for document in solr.cursor(core, "*:*", "*"):
+                line = {"core": core, "document": unstamped(document)}
+                file.write(orjson.dumps(line, option=orjson.OPT_SORT_KEYS) + b"\n")
+                counts[core] += 1
+    return counts
+
+
+def read_dump(file: Path) -> Documents:
+    """The documents of a dump, by core and identity."""
+    with gzip.open(file, "rb") as lines:
+        return {
+            (each["core"], each["document"]["identity"]): each["document"]
+            for each in map(orjson.loads, lines)
+        }
+
+
+def differences(one: Documents, other: Documents) -> Iterator[tuple[str, str, str, str, str]]:
+    """(core, type, field, identity, what differs) for each field that differs; a whole document is the field ``*``."""
+    for key in sorted(one.keys() | other.keys()):
+        core, identity = key
+        before, after = one.get(key), other.get(key)
+        if before is None or after is None:
+            there = before or after or {}
+            where = "only in the first" if after is None else "only in the second"
+            name = (
+                there.get("originalName") or f"{there.get('endpoint1Name')} to {there.get('endpoint2Name')}"
+            )
+            yield core, str(there.get("type")), "*", identity, f"{where}: {name}"
+            continue
+        for field in sorted(before.keys() | after.keys()):
+            if before.get(field) != after.get(field):
+                shown = f"{_shown(before.get(field))} and {_shown(after.get(field))}"
+                yield core, str(before.get("type")), field, identity, shown
+
+
+def _shown(value: Any) -> str:
+    text = "nothing" if value is None else str(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def compare(one: Path, other: Path, console: Console) -> bool:
+    """Prints what differs; returns whether nothing does."""
+    left, right = read_dump(one), read_dump(other)
+    counted: Counter[tuple[str, str, str]] = Counter()
+    examples: dict[tuple[str, str, str], list[str]] = {}
+    for core, kind, field, identity, shown in differences(left, right):
+        counted[core, kind, field] += 1
+        listed = examples.setdefault((core, kind, field), [])
+        if len(listed) < EXAMPLES:
+            listed.append(f"{identity}: {shown}")
+    table = Table("core", "type", "field", "documents", "for example")
+    for (core, kind, field), count in sorted(counted.items()):
+        table.add_row(core, kind, field, f"{count:,}", "\n".join(examples[core, kind, field]))
+    if counted:
+        console.print(table, markup=False)
+    console.print(f"{len(left):,} and {len(right):,} documents, {sum(counted.values()):,} differences")
+    return not counted
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    task = arguments.add_mutually_exclusive_group(required=True)
+    task.add_argument("--out", type=Path, metavar="FILE", help="load everything and write it there")
+    task.add_argument("--compare", nargs=2, type=Path, metavar=("FILE", "OTHER"), help="two such files")
+    task.add_argument("--keep", type=Path, metavar="DIR", help="keep an index of this version there")
+    arguments.add_argument("--corpora", type=Path, default=CORPORA, metavar="DIR", help="files of others")
+    asked = arguments.parse_args()
+    console = Console(width=None if sys.stdout.isatty() else 200, highlight=False)
+    if asked.compare:
+        sys.exit(0 if compare(asked.compare[0], asked.compare[1], console) else 1)
+    if asked.keep:
+        keep(asked.keep, console)
+        return
+    corpora = asked.corpora if asked.corpora.is_dir() else None
+    if corpora is None:
+        console.print(f"{asked.corpora} is not there: without it")
+    dump(asked.out, corpora, console)
+
+
+if __name__ == "__main__":
+    main()
