@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +25,7 @@ from navlin.model.records import Position, Reject
 from navlin.model.source import source_id
 from tests.linked import World
 
+ROOT = Path(__file__).parents[1]
 Navlin = Callable[..., Result]
 CLUSTER = "cli"
 WORLD = "cli-world"
@@ -167,6 +170,54 @@ def test_lineage_of_a_misspelt_table_suggests_the_right_one(navlin: Navlin, worl
 def test_show_tells_all_of_an_entity(navlin: Navlin, world: World) -> None:
     assert "cli_etl" in navlin("show", "cli_shop.orders").stdout
     assert "cli_etl" in json.dumps(told(navlin("show", "cli_shop.orders", "--json")))
+
+
+def test_the_index_answers_though_a_source_is_badly_configured(
+    solr: Solr, tmp_path: Path, world: World
+) -> None:
+    file = configuration(
+        solr, tmp_path, '[[source]]\nname = "S"\nextractor = "impala_evnts"\nfile = "${NOT_SET}"\n'
+    )
+
+    assert "orders" in run(file, "search", "owner:cli_etl").stdout
+    assert run(file, "status").exit_code == Exit.USAGE
+
+
+HEAVY = {
+    "pyspark", "py4j", "pandas", "pyarrow", "numpy", "sqlglot", "apscheduler", "watchdog", "structlog", "linker"
+}  # fmt: skip
+"""What takes a good part of a second to load and is of no use to an answer."""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "not_loaded"),
+    [
+        (["search", "orders"], HEAVY | {"extractors"}),
+        (["search", "orders", "--json"], HEAVY | {"extractors", "rich"}),
+        (["lineage", "cli_shop.orders"], HEAVY | {"extractors"}),
+        (["show", "cli_shop.orders"], HEAVY | {"extractors"}),
+        (["status"], HEAVY),
+        (["status", "--json"], HEAVY | {"rich"}),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_an_answer_loads_only_what_it_needs(
+    solr: Solr, tmp_path: Path, world: World, arguments: list[str], not_loaded: set[str]
+) -> None:
+    file = configuration(solr, tmp_path)
+    code = f"""
+import sys
+from navlin.cli import main
+try:
+    main({["--config", str(file), *arguments]!r}, standalone_mode=False)
+finally:
+    print(*{{name.split(".")[0] for name in sys.modules}}, file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+
+    loaded = set(done.stderr.splitlines()[-1].split())
+    assert "pysolr" in loaded
+    assert loaded & not_loaded == set()
 
 
 # -- Status ----------------------------------------------------------------------------

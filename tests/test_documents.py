@@ -14,9 +14,8 @@ from click.testing import CliRunner
 from navlin.cli import COMMANDS, EPILOG, main
 from navlin.cli.invocation import Exit
 from navlin.model.extractor import GIVEN
+from navlin.service import DEFAULT_FILE, FILE_VARIABLE
 from navlin.service.configuration import (
-    DEFAULT_FILE,
-    FILE_VARIABLE,
     PASSWORD_VARIABLE,
     PULL_INTERVAL_S,
     PUSH_INTERVAL_S,

@@ -10,7 +10,7 @@ from typing import Any, Final
 import click
 
 from navlin.cli.invocation import Exit, Failure, Invocation
-from navlin.service.configuration import DEFAULT_FILE, FILE_VARIABLE, BadConfiguration
+from navlin.service import DEFAULT_FILE, FILE_VARIABLE
 
 COMMANDS: Final = (
     "serve",
@@ -26,11 +26,11 @@ COMMANDS: Final = (
     "index",
     "demo",
 )
-"""In the order in which ``--help`` tells of them. ``navlin.cli.NAME`` holds ``command``."""
+"""In the order in which ``--help`` lists them. ``navlin.cli.NAME`` holds ``command``."""
 
 
-class Doors(click.Group):
-    """The commands, imported one by one: asking a question loads neither Spark nor the extractors' libraries."""
+class Commands(click.Group):
+    """The commands, imported one by one: a question to the index loads neither Spark nor the extractors."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All of them."""
@@ -44,28 +44,31 @@ class Doors(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the command; what is an ordinary thing to go wrong becomes a sentence and an exit code."""
+        """Runs the command; an error that a person can do something about becomes a sentence and an exit code."""
         try:
             return super().invoke(ctx)
-        except BadConfiguration as error:
-            raise Failure(str(error), Exit.USAGE) from error
-        except click.exceptions.Exit:
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception as error:
-            if isinstance(error, _ordinary()):
-                raise Failure(str(error), Exit.FAILED) from error
+            if (code := _exit_code(error)) is not None:
+                raise Failure(str(error), code) from error
             raise
 
 
-def _ordinary() -> tuple[type[Exception], ...]:
-    """Errors that are nobody's mistake here: what they say is all that a person needs. Imported when one is there."""
+def _exit_code(error: Exception) -> Exit | None:
+    """The exit code of an error whose text is all that a person needs; None for any other. Imports only now."""
     from navlin.index.cores import NotCreated
     from navlin.index.solr import SolrError
+    from navlin.service.configuration import BadConfiguration
     from navlin.service.loader import SharedIdentity
     from navlin.solr_server.embedded import NoSolr
     from navlin.solr_server.jars import JarsNotFetched
 
-    return (NoSolr, SolrError, NotCreated, JarsNotFetched, SharedIdentity)
+    if isinstance(error, BadConfiguration):
+        return Exit.USAGE
+    if isinstance(error, NoSolr | SolrError | NotCreated | JarsNotFetched | SharedIdentity):
+        return Exit.FAILED
+    return None
 
 
 EPILOG = """\b
@@ -79,7 +82,7 @@ Exit codes:
 """
 
 
-@click.group(cls=Doors, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--config",
     "file",

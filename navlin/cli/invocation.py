@@ -62,17 +62,23 @@ class Invocation:
 
         return read_configuration(self.file, load_extractors(), self.environment)
 
+    def configuration_without_sources(self) -> Configuration:
+        """Reads all but the sources: enough to ask the index, and no extractor is loaded. Raises `BadConfiguration`."""
+        from navlin.service.configuration import read_configuration
+
+        return read_configuration(self.file, None, self.environment)
+
     @contextmanager
     def solr(self, configuration: Configuration | None = None) -> Iterator[Solr]:
         """The index, for as long as the context lasts: a running one, else one that is started and stopped."""
         from navlin.index.solr import Solr
-        from navlin.service.configuration import LogSettings
-        from navlin.service.logs import configure_logs
+        from navlin.service.library_logs import warnings_on_stderr
         from navlin.service.solr import reachable_solr, require_cores
 
-        configure_logs(LogSettings("console", "warning"))
+        warnings_on_stderr()
+        configuration = configuration or self.configuration_without_sources()
         with (
-            reachable_solr(configuration or self.configuration(), self.environment) as address,
+            reachable_solr(configuration, self.environment) as address,
             Solr(address) as solr,
         ):
             require_cores(solr)

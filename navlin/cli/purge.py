@@ -39,7 +39,7 @@ def command(invocation: Invocation, *, before: datetime, dry_run: bool, as_json:
     """
     from navlin.service.purging import purge_before, told
 
-    configuration = invocation.configuration()
+    configuration = invocation.configuration_without_sources()
     before_ms = round(before.astimezone().timestamp() * 1000)
     if before_ms > invocation.now_ms():
         raise Failure(f"{before:%Y-%m-%d} is in the future: everything executed so far would go", Exit.USAGE)

@@ -15,11 +15,10 @@ from typing import Any, Final, Literal
 
 from navlin.model.extractor import GIVEN, PUSH, Extractor, Mode, Registration, Serves, Watches
 from navlin.model.source import Estate, Source, normal_authority, source_id
+from navlin.service import FILE_VARIABLE
 from navlin.service.lines import KeyPath, line_of, syntax_error
 from navlin.service.typed import Complain, build, expand, suggest
 
-DEFAULT_FILE: Final = Path("/etc/navlin/navlin.toml")
-FILE_VARIABLE: Final = "NAVLIN_CONFIG"
 PASSWORD_VARIABLE: Final = "NAVLIN_SOLR_PASSWORD"
 
 PULL_INTERVAL_S: Final = 600.0
@@ -193,9 +192,13 @@ class BadConfiguration(Exception):
 
 
 def read_configuration(
-    file: Path, extractors: Mapping[str, Registration], environment: Mapping[str, str]
+    file: Path, extractors: Mapping[str, Registration] | None, environment: Mapping[str, str]
 ) -> Configuration:
-    """Reads and checks; raises `BadConfiguration` with all problems at once. Nothing is connected to."""
+    """Reads and checks; raises `BadConfiguration` with all problems at once. Nothing is connected to.
+
+    ``extractors`` are the registered ones by name. Without them (None) the sources are left out and not checked: that is
+    enough to ask the index, and no extractor need be loaded.
+    """
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -214,12 +217,16 @@ def read_configuration(
     def complain(path: KeyPath, words: str) -> None:
         found.append(Problem(file, line_of(text, path), _heading(path) + words))
 
+    sources_of = tables.pop("source", [])
     tables = expand(tables, environment, (), complain)
-    for name in tables.keys() - SECTIONS.keys() - {"source"}:
+    for name in tables.keys() - SECTIONS.keys():
         complain((name,), f'there is no section "{name}"{suggest(name, [*SECTIONS, "source"])}')
     sections = {name: _section(name, tables.get(name, {}), complain) for name in SECTIONS}
     cluster = sections["navlin"].cluster if sections["navlin"] else ""
-    sources = _sources(tables.get("source", []), cluster, extractors, complain)
+    sources: tuple[SourceSettings, ...] = ()
+    if extractors is not None:
+        sources_of = expand(sources_of, environment, ("source",), complain)
+        sources = _sources(sources_of, cluster, extractors, complain)
     if found:
         raise BadConfiguration(tuple(sorted(found, key=lambda problem: problem.line)))
     settings = {name: _beside(file, section) for name, section in sections.items()}

@@ -1,4 +1,4 @@
-"""Logs: events with fields through structlog, on standard error, as JSON lines or for a person's eyes.
+"""The daemon's log: events with fields through structlog, on standard error, as JSON lines or for a person's eyes.
 
 What libraries log through the standard library comes out in the same form. Values whose names speak of secrets, and
 passwords inside URLs, never come out.
@@ -9,27 +9,15 @@ from __future__ import annotations
 import logging
 import re
 import sys
-from collections.abc import Mapping, MutableMapping
+from collections.abc import MutableMapping
 from typing import Any, TextIO
 
 import structlog
 
 from navlin.service.configuration import LogSettings
-
-QUIET: Mapping[str, int] = {
-    # They tell of their ordinary work; only their warnings are anybody's business.
-    "apscheduler": logging.WARNING,
-    "py4j": logging.WARNING,
-    "urllib3": logging.WARNING,
-    "watchdog": logging.WARNING,
-    # What fails there is raised as well, and told with its source.
-    "pysolr": logging.CRITICAL,
-    "thrift": logging.CRITICAL,
-}
+from navlin.service.library_logs import HIDDEN, set_up, without_password
 
 _SECRET_NAME = re.compile(r"password|passwd|secret|token|credential|api_?key|authorization", re.IGNORECASE)
-_SECRET_IN_URL = re.compile(r"(\w+://[^/\s:@]*):[^/\s@]+@")
-HIDDEN = "***"
 
 
 def configure_logs(settings: LogSettings, stream: TextIO | None = None) -> None:
@@ -58,11 +46,7 @@ def configure_logs(settings: LogSettings, stream: TextIO | None = None) -> None:
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
         )
     )
-    root = logging.getLogger()
-    root.handlers[:] = [to_stream]
-    root.setLevel(settings.level.upper())
-    for name, level in QUIET.items():
-        logging.getLogger(name).setLevel(level)
+    set_up(to_stream, settings.level.upper())
 
 
 def hide_secrets(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
@@ -73,8 +57,3 @@ def hide_secrets(_logger: Any, _method: str, event: MutableMapping[str, Any]) ->
         elif isinstance(value, str):
             event[name] = without_password(value)
     return event
-
-
-def without_password(text: str) -> str:
-    """``https://user:***@host`` for a URL that carries a password, wherever in the text."""
-    return _SECRET_IN_URL.sub(rf"\1:{HIDDEN}@", text)

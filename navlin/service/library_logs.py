@@ -1,0 +1,53 @@
+"""What libraries log: which of it is worth a line, and without passwords in it.
+
+Only the daemon has a log of its own (`navlin.service.logs`). The other commands print warnings of libraries, and load
+nothing for it but the standard library.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections.abc import Mapping
+from typing import Final
+
+QUIET: Final[Mapping[str, int]] = {
+    # Below a warning they report their ordinary work.
+    "apscheduler": logging.WARNING,
+    "py4j": logging.WARNING,
+    "urllib3": logging.WARNING,
+    "watchdog": logging.WARNING,
+    # What fails there is raised as well, and reported with its source.
+    "pysolr": logging.CRITICAL,
+    "thrift": logging.CRITICAL,
+}
+
+HIDDEN: Final = "***"
+_SECRET_IN_URL = re.compile(r"(\w+://[^/\s:@]*):[^/\s@]+@")
+
+
+def without_password(text: str) -> str:
+    """``https://user:***@host`` for a URL that carries a password, wherever in the text."""
+    return _SECRET_IN_URL.sub(rf"\1:{HIDDEN}@", text)
+
+
+def warnings_on_stderr() -> None:
+    """Sets up all logging of the process: warnings and worse, a line each. May be called again."""
+    to_stderr = logging.StreamHandler(sys.stderr)
+    to_stderr.setFormatter(_WithoutPasswords("%(levelname)s: %(name)s: %(message)s"))
+    set_up(to_stderr, logging.WARNING)
+
+
+def set_up(handler: logging.Handler, level: int | str) -> None:
+    """Makes ``handler`` the only one, from ``level`` on, and libraries as quiet as `QUIET` has it."""
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level)
+    for name, least in QUIET.items():
+        logging.getLogger(name).setLevel(least)
+
+
+class _WithoutPasswords(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return without_password(super().format(record))
