@@ -61,11 +61,11 @@ def _ordinary() -> tuple[type[Exception], ...]:
     """Errors that are nobody's mistake here: what they say is all that a person needs. Imported when one is there."""
     from navlin.index.cores import NotCreated
     from navlin.index.solr import SolrError
-    from navlin.service.loader import SharedIdentity
+    from navlin.service.loader import ExtractorNotLoaded, SharedIdentity
     from navlin.solr_server.embedded import NoSolr
     from navlin.solr_server.jars import JarsNotFetched
 
-    return (NoSolr, SolrError, NotCreated, JarsNotFetched, SharedIdentity)
+    return (NoSolr, SolrError, NotCreated, JarsNotFetched, ExtractorNotLoaded, SharedIdentity)
 
 
 EPILOG = """\b
