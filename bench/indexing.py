@@ -32,7 +32,7 @@ from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.runs import RunRecord
 from navlin.index.solr import Solr
 from navlin.index.state import held_in_range, in_batches
-from navlin.model.extractor import PULL, Registration
+from navlin.model.extractor import PULL, Extractor, Registration
 from navlin.model.keys import Key, RelationType, column_key, database_key, table_key
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Covered, Entity, Record, Relation, Split
@@ -63,7 +63,7 @@ class Tables(Split):
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class Made(Extractor):
     """A metastore that is made up: tables of columns, each column flowing into the one of the next table."""
 
     source: Source

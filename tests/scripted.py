@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from navlin.model.extractor import PULL, PUSH, extractor, keeps_positions
+from navlin.model.extractor import PULL, PUSH, Extractor, extractor, keeps_positions
 from navlin.model.keys import (
     Key,
     RelationType,
@@ -49,7 +49,7 @@ class Table(Split):
 
 @extractor("listing", source_type="HIVE", mode=PULL, version=1)
 @dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Extractor):
     """Lists the tables of a JSON file, whole each time."""
 
     source: Source
@@ -104,10 +104,6 @@ class Listing:
         said: dict[str, Any] = json.loads(Path(self.file).read_text())
         return said
 
-    @classmethod
-    def serves(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
-        return ()
-
 
 def _wait_for(file: Path) -> None:
     """A source that is slow: until a file is there."""
@@ -131,7 +127,7 @@ class Lines(Split):
 
 @extractor("happenings", source_type="IMPALA", mode=PUSH, version=1)
 @dataclass(frozen=True, slots=True)
-class Happenings:
+class Happenings(Extractor):
     """Follows the lines of a JSON file."""
 
     source: Source
@@ -210,7 +206,7 @@ class Folder(Split):
 
 @extractor("folders", source_type="HDFS", mode=PULL, version=1)
 @dataclass(frozen=True, slots=True)
-class Folders:
+class Folders(Extractor):
     """Lists directories and the files that each is said to have, and covers what it is told to."""
 
     source: Source

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from navlin.model.extractor import PULL, PUSH, Registration
+from navlin.model.extractor import PULL, PUSH, Extractor, Registration
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Split
 from navlin.model.source import Estate, Source
@@ -17,7 +18,7 @@ from navlin.service.lines import line_of
 
 
 @dataclass(frozen=True, slots=True)
-class Notes:
+class Notes(Extractor):
     """An extractor with a setting of every type."""
 
     source: Source
@@ -34,7 +35,7 @@ class Notes:
             raise ValueError("lines must be at least 1")
 
     @classmethod
-    def serves(cls, settings: dict[str, object]) -> tuple[str, ...]:
+    def serves(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
         return (f"notes://{settings['directory']}",)
 
     def plan(self, positions: Positions) -> Plan:

@@ -13,7 +13,6 @@ from click.testing import CliRunner
 
 from navlin.cli import COMMANDS, EPILOG, main
 from navlin.cli.invocation import Exit
-from navlin.model.extractor import GIVEN
 from navlin.service import DEFAULT_FILE, FILE_VARIABLE
 from navlin.service.configuration import (
     PASSWORD_VARIABLE,
@@ -76,17 +75,6 @@ def test_the_example_shows_every_key_of_a_section_with_its_default(section: str)
             assert SHOWN[section][key] == default, key
 
 
-@pytest.mark.parametrize("name", EXTRACTORS)
-def test_the_example_shows_every_setting_of_an_extractor_with_its_default(name: str) -> None:
-    example = SHOWN_SOURCES[name]
-    known = settings_of(EXTRACTORS[name].make, GIVEN)
-
-    assert set(example) - {"name", "extractor"} == set(known)
-    for key, item in known.items():
-        if (default := as_toml(item)) is not MISSING:
-            assert example[key] == default, key
-
-
 def test_the_example_tells_of_the_keys_that_every_source_has() -> None:
     text = EXAMPLE.read_text()
 
@@ -95,16 +83,6 @@ def test_the_example_tells_of_the_keys_that_every_source_has() -> None:
     assert f"Default: {PULL_INTERVAL_S:.0f} for a pull" in text
     assert f"{PUSH_INTERVAL_S:.0f} for a push" in text
     assert PASSWORD_VARIABLE in text
-
-
-@pytest.mark.parametrize("name", EXTRACTORS)
-def test_no_extractor_takes_a_key_that_every_source_has(name: str) -> None:
-    assert {item.name for item in fields(SourceKeys)}.isdisjoint(settings_of(EXTRACTORS[name].make, GIVEN))
-
-
-@pytest.mark.parametrize("name", EXTRACTORS)
-def test_the_readme_has_a_line_for_every_extractor(name: str) -> None:
-    assert re.search(rf"^\| `{name}` \|", README, re.MULTILINE)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

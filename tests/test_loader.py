@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from navlin.cli.invocation import Exit
 from navlin.index.documents import GRANTED, granted_envelopes, source_envelope
 from navlin.index.fields import ELEMENTS
 from navlin.index.solr import Solr
@@ -17,6 +21,7 @@ from navlin.model.source import HIVE, source_id
 from navlin.service.configuration import read_configuration
 from navlin.service.loader import Roster, SharedIdentity, load, load_extractors
 
+ROOT = Path(__file__).parents[1]
 CLUSTER = "loader"
 
 
@@ -151,6 +156,109 @@ def test_two_sources_never_share_an_identity(tmp_path: Path) -> None:
 
 
 SHIPPED = [name for name, each in load_extractors().items() if each.make.__module__.startswith("extractors.")]
+
+
+EXTRACTOR = """
+from dataclasses import dataclass
+
+from navlin.model.extractor import PULL, Extractor, extractor
+from navlin.model.plan import Plan
+from navlin.model.source import Estate, Source
+
+
+@extractor("{name}", source_type="ACME", mode=PULL, version=1)
+@dataclass(frozen=True, slots=True)
+class Acme{base}:
+    source: Source
+    estate: Estate
+    url: str
+
+    def plan(self, positions):
+        return Plan()
+
+    def read(self, split):
+        yield from ()
+"""
+PACKAGE = """
+[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+
+[project]
+name = "acme-navlin"
+version = "1.2"
+
+[project.entry-points."navlin.extractors"]
+acme = "acme_navlin"
+
+[tool.hatch.build.targets.wheel]
+include = ["acme_navlin.py"]
+"""
+
+
+def installed(tmp_path: Path, module: str) -> dict[str, str]:
+    """The environment of a process for which a package with this module is installed beside navlin."""
+    package, target = tmp_path / "package", tmp_path / "site"
+    package.mkdir()
+    (package / "pyproject.toml").write_text(PACKAGE)
+    (package / "acme_navlin.py").write_text(module)
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-index",
+        "--no-deps",
+        "--no-build-isolation",
+    ]
+    subprocess.run([*pip, "--target", str(target), str(package)], check=True, capture_output=True)
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(target), str(ROOT)])}
+
+
+def asked(tmp_path: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """What `navlin status` answers where a source of that package is configured, and no Solr can be reached."""
+    file = tmp_path / "navlin.toml"
+    file.write_text(
+        f'[navlin]\ncluster = "{CLUSTER}"\nstate_directory = "{tmp_path}"\n[solr]\nurl = "http://127.0.0.1:1/solr"\n'
+        '[[source]]\nname = "ACME-1"\nextractor = "acme"\nurl = "http://acme"\n'
+    )
+    command = [sys.executable, "-m", "navlin", "--config", str(file), "status"]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path, check=False)
+
+
+def test_a_package_of_others_brings_an_extractor_of_its_own(tmp_path: Path) -> None:
+    environment = installed(tmp_path, EXTRACTOR.format(name="acme", base="(Extractor)"))
+
+    assert (
+        "127.0.0.1:1" in asked(tmp_path, environment).stderr
+    )  # the configuration was read: Solr is what is missing
+    without = {**environment, "PYTHONPATH": str(ROOT)}
+    assert 'there is no extractor "acme"' in asked(tmp_path, without).stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "reason"),
+    [
+        ("import acme_client", "ModuleNotFoundError: No module named 'acme_client'"),
+        (
+            EXTRACTOR.format(name="hms", base="(Extractor)"),
+            'the extractor "hms" of acme_navlin.Acme has the name',
+        ),
+        (EXTRACTOR.format(name="acme", base=""), "acme_navlin.Acme must be a subclass of"),
+    ],
+    ids=["that cannot be imported", "with the name of another", "that is none"],
+)
+def test_an_extractor_of_a_package_is_refused_with_a_sentence(
+    tmp_path: Path, module: str, reason: str
+) -> None:
+    refused = asked(tmp_path, installed(tmp_path, module))
+
+    assert refused.returncode == Exit.FAILED
+    assert refused.stderr.startswith(
+        'navlin: the extractor "acme" of the package acme-navlin 1.2 cannot be loaded: '
+    )
+    assert reason in refused.stderr
 
 
 @pytest.mark.parametrize("kind", SHIPPED)

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from navlin.model.extractor import PULL, extractor
+from navlin.model.extractor import PULL, Extractor, extractor
 from navlin.model.keys import path_key, EntityType
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Covered, Entity, Record, Reject, Split
@@ -44,7 +44,7 @@ class Folder(Split):
 
 @extractor("notes", source_type="NOTES", mode=PULL, version=1)
 @dataclass(frozen=True, slots=True)
-class Notes:
+class Notes(Extractor):
     """The notes of a folder, one entity a file."""
 
     source: Source

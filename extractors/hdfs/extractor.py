@@ -36,7 +36,7 @@ from extractors.hdfs.plan import (
 from extractors.hdfs.reading import Reading, read_described, read_trees, read_walk
 from extractors.hdfs.site import authorities
 from extractors.hdfs.splits import DescribeSplit, ImageSplit, PartSplit, TreeSplit, WalkSplit
-from navlin.model.extractor import PULL, extractor, keeps_positions
+from navlin.model.extractor import PULL, Extractor, extractor, keeps_positions
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Split
 from navlin.model.source import HDFS, Estate, Source
@@ -44,7 +44,7 @@ from navlin.model.source import HDFS, Estate, Source
 
 @extractor("hdfs", source_type=HDFS, mode=PULL, version=1)
 @dataclass(frozen=True, slots=True)
-class Hdfs:
+class Hdfs(Extractor):
     """One HDFS. ``image`` is "namenode", an image's file, or a directory of checkpoints (a standby's, mounted). ``roots``
     are listed where images cannot be had. Globs: see `extractors.hdfs.filters`."""
 

@@ -40,7 +40,7 @@ from extractors.hms.reading import (
 )
 from extractors.hms.splits import DatabaseSplit, PartitionListSplit, PartitionSplit, RenameSplit, TableSplit
 from extractors.hms.touched import Touched
-from navlin.model.extractor import PULL, extractor, keeps_positions
+from navlin.model.extractor import PULL, Extractor, extractor, keeps_positions
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Split
 from navlin.model.source import HIVE, Estate, Source
@@ -53,7 +53,7 @@ NO_LOG = (
 
 @extractor("hms", source_type=HIVE, mode=PULL, version=1)
 @dataclass(frozen=True, slots=True)
-class HiveMetastore:
+class HiveMetastore(Extractor):
     """One metastore. ``uris`` are its instances, tried in order. Globs have no regard to case; one in ``tables`` or
     ``exclude_tables`` speaks of ``db.table`` where it has a dot, else of a table's name in any database."""
 

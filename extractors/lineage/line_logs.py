@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from extractors.lineage.followed_files import FileSplit, FollowedFile, Line, expand, follow, plan_files
+from navlin.model.extractor import Extractor
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Reject, Split
 
@@ -14,7 +15,7 @@ SPLIT_RECORDS = 20_000
 """After so many records a split hands the rest of its file to a further one: tasks are short."""
 
 
-class LineLogs:
+class LineLogs(Extractor):
     """Plans and reads the files ``pattern`` in ``directory`` (one or several, globs too). A line that is longer than
     ``max_line_bytes`` is a `Reject`."""
 

@@ -24,7 +24,7 @@ from extractors.spark.lines import HEAD_BYTES, Line, LogLines, Mark, enters_anyw
 from extractors.spark.places import SCHEME, HdfsPlace, LocalPlace, Place, split_url
 from extractors.spark.settings import advice
 from extractors.spark.streams import Streams
-from navlin.model.extractor import PUSH, extractor, keeps_positions
+from navlin.model.extractor import PUSH, Extractor, extractor, keeps_positions
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Record, Reject, Split
 from navlin.model.source import Estate, Source
@@ -70,7 +70,7 @@ class LogSplit(Split):
 
 @extractor("spark_events", source_type="SPARK", mode=PUSH, version=2)
 @dataclass(frozen=True, slots=True)
-class SparkEvents:
+class SparkEvents(Extractor):
     """Follows the event logs in ``directory`` (a path, a ``file:`` URI or an ``hdfs:`` URL; Spark's ``spark.eventLog.dir``).
 
     On HDFS, ``hadoop_configuration_directory`` holds core-site.xml and hdfs-site.xml; without it ``namenodes``

@@ -25,7 +25,7 @@ from extractors.yarn.rest import (
     asking,
     wrong_url,
 )
-from navlin.model.extractor import PULL, extractor, keeps_positions
+from navlin.model.extractor import PULL, Extractor, extractor, keeps_positions
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Reject, Split
 from navlin.model.source import YARN, Estate, Source
@@ -35,7 +35,7 @@ _EXAMPLES: Final = {"urls": "http://resourcemanager:8088", "history_urls": "http
 
 @extractor("yarn", source_type=YARN, mode=PULL, version=1)
 @dataclass(frozen=True, slots=True)
-class Yarn:
+class Yarn(Extractor):
     """One YARN. ``urls`` are its ResourceManagers' web addresses, ``history_urls`` the JobHistoryServer's; without the
     latter, MapReduce applications are told without what they read and wrote. ``metastore`` is the authority whose queries
     are meant by jobs that do not say ``hive.metastore.uris``. ``page_size`` bounds one answer."""

@@ -60,13 +60,15 @@ def _exit_code(error: Exception) -> Exit | None:
     from navlin.index.cores import NotCreated
     from navlin.index.solr import SolrError
     from navlin.service.configuration import BadConfiguration
-    from navlin.service.loader import SharedIdentity
+    from navlin.service.loader import ExtractorNotLoaded, SharedIdentity
     from navlin.solr_server.embedded import NoSolr
     from navlin.solr_server.jars import JarsNotFetched
 
     if isinstance(error, BadConfiguration):
         return Exit.USAGE
-    if isinstance(error, NoSolr | SolrError | NotCreated | JarsNotFetched | SharedIdentity):
+    if isinstance(
+        error, NoSolr | SolrError | NotCreated | JarsNotFetched | ExtractorNotLoaded | SharedIdentity
+    ):
         return Exit.FAILED
     return None
 

@@ -1,8 +1,8 @@
-"""The register of extractors. A module in the package ``extractors`` registers itself by this decorator, nothing else does.
+"""What an extractor is, and the register of extractors. A class registers itself by the decorator, nothing else does.
 
     @extractor("impala_events", source_type="IMPALA", mode=PUSH, version=1)
     @dataclass(frozen=True, slots=True)
-    class ImpalaEvents:
+    class ImpalaEvents(Extractor):
         source: Source
         estate: Estate
         directory: str
@@ -11,7 +11,7 @@
         def read(self, split: Split) -> Iterator[Record]: ...
 
 The fields after ``source`` and ``estate`` are the settings that a configuration may give it, checked by name and type.
-One that changes makes the next plan a complete one, unless it is declared by `keeps_positions`.
+If one changes, the next plan is a complete one, unless the setting is declared by `keeps_positions`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field
 from enum import StrEnum
-from typing import Any, Final, Protocol, TypeVar, overload, runtime_checkable
+from typing import Any, Final, Protocol, TypeVar, overload
 
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Split
@@ -37,44 +37,45 @@ PULL, PUSH = Mode.PULL, Mode.PUSH
 
 
 class Extractor(Protocol):
-    """What an extractor is: a small frozen value that can plan and read. It is pickled into Spark tasks.
+    """A small frozen dataclass that can plan and read. It is pickled into Spark tasks.
 
-    ``read`` may run twice on one split and must yield the same; it leaves nothing behind. Connections are opened inside
-    ``read`` and ``plan`` and closed before they end. What it cannot parse it yields as a `Reject`; what it cannot reach
-    it raises, in words that name host, file and what to do.
+    ``plan`` and ``read`` are its own; all other methods may be left as they are here.
     """
 
-    @property
-    def source(self) -> Source: ...
+    __slots__ = ()
+    source: Source
+    estate: Estate
 
-    @property
-    def estate(self) -> Estate: ...
+    def plan(self, positions: Positions) -> Plan:
+        """What to read, from the positions that were saved last time. Without splits there is nothing to do.
 
-    def plan(self, positions: Positions) -> Plan: ...
+        Raises what it cannot reach, in words that name host, file and what to do.
+        """
+        ...
 
-    def read(self, split: Split) -> Iterator[Record]: ...
+    def read(self, split: Split) -> Iterator[Record]:
+        """The records of a split. May run twice on one split: it yields the same, and leaves nothing behind.
 
+        Opens its connections and closes them. Yields a `Reject` for what it cannot parse; raises as ``plan`` does.
+        """
+        ...
 
-@runtime_checkable
-class Watches(Protocol):
-    """An extractor that reads local files may say which directories to watch, so that the daemon polls it sooner."""
+    def directories(self) -> tuple[str, ...]:
+        """Local directories whose changes wake the daemon before the next poll. Raises ValueError for a wrong setting."""
+        return ()
 
-    def directories(self) -> tuple[str, ...]: ...
+    def check(self) -> Iterator[str]:
+        """Tests the connection for ``navlin check``: yields what is fine, a sentence each, and raises what is not."""
+        yield from ()
 
-
-@runtime_checkable
-class Checks(Protocol):
-    """An extractor may test its connection for ``navlin check``: yields what is fine, raises what is not."""
-
-    def check(self) -> Iterator[str]: ...
-
-
-@runtime_checkable
-class Serves(Protocol):
-    """An extractor class may derive from its settings which authorities its source serves, and its address."""
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """What is wrong in the settings beyond their types, as (setting, sentence)."""
+        yield from ()
 
     @classmethod
-    def serves(cls, settings: Mapping[str, Any]) -> tuple[str, ...]: ...
+    def serves(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        """The authorities that a source with these settings serves; the first is its address."""
+        return ()
 
 
 GIVEN: Final = ("source", "estate")
@@ -93,9 +94,9 @@ def keeps_positions(default: _D) -> _D: ...
 def keeps_positions(default: Any = MISSING) -> Any:
     """Declares a setting that may change while the positions still count: what has been read would be read alike.
 
-    How long to wait and how much at once are such settings; which files to follow, where each file has a position of its
-    own; who asks, where positions are saved only of what that user could read. Not an address: it may lead to another
-    service. Say at each why, and where in doubt leave it out: a complete plan too many costs time, one too few the truth.
+    Such settings are how long to wait and how much to read at once; which files to follow, if each file has a position of
+    its own; who asks, if positions are saved only of what that user could read. An address is not: it may lead to another
+    service. Give the reason at each; in doubt do not use it: a complete plan too many costs time, one too few the truth.
     """
     return field(default=default, metadata={KEEPS_POSITIONS: True})
 
@@ -114,14 +115,33 @@ class Registration:
 EXTRACTORS: dict[str, Registration] = {}
 
 
-_T = TypeVar("_T", bound=type[Any])
+class NotAnExtractor(TypeError):
+    """A class that is registered is no `Extractor`, or has the name of another one."""
+
+
+_T = TypeVar("_T", bound=type[Extractor])
 
 
 def extractor(name: str, *, source_type: str, mode: Mode, version: int) -> Callable[[_T], _T]:
-    """Registers a class under ``name``. Raise ``version`` when the same input must be read anew by better code."""
+    """Registers a class under ``name``. Raise ``version`` if better code should read the same input again.
+
+    Raises `NotAnExtractor`.
+    """
 
     def register(cls: _T) -> _T:
-        EXTRACTORS[name] = Registration(name, source_type, mode, version, cls)
+        if Extractor not in cls.__mro__:
+            raise NotAnExtractor(f"{_place(cls)} must be a subclass of {_place(Extractor)}")
+        made = Registration(name, source_type, mode, version, cls)
+        other = EXTRACTORS.setdefault(name, made)
+        if _place(other.make) != _place(cls):
+            raise NotAnExtractor(
+                f'the extractor "{name}" of {_place(cls)} has the name of that of {_place(other.make)}'
+            )
+        EXTRACTORS[name] = made
         return cls
 
     return register
+
+
+def _place(cls: type[Any]) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"

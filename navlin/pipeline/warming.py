@@ -51,7 +51,7 @@ class _Whole(Split):
 
 
 @dataclass(frozen=True, slots=True)
-class _OneOperation:
+class _OneOperation(Extractor):
     """An extractor whose source has one operation in it."""
 
     source: Source

@@ -16,8 +16,7 @@ from navlin.index.cores import CORES
 from navlin.index.solr import Solr, SolrError
 from navlin.index.sources import KnownSource, known_sources
 from navlin.java import OLDEST_JAVA
-from navlin.model.extractor import Checks
-from navlin.service.configuration import Configuration, directories_of
+from navlin.service.configuration import Configuration
 from navlin.service.loader import Loaded, SharedIdentity, load
 from navlin.service.solr import external_address, jars_directory
 from navlin.solr_server.embedded import NoSolr, running_solr
@@ -126,21 +125,21 @@ def _external(
 
 def _source(loaded: Loaded) -> Iterator[Finding]:
     subject = f"source {loaded.name}"
-    directories = [_directory(subject, directory) for directory in directories_of(loaded.extractor)]
-    yield from directories
     extractor = loaded.extractor
-    if not isinstance(extractor, Checks):
-        if not directories:
-            yield Finding(subject, True, "nothing to look at", needed=False)
-        return
-    if not all(finding.fine for finding in directories):
+    found = [_directory(subject, directory) for directory in extractor.directories()]
+    yield from found
+    if not all(finding.fine for finding in found):
         return
     try:
         for text in extractor.check():
-            yield Finding(subject, True, text, needed=False)
+            found.append(Finding(subject, True, text, needed=False))
+            yield found[-1]
     except Exception as error:
         # Whatever a client library raises, it is what there is to know of this connection.
         yield Finding(subject, False, str(error) or type(error).__name__, needed=False)
+    else:
+        if not found:
+            yield Finding(subject, True, "nothing to look at", needed=False)
 
 
 def _directory(subject: str, directory: str) -> Finding:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from navlin.model.extractor import GIVEN, PUSH, Extractor, Mode, Registration, Serves, Watches
+from navlin.model.extractor import GIVEN, PUSH, Extractor, Mode, Registration
 from navlin.model.source import Estate, Source, normal_authority, source_id
 from navlin.service import FILE_VARIABLE
 from navlin.service.lines import KeyPath, line_of, syntax_error
@@ -335,20 +335,14 @@ def _source(
     if keys is None or template is None:
         return None
     try:
-        directories_of(template)
+        template.directories()
     except ValueError as error:
         complain(at, str(error))
         return None
     interval_s = keys.interval_s or (PUSH_INTERVAL_S if registration.mode is PUSH else PULL_INTERVAL_S)
     settings = SourceSettings(keys.name, registration, template, interval_s)
-    derived = template.serves(settings.settings()) if isinstance(template, Serves) else ()
-    authorities = (*keys.serves, *derived)
+    authorities = (*keys.serves, *template.serves(settings.settings()))
     return replace(settings, serves=tuple(dict.fromkeys(map(normal_authority, authorities))))
-
-
-def directories_of(extractor: Extractor) -> tuple[str, ...]:
-    """The local directories that an extractor reads and wants watched, if it says so."""
-    return tuple(extractor.directories()) if isinstance(extractor, Watches) else ()
 
 
 def _beside(file: Path, section: Any) -> Any:

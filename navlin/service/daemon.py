@@ -22,8 +22,8 @@ from navlin.index.solr import Solr, SolrAddress, SolrError
 from navlin.index.sources import known_sources
 from navlin.pipeline.run import Pipeline
 from navlin.pipeline.warming import warm_up
-from navlin.service.configuration import BadConfiguration, Configuration, directories_of
-from navlin.service.loader import Roster, SharedIdentity, load
+from navlin.service.configuration import BadConfiguration, Configuration
+from navlin.service.loader import ExtractorNotLoaded, Roster, SharedIdentity, load
 from navlin.service.logs import configure_logs
 from navlin.service.notify import Systemd
 from navlin.service.pulse import Pulse, SourcePulse, forget_pulse, save_pulse
@@ -160,7 +160,7 @@ class Daemon:
         wanted = [
             (source.name, directory)
             for source in self._roster.sources
-            for directory in directories_of(source.extractor)
+            for directory in source.extractor.directories()
         ]
         self._watching.watch(wanted)
 
@@ -214,7 +214,7 @@ class Daemon:
         try:
             configuration = self._reread()
             self._take_up(configuration)
-        except (BadConfiguration, SharedIdentity, SolrError) as error:
+        except (BadConfiguration, ExtractorNotLoaded, SharedIdentity, SolrError) as error:
             log.error("configuration not taken up, the old one stays", error=str(error))
         else:
             for section in ("navlin", "solr", "spark"):

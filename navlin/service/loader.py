@@ -1,27 +1,48 @@
 """From the configuration to sources that can run: the extractors, whose identity each source bears, and the estate.
 
 The only place of the core where the package ``extractors`` is named. Nothing here or above it names one of its modules.
+Packages of others add extractors by the entry point group `GROUP`.
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import pkgutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from navlin.index.sources import KnownSource
 from navlin.model.extractor import EXTRACTORS, PULL, Extractor, Registration
 from navlin.model.source import DEFAULT_AUTHORITY, Estate, Source, adoption_key, source_id
 from navlin.service.configuration import Configuration, SourceSettings
 
+GROUP: Final = "navlin.extractors"
+"""The entry point group by which an installed package names modules (or classes) that register extractors."""
+
+
+class ExtractorNotLoaded(Exception):
+    """An installed package names an extractor that cannot be imported, or that has another's name."""
+
 
 def load_extractors() -> Mapping[str, Registration]:
-    """Imports every module and folder of the package, so that each registers its own, and returns the register."""
+    """Imports navlin's extractors and those of installed packages, so that each registers itself; returns the register.
+
+    Raises `ExtractorNotLoaded`.
+    """
     package = importlib.import_module("extractors")
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"extractors.{module.name}")
+    for entry in importlib.metadata.entry_points(group=GROUP):
+        try:
+            entry.load()
+        except Exception as error:  # whatever a module of others raises
+            of = f"{entry.dist.name} {entry.dist.version}" if entry.dist else entry.value
+            raise ExtractorNotLoaded(
+                f'the extractor "{entry.name}" of the package {of} cannot be loaded: {type(error).__name__}: {error};'
+                " mend the package or uninstall it"
+            ) from error
     return EXTRACTORS
 
 
