@@ -25,7 +25,7 @@ AFTERWARDS_S = 15.0
 PATIENCE_S = 240.0
 """For what takes seconds on a quiet machine."""
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.services
 
 CONFIGURATION = """\
 [navlin]

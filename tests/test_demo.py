@@ -30,7 +30,7 @@ NOT_FOUND = 3
 CTRL_C = b"\x03"
 DEMO = (sys.executable, "-m", "navlin", "demo")
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.services
 
 BOARD_REPORT = """\
 shop.board_report  TABLE of HIVE

@@ -76,7 +76,7 @@ def forget(hadoop: Hadoop, happen: Callable[[], None]) -> None:
         hadoop.save_namespace()
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_the_index_equals_a_fresh_image_whatever_happened(
     forgetful: Hadoop, writer: Writer, estate: HdfsEstate, tmp_path: Path
 ) -> None:

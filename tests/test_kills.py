@@ -221,7 +221,7 @@ KILLS: tuple[tuple[int, str | Point], ...] = (
 """In which run a process is killed, and where: as it begins a step, or between two requests."""
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_killed_at_every_step_and_started_again_it_makes_the_same_index(
     emptied: Played, uninterrupted: Uninterrupted, solr: Solr
 ) -> None:
