@@ -7,6 +7,12 @@ JARS   := .jars
 # Hive, its metastore, HDFS and YARN run in the tests and the demo alone.
 SETS   := solr hive-metastore hive hadoop
 JAVA   := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
+# Tests that use a service run in one of these processes, the others side by side with them.
+WORKERS ?= 2
+# A soak prints its seed; with that and the round in which it was stopped it goes on.
+SEED   := $(or $(SEED),$(shell date +%s))
+FROM   ?= 1
+ROUNDS ?= 20
 CODE   := $(patsubst %/,%,$(sort $(dir $(wildcard $(addsuffix /*.py,navlin extractors linker tests bench)))))
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
@@ -14,20 +20,28 @@ export PIP_DEFAULT_TIMEOUT ?= 120
 export PIP_NO_INPUT = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help venv jars demo test check format formatted lint types bench lock clean python java
+.PHONY: help venv jars demo test test-services soak check format formatted lint types bench lock clean python java
 
 help: ## what can be made
-	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
-	    printf '  make %-8s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
+	    printf '  make %-13s %s\n' "$$name" "$$text"; done
 
 demo: venv jars ## a small estate, extracted, linked and asked; ONCE=1 ends instead of staying up
 	@$(BIN)/navlin demo $(if $(filter-out 0 no,$(ONCE)),--once)
 
-test: venv jars ## all tests; ARGS goes to pytest
+test: venv jars ## everything pure and a smoke of each service, in two processes; ARGS goes to pytest, here and below
 	@echo "-- tests"
-	@$(BIN)/pytest $(ARGS)
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not services and not soak" $(ARGS)
 
-check: formatted lint types test ## format, lint, strict types, tests
+test-services: venv jars ## every variant of every service
+	@echo "-- tests of the services"
+	@$(BIN)/pytest -m services $(ARGS)
+
+soak: venv jars ## what holds by repetition: hours. SEED, FROM and ROUNDS say what to repeat, and where to go on
+	@echo "-- soak: SEED=$(SEED), rounds $(FROM) to $(ROUNDS)"
+	@$(BIN)/pytest -v -m soak --seed $(SEED) --from $(FROM) --rounds $(ROUNDS) $(ARGS)
+
+check: formatted lint types test ## format, lint, strict types, and the tests of `make test`; CI runs this
 
 formatted: venv
 	@echo "-- format"

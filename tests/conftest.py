@@ -15,6 +15,7 @@ from navlin.index.solr import Solr
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.services.spark_jobs import write_logs
+from tests.tiers import TwoTiers, group_of, tier_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,6 +31,51 @@ settings.register_profile("navlin", deadline=None, suppress_health_check=[Health
 settings.load_profile("navlin")
 
 REPOSITORY = Path(__file__).parents[1]
+
+
+# -- Tiers -------------------------------------------------------------------------------------------------------------
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    soak = parser.getgroup("soak", "tests marked soak")
+    soak.addoption("--seed", default="0", help="what chance begins from")
+    soak.addoption("--from", type=int, default=1, dest="first", help="the round to begin with")
+    soak.addoption(
+        "--rounds", type=int, default=1, help="how many rounds there are; each has a seed of its own"
+    )
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    option = config.option
+    if option.rounds == 1:
+        return None
+    return f"seed {option.seed}, rounds {option.first} to {option.rounds}; go on with: make soak SEED={option.seed} FROM=…"
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "seed" in metafunc.fixturenames:
+        option = metafunc.config.option
+        rounds = range(option.first, option.rounds + 1)
+        metafunc.parametrize("seed", [f"seed {option.seed} round {number:03d}" for number in rounds])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    side_by_side = hasattr(config, "workerinput")
+    for item in items:
+        try:
+            tier_of([mark.name for mark in item.iter_markers()])
+        except TwoTiers as error:
+            raise pytest.UsageError(f"{item.nodeid}: {error}") from error
+        if side_by_side:
+            group = group_of(item.path.name, getattr(item, "fixturenames", ()))
+            item.add_marker(pytest.mark.xdist_group(group))
+    # One round of all tests after the other, so that a soak can go on where it was stopped.
+    items.sort(key=_seed)
+
+
+def _seed(item: pytest.Item) -> str:
+    return str(item.callspec.params.get("seed", "")) if hasattr(item, "callspec") else ""
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,7 @@ from navlin.pipeline.run import Pipeline
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.services
 
 Part = tuple[str, frozenset[str], frozenset[str]]
 """(edge type, ids of its source columns, ids of its target columns or labels of a result)"""

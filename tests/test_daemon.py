@@ -25,8 +25,6 @@ AFTERWARDS_S = 15.0
 PATIENCE_S = 240.0
 """For what takes seconds on a quiet machine."""
 
-pytestmark = pytest.mark.slow
-
 CONFIGURATION = """\
 [navlin]
 cluster = "daemon"
@@ -341,6 +339,7 @@ def test_sigterm_ends_it_in_order_and_leaves_nothing_running(daemon: Served) -> 
     assert not (daemon.state / "daemon.json").exists()
 
 
+@pytest.mark.services
 def test_a_spark_that_died_ends_it_with_an_error(tmp_path: Path, solr_jars: Path) -> None:
     daemon = served(tmp_path, solr_jars)
     try:
@@ -357,6 +356,7 @@ def test_a_spark_that_died_ends_it_with_an_error(tmp_path: Path, solr_jars: Path
         daemon.end()
 
 
+@pytest.mark.services
 def test_stopped_in_the_middle_of_a_run_it_ends_soon_and_the_next_start_repeats_the_run(
     tmp_path: Path, solr_jars: Path
 ) -> None:
@@ -377,6 +377,7 @@ def test_stopped_in_the_middle_of_a_run_it_ends_soon_and_the_next_start_repeats_
         again.end()
 
 
+@pytest.mark.services
 def test_killed_it_leaves_nothing_running_and_loses_nothing(tmp_path: Path, solr_jars: Path) -> None:
     daemon = served(tmp_path, solr_jars)
     try:

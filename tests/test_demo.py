@@ -30,8 +30,6 @@ NOT_FOUND = 3
 CTRL_C = b"\x03"
 DEMO = (sys.executable, "-m", "navlin", "demo")
 
-pytestmark = pytest.mark.slow
-
 BOARD_REPORT = """\
 shop.board_report  TABLE of HIVE
 
@@ -184,18 +182,21 @@ def pasted(demo: Demo, command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.services
 def test_it_shows_where_a_table_comes_from(demo: Demo) -> None:
     _, _, after = demo.printed.partition("navlin lineage shop.board_report\n")
 
     assert after.startswith(BOARD_REPORT)
 
 
+@pytest.mark.services
 def test_it_extracts_and_links_all_five_sources(demo: Demo) -> None:
     extracted = re.findall(r"extracted and linked (\S+)", demo.printed)
 
     assert sorted(extracted) == ["HDFS-1", "HIVE-1", "IMPALA-1", "SPARK-1", "YARN-1"]
 
 
+@pytest.mark.services
 def test_what_it_prints_to_ask_it_answers_in_another_terminal(demo: Demo) -> None:
     lineage, status, _, _ = offered(demo)
 
@@ -207,6 +208,7 @@ def test_what_it_prints_to_ask_it_answers_in_another_terminal(demo: Demo) -> Non
     assert "navlin serve: running for" in asked.stdout
 
 
+@pytest.mark.services
 def test_an_appended_record_is_found_and_logged(demo: Demo) -> None:
     *_, append, search = offered(demo)
     assert pasted(demo, search).returncode == NOT_FOUND
@@ -217,6 +219,7 @@ def test_an_appended_record_is_found_and_logged(demo: Demo) -> None:
     demo.until(lambda: re.search(r"run finished.*source=IMPALA-1", demo.printed), "the run in the log")
 
 
+@pytest.mark.services
 def test_every_service_that_it_extracts_goes_on_answering(demo: Demo) -> None:
     _, status, *_ = offered(demo)
 
@@ -225,6 +228,7 @@ def test_every_service_that_it_extracts_goes_on_answering(demo: Demo) -> None:
     assert checked.returncode == 0, checked.stdout
 
 
+@pytest.mark.services
 def test_ctrl_c_in_its_terminal_ends_it_in_order_and_what_yarn_runs_as_well(demo: Demo) -> None:
     configuration = tomllib.loads(Path(shlex.split(offered(demo)[1])[-2]).read_text())
     (yarn,) = [source["urls"][0] for source in configuration["source"] if source["name"] == "YARN-1"]
@@ -239,6 +243,7 @@ def test_ctrl_c_in_its_terminal_ends_it_in_order_and_what_yarn_runs_as_well(demo
     assert "Traceback" not in demo.printed
 
 
+@pytest.mark.services
 def test_once_it_ends_by_itself(start: Start) -> None:
     demo = start(*DEMO, "--once")
 
@@ -262,6 +267,7 @@ def sigterm(demo: Demo) -> None:
     demo.process.send_signal(signal.SIGTERM)
 
 
+@pytest.mark.services
 @pytest.mark.parametrize("interrupt", [sigint, ctrl_c_twice, sigterm, Demo.close_terminal])
 def test_interrupted_while_its_services_start_it_leaves_nothing(
     interrupt: Callable[[Demo], None], start: Start
@@ -276,6 +282,7 @@ def test_interrupted_while_its_services_start_it_leaves_nothing(
     assert "Traceback" not in demo.printed
 
 
+@pytest.mark.services
 def test_a_reader_who_goes_away_ends_it_and_it_leaves_nothing(start: Start) -> None:
     demo = start("sh", "-c", f'{{ {shlex.join(DEMO)}; echo "ended with $?" >&2; }} | head -n 1')
 

@@ -129,6 +129,7 @@ def test_another_server_that_took_the_port_of_a_killed_one_is_not_taken_for_it(
     assert running_solr(solr_server.home.parent) == solr_server.address
 
 
+@pytest.mark.services
 def test_a_running_server_is_found_until_it_stops_or_dies(own_server: EmbeddedSolr) -> None:
     state = own_server.home.parent
     assert running_solr(state) is None
@@ -228,6 +229,7 @@ def test_a_schema_that_does_not_load_is_named_with_its_core(tmp_path: Path, solr
     assert not server.alive
 
 
+@pytest.mark.services
 def test_a_new_release_brings_its_schema_and_keeps_the_index(tmp_path: Path, solr_jars: Path) -> None:
     conf = shutil.copytree(CONF / "solr", tmp_path / "conf")
     server = EmbeddedSolr(tmp_path, solr_jars, conf, cores=CORES, cache=solr_jars.parent / "solr-launcher")

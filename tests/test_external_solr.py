@@ -34,6 +34,7 @@ def cloud(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator
         yield solr
 
 
+@pytest.mark.services
 def test_collections_are_made_once_and_keep_their_documents(cloud: Solr) -> None:
     cloud.add(RUNS, [{"identity": "kept"}])
     assert cores.create(cloud, CONF / "solr", shards=2) == ()
@@ -42,6 +43,7 @@ def test_collections_are_made_once_and_keep_their_documents(cloud: Solr) -> None
     assert len(cloud.shards(RUNS)) == 2
 
 
+@pytest.mark.services
 def test_two_shards_answer_as_one(cloud: Solr) -> None:
     documents = [
         {"identity": f"c{n:05d}", "type": "TABLE", "asOf": n, "treePath": f"/db{n % 7}/t{n}"}
@@ -68,6 +70,7 @@ def test_two_shards_answer_as_one(cloud: Solr) -> None:
     assert sorted(document["asOf"] for document in some) == list(range(1_000, 2_000))
 
 
+@pytest.mark.services
 def test_two_shards_report_each_conflict_and_each_refusal(cloud: Solr) -> None:
     cloud.add(RELATIONS, [{"identity": f"r{n}"} for n in range(0, 700, 7)])
     mixed = [
@@ -87,6 +90,7 @@ def test_two_shards_report_each_conflict_and_each_refusal(cloud: Solr) -> None:
     assert cloud.count(RELATIONS, "rule:x") == len(outcome.applied)
 
 
+@pytest.mark.services
 def test_two_shards_delete_only_what_was_not_written_since(cloud: Solr) -> None:
     cloud.add(RUNS, [{"identity": f"d{n}"} for n in range(100)])
     read = {
@@ -99,6 +103,7 @@ def test_two_shards_delete_only_what_was_not_written_since(cloud: Solr) -> None:
     assert cloud.count(RUNS, "identity:d*") == 10
 
 
+@pytest.mark.services
 def test_the_cloud_wants_its_password(cloud: Solr) -> None:
     with (
         Solr(replace(cloud.address, user=None)) as stranger,
@@ -107,6 +112,7 @@ def test_the_cloud_wants_its_password(cloud: Solr) -> None:
         stranger.count(ELEMENTS)
 
 
+@pytest.mark.services
 def test_a_single_server_gets_its_cores_from_the_schema_that_is_there(
     tmp_path: Path, solr_jars: Path
 ) -> None:
@@ -128,6 +134,7 @@ def test_a_single_server_gets_its_cores_from_the_schema_that_is_there(
         assert solr.add(ELEMENTS, [{"identity": "first", "type": "TABLE"}]).applied.keys() == {"first"}
 
 
+@pytest.mark.services
 def test_a_core_of_another_schema_is_no_reason_to_refuse_documents(tmp_path: Path, solr_jars: Path) -> None:
     conf = shutil.copytree(CONF / "solr", tmp_path / "conf")
     solrconfig = conf / "navlin" / "solrconfig.xml"

@@ -17,6 +17,8 @@ from navlin.model.source import HDFS, Source, source_id
 from tests.read_images import prepare_image, read_rows
 from tests.services.hdfs import Writer
 
+pytestmark = pytest.mark.services
+
 # What the NameNode is set to before it saves. ZStandardCodec needs Hadoop's native library, which is in no jar.
 FORMS = {
     "parallel": ("", True),

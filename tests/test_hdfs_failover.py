@@ -16,7 +16,7 @@ from tests.services.hdfs import Writer
 SOURCE = Source(source_id("cluster", "HDFS"), HDFS, "HDFS", "cluster", ("hdfs://ns1",))
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_a_failover_between_two_runs_costs_nothing(tmp_path: Path, hadoop_jars: Path) -> None:
     cache = hadoop_jars.parent / "hadoop-launcher"
     with Hadoop(tmp_path / "pair", hadoop_jars, cache=cache, ha=True) as pair, Writer(pair, cache) as writer:

@@ -23,6 +23,8 @@ from tests.hdfs_operations import Operations
 from tests.hdfs_runs import Follower
 from tests.services.hdfs import Writer
 
+pytestmark = pytest.mark.services
+
 FORGETFUL = {"dfs.namenode.num.extra.edits.retained": "2", "dfs.namenode.num.checkpoints.retained": "1"}
 
 
@@ -76,7 +78,6 @@ def forget(hadoop: Hadoop, happen: Callable[[], None]) -> None:
         hadoop.save_namespace()
 
 
-@pytest.mark.slow
 def test_the_index_equals_a_fresh_image_whatever_happened(
     forgetful: Hadoop, writer: Writer, estate: HdfsEstate, tmp_path: Path
 ) -> None:

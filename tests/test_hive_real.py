@@ -15,6 +15,8 @@ from tests.record_edges import Read, read_all
 from tests.services.hive import run_hive
 from tests.services.metastore import Metastore
 
+pytestmark = pytest.mark.services
+
 SOURCE = Source(source_id("c", "HIVESERVER2-1"), HIVE, "HIVESERVER2-1", "c", claimable=False)
 STATEMENTS = (
     "create database shopping",

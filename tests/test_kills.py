@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -114,23 +114,30 @@ def all_done_but_the_lease(call: Call) -> bool:
     return call.core == RUNS and call.answered and call.commits == "hard"
 
 
-CUTS: dict[int, Point] = {
-    0: lease_taken,
-    1: run_opened,
-    2: implied_relations_written,
-    3: rejects_saved,
-    4: written_not_committed(),
-    5: elements_flagged_relations_not,
-    6: first_batch_written,
-    7: elements_written_relations_not,
-    8: about_to_commit_hard,
-    9: about_to_link,
-    10: committed_positions_not_saved,
-    11: positions_saved_run_record_not,
-    12: run_record_saved_not_committed,
-    13: all_done_but_the_lease,
-}
-"""Where each of the runs is cut off: two runs a generation, the metastore's and the engine's."""
+ALL = 2 * len(GENERATIONS)
+"""Two runs a generation, the metastore's and the engine's."""
+SMALL = 6
+"""The runs before those that write more than one batch."""
+
+
+def cuts() -> dict[int, Point]:
+    """Where each of the runs is cut off."""
+    return {
+        0: lease_taken,
+        1: run_opened,
+        2: implied_relations_written,
+        3: rejects_saved,
+        4: written_not_committed(),
+        5: elements_flagged_relations_not,
+        6: first_batch_written,
+        7: elements_written_relations_not,
+        8: about_to_commit_hard,
+        9: about_to_link,
+        10: committed_positions_not_saved,
+        11: positions_saved_run_record_not,
+        12: run_record_saved_not_committed,
+        13: all_done_but_the_lease,
+    }
 
 
 @dataclass(frozen=True)
@@ -168,6 +175,7 @@ def emptied(solr: Solr, spark: Callable[[], SparkSession], uninterrupted: Uninte
     Played(estate).begin()
 
 
+@pytest.mark.services
 def test_the_inputs_make_what_they_are_to_make(uninterrupted: Uninterrupted) -> None:
     """Else the comparisons below would compare little."""
     flagged = [d for d in uninterrupted.index.values() if d.get("deleted")]
@@ -181,9 +189,12 @@ def test_the_inputs_make_what_they_are_to_make(uninterrupted: Uninterrupted) -> 
     assert any(d.get("granted") for d in uninterrupted.index.values())
 
 
-def test_a_run_that_ends_between_any_two_steps_is_made_up_for_by_the_next(
-    emptied: Played, uninterrupted: Uninterrupted, spark: Callable[[], SparkSession], solr: Solr
-) -> None:
+def play_with_cuts(
+    solr: Solr, spark: Callable[[], SparkSession], folder: Path, cluster: str, points: Mapping[int, Point]
+) -> list[int]:
+    """Runs the inputs. Of each run no request reaches Solr from its point on, if it comes that far; then the run is
+    repeated. Returns the runs that were cut off."""
+    cut_off: list[int] = []
     dead = threading.Event()
 
     def until(point: Point) -> Callable[[Call], bool]:
@@ -195,17 +206,68 @@ def test_a_run_that_ends_between_any_two_steps_is_made_up_for_by_the_next(
         return passes
 
     with Between(solr.address) as door, Solr(door.address) as through_the_door:
-        estate = SmallEstate(through_the_door, spark, uninterrupted.folder, cluster=uninterrupted.cluster)
-        played = Played(estate)
-        assert len(CUTS) == 2 * len(GENERATIONS)
-        for run, point in CUTS.items():
+        played = Played(SmallEstate(through_the_door, spark, folder, cluster=cluster))
+        for run, point in points.items():
             dead.clear()
             door.passes = until(point)
-            with pytest.raises(AssertionError, match="Solr"):
+            try:
                 played.play(last=run + 1)
-            assert dead.is_set()
+            except AssertionError as error:
+                if not dead.is_set() or "Solr" not in str(error):
+                    raise
+                cut_off.append(run)
             door.passes = lambda call: True
             played.play(life=1, last=run + 1)
+    return cut_off
+
+
+def test_a_run_that_ends_between_two_steps_is_made_up_for_by_the_next(
+    estate: SmallEstate, spark: Callable[[], SparkSession], solr: Solr, tmp_path: Path
+) -> None:
+    played = Played(estate)
+    played.play(last=SMALL)
+    index = index_of(estate)
+    assert {"TABLE", "DATA_FLOW"} <= {d["type"] for d in index.values() if d.get("deleted")}
+    wipe(estate)
+    played.begin()
+
+    points = {run: point for run, point in cuts().items() if run < SMALL}
+    cut_off = play_with_cuts(solr, spark, tmp_path, estate.cluster, points)
+
+    assert cut_off == list(range(SMALL))
+    assert differences(index, index_of(estate)) == []
+
+
+@pytest.mark.services
+def test_a_run_that_ends_between_any_two_steps_is_made_up_for_by_the_next(
+    emptied: Played, uninterrupted: Uninterrupted, spark: Callable[[], SparkSession], solr: Solr
+) -> None:
+    cut_off = play_with_cuts(solr, spark, uninterrupted.folder, uninterrupted.cluster, cuts())
+
+    assert cut_off == list(range(ALL))
+    assert differences(uninterrupted.index, index_of(emptied.estate)) == []
+
+
+def after_requests(number: int) -> Point:
+    left = [number]
+
+    def reached(call: Call) -> bool:
+        left[0] -= not call.answered
+        return left[0] < 0
+
+    return reached
+
+
+@pytest.mark.soak
+def test_a_run_that_ends_after_any_request_is_made_up_for_by_the_next(
+    emptied: Played, uninterrupted: Uninterrupted, spark: Callable[[], SparkSession], solr: Solr, seed: str
+) -> None:
+    chance = random.Random(seed)
+    points = {run: after_requests(chance.randrange(30)) for run in range(ALL)}
+
+    cut_off = play_with_cuts(solr, spark, uninterrupted.folder, uninterrupted.cluster, points)
+
+    assert cut_off
     assert differences(uninterrupted.index, index_of(emptied.estate)) == []
 
 
@@ -221,7 +283,7 @@ KILLS: tuple[tuple[int, str | Point], ...] = (
 """In which run a process is killed, and where: as it begins a step, or between two requests."""
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_killed_at_every_step_and_started_again_it_makes_the_same_index(
     emptied: Played, uninterrupted: Uninterrupted, solr: Solr
 ) -> None:
@@ -239,9 +301,8 @@ def test_killed_at_every_step_and_started_again_it_makes_the_same_index(
                         life.kill()
                 assert emptied.through == run, f"killed elsewhere: {life.steps[-3:]}"
             door.passes = _dies_after(lives[-1], random.Random(3).randrange(60))
-            for life in lives[-1:]:
-                life.begin(door.address, cluster)
-                life.end()
+            lives[-1].begin(door.address, cluster)
+            lives[-1].end()
             door.passes = lambda call: True
             lives.append(Life(folder, lives[-1].number + 1))
             lives[-1].begin(door.address, cluster)
@@ -249,6 +310,29 @@ def test_killed_at_every_step_and_started_again_it_makes_the_same_index(
     finally:
         for life in lives:
             life.close()
+    assert differences(uninterrupted.index, index_of(emptied.estate)) == []
+
+
+@pytest.mark.soak
+def test_killed_again_and_again_and_started_again_it_makes_the_same_index(
+    emptied: Played, uninterrupted: Uninterrupted, solr: Solr, seed: str
+) -> None:
+    chance = random.Random(seed)
+    lives = [Life(uninterrupted.folder, 1)]
+    try:
+        with Between(solr.address) as door:
+            exit_code = None
+            while exit_code != 0:
+                life = lives[-1]
+                # The next one starts its Spark meanwhile.
+                lives.append(Life(uninterrupted.folder, life.number + 1))
+                door.passes = _dies_after(life, chance.randrange(150))
+                life.begin(door.address, uninterrupted.cluster)
+                exit_code = life.end()
+    finally:
+        for life in lives:
+            life.close()
+    assert len(lives) > 3, "it was not killed"
     assert differences(uninterrupted.index, index_of(emptied.estate)) == []
 
 

@@ -18,7 +18,7 @@ from navlin.model.source import source_id
 
 ROOT = Path(__file__).parents[1]
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.services
 
 NOTES = '''
 from collections.abc import Iterator

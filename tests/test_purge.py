@@ -593,7 +593,7 @@ class Dying(Solr):
         super().delete_ids(core, ids)
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_cut_off_at_any_write_and_continued_it_ends_the_same(world: World) -> None:
     fill(world)
     filled = {core: world.documents(core) for core in (ELEMENTS, RELATIONS)}

@@ -51,7 +51,7 @@ def drawn(solr: Solr) -> World:
     return world
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_every_question_is_answered_alike(solr: Solr, cloud: Solr) -> None:
     alone, sharded = drawn(solr), drawn(cloud)
     for start in ("t00", "t15", "t29", "heavy"):

@@ -174,7 +174,7 @@ def real_spark() -> Iterator[SparkApplications]:
         yield spark
 
 
-@pytest.mark.slow
+@pytest.mark.services
 @pytest.mark.parametrize(
     "settings",
     [{}, {"spark.eventLog.rolling.enabled": "false", "spark.eventLog.compress": "false"}],

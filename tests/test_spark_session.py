@@ -7,12 +7,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 PATIENCE_S = 600.0
 
 PROGRAM = """
 import os, signal, sys
 from pathlib import Path
+
+import pytest
 from navlin.service.configuration import SparkSettings
 from navlin.service.sparks import Spark
 
@@ -40,6 +44,7 @@ print(len({use(end) for end in (in_order, killed, stopped_twice)}))
 """
 
 
+@pytest.mark.services
 def test_a_process_may_have_one_session_after_another_however_each_ends(tmp_path: Path) -> None:
     # In a process of its own: the tests of this one share a session.
     finished = subprocess.run(

@@ -202,7 +202,7 @@ def _counts(line: bytes) -> bool:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.services
 def test_streams_go_through_into_the_index_with_the_columns_of_topics_and_paths(
     stream_logs: Path, tmp_path: Path, solr: Solr, spark: Callable[[], SparkSession]
 ) -> None:

@@ -34,7 +34,7 @@ from tests.services.yarn_jobs import APPLICATION, await_state, kill, run_spark_j
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.services
 
 
 @dataclass

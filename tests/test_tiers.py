@@ -1,0 +1,103 @@
+"""Every test runs in one tier: in `make test`, in `make test-services` or in `make soak`."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ONE_OF_EACH_TIER = """
+import pytest
+
+def test_unmarked(): pass
+
+@pytest.mark.services
+def test_of_a_service(): pass
+
+@pytest.mark.soak
+def test_repeated(seed): pass
+"""
+OF_TWO_TIERS = """
+import pytest
+
+@pytest.mark.soak
+@pytest.mark.services
+def test_of_two_tiers(): pass
+"""
+
+OF_A_SERVICE = """
+import pytest
+
+@pytest.fixture
+def spark(): pass
+
+@pytest.mark.parametrize("number", range(3))
+def test_of_spark(spark, number): pass
+
+@pytest.mark.parametrize("number", range(3))
+def test_without(number): pass
+"""
+
+
+def make(target: str, *variables: str) -> list[str]:
+    """The arguments that a target of `make` gives to pytest."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    printed = subprocess.run(
+        ["make", "--dry-run", target, *variables], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    [arguments] = re.findall(r"^\S+/pytest (.*)$", printed.stdout, re.MULTILINE)
+    return shlex.split(arguments)
+
+
+def run(arguments: list[str], folder: Path, *files: str) -> subprocess.CompletedProcess[str]:
+    """Runs tests as if they stood in this repository."""
+    for number, tests in enumerate(files):
+        (folder / f"test_{number}.py").write_text(tests)
+    command = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "-p", "tests.conftest"]
+    return subprocess.run([*command, *arguments, str(folder)], cwd=ROOT, capture_output=True, text=True)
+
+
+def passed(ran: subprocess.CompletedProcess[str]) -> list[str]:
+    return re.findall(r"^PASSED \S*::(.*?)(?:@.*)?$", ran.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("target", "test"), [("test", "test_unmarked"), ("test-services", "test_of_a_service")]
+)
+def test_a_target_of_make_runs_its_own_tier_and_no_other(target: str, test: str, tmp_path: Path) -> None:
+    ran = run([*make(target), "-rp"], tmp_path, ONE_OF_EACH_TIER)
+
+    assert passed(ran) == [test], ran.stdout
+
+
+def test_a_soak_runs_the_rounds_that_are_left_and_prints_its_seed_and_its_progress(tmp_path: Path) -> None:
+    ran = run([*make("soak", "SEED=7", "FROM=2", "ROUNDS=3"), "-rp"], tmp_path, ONE_OF_EACH_TIER)
+
+    assert passed(ran) == ["test_repeated[seed 7 round 002]", "test_repeated[seed 7 round 003]"], ran.stdout
+    assert "seed 7, rounds 2 to 3; go on with: make soak SEED=7 FROM=" in ran.stdout
+    assert re.search(r"test_repeated\[seed 7 round 002\] PASSED .*50%", ran.stdout)
+
+
+def test_side_by_side_the_tests_that_use_a_service_run_in_one_process(tmp_path: Path) -> None:
+    ran = run([*make("test"), "-v"], tmp_path, OF_A_SERVICE, OF_A_SERVICE)
+
+    processes = re.findall(r"^\[(gw\d)\] .* PASSED \S*::test_of_spark", ran.stdout, re.MULTILINE)
+    assert (len(processes), len(set(processes))) == (6, 1), ran.stdout
+
+
+def test_a_test_of_two_tiers_is_refused(tmp_path: Path) -> None:
+    ran = run([], tmp_path, OF_TWO_TIERS)
+
+    assert ran.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "a test belongs to one tier, and is marked services and soak" in ran.stderr
+
+
+@pytest.mark.parametrize("target", ["test", "test-services", "soak"])
+def test_the_readme_names_each_tier(target: str) -> None:
+    assert f"\n| `make {target}` |" in (ROOT / "README.md").read_text()
