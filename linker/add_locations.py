@@ -95,7 +95,7 @@ def _locate_once(linking: Linking, paths: dict[str, End]) -> tuple[set[str], int
     located = locations_above(graph, paths.values())
     wanted: dict[str, StoredRelation] = {}
     for path in paths.values():
-        # Who states that it is a file knows more than who only saw a path.
+        # A statement that it is a file knows more than one that only saw a path.
         known = path._replace(type="FILE") if types.get(path.id) == "FILE" else path
         wanted.update(wanted_relations(known, located))
     concerned = {relation.ep2.id for relation in chain(stored.values(), wanted.values())}

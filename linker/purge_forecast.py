@@ -1,4 +1,4 @@
-"""How many relations would go: what a dry run says. Changes nothing."""
+"""How many relations would go, for a dry run. Changes nothing."""
 
 from __future__ import annotations
 

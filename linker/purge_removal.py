@@ -1,9 +1,9 @@
-"""How each kind of thing is removed: by id and version, what came back meanwhile stays.
+"""How each kind of entity is removed: by id and version; what came back meanwhile stays.
 
 Everything here may be cut off at any point and called again with the same `Batch`: what is gone already counts as removed,
 what was written since counts as come back. Entities go before their relations. The other way round, one that comes back in
-between would find its relations gone, and nobody would write them anew; in this order a batch that was cut off leaves
-relations without an end, and the batch, which was recorded first, tells whose.
+between would find its relations gone, and nothing would write them anew; in this order a batch that was cut off leaves
+relations without an end, and the batch, which was recorded first, names the entities.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ DESCRIBED: Final = Keep("described", "a person named, described or tagged it", _
 HAS_OUTPUT: Final = Keep("has output", "operations that produce something are never removed", _has_output)
 EXECUTED_SINCE: Final = Keep("executed since", "it was executed after the date", _executed_since)
 CHANGED: Final = "changed meanwhile"
-"""What somebody else wrote between our reading and removing it stays, whatever the rule."""
+"""What was written between our reading and removing it stays, whatever the rule."""
 
 
 # -- The rules -----------------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ class PurgeRule:
 
 @dataclass(frozen=True, slots=True)
 class Never:
-    """A kind of thing that never goes: no rule looks at it, and ``aged`` gives those that are old enough; or
+    """A kind of entity that never goes: no rule looks at it, and ``aged`` gives those that are old enough; or
     it is what a rule's ``keep`` holds on to."""
 
     name: str
@@ -133,7 +133,7 @@ class Never:
 
 
 PURGE_RULES: Final[tuple[PurgeRule, ...]] = (
-    # Those that look at flows stand before the one that removes flows: a dry run then tells exactly what would go.
+    # Those that look at flows stand before the one that removes flows: so a dry run shows exactly what would go.
     PurgeRule(
         "directories",
         "PARENT_CHILD between a directory that has been flagged deleted for longer and what it contained; and the"

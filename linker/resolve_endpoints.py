@@ -41,11 +41,11 @@ class Reason(StrEnum):
     """The end's source, or that part of it, is no longer configured, and what it left behind was removed."""
     NOT_READ = "its source has not been read yet"
     NO_AUTHORITY = "no such authority"
-    """Nobody serves the system that was claimed, nor was the end granted."""
+    """No source serves the system that was claimed, nor was the end granted."""
 
 
 _LASTING = frozenset({Reason.PURGED, Reason.FORGOTTEN})
-"""Reasons that stay until the end is there again; a later pass cannot tell them from an end that never was."""
+"""Reasons that stay until the end is there again; a later pass cannot distinguish them from an end that never was."""
 
 
 def not_yet(source_name: str) -> str:
@@ -106,7 +106,7 @@ def _write(linking: Linking, ids: Collection[str], reasons: Reasons) -> int:
     known: list[Reasons] = [reasons]
 
     def change(relations: Collection[StoredRelation]) -> Iterator[StoredRelation]:
-        # A relation that somebody else wrote in between may have other ends to look for.
+        # A relation that was written in between may have other ends to look for.
         due = known.pop() if known else reasons_of(linking, relations)
         for relation in relations:
             if not _is_so(relation, due[relation.id]):

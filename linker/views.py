@@ -1,4 +1,4 @@
-"""What a view's text says, as relations: the tables that it reads and, where the index knows their columns, the columns
+"""A view's text as relations: the tables that it reads and, where the index knows their columns, the columns
 that each of its own is made of."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RULE: Final = "resolve_views"
 TABLES_A_QUERY: Final = 1_000
 PAIRS_OF_A_VIEW: Final = 5_000
 """Columns that decide which rows there are, times the view's own. Where there are more, the linker keeps to tables for
-those, and says that this is incomplete."""
+those, and marks it incomplete."""
 
 
 @dataclass(slots=True)

@@ -348,7 +348,7 @@ def test_something_else_that_answers_is_no_solr() -> None:
     with (
         answering(body, len(body)) as address,
         Solr(address) as solr,
-        pytest.raises(SolrError, match="is no Solr, it says: <html>a login page"),
+        pytest.raises(SolrError, match="is no Solr, it answers: <html>a login page"),
     ):
         solr.count(ELEMENTS)
 

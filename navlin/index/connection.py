@@ -14,19 +14,19 @@ POOLED_CONNECTIONS = 16
 
 
 class SolrError(Exception):
-    """Solr would not do it. ``status`` is HTTP's, or None where the answer itself says that it failed."""
+    """Solr would not do it. ``status`` is HTTP's, or None if the error stands in an answer of status 200."""
 
     def __init__(self, host: str, core: str, status: int | None, message: str) -> None:
         super().__init__(host, core, status, message)
         self.host, self.core, self.status, self.message = host, core, status, message
 
     def __str__(self) -> str:
-        said = f"HTTP {self.status}: {self.message}" if self.status else self.message
-        return f"Solr at {self.host}, {self.core}: {said}" if self.core else f"Solr at {self.host}: {said}"
+        text = f"HTTP {self.status}: {self.message}" if self.status else self.message
+        return f"Solr at {self.host}, {self.core}: {text}" if self.core else f"Solr at {self.host}: {text}"
 
 
 class SolrUnavailable(SolrError):
-    """Solr cannot be reached, does not answer in time, or says that it cannot serve now: trying later may help."""
+    """Solr cannot be reached, does not answer in time, or cannot serve now: trying later may help."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ CONFIGSET: Final = "navlin"
 
 
 class NotCreated(Exception):
-    """A core could not be made; the text says what someone has to do on Solr's side."""
+    """A core could not be made; the text names what has to be done on Solr's side."""
 
 
 def create(solr: Solr, conf: Path, *, shards: int = 1, replicas: int = 1) -> tuple[str, ...]:

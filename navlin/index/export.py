@@ -19,7 +19,7 @@ _END: Final = b"]}}"
 
 
 def documents_of_export(response: requests.Response, core: str) -> Iterator[dict[str, Any]]:
-    """The documents of one answer, as they arrive. Solr says 200 before it knows whether all goes well: an error stands
+    """The documents of one answer, as they arrive. Solr answers 200 before it knows whether all goes well: an error stands
     among the documents, as one that has only the field EXCEPTION, and an answer without its end was cut short."""
     host = urlsplit(response.url).netloc
     try:

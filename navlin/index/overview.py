@@ -53,7 +53,7 @@ class Unlinked:
 
 
 def source_overview(solr: Solr, source_id: str) -> SourceOverview:
-    """What the index says of one source, named by its id."""
+    """How one source stands in the index, by its id."""
     positions = _runs(solr, source_id, "position", SHOWN_POSITIONS, "key asc")
     rejects = _runs(solr, source_id, "reject", SHOWN_REJECTS, "started desc")
     counted = solr.select(
@@ -88,7 +88,7 @@ def source_overview(solr: Solr, source_id: str) -> SourceOverview:
 def held_run(solr: Solr, source_id: str) -> str:
     """The id of the run whose loss waits for a person; "" if there is none.
 
-    Increments go on beside it. Only a complete listing that was believed settles the matter.
+    Increments go on beside it. Only a complete listing that was believed ends that.
     """
     held = last_run(solr, source_id, Status.HELD)
     if held is None:
@@ -101,8 +101,8 @@ def held_run(solr: Solr, source_id: str) -> str:
         "fl": "body",
     }
     later = solr.select(RUNS, since)["response"]["docs"]
-    settled = any(orjson.loads(run["body"])["counts"].get("complete listings") for run in later)
-    return "" if settled else held.run_id
+    believed = any(orjson.loads(run["body"])["counts"].get("complete listings") for run in later)
+    return "" if believed else held.run_id
 
 
 def unlinked_relations(solr: Solr, now_ms: int) -> tuple[Unlinked, ...]:
@@ -150,7 +150,7 @@ def unlinked_relations(solr: Solr, now_ms: int) -> tuple[Unlinked, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Unparsed:
-    """How many views there are whose text tells nothing, or not all, for one reason."""
+    """How many views have no lineage, or not all, for one reason."""
 
     reason: str
     views: int

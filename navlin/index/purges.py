@@ -66,7 +66,7 @@ def purged_before_ms(solr: Solr) -> int:
 
 
 def remember_purged_before(solr: Solr, before_ms: int) -> None:
-    """Says that what is older than this is being purged. To be said before the first removal."""
+    """Records that what is older than this is being purged. Call it before the first removal."""
     body = {"before_ms": max(before_ms, purged_before_ms(solr))}
     solr.add(RUNS, [{"identity": _BEFORE, "kind": "purge", "body": orjson.dumps(body).decode()}])
 

@@ -213,7 +213,7 @@ def relation_fields(relation_type: str, ep1: End, ep2: End) -> dict[str, Any]:
 
 
 def placed(fields: dict[str, Any], writer: str, tree_path: str) -> dict[str, Any]:
-    """Adds where a document stands and who writes it."""
+    """Adds a document's place and its writer."""
     fields["writer"] = writer
     fields["treePath"] = tree_path
     fields["treeParent"] = parent_of(tree_path) if tree_path.startswith("/") else NO_TREE

@@ -32,7 +32,7 @@ IDS_A_QUERY: Final = 1_000
 
 
 class UnknownRun(LookupError):
-    """A run of which there is no record (any more): what changed since it cannot be told."""
+    """A run of which there is no record (any more): what changed since then is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Changes:
 
 
 def record_removal(solr: Solr, core: str, ids: Sequence[str], stamp: Stamp) -> None:
-    """Says that a run removes these documents."""
+    """Records that a run removes these documents."""
     kind = _KINDS[core]
     document = {
         "identity": f"removal:{kind}:{stamp.run_id}:{identify(*sorted(ids))}",

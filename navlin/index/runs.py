@@ -52,7 +52,7 @@ class RunRecord:
     counts: Mapping[str, int] = field(default_factory=dict)
     failures: Sequence[str] = ()
     more: bool = False
-    """Whether there is more to read at once. Not kept: it is for whoever ran it."""
+    """Whether there is more to read at once. Not kept: it is for the caller that ran it."""
 
     @property
     def run_id(self) -> str:
@@ -153,7 +153,7 @@ def save_positions(
 
     ``outdated`` are ids of positions that count no more: they go, lest they count again when their settings come back.
     """
-    # Of one key the last counts: a split that is read in parts says how far it came after each.
+    # The last position of a key counts: a split that is read in parts yields one after each part.
     latest = {position.key: position.value for position in positions}
     changed = {key: value for key, value in latest.items() if before.get(key) != value}
     gone = [_position_id(source_id, key) for key, value in changed.items() if value is None]
@@ -197,7 +197,7 @@ LEASE_MS = 120_000
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A process: who holds a lease."""
+    """The process that holds a lease."""
 
     host: str
     pid: int
@@ -212,9 +212,9 @@ class Leased(Exception):
 def take_lease(
     solr: Solr, name: str, holder: Holder, now_ms: int, *, lives: Callable[[Holder], bool]
 ) -> None:
-    """Takes or renews the lease ``name``; raises `Leased` with who holds it. ``lives(holder)`` knows this host's processes.
+    """Takes or renews the lease ``name``; raises `Leased` with its holder. ``lives(holder)`` knows this host's processes.
 
-    Solr's optimistic concurrency decides between two who try at once.
+    If two processes try at once, Solr's optimistic concurrency decides.
     """
     identity = "lease:" + name
     version = -1

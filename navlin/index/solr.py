@@ -32,7 +32,7 @@ class Added:
     """What became of the documents of one `Solr.add`; each is in exactly one of the three."""
 
     applied: Mapping[str, int] = field(default_factory=dict)
-    """identity → its new ``_version_``; 0 where a SolrCloud passed the document on and does not tell"""
+    """identity → its new ``_version_``; 0 if a SolrCloud passed the document on and returns none"""
     conflicts: tuple[str, ...] = ()
     """what is indexed is not of the ``_version_`` that was asked for (or is, where it was to be absent)"""
     refused: tuple[Refused, ...] = ()
@@ -179,7 +179,7 @@ class Solr:
             if len(documents) == 1:
                 return Added(refused=(Refused(documents[0][0], _reason(error.message)),))
             # Not even readable as a list of documents: one of them is to blame. What was applied before Solr came to it
-            # may be told as a conflict now, which has the caller read it again: harmless.
+            # may come back as a conflict now; then the caller reads it again: harmless.
             half = len(documents) // 2
             return _both(self._add(core, documents[:half]), self._add(core, documents[half:]))
         applied = _pairs(answer.get("adds", []))
@@ -238,7 +238,7 @@ class Solr:
     # -- Administration ----------------------------------------------------------------------------------------------
 
     def ping(self, core: str) -> None:
-        """Returns if the core answers a search; else an error says why not."""
+        """Returns if the core answers a search; else raises why not."""
         self._post(core, "admin/ping", {"distrib": "false"})
 
     def admin(self, path: str, params: Mapping[str, str]) -> dict[str, Any]:
@@ -270,9 +270,9 @@ class Solr:
         try:
             answer: dict[str, Any] = orjson.loads(response.content)
         except orjson.JSONDecodeError as error:
-            said = " ".join(response.text.split())[:200]
+            text = " ".join(response.text.split())[:200]
             raise SolrError(
-                self.address.host, core, response.status_code, f"is no Solr, it says: {said}"
+                self.address.host, core, response.status_code, f"is no Solr, it answers: {text}"
             ) from error
         return answer
 
@@ -288,7 +288,7 @@ def _both(one: Added, other: Added) -> Added:
 
 
 def _reason(message: str) -> str:
-    """A SolrCloud wraps what the shard said in lines about the way there."""
+    """A SolrCloud puts its own lines around the message of the shard."""
     return message.rpartition("Remote error message: ")[2]
 
 
