@@ -36,9 +36,17 @@ from extractors.lineage.graph import (
     vertices_of,
 )
 from extractors.lineage.line_logs import LineLogs
-from extractors.lineage.operations import Catalog, Edge, EdgeType, Engine, Operations, Statement, Vertex
 from extractors.lineage.record_times import RecordTimes
 from extractors.lineage.redaction import sample
+from extractors.lineage.statement_records import (
+    Catalog,
+    Edge,
+    EdgeType,
+    Engine,
+    Statement,
+    StatementRecords,
+    Vertex,
+)
 from extractors.lineage.statements import Effect, kind_of
 from navlin.model.extractor import PUSH, extractor, keeps_positions
 from navlin.model.records import Record, Reject, Split
@@ -72,15 +80,15 @@ class HiveEvents(LineLogs):
     def read(self, split: Split) -> Iterator[Record]:
         assert isinstance(split, FileSplit)
         catalog = Catalog(self.estate.serving(HIVE, self.metastore))
-        operations = Operations(self.source, self.estate, HIVE_ENGINE, catalog, yarn=self.yarn)
+        statements = StatementRecords(self.source, self.estate, HIVE_ENGINE, catalog, yarn=self.yarn)
         yield from self._read(
             split,
-            lambda found, path: _records(found, path, operations, split),
+            lambda found, path: _records(found, path, statements, split),
             lambda file: records_among(file, max_bytes=self.max_line_bytes),
         )
 
 
-def _records(found: Line, path: str, operations: Operations, split: FileSplit) -> Iterator[Record]:
+def _records(found: Line, path: str, statements: StatementRecords, split: FileSplit) -> Iterator[Record]:
     try:
         statement = to_statement(
             found.text, path, found.offset, written_ms=split.written_ms, latest_ms=split.latest_ms
@@ -90,9 +98,9 @@ def _records(found: Line, path: str, operations: Operations, split: FileSplit) -
         # A record cut short by a full disk is followed by the next one on the same line.
         glued = found.text.rfind(_RECORD_START)
         if glued > 0:
-            yield from _records(Line(found.offset, found.text[glued:]), path, operations, split)
+            yield from _records(Line(found.offset, found.text[glued:]), path, statements, split)
         return
-    yield from operations.records(statement)
+    yield from statements.of(statement)
 
 
 # -- The records among the lines of a log --------------------------------------------------------------------------------

@@ -42,9 +42,16 @@ from extractors.lineage.graph import (
     vertices_of,
 )
 from extractors.lineage.line_logs import LineLogs
-from extractors.lineage.operations import Catalog, Edge, Engine, Operations, Statement, Vertex
 from extractors.lineage.record_times import RecordTimes
 from extractors.lineage.redaction import clean, sample, without_credentials
+from extractors.lineage.statement_records import (
+    Catalog,
+    Edge,
+    Engine,
+    Statement,
+    StatementRecords,
+    Vertex,
+)
 from extractors.lineage.statements import Effect, Kind, created_table, kind_named, kind_of
 from navlin.model.extractor import PUSH, extractor, keeps_positions
 from navlin.model.keys import split_location
@@ -77,13 +84,13 @@ class ImpalaEvents(LineLogs):
 
     def read(self, split: Split) -> Iterator[Record]:
         catalog = Catalog(self.estate.serving(HIVE, self.metastore))
-        operations = Operations(self.source, self.estate, IMPALA_ENGINE, catalog, self.default_fs)
+        statements = StatementRecords(self.source, self.estate, IMPALA_ENGINE, catalog, self.default_fs)
         assert isinstance(split, FileSplit)
         latest_ms = split.latest_ms
-        yield from self._read(split, lambda line, path: _records(line, path, operations, latest_ms))
+        yield from self._read(split, lambda line, path: _records(line, path, statements, latest_ms))
 
 
-def _records(line: Line, path: str, operations: Operations, latest_ms: int) -> Iterator[Record]:
+def _records(line: Line, path: str, statements: StatementRecords, latest_ms: int) -> Iterator[Record]:
     # After a crash the blocks that were not written read as NULs, before or behind what was.
     text = line.text.strip(b"\0 \t\r")
     if not text:
@@ -98,9 +105,9 @@ def _records(line: Line, path: str, operations: Operations, latest_ms: int) -> I
         glued = text.rfind(_RECORD_START)
         if glued > 0:
             whole = Line(line.offset + line.text.index(text) + glued, text[glued:])
-            yield from _records(whole, path, operations, latest_ms)
+            yield from _records(whole, path, statements, latest_ms)
         return
-    yield from operations.records(statement)
+    yield from statements.of(statement)
 
 
 # -- A line → a statement ------------------------------------------------------------------------------------------------

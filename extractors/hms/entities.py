@@ -17,6 +17,7 @@ from extractors.hms.events import (
 from extractors.hms.idl import Database, FieldSchema, Partition, StorageDescriptor, Table
 from extractors.hms.names import partition_values
 from extractors.hms.spark_schema import SCHEMA, hides_columns, spark_columns
+from extractors.lineage.operations import Execution, Flow, Operation
 from extractors.lineage.redaction import bounded, clean, redact_options
 from navlin.model.keys import (
     EntityType,
@@ -30,9 +31,8 @@ from navlin.model.keys import (
     partition_key,
     table_key,
 )
-from navlin.model.records import Covered, Entity, Record, Reject, Relation
+from navlin.model.records import Entity, Record, Reject, Relation
 from navlin.model.source import Estate, Source
-from navlin.model.tree import below
 
 _COLUMNS_ELSEWHERE = (f"{SCHEMA}.", SCHEMA)
 _PLACEHOLDER = "-__PLACEHOLDER__"
@@ -177,17 +177,21 @@ def to_rename(source: Source, rename: TableRenamed) -> Iterator[Record]:
     after = table_key(source, *rename.after, kind)
     text = f"ALTER {word} {rename.before} RENAME TO {rename.after}"
     operation = operation_key(source, text, (before.identity, after.identity))
-    sides = {"inputs": [str(rename.before)], "outputs": [str(rename.after)]}
-    statement = {"queryText": text, "operationType": f"ALTER{word}_RENAME", **sides}
+    names = {"inputs": [str(rename.before)], "outputs": [str(rename.after)]}
     # Ids of events start anew where a metastore's database does, their times do not.
     execution = execution_key(operation, f"event {rename.event_id} at {rename.time_ms}")
     when = {"started": rename.time_ms, "ended": rename.time_ms}
-    yield Covered(operation.tree_path, rename.time_ms, reported=True)
-    yield Entity(operation, rename.time_ms, statement)
-    yield Entity(execution, rename.time_ms, {**sides, **when}, ages=True)
-    for ep1, ep2 in ((before, operation), (operation, after)):
-        path = below(operation.tree_path, f"{ep1.identity}-{ep2.identity}")
-        yield Relation(RelationType.DATA_FLOW, ep1, ep2, path, rename.time_ms)
+    yield from Operation(
+        operation,
+        rename.time_ms,
+        {"queryText": text, "operationType": f"ALTER{word}_RENAME", **names},
+        Execution(execution, rename.time_ms, {**names, **when}),
+        ages=False,
+        inputs=(Flow(before),),
+        outputs=(Flow(after),),
+        covers=True,
+        nested=True,
+    ).records()
 
 
 def _columns(

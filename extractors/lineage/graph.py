@@ -18,8 +18,8 @@ from typing import Any
 
 import orjson
 
-from extractors.lineage.operations import Edge, EdgeType, Vertex
 from extractors.lineage.redaction import bounded, sample
+from extractors.lineage.statement_records import Edge, EdgeType, Vertex
 from navlin.model.records import Reject
 
 _PLAIN_NAME = re.compile(r"[^\s().,'\"+*/-]+\Z")

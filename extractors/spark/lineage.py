@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from extractors.lineage.operations import Execution, Flow, Operation
 from extractors.lineage.redaction import bounded, clean, redact
-from extractors.lineage.relations import relation
 from extractors.spark.application import Application, Run
 from extractors.spark.effect import Effect, effect_of
 from extractors.spark.parts import MAX_NAMES, only_control, parts_of
@@ -26,7 +26,7 @@ from navlin.model.keys import (
     operation_key,
     table_key,
 )
-from navlin.model.records import Attributes, Covered, Depth, Entity, Record, Relation
+from navlin.model.records import Attributes, Record
 from navlin.model.source import HIVE, YARN, Estate, Source, normal_authority
 from navlin.model.tree import tree_path
 
@@ -151,94 +151,87 @@ def records_of(run: Run, names: Names, *, reads: bool) -> Iterator[Record]:
         error=root.error,
         query_text=run.statement.text if run.statement else effect.query_text,
     )
-    yield from tell(occurrence, effect, names)
+    yield from occurrence_records(occurrence, effect, names)
 
 
-def tell(occurrence: Occurrence, effect: Effect, names: Names) -> Iterator[Record]:
+def occurrence_records(occurrence: Occurrence, effect: Effect, names: Names) -> Iterator[Record]:
     """The records of one execution and its operation."""
     app = names.application
     # By identity: two spellings of one table are one end.
     inputs = {key.identity: (key, end.readable) for end in effect.inputs for key in (names.key(end),)}
     outputs = {key.identity: (key, end.readable) for end in effect.outputs for key in (names.key(end),)}
     ends = (*inputs, *outputs) if occurrence.by_ends else ()
-    operation = operation_key(names.source, occurrence.operation_text, ends, name=occurrence.name)
-    readable_inputs = _readable(name for _, name in inputs.values())
-    readable_outputs = _readable(name for _, name in outputs.values()) or _readable(effect.subjects)
-    # Without a plan: before all that bears a time, and in order.
-    as_of_ms = occurrence.as_of_ms if occurrence.covers else EARLIEST_MS + occurrence.as_of_ms // 1000
-    yield Entity(
-        operation,
-        as_of_ms,
+    key = operation_key(names.source, occurrence.operation_text, ends, name=occurrence.name)
+    readable: Attributes = {
+        "inputs": _readable(name for _, name in inputs.values()),
+        "outputs": _readable(name for _, name in outputs.values()) or _readable(effect.subjects),
+    }
+    run_as = names.application_key()
+    operation = Operation(
+        key,
+        # Without a plan: before all that bears a time, and in order.
+        occurrence.as_of_ms if occurrence.covers else EARLIEST_MS + occurrence.as_of_ms // 1000,
         {
             "internalType": "spark_operation",
             "originalName": occurrence.name,
             "operationType": effect.operation,
             "queryText": clean(occurrence.query_text),
-            "inputs": readable_inputs,
-            "outputs": readable_outputs,
+            **readable,
             "incomplete": True if effect.reasons else None,
             "incompleteReasons": [reason.value for reason in effect.reasons],
             "unknownInputs": [clean(what) for what in effect.unknown[:20]],
         },
-        volatile={"sparkVersion": app.version},
+        Execution(
+            execution_key(key, occurrence.run),
+            occurrence.as_of_ms,
+            {
+                "internalType": "spark_operation_execution",
+                "originalName": occurrence.original_name,
+                "started": occurrence.started_ms or None,
+                "ended": occurrence.ended_ms or None,
+                "principal": occurrence.principal,
+                "jobId": app.id,
+                "attempt": app.attempt,
+                "status": occurrence.status,
+                "errorMessage": bounded(redact(occurrence.error), MAX_MESSAGE_BYTES),
+                "operation": occurrence.name,
+                **readable,
+                "sparkVersion": app.version,
+            },
+            run_as=() if run_as is None else (run_as,),
+        ),
         ages=not outputs and occurrence.covers,
+        volatile={"sparkVersion": app.version},
     )
-    execution = execution_key(operation, occurrence.run)
-    yield Entity(
-        execution,
-        occurrence.as_of_ms,
-        {
-            "internalType": "spark_operation_execution",
-            "originalName": occurrence.original_name,
-            "started": occurrence.started_ms or None,
-            "ended": occurrence.ended_ms or None,
-            "principal": occurrence.principal,
-            "jobId": app.id,
-            "attempt": app.attempt,
-            "status": occurrence.status,
-            "errorMessage": bounded(redact(occurrence.error), MAX_MESSAGE_BYTES),
-            "operation": occurrence.name,
-            "inputs": readable_inputs,
-            "outputs": readable_outputs,
-            "sparkVersion": app.version,
-        },
-        ages=True,
-    )
-    if (run_as := names.application_key()) is not None:
-        kind = RelationType.LOGICAL_PHYSICAL
-        yield relation(kind, execution, run_as, execution, occurrence.as_of_ms, {}, ages=True)
     if occurrence.flows:
-        if occurrence.covers:
-            yield Covered(operation.tree_path, as_of_ms, Depth.ALL, reported=True)
-        sides = tuple(key for key, _ in inputs.values()), tuple(key for key, _ in outputs.values())
-        yield from _relations(operation, *sides, effect, names, as_of_ms)
-        yield from parts_of(operation, effect, names.key, as_of_ms)
-
-
-def _relations(
-    operation: Key,
-    inputs: tuple[Key, ...],
-    outputs: tuple[Key, ...],
-    effect: Effect,
-    names: Names,
-    as_of_ms: int,
-) -> Iterator[Relation]:
-    incomplete: Attributes = {} if effect.complete else {"incomplete": True}
-    ages = not outputs
-    deciding = {names.key(end).identity for end in only_control(effect)}
-    for key in inputs:
-        kind = RelationType.CONTROL_FLOW if key.identity in deciding else RelationType.DATA_FLOW
-        yield relation(kind, key, operation, operation, as_of_ms, incomplete, ages=ages)
-    # Where nothing at all is known of the inputs, or not all of the columns, it is said where the flow is seen.
-    known = effect.columns_complete and (effect.complete or bool(inputs))
-    written: Attributes = {} if known else {"incomplete": True}
-    for key in outputs:
-        yield relation(RelationType.DATA_FLOW, operation, key, operation, as_of_ms, written, ages=ages)
-    for table, path in effect.stored:
-        where = location_key(names.estate, path, names.application.default_fs)
-        yield relation(
-            RelationType.LOGICAL_PHYSICAL, names.key(table), where, operation, as_of_ms, {"hint": True}
+        operation = replace(
+            operation,
+            inputs=_read(tuple(end for end, _ in inputs.values()), effect, names),
+            outputs=_written(tuple(end for end, _ in outputs.values()), effect, read=bool(inputs)),
+            parts=parts_of(key, effect, names.key),
+            locations=_locations(effect, names),
+            covers=occurrence.covers,
         )
+    yield from operation.records()
+
+
+def _read(inputs: tuple[Key, ...], effect: Effect, names: Names) -> tuple[Flow, ...]:
+    incomplete: Attributes = {} if effect.complete else {"incomplete": True}
+    deciding = {names.key(end).identity for end in only_control(effect)}
+    kinds = {True: RelationType.CONTROL_FLOW, False: RelationType.DATA_FLOW}
+    return tuple(Flow(key, incomplete, kinds[key.identity in deciding]) for key in inputs)
+
+
+def _written(outputs: tuple[Key, ...], effect: Effect, *, read: bool) -> tuple[Flow, ...]:
+    # Where nothing at all is known of the inputs, or not all of the columns, it is stated where the flow is seen.
+    known = effect.columns_complete and (effect.complete or read)
+    incomplete: Attributes = {} if known else {"incomplete": True}
+    return tuple(Flow(key, incomplete) for key in outputs)
+
+
+def _locations(effect: Effect, names: Names) -> Iterator[tuple[Key, Key]]:
+    for table, path in effect.stored:
+        yield names.key(table), location_key(names.estate, path, names.application.default_fs)
 
 
 def _status(run: Run) -> str:

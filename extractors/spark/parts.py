@@ -1,26 +1,23 @@
-"""Records of an operation's parts: one sub-operation for each column that it writes.
-
-column ── DATA_FLOW | CONTROL_FLOW ──▶ sub-operation ── DATA_FLOW ──▶ column
-"""
+"""The parts of an operation: one sub-operation for each column that it writes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
+from extractors.lineage.operations import Flow, Part
 from extractors.lineage.redaction import bounded, clean, redact
-from extractors.lineage.relations import relation
 from extractors.spark.columns.flow import Kind, SourceColumn
 from extractors.spark.columns.written import ColumnFlow
 from extractors.spark.effect import Effect, OutputColumns
 from extractors.spark.plan.reads import End, EndKind
 from navlin.model.keys import Key, RelationType, column_key, path_column_key, sub_operation_key
-from navlin.model.records import Attributes, Entity, Record, Relation
+from navlin.model.records import Attributes
 
 MAX_EXPRESSION_BYTES: Final = 4 << 10
 MAX_NAMES: Final = 1_000
 MAX_CONTROLS: Final = 2_000
-"""Relations of control that one write may have; beyond, what decides on all its columns alike is told once."""
+"""Relations of control that one write may have; beyond, what decides on all its columns alike is stated once."""
 
 
 def only_control(effect: Effect) -> frozenset[End]:
@@ -37,9 +34,9 @@ def _counts(flow: ColumnFlow) -> bool:
     return flow.opaque or (flow.kind is Kind.AGGREGATION and not flow.data)
 
 
-def parts_of(operation: Key, effect: Effect, key_of: Callable[[End], Key], as_of_ms: int) -> Iterator[Record]:
-    """The sub-operations of all columns that an operation writes, with their relations."""
-    parts = _Parts(operation, key_of, as_of_ms)
+def parts_of(operation: Key, effect: Effect, key_of: Callable[[End], Key]) -> Iterator[Part]:
+    """The sub-operations of all columns that an operation writes."""
+    parts = _Parts(operation, key_of)
     for output in effect.columns:
         yield from parts.of(output)
 
@@ -47,9 +44,8 @@ def parts_of(operation: Key, effect: Effect, key_of: Callable[[End], Key], as_of
 class _Parts:
     """Makes each key once: the same columns flow into many."""
 
-    def __init__(self, operation: Key, key_of: Callable[[End], Key], as_of_ms: int) -> None:
+    def __init__(self, operation: Key, key_of: Callable[[End], Key]) -> None:
         self._operation = operation
-        self._as_of_ms = as_of_ms
         self._key_of = key_of
         self._ends: dict[End, Key] = {}
         self._columns: dict[SourceColumn, Key] = {}
@@ -67,83 +63,66 @@ class _Parts:
             self._columns[column] = key
         return key
 
-    def of(self, output: OutputColumns) -> Iterator[Record]:
+    def of(self, output: OutputColumns) -> Iterator[Part]:
         common = _common(output.flows)
         for flow in output.flows:
-            yield from self._of_column(output.end, flow, common)
+            yield self._of_column(output.end, flow, common)
         if common:
-            yield from self._predicate(output, common)
+            yield self._predicate(output, common)
 
-    def _of_column(self, end: End, flow: ColumnFlow, common: frozenset[SourceColumn]) -> Iterator[Record]:
+    def _of_column(self, end: End, flow: ColumnFlow, common: frozenset[SourceColumn]) -> Part:
         written = self._column(SourceColumn(end, flow.output))
-        part = sub_operation_key(self._operation, written.identity, name=bounded(clean(flow.output), 1000))
         control = [each for each in flow.control if each not in common]
-        yield self._entity(
-            part,
-            "PROJECTION",
-            (*flow.data, *control),
-            [f"{end.readable}.{flow.output}"],
+        flags: Attributes = {"inferred": True} if flow.inferred else {}
+        return Part(
+            sub_operation_key(self._operation, written.identity, name=bounded(clean(flow.output), 1000)),
             {
+                **_shared("PROJECTION", (*flow.data, *control), [f"{end.readable}.{flow.output}"]),
                 "transformation": flow.kind.value,
                 "expression": bounded(redact(flow.expression), MAX_EXPRESSION_BYTES),
                 "inferred": flow.inferred or None,
                 "opaque": flow.opaque or None,
                 "incomplete": flow.incomplete or None,
             },
+            [
+                *self._flows(flow.data, RelationType.DATA_FLOW, flags),
+                *self._flows(control, RelationType.CONTROL_FLOW, flags),
+            ],
+            [Flow(written, flags)],
         )
-        attributes = {"inferred": True} if flow.inferred else {}
-        yield from self._relations(RelationType.DATA_FLOW, flow.data, part, attributes)
-        yield from self._relations(RelationType.CONTROL_FLOW, control, part, attributes)
-        yield relation(RelationType.DATA_FLOW, part, written, self._operation, self._as_of_ms, attributes)
 
-    def _predicate(self, output: OutputColumns, common: frozenset[SourceColumn]) -> Iterator[Record]:
-        part = sub_operation_key(
-            self._operation, f"predicate {self._key_of(output.end).identity}", name="predicate"
-        )
+    def _predicate(self, output: OutputColumns, common: frozenset[SourceColumn]) -> Part:
+        part = f"predicate {self._key_of(output.end).identity}"
         columns = sorted(common, key=lambda each: (each.end.readable, each.name))
         outputs = [f"{output.end.readable}.{flow.output}" for flow in output.flows]
-        yield self._entity(part, "PREDICATE", columns, outputs, {})
-        yield from self._relations(RelationType.CONTROL_FLOW, columns, part, {})
-        for flow in output.flows:
-            written = self._column(SourceColumn(output.end, flow.output))
-            yield relation(RelationType.DATA_FLOW, part, written, self._operation, self._as_of_ms, {})
-
-    def _entity(
-        self,
-        part: Key,
-        edge_type: str,
-        sources: Iterable[SourceColumn],
-        outputs: list[str],
-        attributes: dict[str, Any],
-    ) -> Entity:
-        inputs = dict.fromkeys(f"{each.end.readable}.{each.name}" for each in sources)
-        return Entity(
-            part,
-            self._as_of_ms,
-            {
-                "internalType": "spark_sub_operation",
-                "engineType": "SPARK",
-                "edgeType": edge_type,
-                "inputs": [clean(name) for name in list(inputs)[:MAX_NAMES]],
-                "outputs": [clean(name) for name in outputs[:MAX_NAMES]],
-                **attributes,
-            },
+        return Part(
+            sub_operation_key(self._operation, part, name="predicate"),
+            _shared("PREDICATE", columns, outputs),
+            self._flows(columns, RelationType.CONTROL_FLOW),
+            [Flow(self._column(SourceColumn(output.end, flow.output))) for flow in output.flows],
         )
 
-    def _relations(
-        self, kind: RelationType, sources: Iterable[SourceColumn], part: Key, attributes: Attributes
-    ) -> Iterator[Relation]:
+    def _flows(
+        self, sources: Iterable[SourceColumn], kind: RelationType, flags: Attributes | None = None
+    ) -> list[Flow]:
         # By identity: two spellings of one column are one end.
-        keys = {}
-        for source in sources:
-            key = self._column(source)
-            keys[key.identity] = key
-        for key in keys.values():
-            yield relation(kind, key, part, self._operation, self._as_of_ms, attributes)
+        keys = {key.identity: key for key in map(self._column, sources)}
+        return [Flow(key, flags or {}, kind) for key in keys.values()]
+
+
+def _shared(edge_type: str, sources: Iterable[SourceColumn], outputs: list[str]) -> dict[str, Any]:
+    inputs = dict.fromkeys(f"{each.end.readable}.{each.name}" for each in sources)
+    return {
+        "internalType": "spark_sub_operation",
+        "engineType": "SPARK",
+        "edgeType": edge_type,
+        "inputs": [clean(name) for name in list(inputs)[:MAX_NAMES]],
+        "outputs": [clean(name) for name in outputs[:MAX_NAMES]],
+    }
 
 
 def _common(flows: tuple[ColumnFlow, ...]) -> frozenset[SourceColumn]:
-    """What decides on all columns alike, where telling it with each of them would be too much."""
+    """What decides on all columns alike, where stating it for each of them would be too much."""
     if sum(len(flow.control) for flow in flows) <= MAX_CONTROLS:
         return frozenset()
     control = frozenset().union(*(flow.control for flow in flows))

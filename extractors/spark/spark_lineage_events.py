@@ -20,7 +20,7 @@ from extractors.lineage.redaction import clean, sample
 from extractors.spark.application import Application
 from extractors.spark.effect import Effect
 from extractors.spark.incomplete import Incomplete
-from extractors.spark.lineage import FAILED, SUCCEEDED, Names, Occurrence, tell
+from extractors.spark.lineage import FAILED, SUCCEEDED, Names, Occurrence, occurrence_records
 from extractors.spark.plan.names import dotted_table, is_path
 from extractors.spark.plan.reads import End, path_end, table_end
 from navlin.model.extractor import PUSH, extractor, keeps_positions
@@ -73,7 +73,7 @@ class SparkLineageEvents(LineLogs):
             return
         application = replace(application, default_fs=self.default_fs)
         names = Names(self.source, self.estate, application, self.metastore, self.yarn)
-        yield from tell(occurrence, effect, names)
+        yield from occurrence_records(occurrence, effect, names)
 
 
 def _parse(text: bytes) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from extractors.spark.effect import Effect, OutputColumns
 from extractors.spark.incomplete import Incomplete
-from extractors.spark.lineage import RUNNING, UNKNOWN, Names, Occurrence, tell
+from extractors.spark.lineage import RUNNING, UNKNOWN, Names, Occurrence, occurrence_records
 from extractors.spark.plan.reads import End
 from extractors.spark.stream_columns import joined
 from extractors.spark.stream_ends import SourceKind, readable_sink, sink_of
@@ -35,7 +35,7 @@ def stream_records(stream: Stream, names: Names, status: str) -> Iterator[Record
         error=stream.error,
         by_ends=False,
     )
-    yield from tell(occurrence, _effect(stream, names), names)
+    yield from occurrence_records(occurrence, _effect(stream, names), names)
 
 
 def _effect(stream: Stream, names: Names) -> Effect:

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 from extractors.yarn.configuration import Configuration, to_configuration
 from extractors.yarn.plan import JOBS, Before, Planning, SeenSplit, UnansweredSplit
-from extractors.yarn.records import Telling
+from extractors.yarn.records import ApplicationRecords
 from extractors.yarn.rest import (
     NotThere,
     RestAddress,
@@ -89,11 +89,11 @@ class Yarn(Extractor):
             return planning.plan(resource_manager, history, Before.of(positions))
 
     def read(self, split: Split) -> Iterator[Record]:
-        telling = Telling(self.source, self.estate, self.metastore, self.default_fs)
+        applications = ApplicationRecords(self.source, self.estate, self.metastore, self.default_fs)
         match split:
             case SeenSplit(seen=seen, configured=False):
                 for each in seen:
-                    yield from telling.records(each)
+                    yield from applications.of(each)
             case SeenSplit(seen=seen):
                 with asking(self._history) as history:
                     for each in seen:
@@ -102,7 +102,7 @@ class Yarn(Extractor):
                             configuration, reject = _configuration(history, each.job.id)
                             if reject:
                                 yield reject
-                        yield from telling.records(each, configuration)
+                        yield from applications.of(each, configuration)
             case UnansweredSplit(error=error):
                 raise RestUnavailable(error)
             case _:

@@ -14,22 +14,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from extractors.lineage.operations import Execution, Flow, Operation
 from extractors.lineage.redaction import bounded, clean
-from extractors.lineage.relations import relation
 from extractors.yarn.applications import MAPREDUCE, Application, Seen
 from extractors.yarn.configuration import Configuration, Place
 from extractors.yarn.names import OozieAction, hive_session, oozie_action
 from navlin.model.identity import SEPARATOR
 from navlin.model.keys import (
     Key,
-    RelationType,
     application_key,
     granted_execution_key,
     location_key,
     operation_key,
     pig_execution_key,
 )
-from navlin.model.records import Attributes, Covered, Depth, Entity, Record, Relation
+from navlin.model.records import Attributes, Record
 from navlin.model.source import HIVE, OOZIE, PIG, Estate, Source, normal_authority
 
 MAX_READABLE: Final = 1_000
@@ -37,41 +36,51 @@ NAME_BYTES: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
-    """Whose applications are told. ``metastore`` and ``default_fs`` stand in for what a job's configuration leaves out."""
+class ApplicationRecords:
+    """Turns applications of one YARN into records. ``metastore`` and ``default_fs`` stand in for what a job's configuration
+    leaves out."""
 
     source: Source
     estate: Estate
     metastore: str = ""
     default_fs: str = ""
 
-    def records(self, seen: Seen, configuration: Configuration | None = None) -> Iterator[Record]:
+    def of(self, seen: Seen, configuration: Configuration | None = None) -> Iterator[Record]:
         """All that is known of one application. ``configuration`` is None where there is none to be had."""
-        told = _Told.of(seen, configuration)
-        inputs = self._ends(told.conf.inputs, told)
-        outputs = self._ends(told.conf.outputs, told)
-        text = SEPARATOR.join(told.distinguished_by)
+        known = _Known.of(seen, configuration)
+        inputs = self._ends(known.conf.inputs, known)
+        outputs = self._ends(known.conf.outputs, known)
+        text = SEPARATOR.join(known.distinguished_by)
         ends = tuple(key.identity for key, _ in (*inputs, *outputs))
-        name = bounded(clean(told.name), NAME_BYTES) or told.type
-        operation = operation_key(self.source, text, ends, name=name)
-        execution = application_key(self.source, seen.id, operation)
+        name = bounded(clean(known.name), NAME_BYTES) or known.type
+        key = operation_key(self.source, text, ends, name=name)
         readable: Attributes = {
             "inputs": [place.text for _, place in inputs][:MAX_READABLE],
             "outputs": [place.text for _, place in outputs][:MAX_READABLE],
         }
-        yield Entity(operation, told.as_of_ms, {**told.of_operation(), **readable}, ages=not outputs)
-        yield Entity(execution, told.as_of_ms, {**told.of_execution(name), **readable}, ages=True)
-        if configuration is not None and told.succeeded:
-            if ends:
-                yield Covered(operation.tree_path, told.as_of_ms, Depth.ALL, reported=True)
-            yield from self._flows(operation, inputs, outputs, told)
-        for logical, attributes in self._logical(told):
-            kind = RelationType.LOGICAL_PHYSICAL
-            yield relation(kind, logical, execution, execution, told.as_of_ms, attributes, ages=True)
+        flowed = configuration is not None and known.succeeded
+        incomplete: Attributes = {"incomplete": True} if known.conf.incomplete else {}
+        yield from Operation(
+            key,
+            known.as_of_ms,
+            {**known.of_operation(), **readable},
+            Execution(
+                application_key(self.source, seen.id, key),
+                known.as_of_ms,
+                {**known.of_execution(name), **readable},
+                run_for=self._run_for(known),
+            ),
+            ages=not outputs,
+            inputs=tuple(Flow(end, _inferred(place)) for end, place in inputs) if flowed else (),
+            outputs=tuple(Flow(end, {**_inferred(place), **incomplete}) for end, place in outputs)
+            if flowed
+            else (),
+            covers=flowed and bool(ends),
+        ).records()
 
-    def _ends(self, places: Iterable[Place], told: _Told) -> list[tuple[Key, Place]]:
+    def _ends(self, places: Iterable[Place], known: _Known) -> list[tuple[Key, Place]]:
         """Each directory once; what is certain of it goes before what is inferred."""
-        default_fs = told.conf.default_fs or self.default_fs
+        default_fs = known.conf.default_fs or self.default_fs
         ends: dict[str, tuple[Key, Place]] = {}
         for place in places:
             key = location_key(self.estate, place.uri, default_fs)
@@ -79,36 +88,22 @@ class Telling:
                 ends[key.identity] = (key, place)
         return list(ends.values())
 
-    def _flows(
-        self,
-        operation: Key,
-        inputs: list[tuple[Key, Place]],
-        outputs: list[tuple[Key, Place]],
-        told: _Told,
-    ) -> Iterator[Relation]:
-        for key, place in inputs:
-            flags, ages = _inferred(place), not outputs
-            yield relation(RelationType.DATA_FLOW, key, operation, operation, told.as_of_ms, flags, ages=ages)
-        for key, place in outputs:
-            flags = {**_inferred(place), **({"incomplete": True} if told.conf.incomplete else {})}
-            yield relation(RelationType.DATA_FLOW, operation, key, operation, told.as_of_ms, flags)
-
-    def _logical(self, told: _Told) -> Iterator[tuple[Key, Attributes]]:
+    def _run_for(self, known: _Known) -> Iterator[tuple[Key, Attributes]]:
         """What the application was run for, as others name it."""
-        conf = told.conf
+        conf = known.conf
         if conf.hive_query_id:
             hive = self.estate.serving(HIVE, self._metastore(conf))
             yield granted_execution_key(hive, conf.hive_query_id), {}
         if conf.pig_script_id:
             pig = self.estate.serving(PIG)
-            run = pig_execution_key(pig, conf.pig_script_id, clean(told.name), conf.pig_plan_hash)
+            run = pig_execution_key(pig, conf.pig_script_id, clean(known.name), conf.pig_plan_hash)
             yield run, {}
             if run.parent is not None and conf.pig_plan_hash:
                 yield run.parent, {}
-        if told.workflow_id:
+        if known.workflow_id:
             oozie = self.estate.serving(OOZIE)
-            action = told.oozie.action if told.oozie else conf.oozie_action_id.partition("@")[2]
-            yield granted_execution_key(oozie, told.workflow_id), {"oozieAction": clean(action)}
+            action = known.oozie.action if known.oozie else conf.oozie_action_id.partition("@")[2]
+            yield granted_execution_key(oozie, known.workflow_id), {"oozieAction": clean(action)}
 
     def _metastore(self, conf: Configuration) -> str:
         """Of the several addresses that a job may name for one metastore, the one that a configured source serves."""
@@ -119,18 +114,18 @@ class Telling:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Known:
     """One application with all that was found out about it."""
 
     seen: Seen
     application: Application
-    """as the ResourceManager told it, or made up of what the JobHistoryServer told"""
+    """From the ResourceManager, or else made of what the JobHistoryServer knows of its job."""
     conf: Configuration
     oozie: OozieAction | None
     as_of_ms: int
 
     @classmethod
-    def of(cls, seen: Seen, configuration: Configuration | None) -> _Told:
+    def of(cls, seen: Seen, configuration: Configuration | None) -> _Known:
         application, job = seen.application, seen.job
         if application is None:
             assert job is not None
@@ -145,7 +140,7 @@ class _Told:
                 job.started_ms,
                 job.finished_ms,
             )
-            # Older than anything the ResourceManager may say, or has said, of the same application: that goes before.
+            # Older than anything that the ResourceManager shows of the same application, now or earlier: that goes before.
             as_of_ms = job.submitted_ms or job.started_ms or job.finished_ms
         else:
             as_of_ms = application.finished_ms or application.started_ms or _cluster_ms(seen.id)
@@ -155,7 +150,7 @@ class _Told:
 
     @property
     def name(self) -> str:
-        # What the ResourceManager shows may be another's rewording of it; the job's own is what it bears everywhere.
+        # The ResourceManager may show another's rewording of it; the job's own name is the one that is used everywhere.
         return (self.seen.job.name if self.seen.job else "") or self.application.name
 
     @property
@@ -220,15 +215,15 @@ class _Told:
     def _by_configuration(self) -> dict[str, Any]:
         """What is another's at each run, and so none of the operation's."""
         conf = self.conf
-        said = {"hiveQueryId": conf.hive_query_id, "hiveSessionId": conf.hive_session_id}
-        told: dict[str, Any] = {name: clean(value) for name, value in said.items() if value}
-        return {**told, "wfIds": [self.workflow_id]} if self.workflow_id else told
+        ids = {"hiveQueryId": conf.hive_query_id, "hiveSessionId": conf.hive_session_id}
+        attributes: dict[str, Any] = {name: clean(value) for name, value in ids.items() if value}
+        return {**attributes, "wfIds": [self.workflow_id]} if self.workflow_id else attributes
 
     def _by_name(self) -> dict[str, Any]:
         session = hive_session(self.name, self.type)
         oozie = self.oozie
         return {
-            # A session runs many queries: which ones, nothing here tells.
+            # A session runs many queries; which ones, nothing here shows.
             "session": True if session else None,
             "hiveSessionId": session,
             "wfIds": [oozie.workflow_id] if oozie and oozie.workflow_id else None,
@@ -240,7 +235,7 @@ class _Told:
 
 
 def _cluster_ms(application: str) -> int:
-    """When the ResourceManager that numbered it was started: every id tells it."""
+    """When the ResourceManager that numbered it was started: every id has it."""
     return int(application.split("_")[1])
 
 

@@ -1,0 +1,282 @@
+"""A statement, as an engine recorded it → its operation, with one sub-operation an edge.
+
+For engines that write down, for each statement, the columns it touched (vertices) and how (edges): Impala's lineage log,
+Hive's LineageLogger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from extractors.lineage.operations import Execution, Flow, Operation, Part
+from extractors.lineage.redaction import bounded, clean, redact
+from extractors.lineage.statements import Kind
+from navlin.model.keys import (
+    EntityType,
+    Key,
+    RelationType,
+    application_key,
+    column_key,
+    execution_key,
+    location_key,
+    operation_key,
+    sub_operation_key,
+    table_key,
+)
+from navlin.model.records import Record, Reject
+from navlin.model.source import YARN, Estate, Source
+
+EXPRESSION_BYTES = 4_096
+NAME_BYTES = 2_000
+"""How much of a statement, or of a list of columns, makes the name of what has none."""
+
+
+class EdgeType(StrEnum):
+    """PROJECTION: values of the sources reach the targets. PREDICATE: the sources decide which rows do."""
+
+    PROJECTION = "PROJECTION"
+    PREDICATE = "PREDICATE"
+
+
+@dataclass(frozen=True, slots=True)
+class Vertex:
+    """One end of an edge. ``name`` is what the record calls it, whole: ``db.table.column.nested``.
+
+    Without ``table`` it is a label of a result, and nobody's column; without ``column``, a table as a whole.
+    ``created_ms`` is when the table was created, so that one created anew under its name can be told from it.
+    """
+
+    name: str
+    database: str = ""
+    table: str = ""
+    column: str = ""
+    table_type: str = ""
+    created_ms: int | None = None
+
+    @property
+    def table_name(self) -> str:
+        return f"{self.database}.{self.table}"
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """``incomplete``: the record names further ends that are not known.
+
+    ``expression`` is how the targets are computed, or what decides, and ``transformation`` IDENTITY where values are
+    passed on as they are, TRANSFORMATION where they are not; "" where the record does not say.
+    """
+
+    type: EdgeType
+    sources: tuple[Vertex, ...]
+    targets: tuple[Vertex, ...]
+    incomplete: bool = False
+    expression: str = ""
+    transformation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What one record holds: a statement that ran once. ``run`` distinguishes this run from all others of the source.
+
+    ``location``: the database and table that the statement creates, and the URI where. ``jobs``: ids of the YARN jobs that
+    carried it out. ``operation`` and ``execution`` are further attributes of each. ``rejects`` are parts of the record that
+    do not read: such a record covers nothing. ``odd_times`` are times in it that cannot be any: the rest of it stands.
+    """
+
+    text: str
+    run: str
+    as_of_ms: int
+    kind: Kind
+    edges: tuple[Edge, ...] = ()
+    text_hash: str = ""
+    location: tuple[str, str, str] | None = None
+    jobs: tuple[str, ...] = ()
+    operation: dict[str, Any] = field(default_factory=dict)
+    execution: dict[str, Any] = field(default_factory=dict)
+    rejects: tuple[Reject, ...] = ()
+    odd_times: tuple[Reject, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What things are called that an engine ran: ``engineType``, and the three internal types."""
+
+    type: str
+    operation: str
+    sub_operation: str
+    execution: str
+
+
+class Catalog:
+    """The tables and columns of a metastore that records name, as claims. Keeps those it made: records name few."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._tables: dict[tuple[str, str, str], Key] = {}
+        self._columns: dict[tuple[str, str], Key] = {}
+
+    def table(self, vertex: Vertex) -> Key:
+        named = (vertex.database, vertex.table, vertex.table_type)
+        if (key := self._tables.get(named)) is None:
+            kind = EntityType.VIEW if vertex.table_type.lower() == "view" else EntityType.TABLE
+            key = self._tables[named] = table_key(self._source, vertex.database, vertex.table, kind)
+        return key
+
+    def column(self, vertex: Vertex) -> Key:
+        table = self.table(vertex)
+        named = (table.identity, vertex.column)
+        if (key := self._columns.get(named)) is None:
+            key = self._columns[named] = column_key(table, vertex.column)
+        return key
+
+
+@dataclass(frozen=True, slots=True)
+class StatementRecords:
+    """Turns statements of one source into records. ``default_fs`` completes locations without a host, ``yarn`` is the
+    address of the YARN that ran their jobs, where several are configured."""
+
+    source: Source
+    estate: Estate
+    engine: Engine
+    catalog: Catalog
+    default_fs: str = ""
+    yarn: str = ""
+
+    def of(self, statement: Statement) -> Iterator[Record]:
+        """All records of a statement. One that was read whole covers its operation: it corrects an older reading."""
+        operation = self._operation(statement)
+        yield from operation.records()
+        yield from statement.odd_times
+        for reject in statement.rejects:
+            yield replace(reject, tree_path=operation.key.tree_path)
+
+    def _operation(self, statement: Statement) -> Operation:
+        tables = _Tables(statement.edges)
+        inputs = {name: self.catalog.table(vertex) for name, vertex in tables.inputs.items()}
+        outputs = {name: self.catalog.table(vertex) for name, vertex in tables.outputs.items()}
+        ends = tuple(key.identity for key in (*inputs.values(), *outputs.values()))
+        text = clean(statement.text)
+        key = operation_key(self.source, statement.text, ends, name=bounded(text, NAME_BYTES))
+        # A record without the table that was written may have lost what was read as well.
+        lost = statement.kind.effect.writes and not outputs
+        incomplete = lost or bool(statement.rejects) or any(edge.incomplete for edge in statement.edges)
+        shared = {
+            "engineType": self.engine.type,
+            "operationType": statement.kind.name,
+            "inputs": [bounded(name, NAME_BYTES) for name in sorted(inputs)],
+            "outputs": [bounded(name, NAME_BYTES) for name in sorted(outputs)],
+            **({"incomplete": True} if incomplete else {}),
+        }
+        return Operation(
+            key,
+            statement.as_of_ms,
+            {
+                "internalType": self.engine.operation,
+                "queryText": text,
+                "queryHash": statement.text_hash,
+                **shared,
+                **statement.operation,
+            },
+            Execution(
+                execution_key(key, statement.run),
+                statement.as_of_ms,
+                {"internalType": self.engine.execution, **shared, **statement.execution},
+                run_as=[application_key(self.estate.serving(YARN, self.yarn), job) for job in statement.jobs],
+            ),
+            ages=not outputs,
+            inputs=tuple(
+                Flow(end, _of_table(tables.inputs[name], incomplete=False), tables.types[name])
+                for name, end in inputs.items()
+            ),
+            outputs=tuple(
+                Flow(end, _of_table(tables.outputs[name], incomplete=incomplete))
+                for name, end in outputs.items()
+            ),
+            parts=self._parts(key, statement.edges),
+            locations=self._locations(statement),
+            covers=not statement.rejects,
+            nested=True,
+        )
+
+    def _parts(self, operation: Key, edges: Iterable[Edge]) -> Iterator[Part]:
+        seen: set[str] = set()
+        for edge in edges:
+            sources = sorted({vertex.name for vertex in edge.sources})
+            targets = sorted({vertex.name for vertex in edge.targets})
+            part = f"{edge.type} {', '.join(sources)} -> {', '.join(targets)}"
+            if edge.expression:
+                part += f" = {edge.expression}"
+            if part in seen:
+                continue
+            seen.add(part)
+            outputs = [clean(name) for name in targets]
+            name = bounded(", ".join(outputs), NAME_BYTES) or str(edge.type)
+            yield Part(
+                sub_operation_key(operation, part, name=name),
+                {
+                    "internalType": self.engine.sub_operation,
+                    "engineType": self.engine.type,
+                    "edgeType": str(edge.type),
+                    "expression": bounded(redact(edge.expression), EXPRESSION_BYTES),
+                    "transformation": edge.transformation,
+                    "inputs": [clean(name) for name in sources],
+                    "outputs": outputs,
+                    **({"incomplete": True} if edge.incomplete else {}),
+                },
+                [Flow(key, type=_FLOWS[edge.type]) for key in self._keys(edge.sources)],
+                [Flow(key) for key in self._keys(edge.targets)],
+            )
+
+    def _keys(self, vertices: Iterable[Vertex]) -> Iterable[Key]:
+        """Each column once: two fields nested in one column are one claim."""
+        keys = {}
+        for vertex in vertices:
+            if vertex.table:
+                key = self.catalog.column(vertex) if vertex.column else self.catalog.table(vertex)
+                keys[key.identity] = key
+        return keys.values()
+
+    def _locations(self, statement: Statement) -> Iterator[tuple[Key, Key]]:
+        if statement.location is not None:
+            database, table, uri = statement.location
+            path = location_key(self.estate, uri, self.default_fs)
+            yield self.catalog.table(Vertex("", database, table)), path
+
+
+_FLOWS = {EdgeType.PROJECTION: RelationType.DATA_FLOW, EdgeType.PREDICATE: RelationType.CONTROL_FLOW}
+
+
+class _Tables:
+    """The column level folded to tables: what data came from outweighs what was only looked at."""
+
+    def __init__(self, edges: Iterable[Edge]) -> None:
+        self.inputs: dict[str, Vertex] = {}
+        self.outputs: dict[str, Vertex] = {}
+        self.types: dict[str, RelationType] = {}
+        for edge in edges:
+            flow = _FLOWS[edge.type]
+            for vertex in edge.sources:
+                if vertex.table:
+                    _add(self.inputs, vertex)
+                    if self.types.get(vertex.table_name) is not RelationType.DATA_FLOW:
+                        self.types[vertex.table_name] = flow
+            for vertex in edge.targets:
+                if vertex.table:
+                    _add(self.outputs, vertex)
+
+
+def _add(tables: dict[str, Vertex], vertex: Vertex) -> None:
+    # The vertex that says most about the table stands for it.
+    known = tables.get(vertex.table_name)
+    if known is None or (known.created_ms or 0) < (vertex.created_ms or 0):
+        tables[vertex.table_name] = vertex
+
+
+def _of_table(vertex: Vertex, *, incomplete: bool) -> dict[str, Any]:
+    attributes: dict[str, Any] = {"tableCreateTime": vertex.created_ms, "tableType": vertex.table_type}
+    if incomplete:
+        attributes["incomplete"] = True
+    return {name: value for name, value in attributes.items() if value}
