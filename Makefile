@@ -7,7 +7,7 @@ JARS   := .jars
 # Hive, its metastore, HDFS and YARN run in the tests and the demo alone.
 SETS   := solr hive-metastore hive hadoop
 JAVA   := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
-# Tests that use a service run in one of these processes, the others side by side with them.
+# How many processes run the tests side by side; each has a Solr and a Spark of its own, of some 2 GB.
 WORKERS ?= 2
 # A soak prints its seed; with that and the round in which it was stopped it goes on.
 SEED   := $(or $(SEED),$(shell date +%s))
@@ -31,7 +31,7 @@ demo: venv jars ## a small estate, extracted, linked and asked; ONCE=1 ends inst
 
 test: venv jars ## everything pure and a smoke of each service, in two processes; ARGS goes to pytest, here and below
 	@echo "-- tests"
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not services and not soak" $(ARGS)
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -m "not services and not soak" $(ARGS)
 
 test-services: venv jars ## every variant of every service
 	@echo "-- tests of the services"

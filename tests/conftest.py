@@ -15,7 +15,7 @@ from navlin.index.solr import Solr
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.services.spark_jobs import write_logs
-from tests.tiers import TwoTiers, group_of, tier_of
+from tests.tiers import TwoTiers, group_of, tier_of, turn_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -68,10 +68,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         except TwoTiers as error:
             raise pytest.UsageError(f"{item.nodeid}: {error}") from error
         if side_by_side:
-            group = group_of(item.path.name, getattr(item, "fixturenames", ()))
-            item.add_marker(pytest.mark.xdist_group(group))
+            item.add_marker(pytest.mark.xdist_group(group_of(item.path.name, _fixtures(item))))
+    if side_by_side:
+        items.sort(key=lambda item: turn_of(_fixtures(item)))
     # One round of all tests after the other, so that a soak can go on where it was stopped.
     items.sort(key=_seed)
+
+
+def _fixtures(item: pytest.Item) -> list[str]:
+    return getattr(item, "fixturenames", [])
 
 
 def _seed(item: pytest.Item) -> str:

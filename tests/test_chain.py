@@ -134,7 +134,11 @@ ORDERS = (
 )
 
 
-@pytest.mark.parametrize("order", ORDERS, ids=" then ".join)
+@pytest.mark.parametrize(
+    "order",
+    [ORDERS[0], *(pytest.param(order, marks=pytest.mark.services) for order in ORDERS[1:])],
+    ids=" then ".join,
+)
 def test_the_chain_is_the_same_whichever_source_is_read_first(
     solr: Solr, spark: Callable[[], SparkSession], recorded: Recorded, order: tuple[str, ...]
 ) -> None:

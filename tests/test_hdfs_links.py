@@ -196,7 +196,12 @@ def cluster(
 
 
 @pytest.mark.parametrize(
-    "order", [("hdfs", "hms", "spark_events"), ("spark_events", "hms", "hdfs")], ids=" ".join
+    "order",
+    [
+        ("hdfs", "hms", "spark_events"),
+        pytest.param(("spark_events", "hms", "hdfs"), marks=pytest.mark.services),
+    ],
+    ids=" ".join,
 )
 def test_a_path_lies_in_the_table_or_partition_with_the_longest_location(
     cluster: Cluster, order: tuple[str, ...]

@@ -31,14 +31,14 @@ import pytest
 def test_of_two_tiers(): pass
 """
 
-OF_A_SERVICE = """
+WITH_HADOOP = """
 import pytest
 
 @pytest.fixture
-def spark(): pass
+def hadoop_jars(): pass
 
 @pytest.mark.parametrize("number", range(3))
-def test_of_spark(spark, number): pass
+def test_of_hadoop(hadoop_jars, number): pass
 
 @pytest.mark.parametrize("number", range(3))
 def test_without(number): pass
@@ -84,10 +84,10 @@ def test_a_soak_runs_the_rounds_that_are_left_and_prints_its_seed_and_its_progre
     assert re.search(r"test_repeated\[seed 7 round 002\] PASSED .*50%", ran.stdout)
 
 
-def test_side_by_side_the_tests_that_use_a_service_run_in_one_process(tmp_path: Path) -> None:
-    ran = run([*make("test"), "-v"], tmp_path, OF_A_SERVICE, OF_A_SERVICE)
+def test_side_by_side_the_tests_of_hadoop_run_in_one_process(tmp_path: Path) -> None:
+    ran = run([*make("test"), "-v"], tmp_path, WITH_HADOOP, WITH_HADOOP)
 
-    processes = re.findall(r"^\[(gw\d)\] .* PASSED \S*::test_of_spark", ran.stdout, re.MULTILINE)
+    processes = re.findall(r"^\[(gw\d)\] .* PASSED \S*::test_of_hadoop", ran.stdout, re.MULTILINE)
     assert (len(processes), len(set(processes))) == (6, 1), ran.stdout
 
 

@@ -10,13 +10,18 @@ from typing import Final
 
 MARKS: Final = ("services", "soak")
 
-SERVICES: Final = frozenset(
-    ("solr_jars", "solr_server", "spark", "metastore_jars", "hive_jars", "hadoop_jars", "hdfs", "yarn")
-)
-"""Fixtures that start something. Tests that use one of them run in one process, so that each service starts once."""
+ONE_PROCESS: Final = {
+    "metastore_jars": "hadoop",
+    "hive_jars": "hadoop",
+    "hadoop_jars": "hadoop",
+    "spark_logs": "spark logs",
+    "stream_logs": "spark logs",
+}
+"""Fixtures that take long to start or to make, and that more than one file uses: all of their tests run in one process.
+Solr and Spark are started in every process that needs them."""
 
-SHARED: Final = ("spark_logs", "stream_logs")
-"""Fixtures that take long to make and that more than one file uses."""
+LONGEST_FIRST: Final = (("hadoop_jars", "metastore_jars", "hive_jars"), ("spark", "solr_jars"))
+"""Fixtures of tests that take long. Their groups begin first, so that no process is left with a long one at the end."""
 
 
 class TwoTiers(Exception):
@@ -33,6 +38,10 @@ def tier_of(marks: Collection[str]) -> str:
 
 def group_of(file: str, fixtures: Collection[str]) -> str:
     """The name of the group of a test. Tests of one group run in the same process, one after the other."""
-    if not SERVICES.isdisjoint(fixtures):
-        return "services"
-    return next((name for name in SHARED if name in fixtures), file)
+    return next((group for fixture, group in ONE_PROCESS.items() if fixture in fixtures), file)
+
+
+def turn_of(fixtures: Collection[str]) -> int:
+    """When the group of a test begins, the lowest number first."""
+    turns = [turn for turn, names in enumerate(LONGEST_FIRST) if not set(names).isdisjoint(fixtures)]
+    return min(turns, default=len(LONGEST_FIRST))
