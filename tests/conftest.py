@@ -133,6 +133,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Spa
 
 
 @pytest.fixture
+def spark_of_commands(spark: Callable[[], SparkSession], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that run in this process use the session's Spark, and leave it running."""
+    monkeypatch.setattr("navlin.pipeline.session.start_session", lambda *_, **__: spark())
+    monkeypatch.setattr("navlin.pipeline.session.end_session", lambda *_, **__: None)
+
+
+@pytest.fixture
 def estate(solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path) -> SmallEstate:
     """A small estate of the test's own."""
     from tests.estates import SmallEstate

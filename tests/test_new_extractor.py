@@ -1,4 +1,4 @@
-"""What one more extractor costs: a file in ``extractors/``, and nothing else of navlin changes."""
+"""What one more extractor costs: one file, in ``extractors/`` or in a package of its own. Nothing else of navlin changes."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
+from pyspark.sql import SparkSession
 
+from navlin.cli import main
 from navlin.index.runs import Holder, free_lease, take_lease
 from navlin.index.solr import Solr
+from navlin.model.extractor import EXTRACTORS
 from navlin.model.source import source_id
+from navlin.service.loader import GROUP
 
 ROOT = Path(__file__).parents[1]
-
-pytestmark = pytest.mark.services
 
 NOTES = '''
 from collections.abc import Iterator
@@ -64,36 +68,30 @@ class Notes(Extractor):
 '''
 
 
-class Estate:
-    """A folder of notes, and navlin with one more file in ``extractors/``."""
+Answer = tuple[int, str]
+"""A command's exit code and what it prints."""
 
-    def __init__(self, solr: Solr, home: Path) -> None:
-        self.solr, self.home = solr, home
-        self.notes = home / "notes"
-        self.notes.mkdir()
-        shutil.copytree(
-            ROOT / "extractors", home / "extractors", ignore=shutil.ignore_patterns("__pycache__")
-        )
-        (home / "extractors" / "notes.py").write_text(NOTES)
-        self.file = home / "navlin.toml"
-        self.file.write_text(
-            f'[navlin]\ncluster = "notes"\nstate_directory = "state"\n[solr]\nurl = "{solr.address.url}"\n'
-            f'user = "{solr.address.user}"\n[[source]]\nname = "NOTES-1"\nextractor = "notes"\nfolder = "{self.notes}"\n'
+
+class Notes:
+    """A folder of notes, and a navlin that has an extractor for them. ``run`` runs a command of that navlin."""
+
+    def __init__(self, solr: Solr, home: Path, run: Callable[[list[str]], Answer]) -> None:
+        self.solr, self._run = solr, run
+        self.folder = home / "notes"
+        self.folder.mkdir()
+        self.cluster = f"notes-{home.name}"
+        self._file = home / "navlin.toml"
+        self._file.write_text(
+            f'[navlin]\ncluster = "{self.cluster}"\nstate_directory = "state"\n'
+            f'[solr]\nurl = "{solr.address.url}"\nuser = "{solr.address.user}"\n'
+            f'[[source]]\nname = "NOTES-1"\nextractor = "notes"\nfolder = "{self.folder}"\n'
         )
 
     def navlin(self, *arguments: str, code: int = 0) -> Any:
-        """Runs a command of its own process, with ``--json``, and returns what it says."""
-        environment = {
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(self.home), str(ROOT)]),
-            "NAVLIN_SOLR_PASSWORD": self.solr.address.password or "",
-        }
-        command = [sys.executable, "-m", "navlin", "--config", str(self.file), *arguments, "--json"]
-        done = subprocess.run(
-            command, cwd=self.home, env=environment, capture_output=True, text=True, timeout=300
-        )
-        assert done.returncode == code, done.stdout + done.stderr
-        return json.loads(done.stdout)
+        """Runs a command with ``--json`` and returns its answer."""
+        exit_code, printed = self._run(["--config", str(self._file), *arguments, "--json"])
+        assert exit_code == code, printed
+        return json.loads(printed)
 
     def found(self, words: str, field: str = "originalDescription") -> list[bool]:
         """Whether each note found is flagged deleted."""
@@ -104,51 +102,111 @@ class Estate:
 
 
 @pytest.fixture
-def estate(solr: Solr, tmp_path: Path) -> Estate:
-    return Estate(solr, tmp_path)
+def in_extractors(solr: Solr, tmp_path: Path) -> Notes:
+    """navlin with one more file in ``extractors/``. Each command is a process."""
+    shutil.copytree(
+        ROOT / "extractors", tmp_path / "extractors", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    (tmp_path / "extractors" / "notes.py").write_text(NOTES)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]),
+        "NAVLIN_SOLR_PASSWORD": solr.address.password or "",
+    }
+
+    def run(arguments: list[str]) -> Answer:
+        command = [sys.executable, "-m", "navlin", *arguments]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+        )
+        return done.returncode, done.stdout or done.stderr
+
+    return Notes(solr, tmp_path, run)
 
 
-def test_a_new_extractor_is_configured_checked_run_and_told_of(estate: Estate) -> None:
-    (estate.notes / "one.note").write_text("lighthouse")
-    (estate.notes / "two.txt").write_text("no note")
-    assert {finding["subject"] for finding in estate.navlin("check")} >= {"source NOTES-1"}
+@pytest.fixture
+def in_a_package(
+    solr: Solr,
+    spark: Callable[[], SparkSession],
+    spark_of_commands: None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Notes]:
+    """navlin beside an installed package that has the extractor. Commands run in this process."""
+    package = tmp_path / "installed"
+    described = package / "notes_of_others-1.0.dist-info"
+    described.mkdir(parents=True)
+    (package / "notes_of_others.py").write_text(NOTES)
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: notes-of-others\nVersion: 1.0\n")
+    (described / "entry_points.txt").write_text(f"[{GROUP}]\nnotes = notes_of_others\n")
+    monkeypatch.syspath_prepend(package)
+    spark().sparkContext.addPyFile(str(package / "notes_of_others.py"))
+    monkeypatch.setenv("NAVLIN_SOLR_PASSWORD", solr.address.password or "")
 
-    tried = estate.navlin("extract", "NOTES-1", "--dry-run")
+    def run(arguments: list[str]) -> Answer:
+        done = CliRunner().invoke(main, arguments)
+        return done.exit_code, done.stdout or done.output
+
+    yield Notes(solr, tmp_path, run)
+    del EXTRACTORS["notes"]
+
+
+def test_an_extractor_of_a_package_is_checked_run_and_shown_in_status(in_a_package: Notes) -> None:
+    run_a_new_extractor(in_a_package)
+
+
+@pytest.mark.services
+def test_a_new_file_in_extractors_is_checked_run_and_shown_in_status(in_extractors: Notes) -> None:
+    run_a_new_extractor(in_extractors)
+
+    assert set(in_extractors.navlin("link", "--all")) == {
+        "resolve_endpoints",
+        "add_locations",
+        "resolve_views",
+    }
+
+
+def run_a_new_extractor(notes: Notes) -> None:
+    (notes.folder / "one.note").write_text("lighthouse")
+    (notes.folder / "two.txt").write_text("no note")
+    assert {finding["subject"] for finding in notes.navlin("check")} >= {"source NOTES-1"}
+
+    tried = notes.navlin("extract", "NOTES-1", "--dry-run")
     assert (tried["status"], tried["counts"]["new"]) == ("finished", 1)
-    assert estate.found("lighthouse") == []
+    assert notes.found("lighthouse") == []
 
-    run = estate.navlin("extract", "NOTES-1")
+    run = notes.navlin("extract", "NOTES-1")
     assert (run["status"], run["counts"]["new"], run["counts"]["rejects"]) == ("finished", 1, 1)
-    assert estate.found("lighthouse") == [False]
+    assert notes.found("lighthouse") == [False]
     # A field that no schema names.
-    assert estate.found("vellum", "tp_paper") == [False]
+    assert notes.found("vellum", "tp_paper") == [False]
 
-    [source] = estate.navlin("status")["sources"]
+    [source] = notes.navlin("status")["sources"]
     assert source["last"]["run_id"] == run["run_id"]
     assert source["index"]["reject_count"] == 1
 
-    (estate.notes / "one.note").unlink()
-    held = estate.navlin("extract", "NOTES-1", code=4)
+    (notes.folder / "one.note").unlink()
+    held = notes.navlin("extract", "NOTES-1", code=4)
     assert held["status"] == "held"
-    assert estate.found("lighthouse") == [False]
-    assert estate.navlin("status", code=1)["sources"][0]["held"] == held["run_id"]
+    assert notes.found("lighthouse") == [False]
+    assert notes.navlin("status", code=1)["sources"][0]["held"] == held["run_id"]
 
-    accepted = estate.navlin("extract", "NOTES-1", "--accept-loss", held["run_id"])
+    accepted = notes.navlin("extract", "NOTES-1", "--accept-loss", held["run_id"])
     assert accepted["counts"]["deleted"] == 1
-    assert estate.found("lighthouse") == [True]
-    assert estate.navlin("status")["failing"] == []
-
-    assert set(estate.navlin("link", "--all")) == {"resolve_endpoints", "add_locations", "resolve_views"}
+    assert notes.found("lighthouse") == [True]
+    assert notes.navlin("status")["failing"] == []
 
 
-def test_a_source_that_another_process_runs_is_left_alone(estate: Estate) -> None:
-    (estate.notes / "one.note").write_text("harbour")
-    identity = source_id("notes", "NOTES-1")
-    take_lease(estate.solr, identity, Holder("another-host", 1, "1"), 10**15, lives=lambda _: True)
+@pytest.mark.services
+def test_a_source_that_another_process_runs_is_left_alone(in_extractors: Notes) -> None:
+    notes = in_extractors
+    (notes.folder / "one.note").write_text("harbour")
+    identity = source_id(notes.cluster, "NOTES-1")
+    take_lease(notes.solr, identity, Holder("another-host", 1, "1"), 10**15, lives=lambda _: True)
     try:
-        left = estate.navlin("extract", "NOTES-1", code=5)
+        left = notes.navlin("extract", "NOTES-1", code=5)
     finally:
-        free_lease(estate.solr, identity)
+        free_lease(notes.solr, identity)
 
     assert "process 1 on another-host" in left["error"]
-    assert estate.found("harbour") == []
+    assert notes.found("harbour") == []

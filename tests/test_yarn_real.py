@@ -34,8 +34,6 @@ from tests.services.yarn_jobs import APPLICATION, await_state, kill, run_spark_j
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.services
-
 
 @dataclass
 class Job:
@@ -147,6 +145,7 @@ def indexed(extraction: Callable[..., Indexed]) -> Indexed:
     return extraction("spark_events", "hms", "yarn", "hdfs")
 
 
+@pytest.mark.services
 def test_a_spark_job_on_yarn_appears_with_its_executions_and_all_is_linked(indexed: Indexed) -> None:
     application = indexed.application
     assert application["identity"] == identify(indexed.yarn.id, application["originalName"])
@@ -169,6 +168,7 @@ def test_a_spark_job_on_yarn_appears_with_its_executions_and_all_is_linked(index
     assert [each.get("granted") for each in indexed.solr.get(ELEMENTS, paths)] == [None, None]
 
 
+@pytest.mark.services
 def test_whoever_is_heard_first_the_index_is_the_same(
     indexed: Indexed, extraction: Callable[..., Indexed]
 ) -> None:
@@ -184,6 +184,7 @@ def test_whoever_is_heard_first_the_index_is_the_same(
     assert said(extraction("hdfs", "yarn", "hms", "spark_events")) == said(indexed)
 
 
+@pytest.mark.services
 def test_lineage_from_the_output_directory_reaches_the_source_table(indexed: Indexed) -> None:
     found = lineage(indexed.solr, indexed.output, Options())
     assert (indexed.table, indexed.output) in {(edge.source, edge.target) for edge in found.edges}
@@ -191,6 +192,7 @@ def test_lineage_from_the_output_directory_reaches_the_source_table(indexed: Ind
     assert APPLICATION in {node.name for node in drawn.nodes}
 
 
+@pytest.mark.services
 def test_lineage_from_a_tables_directory_shows_the_table_and_its_job_and_from_the_table_not_the_directory(
     indexed: Indexed,
 ) -> None:
@@ -202,6 +204,7 @@ def test_lineage_from_a_tables_directory_shows_the_table_and_its_job_and_from_th
     assert indexed.location not in from_table
 
 
+@pytest.mark.services
 def test_from_the_application_one_sees_what_it_ran(indexed: Indexed) -> None:
     nodes = indexed.drawn(indexed.application["identity"])
     assert nodes >= {*indexed.executions, indexed.table, indexed.output}
