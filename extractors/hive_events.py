@@ -1,6 +1,6 @@
 """Hive's lineage: what the LineageLogger hook writes into a log, one JSON record a statement, in every form it has had.
 
-HiveServer2 (or the Hive CLI) writes it through log4j to a file of its own, or among what other loggers say, so a record may
+HiveServer2 (or the Hive CLI) writes it through log4j to a file of its own, or among other loggers' lines, so a record may
 stand behind a log line's prefix, and the first releases indented it over several lines. Navigator's hosts had it in
 ``/var/log/hive/lineage``. The hook (``org.apache.hadoop.hive.ql.hooks.LineageLogger``, Hive 1.1 and later) records queries,
 CREATE TABLE AS SELECT and views that succeeded.
@@ -108,8 +108,8 @@ def _records(found: Line, path: str, statements: StatementRecords, split: FileSp
 # write is passed over. One that is indented goes on to the line where its braces balance.
 
 _START = re.compile(rb"(?:^\s*|LineageLogger\S*\s+|LINEAGE:\s*)(?=\{)")
-_TELLS = re.compile(rb'"(?:queryText|vertexType|edgeType)"\s*:')
-"""What only a lineage record says: in a line that no record begins in, it tells that the beginning was lost."""
+_KEYS = re.compile(rb'"(?:queryText|vertexType|edgeType)"\s*:')
+"""Keys of lineage records alone: in a line in which no record begins, they show that the beginning was lost."""
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}]')
 _GOES_ON = re.compile(rb"[\s{}\[\]\"]")
 """What the lines of an indented record begin with."""
@@ -137,7 +137,7 @@ class _Open:
 def records_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reject]:
     """The texts of the records that a followed file has next, each at the offset of its first line.
 
-    One that has no end yet is left to a later reading; in a file that has settled, it is a `Reject`.
+    One that has no end yet is left to a later reading; in a file that has been quiet for long, it is a `Reject`.
     """
     record: _Open | None = None
     while True:
@@ -159,13 +159,13 @@ def records_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reje
             elif record is not None:
                 yield record.reject(file.path)
                 record = None
-            elif _TELLS.search(text):
+            elif _KEYS.search(text):
                 yield Reject(file.path, "a record without its beginning", line.offset, sample(text))
             if record is None:
                 continue
             if record.depth <= 0 or (len(record.lines) == 1 and text.endswith(b"}")):
                 whole = b"\n".join(record.lines)
-                if _TELLS.search(whole):  # others may write JSON as well
+                if _KEYS.search(whole):  # others may write JSON as well
                     yield Line(record.offset, whole)
                 record = None
             elif record.size_bytes > max_bytes:
@@ -174,7 +174,7 @@ def records_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reje
         if record is None or file.at_end:
             break
     if record is not None:
-        if file.settled:
+        if file.quiet:
             yield record.reject(file.path)
         else:
             file.leave(record.offset)
@@ -190,7 +190,7 @@ def _opened(text: bytes) -> int:
 
 
 def to_statement(text: bytes, path: str, offset: int, *, written_ms: int, latest_ms: int) -> Statement:
-    """What a record says; ``path`` and ``offset`` are its place, for what of it is broken.
+    """The statement of a record; ``path`` and ``offset`` are its place, for rejects of its parts.
 
     ``written_ms`` (epoch ms) stands in where it has no time; none of its times is behind ``latest_ms``. Raises
     `NotARecord`.
@@ -215,7 +215,7 @@ def to_statement(text: bytes, path: str, offset: int, *, written_ms: int, latest
     user, text_hash, engine = (text_of(record, name) for name in ("user", "hash", "engine"))
     return Statement(
         text=query,
-        run=f"{text_hash or digest(query)}:{_run(record, started_ms)}:{user}:{_told(record, 'duration')}",
+        run=f"{text_hash or digest(query)}:{_run(record, started_ms)}:{user}:{_brief(record, 'duration')}",
         as_of_ms=ended_ms or started_ms or written_ms,
         edges=tuple(map(_transforming, edges)),
         kind=kind,
@@ -261,11 +261,11 @@ def _transforming(edge: Edge) -> Edge:
 
 
 def _run(record: Mapping[str, Any], started_ms: int | None) -> str:
-    """What the record says of a run's beginning, whether that is a time or not."""
-    return _told(record, "timestamp") if started_ms is None else str(started_ms)
+    """What the record has for a run's beginning, whether that is a time or not."""
+    return _brief(record, "timestamp") if started_ms is None else str(started_ms)
 
 
-def _told(record: Mapping[str, Any], name: str) -> str:
+def _brief(record: Mapping[str, Any], name: str) -> str:
     value = record.get(name)
     return "" if value is None else f"{value!s:.40}"
 

@@ -114,7 +114,7 @@ def _records(line: Line, path: str, statements: StatementRecords, latest_ms: int
 
 
 def to_statement(line: bytes, path: str, offset: int, *, latest_ms: int) -> Statement:
-    """What a line says. ``path`` and ``offset`` are its place, for what of it is broken; none of its times is behind
+    """The statement of a line. ``path`` and ``offset`` are its place, for rejects of its parts; none of its times is after
     ``latest_ms``."""
     record = parse(line)
     text = query_text(record)

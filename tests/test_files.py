@@ -323,10 +323,10 @@ def test_the_rest_of_a_file_that_has_long_been_quiet_is_handed_out_once(tmp_path
     log.write_bytes(b"one\nrest")
     os.utime(log, ns=(NOW_MS * 1_000_000,) * 2)
     assert reader.read() == [b"one"]
-    assert reader.read(now_ms=NOW_MS + followed_files.SETTLE_MS - 1) == []
+    assert reader.read(now_ms=NOW_MS + followed_files.QUIET_MS - 1) == []
     assert reader.rests == []
     for _ in range(3):
-        assert reader.read(now_ms=NOW_MS + followed_files.SETTLE_MS) == []
+        assert reader.read(now_ms=NOW_MS + followed_files.QUIET_MS) == []
     assert reader.rests == [b"rest"]
     append(log, b" and more\n")
     assert reader.read() == [b"rest and more"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from extractors.hive_events import HiveEvents
-from extractors.lineage.followed_files import SETTLE_MS
+from extractors.lineage.followed_files import QUIET_MS
 from navlin.model.keys import EntityType, RelationType, application_key, column_key, table_key
 from navlin.model.plan import Positions
 from navlin.model.records import Position
@@ -287,7 +287,7 @@ def test_a_record_that_nobody_ever_ended_is_rejected_once(tmp_path: Path) -> Non
     log = tmp_path / "hive-lineage.log"
     log.write_text(json.dumps(record(), indent=1)[:-20] + "\n")
     hive = extractor(tmp_path)
-    settled_ms = int(log.stat().st_mtime * 1000) + SETTLE_MS + 60_000
+    settled_ms = int(log.stat().st_mtime * 1000) + QUIET_MS + 60_000
     saved: dict[str, Any] = {}
     counts = []
     for now_ms in (0, settled_ms, settled_ms + 60_000):

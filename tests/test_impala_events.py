@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractors.impala_events import ImpalaEvents
-from extractors.lineage.followed_files import SETTLE_MS
+from extractors.lineage.followed_files import QUIET_MS
 from extractors.lineage.redaction import MASK
 from navlin.model.extractor import EXTRACTORS, PUSH
 from navlin.model.keys import EntityType, RelationType, column_key, operation_key, path_key, table_key
@@ -764,7 +764,7 @@ def test_a_rest_without_newline_in_a_file_long_quiet_is_read_or_rejected(tmp_pat
     impala = extractor(tmp_path)
     path = tmp_path / "impala_lineage_log_1.0-1"
     path.write_text(json.dumps(of_5_0()))
-    later_ms = path.stat().st_mtime_ns // 1_000_000 + SETTLE_MS + 1
+    later_ms = path.stat().st_mtime_ns // 1_000_000 + QUIET_MS + 1
     assert Read(read_all(impala, impala.plan(Positions(now_ms=0)))).records == []
     assert (
         Read(read_all(impala, impala.plan(Positions(now_ms=later_ms)))).operation.attributes["queryText"]

@@ -19,13 +19,13 @@ from navlin.index.writing import Outcome, write
 from navlin.model.keys import table_key
 from navlin.model.source import HIVE, source_id
 from navlin.service.configuration import read_configuration
-from navlin.service.loader import Roster, SharedIdentity, load, load_extractors
+from navlin.service.loader import ConfiguredSources, SharedIdentity, load, load_extractors
 
 ROOT = Path(__file__).parents[1]
 CLUSTER = "loader"
 
 
-def roster(tmp_path: Path, sources: dict[str, str], known: tuple[KnownSource, ...] = ()) -> Roster:
+def roster(tmp_path: Path, sources: dict[str, str], known: tuple[KnownSource, ...] = ()) -> ConfiguredSources:
     """A roster of metastores, by name and host."""
     file = tmp_path / "navlin.toml"
     tables = [

@@ -58,7 +58,7 @@ import org.apache.hadoop.security.UserGroupInformation;
 /**
  * What navlin asks of a NameNode and its DataNodes, by Hadoop's own client: {@code java HdfsClient SETTINGS}, a JSON object.
  * Each line on stdin is a request, each answer one line of JSON, before which lines of progress may stand, and after which
- * as many bytes as it says. Every answer is bounded, and none depends on an earlier one but those to a file that was
+ * as many bytes as it announces. Every answer is bounded, and none depends on an earlier one but those to a file that was
  * opened. Ends with stdin.
  */
 public final class HdfsClient {
@@ -86,7 +86,7 @@ public final class HdfsClient {
 
     public static void main(String[] args) throws Exception {
         OutputStream out = new BufferedOutputStream(System.out, 1 << 16);
-        System.setOut(System.err); // nobody else may speak on the line to the parent
+        System.setOut(System.err); // nothing else may be written on the line to the parent
         InputStream in = new BufferedInputStream(new FileInputStream(FileDescriptor.in));
         try {
             HdfsClient served = new HdfsClient(fieldsOf(args[0]));
@@ -164,7 +164,7 @@ public final class HdfsClient {
             if (made.get("dfs.namenode.kerberos.principal") == null && principal.contains("@")) {
                 made.set("dfs.namenode.kerberos.principal", "hdfs/_HOST@" + principal.substring(principal.indexOf('@') + 1));
             }
-            if (directory.isEmpty()) { // nothing says what the cluster wants: whatever it does is fine
+            if (directory.isEmpty()) { // what the cluster wants is not known: whatever it does is fine
                 made.set("hadoop.rpc.protection", "privacy,integrity,authentication");
                 made.set("dfs.data.transfer.protection", "privacy,integrity,authentication");
             }
@@ -218,7 +218,7 @@ public final class HdfsClient {
         }
     }
 
-    /** Many processes may have a child; nobody needs one that is asked nothing. The parent starts another if need be. */
+    /** Many processes may have a child; one that is not used is not needed. The parent starts another if need be. */
     private void endWhenIdle() {
         while (asked || System.currentTimeMillis() - askedMs < IDLE_MS) {
             try {
@@ -369,7 +369,7 @@ public final class HdfsClient {
         try {
             HdfsFileStatus status = client.getFileLinkInfo(path);
             if (status != null && !status.isDirectory() && !status.isSymlink()) {
-                // Only with its blocks does it say whether it is being written. A listing of it touches no access time.
+                // Only with its blocks does the NameNode show whether it is being written. A listing of it touches no access time.
                 DirectoryListing itself = client.listPaths(path, HdfsFileStatus.EMPTY_NAME, true);
                 status = itself == null || itself.getPartialListing().length == 0 ? null : itself.getPartialListing()[0];
             }
@@ -382,11 +382,11 @@ public final class HdfsClient {
                 return null;
             }
             if (cause instanceof org.apache.hadoop.security.AccessControlException && cause.getMessage().contains("is not a directory")) {
-                return null; // as NameNodes before 2.8 and with it say it
+                return null; // as NameNodes before 2.8 and of 2.8 answer
             }
-            throw new Told(cause, path);
+            throw new PathError(cause, path);
         } catch (IOException error) {
-            throw new Told(error, path);
+            throw new PathError(error, path);
         }
     }
 
@@ -501,7 +501,7 @@ public final class HdfsClient {
 
     // -- Bytes ------------------------------------------------------------------------------------------------------
 
-    /** Of a file that is being written, the length is what its DataNode has, not what the NameNode has heard of. */
+    /** Of a file that is being written, the length is what its DataNode has, not what the NameNode knows. */
     private Answer open(String path) throws IOException {
         DFSInputStream file = client.open(path);
         long id = ++opened;
@@ -568,7 +568,7 @@ public final class HdfsClient {
         });
     }
 
-    /** Which image {@code fetchImage} would fetch: the answer's head says it, and the body is not read. */
+    /** Which image {@code fetchImage} would fetch: it stands in the answer's head, and the body is not read. */
     private Answer offeredImage() throws Exception {
         return newestImage(chosen -> {
             long transaction = transactionOf(chosen);
@@ -597,8 +597,8 @@ public final class HdfsClient {
                 }
             }
             if (chosen == null) {
-                String told = "no NameNode gives its image: " + String.join("; ", refused);
-                throw forbidden ? new org.apache.hadoop.security.AccessControlException(told) : new NoImage(told);
+                String reason = "no NameNode gives its image: " + String.join("; ", refused);
+                throw forbidden ? new org.apache.hadoop.security.AccessControlException(reason) : new NoImage(reason);
             }
             for (HttpURLConnection each : offered) {
                 if (each != chosen) {
@@ -641,16 +641,16 @@ public final class HdfsClient {
         List<String> standby = new ArrayList<>();
         List<String> others = new ArrayList<>();
         for (String address : addresses) {
-            String said = "";
+            String status = "";
             try {
                 HttpURLConnection asked = connect(address + "/jmx?qry=Hadoop:service=NameNode,name=NameNodeStatus");
                 try (InputStream body = asked.getInputStream()) {
-                    said = new String(body.readNBytes(1 << 16), StandardCharsets.UTF_8);
+                    status = new String(body.readNBytes(1 << 16), StandardCharsets.UTF_8);
                 }
             } catch (Exception silent) {
-                said = ""; // what is wrong shows when its image is asked for
+                status = ""; // what is wrong shows when its image is asked for
             }
-            (said.contains("\"standby\"") ? standby : others).add(address);
+            (status.contains("\"standby\"") ? standby : others).add(address);
         }
         standby.addAll(others);
         return standby;
@@ -752,10 +752,10 @@ public final class HdfsClient {
 
     /** An error about one path of many. */
     @SuppressWarnings("serial")
-    private static final class Told extends IOException {
+    private static final class PathError extends IOException {
         final String path;
 
-        Told(IOException cause, String path) {
+        PathError(IOException cause, String path) {
             super(cause);
             this.path = path;
         }
@@ -767,9 +767,9 @@ public final class HdfsClient {
         if (cause instanceof java.lang.reflect.UndeclaredThrowableException && cause.getCause() != null) {
             cause = cause.getCause();
         }
-        if (cause instanceof Told told) {
-            about = told.path;
-            cause = told.getCause();
+        if (cause instanceof PathError pathError) {
+            about = pathError.path;
+            cause = pathError.getCause();
         }
         if (cause instanceof RemoteException remote) {
             cause = remote.unwrapRemoteException();

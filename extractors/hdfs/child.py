@@ -30,7 +30,7 @@ _OPTIONS: Final = (
     "-XX:MaxHeapFreeRatio=30",
     "-XX:TieredStopAtLevel=1",
     "-XX:-UsePerfData",
-    # Without a logging library on its path, of which it would say so.
+    # It has no logging library on its path, and would complain.
     "-Dslf4j.internal.verbosity=ERROR",
     "-Djava.net.preferIPv4Stack=true",
 )
@@ -189,8 +189,8 @@ class Child:
         code = self._process.returncode
         self._process = None
         self._received.clear()
-        said = bytes(self._last_words).decode(errors="replace").strip()
-        return said or f"it said nothing (code {code})"
+        last_words = bytes(self._last_words).decode(errors="replace").strip()
+        return last_words or f"it wrote nothing (code {code})"
 
 
 def _own_directory() -> Path:

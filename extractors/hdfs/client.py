@@ -52,7 +52,7 @@ class HdfsAddress:
     keytab: str = ""
     """without it the ticket cache is used"""
     http: tuple[str, ...] = ()
-    """``http(s)://host:9870`` of the NameNodes, where the configuration does not say them"""
+    """``http(s)://host:9870`` of the NameNodes, where the configuration does not have them"""
     cache: str = ""
     """where the compiled child is kept; the system's temporary directory where empty"""
     timeout_s: float = 60.0
@@ -70,8 +70,8 @@ class HdfsAddress:
 class Event(NamedTuple):
     """One thing that happened. ``kind`` is CREATE, CLOSE, APPEND, RENAME, METADATA, UNLINK or TRUNCATE.
 
-    A RENAME (from ``path``, over whatever was there, ``to``) or UNLINK of a directory speaks of all below it; only CREATE
-    says whether it is of a ``directory``. Names that are not UTF-8 come with U+FFFD for the bad bytes: the NameNode itself
+    A RENAME (from ``path``, over whatever was there, ``to``) or UNLINK of a directory is about all below it; only CREATE
+    ``directory``: whether it is of one. Names that are not UTF-8 come with U+FFFD for the bad bytes: the NameNode itself
     does not keep them in its edits.
     """
 
@@ -85,7 +85,7 @@ class Event(NamedTuple):
 class Status(NamedTuple):
     """A file or directory as the NameNode has it now. Each byte of the path that is no UTF-8 is spelled ``\\xNN``.
 
-    ``size`` of a file that is being written (``under_construction``) is what the NameNode has heard of so far. ``ez_key``
+    ``size`` of a file that is being written (``under_construction``) is what the NameNode knows so far. ``ez_key``
     is on the root directory of an encryption zone only; ``ec_policy`` of a directory is the effective one.
     """
 
@@ -229,7 +229,7 @@ class HdfsClient:
         self, into: Path, report: Callable[[int, int], None] = lambda done_bytes, total_bytes: None
     ) -> Path:
         """The newest image that any NameNode has, as ``fsimage_<txid>`` in ``into``; a standby is asked to send it before
-        the active one. Its MD5 is checked and laid beside it (``.md5``), unless the NameNode does not say it.
+        the active one. Its MD5 is checked and kept beside it (``.md5``), unless the NameNode does not give it.
 
         ``report`` gets bytes so far, and of how many (-1 if unknown), some times a second. A fetch that breaks off leaves
         nothing behind but, if this process is killed, one hidden file ``.fsimage_<txid>.part``.

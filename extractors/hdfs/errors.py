@@ -1,4 +1,4 @@
-"""What can go wrong with HDFS, in words that say who could set it right."""
+"""What can go wrong with HDFS, in words that name who could set it right."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _GONE: Final = (
 
 
 class HdfsError(OSError):
-    """HDFS said no, or nothing. ``path`` and ``user`` where the request had them, ``kind`` the Java class of the error."""
+    """HDFS refused, or gave no answer. ``path`` and ``user``: if the request had them; ``kind``: the error's Java class."""
 
     def __init__(self, message: str, path: str = "", user: str = "", kind: str = "") -> None:
         super().__init__(message)
@@ -50,7 +50,7 @@ class HdfsUnavailable(HdfsError):
 
 
 class HdfsRefused(HdfsError, PermissionError):
-    """The user may not. The message says which user or group could."""
+    """The user may not. The message names the user or group that may."""
 
 
 class HdfsNotFound(HdfsError, FileNotFoundError):
@@ -70,12 +70,12 @@ class MissingEvents(HdfsError):
         return type(self), (self.expected_txid, self.actual_txid)
 
 
-def to_error(said: dict[str, Any], where: str) -> HdfsError:
-    """What the Java child said of an error (class, message, path, user) as an error; ``where`` is the file system's URL."""
-    kind, message = said["class"], said["message"]
-    path, user = said.get("path", ""), said.get("user", "")
-    if "expected" in said:
-        return MissingEvents(said["expected"], said["actual"])
+def to_error(answer: dict[str, Any], where: str) -> HdfsError:
+    """The Java child's answer about an error (class, message, path, user) as an error; ``where``: the file system's URL."""
+    kind, message = answer["class"], answer["message"]
+    path, user = answer.get("path", ""), answer.get("user", "")
+    if "expected" in answer:
+        return MissingEvents(answer["expected"], answer["actual"])
     about = f"{where}{path}" if path else where
     simple = kind.rpartition(".")[2].rpartition("$")[2]
     if "AccessControlException" in kind or "AuthorizationException" in kind or "Kerberos" in kind:

@@ -1,6 +1,6 @@
 """HDFS: files and directories, whose they are and how large, from the NameNode's image and then from its events.
 
-The first plan reads a whole image. From then on the NameNode's edits (inotify) say what was touched, and that is read as it
+The first plan reads a whole image. From then on the NameNode's edits (inotify) show what was touched, and that is read as it
 is now. An image is read again where they do not suffice: they have a gap, the NameNode was restored, navlin may not follow
 them; and every ``complete_every_s`` all the same, because some changes give no event (quotas, snapshots, erasure coding).
 """
@@ -170,8 +170,8 @@ class Hdfs(Extractor):
         try:
             image = self._newest_image()
         except HdfsRefused as refused:
-            told = f"{note}; {refused}; so {', '.join(self.roots)} is listed"
-            return plan_listing(planning, self.roots, told, through=newest, missed=missed)
+            reason = f"{note}; {refused}; so {', '.join(self.roots)} is listed"
+            return plan_listing(planning, self.roots, reason, through=newest, missed=missed)
         if missed and image <= (saved.transaction or 0):
             return Plan(note=f"{because}; waiting for a newer image than that of transaction {image}")
         return plan_image(planning, saved, image, note, missed=missed)
@@ -181,8 +181,8 @@ class Hdfs(Extractor):
         try:
             image = self._newest_image()
         except HdfsRefused as refused:
-            told = f"{because}; {refused}; so {', '.join(self.roots)} is listed at every run"
-            return plan_listing(planning, self.roots, told)
+            reason = f"{because}; {refused}; so {', '.join(self.roots)} is listed at every run"
+            return plan_listing(planning, self.roots, reason)
         # An older one may come from a NameNode that is behind, or from one that was restored: that shows with time.
         older = image < saved.image and not self._overdue(planning, saved)
         if (image == saved.image or older) and not complete:

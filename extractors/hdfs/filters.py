@@ -1,7 +1,7 @@
 """Which paths are read: globs, and the regular expressions that they become.
 
 In a glob ``*`` stands for anything within one name, ``?`` for one character, ``[abc]`` and ``[!abc]`` for one of a set, and
-``**`` for any number of names. A glob speaks of what it matches and of all below it.
+``**`` for any number of names. A glob covers what it matches and all below it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ STAGING = (
     "/tmp/hive",
     "/tmp/hadoop-yarn/staging",
 )
-"""What jobs and people leave lying for a moment, or have thrown away: excluded unless the configuration says otherwise."""
+"""What jobs and people leave lying for a moment, or have thrown away: excluded unless the configuration includes it."""
 
 ANY_DEPTH = "**"
 _ONE_OF = re.compile(r"\[!?[^]/]+\]")
 
 
 class BadGlob(ValueError):
-    """A glob that says nothing sensible; the text says which and why."""
+    """A glob that makes no sense; the text is which and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def check_include(glob: str) -> None:
 def check_exclude(glob: str) -> None:
     """Raises `BadGlob`."""
     if not glob.startswith("/"):
-        raise BadGlob(f'"{glob}" must begin with a slash ("/**/{glob}" speaks of that name anywhere)')
+        raise BadGlob(f'"{glob}" must begin with a slash ("/**/{glob}" is that name anywhere)')
     for name in _names(glob):
         if ANY_DEPTH in name and name != ANY_DEPTH:
             raise BadGlob(f'"{glob}": ** must stand alone between two slashes')

@@ -57,7 +57,7 @@ def read_image(settings: ImageSettings, split: ImageSplit, fetch: Fetch) -> Iter
         progress = spool.Progress(directory)
         image = _found(settings, split, directory, fetch, progress)
         try:
-            prepared = prepare(image, directory, memory_bytes=settings.memory_bytes, report=progress.tell)
+            prepared = prepare(image, directory, memory_bytes=settings.memory_bytes, report=progress.report)
         except ImageError:
             if settings.place == NAMENODE:
                 image.unlink(missing_ok=True)

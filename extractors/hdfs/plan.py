@@ -38,7 +38,7 @@ SILENT_TRANSACTIONS: Final = 10_000
 """So many that give no event are not worth saving that they were passed."""
 PATHS_IN_SPLIT: Final = 1_000
 TREES_IN_SPLIT: Final = 200
-"""Of what a rename brought: mostly files, and what is below directories is split up where it is much."""
+"""Paths that a rename brought in one split: mostly files; what is below large directories is split further."""
 
 RAISE = (
     "the NameNode forgets its edits before they are followed: raise dfs.namenode.num.extra.edits.retained"
@@ -91,7 +91,7 @@ def plan_image(
     as_of_ms = image_as_of_ms(saved.rounds, transaction, planning.now_ms)
     split = ImageSplit(str(planning.spool / str(transaction)), transaction, as_of_ms)
     positions = (
-        # Of who may not follow events, sidecars may have been hidden: who may begins with all of it.
+        # A user who may not follow events may not have seen all sidecars: one who may begins with all of them.
         Position(TRANSACTION, transaction if follow else None),
         Position(IMAGE, transaction),
         Position(COMPLETE_MS, planning.now_ms),
@@ -103,11 +103,11 @@ def plan_image(
 
 
 def image_as_of_ms(rounds: Sequence[tuple[int, int]], transaction: int, now_ms: int) -> int:
-    """As of when an image speaks, by navlin's own clock: older than the first round that followed what it does not have.
+    """The time of an image's state, by navlin's own clock: older than the first round that followed what it does not have.
 
     Thus what events have shown since is neither overwritten nor taken for gone, though the image is read later.
     """
-    # Two milliseconds: what sidecars say of an image's files is one newer than the image.
+    # Two milliseconds: what stands in sidecars of an image's files is one newer than the image.
     return min((at_ms - 2 for followed, at_ms in rounds if followed > transaction), default=now_ms)
 
 

@@ -1,4 +1,4 @@
-"""What a NameNode says of paths → listings: single paths, whole trees in bounded pieces, and the words of sidecars."""
+"""Paths as a NameNode describes them → listings: single paths, whole trees in bounded pieces, and the words of sidecars."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Whose paths are read, which of them, and as of when. A sidecar's words are one millisecond newer than its target.
+    """The source whose paths are read, which of them, and as of when. A sidecar's words are one millisecond newer than its
+    target.
 
     ``files_where_claimed``: files count only where a relation names them.
     """
@@ -89,7 +90,7 @@ def read_walk(client: HdfsClient, reading: Reading, directories: Sequence[str]) 
                 yield from reading.listings(some)
                 waiting += [each.path for each in some if each.directory and reading.filters.takes(each.path)]
                 described += filter(None, (target_of(each.path) for each in some if not each.directory))
-        except HdfsNotFound:  # gone since: an event will tell, or the next listing
+        except HdfsNotFound:  # gone since: an event will show that, or the next listing
             continue
         except HdfsRefused as error:
             yield Reject(f"{reading.url}{directory}", str(error), tree_path=to_tree(directory))
@@ -102,7 +103,7 @@ def read_walk(client: HdfsClient, reading: Reading, directories: Sequence[str]) 
 
 
 def read_words(client: HdfsClient, reading: Reading, statuses: Sequence[Status]) -> Iterator[Record]:
-    """Those that have a sidecar once more, with what it says of them."""
+    """Those that have a sidecar once more, with what stands in it."""
     if not reading.sidecars:
         return
     beside = {
@@ -133,7 +134,7 @@ def read_words(client: HdfsClient, reading: Reading, statuses: Sequence[Status])
 def _described(
     client: HdfsClient, reading: Reading, paths: Sequence[str]
 ) -> tuple[list[Status], list[Reject]]:
-    """Those that are there, and those that the user may not see, though the image told of them."""
+    """Those that are there, and those that the user may not see, though the image had them."""
     try:
         return [status for status in client.describe(paths) if status is not None], []
     except HdfsRefused as error:

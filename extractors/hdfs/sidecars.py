@@ -1,6 +1,6 @@
 """Sidecars: hidden files by which people describe what lies beside them, as Navigator reads them.
 
-``/dir/.navigator`` speaks of the directory, ``/dir/.file.txt.navigator`` of ``/dir/file.txt``. Inside is JSON:
+``/dir/.navigator`` describes the directory, ``/dir/.file.txt.navigator`` of ``/dir/file.txt``. Inside is JSON:
 ``{"name": …, "description": …, "tags": […], "properties": {…}}``.
 """
 
@@ -16,7 +16,7 @@ MOST_PROPERTIES = 1_000
 
 
 class BadSidecar(ValueError):
-    """What stands in a sidecar is not what should; the text says why."""
+    """What stands in a sidecar is not what should; the text is the reason."""
 
 
 def target_of(path: str) -> str:
@@ -42,20 +42,20 @@ def parse_sidecar(text: bytes) -> dict[str, Any]:
     if len(text) > MOST_BYTES:
         raise BadSidecar(f"it has more than {MOST_BYTES} bytes")
     try:
-        said = json.loads(text)
+        payload = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise BadSidecar(f"it is no JSON: {error}") from None
-    if not isinstance(said, dict):
+    if not isinstance(payload, dict):
         raise BadSidecar("it is JSON, but no object")
     attributes: dict[str, Any] = {}
     for field in ("name", "description"):
-        if said.get(field) is not None:
-            attributes[field] = _text(said[field], field)
-    if said.get("tags") is not None:
-        if not isinstance(said["tags"], list):
+        if payload.get(field) is not None:
+            attributes[field] = _text(payload[field], field)
+    if payload.get("tags") is not None:
+        if not isinstance(payload["tags"], list):
             raise BadSidecar("tags must be an array of texts")
-        attributes["tags"] = [_text(tag, "a tag") for tag in said["tags"]]
-    properties = said.get("properties") or {}
+        attributes["tags"] = [_text(tag, "a tag") for tag in payload["tags"]]
+    properties = payload.get("properties") or {}
     if not isinstance(properties, Mapping) or len(properties) > MOST_PROPERTIES:
         raise BadSidecar(f"properties must be an object of at most {MOST_PROPERTIES} texts")
     for key, value in properties.items():

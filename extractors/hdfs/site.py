@@ -1,4 +1,4 @@
-"""By which names an HDFS is claimed: its own URL, and its NameNodes' addresses, as settings or hdfs-site.xml say them."""
+"""By which names an HDFS is claimed: its own URL, and its NameNodes' addresses, by the settings or by hdfs-site.xml."""
 
 from __future__ import annotations
 

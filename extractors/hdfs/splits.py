@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class ImageSplit(Split):
     """A whole image: to be fetched, checked and prepared; it yields a split for each part.
 
-    The image is of ``transaction`` or newer. ``directory`` is where it is laid down, and what is made of it.
+    The image is of ``transaction`` or newer. ``directory`` is where it is kept, with what is made of it.
     """
 
     directory: str

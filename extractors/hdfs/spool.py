@@ -1,4 +1,4 @@
-"""Where images lie while they are read: one directory for each, kept until a later plan finds that nobody reads it."""
+"""Where images are kept while they are read: one directory for each, until a later plan finds that it is read no more."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def spool_of(estate: Estate, source: Source) -> Path:
 
 
 def clear(spool: Path, keep: int | None = None) -> None:
-    """Removes what earlier plans laid down, but for what is read at the moment, and the image of transaction ``keep``."""
+    """Removes what earlier plans left, except what is read at the moment, and the image of transaction ``keep``."""
     with suppress(FileNotFoundError):
         for directory in spool.iterdir():
             if directory.name != str(keep):
@@ -70,15 +70,15 @@ class Progress:
 
     def __init__(self, directory: Path) -> None:
         self._file = directory / "progress"
-        self._told = ("", -1.0)
+        self._reported = ("", -1.0)
 
-    def tell(self, what: str, done: int, total: int) -> None:
+    def report(self, what: str, done: int, total: int) -> None:
         share = done / total if total > 0 else 0.0
-        before, told = self._told
-        if what != before or share - told >= 0.01 or done == total:
-            self._told = what, share
+        before, reported = self._reported
+        if what != before or share - reported >= 0.01 or done == total:
+            self._reported = what, share
             self._file.write_text(f"{what}: {done} of {total if total >= 0 else 'unknown'} bytes\n")
 
     def of(self, what: str) -> Callable[[int, int], None]:
-        """Tells of one kind of work."""
-        return lambda done, total: self.tell(what, done, total)
+        """Reports one kind of work."""
+        return lambda done, total: self.report(what, done, total)

@@ -11,7 +11,7 @@ from navlin.model.source import Source
 
 
 def to_listing(source: Source, as_of_ms: int, statuses: Iterable[Status]) -> Listing:
-    """Files and directories as the NameNode describes them. Says of each what the image says of it, in the same words."""
+    """Files and directories as the NameNode describes them. Gives each the same attributes as the image does."""
     rows = list(statuses)
 
     def column(value_of: Any) -> list[Any]:

@@ -1,7 +1,7 @@
 """What the events of one round touched, merged: each path is looked at once, as it is by then.
 
-Kept as a tree of names, because one event for a directory speaks of all below it. Nothing is taken from the order of
-events but what may be gone: the looking comes later than they, so it may have seen what only the next round is told.
+Kept as a tree of names, because one event for a directory is about all below it. Nothing is taken from the order of
+events but what may be gone: the files are looked at after the events, and may be in a state that later events report.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ class _Place:
     below: dict[str, _Place] = field(default_factory=dict)
     described: bool = False
     listed: bool = False
-    """A directory that was made, or whatever a rename brought: a listing tells of all below it at once."""
+    """A directory that was made, or whatever a rename brought: one listing has all below it."""
     gone: bool = False
     """What was here at the beginning is not here any more."""
 
 
 @dataclass(slots=True)
 class Touched:
-    """Filled by `add`, event after event. ``takes`` says of a path whether it is read at all.
+    """Filled by `add`, event after event. ``takes``: whether a path is read at all.
 
-    With ``sidecars``, what such a file speaks of is touched along with it.
+    With ``sidecars``, the file that it describes is touched along with it.
     """
 
     takes: Callable[[str], bool]
@@ -100,7 +100,7 @@ class Touched:
         return place
 
     def _walk(self) -> Iterator[tuple[str, _Place, bool]]:
-        """Every place with its path and whether one above it speaks for what was there before; parents first."""
+        """Every place with its path and whether one above it stands for what was there before; parents first."""
         waiting = [("/", self._root, False)]
         while waiting:
             path, place, within = waiting.pop()

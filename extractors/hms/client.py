@@ -1,4 +1,4 @@
-"""One connection to a Hive metastore: opening it, and each call with errors that say what to do."""
+"""One connection to a Hive metastore: opening it, and each call with errors that name what to do."""
 
 from __future__ import annotations
 

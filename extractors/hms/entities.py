@@ -63,7 +63,7 @@ def to_database(reading: Reading, database: Database, name: str) -> Iterator[Rec
         "fileSystemPath": location,
         "params": _properties(parameters),
     }
-    yield Entity(key, reading.as_of_ms, _said(attributes))
+    yield Entity(key, reading.as_of_ms, _known(attributes))
     yield from _stored_at(reading, key, location)
 
 
@@ -76,7 +76,7 @@ def to_table(
     partition_keys = table.partitionKeys or []
     view = table.tableType in VIEW_TYPES
     kind = EntityType.VIEW if view else EntityType.TABLE
-    # The database as it was asked for: its spelling is the key's whatever a broken table says.
+    # The database as it was asked for: its spelling is the key's whatever a broken table has.
     key = table_key(reading.source, name.database, table.tableName or name.table, kind)
     location = _clean(usable_location(table))
     attributes = {
@@ -97,7 +97,7 @@ def to_table(
     yield Entity(
         key,
         reading.as_of_ms,
-        _said(attributes),
+        _known(attributes),
         _fleeting(parameters, table.lastAccessTime),
         renamed_from=_identity(reading.source, renamed_from),
     )
@@ -163,7 +163,7 @@ def to_partition(
     yield Entity(
         key,
         reading.as_of_ms,
-        _said(attributes),
+        _known(attributes),
         _fleeting(parameters, partition.lastAccessTime),
         renamed_from=partition_key(before, name).identity if before else "",
     )
@@ -213,7 +213,7 @@ def _stored_at(reading: Reading, key: Key, location: str | None) -> Iterator[Rec
     if not location:
         return
     try:
-        # Who may read a bucket is no part of its name.
+        # The credentials for a bucket are no part of its name.
         bare = _USER_AND_PASSWORD.sub("://", location)
         directory = location_key(reading.estate, bare, reading.default_fs)
     except ValueError as error:
@@ -246,7 +246,7 @@ def _avro_schema_url(parameters: Mapping[str, str], descriptor: StorageDescripto
 
 
 def _properties(parameters: Mapping[str, str]) -> str | None:
-    """Parameters as one JSON text in a settled order, without statistics, times and Spark's schema, secrets redacted."""
+    """Parameters as one JSON text in a fixed order, without statistics, times and Spark's schema, secrets redacted."""
     kept = {
         key: value or ""
         for key, value in sorted(parameters.items())
@@ -264,7 +264,7 @@ def _fleeting(parameters: Mapping[str, str], last_access_s: int | None) -> dict[
         "lastAccessed": _ms(last_access_s),
     }
     statistics = {key: value for key, value in parameters.items() if key in _SHOWN_STATISTICS}
-    return _said({**volatile, **statistics})
+    return _known({**volatile, **statistics})
 
 
 _SHOWN_STATISTICS = frozenset({"numRows", "rawDataSize", "totalSize", "numFiles"})
@@ -278,7 +278,7 @@ def _names(columns: Sequence[FieldSchema]) -> list[str]:
     return [column.name for column in columns if column.name]
 
 
-def _said(attributes: Mapping[str, Any]) -> dict[str, Any]:
+def _known(attributes: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value for name, value in attributes.items() if value is not None and value != [] and value != ""
     }

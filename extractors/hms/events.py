@@ -1,8 +1,8 @@
-"""Notification events of a Hive metastore → what they say has changed. Pure; the objects are read afterwards, as they are.
+"""Notification events of a Hive metastore → what has changed. Pure; the objects are read afterwards, as they are.
 
 Three forms of message are about: ``json-0.2`` (Hive 2 and later: the objects as Thrift JSON, keyed by field id), plain
 JSON that names database and table only (Hive 1, CDH 5), and ``gzip(json-2.0)`` (base64 of gzipped JSON, Hive 4, HDP).
-A message that cannot be read says no more than the event's own columns, which suffice.
+If a message cannot be read, the event's own columns suffice.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class TableRenamed:
 
 @dataclass(frozen=True, slots=True)
 class PartitionsChanged:
-    """``names`` is None where the message does not say which."""
+    """``names`` is None if the message does not name them."""
 
     table: TableName
     names: tuple[str, ...] | None
@@ -88,7 +88,7 @@ Change = DatabaseChanged | TableCreated | TableAltered | TableDropped | TableRen
 
 
 def parse_event(event: NotificationEvent) -> Change | None:
-    """What an event says, or None where it says nothing of what navlin reads: other catalogs, functions, transactions,
+    """What an event reports, or None if it is about nothing that navlin reads: other catalogs, functions, transactions,
     statistics, and whatever changed nothing but statistics and times."""
     if (event.catName or DEFAULT_CATALOG).lower() != DEFAULT_CATALOG:
         return None
@@ -137,7 +137,7 @@ def parse_message(event: NotificationEvent) -> Message:
 def _altered(event: NotificationEvent, after_name: TableName) -> Change | None:
     message = parse_message(event)
     before, after = _plain_object(message, "tableObjBefore"), _plain_object(message, "tableObjAfter")
-    # The event's own columns name the table as it is now, the message as it was. Sentry's form says both.
+    # The event's own columns name the table as it is now, the message as it was. Sentry's form has both.
     before_name = TableName(
         str(before.get(_DB_NAME) or message.get("db") or after_name.database).lower(),
         str(
@@ -188,7 +188,7 @@ def _plain_object(message: Message, name: str) -> dict[str, Any]:
 
 def _plain(tagged: Any) -> Any:
     """A value of TJSONProtocol, ``{"rec": {"1": {"str": "x"}}}``, without its tags. What is empty, false
-    or 0 is left out: the same object is told with and without its defaults."""
+    or 0 is left out: the same object comes with and without its defaults."""
     if not isinstance(tagged, dict) or len(tagged) != 1:
         return tagged
     ((tag, value),) = tagged.items()

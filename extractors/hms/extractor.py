@@ -1,6 +1,6 @@
 """Hive Metastore: databases, tables, views, columns and partitions, where they lie, and how tables were renamed.
 
-The first plan lists everything. From then on the metastore's notification log says what was touched, and that is read as
+The first plan lists everything. From then on the metastore's notification log shows what was touched, and that is read as
 it is now. A complete plan is made again where the log does not suffice: there is none, it has a gap, or the metastore was
 restored; and every ``complete_every_s`` all the same, because some changes give no event (an insert into an unpartitioned
 table, a changed database).
@@ -55,7 +55,7 @@ NO_LOG = (
 @dataclass(frozen=True, slots=True)
 class HiveMetastore(Extractor):
     """One metastore. ``uris`` are its instances, tried in order. Globs have no regard to case; one in ``tables`` or
-    ``exclude_tables`` speaks of ``db.table`` where it has a dot, else of a table's name in any database."""
+    ``exclude_tables`` matches ``db.table`` if it has a dot, else a table's name in any database."""
 
     source: Source
     estate: Estate

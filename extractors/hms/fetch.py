@@ -1,4 +1,4 @@
-"""Fetching many objects from a metastore in calls of a size that it bears."""
+"""Fetching many objects from a metastore in calls of a size that it can take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to read of a metastore: everything, or what its notification log says was touched."""
+"""What to read of a metastore: everything, or what was touched according to its notification log."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ TABLES_A_LISTING = 20
 
 
 class LogBroken(Exception):
-    """The notification log does not say everything that happened since."""
+    """The notification log does not have everything that happened since."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which databases and tables are read: globs without regard to case. One for tables speaks of ``db.table`` where it
+    """Which databases and tables are read: globs without regard to case. One for tables matches ``db.table`` where it
     has a dot, else of the table's name in any database."""
 
     databases: tuple[str, ...] = ("*",)
@@ -126,7 +126,7 @@ def plan_incremental(planning: Planning, touched: Touched, last: int) -> Plan:
 def plan_complete(
     planning: Planning, metastore: Connection, touched: Touched, event_id: int, note: str
 ) -> Plan:
-    """Lists everything that the filters take. ``touched`` is asked for renames only: a listing does not tell them."""
+    """Lists everything that the filters take. Of ``touched`` only the renames are used: a listing does not show them."""
     positions = (Position(EVENT_ID, event_id), Position(COMPLETE_MS, planning.now_ms))
     splits: list[Split] = list(_rename_splits(planning, touched))
     names = metastore.databases()

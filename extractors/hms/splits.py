@@ -28,7 +28,7 @@ class DatabaseSplit(Split):
 class TableSplit(Split):
     """Tables with their columns; it yields further splits for the partitions of those in ``list_partitions`` (None: of all).
 
-    ``touched`` says that events named them: each then covers what is directly below it.
+    ``touched``: events named them. Each then covers what is directly below it.
     """
 
     tables: tuple[TableName, ...]
@@ -73,7 +73,7 @@ class PartitionSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class RenameSplit(Split):
-    """Renames that events told: nothing is asked of the metastore."""
+    """Renames that events reported: nothing is asked of the metastore."""
 
     renames: tuple[TableRenamed, ...]
 

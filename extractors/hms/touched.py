@@ -1,4 +1,4 @@
-"""What the events of one round touched, merged per table: each thing is read once, as it is when it is read."""
+"""What the events of one round touched, merged per table: each object is read once, as it is when it is read."""
 
 from __future__ import annotations
 

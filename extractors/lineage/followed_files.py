@@ -7,7 +7,7 @@ replaced or that got a used inode is read from its beginning: reading twice chan
 `plan_files` costs one ``stat`` a file and opens none. `follow` reads what a plan found, whole lines only, up to the size
 that the plan saw: the same split yields the same lines however often it is read. Nothing is ever moved, changed or deleted.
 
-The rest of a file behind its last newline waits for the newline. When the file has not changed for `SETTLE_MS` the rest
+The rest of a file after its last newline waits for the newline. If the file has not changed for `QUIET_MS` the rest
 is handed out as a line all the same (``Line.whole`` is False), once; the position stays before it, so that it is read
 again, whole, should the file still grow.
 """
@@ -30,15 +30,15 @@ from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Reject, Split
 
 HEAD_BYTES = 16 << 10
-"""How much of a file's beginning tells it from others: engines write the query's text first, so that files may well
-share their first few hundred bytes."""
+"""How much of a file's beginning distinguishes it from others: engines write the query's text first, so that files may
+well share their first few hundred bytes."""
 MARK_BYTES = 4 << 10
 """How much before a position must still be what it was."""
 CHUNK_BYTES = 1 << 20
 SPLIT_BYTES = 16 << 20
 SPLIT_LINES = 5_000
 MAX_LINE_BYTES = 64 << 20
-SETTLE_MS = 3_600_000
+QUIET_MS = 3_600_000
 FORGET_MS = 7 * 86_400_000
 COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst", ".lz4", ".snappy")
 
@@ -81,12 +81,12 @@ class FileSplit(Split):
 
     @property
     def written_ms(self) -> int:
-        """When the file was written to the last time, as its file system says."""
+        """When the file was written to the last time, by its file system."""
         return self.mtime_ns // 1_000_000
 
     @property
     def latest_ms(self) -> int:
-        """When everything that is to be read was there, whatever the file system says of a file that was copied."""
+        """When everything that is to be read was there, whatever the file system has for a file that was copied."""
         return max(self.written_ms, self.planned_ms)
 
     @property
@@ -181,7 +181,7 @@ def _split_of(
     size, mtime_ns = stat.st_size, stat.st_mtime_ns
     if size == 0:
         return None
-    final = now_ms - mtime_ns // 1_000_000 >= SETTLE_MS
+    final = now_ms - mtime_ns // 1_000_000 >= QUIET_MS
     if known is None:
         return FileSplit(key, path, stat.st_dev, stat.st_ino, size, mtime_ns, final=final, planned_ms=now_ms)
     if known["size"] == size and known["mtime_ns"] == mtime_ns:
@@ -249,7 +249,7 @@ class FollowedFile:
     def lines(self, *, max_bytes: int = SPLIT_BYTES, max_lines: int = SPLIT_LINES) -> Iterator[Line | Reject]:
         """The next lines, at least one, until either bound is reached; a line that is too long comes as a `Reject`.
 
-        A caller may stop at any line: `done` then says that there is more.
+        A caller may stop at any line: `done` then yields a split for the rest.
         """
         first, count = self.offset, 0
         held: list[bytes] = []
@@ -302,7 +302,7 @@ class FollowedFile:
         return self._at_end
 
     @property
-    def settled(self) -> bool:
+    def quiet(self) -> bool:
         """Whether the file has not changed for so long that nothing is to be expected of it any more."""
         return self._split.final
 

@@ -27,7 +27,7 @@ _MAX_REASONS = 10
 
 
 class NotARecord(ValueError):
-    """The text is no lineage record; the message says why."""
+    """The text is no lineage record; the message is the reason."""
 
 
 def parse(text: bytes) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def edges_of(
     *,
     labels: bool,
 ) -> tuple[Edge, ...]:
-    """The edges among ``elements``. ``labels``: their targets are nobody's columns."""
+    """The edges among ``elements``. ``labels``: their targets are no columns."""
     edges = []
     for place, element in enumerate(elements):
         try:
@@ -160,7 +160,7 @@ def edges_of(
             continue
         if labels:
             targets = tuple(Vertex(vertex.name) for vertex in targets)
-        # A source that is nobody's column is named by the record, but cannot be claimed.
+        # A source that is no column is named by the record, but cannot be claimed.
         nameless = not all(vertex.table for vertex in sources)
         incomplete = no_sources or no_targets or nameless
         edges.append(Edge(kind, sources, targets, incomplete, text_of(element, "expression")))

@@ -22,8 +22,8 @@ MAX_DURATION_MS: Final = 400 * 86_400_000
 
 @dataclass(slots=True)
 class RecordTimes:
-    """Reads times of one record. ``latest_ms`` is when the record was there at the latest; ``problems`` says of each time
-    that cannot be one why."""
+    """Reads times of one record. ``latest_ms`` is when the record was there at the latest; ``problems`` are the
+    reasons for each time that cannot be one."""
 
     latest_ms: int
     problems: list[str] = field(default_factory=list)

@@ -1,6 +1,6 @@
 """What may be kept of a text from outside: no secrets, and not without bound.
 
-Secrets are replaced by `MASK`: values that stand beside a telling name (``password = '…'``, ``'fs.s3a.secret.key'='…'``,
+Secrets are replaced by `MASK`: values beside the name of a secret (``password = '…'``, ``'fs.s3a.secret.key'='…'``,
 ``?sig=…``, ``IDENTIFIED BY '…'``), the password of a URL's user, and what shows by its form that it is one (AWS access keys,
 JSON web tokens, private keys). In doubt a value is masked; names are not: ``token_count`` and ``a.token = b.token`` stay.
 
@@ -71,12 +71,12 @@ def without_credentials(uri: str) -> str:
 
 
 def redact_options(options: Mapping[str, str]) -> dict[str, str]:
-    """A configuration without its secrets: values of telling keys are masked, others are redacted as texts."""
+    """A configuration without its secrets: values of keys that name secrets are masked, others are redacted as texts."""
     return {key: MASK if is_secret(key) else redact(value) for key, value in options.items()}
 
 
 def is_secret(key: str) -> bool:
-    """Whether the value of a configuration key is a secret. Any part of the key may tell, as in Spark's own redaction."""
+    """Whether the value of a configuration key is a secret. Any part of the key may show it, as in Spark's own redaction."""
     return _SECRET_KEY.search(key) is not None
 
 

@@ -45,8 +45,8 @@ class EdgeType(StrEnum):
 class Vertex:
     """One end of an edge. ``name`` is what the record calls it, whole: ``db.table.column.nested``.
 
-    Without ``table`` it is a label of a result, and nobody's column; without ``column``, a table as a whole.
-    ``created_ms`` is when the table was created, so that one created anew under its name can be told from it.
+    Without ``table`` it is a label of a result, and no column; without ``column``, a table as a whole.
+    ``created_ms`` is when the table was created, so that one created anew under its name can be distinguished from it.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Edge:
     """``incomplete``: the record names further ends that are not known.
 
     ``expression`` is how the targets are computed, or what decides, and ``transformation`` IDENTITY where values are
-    passed on as they are, TRANSFORMATION where they are not; "" where the record does not say.
+    passed on as they are, TRANSFORMATION where they are not; "" if the record does not have it.
     """
 
     type: EdgeType
@@ -102,7 +102,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What things are called that an engine ran: ``engineType``, and the three internal types."""
+    """An engine's ``engineType``, and its three internal types."""
 
     type: str
     operation: str
@@ -269,7 +269,7 @@ class _Tables:
 
 
 def _add(tables: dict[str, Vertex], vertex: Vertex) -> None:
-    # The vertex that says most about the table stands for it.
+    # The vertex with the newest creation time stands for the table.
     known = tables.get(vertex.table_name)
     if known is None or (known.created_ms or 0) < (vertex.created_ms or 0):
         tables[vertex.table_name] = vertex

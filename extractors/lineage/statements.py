@@ -1,4 +1,4 @@
-"""What kind of statement a SQL text is and what it does to data, by its keywords, where an engine's record does not say.
+"""What kind of statement a SQL text is and what it does to data, by its keywords, if an engine's record does not name it.
 
 The kinds are Impala's own words for them (``TLineageGraph.operationType``), Hive's (``HiveOperation``) where Impala has
 none, and "" for statements that neither read nor write the data of a table. A text is matched by its head: its words outside
@@ -26,7 +26,7 @@ class Effect(Enum):
     READS = auto()
     """Somebody gets its result, or a session its own table: the targets are labels."""
     WRITES = auto()
-    """A table or view gets data: the targets are its columns. A statement that nobody knows counts as one."""
+    """A table or view gets data: the targets are its columns. A statement of unknown kind counts as one."""
     WRITES_FILES = auto()
     """A directory does, which no record names: the targets are labels."""
     WRITES_BOTH = auto()
@@ -38,7 +38,7 @@ class Effect(Enum):
 
     @property
     def labels(self) -> bool:
-        """Whether what a record names as targets is nobody's column."""
+        """Whether what a record names as targets is no column."""
         return self in (Effect.READS, Effect.WRITES_FILES, Effect.SHOWS)
 
     @property
@@ -126,7 +126,7 @@ _COMMON: Final = rf"{_N} (?:\(\S*\) )?as \(\S*\)"
 _WITH: Final = re.compile(rf"with (?:recursive )?{_COMMON}(?: , {_COMMON})* ")
 _BEHIND_FROM: Final = re.compile(r" (insert|select|map|reduce)\b")
 _SHORT: Final = frozenset({"select", "(select)", "insert"})
-"""Statements whose first few words tell."""
+"""Statements whose first few words suffice."""
 
 _SPACE: Final = r"(?:\s++|--[^\n]*+(?:\n|\Z)|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))"
 _TOKEN: Final = re.compile(
@@ -143,7 +143,7 @@ _TABLE: Final = re.compile(
 
 
 def kind_of(text: str) -> Kind:
-    """The kind of a statement. One that nobody knows has no name, and may write."""
+    """The kind of a statement. An unknown one has no name, and may write."""
     words = _words(text[:LOOKED_AT_CHARS])
     first = next(words, "")
     head = " ".join(chain((first,), islice(words, 4) if first in _SHORT else words))
@@ -170,7 +170,7 @@ def _kind_of_head(head: str) -> Kind:
 
 
 def _kind_behind_from(head: str) -> Kind:
-    """Of ``FROM a … INSERT …``, with any number of them, and of ``FROM a SELECT …``."""
+    """The kind of ``FROM a … INSERT …``, with any number of them, and of ``FROM a SELECT …``."""
     starts = [found.start(1) for found in _BEHIND_FROM.finditer(head)]
     kinds = [_kind_of_head(head[at:]) for at in starts if head.startswith("insert", at)]
     if not kinds:

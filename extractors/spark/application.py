@@ -1,4 +1,4 @@
-"""An application as its log has told so far: who it is, and which SQL executions are open.
+"""An application as far as its log has been read: who it is, and which SQL executions are open.
 
 A command may run others within it: all executions of one root are one execution. It is complete when its root has ended.
 What is kept between two reads is small: of an open execution the place of the line that started it, never its plan.
@@ -31,8 +31,8 @@ REDACTED: Final = "(redacted)"
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """One attempt of an application. Empty and zero where the log has not said it. ``begun``, ``over``: whether the log
-    says that it began and ended, at whatever time; ``log`` names the log."""
+    """One attempt of an application. Empty and zero if the log has not shown it. ``begun``, ``over``: whether the log
+    shows that it began and ended, at whatever time; ``log`` names the log."""
 
     id: str = ""
     attempt: str = ""
@@ -68,12 +68,12 @@ class Application:
 
     @property
     def run(self) -> str:
-        """What executions of this attempt are told from others by: where nothing names the application, its log."""
+        """What distinguishes executions of this attempt from others: if nothing names the application, its log."""
         return f"{self.id}_{self.attempt}" if self.attempt else self.id or self.log
 
     @property
     def known_ms(self) -> int:
-        """A time at which it ran, for what bears none."""
+        """A time at which it ran, for what has none."""
         return self.started_ms or self.ended_ms or EARLIEST_MS
 
 
@@ -104,7 +104,7 @@ class Execution:
     ended: bool = False
     started: Started | None = None
     changed: list[str] = field(default_factory=list)
-    """Tables and views that the catalogue says were created or altered meanwhile, as ``database.name``."""
+    """Tables and views that were created or altered meanwhile, by the catalogue's events, as ``database.name``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class Statement:
 
 @dataclass(slots=True)
 class Run:
-    """All executions of one root, the root first, to be told as one. ``over``: ended by its application's end only."""
+    """All executions of one root, the root first, which count as one. ``over``: ended by its application's end only."""
 
     application: Application
     members: list[Execution]
@@ -131,7 +131,7 @@ class Run:
 
     @property
     def marks(self) -> Iterator[Mark]:
-        """The lines that must be read again before it can be told."""
+        """The lines that must be read again before its records can be made."""
         yield from (member.mark for member in self.members if member.started is None)
         if self.statement is None and self.statement_mark is not None:
             yield self.statement_mark
@@ -140,8 +140,8 @@ class Run:
 class ApplicationState:
     """Takes a log's events in their order and hands out runs that are complete.
 
-    ``unnamed`` is the application as far as the log's name tells. ``rejected``: what was wrong in events that count all the
-    same; whoever tells of it clears it.
+    ``unnamed`` is the application as far as the log's name shows it. ``rejected``: what was wrong in events that count all
+    the same; the caller that yields it clears it.
     """
 
     def __init__(self, unnamed: Application, saved: Mapping[str, Any] | None = None) -> None:
@@ -213,7 +213,7 @@ class ApplicationState:
     def open(self) -> bool:
         return bool(self._open)
 
-    # -- What the events say --------------------------------------------------------------------------------------
+    # -- Events --------------------------------------------------------------------------------------
 
     def _learn(self, kind: str, event: Mapping[str, Any]) -> Iterator[Run]:
         app = self.application

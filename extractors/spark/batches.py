@@ -57,7 +57,7 @@ MARK: Final = "#"
 
 
 class Kind(StrEnum):
-    """What a scan says of what it reads. TABLE: a name. PATH: where it lies; CUT_PATH: the first of several places. ROWS:
+    """What a scan shows of what it reads. TABLE: a name. PATH: where it lies; CUT_PATH: the first of several places. ROWS:
     nothing but columns; BATCH_ROWS: that it is what another plan of Spark's computed. STREAM: a class."""
 
     TABLE = "table"
@@ -170,7 +170,7 @@ def micro_batch(event: Mapping[str, Any], *, within: bool = False) -> MicroBatch
 
     def given(match: re.Match[str], place: str) -> str:
         name = f"{MARK}{number}.{place}"
-        # The first one counts: what a literal says stands behind the operators.
+        # The first one counts: what stands in a literal comes after the operators.
         names.setdefault(name, match["name"].strip())
         return f"BatchScan {name}"
 
@@ -230,7 +230,7 @@ def _of_stream(node: Node) -> Scanned:
         return Scanned(Kind.TABLE, "", table_end(table), streams=True)
     behind = _BEHIND_COLUMNS.match(node.text)
     described = behind[1].strip() if behind else node.text
-    # Iceberg before it said what it is: ``local.db.t [filters=]``.
+    # Iceberg before it printed what it is: ``local.db.t [filters=]``.
     first = described.partition(" ")[0]
     if "." in first and not described.startswith(("class ", "org.")) and (table := dotted_table(first)):
         return Scanned(Kind.TABLE, "", table_end(table), streams=True)

@@ -38,7 +38,7 @@ def carried_columns(write: Write, execution: Execution, members: list[Execution]
             for _, result in results
             if plan.assigned <= {flow.output for flow in result.flows} and plan.assigned
         ]
-        # For a change data feed rows are packed into arrays, of which every column has part.
+        # A change data feed packs rows into arrays, and every column has part in these.
         packed = any(flow.output in BOOKKEEPING for result in changing[-1:] for flow in result.flows)
         return changing[-1] if changing and not packed else unknown_columns(Incomplete.NO_COLUMNS)
     matching = [result for started, result in results if started.plan.defines & plan.mentions]

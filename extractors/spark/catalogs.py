@@ -1,8 +1,8 @@
 """Which catalogue a plan means that prints only its class and hash, ``org.apache.iceberg.spark.SparkCatalog@27539d45``.
 
-CREATE TABLE prints it so, whether or not AS SELECT follows; reading and writing print the whole name, ``local.db.t``. Where
-an application has one catalogue of a class there is no doubt. Of several, a table that was created under one hash alone and
-is later written by its whole name tells which catalogue the hash is.
+CREATE TABLE prints it so, whether or not AS SELECT follows; reading and writing print the whole name, ``local.db.t``. If an
+application has one catalogue of a class there is no doubt. If it has several, a table that was created under one hash alone
+and is later written by its whole name shows which catalogue the hash is.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Decompressing event logs, with places where decompression can start again.
 
-Spark writes its codecs in Java's own stream formats, not in those of the command line tools. All are told by their first
-bytes. Each stream is read as `Piece`s: decompressed bytes, and the byte of the file from which they can be had again.
+Spark writes its codecs in Java's own stream formats, not in those of the command line tools. Their first bytes show
+which it is. Each stream is read as `Piece`s: decompressed bytes, and the byte of the file from which they can be had again.
 A block of lz4, snappy or lzf stands for itself; a frame of zstandard or a member of gzip must be read from its start.
 A block, frame or member that ends with the file is one that is still being written: what is there of it is given.
 """
@@ -54,7 +54,7 @@ class Piece:
 
 
 def codec_of(first: bytes) -> str:
-    """The codec that a file's first `MAGIC_BYTES` bytes tell; `PLAIN` for all that is none."""
+    """The codec that a file's first `MAGIC_BYTES` bytes show; `PLAIN` for anything else."""
     return next((codec for magic, codec in _MAGICS if first.startswith(magic)), PLAIN)
 
 

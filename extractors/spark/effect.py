@@ -29,7 +29,7 @@ class Effect:
     """What a run reads and writes, all its executions together. ``stored`` are tables with the paths of their files.
 
     ``complete`` is False where inputs are missing, ``columns_complete`` where columns that it writes, or what they come
-    from, are not known. ``reasons`` say why, and name outputs that are missing.
+    from, are not known. ``reasons`` are why, and name outputs that are missing.
     """
 
     operation: str
@@ -47,7 +47,7 @@ class Effect:
 
 
 def effect_of(run: Run, *, failed: bool) -> Effect:
-    """Of a run that failed, what it set out to do; of another, what those of its executions did that did not fail."""
+    """What a failed run set out to do; what the executions of another run did, except those that failed."""
     members = [each for each in run.members if failed or each is run.root or not each.failed]
     writes = [(each, write) for each in members if each.started for write in each.started.plan.writes]
     outputs, stored, written_as = outputs_of(writes, run.application.catalogs_of)
@@ -141,7 +141,7 @@ def _inputs(members: list[Execution]) -> Reads:
     scanned = _together(plan.reads for plan in plans)
     if scanned.ends:
         return scanned
-    # Views, and what leaves its query to a data source: no scan tells, the command's logical plan does.
+    # Views, and what leaves its query to a data source: no scan shows it, the command's logical plan does.
     named = _together(plan.named for plan in plans)
     return named if named.ends or not named.complete else scanned
 

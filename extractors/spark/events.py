@@ -1,4 +1,4 @@
-"""Which events of a log matter, told by a line's first bytes, and what is kept of them.
+"""Which events of a log matter, recognised by a line's first bytes, and what is kept of them.
 
 Of a usual log a few lines in ten thousand matter; only those are parsed. Adaptive updates are passed over: they repeat
 whole plans, and where a side of a join turned out empty they name no scan at all.

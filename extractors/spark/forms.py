@@ -41,8 +41,8 @@ class Part:
 class Log:
     """One application attempt's log. ``name`` is its path without ``.inprogress``; ``mtime_ns`` the latest change's.
 
-    ``finished``: its writer has closed it, as its name tells. ``held``: it is open to its writer at this moment, as only
-    HDFS knows; it says nothing where it is False. ``parts`` is None for a directory that was not listed
+    ``finished``: its writer has closed it, as its name shows. ``held``: it is open to its writer at this moment, as only
+    HDFS knows; False means nothing. ``parts`` is None for a directory that was not listed
     because the caller knew it already.
     """
 
@@ -59,7 +59,7 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """A log that may be there and cannot be looked at. ``reason`` says why, and where known who could."""
+    """A log that may be there and cannot be looked at. ``reason`` is why, and where known who could."""
 
     path: str
     reason: str
@@ -67,7 +67,7 @@ class Closed:
 
 def application_in(log: str) -> tuple[str, str]:
     """The application's id and its attempt, as a log's path names them in whatever form and codec; empty where the name
-    says nothing: every id of Spark's has a digit in it."""
+    has no meaning: every id of Spark's has a digit in it."""
     folder, _, name = plain_path(log).rpartition("/")
     if name == "eventlog":
         name = folder.rpartition("/")[2]
@@ -83,7 +83,7 @@ def plain_path(log: str) -> str:
 
 
 def find_logs(place: Place, directory: str, known: Callable[[str, int], bool]) -> Iterator[Log | Closed]:
-    """The logs of a directory. ``known(name, mtime_ns)`` says whether a finished rolling log needs no listing.
+    """The logs of a directory. ``known(name, mtime_ns)``: whether a finished rolling log needs no listing.
 
     Raises OSError if the directory itself cannot be listed.
     """
@@ -122,7 +122,7 @@ def _of_directory(place: Place, directory: Entry) -> Log | Closed | None:
 
 
 def reason_of(error: OSError, path: str) -> str:
-    """What an error says of a path: HDFS's say it all themselves."""
+    """Why a path cannot be read: HDFS's errors name it all themselves."""
     return f"{path}: {error.strerror}" if error.strerror else str(error)
 
 
@@ -150,12 +150,12 @@ def _rolling(path: str, found: Iterable[Entry], mtime_ns: int) -> Log | None:
 
 
 def _databricks(path: str, found: list[Entry]) -> Log | None:
-    # The bare name is the file being written, after all that bear a time.
+    # The bare name is the file being written, after all that have a time.
     found.sort(key=lambda entry: (entry.name == "eventlog", entry.name))
     parts = tuple(Part(entry.name, entry.path, entry.size) for entry in found if entry.size)
     latest_ns = max((entry.mtime_ns for entry in found), default=0)
     held = any(entry.held for entry in found)
-    # Nothing in these names tells when an application is over.
+    # Nothing in these names shows when an application is over.
     return Log(f"{path}/eventlog", latest_ns, finished=False, parts=parts, held=held) if parts else None
 
 

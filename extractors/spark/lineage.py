@@ -35,12 +35,12 @@ KAFKA: Final = "KAFKA"
 SUCCEEDED, FAILED, UNKNOWN, RUNNING = "SUCCEEDED", "FAILED", "UNKNOWN", "RUNNING"
 MAX_MESSAGE_BYTES: Final = 4 << 10
 _CALL_SITE: Final = re.compile(r"\S+ at \S.*:\d+\s*$", re.DOTALL)
-_SAYS_NOTHING: Final = re.compile(r"\S+ at \S+$|\s*$|\s*id = [0-9a-f-]{36}\s", re.DOTALL)
+_NO_DESCRIPTION: Final = re.compile(r"\S+ at \S+$|\s*$|\s*id = [0-9a-f-]{36}\s", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Whose keys an application's tables and paths bear, and its own where YARN runs it."""
+    """Whose keys an application's tables and paths have, and its own where YARN runs it."""
 
     source: Source
     estate: Estate
@@ -92,7 +92,7 @@ def jdbc_authority(url: str) -> str:
 
 
 def _flat_key(kind: EntityType, source: Source, name: str) -> Key:
-    # Names of other systems: nobody knows here whether they fold case.
+    # Names of other systems: whether they fold case is not known here.
     return Key(kind, identify(source.id, name), source, bounded(name, 1000), tree_path(name))
 
 
@@ -101,7 +101,7 @@ def _flat_key(kind: EntityType, source: Source, name: str) -> Key:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """One execution to be told: what distinguishes its operation, and how it went.
+    """One execution: what distinguishes its operation, and how it went.
 
     ``operation_text`` and, where ``by_ends``, the ends make the operation's identity. ``flows``: whether it has succeeded
     so far that data has flowed. ``covers``: whether its plan has been seen; where not, whatever else is known counts more.
@@ -169,7 +169,7 @@ def occurrence_records(occurrence: Occurrence, effect: Effect, names: Names) -> 
     run_as = names.application_key()
     operation = Operation(
         key,
-        # Without a plan: before all that bears a time, and in order.
+        # Without a plan: before all that has a time, and in order.
         occurrence.as_of_ms if occurrence.covers else EARLIEST_MS + occurrence.as_of_ms // 1000,
         {
             "internalType": "spark_operation",
@@ -241,9 +241,9 @@ def _status(run: Run) -> str:
 
 
 def operation_name(app: Application, description: str) -> str:
-    """The application's name, and what the job said of itself; the place in the program is no such thing."""
+    """The application's name and the job's description, unless that is only a place in the program."""
     name = clean(app.name) or app.id or app.log
-    if _SAYS_NOTHING.match(description) or _CALL_SITE.match(description):
+    if _NO_DESCRIPTION.match(description) or _CALL_SITE.match(description):
         return bounded(name, 1000)
     return bounded(f"{name}: {' '.join(clean(description).split())}", 1000)
 

@@ -13,7 +13,7 @@ from extractors.spark.forms import IN_PROGRESS, Part
 from extractors.spark.places import Place
 
 HEAD_BYTES: Final = 16 << 10
-"""How much of a part's beginning tells it from another one of the same name."""
+"""How much of a part's beginning distinguishes it from another one of the same name."""
 
 
 class Mark(NamedTuple):

@@ -56,7 +56,7 @@ def _end(
 
     Some print only a part of it: a name without its database, which is the session's current one (`saveAsTable`); without
     its catalogue (CREATE TABLE … AS prints the catalogue's class); or nothing, where a table is being created. Other
-    executions of the run, the catalogue's own events and the application's settings tell the rest. Where nothing does, the
+    executions of the run, the catalogue's own events and the application's settings give the rest. If nothing does, the
     path is what is certain.
     """
     end = write.end
@@ -94,7 +94,7 @@ def _end(
 
 
 _SESSION: Final = re.compile(r"(?:Session|Delta|Unity)Catalog|V2SessionCatalog\(spark_catalog\)")
-"""Catalogues that take the place of Spark's own, whatever the settings say."""
+"""Catalogues that take the place of Spark's own, whatever the settings are."""
 
 
 def _in_catalog(

@@ -1,4 +1,4 @@
-"""Where event logs lie: the two things that reading them asks of a file system, and the two file systems that answer."""
+"""Where event logs are: the two operations that reading them needs of a file system, for local files and for HDFS."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BUFFER_BYTES: Final = 256 << 10
 
 
 class Entry(NamedTuple):
-    """A file or directory in a directory. ``path`` opens it; ``held`` says that somebody is writing it, as the file system
+    """A file or directory in a directory. ``path`` opens it; ``held``: somebody is writing it, as the file system
     knows for certain: such a file is not stale, whatever its time."""
 
     name: str
@@ -74,7 +74,7 @@ class HdfsPlace:
             for each in client.list(self._path(directory))
             if not _is_hidden(each.path.rpartition("/")[2])
         ]
-        # The NameNode does not hear of what is flushed to a file that is being written: its DataNode knows.
+        # The NameNode does not know what is flushed to a file that is being written: its DataNode does.
         held = [each.path for each in statuses if each.under_construction]
         lengths = dict(zip(held, client.lengths(held), strict=True))
         return [

@@ -33,7 +33,7 @@ SPLIT_BYTES: Final = 64 << 20
 CHECKED_BYTES: Final = 4 << 20
 """How much of a log's beginning `navlin check` looks at."""
 MAX_REJECTS: Final = 20
-"""Rejects of one log in one read that are told one by one; further ones are counted in one more."""
+"""Rejects of one log in one read that are yielded one by one; further ones are counted in one more."""
 DECOMPRESS_BYTES_A_MS: Final = 50_000
 """A frame that is still being written must be decompressed from its start each time. A large one is looked at less often:
 this is a tenth of what decompression does, so that it costs a tenth of one core at most."""
@@ -76,7 +76,7 @@ class SparkEvents(Extractor):
     On HDFS, ``hadoop_configuration_directory`` holds core-site.xml and hdfs-site.xml; without it ``namenodes``
     (``host:port`` of each) make an HA pair of the URL's nameservice. ``hadoop_user`` reads where there is no Kerberos,
     ``principal`` with ``keytab`` (or a ticket cache) where there is. ``java_options`` go to Hadoop's client.
-    ``metastore`` is the authority whose tables are meant by applications that do not say ``hive.metastore.uris``; "" is
+    ``metastore`` is the authority whose tables are meant by applications without ``hive.metastore.uris``; "" is
     the only one there is. ``yarn`` is the ResourceManager's address where several are configured. ``reads``: whether
     executions that write nothing are kept too, so that it can be asked who read a table. A log ``.inprogress`` that has
     not changed for ``stale_after_s`` seconds belongs to a driver that is gone.
@@ -91,7 +91,7 @@ class SparkEvents(Extractor):
     metastore: str = ""
     yarn: str = ""
     reads: bool = True
-    # Each plan asks anew whether a log is stale. What was told of one that was stays true until the log grows.
+    # Each plan asks anew whether a log is stale. What was read of a stale one stays true until the log grows.
     stale_after_s: int = keeps_positions(86_400)
     max_line_bytes: int = 64 << 20
     hadoop_configuration_directory: str = keeps_positions("")
@@ -147,7 +147,7 @@ class SparkEvents(Extractor):
         closed = [each for each in found if isinstance(each, Closed)]
         yield f"{self.path}: {len(found) - len(closed)} event logs"
         if closed:
-            yield _told(closed)
+            yield _closed_note(closed)
         readable = [each for each in found if isinstance(each, Log) and each.parts]
         if readable:
             newest = max(readable, key=lambda log: log.mtime_ns)
@@ -155,7 +155,7 @@ class SparkEvents(Extractor):
             yield from advice(newest.name, properties) if properties is not None else ()
 
     def _spark_properties(self, log: Log) -> Mapping[str, Any] | None:
-        """What the application of a log was set up with; None if the log's beginning does not say so."""
+        """What the application of a log was set up with; None if the log's beginning does not have it."""
         lines = LogLines(
             self.place,
             log.parts or (),
@@ -193,7 +193,7 @@ class SparkEvents(Extractor):
             for name, value in positions.values.items()
             if name not in seen and value["mtime_ns"] < before_ns
         )
-        return Plan(tuple(splits), gone, note=_told(closed))
+        return Plan(tuple(splits), gone, note=_closed_note(closed))
 
     def _logs(self, saved: Mapping[str, Any]) -> Iterator[Log | Closed]:
         def known(name: str, mtime_ns: int) -> bool:
@@ -216,8 +216,8 @@ class SparkEvents(Extractor):
         if known is None:
             return split
         if known["size"] == log.size and known["mtime_ns"] == log.mtime_ns:
-            settled = known.get("settled") or not (over and (known.get("open") or known.get("rest")))
-            if settled and known["finished"] == log.finished:
+            finished = known.get("settled") or not (over and (known.get("open") or known.get("rest")))
+            if finished and known["finished"] == log.finished:
                 return None
         elif not over and now_ms < known.get("not_before_ms", 0):
             return None
@@ -271,23 +271,23 @@ class _LogReading:
     def records(self) -> Iterator[Record]:
         for line in self._lines:
             for record in self._of_line(line):
-                yield from self._told(record)
+                yield from self._counted(record)
         for path, damage in self._lines.damages:
-            yield from self._told(Reject(path, f"damaged: {damage}", damage.offset))
-        settled = self._lines.at_end and (self._split.over or self._state.application.over)
-        if settled:
+            yield from self._counted(Reject(path, f"damaged: {damage}", damage.offset))
+        over = self._lines.at_end and (self._split.over or self._state.application.over)
+        if over:
             for run in self._state.over():
                 for record in self._of_run(run):
-                    yield from self._told(record)
+                    yield from self._counted(record)
         for record in self._read_again(self._waiting):
-            yield from self._told(record)
-        yield from self._streams.tell(self._names(self._state.application), over=settled)
+            yield from self._counted(record)
+        yield from self._streams.records(self._names(self._state.application), over=over)
         if self._rejects > MAX_REJECTS and self._last_reject:
             more = self._rejects - MAX_REJECTS
             yield replace(self._last_reject, reason=f"{more} further lines that would not read", count=more)
-        yield from self._done(settled=settled)
+        yield from self._done(over=over)
 
-    def _told(self, record: Record) -> Iterator[Record]:
+    def _counted(self, record: Record) -> Iterator[Record]:
         if isinstance(record, Reject):
             self._rejects += 1
             self._last_reject = record
@@ -320,7 +320,7 @@ class _LogReading:
     def _of_run(self, run: Run) -> Iterator[Record]:
         if next(run.marks, None) is not None:
             if run.root.of_batch:
-                # What comes behind it in the log says what it was.
+                # What follows it in the log shows what it was.
                 yield from self._read_again([run])
             else:
                 self._waiting.append(run)
@@ -350,7 +350,7 @@ class _LogReading:
                     case _:
                         pass
             except events.NotAnEvent:
-                continue  # told below, as all lines that are not there any more
+                continue  # rejected below, as all lines that are not there any more
         for run in runs:
             for member in run.members:
                 if member.started is None and member.mark in started:
@@ -368,7 +368,7 @@ class _LogReading:
             if run.members:
                 yield from self._of_run(run)
 
-    def _done(self, *, settled: bool) -> Iterator[Record]:
+    def _done(self, *, over: bool) -> Iterator[Record]:
         split, lines = self._split, self._lines
         at_end = lines.at_end
         part = next(part for part in split.parts if part.name == lines.mark.part)
@@ -381,7 +381,7 @@ class _LogReading:
             "mark": list(lines.mark),
             "head": head,
             "head_bytes": head_bytes,
-            # Of a log that is not read to its end nobody must think that nothing is left.
+            # A log that is not read to its end must not look as if nothing were left.
             "size": sum(part.size for part in split.parts) if at_end else -1,
             "mtime_ns": split.mtime_ns,
             "finished": split.finished,
@@ -393,7 +393,7 @@ class _LogReading:
             value["open"] = True
         if lines.has_rest:
             value["rest"] = True
-        if settled:
+        if over:
             value["settled"] = True
         if not enters_anywhere(lines.codec):
             value["not_before_ms"] = split.planned_ms + lines.mark.skip // DECOMPRESS_BYTES_A_MS
@@ -410,12 +410,12 @@ class _LogReading:
 
 
 def _unnamed(extractor: SparkEvents, split: LogSplit) -> Application:
-    """The application, as far as the log's name tells."""
+    """The application, as far as the log's name shows it."""
     app_id, attempt = application_in(split.log)
     return Application(app_id, attempt, log=plain_path(split.log.removeprefix(extractor.path)).strip("/"))
 
 
-def _told(closed: Sequence[Closed]) -> str:
+def _closed_note(closed: Sequence[Closed]) -> str:
     """That some logs cannot be read, and why the first of them cannot; nothing if there are none."""
     return f"{len(closed)} event logs cannot be read, of those {closed[0].reason}" if closed else ""
 

@@ -3,7 +3,7 @@
 The listeners ``NavigatorAppListener`` and ``NavigatorQueryListener`` (``spark.lineage.enabled``) write it on the host of the
 driver, to ``spark.lineage.log.dir``: ``spark_lineage_log_<application>-<random>.log``, and a last line at the application's
 end, which a driver that was killed does not write. It names the tables and paths that a query read and wrote; of columns it
-says only which were touched. Where Spark's own event log can be read, `extractors.spark.spark_events` tells more: have one.
+has only which were touched. If Spark's own event log can be read, `extractors.spark.spark_events` gives more: use only that.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from navlin.model.records import Record, Reject, Split
 from navlin.model.source import SPARK, Estate, Source
 
 FINE, NOT_SUPPORTED = "00", "01"
-"""``errorCode``: all is told; or the plan has aggregates, of which Spark 1.6's listener told no lineage."""
+"""``errorCode``: all is there; or the plan has aggregates, of which Spark 1.6's listener wrote no lineage."""
 
 
 class NotARecord(ValueError):
@@ -87,16 +87,16 @@ def _parse(text: bytes) -> Mapping[str, Any]:
 
 
 def _query(record: Mapping[str, Any]) -> tuple[Application, Occurrence, Effect]:
-    said = _text(record, "applicationID") or _text(record, "yarnApplicationId")
+    given = _text(record, "applicationID") or _text(record, "yarnApplicationId")
     timestamp_ms, duration_ms = _number(record, "timestamp"), _number(record, "duration")
-    if not said or not timestamp_ms:
+    if not given or not timestamp_ms:
         raise NotARecord("the record has no applicationID or no timestamp")
-    run = _text(record, "yarnApplicationId") or said
+    run = _text(record, "yarnApplicationId") or given
     inputs, hidden = _ends(record.get("inputs"))
     outputs, _ = _ends(record.get("outputs"))
     metastores = _metastores(record)
-    # An id tells one run from another; what the application is called, only the setting spark.lineage.app.name says.
-    name = said if application_id(said) is None else ""
+    # An id is of one run; what the application is called, only the setting spark.lineage.app.name gives.
+    name = given if application_id(given) is None else ""
     application = Application(run, name=name, user=_text(record, "user"), metastores=metastores)
     code = _text(record, "errorCode") or FINE
     succeeded = code in (FINE, NOT_SUPPORTED)

@@ -1,6 +1,6 @@
 """What flows through a micro-batch, once it is known which of its scans reads which of the stream's sources.
 
-Nothing is guessed: a scan that may be one source as well as another is nobody's, and its columns are incomplete.
+Nothing is guessed: a scan that may be either of two sources is ascribed to none, and its columns are incomplete.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
-    """What a batch says of its stream. ``columns`` by what is written, None for the sink; ``tables`` are the tables behind
-    sources, by their descriptions; ``unknown`` scans read nobody knows what."""
+class MatchedBatch:
+    """What a batch shows of its stream. ``columns`` by what is written, None for the sink; ``tables`` are the tables behind
+    sources, by their descriptions; ``unknown`` scans read from unknown sources."""
 
     columns: Mapping[End | None, Flows]
     inputs: tuple[End, ...]
@@ -56,7 +56,7 @@ class Settled:
     unknown: tuple[str, ...]
 
 
-def settled(batch: Batch, sources: Sequence[StreamSource], before: Flows) -> Settled:
+def matched_to_sources(batch: Batch, sources: Sequence[StreamSource], before: Flows) -> MatchedBatch:
     """What flows through a batch whose stream has these sources; ``before`` is what flowed through earlier ones to its
     sink."""
     matching = _Matching(batch, {each.description: each for each in sources})
@@ -66,7 +66,7 @@ def settled(batch: Batch, sources: Sequence[StreamSource], before: Flows) -> Set
     columns |= {
         end: tuple(matching.resolved(flow, rows) for flow in flows) for end, flows in batch.written.items()
     }
-    return Settled(
+    return MatchedBatch(
         columns,
         tuple(matching.inputs()),
         tuple(matching.matched),
@@ -175,7 +175,7 @@ class _Matching:
             case Kind.STREAM:
                 return self._stream(scanned)
             case _ if len(self._left) == 1:
-                # Rows of which the plan tells nothing, and one source that nothing else reads.
+                # Rows of which the plan shows nothing, and one source that nothing else reads.
                 return self._ends(self._left[0], Doubt.INFERRED)
             case _:
                 return (), Doubt.INCOMPLETE
@@ -245,7 +245,7 @@ def _column(ends: Iterable[End], name: str, doubt: int = Doubt.NONE) -> ColumnFl
 
 
 def doubt_of(flow: ColumnFlow) -> int:
-    """What is to be said of a column, as bits."""
+    """What is doubtful about a column, as bits."""
     return Doubt.INFERRED * flow.inferred | Doubt.OPAQUE * flow.opaque | Doubt.INCOMPLETE * flow.incomplete
 
 

@@ -118,7 +118,7 @@ def _fits(part: str, pattern: str) -> bool:
 
 
 def source_of(described: Any) -> StreamSource | None:
-    """One of ``progress.sources``; None for what says nothing."""
+    """One of ``progress.sources``; None for what has no description."""
     description = described.get("description") if isinstance(described, dict) else None
     if not isinstance(description, str) or not description:
         return None
@@ -175,10 +175,10 @@ def sink_of(description: str) -> Sink:
 
 
 def readable_sink(description: str) -> str:
-    """The class of a sink that is no place, without what tells one object of it from another."""
+    """The class of a sink that is no place, without what distinguishes one object of it from another."""
     return re.split(r"[@(\[]", description, maxsplit=1)[0].rstrip("$")[:200]
 
 
 def family(described: str) -> str:
-    """What kind of system a source's description, or a scan's class, is of; "" where it does not say."""
+    """What kind of system a source's description, or a scan's class, is of; "" if it does not show."""
     return next((name for name, pattern in _FAMILIES.items() if pattern.search(described)), "")

@@ -29,7 +29,7 @@ def stream_records(stream: Stream, names: Names, status: str) -> Iterator[Record
         status=status,
         # What went through before it failed has gone through.
         flows=stream.batches or stream.rows,
-        # Where no batch has been seen, an earlier run may have told more.
+        # If no batch has been seen, an earlier run may have shown more.
         covers=stream.batches,
         principal=app.user,
         error=stream.error,

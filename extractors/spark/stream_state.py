@@ -12,7 +12,7 @@ from extractors.spark.columns.flow import Kind as Made
 from extractors.spark.columns.written import ColumnFlow
 from extractors.spark.lineage import RUNNING
 from extractors.spark.plan.reads import End, EndKind
-from extractors.spark.stream_columns import Batch, Flows, bounded, doubt_of, joined, settled
+from extractors.spark.stream_columns import Batch, Flows, bounded, doubt_of, joined, matched_to_sources
 from extractors.spark.stream_ends import StreamSource
 
 MAX_ENDS: Final = 200
@@ -52,12 +52,12 @@ class Stream:
     cut: bool = False
     changed: bool = True
 
-    def settle(self) -> None:
+    def close_batch(self) -> None:
         """Takes in the batch that has ended, now that its sources are known, or that nothing more will be."""
         batch, self.pending = self.pending, None
         if batch is None:
             return
-        found = settled(batch, tuple(self.sources.values()), self.columns.get(None, ()))
+        found = matched_to_sources(batch, tuple(self.sources.values()), self.columns.get(None, ()))
         before = self._known()
         self.batches = True
         self.matched |= dict.fromkeys(found.matched)

@@ -2,7 +2,7 @@
 
 A micro-batch's plan scans that batch's files and, but for ``foreachBatch``, names no sink. What a query reads and writes is
 in its progress events, which follow the batch; what its batches write by themselves is added. A query's id stays when it is
-started again from its checkpoint, and makes the operation; a run's id makes the execution. A running query is told as
+started again from its checkpoint, and makes the operation; a run's id makes the execution. A running query is written as
 RUNNING: it may never end.
 """
 
@@ -32,7 +32,7 @@ MAX_PLANS: Final = 50
 class Streams:
     """The streaming queries of an application. ``saved`` and the constructor keep them as JSON values.
 
-    ``rejected``: what was wrong in events that count all the same; whoever tells of it clears it.
+    ``rejected``: what was wrong in events that count all the same; the caller that yields it clears it.
     """
 
     def __init__(self, saved: Mapping[str, Any] | None = None) -> None:
@@ -43,7 +43,7 @@ class Streams:
         """Those that have not ended."""
         return {run: stream_to_json(each) for run, each in self._streams.items() if each.status == RUNNING}
 
-    # -- What the log says ----------------------------------------------------------------------------------------
+    # -- Events of the log ----------------------------------------------------------------------------------------
 
     def take_batch(self, run: Run) -> bool:
         """Takes a run that is a micro-batch; False for any other."""
@@ -56,7 +56,7 @@ class Streams:
             return True
         stream.last_ms = max(stream.last_ms, started.started_ms, run.root.ended_ms)
         if stream.pending and stream.pending.number != batch.batch:
-            stream.settle()
+            stream.close_batch()
         if run.root.failed:
             stream.pending = None
             return True
@@ -78,7 +78,7 @@ class Streams:
 
     @staticmethod
     def _scans(pending: Batch, members: list[Started], *, inner: bool) -> None:
-        """What is scanned. Of the runs of one batch the last one is the batch's own: those before it have looked
+        """What is scanned. The last run of one batch is the batch's own: those before it have looked
         something up for it, or are what its function has written."""
         scans = [each.batch.scans() if each.batch else () for each in members]
         beside = [*pending.beside, *(scanned for each in scans[not inner :] for scanned in each)]
@@ -121,7 +121,7 @@ class Streams:
         stream = self._stream(run, query, text(progress.get("name")), at_ms)
         stream.last_ms = max(stream.last_ms, at_ms)
         self._ends(stream, progress.get("sources"), mapping(progress.get("sink")))
-        stream.settle()
+        stream.close_batch()
 
     def take_idle(self, event: Mapping[str, Any]) -> None:
         """Learns from a ``QueryIdleEvent``: it is still there."""
@@ -130,22 +130,22 @@ class Streams:
             stream.last_ms = max(stream.last_ms, self._time(event, f"query {stream.query} is idle at"))
 
     def take_end(self, event: Mapping[str, Any]) -> None:
-        """Learns from a ``QueryTerminatedEvent``, which bears no time."""
+        """Learns from a ``QueryTerminatedEvent``, which has no time."""
         stream = self._take_old(event) or self._streams.get(text(event.get("runId")))
         error = text(event.get("exception"))[:4000]
         if stream is None and error and event.get("id") and text(event.get("runId")):
             stream = self._stream(text(event.get("runId")), text(event.get("id")), "", 0)
         if stream is not None:
-            stream.settle()
+            stream.close_batch()
             stream.error = error
             stream.status = FAILED if error else SUCCEEDED
             stream.changed = True
 
-    def tell(self, names: Names, *, over: bool) -> Iterator[Record]:
+    def records(self, names: Names, *, over: bool) -> Iterator[Record]:
         """The queries of which something new is known; all that still run, when nothing more will come."""
         for stream in self._streams.values():
             if over:
-                stream.settle()
+                stream.close_batch()
             if over and stream.status == RUNNING:
                 yield from stream_records(stream, names, UNKNOWN)
             elif stream.changed:
@@ -175,7 +175,7 @@ class Streams:
         stream = self._stream(str(number), name or str(number), name, at_ms)
         stream.last_ms = max(stream.last_ms, at_ms)
         self._ends(stream, state.get("sourceStatuses"), mapping(state.get("sinkStatus")))
-        # A sink that has got something says where its rows end; another says `[-]`.
+        # A sink that has got something prints where its rows end; another prints `[-]`.
         offset = text(mapping(state.get("sinkStatus")).get("offsetDesc")).strip("[]-, ")
         stream.rows = stream.rows or bool(offset)
         return stream
@@ -224,7 +224,7 @@ def _statements(run: Run) -> Iterator[Run]:
 
 
 def _fingerprint(effects: list[Effect], stream: Stream, pending: Batch) -> str:
-    """What tells one batch's plan from another's: its operators, and the places in which its files lie."""
+    """What distinguishes one batch's plan from another's: its operators, and the places in which its files lie."""
     sources = tuple(stream.sources.values())
     places = {
         next((place for each in sources if (place := each.holds(scanned.name))), scanned.name)

@@ -1,4 +1,4 @@
-"""Times as Spark's records bear them. What no Spark can have written at that time is no time, whatever made it."""
+"""Times as Spark's records have them. What no Spark can have written at that time is no time, whatever made it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 EARLIEST_MS: Final = 1_262_304_000_000
 """2010: before there was a Spark. Seconds, and what a clock counts since the machine started, lie before it."""
 LATEST_MS: Final = 4_102_444_800_000
-"""2100: a time behind it was counted in microseconds or nanoseconds. No clock is asked: a log says the same each time."""
+"""2100: a time behind it was counted in microseconds or nanoseconds. No clock is asked: a log reads the same each time."""
 
 
 def instant(value: object) -> int:
@@ -25,5 +25,5 @@ def instant(value: object) -> int:
 
 
 def no_time(what: str, value: object) -> str:
-    """Says that something bears a time that is none."""
+    """Says that something has a time that is none."""
     return f"{what} {str(value)[:40]!r}, which is no time" if value is not None else f"{what} no time"

@@ -1,4 +1,4 @@
-"""What the ResourceManager says of an application, and the JobHistoryServer of a job. Pure; what a release leaves out is
+"""Applications as the ResourceManager lists them, jobs as the JobHistoryServer does. Pure; what a release leaves out is
 tolerated, what it adds is passed over, and only what is kept of it anyway goes on to the tasks and the position."""
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ UNKNOWN: Final = "UNKNOWN"
 MAX_NAME_BYTES: Final = 8_000
 MAX_DIAGNOSTICS_BYTES: Final = 4 << 10
 MAX_TAGS: Final = 100
-_SAYS_NOTHING: Final = frozenset({"", "null", "n/a", "none"})
+_PLACEHOLDERS: Final = frozenset({"", "null", "n/a", "none"})
 _ATTEMPT: Final = re.compile(r"appattempt_\d+_\d+_(\d+)\Z")
 _CONTAINER: Final = re.compile(r"container_(?:e\d+_)?\d+_\d+_(\d+)_\d+")
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """One application as the ResourceManager tells it. Times are by its clock, in epoch ms; 0 is not known.
+    """One application as the ResourceManager lists it. Times are by its clock, in epoch ms; 0 is not known.
 
     What grows while it runs (memory and core seconds, in resource times seconds) is kept only when it has ended.
     """
@@ -69,7 +69,7 @@ class Application:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One MapReduce job as the JobHistoryServer tells it, by the clock of the host that it was led from."""
+    """One MapReduce job as the JobHistoryServer lists it, by the clock of the host that it was led from."""
 
     id: str
     name: str = ""
@@ -94,50 +94,50 @@ class Seen:
     job: Job | None = None
 
     def fingerprint(self) -> str:
-        told = [each and astuple(each) for each in (self.application, self.job)]
-        return hashlib.blake2b(orjson.dumps(told), digest_size=6).hexdigest()
+        known = [each and astuple(each) for each in (self.application, self.job)]
+        return hashlib.blake2b(orjson.dumps(known), digest_size=6).hexdigest()
 
 
-def to_application(said: Mapping[str, Any]) -> Application | None:
-    """None where it bears no id."""
-    identity = application_id(_text(said.get("id")))
+def to_application(payload: Mapping[str, Any]) -> Application | None:
+    """None if it has no id."""
+    identity = application_id(_text(payload.get("id")))
     if identity is None:
         return None
-    state = _text(said.get("state")).upper()
+    state = _text(payload.get("state")).upper()
     ended = state in ENDED
-    diagnostics = _text(said.get("diagnostics")).strip() if ended else ""
+    diagnostics = _text(payload.get("diagnostics")).strip() if ended else ""
     return Application(
         identity,
-        bounded(_text(said.get("name")), MAX_NAME_BYTES),
-        _text(said.get("applicationType")) or _first_type(said),
-        _text(said.get("user")),
-        _text(said.get("queue")),
+        bounded(_text(payload.get("name")), MAX_NAME_BYTES),
+        _text(payload.get("applicationType")) or _first_type(payload),
+        _text(payload.get("user")),
+        _text(payload.get("queue")),
         state,
-        _text(said.get("finalStatus")).upper() if ended else "",
-        _number(said.get("startedTime")),
-        _number(said.get("finishedTime")) if ended else 0,
-        _tags(said.get("applicationTags")),
-        _attempts(said),
-        "" if diagnostics.lower() in _SAYS_NOTHING else bounded(redact(diagnostics), MAX_DIAGNOSTICS_BYTES),
-        _number(said.get("memorySeconds")) if ended else 0,
-        _number(said.get("vcoreSeconds")) if ended else 0,
+        _text(payload.get("finalStatus")).upper() if ended else "",
+        _number(payload.get("startedTime")),
+        _number(payload.get("finishedTime")) if ended else 0,
+        _tags(payload.get("applicationTags")),
+        _attempts(payload),
+        "" if diagnostics.lower() in _PLACEHOLDERS else bounded(redact(diagnostics), MAX_DIAGNOSTICS_BYTES),
+        _number(payload.get("memorySeconds")) if ended else 0,
+        _number(payload.get("vcoreSeconds")) if ended else 0,
     )
 
 
-def to_job(said: Mapping[str, Any]) -> Job | None:
-    """None where it bears no id."""
-    identity = application_id(_text(said.get("id")))
+def to_job(payload: Mapping[str, Any]) -> Job | None:
+    """None if it has no id."""
+    identity = application_id(_text(payload.get("id")))
     if identity is None:
         return None
     return Job(
         identity.replace("application_", "job_", 1),
-        bounded(_text(said.get("name")), MAX_NAME_BYTES),
-        _text(said.get("user")),
-        _text(said.get("queue")),
-        _text(said.get("state")).upper(),
-        _number(said.get("submitTime")),
-        _number(said.get("startTime")),
-        _number(said.get("finishTime")),
+        bounded(_text(payload.get("name")), MAX_NAME_BYTES),
+        _text(payload.get("user")),
+        _text(payload.get("queue")),
+        _text(payload.get("state")).upper(),
+        _number(payload.get("submitTime")),
+        _number(payload.get("startTime")),
+        _number(payload.get("finishTime")),
     )
 
 
@@ -155,9 +155,9 @@ def restored(value: Mapping[str, Any]) -> Application:
     return Application(**{**value, "tags": tuple(value.get("tags", ()))})
 
 
-def _first_type(said: Mapping[str, Any]) -> str:
-    """The first releases of YARN tell no type."""
-    return MAPREDUCE if "/jobhistory/job/" in _text(said.get("trackingUrl")) else "YARN"
+def _first_type(payload: Mapping[str, Any]) -> str:
+    """The first releases of YARN give no type."""
+    return MAPREDUCE if "/jobhistory/job/" in _text(payload.get("trackingUrl")) else "YARN"
 
 
 def _text(value: Any) -> str:
@@ -175,12 +175,12 @@ def _number(value: Any) -> int:
 def _tags(value: Any) -> tuple[str, ...]:
     words = value if isinstance(value, list) else _text(value).split(",")
     tags = (bounded(redact(_text(word).strip()), 1_000) for word in words)
-    return tuple(tag for tag in tags if tag.lower() not in _SAYS_NOTHING)[:MAX_TAGS]
+    return tuple(tag for tag in tags if tag.lower() not in _PLACEHOLDERS)[:MAX_TAGS]
 
 
-def _attempts(said: Mapping[str, Any]) -> int:
+def _attempts(payload: Mapping[str, Any]) -> int:
     """How many attempts there were, by the newest one's id or the name of its container."""
-    if found := _ATTEMPT.match(_text(said.get("currentAppAttemptId"))):
+    if found := _ATTEMPT.match(_text(payload.get("currentAppAttemptId"))):
         return int(found[1])
-    found = _CONTAINER.search(_text(said.get("amContainerLogs")))
+    found = _CONTAINER.search(_text(payload.get("amContainerLogs")))
     return int(found[1]) if found else 0

@@ -1,7 +1,7 @@
 """The configuration of a MapReduce job → what it read and wrote, and what ran. Pure.
 
 Of the hundreds of properties those named here are looked at, by their new and their old names; no other is kept, and none
-that bears a secret. Clients write into it what they like: whatever does not fit counts as not said.
+with a secret. Clients write into it what they like: a value that does not fit counts as absent.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from extractors.lineage.redaction import bounded, clean, without_credentials
 from extractors.yarn.applications import MAX_NAME_BYTES
 
 MAX_PATHS: Final = 10_000
-"""Inputs of one job that are told; Hive has been seen to name every partition of a table."""
+"""Inputs of one job that are kept; Hive has been seen to name every partition of a table."""
 
 _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "default_fs": ("fs.defaultFS", "fs.default.name"),
@@ -58,7 +58,7 @@ _HIVE, _PIG = "hive_", "pig_"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a job read or wrote. ``text`` is as it was said; ``uri`` the directory that it comes down to: for a glob, the
+    """Where a job read or wrote. ``text`` is as it was written; ``uri`` the directory that it comes down to: for a glob, the
     one above it that has no glob in its name, and then it is ``inferred`` that what matched is in there."""
 
     text: str
@@ -68,7 +68,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What matters of a job's configuration; empty where it does not say it. ``incomplete``: it names further inputs or
+    """What matters of a job's configuration; empty where it is not set. ``incomplete``: it names further inputs or
     outputs that come down to no directory."""
 
     name: str = ""
@@ -94,14 +94,14 @@ class Configuration:
 
 def to_configuration(answer: Any) -> Configuration:
     """The answer of ``/jobs/{id}/conf``."""
-    said = _properties(answer)
+    properties = _properties(answer)
 
     def get(name: str) -> str:
-        return next((said[key] for key in _KEYS[name] if key in said), "")
+        return next((properties[key] for key in _KEYS[name] if key in properties), "")
 
     new_api = get("new_api").lower() != "false"
     default_fs = without_credentials(get("default_fs"))
-    reading = _Paths(get("working"), _scratch(said))
+    reading = _Paths(get("working"), _scratch(properties))
     inputs = reading.places([*split_paths(get("inputs")), *_first_of_pairs(get("formats"))])
     outputs = reading.places(split_paths(get("outputs"))[:1])
     workflow, workflow_id = get("workflow"), ""
@@ -156,7 +156,7 @@ def is_staging(path: str) -> bool:
 
 
 class _Paths:
-    """Brings paths down to directories; ``lost`` says that one could not be."""
+    """Brings paths down to directories; ``lost``: one of them could not be."""
 
     def __init__(self, working: str, scratch: tuple[str, ...]) -> None:
         self._working, self._scratch = working, scratch
@@ -186,7 +186,7 @@ class _Paths:
 
 def _without_glob(uri: str) -> tuple[str, bool]:
     """``/a/b-*/c`` → (``/a``, True)."""
-    # A `?` or `[` in an address's host would be nobody's glob.
+    # A `?` or `[` in an address's host would be no glob.
     start = uri.find("/", uri.find("://") + 3) if "://" in uri else 0
     found = _GLOB.search(uri, max(start, 0))
     inferred = found is not None
@@ -217,8 +217,8 @@ def _properties(answer: Any) -> dict[str, str]:
     return properties
 
 
-def _scratch(said: Mapping[str, str]) -> tuple[str, ...]:
-    paths = (_path_of(without_credentials(said[key])) for key in _SCRATCH if key in said)
+def _scratch(properties: Mapping[str, str]) -> tuple[str, ...]:
+    paths = (_path_of(without_credentials(properties[key])) for key in _SCRATCH if key in properties)
     # A Pig or Hive that keeps its temporary files in /tmp does not make all of /tmp so.
     return tuple(path for path in paths if path.count("/") > 1)
 

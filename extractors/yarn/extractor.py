@@ -2,7 +2,7 @@
 
 The ResourceManager keeps the last ten thousand applications that have ended, or fewer, and then forgets them: nothing that
 it does not list is taken for gone. It is asked for what has not ended, and for what ended since the newest end that was
-seen, and somewhat before. A MapReduce application is told when its job's configuration is there, or has not come for
+seen, and somewhat before. A MapReduce application is read when its job's configuration is there, or has not come for
 `history_wait_s`.
 """
 
@@ -37,8 +37,8 @@ _EXAMPLES: Final = {"urls": "http://resourcemanager:8088", "history_urls": "http
 @dataclass(frozen=True, slots=True)
 class Yarn(Extractor):
     """One YARN. ``urls`` are its ResourceManagers' web addresses, ``history_urls`` the JobHistoryServer's; without the
-    latter, MapReduce applications are told without what they read and wrote. ``metastore`` is the authority whose queries
-    are meant by jobs that do not say ``hive.metastore.uris``. ``page_size`` bounds one answer."""
+    latter, MapReduce applications come without what they read and wrote. ``metastore`` is the authority whose queries
+    are meant by jobs without ``hive.metastore.uris``. ``page_size`` bounds one answer."""
 
     source: Source
     estate: Estate
@@ -117,7 +117,7 @@ class Yarn(Extractor):
             shown = "shows applications" if (listed or {}).get("apps") else "shows no application"
             yield f"{service.url} answers: Hadoop {version}{f', {state}' if state else ''}, {shown}"
         if not self.history_urls:
-            yield "without `history_urls` nothing tells what MapReduce jobs read and wrote"
+            yield "without `history_urls` nothing shows what MapReduce jobs read and wrote"
             return
         with asking(self._history) as service:
             service.get(JOBS, {"limit": 1})
@@ -137,7 +137,7 @@ class Yarn(Extractor):
 
 
 def _configuration(history: RestService, job: str) -> tuple[Configuration | None, Reject | None]:
-    """A job's configuration; None where it is not there any more, or cannot be had: then it is said why."""
+    """A job's configuration; None where it is not there any more, or cannot be had: then with the reason."""
     try:
         return to_configuration(history.get(f"{JOBS}/{job}/conf")), None
     except NotThere:
@@ -145,5 +145,5 @@ def _configuration(history: RestService, job: str) -> tuple[Configuration | None
     except RestUnavailable:
         raise
     except RestError as error:
-        # One job that others may not look at, or whose files are broken, must not keep the others from being told.
+        # One job that others may not look at, or whose files are broken, must not keep the others from being read.
         return None, Reject(history.url, f"the configuration of a job: {error}", sample=job)

@@ -1,4 +1,4 @@
-"""What the name of an application tells: who started it on whose behalf."""
+"""What the name of an application shows: who started it, and for whom."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class OozieAction:
 
 
 def oozie_action(name: str) -> OozieAction | None:
-    """The Oozie action that an application's name tells of."""
+    """The Oozie action that an application's name shows."""
     found = _OOZIE.match(name)
     if found is None:
         return None

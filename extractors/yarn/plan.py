@@ -1,8 +1,8 @@
-"""What to read of YARN: the applications and jobs that are new, or told otherwise than last time.
+"""What to read of YARN: the applications and jobs that are new, or that differ from what was read last time.
 
-Settled is what was told with its end; open what had not ended when it was last asked, or waits for its job's history. Both
-are in the positions, so a round in which nothing happened yields nothing. Windows are by times that the services told, and
-reach back over what was read last: an application is shown a moment after the time at which it says that it finished.
+What ended was read after its end. An application is open if it had not ended when it was last listed, or if it waits for
+its job's history. Both are in the positions, so a round in which nothing happened yields nothing. Windows are by
+the services' own times and reach back over what was read last: an application is listed a moment after its finish time.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from extractors.yarn.applications import (
     to_job,
 )
 from extractors.yarn.rest import NotThere, RestError, RestService
-from extractors.yarn.windows import in_windows, things
+from extractors.yarn.windows import entries, in_windows
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Split
 
 APPLICATIONS: Final = "/ws/v1/cluster/apps"
 JOBS: Final = "/ws/v1/history/mapreduce/jobs"
 FINISHED, JOBS_FINISHED = "finished_ms", "jobs finished_ms"
-"""Positions: the newest end seen of an application, and of a job (epoch ms, by the service that told it)."""
-SETTLED, OPEN = "settled", "open"
-"""Positions: id → [its end, fingerprint of what was told]; id → what was told, without an end."""
+"""Positions: the newest end seen of an application, and of a job (epoch ms, by the clock of the service that lists it)."""
+ENDED_BEFORE, OPEN = "settled", "open"
+"""Positions: id → [its end, fingerprint of what was read]; id → what was read, without an end."""
 APPLICATIONS_A_SPLIT: Final = 2_000
 JOBS_A_SPLIT: Final = 100
 """Each costs the JobHistoryServer reading the job's history file."""
@@ -65,7 +65,7 @@ class UnansweredSplit(Split):
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """How far windows reach back, how long an ended MapReduce application waits for its history, and how many things one
+    """How far windows reach back, how long an ended MapReduce application waits for its history, and how many entries one
     answer may hold."""
 
     overlap_ms: int
@@ -92,13 +92,13 @@ class Planning:
         positions = (
             Position(FINISHED, max(newest_ms, sorting.hidden_end_ms)),
             Position(JOBS_FINISHED, newest_job_ms),
-            Position(SETTLED, sorting.settled_since(newest_ms - reach_ms, newest_job_ms - reach_ms)),
+            Position(ENDED_BEFORE, sorting.ended_since(newest_ms - reach_ms, newest_job_ms - reach_ms)),
             Position(OPEN, sorting.open),
         )
-        splits: list[Split] = [*_splits(sorting.told)]
+        splits: list[Split] = [*_splits(sorting.new)]
         if unanswered:
             splits.append(UnansweredSplit(unanswered))
-        note = f"{odd} applications bear an id that is none" if odd else ""
+        note = f"{odd} applications have an id that is none" if odd else ""
         # The ResourceManager forgets old applications; that they ran stays true.
         return Plan(tuple(splits), positions, covers=(), note=note)
 
@@ -110,8 +110,8 @@ class Planning:
         begin_ms = max(0, min([before.job_ms, *waiting]) - self.overlap_ms)
         jobs = {}
         try:
-            for said in in_windows(history, JOBS, {}, ("jobs", "job", "finishTime"), begin_ms, self.page):
-                if job := to_job(said):
+            for payload in in_windows(history, JOBS, {}, ("jobs", "job", "finishTime"), begin_ms, self.page):
+                if job := to_job(payload):
                     jobs[job.id.replace("job_", "application_", 1)] = job
         except RestError as error:
             return {}, str(error)
@@ -121,10 +121,10 @@ class Planning:
 
     def _applications(self, service: RestService, before: Before) -> tuple[dict[str, Application], int]:
         """By id: all that have not ended, those that ended in the window, and those that were open; and how many of the
-        answer bear no id."""
+        answer have no id."""
         fewer = {"deSelects": "resourceRequests"}
         without_end = {**fewer, "states": ",".join(UNFINISHED)}
-        listed = things(service.get(APPLICATIONS, without_end), ("apps", "app"))
+        listed = entries(service.get(APPLICATIONS, without_end), ("apps", "app"))
         # Its clock may have gone back, to that of another instance.
         newest_ms = min(before.finished_ms, service.now_ms or before.finished_ms)
         begin_ms = max(0, newest_ms - self.overlap_ms)
@@ -139,21 +139,21 @@ class Planning:
 
     def _asked(self, service: RestService, application: Application) -> Application:
         try:
-            said = things(service.get(f"{APPLICATIONS}/{application.id}"), ("app",))
+            listed = entries(service.get(f"{APPLICATIONS}/{application.id}"), ("app",))
         except NotThere:
-            said = []
-        found, _ = _by_id(said)
+            listed = []
+        found, _ = _by_id(listed)
         forgotten = application if application.ended else replace(application, state=FORGOTTEN)
         return found.get(application.id, forgotten)
 
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What the positions say."""
+    """What was saved in the positions."""
 
     finished_ms: int = 0
     job_ms: int = 0
-    settled: Mapping[str, list[Any]] = field(default_factory=dict)
+    ended: Mapping[str, list[Any]] = field(default_factory=dict)
     open: Mapping[str, Application] = field(default_factory=dict)
 
     @classmethod
@@ -162,17 +162,19 @@ class Before:
         still_open = {each: restored(value) for each, value in values.get(OPEN, {}).items()}
         if positions.complete:
             return cls(open=still_open)
-        return cls(values.get(FINISHED, 0), values.get(JOBS_FINISHED, 0), values.get(SETTLED, {}), still_open)
+        return cls(
+            values.get(FINISHED, 0), values.get(JOBS_FINISHED, 0), values.get(ENDED_BEFORE, {}), still_open
+        )
 
 
 class _Sorting:
-    """Sorts what was listed: what was told already, what is to be told, what is to be asked about again."""
+    """Sorts what was listed: what was read already, what is new, what must be asked about again."""
 
     def __init__(self, before: Before, now_ms: int, wait_ms: int, *, history_answers: bool) -> None:
         self._before, self._now_ms, self._wait_ms = before, now_ms, wait_ms
         self._history_answers = history_answers
-        self._settled = dict(before.settled)
-        self.told: list[Seen] = []
+        self._ended = dict(before.ended)
+        self.new: list[Seen] = []
         self.open: dict[str, Any] = {}
         self.hidden_end_ms = 0
         """Now, where something ended at a time that the ResourceManager hides from who may not look at it."""
@@ -185,14 +187,14 @@ class _Sorting:
         elif application is not None and self._waits(seen, application):
             # One that was forgotten stays what it was, until its history can be asked for.
             self._keep_open(application if application.ended else self._before.open[seen.id])
-        elif not self._is_settled(seen):
-            self._settle(seen)
+        elif not self._is_read(seen):
+            self._take_ended(seen)
 
-    def settled_since(self, finished_ms: int, job_ms: int) -> dict[str, list[Any]]:
-        """What was told of that may be listed again."""
+    def ended_since(self, finished_ms: int, job_ms: int) -> dict[str, list[Any]]:
+        """Those that ended and may be listed again."""
         return {
             each: entry
-            for each, entry in self._settled.items()
+            for each, entry in self._ended.items()
             if entry[0] >= max(1, finished_ms) or entry[1] >= max(1, job_ms)
         }
 
@@ -202,44 +204,44 @@ class _Sorting:
         if application.ended or (application.mapreduce and self._wait_ms):
             return
         if self._before.open.get(application.id) != application:
-            self.told.append(Seen(application.id, application))
+            self.new.append(Seen(application.id, application))
 
     def _waits(self, seen: Seen, application: Application) -> bool:
         """Whether a job's history may still come. One that was killed early never has any."""
-        if not self._wait_ms or not application.mapreduce or seen.job or seen.id in self._settled:
+        if not self._wait_ms or not application.mapreduce or seen.job or seen.id in self._ended:
             return False
         if not self._history_answers:
             return True
         # Its time now comes without the milliseconds, and of another instance's clock: it may well be the earlier one.
         return application.ended and abs(self._now_ms - application.finished_ms) < self._wait_ms
 
-    def _is_settled(self, seen: Seen) -> bool:
-        entry = self._settled.get(seen.id)
+    def _is_read(self, seen: Seen) -> bool:
+        entry = self._ended.get(seen.id)
         if entry is None:
             return False
         application, job = seen.application, seen.job
         if application is None or (application.mapreduce and self._wait_ms and not (job and not entry[1])):
-            # The windows of the two services differ: what is listed by one alone was told by both.
+            # The windows of the two services differ: what one alone lists now, both listed before.
             return True
         return bool(entry[2] == seen.fingerprint())
 
-    def _settle(self, seen: Seen) -> None:
+    def _take_ended(self, seen: Seen) -> None:
         application, job = seen.application, seen.job
         end_ms = 0
         if application is not None:
             end_ms = application.finished_ms or self._now_ms
             if not application.finished_ms and application.ended:
                 self.hidden_end_ms = end_ms
-        self._settled[seen.id] = [end_ms, job.finished_ms if job else 0, seen.fingerprint()]
-        self.told.append(seen)
+        self._ended[seen.id] = [end_ms, job.finished_ms if job else 0, seen.fingerprint()]
+        self.new.append(seen)
 
 
 def _by_id(listed: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Application], int]:
-    """By id; of two that are told of one, the later in the list counts. And how many bear none."""
+    """By id; of two entries of one id, the later counts. And how many have no id."""
     found: dict[str, Application] = {}
     odd = 0
-    for said in listed:
-        application = to_application(said)
+    for payload in listed:
+        application = to_application(payload)
         if application is None:
             odd += 1
         else:
@@ -247,9 +249,9 @@ def _by_id(listed: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Application],
     return found, odd
 
 
-def _splits(told: Sequence[Seen]) -> Iterator[SeenSplit]:
-    with_jobs = [seen for seen in told if seen.job]
-    without = [seen for seen in told if not seen.job]
+def _splits(new: Sequence[Seen]) -> Iterator[SeenSplit]:
+    with_jobs = [seen for seen in new if seen.job]
+    without = [seen for seen in new if not seen.job]
     for at in range(0, len(without), APPLICATIONS_A_SPLIT):
         yield SeenSplit(tuple(without[at : at + APPLICATIONS_A_SPLIT]))
     for at in range(0, len(with_jobs), JOBS_A_SPLIT):

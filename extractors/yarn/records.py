@@ -106,7 +106,7 @@ class ApplicationRecords:
             yield granted_execution_key(oozie, known.workflow_id), {"oozieAction": clean(action)}
 
     def _metastore(self, conf: Configuration) -> str:
-        """Of the several addresses that a job may name for one metastore, the one that a configured source serves."""
+        """A job may name several addresses of one metastore: the one that a configured source serves."""
         served = {
             authority for source in self.estate.sources if source.type == HIVE for authority in source.serves
         }

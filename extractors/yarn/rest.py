@@ -23,7 +23,7 @@ _TEMPORARY: Final = frozenset({429, 502, 503, 504})
 
 
 class RestError(OSError):
-    """A service did not answer as it should. The text names the URL, what it said, and what to do."""
+    """A service did not answer as it should. The text names the URL, what it answered, and what to do."""
 
 
 class RestUnavailable(RestError):
@@ -31,17 +31,17 @@ class RestUnavailable(RestError):
 
 
 class NotThere(RestError):
-    """The service does not know the thing (HTTP 404)."""
+    """The service does not have it (HTTP 404)."""
 
 
 class Refused(RestError):
-    """The service knows who asks, or does not, and will not tell (HTTP 401, 403)."""
+    """The service knows who asks, or does not, and refuses (HTTP 401, 403)."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestAddress:
     """Where a service is and how one talks to it. ``urls`` are its instances, tried in order; ``setting`` is the name of
-    the setting that they come from. ``user`` is for services with simple authentication that want to be told a name."""
+    the setting that they come from. ``user`` is for services with simple authentication that want a name."""
 
     name: str
     setting: str
@@ -59,7 +59,7 @@ class RestService:
     def __init__(self, address: RestAddress) -> None:
         self._address = address
         self._session = requests.Session()
-        # Of the environment: a proxy would be another's way, and .netrc another's password.
+        # Not from the environment: a proxy would be another's way, and .netrc another's password.
         self._session.trust_env = False
         self._session.verify = address.ca_file or True
         self._session.headers["Accept"] = "application/json"
@@ -67,7 +67,7 @@ class RestService:
             self._session.auth = _kerberos()
         self._answering = ""
         self.now_ms = 0
-        """The service's own time by its last answer, to the second; 0 where it does not tell."""
+        """The service's own time by its last answer, to the second; 0 where it has none."""
 
     def close(self) -> None:
         self._session.close()
@@ -128,13 +128,13 @@ class RestService:
     def _parsed(self, response: requests.Response) -> Any:
         url, status = response.url, response.status_code
         if status in (401, 403):
-            raise Refused(f"{url}: HTTP {status}: {_said(response)}: {self._hint(status)}")
+            raise Refused(f"{url}: HTTP {status}: {_message(response)}: {self._hint(status)}")
         if status == 404:
-            raise NotThere(f"{url}: HTTP 404: {_said(response)}")
+            raise NotThere(f"{url}: HTTP 404: {_message(response)}")
         if status in _TEMPORARY:
-            raise RestUnavailable(f"{url}: HTTP {status}: {_said(response)}")
+            raise RestUnavailable(f"{url}: HTTP {status}: {_message(response)}")
         if status >= 400:
-            raise RestError(f"{url}: HTTP {status}: {_said(response)} (its own log says more)")
+            raise RestError(f"{url}: HTTP {status}: {_message(response)} (its own log says more)")
         try:
             return orjson.loads(response.content)
         except ValueError:
@@ -144,9 +144,9 @@ class RestService:
             return json.loads(response.content.decode("utf-8", "replace"), strict=False)
         except ValueError:
             if _NO_ACTIVE.search(response.text[:2000]):
-                raise RestUnavailable(f"{url}: {_said(response)}") from None
+                raise RestUnavailable(f"{url}: {_message(response)}") from None
             raise RestError(
-                f"{url}: the answer is not JSON ({_said(response)}): is this the address of a {self._address.name}?"
+                f"{url}: the answer is not JSON ({_message(response)}): is this the address of a {self._address.name}?"
             ) from None
 
     def _hint(self, status: int) -> str:
@@ -204,8 +204,8 @@ def _date_ms(response: requests.Response) -> int:
         return 0
 
 
-def _said(response: requests.Response) -> str:
-    """What an error page has to say: Hadoop's RemoteException, or the beginning of its text without markup."""
+def _message(response: requests.Response) -> str:
+    """The message of an error page: Hadoop's RemoteException, or the beginning of its text without markup."""
     try:
         match orjson.loads(response.content):
             case {"RemoteException": {"message": str(message)}}:

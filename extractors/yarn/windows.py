@@ -11,10 +11,10 @@ from extractors.yarn.rest import Parameters, RestService
 def in_windows(
     service: RestService, path: str, parameters: Parameters, names: Sequence[str], begin_ms: int, page: int
 ) -> Iterator[Mapping[str, Any]]:
-    """What finished at ``begin_ms`` or later, in answers of at most ``page`` things.
+    """What finished at ``begin_ms`` or later, in answers of at most ``page`` entries.
 
-    Neither service can go on after a page, and which things a limited answer holds is not said: a window that is full is
-    halved, by the times in its answer. ``names`` lead to the list in the answer and to the time in a thing.
+    Neither service can go on after a page, nor states which entries a limited answer holds: a window that is full is halved,
+    by the times in its answer. ``names`` lead to the list in the answer and to the time in an entry.
     """
     *way, finish = names
     windows: list[tuple[int, int | None]] = [(begin_ms, None)]
@@ -26,22 +26,22 @@ def in_windows(
             **({} if end is None else {"finishedTimeEnd": end}),
         }
         whole = begin == end
-        found = things(service.get(path, asked if whole else {**asked, "limit": page}), way)
+        found = entries(service.get(path, asked if whole else {**asked, "limit": page}), way)
         times = sorted(time for each in found if isinstance(time := each.get(finish), int) and time >= begin)
         if len(found) < page or whole:
             yield from found
         elif not times or times[-1] == 0:
             # It hides the times: there is nothing to halve by.
-            yield from things(service.get(path, asked), way)
+            yield from entries(service.get(path, asked), way)
         else:
             middle = times[len(times) // 2]
             middle = max(begin, middle if end is None else min(middle, end - 1))
             windows += [(middle + 1, end), (begin, middle)]
 
 
-def things(answer: Any, way: Sequence[str]) -> list[Mapping[str, Any]]:
-    """The list in an answer: ``{"apps": {"app": […]}}``. What is empty comes as null, as {}, or not at all; one thing may
-    come without a list around it."""
+def entries(answer: Any, way: Sequence[str]) -> list[Mapping[str, Any]]:
+    """The list in an answer: ``{"apps": {"app": […]}}``. What is empty comes as null, as {}, or not at all; a single
+    entry may come without a list around it."""
     for name in way:
         answer = answer.get(name) if isinstance(answer, Mapping) else None
     match answer:

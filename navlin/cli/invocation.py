@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from navlin.index.solr import Solr
     from navlin.service.configuration import Configuration
-    from navlin.service.loader import Loaded, Roster
+    from navlin.service.loader import ConfiguredSources, Loaded
 
 
 class Exit(IntEnum):
@@ -84,7 +84,7 @@ class Invocation:
             require_cores(solr)
             yield solr
 
-    def roster(self, configuration: Configuration, solr: Solr) -> Roster:
+    def roster(self, configuration: Configuration, solr: Solr) -> ConfiguredSources:
         """The configured sources, ready to run."""
         from navlin.index.sources import known_sources
         from navlin.service.loader import load
@@ -96,7 +96,7 @@ class Invocation:
         return time.time_ns() // 1_000_000
 
 
-def source_named(roster: Roster, name: str) -> Loaded:
+def source_named(roster: ConfiguredSources, name: str) -> Loaded:
     """The configured source of that name; ends with what there is if there is none."""
     loaded = roster.named(name)
     if loaded is None:

@@ -1,4 +1,4 @@
-"""Identities: what makes a thing the same thing, whoever names it.
+"""Identities: what makes an entity the same, whichever source names it.
 
 The rule is Cloudera Navigator's published one (navigator-sdk, ``MD5IdGenerator``): the MD5, in lower-case hex, of the
 key's components joined by ``##`` and encoded as UTF-16LE without a byte order mark. A component that is not there counts
@@ -39,7 +39,7 @@ def run_id(source_id: str, iteration: int) -> str:
 
 
 def relation_id(relation_type: str, ep1_id: str, ep2_id: str, writer_id: str) -> str:
-    """The identity of a relation: its type, its two ends and the source that says so."""
+    """The identity of a relation: its type, its two ends and the source that states it."""
     return identify(relation_type, ep1_id, ep2_id, writer_id)
 
 

@@ -1,7 +1,7 @@
-"""Natural keys: what each kind of thing is named by, written down once.
+"""Natural keys: what each kind of entity is named by, in one place.
 
-The owner of a thing and everyone who claims it make its `Key` with the same function, so the identity is computed once
-and alike. Names are upper-cased where the system folds case (Hive), never in paths; the spelling as seen is kept for
+The owner of an entity and every claimant make its `Key` with the same function, so that its identity is always computed
+alike. Names are upper-cased where the system folds case (Hive), never in paths; the spelling as seen is kept for
 display.
 """
 
@@ -47,7 +47,7 @@ class RelationType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What names one thing: enough to find it, to show it, and, where no source serves it, to grant it.
+    """What names one entity: enough to find it, to show it, and, where no source serves it, to grant it.
 
     ``name`` is its originalName as seen, ``tree_path`` its place in its source's tree, ``parent_path`` Navigator's
     parentPath, ``file_system_path`` where the key itself is a path. ``parent`` contains it: an operation is the parent
@@ -65,7 +65,7 @@ class Key:
 
 
 def parent_relation(child_type: str) -> RelationType:
-    """The type of the relation that a thing's parent implies."""
+    """The type of the relation that an entity's parent implies."""
     executed = child_type == EntityType.OPERATION_EXECUTION
     return RelationType.INSTANCE_OF if executed else RelationType.PARENT_CHILD
 
@@ -213,7 +213,7 @@ def path_column_id(path_id: str, column: str) -> str:
 def path_column_key(path: Key, column: str) -> Key:
     """A column of the data at a path, made by `path_key` or `location_key`.
 
-    No file system knows of columns, so nobody else will ever tell of this one: who names it grants it, whether or not the
+    No file system knows of columns, so no other source will ever show this one: the claimant grants it, whether or not the
     path's source is configured. Case is folded, as the engines do that read such data.
     """
     return Key(
@@ -241,7 +241,7 @@ def operation_key(source: Source, text: str, end_ids: tuple[str, ...], *, name: 
 
 
 def sub_operation_key(operation: Key, part: str, *, name: str = "") -> Key:
-    """A part of an operation; ``part`` is what tells it from the operation's other parts, the same at each reading.
+    """A part of an operation; ``part`` is what distinguishes it from the operation's other parts, the same at each reading.
 
     ``name`` is what is shown.
     """
@@ -262,9 +262,9 @@ def claimed_execution_key(source: Source, run: str) -> Key:
 
 
 def granted_execution_key(source: Source, run: str) -> Key:
-    """One run on a system whose source tells of no runs: a metastore's, say, of a Hive query that YARN names.
+    """One run on a system whose source shows no runs: a metastore's, for instance, for a Hive query that YARN names.
 
-    Who names it grants it, whether or not the source is configured, and outside of what its listings cover.
+    The claimant grants it, whether or not the source is configured, and outside of what its listings cover.
     """
     key = claimed_execution_key(replace(source, configured=False), run)
     return replace(key, tree_path=below(f"#{EXECUTIONS}", key.identity))

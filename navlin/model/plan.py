@@ -1,4 +1,4 @@
-"""What an extractor is told, and what it decides to read."""
+"""What an extractor gets to plan from, and what it decides to read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Positions:
     """What was saved last time, and the time now.
 
     ``values`` is empty when nothing was saved, and when the version of the extractor has changed since, or a setting that
-    says what is read: the plan is then a complete one. ``complete`` asks for a complete plan whatever was saved.
+    affects what is read: the plan is then a complete one. ``complete`` asks for a complete plan whatever was saved.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -27,7 +27,7 @@ class Plan:
     """What to read, what is known beforehand, and what all of it together covers.
 
     ``positions`` and ``covers`` hold once every split, and every split that those yielded, was read without error.
-    ``note`` says in words why the plan is what it is where a person would ask ("event ids have a gap"). ``more``: once it
+    ``note`` is a sentence on why the plan is what it is, if a person would ask ("event ids have a gap"). ``more``: once it
     is carried out there is more to read at once, which only then can be planned.
     """
 

@@ -36,11 +36,11 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Many files and directories of one file system at once, as columns: what that many `Entity`s say, at a fraction of
+    """Many files and directories of one file system at once, as columns: as much as that many `Entity`s, at a fraction of
     the cost.
 
-    ``paths`` are absolute; ``directories`` says of each whether it is one. A column of ``attributes`` or ``volatile`` is a
-    list, a NumPy array or an Arrow array of the same length; a row for which it is null does not say it. Dates are epoch ms.
+    ``paths`` are absolute; ``directories``: whether each is one. A column of ``attributes`` or ``volatile`` is a
+    list, a NumPy array or an Arrow array of the same length; a row for which it is null has none. Dates are epoch ms.
     That the directory above contains each of them is implied. A row marked in ``where_claimed`` is written only where a
     relation names it, or the index has it already.
     """
@@ -59,7 +59,7 @@ class Relation:
     """A typed edge between two keys. An end whose source is not the writing one is a claim.
 
     ``tree_path`` is where in the *writing* source's tree the statement stands (an edge of an operation stands below that
-    operation); it decides which `Covered` speaks of it.
+    operation); it decides which `Covered` covers it.
     """
 
     type: RelationType
@@ -112,10 +112,10 @@ class Depth(StrEnum):
 class Covered:
     """Below this path of the source's own tree, what was not yielded is gone.
 
-    ``except_paths`` are branches of which nothing is said; ``matching`` is a regular expression, and nothing is said of a
-    path that does not match it as a whole (what a filter leaves out, though nobody can list it). ``as_of_ms`` is when that
-    was so: what a newer record said stays. ``reported`` says that the source itself reported the loss (a drop, a re-read
-    statement): such a loss is knowledge, and the plausibility guard lets it through.
+    ``except_paths`` are branches that it does not cover; ``matching`` is a regular expression, and it does not cover a
+    path that does not match it as a whole (what a filter leaves out, though it cannot be listed). ``as_of_ms`` is when that
+    was so: what is in a newer record stays. ``reported``: the source itself reported the loss (a drop, a re-read
+    statement); the plausibility guard lets such a loss through.
     """
 
     path: str
@@ -129,8 +129,8 @@ class Covered:
 class Split:
     """A small picklable value that names one piece of work. Extractors define their own, as frozen dataclasses.
 
-    ``name`` tells splits of one source apart in messages and when one that fails is held back (a file's path, a batch's
-    first table). ``local`` says that it must be read on the host where the daemon runs: it names a file of that host. So
+    ``name`` distinguishes splits of one source in messages and when one that fails is held back (a file's path, a batch's
+    first table). ``local``: it must be read on the host where the daemon runs: it names a file of that host. So
     far every split is read there, for Spark runs nowhere else (`navlin.service.configuration.SparkSettings`); it is
     declared for the day when the others may be read on any executor.
     """

@@ -1,7 +1,7 @@
 """Sources: the services that navlin reads, and whose key is whose.
 
 An authority is what a claim can know of the service behind a name: ``hdfs://ns1``, ``thrift://hms:9083``, ``s3://bucket``.
-Every source lists those it serves. An authority that nobody serves is a source all the same, by a computed id, so that
+Every source lists those it serves. An authority that no source serves is a source all the same, by a computed id, so that
 what is claimed there can be granted.
 """
 
@@ -25,14 +25,14 @@ LOCAL: Final = "LOCAL"
 """Files of one host's own file system (Cloudera's word for them in the Spark lineage log)."""
 
 DEFAULT_AUTHORITY: Final = ""
-"""What a claim says that does not know which of the estate's services it means: the first configured one answers."""
+"""The authority of a claim that does not know which of the estate's services it means: the only configured one answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One service: a configured one, or an authority that somebody named and nobody serves (``configured=False``).
+    """One service: a configured one, or an authority that a claim names and no source serves (``configured=False``).
 
-    ``claimable``: claims may mean it. What follows an engine's files tells what ran, and has no catalogue to name things
+    ``claimable``: claims may mean it. What follows an engine's files has what ran, and no catalogue to name tables
     in: HiveServer2's queries and the metastore's tables are of one type, and a table that is named is the metastore's.
     """
 
@@ -53,11 +53,11 @@ def source_id(cluster: str, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Estate:
-    """Every source that is configured, for finding whose key a claim bears. Small, and travels into Spark tasks.
+    """Every source that is configured, for finding whose key a claim has. Small, and travels into Spark tasks.
 
     ``adopted`` maps (source type, authority) to the id under which the index already holds what was granted there: a
     source that is configured later takes that id over, so nothing that was claimed changes its identity.
-    ``spool`` is a directory where an extractor may lay down between plan and read what is too large to carry; "" is the
+    ``spool`` is a directory where an extractor may keep between plan and read what is too large to carry; "" is the
     system's own for temporary files.
     """
 
@@ -67,10 +67,10 @@ class Estate:
     spool: str = ""
 
     def serving(self, source_type: str, authority: str = DEFAULT_AUTHORITY) -> Source:
-        """The source that answers for an authority; one that is not configured if nobody does.
+        """The source that answers for an authority; one that is not configured if none does.
 
         The default authority is served by the one configured source of that type. Where there are several, it is
-        nobody's: no lineage is better than lineage to the wrong metastore.
+        none's: no lineage is better than lineage to the wrong metastore.
         """
         of_type = [source for source in self.sources if source.type == source_type and source.claimable]
         wanted = normal_authority(authority)

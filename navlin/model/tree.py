@@ -1,4 +1,4 @@
-"""Paths in a source's own tree: where a record stands, and what a `Covered` speaks of.
+"""Paths in a source's own tree: where a record stands, and what a `Covered` covers.
 
 A path is ``/`` followed by components joined by ``/``; a component has its own ``/`` and ``%`` percent-encoded. Paths
 compare by component: ``/sales/orders`` does not contain ``/sales/orders_old``.

@@ -23,7 +23,7 @@ from navlin.index.sources import known_sources
 from navlin.pipeline.run import Pipeline
 from navlin.pipeline.warming import warm_up
 from navlin.service.configuration import BadConfiguration, Configuration
-from navlin.service.loader import ExtractorNotLoaded, Roster, SharedIdentity, load
+from navlin.service.loader import ConfiguredSources, ExtractorNotLoaded, SharedIdentity, load
 from navlin.service.logs import configure_logs
 from navlin.service.notify import Systemd
 from navlin.service.pulse import Pulse, SourcePulse, forget_pulse, save_pulse
@@ -86,7 +86,7 @@ class Daemon:
         self._started_s = clock()
         self._stopping = False
         self._address: SolrAddress
-        self._roster: Roster
+        self._roster: ConfiguredSources
         self._pipeline: Pipeline
 
     def handle_signals(self) -> None:

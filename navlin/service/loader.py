@@ -1,4 +1,4 @@
-"""From the configuration to sources that can run: the extractors, whose identity each source bears, and the estate.
+"""From the configuration to sources that can run: the extractors, the identity of each source, and the estate.
 
 The only place of the core where the package ``extractors`` is named. Nothing here or above it names one of its modules.
 Packages of others add extractors by the entry point group `GROUP`.
@@ -67,7 +67,7 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
-class Roster:
+class ConfiguredSources:
     """All configured sources, in the order of the configuration, and the estate that they make."""
 
     estate: Estate
@@ -78,7 +78,7 @@ class Roster:
         return next((loaded for loaded in self.sources if loaded.name == name), None)
 
 
-def load(configuration: Configuration, known: Sequence[KnownSource]) -> Roster:
+def load(configuration: Configuration, known: Sequence[KnownSource]) -> ConfiguredSources:
     """Builds the sources and extractors. ``known`` is what the index holds: a source keeps the identity it has there.
 
     A source is found there by its name, else by an authority that it serves: that is how one that is configured late
@@ -101,7 +101,7 @@ def load(configuration: Configuration, known: Sequence[KnownSource]) -> Roster:
     )
     spool = str(configuration.navlin.state_directory / "spool")
     estate = Estate(cluster, sources, _adopted(sources, cluster, here), spool)
-    return Roster(
+    return ConfiguredSources(
         estate,
         tuple(
             Loaded(settings, _placed(settings.template, source, estate))
@@ -180,7 +180,7 @@ def _adopted(sources: Sequence[Source], cluster: str, known: Sequence[KnownSourc
             if len(former) == 1:
                 adopted[unnamed] = former[0].id
         elif adopted.get(unnamed, source_id(cluster, source_type.lower())) in configured_ids:
-            # With a second one beside it, a claim without an address is nobody's: not that of the one that once adopted it.
+            # With two of them a claim without an address is for neither, also not for the one that once adopted such claims.
             adopted[unnamed] = source_id(cluster, f"{source_type.lower()} without an address")
     return adopted
 
@@ -190,5 +190,5 @@ def _type(settings: SourceSettings) -> str:
 
 
 def _claimable(settings: SourceSettings) -> bool:
-    """What follows an engine's files names things of others, and nobody names its."""
+    """A source that follows an engine's files names entities of other sources, and none of them names its."""
     return settings.registration.mode is PULL

@@ -21,7 +21,7 @@ from navlin.index.overview import (
 from navlin.index.runs import RunRecord, Status, last_run
 from navlin.index.solr import Solr
 from navlin.index.sources import KnownSource, known_sources
-from navlin.service.loader import Loaded, Roster
+from navlin.service.loader import ConfiguredSources, Loaded
 from navlin.service.pulse import Pulse, pulse_of
 
 NEVER, INTERRUPTED = "never", "interrupted"
@@ -95,7 +95,7 @@ class Overall:
         }
 
 
-def status(solr: Solr, roster: Roster, state_directory: Path, now_ms: int) -> Overall:
+def status(solr: Solr, roster: ConfiguredSources, state_directory: Path, now_ms: int) -> Overall:
     """Asks the index, and the daemon's pulse if one runs on this state directory. Changes nothing."""
     daemon = pulse_of(state_directory)
     configured = {source.id for source in roster.estate.sources}

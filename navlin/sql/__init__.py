@@ -1,4 +1,4 @@
-"""Lineage of SQL texts, where no engine told it: the fallback.
+"""Lineage of SQL texts for which no engine recorded any: the fallback.
 
 `navlin.sql.bounded` reads a text in a child process; what runs in there (`child`, `statements`, `queries`, `sources`,
 `values`, `flows`) is the only code that loads sqlglot.

@@ -39,17 +39,17 @@ class SqlReader:
     _child: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     def read(self, question: Question) -> Answer:
-        """What a text tells. Never raises for the text's sake."""
+        """What a text reads and makes. Never raises because of the text."""
         if len(question.text) > self.text_chars:
             return Answer(problem=f"it is longer than {self.text_chars:,} characters")
-        told = {
+        payload = {
             "text": question.text,
             "schema": {name: list(columns) for name, columns in question.schema.items()},
             "database": question.database,
             "dialects": question.dialects,
         }
         try:
-            line = self._ask(json.dumps(told).encode() + b"\n")
+            line = self._ask(json.dumps(payload).encode() + b"\n")
         except _Silent as silent:
             return Answer(problem=self._end(kill=silent.stalled))
         return answer_of(json.loads(line))
@@ -98,7 +98,7 @@ class SqlReader:
         return self._child
 
     def _end(self, *, kill: bool) -> str:
-        """Sees the child off, which is dying if it is not to be killed; says why it did not answer."""
+        """Ends the child, which is dying if it is not to be killed; returns why it did not answer."""
         child, self._child = self._child, None
         assert child is not None
         if kill:

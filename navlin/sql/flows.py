@@ -63,7 +63,7 @@ class Out:
 class Result:
     """What a query makes: its columns, what decides its rows, the tables it reads and those that only decide.
 
-    ``open`` are tables of unknown columns all of which are among the output under their own names, ``partial`` says that
+    ``open`` are tables of unknown columns all of which are among the output under their own names, ``partial``:
     there are further columns of which nothing is known, but that they all come of ``whatever``.
     """
 

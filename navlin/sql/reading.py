@@ -1,4 +1,4 @@
-"""What reading a SQL text tells: which tables it reads, and of each column that it makes, which columns it is made of."""
+"""What a SQL text reads and makes: the tables that it reads, and the columns that each column which it makes is made of."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Name(NamedTuple):
 
     @property
     def folded(self) -> tuple[str, str]:
-        """What tells it from others: engines fold the case of tables, never that of paths."""
+        """What distinguishes it from others: engines fold the case of tables, never that of paths."""
         return ("", self.table) if self.is_path else (self.database.lower(), self.table.lower())
 
     def __str__(self) -> str:
@@ -25,7 +25,7 @@ class Name(NamedTuple):
 
 
 class SourceColumn(NamedTuple):
-    """A column of a table that a text reads. ``known``: the table's schema has it; else the text alone says so."""
+    """A column of a table that a text reads. ``known``: the table's schema has it; else only the text names it."""
 
     table: Name
     column: str
@@ -103,21 +103,21 @@ def as_json(value: Any) -> dict[str, Any]:
     return {each.name: getattr(value, each.name) for each in fields(value)}
 
 
-def question_of(told: Mapping[str, Any]) -> Question:
+def question_of(payload: Mapping[str, Any]) -> Question:
     """A question as it crosses to the child."""
-    return Question(told["text"], told["schema"], told["database"], tuple(told["dialects"]))
+    return Question(payload["text"], payload["schema"], payload["database"], tuple(payload["dialects"]))
 
 
-def answer_of(told: Mapping[str, Any]) -> Answer:
+def answer_of(payload: Mapping[str, Any]) -> Answer:
     """An answer as it crosses from the child."""
-    return Answer(tuple(map(_made, told["made"])), told["problem"])
+    return Answer(tuple(map(_made, payload["made"])), payload["problem"])
 
 
-def _made(told: Mapping[str, Any]) -> Made:
+def _made(payload: Mapping[str, Any]) -> Made:
     return Made(
-        told["kind"],
-        Name(*told["target"]) if told["target"] else None,
-        tuple(ReadTable(Name(*each["name"]), each["control"]) for each in told["tables"]),
+        payload["kind"],
+        Name(*payload["target"]) if payload["target"] else None,
+        tuple(ReadTable(Name(*each["name"]), each["control"]) for each in payload["tables"]),
         tuple(
             MadeColumn(
                 each["name"],
@@ -126,14 +126,14 @@ def _made(told: Mapping[str, Any]) -> Made:
                 each["complete"],
                 each["output"],
             )
-            for each in told["columns"]
+            for each in payload["columns"]
         ),
-        _sources(told["control"]),
-        told["whole"],
-        told["complete"],
-        tuple(Name(*each) for each in told["perhaps"]),
+        _sources(payload["control"]),
+        payload["whole"],
+        payload["complete"],
+        tuple(Name(*each) for each in payload["perhaps"]),
     )
 
 
-def _sources(told: Sequence[Sequence[Any]]) -> tuple[SourceColumn, ...]:
-    return tuple(SourceColumn(Name(*table), column, known) for table, column, known in told)
+def _sources(payload: Sequence[Sequence[Any]]) -> tuple[SourceColumn, ...]:
+    return tuple(SourceColumn(Name(*table), column, known) for table, column, known in payload)

@@ -47,7 +47,7 @@ class Rel:
         for out in self.result.outs:
             folded = out.name.lower()
             if folded in self.by_name:
-                # Two columns of one name: whoever asks for it asks for nothing certain.
+                # Two columns of one name: which of them is meant is not certain.
                 self.by_name[folded] = UNKNOWN
             elif folded:
                 self.by_name[folded] = out.flow
@@ -108,7 +108,7 @@ class Scope:
         return all(rel.whole for rel in self.rels)
 
     def qualified_rels(self, qualifier: Sequence[str]) -> list[Rel]:
-        """What a qualifier may mean: two tables of one name, of two databases, are told apart by their columns alone."""
+        """What a qualifier may mean: two tables of one name, of two databases, are distinguished by their columns alone."""
         folded = tuple(part.lower() for part in qualifier)
         return [rel for rel in self.rels if folded in rel.qualifiers]
 
@@ -171,7 +171,7 @@ class Scope:
             whole = whole and scope.whole
         if len(parts) > 1 and any(scope.qualified_rels(parts[:1]) for scope in self.outward()):
             return UNKNOWN
-        # A name that no known column bears can only be one of a table whose columns are not known, if there is but one.
+        # A name that no known column has can only be one of a table whose columns are not known, if there is but one.
         unknown = [rel for scope in self.outward() for rel in scope.rels if not rel.whole]
         return unknown[0].supposed(parts[0]) if len(unknown) == 1 else UNKNOWN
 

@@ -58,7 +58,7 @@ def name_of(node: exp.Expr, database: str) -> Name:
         return Name("", parts[1], is_path=True)
     if len(parts) > 2 and parts[0].lower() in METASTORES:
         parts = parts[1:]
-    # Of another catalog, or a table's own metadata (db.t.snapshots): it keeps all in front of it, and matches nothing here.
+    # A table of another catalog, or a table's metadata (db.t.snapshots): it keeps its full name, and matches nothing here.
     return Name(".".join(parts[:-1]) or database, parts[-1])
 
 
@@ -136,7 +136,7 @@ def _renamed(rel: Rel, names: Sequence[str]) -> Rel:
         known = zip(names, result.outs, strict=False)
         outs = tuple(Out(name, out.flow) for name, out in known) + result.outs[len(names) :]
         return Rel(replace(result, outs=outs), rel.qualifiers)
-    # Of others nothing is known but how many there are; a function's all come of the same.
+    # Only the number of the others is known; a function's all come from the same.
     flow = UNKNOWN if result.whatever is None else result.whatever
     return Rel(
         replace(

@@ -17,11 +17,11 @@ from navlin.sql.sources import name_of, rel_of
 
 _PROBLEM_CHARS = 200
 _HINTS = re.compile(r"\bSTRAIGHT_JOIN\b|\[\s*(?:BROADCAST|SHUFFLE|NOSHUFFLE)\s*\]", re.IGNORECASE)
-"""Words of Impala's that say how to join, and no other dialect knows. Inside a literal they tell nothing either."""
+"""Words of Impala's for how to join, which no other dialect knows. Inside a literal they mean nothing either."""
 
 
 def answer(question: Question) -> Answer:
-    """Reads a text. What is wrong with it is said in the answer; running out of time or memory is not caught here."""
+    """Reads a text. What is wrong with it stands in the answer; running out of time or memory is not caught here."""
     problem = ""
     text = _HINTS.sub(" ", question.text)
     for dialect in question.dialects:

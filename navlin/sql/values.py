@@ -56,7 +56,7 @@ class Values:
                     todo.append((at.this, decides))
                     todo.extend((each.this, decides) for each in at.expression.expressions)
                 case exp.Order():
-                    # Of what is gathered: array_agg(x ORDER BY y).
+                    # The order of what is gathered: array_agg(x ORDER BY y).
                     if at.this is not None:
                         todo.append((at.this, decides))
                     todo.extend((each, True) for each in at.expressions)

@@ -1,8 +1,8 @@
 """HDFS images (fsimage) as record batches: never held whole, read in parts, refused where they are not sound.
 
-The format is that of Hadoop 2.4 and later: a magic, sections of delimited protobuf messages, a summary at the end that
-says where each section stands (Hadoop's fsimage.proto). An INODE carries no parent, and its section no order: `prepare`
-walks the image once and lays down flat files (each inode's parent, each directory's path), and `read_part` turns any run of
+The format is that of Hadoop 2.4 and later: a magic, sections of delimited protobuf messages, a summary at the end with
+the place of each section (Hadoop's fsimage.proto). An INODE carries no parent, and its section no order: `prepare`
+walks the image once and writes flat files (each inode's parent, each directory's path), and `read_part` turns any run of
 inodes into rows.
 
 Nothing here knows of extractors. It needs pyarrow and NumPy, so it is imported where it is used, not before.

@@ -69,12 +69,12 @@ def grow(
         owner_of = {
             each: live_owner(image, ids, tree, int(ids[each]), owners) for each, owners in open_ones.items()
         }
-        settled = {each: owner for each, owner in owner_of.items() if owner >= 0}
-        if not settled:
+        decided = {each: owner for each, owner in owner_of.items() if owner >= 0}
+        if not decided:
             for each, owners in contested.items():
                 live_owner(image, ids, tree, int(ids[each]), owners)
             return tree
-        for each, owner in settled.items():
+        for each, owner in decided.items():
             above[each] = owner
             del open_ones[each]
     raise ImageError(

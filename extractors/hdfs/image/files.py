@@ -59,7 +59,7 @@ def checksum_file(image: Path) -> Path:
 
 
 def check_md5(path: Path | str, report: Callable[[int, int], None] | None = None) -> None:
-    """Reads the whole image and compares; ``report`` is told bytes done and bytes in all. Raises `ImageError`."""
+    """Reads the whole image and compares; ``report`` gets bytes done and bytes in all. Raises `ImageError`."""
     image = Path(path)
     beside = checksum_file(image)
     try:

@@ -114,8 +114,8 @@ class Scanned:
 def scan(
     source: Source, expected: int, strings: Strings, scratch: Path, report: Callable[[int, int], None]
 ) -> Scanned:
-    """Walks over the section and lays down what is known by inode, and the names of directories; ``expected`` are the inodes
-    that its header says."""
+    """Walks over the section and writes what is known by inode, and the names of directories; ``expected`` are the inodes
+    in its header."""
     plain = source.plain
     header = source.read(0, min(plain.length, 64))
     with placed(plain.image, plain.section, plain.base):

@@ -36,8 +36,8 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class ImageSummary:
-    """What an image says of itself. ``codec`` is the class that Hadoop names, "" for none; ``sections`` stand in the file's
-    order, without the parts of parallel images. ``changed_ns`` and ``file_id`` (the inode) tell one file from another."""
+    """The summary of an image. ``codec`` is the class that Hadoop names, "" for none; ``sections`` stand in the file's
+    order, without the parts of parallel images. ``changed_ns`` and ``file_id`` (the inode) identify the file."""
 
     path: str
     layout: int

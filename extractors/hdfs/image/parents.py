@@ -1,4 +1,4 @@
-"""Who is in which directory: the sections INODE_DIR and INODE_REFERENCE, and their join with the inodes.
+"""Which inode is in which directory: the sections INODE_DIR and INODE_REFERENCE, and their join with the inodes.
 
 A DirEntry lists its children by inode id, and those that a snapshot shares by their place in INODE_REFERENCE (fsimage.proto,
 INodeDirectorySection and INodeReferenceSection). Ids are spread over billions where files come and go, so nothing is
@@ -52,7 +52,7 @@ _SAMPLES: Final = 1 << 16
 
 @dataclass(slots=True)
 class References:
-    """INODE_REFERENCE in its order: the inode that each refers to, and the name of those that bear one of their own."""
+    """INODE_REFERENCE in its order: the inode that each refers to, and the name of those that have one of their own."""
 
     referred: Numbers = field(default_factory=lambda: np.zeros(0, np.uint64))
     names: dict[int, bytes] = field(default_factory=dict)
@@ -166,7 +166,7 @@ def join(
     wanted: list[int],
     memory_bytes: int,
 ) -> Joined:
-    """For each inode of the section its directory's number; ``wanted`` are inode ids whose own number is to be told."""
+    """For each inode of the section its directory's number; ``wanted`` are inode ids whose own number is returned."""
     parents = filled(scratch / PARENTS, "<u4", inodes, NOBODY)
     contested: dict[int, list[int]] = {}
     named: dict[int, int] = {}

@@ -17,7 +17,7 @@ from extractors.hdfs.image.errors import ImageError
 from extractors.hdfs.image.pages import Plain
 
 FORM: Final = 2
-"""Of what lies in scratch. Raised when that changes, so that nothing older is taken up."""
+"""The version of what is kept in scratch. It is raised if that changes, so that nothing older is used."""
 RECORD: Final = "prepared.json"
 
 # By inode, in the section's order; of parents there is the directory's number first, and its rank in the end.
@@ -29,7 +29,7 @@ RENAMED: Final = "renamed.json"
 IDS, NAMES, NAME_ENDS, CHILDREN, OWNERS = "ids", "names", "name_ends", "children", "owners"
 
 MARK_EVERY: Final = 4096
-"""Of every so manieth inode the place is kept, so that a part finds its beginning."""
+"""How many inodes apart the places are that are kept, so that a part finds its beginning."""
 NOBODY: Final = 0xFFFFFFFF
 """The directory of an inode that no directory lists."""
 ROOT: Final = NOBODY - 1
@@ -106,7 +106,7 @@ def prepared_from_json(text: str) -> Prepared | None:
 
 
 def write_renamed(renamed: Mapping[int, bytes], scratch: Path) -> None:
-    """Of the few inodes whose name stands in the reference that leads to them, by their number in the section."""
+    """The names of the few inodes whose name stands in the reference that leads to them, by their number in the section."""
     (scratch / RENAMED).write_text(json.dumps({str(inode): name.hex() for inode, name in renamed.items()}))
 
 

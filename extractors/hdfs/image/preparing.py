@@ -1,4 +1,4 @@
-"""The first pass over an image: what parts need, laid down in flat files, and everything refused that is not sound."""
+"""The first pass over an image: writes what parts need into flat files, and refuses an image that is not sound."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ Report = Callable[[str, int, int], None]
 def prepare(
     image: Path | str, scratch: Path | str, *, memory_bytes: int = 512 << 20, report: Report | None = None
 ) -> Prepared:
-    """Walks the image once and lays down in ``scratch`` what `read_part` needs: 8 bytes an inode and the directories' paths
+    """Walks the image once and writes into ``scratch`` what `read_part` needs: 8 bytes an inode and the directories' paths
     (and section INODE where it is compressed); while it works, some 20 bytes an inode more.
 
     What is there already of this very image is taken up, and what is there of another one is removed. ``memory_bytes``
@@ -68,7 +68,7 @@ def prepare(
         folder.mkdir(parents=True)
         prepared = _prepare(summary, folder, memory_bytes, report or (lambda what, done, total: None))
         prepared.check_unchanged()
-        # The record is what says that all else is whole: it comes last, and at once.
+        # The record marks all else as whole: it comes last, and at once.
         new = folder / f"{RECORD}.new"
         new.write_text(prepared.to_json())
         new.replace(folder / RECORD)

@@ -1,7 +1,7 @@
 """What stands in an image once and is named by number: users, groups, names of attributes, erasure coding policies.
 
 An entry's number has the kind in its highest ``maskBits`` bits (1 user, 2 group, 3 attribute); without mask bits (Hadoop 2)
-all kinds share one table. Permissions and ACL entries hold the bare number. Of ACL entries and attributes see
+all kinds share one table. Permissions and ACL entries hold the bare number. For ACL entries and attributes see
 fsimage.proto, AclFeatureProto and XAttrCompactProto.
 """
 
@@ -21,7 +21,7 @@ from extractors.hdfs.image.wire import fields_by_number, read_fields, read_frame
 
 USER, GROUP, ATTRIBUTE = 1, 2, 3
 MAX_NAME_BYTES: Final = 4096
-"""Of users, groups, attributes, policies, keys; they stand on many rows. Hadoop itself allows 255 and less."""
+"""The longest name of a user, group, attribute, policy or key; many rows repeat them. Hadoop itself allows at most 255."""
 MAX_TEXT_BYTES: Final = 64 << 10
 MAX_ACL_ENTRIES: Final = 1024
 """HDFS allows 32, and 32 more that are default."""
@@ -149,9 +149,9 @@ def _acl_text(strings: Strings, entry: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DirectoryAttributes:
-    """What a directory's extended attributes say; "" for nothing.
+    """The policy in a directory's extended attributes; "" for none.
 
-    A ``policy`` of `REPLICATED` ends what the directories above say: nothing below is coded.
+    A ``policy`` of `REPLICATED` ends the policy of the directories above: nothing below is coded.
     """
 
     policy: str = ""

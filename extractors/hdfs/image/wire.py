@@ -1,6 +1,6 @@
 """Protobuf's wire format, one message at a time: for headers and for what is rare.
 
-What comes by the million is read by `lockstep`.
+What comes by the million is read by `batch_decoder`.
 """
 
 from __future__ import annotations

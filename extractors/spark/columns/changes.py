@@ -17,7 +17,7 @@ from extractors.spark.columns.lists import attribute
 MARKER: Final = re.compile(
     r"\b_(?:source|target)_row_present_#|\b_(?:Update|Delete|Insert|NotMatchedBySource\w*)_condition_\d+_#"
 )
-"""Columns of Delta's MERGE that say on which side of the join a row was found, and which clause takes it."""
+"""Columns of Delta's MERGE for on which side of the join a row was found, and which clause takes it."""
 _WORDS: Final = re.compile(r"[()\[\]{}]|\b(?:CASE|WHEN|THEN|ELSE|END)\b")
 _BRACKET: Final = re.compile(r"[()]")
 _RAISES: Final = re.compile(r"(?:cast\()?raise_error\(")
@@ -65,7 +65,7 @@ def _is_column(name: str, text: str) -> bool:
 
 
 def conditional(text: str) -> tuple[str, str, str] | None:
-    """``if ((id#1 > 1)) value else other`` as its three parts; None where it is no such thing."""
+    """``if ((id#1 > 1)) value else other`` as its three parts; None if it is none."""
     if not text.startswith("if ("):
         return None
     end = _closing(text, 3)
@@ -95,7 +95,7 @@ def _closing(text: str, start: int) -> int:
 
 
 def cases(text: str) -> tuple[list[str], list[str]] | None:
-    """``CASE WHEN a THEN x ELSE y END`` as conditions and values; None where it is no such thing."""
+    """``CASE WHEN a THEN x ELSE y END`` as conditions and values; None if it is none."""
     if not (text.startswith("CASE WHEN ") and text.endswith(" END")):
         return None
     conditions: list[str] = []

@@ -79,7 +79,7 @@ class Found:
     ids: frozenset[int] = frozenset()
     unresolved: bool = False
     literal: bool = True
-    """No value of a column is in it, and nothing in it is unknown. It says nothing where there is ``data``."""
+    """No value of a column is in it, and nothing in it is unknown. It means nothing if there is ``data``."""
 
     @property
     def all(self) -> int:
@@ -183,7 +183,7 @@ class Reader:
         relation = self.subquery(number)
         outer = self.read(match["outer"] or match["outer_of"] or "").as_control()
         if relation is None:
-            # A number that no subquery bears: of a column that is called so, or from a literal.
+            # A number that no subquery has: of a column that is called so, or from a literal.
             return outer | Found(doubt=Doubt.INCOMPLETE) if ", [id=#" in match[0] else outer
         flows = relation.in_order()
         if flows is None:
@@ -220,7 +220,7 @@ def field_of(flow: Flow, behind: str) -> Flow:
 
 
 def fields(text: str, reader: Reader, depth: int = 0) -> tuple[tuple[str, Flow], ...]:
-    """The fields of a struct, or of an array's structs, that an expression puts together: () if it does no such thing."""
+    """The fields of a struct, or of an array's structs, that an expression puts together: () if it puts none together."""
     name, _, rest = text.partition("(")
     if depth > MAX_NESTED or not rest.endswith(")") or cuts(text):
         column = attribute(text)

@@ -27,8 +27,8 @@ def strongest(kinds: Iterable[Kind]) -> Kind:
 
 
 class Doubt:
-    """What is to be said of a column, as bits. INFERRED: it follows from other parts of the plan. OPAQUE: a program's own
-    code lies between. INCOMPLETE: something is missing; the bits above it say why, where that is known."""
+    """What is doubtful about a column, as bits. INFERRED: it follows from other parts of the plan. OPAQUE: a program's own
+    code lies between. INCOMPLETE: something is missing; the bits above it are why, where that is known."""
 
     NONE: Final = 0
     INFERRED: Final = 1
@@ -109,9 +109,9 @@ class Flow:
     doubt: int = Doubt.NONE
     expression: str = ""
     fields: tuple[tuple[str, Flow], ...] = ()
-    """Of a struct that the plan itself puts together, what each field is made from."""
+    """What each field of a struct is made from that the plan itself puts together."""
     kept: int = 0
-    """Of a change of rows, columns of the same name that pass as they are: the table's own have not changed."""
+    """For a change of rows: columns of the same name that pass as they are: the table's own have not changed."""
     literal: bool = False
     """It is known to take no column's value: a literal, a count of rows, a rank, a random number."""
 

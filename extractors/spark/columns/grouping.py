@@ -210,7 +210,7 @@ def _over_window(expression: str, reader: Reader) -> tuple[Flow, Found]:
     if _ORDER_ONLY.match(function):
         found = found.as_control()
     kind = Kind.AGGREGATION if _AGGREGATE.match(function) else strongest((found.kind, Kind.TRANSFORMATION))
-    told = Flow(
+    flow = Flow(
         found.data,
         found.control | control.all,
         kind,
@@ -218,7 +218,7 @@ def _over_window(expression: str, reader: Reader) -> tuple[Flow, Found]:
         readable(expression),
         literal=found.literal,
     )
-    return told, found | control
+    return flow, found | control
 
 
 def closing(text: str, start: int) -> int:
@@ -347,7 +347,7 @@ def aggregate_python(step: Step) -> Relation:
             literal=found.literal,
         )
         flows[call.id], names[call.id] = flow, readable(call.name)
-        # Since 4.x the result bears the call with its id for a name, and an id of its own behind that.
+        # Since 4.x the result has the call with its id as its name, followed by an id of its own.
         if (place := lists[2].find(f"{text}#")) >= 0 and (own := _ID.match(lists[2], place + len(text))):
             flows[int(own[1])], names[int(own[1])] = flow, text
     scope = replace(over, flows=flows, names=names, needed=frozenset())

@@ -1,7 +1,7 @@
 """Lists as blocks print them: ``[id#38L, (v#40 * 2.0) AS v2#535]``.
 
-Nothing is quoted: names and literals may hold commas, brackets and what looks like an id. What cannot be told apart for
-certain is not told apart.
+Nothing is quoted: names and literals may hold commas, brackets and what looks like an id. What cannot be separated for
+certain is not separated.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def elements(text: str, count: int = -1) -> Elements:
 
 
 def attributes(text: str, count: int = -1) -> tuple[Attribute, ...] | None:
-    """The columns of a list that holds nothing else; None where they cannot be told apart or some were cut off."""
+    """The columns of a list that holds nothing else; None if they cannot be separated or some were cut off."""
     body = text.strip()[1:-1]
     if _PLAIN.fullmatch(body):
         plain = tuple(Attribute(name, int(number)) for name, number in _PLAIN_COLUMN.findall(body))

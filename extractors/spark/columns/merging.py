@@ -20,7 +20,7 @@ def merge_rows(step: Step) -> Relation:
     reader = step.reader()
     found: dict[int, list[Flow]] = {column.id: [] for column in wanted}
     rows, doubt = over.rows, over.doubt
-    told = False
+    assigned = False
     for text in step.arguments:
         for instruction in elements(text).texts if text.startswith("[") else ():
             name, _, rest = instruction.partition("(")
@@ -33,15 +33,15 @@ def merge_rows(step: Step) -> Relation:
             condition = reader.read(", ".join(parts[: len(parts) - printed]))
             rows, doubt = rows | condition.all, doubt | condition.doubt
             if printed and cuts(instruction):
-                told = True
+                assigned = True
                 for each in found.values():
                     each.append(CUT_OFF)
             elif 0 < printed < len(parts):
-                told = True
+                assigned = True
                 for column, expression in zip(wanted, outputs, strict=True):
                     flow = flow_of(expression, reader)[0]
                     found[column.id].append(kept_as_it_is(column.name, flow))
-    if not told:
+    if not assigned:
         return step.result(made(None, {}, {}, over))
     flows = {number: merged(each) for number, each in found.items()}
     return Relation(wanted, flows, names, rows, doubt)

@@ -187,7 +187,7 @@ class Plans:
             self._outer[-1] if self._outer else None,
         )
         if fields is None:
-            # One of its literals says what a block says.
+            # One of its literals looks like a block.
             return step.result(Relation(None, {}, {}, step.input.rows, doubt=UNKNOWN.doubt))
         return self._rule(step)
 
@@ -319,7 +319,7 @@ _LOGICAL: Final = re.compile(r"(?:subquery|exists|list)#(\d{1,18}) \[")
 
 
 def _given(operator: Operator) -> tuple[Operator, ...]:
-    """The operators that are read before it. Of an adaptive plan that ran, the one that it began with."""
+    """The operators that are read before it. For an adaptive plan that ran: the one that it began with."""
     if operator.name.startswith("AdaptiveSparkPlan"):
         return operator.children[-1:]
     return operator.inputs

@@ -26,13 +26,13 @@ class Hidden:
 @dataclass(frozen=True, slots=True)
 class Relation:
     """Rows with columns. ``columns`` is their order, None where it is not known; ``rows`` are the sources that decide
-    which rows there are, ``doubt`` what is to be said of all columns for their sake.
+    which rows there are, ``doubt`` what is doubtful about all columns because of them.
 
     ``below`` is what an aggregate was computed from: its later steps name their arguments as its first step had them.
     ``filters`` are what the first step let in, by the function's text, which the last step does not repeat.
     ``functions`` are those of a step that is not the last one, in their order.
     ``needed`` are columns that are handed on only because an operator above names them: Spark prunes the others.
-    ``first`` are the columns as a union's first query alone gives them, where a marker column tells its inputs apart.
+    ``first`` are the columns as a union's first query alone gives them, where a marker column distinguishes its inputs.
     """
 
     columns: tuple[Attribute, ...] | None
@@ -60,7 +60,7 @@ class Relation:
         return None
 
     def first_query(self) -> Mapping[int, Flow]:
-        """The columns of the nearest union whose inputs a marker tells apart, as its first query gives them."""
+        """The columns of the nearest union whose inputs a marker distinguishes, as its first query gives them."""
         at: Relation | None = self
         for _ in range(MAX_BELOW):
             if at is None:

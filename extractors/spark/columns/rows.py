@@ -68,7 +68,7 @@ def projected(step: Step, listed: Elements, over: Relation) -> Relation:
 
 
 def _with_fields(relation: Relation, over: Relation) -> Relation:
-    """Of ``named_struct(a, a#1, b, b#2) AS mergedValue#3`` each field bears its column's name, also where it is cut."""
+    """In ``named_struct(a, a#1, b, b#2) AS mergedValue#3`` each field has its column's name, also if it is cut."""
     columns = relation.columns or ()
     if len(columns) != 1 or columns[0].name != "mergedValue" or not over.columns:
         return relation
@@ -139,9 +139,8 @@ def join(step: Step) -> Relation:
 
 
 def _join_type(step: Step) -> str:
-    told = step.text("Join type")
-    if told:
-        return told
+    if given := step.text("Join type"):
+        return given
     for text in (step.operator.name, step.text("Arguments")):
         if match := _JOIN_TYPE.search(text):
             return match[0]
@@ -271,7 +270,7 @@ def _expanded(step: Step) -> dict[int, Flow]:
     exact = {wanted.name for wanted in step.wanted or ()}
     for wanted in step.wanted or ():
         last = wanted.name.rpartition(".")[2]
-        # A name may bear its table's, but "a.k" may as well be a field of a struct beside a column "k".
+        # A name may be qualified by its table's, but "a.k" may as well be a field of a struct beside a column "k".
         alike = by_name.get(wanted.name) or (by_name.get(last, []) if last not in exact else [])
         if wanted.id in over.flows:
             found[wanted.id] = over.flows[wanted.id]
@@ -318,7 +317,7 @@ def _cached(wanted: Attribute, shown: tuple[Attribute, ...], cached: Relation) -
     """A column behind the cut: of a plan's first use the ids are its own, of another they follow each other.
 
     Ids that follow each other are not proof enough: columns may have been dropped, or renamed. The name at that place must
-    be the same, and no other column may bear it.
+    be the same, and no other column may have it.
     """
     columns = cached.columns or ()
     if any(each.id == wanted.id for each in columns):

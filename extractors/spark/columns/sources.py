@@ -54,7 +54,7 @@ class Scans:
         self._text = text
         self._by_id: dict[int, dict[str, Node]] = {}
         for node in nodes:
-            # What is cached bears the ids of the table below it, and reads nothing itself.
+            # What is cached has the ids of the table below it, and reads nothing itself.
             cached = node.name.startswith(("InMemory", "Scan In-memory", "Scan ExistingRDD"))
             if "Scan" in node.name and not cached and (match := _FIRST_ID.search(node.text, 0, 4000)):
                 self._by_id.setdefault(int(match[1]), {}).setdefault(node.name.strip(), node)
@@ -67,7 +67,7 @@ class Scans:
         return physical_reads((node,), self._text)
 
     def of_relation(self, ids: Iterable[int]) -> Reads | None:
-        """Of a logical plan's relation that names no table: the scan of the same columns."""
+        """For a logical plan's relation that names no table: the scan of the same columns."""
         for number in ids:
             if (node := next(iter(self._by_id.get(number, {}).values()), None)) is not None:
                 return physical_reads((node,), self._text)
@@ -134,7 +134,7 @@ def _computed(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relat
 
 
 def _read(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
-    # A database's own query has columns of which nobody knows where they come from.
+    # A database's own query has columns of unknown origin.
     known = reads.complete and bool(reads.ends) and not any(_is_query(end) for end in reads.ends)
     ends = [end for end in reads.ends if not _is_query(end)]
     doubt = Doubt.NONE if known else Doubt.INCOMPLETE | Doubt.INPUT
@@ -178,11 +178,11 @@ def relation(step: Step, scans: Scans, ends_of: Ends) -> Relation:
     reads = ends_of(step.operator)
     if not reads.ends:
         reads = scans.of_relation(column.id for column in columns) or reads
-    told = _read(step, tuple(columns), reads)
+    relation = _read(step, tuple(columns), reads)
     if more and columns:
         last = columns[-1].id
-        told = replace(told, columns=None, hidden=(Hidden(last + 1, last + more, reads.ends),))
-    return step.result(told)
+        relation = replace(relation, columns=None, hidden=(Hidden(last + 1, last + more, reads.ends),))
+    return step.result(relation)
 
 
 def _relation_columns(name: str, text: str) -> list[str]:
@@ -225,7 +225,7 @@ def made_up(step: Step) -> Relation:
 
 
 def from_program(step: Step) -> Relation:
-    """Rows that a program made, from what nobody knows."""
+    """Rows that a program made, from unknown sources."""
     return _without_source(step, FROM_PROGRAM)
 
 

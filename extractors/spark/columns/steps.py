@@ -64,7 +64,7 @@ class Step:
 
     @property
     def unknown(self) -> Flow:
-        """A column of which the operator does not tell where it comes from."""
+        """A column whose origin the operator does not show."""
         return CUT_OFF if " more fields" in self.operator.block else UNKNOWN
 
     def result(self, relation: Relation, missing: Flow | None = None) -> Relation:
@@ -125,7 +125,7 @@ def completed(
 
     If it happened to one only, the columns that Spark hands to this operator and that nothing else in it names must be
     among what was cut off. ``passed`` are columns that the operator names beside the list. Of several expressions, nobody
-    can tell which of them lost a column.
+    knows which of them lost a column.
     """
     cut = [position for position, text in enumerate(texts) if lacks(text)]
     for position in cut:
@@ -140,7 +140,7 @@ def completed(
 def _lost(
     given: Relation, count: int, founds: Sequence[Found], position: int, passed: Collection[int]
 ) -> tuple[int, int]:
-    """The data of the columns that were surely cut off, and what is to be said of it.
+    """The data of the columns that were surely cut off, and what is doubtful about it.
 
     It is all there is if they are as many as were cut off, or if no other column can be among them: none that only a
     filter below needs, and none that stands elsewhere in the operator.

@@ -51,12 +51,12 @@ class ColumnFlow:
     opaque: bool = False
     incomplete: bool = False
     kept: tuple[SourceColumn, ...] = ()
-    """Of a change of rows: columns of this name that pass as they are, the changed table's own among them."""
+    """For a change of rows: columns of this name that pass as they are, the changed table's own among them."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenColumns:
-    """The columns that one command writes. ``reasons`` say why one of them, or what it comes from, is not known."""
+    """The columns that one command writes. ``reasons`` are why one of them, or what it comes from, is not known."""
 
     flows: tuple[ColumnFlow, ...] = ()
     reasons: tuple[Incomplete, ...] = ()
@@ -82,7 +82,7 @@ def written_columns(
     ``has_root``: executions name their root, so that a table that is created from a query is written by one that will come.
     """
     # Spark puts a lateral subquery's own columns in the place of those of the query around it where a condition equates
-    # them. Only the logical plan has what the statement says.
+    # them. Only the logical plan has what stands in the statement.
     lateral = any(each.name == "LateralJoin" for each in text.operators)
     named = [
         write.end is not None and not (has_root and write.creates and not lateral) for _, write in writes

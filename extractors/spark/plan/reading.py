@@ -20,7 +20,7 @@ from extractors.spark.plan.writes import Write, write_of
 class PlanReading:
     """What one execution's plan reads and writes, and its shape.
 
-    ``named`` is what the logical plan below a command names; it counts where no scan tells the same. ``columns`` are those
+    ``named`` is what the logical plan below a command names; it counts if no scan names the same. ``columns`` are those
     of each write.
     """
 
@@ -32,20 +32,20 @@ class PlanReading:
     columns: tuple[WrittenColumns, ...] = ()
     unknown_operators: tuple[str, ...] = ()
     result: WrittenColumns | None = None
-    """Of an execution within another one that writes nothing itself: the columns that it computes."""
+    """For an execution within another one that writes nothing itself: the columns that it computes."""
     mentions: frozenset[int] = frozenset()
-    """Of a command whose rows another execution makes: the expression ids in its arguments."""
+    """For a command whose rows another execution makes: the expression ids in its arguments."""
     assigned: frozenset[str] = frozenset()
-    """Of a command that changes rows: columns that it assigns."""
+    """For a command that changes rows: columns that it assigns."""
     aggregates: bool = False
-    """Of a command whose rows another execution makes: whether its query aggregates columns."""
+    """For a command whose rows another execution makes: whether its query aggregates columns."""
     defines: frozenset[int] = frozenset()
     """The expression ids of ``result``."""
 
 
 NOTHING: Final = Reads(())
 _CHANGES: Final = re.compile(r"\b(?:MERGE|UPDATE) operation\b")
-"""What Delta says of the executions that rewrite a table's files."""
+"""How Delta describes the executions that rewrite a table's files."""
 _ID: Final = re.compile(r"#(\d{1,18})")
 _AGGREGATES: Final = re.compile(r"\b(?:count|min|max|sum|avg)\((?:distinct )?(?!1\)|\*\))[^()]+\)")
 _ASSIGNED: Final = re.compile(r"`((?:[^`]|``)+)` = ")

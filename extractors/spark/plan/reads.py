@@ -77,7 +77,7 @@ def path_end(path: str) -> End:
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """The ends that are read, each once. ``unknown`` is what reads without saying from where; ``reasons`` say why some
+    """The ends that are read, each once. ``unknown`` is what reads from an unknown place; ``reasons`` are why some
     ends are missing."""
 
     ends: tuple[End, ...]
@@ -122,7 +122,7 @@ _V2_SCAN: Final = re.compile(
 )
 _V2_OLD: Final = re.compile(r"\w+\[.*?\] (?P<name>\S+)")
 _CHANGELOG: Final = ".changes"
-"""What Iceberg adds to a table's name where its changes are read. A table of that name is told apart by its scan: only one
+"""What Iceberg adds to a table's name where its changes are read. A table of that name differs by its scan: only one
 of changes names the table without it, ``cat.db.t [fromSnapshotId=``, later ``IcebergChangelogScan(table=cat.db.t,``."""
 _V2_PATHS: Final = re.compile(r"(?P<format>[\w-]+) (?P<paths>[A-Za-z][A-Za-z0-9+.-]*:/.*|/.*)$", re.DOTALL)
 
@@ -187,7 +187,7 @@ class _Gathered:
         self._ends[end] = None
 
     def add_table(self, table: Table | None, what: str) -> None:
-        # A name alone is of the session's current database, which the log does not say.
+        # A name alone is of the session's current database, which the log does not have.
         if table is None or not table.database:
             self.add_unknown(what)
         else:

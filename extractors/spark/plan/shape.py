@@ -1,4 +1,4 @@
-"""What tells one plan from another: its operators and the columns they work on.
+"""What distinguishes one plan from another: its operators and the columns they work on.
 
 Left out is what differs between two runs of one job: expression ids, literals, partition values, temporary names, numbers of
 files, and how an operator is carried out (a broadcast or a sorted join, in how many steps an aggregate, with or without
@@ -61,7 +61,7 @@ def _columns(kind: str, text: str) -> Iterator[str]:
             yield written[1]
         return
     if kind == "Scan":
-        # What is pushed down is said again by the filters above it, or is a literal.
+        # What is pushed down stands in the filters above it again, or is a literal.
         text = text.partition("]")[0]
     elif kind == "Join":
         yield from _JOIN_TYPE.findall(text)[:1]

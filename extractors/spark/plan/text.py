@@ -84,8 +84,8 @@ class Operator:
         return tuple(child for child in self.children if child.indent - self.indent <= INNER)
 
     def fields(self) -> dict[str, Field] | None:
-        """What the block says, by the word before the colon. None where a word occurs twice, for a literal may have said
-        it, unless the order of the fields tells which is which."""
+        """The block's fields, by the word before the colon. None if a word occurs twice, because a literal may have
+        printed it, unless the order of the fields shows which is which."""
         block = self.block
         if block.startswith("\nArguments: "):
             return {"Arguments": Field(self.arguments, -1)}
@@ -95,19 +95,19 @@ class Operator:
         found: dict[str, Field] = {}
         for position, match in enumerate(matches):
             stop = matches[position + 1].start() if position + 1 < len(matches) else len(block)
-            said = block[match.end() : stop].strip()
+            value = block[match.end() : stop].strip()
             count = int(match[2]) if match[2] else -1
             computed = match[1] in ("Keys", "Functions", "Results") or self.name.startswith("Project")
-            if count >= 0 and not computed and (end := said.find("]\n")) >= 0:
-                said = said[: end + 1]  # what follows is a field that nobody asks for
+            if count >= 0 and not computed and (end := value.find("]\n")) >= 0:
+                value = value[: end + 1]  # what follows is a field that nobody asks for
             elif count < 0 and match[1] not in ("Arguments", "Condition"):
-                said = said.partition("\n\n")[0]
-            found[match[1]] = Field(said, count)
+                value = value.partition("\n\n")[0]
+            found[match[1]] = Field(value, count)
         return found if matches or not block.strip() else None
 
 
 def _unforged(name: str, matches: list[re.Match[str]]) -> list[re.Match[str]]:
-    """The true fields of a block of which a literal says some as well: before the first one of them stands no literal."""
+    """The true fields of a block in which a literal looks like some as well: no literal stands before the first of them."""
     first = {match[1]: match for match in reversed(matches)}
     last = {match[1]: match for match in matches}
     if name.startswith("Project") and matches[0] is first.get("Output") and matches[-1] is last.get("Input"):
@@ -142,9 +142,9 @@ class Field:
 @dataclass(frozen=True, slots=True)
 class PlanText:
     """The operators in the header tree's order, root first. ``verified`` is False where the text can be read twice, was
-    cut, or has no operators; ``doubt`` says which.
+    cut, or has no operators; ``doubt`` is which.
 
-    ``subqueries`` are the roots of subqueries by the number that their expression bears, ``#335``.
+    ``subqueries`` are the roots of subqueries by the number that their expression has, ``#335``.
     """
 
     operators: tuple[Operator, ...] = ()
@@ -235,13 +235,13 @@ def _extended(printed: str) -> PlanText:
     # A line that is no operator is the rest of a literal or of a statement: who knows what else is.
     doubt = None if all(branches) else Incomplete.AMBIGUOUS
     name, _, rest = match[1].partition(" ")
-    told = [_Line(1, name, 0)]
+    operators = [_Line(1, name, 0)]
     blocks = {1: (name, f"Arguments: {rest}")}
     for number, branch in enumerate(branches, 2):
         if branch:
-            told.append(_Line(number, *_branch_name(branch)))
+            operators.append(_Line(number, *_branch_name(branch)))
             blocks[number] = (branch["name"], f"Arguments: {_branch_arguments(branch)}")
-    return PlanText(_tree(told, blocks), doubt, command=match[1])
+    return PlanText(_tree(operators, blocks), doubt, command=match[1])
 
 
 def _branch_name(match: re.Match[str]) -> tuple[str, int]:
@@ -327,7 +327,7 @@ def _blocks(
 ) -> tuple[dict[int, tuple[str, str]], bool]:
     """Title and text of each block that the trees know; and whether there is no doubt which text is whose."""
     starts: dict[int, tuple[int, int, str]] = {}
-    # Of a text that was cut off (not ``verified``), nobody can tell whether the true block would have come later.
+    # If a text was cut off (not ``verified``), the true block may have come later.
     for match in _BLOCK.finditer(printed):
         number = int(match[1])
         name = names.get(number)
@@ -353,5 +353,5 @@ def _blocks(
 
 
 def _is_title(title: str, name: str) -> bool:
-    """Whether a block's title is the tree's name: the tree says more of a join, the block of what is used again."""
+    """Whether a block's title is the tree's name: the tree has more of a join, the block of what is used again."""
     return title == name or name.startswith(f"{title} ") or title.startswith(f"{name} [Reuses ")

@@ -1,4 +1,4 @@
-"""The operators of a plan, as the event's ``sparkPlanInfo`` tells them."""
+"""The operators of a plan, as they stand in the event's ``sparkPlanInfo``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Node:
 
     @property
     def wraps(self) -> bool:
-        """Whether it says nothing of what is read, computed or written."""
+        """Whether it has no part in what is read, computed or written."""
         return _WRAPPERS.match(self.name) is not None
 
 

@@ -48,7 +48,7 @@ class Write:
     carried: bool = False
     """Whether the rows come from an execution of its own below this one."""
     keeps_rows: bool = False
-    """Of a change of rows, whether it is certain that no row comes or goes: a column with its own value is left alone."""
+    """For a change of rows: whether surely no row comes or goes, so that a column with its own value is left alone."""
     catalog: str = ""
     """The catalogue that ``end`` or ``subject`` is named in, as it is printed, where that is not its own name."""
 
@@ -208,7 +208,7 @@ def _data_write(bare: str, command: str, node: Node, arguments: str, text: PlanT
         case "CreateV2View" | "CreateV2ViewExec" | "AlterV2View":
             return _v2_view(command, arguments)
         case "Call" if procedure := _PROCEDURE.search(arguments):
-            # Another table's files become this one's; which tables these are, the arguments say by position.
+            # Another table's files become this one's; the position among the arguments shows which tables these are.
             return Write(command, procedure[1].upper())
         case _ if command in WRITING:
             return Write(command, in_words(bare), _iceberg_end(arguments))
@@ -293,7 +293,7 @@ def in_words(command: str) -> str:
 
 
 def _is_ddl(node: Node) -> bool:
-    """Whether it is a command that bears no ``Execute``: V2's ``CreateNamespace``, ``DropTable``, ``ShowTables``."""
+    """Whether it is a command without ``Execute``: V2's ``CreateNamespace``, ``DropTable``, ``ShowTables``."""
     return (
         node.depth == 0
         and re.match(
@@ -364,7 +364,7 @@ def _create_view(command: str, arguments: str, text: PlanText) -> Write:
     match = _VIEW.match(arguments)
     table = leading_table(arguments)
     if not (match["kind"] == "PersistedView" if match else is_kept(arguments)):
-        # A temporary view is a name for a query only. Whoever reads it reads what is behind it.
+        # A temporary view is a name for a query only. Reading it is reading what is behind it.
         return Write(command, "CREATE_TEMPORARY_VIEW", subject=table.name if table else "")
     query_text = _statement(match["before"]) if match and text.verified else ""
     return Write(
