@@ -105,7 +105,7 @@ def test_keys_that_are_missing_new_or_of_another_type_are_tolerated(
     assert len(told.executions) == 3
     assert told.executions["application_1799000000000_10001"].attributes["engineType"] == "YARN"
     assert told.executions["application_1799000000000_0002"].attributes["memoryMbSeconds"] == 12
-    assert told.plan.note == "1 applications bear an id that is none"
+    assert told.plan.note == "1 applications have an id that is none"
 
 
 def test_the_answers_of_hadoops_documentation_are_understood(
