@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from navlin.index.cores import CORES
+from navlin.index.cores import CONFIGSET, CORES
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.solr import Solr, SolrAddress, SolrError, SolrUnavailable
 from navlin.shipped import CONF
@@ -76,7 +76,7 @@ def test_a_second_navlin_on_one_state_directory_is_told_who_is_there(
 
 def test_killing_navlin_leaves_no_java_behind(tmp_path: Path, solr_jars: Path) -> None:
     program = (
-        "import sys, time; from pathlib import Path; from navlin.index.cores import CORES\n"
+        "import sys, time; from pathlib import Path; from navlin.index.cores import CONFIGSET, CORES\n"
         "from navlin.solr_server.embedded import EmbeddedSolr\n"
         "state, jars, conf, cache = map(Path, sys.argv[1:])\n"
         "server = EmbeddedSolr(state, jars, conf, cores=CORES, cache=cache)\n"
@@ -219,7 +219,7 @@ def test_a_taken_port_is_named(tmp_path: Path, solr_jars: Path, solr_server: Emb
 
 def test_a_schema_that_does_not_load_is_named_with_its_core(tmp_path: Path, solr_jars: Path) -> None:
     conf = shutil.copytree(CONF / "solr", tmp_path / "conf")
-    schema = conf / "navlin" / "schema.xml"
+    schema = conf / CONFIGSET / "schema.xml"
     schema.write_text(
         schema.read_text().replace('name="digest" type="string"', 'name="digest" type="nothing"')
     )
@@ -236,7 +236,7 @@ def test_a_new_release_brings_its_schema_and_keeps_the_index(tmp_path: Path, sol
     with server, Solr(server.address) as solr:
         old = {"identity": "old", "type": "TABLE"}
         assert solr.add(ELEMENTS, [old, {"identity": "new", "novelty": "x"}]).refused[0].identity == "new"
-    schema = conf / "navlin" / "schema.xml"
+    schema = conf / CONFIGSET / "schema.xml"
     schema.write_text(
         schema.read_text().replace("<field ", '<field name="novelty" type="string"/>\n<field ', 1)
     )

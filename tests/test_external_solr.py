@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from navlin.index import cores
-from navlin.index.cores import CORES
+from navlin.index.cores import CONFIGSET, CORES
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.solr import Solr, SolrError
 from navlin.java import find_java
@@ -121,13 +121,13 @@ def test_a_single_server_gets_its_cores_from_the_schema_that_is_there(
         EmbeddedSolr(tmp_path, solr_jars, CONF / "solr", cores=(), cache=cache) as server,
         Solr(server.address) as solr,
     ):
-        configset = server.home / "configsets" / "navlin"
+        configset = server.home / "configsets" / CONFIGSET
         configset.rename(tmp_path / "elsewhere")
         with pytest.raises(
-            cores.NotCreated, match=f"copy the files of .*conf/solr/navlin to {configset}/conf"
+            cores.NotCreated, match=f"copy the files of .*conf/solr/{CONFIGSET} to {configset}/conf"
         ):
             cores.create(solr, CONF / "solr")
-        shutil.copytree(CONF / "solr" / "navlin", configset / "conf")
+        shutil.copytree(CONF / "solr" / CONFIGSET, configset / "conf")
         assert cores.create(solr, CONF / "solr") == (ELEMENTS, RELATIONS, RUNS)
         assert cores.create(solr, CONF / "solr") == ()
         assert solr.shards(ELEMENTS) == (f"{server.address.url}/nav_elements",)
@@ -137,7 +137,7 @@ def test_a_single_server_gets_its_cores_from_the_schema_that_is_there(
 @pytest.mark.services
 def test_a_core_of_another_schema_is_no_reason_to_refuse_documents(tmp_path: Path, solr_jars: Path) -> None:
     conf = shutil.copytree(CONF / "solr", tmp_path / "conf")
-    solrconfig = conf / "navlin" / "solrconfig.xml"
+    solrconfig = conf / CONFIGSET / "solrconfig.xml"
     solrconfig.write_text(solrconfig.read_text().replace('name="tolerant"', 'name="another"'))
     cache = solr_jars.parent / "solr-launcher"
     with (

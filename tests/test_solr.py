@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from navlin.index.cores import CONFIGSET
 from navlin.index.fields import (
     ELEMENTS,
     KNOWN,
@@ -45,7 +46,7 @@ UNRETURNED = {"_version_", "treeAncestors", "anyText"}
 
 def schema_fields() -> dict[str, tuple[str, bool]]:
     """Every field of the schema (one for each dynamic field): name → type, whether it has several values."""
-    root = ElementTree.parse(CONF / "solr" / "navlin" / "schema.xml").getroot()
+    root = ElementTree.parse(CONF / "solr" / CONFIGSET / "schema.xml").getroot()
     return {
         element.attrib["name"].replace("*", "any"): (
             element.attrib["type"],

@@ -58,6 +58,7 @@ class Commands(click.Group):
 def _exit_code(error: Exception) -> Exit | None:
     """The exit code of an error whose text is all that a person needs; None for any other. Imports only now."""
     from navlin.index.cores import NotCreated
+    from navlin.index.schema import UnusableIndex
     from navlin.index.solr import SolrError
     from navlin.service.configuration import BadConfiguration
     from navlin.service.loader import ExtractorNotLoaded, SharedIdentity
@@ -67,7 +68,14 @@ def _exit_code(error: Exception) -> Exit | None:
     if isinstance(error, BadConfiguration):
         return Exit.USAGE
     if isinstance(
-        error, NoSolr | SolrError | NotCreated | JarsNotFetched | ExtractorNotLoaded | SharedIdentity
+        error,
+        NoSolr
+        | SolrError
+        | NotCreated
+        | UnusableIndex
+        | JarsNotFetched
+        | ExtractorNotLoaded
+        | SharedIdentity,
     ):
         return Exit.FAILED
     return None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import click
 
-from navlin.cli.invocation import Invocation, json_option, print_json
+from navlin.cli.invocation import Invocation, console, json_option, print_json
 
 
 @click.group("index")
@@ -49,15 +50,75 @@ def create(invocation: Invocation, *, as_json: bool) -> None:
 
 def _embedded(invocation: Invocation) -> Sequence[str]:
     from navlin.index.cores import CORES
+    from navlin.index.solr import Solr
+    from navlin.service.opening import open_index
     from navlin.service.solr import jars_directory, reachable_solr
     from navlin.solr_server import jars
 
     configuration = invocation.configuration()
     home = configuration.navlin.state_directory / "solr"
-    absent = [core for core in CORES if not (home / core).is_dir()]
+    absent = () if any(home.glob("*/core.properties")) else CORES
     into = jars_directory(configuration)
     java_home = invocation.environment.get("JAVA_HOME")
     with jars.progress_on(sys.stderr) as report:
         jars.fetch("solr", into, report=report, java=f"{java_home}/bin/java" if java_home else "java")
-    with reachable_solr(configuration, invocation.environment):
+    with reachable_solr(configuration, invocation.environment) as reached, Solr(reached.address) as solr:
+        open_index(solr, reached.server, invocation.now_ms)
         return absent
+
+
+@command.command("upgrade")
+@json_option
+@click.pass_obj
+def upgrade(invocation: Invocation, *, as_json: bool) -> None:
+    """Bring an index that an earlier navlin made up to date. One of the present version is left as it is.
+
+    Everything is copied into new cores, which then take the place of the old ones: the disk must have room for the index
+    twice. Stop every other navlin first. If this is cut off, the index is as it was, and the next call goes on.
+
+    \b
+    Examples:
+      navlin index upgrade
+    """
+    from navlin.index.solr import Solr
+    from navlin.service.opening import open_index
+    from navlin.service.solr import reachable_solr
+    from navlin.service.upgrading import upgrade_index
+
+    configuration = invocation.configuration()
+    settings = configuration.solr
+    with (
+        reachable_solr(configuration, invocation.environment) as reached,
+        Solr(reached.address) as solr,
+        _progress() as report,
+    ):
+        if settings.embedded and reached.server is None:
+            # Another navlin runs this Solr: there is nothing to do, or it has to be stopped.
+            open_index(solr, None, invocation.now_ms)
+        done = upgrade_index(
+            solr,
+            reached.server,
+            invocation.now_ms,
+            shards=settings.shards,
+            replicas=settings.replicas,
+            report=report,
+        )
+    if as_json:
+        print_json({"since": done.since, "version": done.version, "documents": done.documents})
+    elif done.since == done.version:
+        click.echo(f"the index is of version {done.version}: there is nothing to do")
+    else:
+        counts = ", ".join(f"{core}: {count:,} documents" for core, count in done.documents.items())
+        click.echo(f"upgraded from version {done.since} to version {done.version}; {counts}")
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """A bar on standard error, if that is a terminal."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("copying"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    out = console(on_stderr=True)
+    with Progress(*columns, console=out, disable=not out.is_terminal) as bar:
+        task = bar.add_task("copying", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

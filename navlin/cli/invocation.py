@@ -73,15 +73,16 @@ class Invocation:
         """The index, for as long as the context lasts: a running one, else one that is started and stopped."""
         from navlin.index.solr import Solr
         from navlin.service.library_logs import warnings_on_stderr
-        from navlin.service.solr import reachable_solr, require_cores
+        from navlin.service.opening import open_index
+        from navlin.service.solr import reachable_solr
 
         warnings_on_stderr()
         configuration = configuration or self.configuration_without_sources()
         with (
-            reachable_solr(configuration, self.environment) as address,
-            Solr(address) as solr,
+            reachable_solr(configuration, self.environment) as reached,
+            Solr(reached.address) as solr,
         ):
-            require_cores(solr)
+            open_index(solr, reached.server, self.now_ms)
             yield solr
 
     def roster(self, configuration: Configuration, solr: Solr) -> ConfiguredSources:

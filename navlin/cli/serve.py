@@ -25,6 +25,8 @@ def command(invocation: Invocation) -> None:
     """
     import structlog
 
+    from navlin.index.cores import NotCreated
+    from navlin.index.schema import UnusableIndex
     from navlin.index.solr import SolrError
     from navlin.service.daemon import Daemon, SparkDied
     from navlin.service.loader import SharedIdentity
@@ -39,7 +41,7 @@ def command(invocation: Invocation) -> None:
     code = Exit.OK
     try:
         daemon.run()
-    except (NoSolr, SolrError, SharedIdentity, SparkDied) as error:
+    except (NoSolr, SolrError, NotCreated, UnusableIndex, SharedIdentity, SparkDied) as error:
         log.error("navlin cannot go on", error=str(error))
         code = Exit.FAILED
     if any(

@@ -1,4 +1,4 @@
-"""Making the three cores, or collections, of a Solr that navlin does not run itself."""
+"""The three cores, or collections, of a Solr: making them, and making those of a new version that take their place."""
 
 from __future__ import annotations
 
@@ -8,11 +8,35 @@ from typing import Final
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from navlin.index.connection import SolrError
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.schema import (
+    CORES,
+    VERSION,
+    Schema,
+    configset,
+    save_schema,
+    schema_name,
+    schema_of,
+    suffix,
+    version_of_cores,
+)
 from navlin.index.solr import Solr
 
-CORES: Final = (ELEMENTS, RELATIONS, RUNS)
-CONFIGSET: Final = "navlin"
+__all__ = [
+    "CONFIGSET",
+    "CORES",
+    "NotCreated",
+    "beside",
+    "create",
+    "create_beside",
+    "missing",
+    "opened_schema",
+    "outdated",
+    "remove_replaced",
+    "replace_by_beside",
+    "there",
+]
+
+CONFIGSET: Final = configset()
 """The folder of the schema in ``conf/solr``; the three cores share it."""
 
 
@@ -27,56 +51,141 @@ def create(solr: Solr, conf: Path, *, shards: int = 1, replicas: int = 1) -> tup
     and replicas. A single Solr takes it from a folder of its own, where an administrator puts it.
     """
     if solr.cloud:
-        return _create_collections(solr, conf / CONFIGSET, shards, replicas)
-    return _create_cores(solr, conf / CONFIGSET)
+        _upload(solr, conf / CONFIGSET)
+    absent = missing(solr)
+    aliases = _aliases(solr) if solr.cloud else {}
+    for core in CORES:
+        if core in absent:
+            _create(solr, core, conf / CONFIGSET, shards, replicas)
+        elif solr.cloud:
+            solr.admin("collections", {"action": "RELOAD", "name": aliases.get(core, core)})
+        else:
+            solr.admin("cores", {"action": "RELOAD", "core": core})
+    if absent == CORES:
+        save_schema(solr)
+    return absent
+
+
+def there(solr: Solr) -> set[str]:
+    """The names of all cores, or of all collections and their aliases."""
+    if solr.cloud:
+        return {*_collections(solr), *_aliases(solr)}
+    return set(solr.admin("cores", {"action": "STATUS", "indexInfo": "false"})["status"])
 
 
 def missing(solr: Solr) -> tuple[str, ...]:
     """Which of the three are not there."""
+    found = there(solr)
+    return tuple(core for core in CORES if core not in found)
+
+
+def opened_schema(solr: Solr) -> Schema:
+    """The schema of the index, which costs one look-up. Cores in which none is noted yet get one if they are of the present
+    version. Raises `NotCreated` without the cores."""
+    try:
+        schema = schema_of(solr)
+        if schema is None:
+            schema = Schema(version_of_cores(solr))
+            if schema.version == VERSION:
+                save_schema(solr)
+        return schema
+    except SolrError as error:
+        if error.status != 404:
+            raise
+        names = ", ".join(missing(solr))
+        raise NotCreated(
+            f"Solr at {solr.address.host} has no {names}: make them with `navlin index create`"
+        ) from error
+
+
+# -- A new version -----------------------------------------------------------------------------------------------------
+
+
+def beside(core: str) -> str:
+    """The name of the core of the present version that is to take another's place."""
+    return core + suffix()
+
+
+def outdated(solr: Solr) -> tuple[str, ...]:
+    """Which of the three were made for another version."""
+    return tuple(core for core in CORES if schema_name(solr, core) != CONFIGSET)
+
+
+def create_beside(
+    solr: Solr, conf: Path, cores: tuple[str, ...], *, shards: int = 1, replicas: int = 1
+) -> None:
+    """Makes cores of the present version beside ``cores``, if they are not there."""
     if solr.cloud:
-        there = set(solr.admin("collections", {"action": "LIST"})["collections"])
+        _upload(solr, conf / CONFIGSET)
+    found = there(solr)
+    for core in cores:
+        if beside(core) not in found:
+            _create(solr, beside(core), conf / CONFIGSET, shards, replicas)
+
+
+def replace_by_beside(solr: Solr, core: str) -> None:
+    """Lets the core beside this one take its name, at once, for everybody who asks."""
+    if solr.cloud:
+        solr.admin("collections", {"action": "CREATEALIAS", "name": core, "collections": beside(core)})
     else:
-        there = set(solr.admin("cores", {"action": "STATUS", "indexInfo": "false"})["status"])
-    return tuple(core for core in CORES if core not in there)
+        solr.admin("cores", {"action": "SWAP", "core": core, "other": beside(core)})
 
 
-def _create_collections(solr: Solr, configset: Path, shards: int, replicas: int) -> tuple[str, ...]:
+def remove_replaced(solr: Solr) -> None:
+    """Removes what `replace_by_beside` has replaced."""
+    found = there(solr)
+    for core in CORES:
+        if schema_name(solr, core) != CONFIGSET or beside(core) not in found:
+            continue
+        if solr.cloud:
+            if core in _collections(solr):
+                solr.admin("collections", {"action": "DELETE", "name": core})
+        elif schema_name(solr, beside(core)) != CONFIGSET:
+            unload = {"action": "UNLOAD", "core": beside(core), "deleteInstanceDir": "true"}
+            solr.admin("cores", unload)
+
+
+# -- Solr's side -------------------------------------------------------------------------------------------------------
+
+
+def _collections(solr: Solr) -> list[str]:
+    collections: list[str] = solr.admin("collections", {"action": "LIST"})["collections"]
+    return collections
+
+
+def _aliases(solr: Solr) -> dict[str, str]:
+    """The collection of each alias."""
+    aliases: dict[str, str] = solr.admin("collections", {"action": "LISTALIASES"})["aliases"]
+    return aliases
+
+
+def _upload(solr: Solr, configset: Path) -> None:
     url = f"{solr.address.url}/admin/configs"
     upload = {"action": "UPLOAD", "name": CONFIGSET, "overwrite": "true", "cleanup": "true"}
     headers = {"Content-Type": "application/octet-stream"}
     solr.session.post(url, params=upload, data=_zipped(configset), headers=headers)
-    absent = missing(solr)
-    for core in CORES:
-        if core in absent:
-            layout = {"numShards": str(shards), "replicationFactor": str(replicas)}
-            create = {"action": "CREATE", "name": core, "collection.configName": CONFIGSET, **layout}
-            answer = solr.admin("collections", {**create, "waitForFinalState": "true"})
-            if "failure" in answer:
-                raise NotCreated(
-                    f"Solr at {solr.address.host} could not make the collection {core}: {answer['failure']}"
-                )
-        else:
-            solr.admin("collections", {"action": "RELOAD", "name": core})
-    return absent
 
 
-def _create_cores(solr: Solr, configset: Path) -> tuple[str, ...]:
-    absent = missing(solr)
-    for core in CORES:
-        if core not in absent:
-            solr.admin("cores", {"action": "RELOAD", "core": core})
-            continue
-        try:
-            solr.admin("cores", {"action": "CREATE", "name": core, "configSet": CONFIGSET})
-        except SolrError as error:
-            if "onfig" not in error.message:
-                raise
-            home = solr.admin("info/system", {})["solr_home"]
+def _create(solr: Solr, name: str, configset: Path, shards: int, replicas: int) -> None:
+    if solr.cloud:
+        layout = {"numShards": str(shards), "replicationFactor": str(replicas)}
+        create = {"action": "CREATE", "name": name, "collection.configName": CONFIGSET, **layout}
+        answer = solr.admin("collections", {**create, "waitForFinalState": "true"})
+        if "failure" in answer:
             raise NotCreated(
-                f"Solr at {solr.address.host} could not make the core {core}: {error.message}."
-                f" On that server, copy the files of {configset} to {home}/configsets/{CONFIGSET}/conf, then try again"
-            ) from error
-    return absent
+                f"Solr at {solr.address.host} could not make the collection {name}: {answer['failure']}"
+            )
+        return
+    try:
+        solr.admin("cores", {"action": "CREATE", "name": name, "configSet": CONFIGSET})
+    except SolrError as error:
+        if "onfig" not in error.message:
+            raise
+        home = solr.admin("info/system", {})["solr_home"]
+        raise NotCreated(
+            f"Solr at {solr.address.host} could not make the core {name}: {error.message}."
+            f" On that server, copy the files of {configset} to {home}/configsets/{CONFIGSET}/conf, then try again"
+        ) from error
 
 
 def _zipped(folder: Path) -> bytes:

@@ -124,7 +124,9 @@ class Solr:
         if not self.cloud:
             return (f"{self.address.url}/{core}",)
         status = self.admin("collections", {"action": "CLUSTERSTATUS", "collection": core})
-        shards = status["cluster"]["collections"][core]["shards"]
+        # One, under its own name: ``core`` may be an alias.
+        (collection,) = status["cluster"]["collections"].values()
+        shards = collection["shards"]
         return tuple(
             self._live(core, name, shard)
             for name, shard in sorted(shards.items())
@@ -245,6 +247,11 @@ class Solr:
         """An answer of Solr's own administration, ``admin/<path>``."""
         response = self.session.get(f"{self.address.url}/admin/{path}", params={"wt": "json", **params})
         return self._json(response, "")
+
+    def answer(self, core: str, handler: str) -> dict[str, Any]:
+        """The answer of a core's handler that takes no parameters."""
+        response = self.session.get(f"{self.address.url}/{core}/{handler}", params={"wt": "json"})
+        return self._json(response, core)
 
     def close(self) -> None:
         """Closes the pooled connections; the next call opens new ones."""

@@ -18,6 +18,7 @@ from typing import Final
 import structlog
 
 from navlin.index.runs import RunRecord, Status
+from navlin.index.schema import UnusableIndex
 from navlin.index.solr import Solr, SolrAddress, SolrError
 from navlin.index.sources import known_sources
 from navlin.pipeline.run import Pipeline
@@ -26,10 +27,11 @@ from navlin.service.configuration import BadConfiguration, Configuration
 from navlin.service.loader import ConfiguredSources, ExtractorNotLoaded, SharedIdentity, load
 from navlin.service.logs import configure_logs
 from navlin.service.notify import Systemd
+from navlin.service.opening import open_index
 from navlin.service.pulse import Pulse, SourcePulse, forget_pulse, save_pulse
 from navlin.service.purging import DAY_MS, purge_before
 from navlin.service.schedule import Schedule
-from navlin.service.solr import embedded_solr, external_address, require_cores
+from navlin.service.solr import embedded_solr, external_address
 from navlin.service.sparks import Spark
 from navlin.service.watching import Watching
 from navlin.solr_server.embedded import EmbeddedSolr, NoSolr
@@ -144,7 +146,7 @@ class Daemon:
 
     def _take_up(self, configuration: Configuration) -> None:
         with Solr(self._address) as solr:
-            require_cores(solr)
+            open_index(solr, self._embedded, self._now_ms)
             self._roster = load(configuration, known_sources(solr))
         self._configuration = configuration
         self._pipeline = Pipeline(self._address, self._spark, self._now_ms)
@@ -214,7 +216,7 @@ class Daemon:
         try:
             configuration = self._reread()
             self._take_up(configuration)
-        except (BadConfiguration, ExtractorNotLoaded, SharedIdentity, SolrError) as error:
+        except (BadConfiguration, ExtractorNotLoaded, SharedIdentity, SolrError, UnusableIndex) as error:
             log.error("configuration not taken up, the old one stays", error=str(error))
         else:
             for section in ("navlin", "solr", "spark"):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from navlin.index import cores
-from navlin.index.solr import Solr, SolrAddress
+from navlin.index.solr import SolrAddress
 from navlin.service.configuration import PASSWORD_VARIABLE, Configuration, SolrSettings
 from navlin.shipped import CONF
 from navlin.solr_server import embedded
@@ -51,36 +52,37 @@ def external_address(solr: SolrSettings, environment: Mapping[str, str]) -> Solr
     return SolrAddress(solr.url, solr.user or None, password, ca_file, timeout_s=solr.timeout_s)
 
 
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A Solr that answers; ``server`` is the embedded one if this process started it."""
+
+    address: SolrAddress
+    server: EmbeddedSolr | None = None
+
+
 @contextmanager
-def reachable_solr(configuration: Configuration, environment: Mapping[str, str]) -> Iterator[SolrAddress]:
-    """An address that answers for as long as the context lasts.
+def reachable_solr(configuration: Configuration, environment: Mapping[str, str]) -> Iterator[Reached]:
+    """A Solr that answers for as long as the context lasts.
 
     The embedded Solr of a running navlin is used as it is; where none runs, one is started and stopped at the end.
     """
     if not configuration.solr.embedded:
-        yield external_address(configuration.solr, environment)
+        yield Reached(external_address(configuration.solr, environment))
         return
     state = configuration.navlin.state_directory
     if running := running_solr(state):
-        yield running
+        yield Reached(running)
         return
     own = embedded_solr(configuration, environment)
     try:
         try:
-            address = own.start()
+            reached = Reached(own.start(), own)
         except NoSolr:
             # Another one may have been quicker; then its Solr is as good as ours.
             other = running_solr(state)
             if other is None:
                 raise
-            address = other
-        yield address
+            reached = Reached(other)
+        yield reached
     finally:
         own.stop()
-
-
-def require_cores(solr: Solr) -> None:
-    """Raises `NoSolr` unless all three cores are there."""
-    if absent := cores.missing(solr):
-        names = ", ".join(absent)
-        raise NoSolr(f"Solr at {solr.address.host} has no {names}: make them with `navlin index create`")

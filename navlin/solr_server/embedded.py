@@ -119,6 +119,15 @@ class EmbeddedSolr:
         )
         return self._address
 
+    def use(self, configset: str) -> None:
+        """Lets the cores that were made for a configset take the place of those in use; starts the child again.
+
+        Either all of them do or, if this is cut off, none.
+        """
+        self.stop()
+        home.use(self.home, configset)
+        self.start()
+
     def _understand(self, answer: str | None) -> int:
         log = self.home / "logs"
         match (answer or "").split(maxsplit=2):

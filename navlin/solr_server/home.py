@@ -7,7 +7,9 @@ import hashlib
 import json
 import os
 import secrets
+import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +18,10 @@ from navlin.index.connection import SolrAddress
 USER: Final = "navlin"
 PASSWORD_FILE: Final = "password"
 SERVER_FILE: Final = "server.json"
+CONFIGSET_FILE: Final = "configset"
+"""Names the configset that the home's cores use."""
+FIRST_CONFIGSET: Final = "navlin"
+"""What homes use in which no such file is."""
 LOG_PROPERTY: Final = "solr.log.dir"
 """Java property that names the home's directory of logs; a running server tells it to those who know the password."""
 
@@ -23,7 +29,9 @@ LOG_PROPERTY: Final = "solr.log.dir"
 def make(home: Path, conf: Path, *, cores: Sequence[str]) -> None:
     """Lays out the home, or brings it up to what ``conf`` says now; an index stays.
 
-    ``conf`` holds ``solr.xml``, ``log4j2.xml`` and the folder of the one configset that all ``cores`` use.
+    ``conf`` holds ``solr.xml``, ``log4j2.xml`` and the folder of one configset. ``cores`` that are there keep the configset
+    that they were made with, until `use` names another; then those that were made for it beside them take their names,
+    and what was used before is removed.
     """
     (shipped,) = (path for path in conf.iterdir() if path.is_dir())
     home.mkdir(parents=True, exist_ok=True)
@@ -39,13 +47,52 @@ def make(home: Path, conf: Path, *, cores: Sequence[str]) -> None:
     for path in configset.iterdir():
         if path.name not in files:
             path.unlink()
+    used = _used(home, shipped.name, cores)
     for core in cores:
-        (home / core).mkdir(exist_ok=True)
-        _write_if_other(home / core / "core.properties", f"name={core}\nconfigSet={shipped.name}\n".encode())
+        _place(home / _directory(core, used), core, used)
+        beside = home / _directory(core, shipped.name)
+        if beside.is_dir() and used != shipped.name:
+            _place(beside, beside.name, shipped.name)
+    if cores and used == shipped.name:
+        use(home, used)
+        _remove_unused(home, used, cores)
     word = password(home)
     security = home / "security.json"
     if not security.exists():
         write_private(security, json.dumps(_security(word), indent=2) + "\n")
+
+
+def use(home: Path, configset: str) -> None:
+    """From the next `make` on the cores are those of this configset."""
+    write_private(home / CONFIGSET_FILE, configset + "\n")
+
+
+def _used(home: Path, shipped: str, cores: Sequence[str]) -> str:
+    """The configset of the home's cores; a new home has the shipped one."""
+    with suppress(FileNotFoundError):
+        return (home / CONFIGSET_FILE).read_text().strip()
+    return FIRST_CONFIGSET if any((home / core).is_dir() for core in cores) else shipped
+
+
+def _directory(core: str, configset: str) -> str:
+    """The directory of a core: its name, and what tells its configset from the first one."""
+    _, dash, version = configset.partition("-")
+    return core + dash + version
+
+
+def _place(directory: Path, name: str, configset: str) -> None:
+    directory.mkdir(exist_ok=True)
+    _write_if_other(directory / "core.properties", f"name={name}\nconfigSet={configset}\n".encode())
+
+
+def _remove_unused(home: Path, used: str, cores: Sequence[str]) -> None:
+    for configset in [path for path in (home / "configsets").iterdir() if path.name != used]:
+        for core in cores:
+            directory = home / _directory(core, configset.name)
+            # First what makes a core of it: a half of one would not open.
+            (directory / "core.properties").unlink(missing_ok=True)
+            shutil.rmtree(directory, ignore_errors=True)
+        shutil.rmtree(configset)
 
 
 def password(home: Path) -> str:

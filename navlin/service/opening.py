@@ -1,0 +1,42 @@
+"""Opening an index: one of the present version as it is, an older one after an upgrade, a newer one not at all.
+
+Every command comes through here, so this loads little: the upgrade itself is in `navlin.service.upgrading`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from navlin.index.cores import CORES, opened_schema
+from navlin.index.schema import VERSION, UnusableIndex, require_known
+from navlin.index.solr import Solr
+from navlin.solr_server.embedded import EmbeddedSolr
+
+AT_ONCE_DOCUMENTS: Final = 50_000
+"""An index of so many documents is upgraded when it is opened: that takes seconds."""
+DOCUMENTS_A_SECOND: Final = 2_000
+"""What the message about a larger one reckons with."""
+
+
+def open_index(solr: Solr, server: EmbeddedSolr | None, clock: Callable[[], int]) -> None:
+    """Returns if the index is there and of the present version, if need be after an upgrade that takes seconds.
+
+    ``server`` is the embedded Solr if this process runs it. Raises `NotCreated` or `UnusableIndex`.
+    """
+    schema = opened_schema(solr)
+    require_known(schema)
+    if schema.version == VERSION:
+        return
+    documents = sum(solr.count(core) for core in CORES)
+    told = f"the index is of version {schema.version}, and this navlin needs version {VERSION}: "
+    if server is None:
+        raise UnusableIndex(told + "stop every navlin that uses it, and run `navlin index upgrade`")
+    if documents > AT_ONCE_DOCUMENTS:
+        minutes = round(documents / DOCUMENTS_A_SECOND / 60) + 1
+        raise UnusableIndex(
+            told + f"run `navlin index upgrade` ({documents:,} documents, some {minutes} min)"
+        )
+    from navlin.service.upgrading import upgrade_index
+
+    upgrade_index(solr, server, clock)

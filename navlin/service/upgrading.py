@@ -1,0 +1,83 @@
+"""Upgrading the index of an earlier navlin, while nobody else writes to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from navlin.index.cores import (
+    CONFIGSET,
+    CORES,
+    create_beside,
+    opened_schema,
+    outdated,
+    remove_replaced,
+    replace_by_beside,
+)
+from navlin.index.fields import RUNS
+from navlin.index.runs import Leased
+from navlin.index.schema import VERSION, UnusableIndex, require_known
+from navlin.index.schema_upgrade import Report, copy_index
+from navlin.index.solr import Solr
+from navlin.index.sources import known_sources
+from navlin.pipeline.lease import lease
+from navlin.shipped import CONF
+from navlin.solr_server.embedded import EmbeddedSolr
+
+
+@dataclass(frozen=True, slots=True)
+class Upgraded:
+    """What an upgrade did: ``documents`` by core as they are now; none if there was nothing to do."""
+
+    since: int
+    version: int
+    documents: dict[str, int]
+
+
+def upgrade_index(
+    solr: Solr,
+    server: EmbeddedSolr | None,
+    clock: Callable[[], int],
+    *,
+    shards: int = 1,
+    replicas: int = 1,
+    report: Report = lambda done, total: None,
+) -> Upgraded:
+    """Brings the index up to date, or goes on with that where it was cut off. Nothing but the upgrade writes meanwhile:
+    it holds the leases of all sources.
+
+    ``shards`` and ``replicas`` are those of new collections. Raises `UnusableIndex` or `NotCreated`.
+    """
+    schema = opened_schema(solr)
+    require_known(schema)
+    if schema.version < VERSION:
+        with ExitStack() as leases:
+            _take_leases(leases, solr, clock)
+            cores = outdated(solr)
+            create_beside(solr, CONF / "solr", cores, shards=shards, replicas=replicas)
+            copy_index(solr, cores, schema.version, report)
+            if server is None:
+                for core in cores:
+                    replace_by_beside(solr, core)
+            else:
+                server.use(CONFIGSET)
+    if server is None:
+        remove_replaced(solr)
+    documents = {core: solr.count(core) for core in CORES} if schema.version < VERSION else {}
+    return Upgraded(schema.version, VERSION, documents)
+
+
+def _take_leases(leases: ExitStack, solr: Solr, clock: Callable[[], int]) -> None:
+    held = solr.cursor(RUNS, "kind:lease", "source")
+    names = {
+        "upgrade",
+        "purge",
+        *(source.id for source in known_sources(solr)),
+        *(each["source"] for each in held),
+    }
+    try:
+        for name in sorted(names):
+            leases.enter_context(lease(solr, name, clock))
+    except Leased as error:
+        raise UnusableIndex(f"{error}: stop every navlin that uses this index first") from error

@@ -1,0 +1,138 @@
+"""The index that navlin made before it noted a version, as it was kept in ``tests/data/index-1``."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from click.testing import CliRunner
+
+from navlin.cli import main
+from navlin.index.cores import CORES
+from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.solr import Solr
+from navlin.solr_server.embedded import EmbeddedSolr
+from tests.estates import unstamped
+
+KEPT: Final = Path(__file__).parent / "data" / "index-1"
+CONFIGURATION: Final = KEPT / "conf"
+"""What was shipped as ``conf/solr``."""
+ANSWERS: Final = KEPT / "answers.json"
+QUESTIONS: Final = (
+    "lineage shop.board_report",
+    "lineage shop.board_report.revenue --columns",
+    "lineage /exports/revenue --operations",
+    "lineage shop.board_report --unlinked --deleted",
+    "lineage sales.daily --operations --control-flow",
+    "lineage web.carts --columns",
+    "search type:TABLE --limit 100",
+    "search clicks",
+    "search up_owner:ann",
+    "search cp_finance.class:public",
+    "search deleted:true --limit 100",
+    "search queryText:revenue",
+    "show shop.order_facts",
+    "show sales.patrons",
+    "show /exports",
+)
+"""What is asked of it, as arguments of ``navlin``; ``answers.json`` has what the navlin of then said."""
+Index = dict[tuple[str, str], dict[str, Any]]
+
+
+def kept(core: str) -> list[dict[str, Any]]:
+    """The documents of a core as they were."""
+    with gzip.open(KEPT / f"{core}.jsonl.gz", "rb") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def fill(solr: Solr) -> None:
+    """Writes the kept documents to the three cores."""
+    for core in CORES:
+        assert not solr.add(core, kept(core)).refused
+        solr.commit(core, soft=False)
+
+
+def make_old_home(state: Path, jars: Path) -> None:
+    """A state directory as the navlin of then left it behind."""
+    cache = jars.parent / "solr-launcher"
+    with (
+        EmbeddedSolr(state, jars, CONFIGURATION, cores=CORES, cache=cache) as server,
+        Solr(server.address) as solr,
+    ):
+        fill(solr)
+    # It noted no configset.
+    (state / "solr" / "configset").unlink()
+
+
+def answers(solr: Solr, folder: Path) -> dict[str, Any]:
+    """What is answered to `QUESTIONS` now."""
+    assert solr.address.password is not None
+    (folder / "password").write_text(solr.address.password + "\n")
+    file = folder / "asking.toml"
+    file.write_text(
+        f'[navlin]\ncluster = "frozen"\nstate_directory = "{folder}"\n'
+        f'[solr]\nurl = "{solr.address.url}"\nuser = "{solr.address.user}"\npassword_file = "password"\n'
+    )
+    found = {}
+    for question in QUESTIONS:
+        asked = CliRunner().invoke(main, ["--config", str(file), *question.split(), "--json"])
+        assert asked.exit_code == 0, f"{question}: {asked.output}"
+        found[question] = _ESSENCE[question.split()[0]](json.loads(asked.stdout))
+    return found
+
+
+def _graph(answer: dict[str, Any]) -> dict[str, Any]:
+    names = {node["id"]: node["name"] for node in answer["nodes"]}
+    flags = ("incomplete", "inferred", "parsed")
+    return {
+        "nodes": sorted(
+            f"{node['id']} {node['name']}{' deleted' * node['deleted']}" for node in answer["nodes"]
+        ),
+        "edges": sorted(
+            f"{names[edge['source']]} {edge['type']} {names[edge['target']]} "
+            + " ".join(flag for flag in flags if edge[flag])
+            for edge in answer["edges"]
+        ),
+        "truncated": answer["truncated"],
+        "unlinked": answer["unlinked"],
+    }
+
+
+def _listed(answer: dict[str, Any]) -> dict[str, Any]:
+    return {"total": answer["total"], "ids": sorted(each["identity"] for each in answer["results"])}
+
+
+def _shown(answer: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **{name: answer[name] for name in ("id", "name", "type", "deleted")},
+        "people": answer["fields"]["people"],
+        "executions": answer["executions"]["count"],
+        "relations": sorted(
+            [each["type"], each["direction"], each["count"], sorted(end["id"] for end in each["listed"])]
+            for each in answer["relations"]
+        ),
+    }
+
+
+_ESSENCE: Final = {"lineage": _graph, "search": _listed, "show": _shown}
+
+
+def unstamped_index(solr: Solr) -> Index:
+    """Every document of the two cores of metadata, without navlin's own stamps."""
+    return {
+        (core, document["identity"]): unstamped(document)
+        for core in (ELEMENTS, RELATIONS)
+        for document in solr.cursor(core, "*:*", "*")
+    }
+
+
+def everything(solr: Solr) -> Index:
+    """Every document of the three cores, but for what is of the moment."""
+    return {
+        (core, document["identity"]): {name: value for name, value in document.items() if name != "_version_"}
+        for core in CORES
+        for document in solr.cursor(core, "*:*", "*")
+        if document.get("kind") not in ("schema", "lease", "upgrade")
+    }

@@ -1,0 +1,344 @@
+"""An index that an earlier navlin made, opened by this one; and one that a later navlin made."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner, Result
+
+from navlin.cli import main
+from navlin.cli.invocation import Exit
+from navlin.index import schema_upgrade
+from navlin.index.cores import CONFIGSET, CORES, create
+from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.runs import Holder, take_lease
+from navlin.index.schema import VERSION, Schema, UnusableIndex, schema_of
+from navlin.index.schema_steps import UPGRADES, upgraded
+from navlin.index.solr import Solr, SolrError
+from navlin.service import opening
+from navlin.service.opening import open_index
+from navlin.service.upgrading import upgrade_index
+from navlin.shipped import CONF
+from navlin.solr_server.embedded import EmbeddedSolr
+from tests import old_index
+from tests.between import Between, Call
+from tests.services.solrcloud import solr_cloud
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+THIS = Schema(VERSION, version("navlin"))
+NOW_MS = 1_900_000_000_000
+REPOSITORY = Path(__file__).parents[1]
+
+
+def clock() -> int:
+    return NOW_MS
+
+
+@pytest.fixture(scope="module")
+def left_behind(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Path:
+    """The state directory of a navlin that noted no version, stopped."""
+    state = tmp_path_factory.mktemp("old") / "state"
+    old_index.make_old_home(state, solr_jars)
+    return state
+
+
+@pytest.fixture
+def state(left_behind: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(left_behind, tmp_path / "state"))
+
+
+def server_on(state: Path, jars: Path) -> EmbeddedSolr:
+    return EmbeddedSolr(state, jars, CONF / "solr", cores=CORES, cache=jars.parent / "solr-launcher")
+
+
+def configuration(state: Path, jars: Path) -> Path:
+    file = state.parent / "navlin.toml"
+    file.write_text(
+        f'[navlin]\ncluster = "frozen"\nstate_directory = "{state}"\n[solr]\njars_directory = "{jars}"\n'
+    )
+    state.mkdir(exist_ok=True)
+    launcher = state / "solr-launcher"
+    if not launcher.exists():
+        launcher.symlink_to(jars.parent / "solr-launcher")
+    return file
+
+
+def navlin(file: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(main, ["--config", str(file), *arguments])
+
+
+def documents_now() -> old_index.Index:
+    """What the present version makes of the kept documents."""
+    made = {
+        (core, document["identity"]): upgraded(core, document, 1)
+        for core in CORES
+        for document in old_index.kept(core)
+    }
+    return {key: document for key, document in made.items() if document is not None}
+
+
+# -- Steps ---------------------------------------------------------------------------------------
+
+
+def test_the_steps_lead_from_the_first_version_to_this_one_without_a_gap() -> None:
+    assert [step.since for step in UPGRADES] == list(range(1, VERSION))
+
+
+def test_a_step_leaves_the_document_that_it_is_given_as_it_is() -> None:
+    for core in CORES:
+        for document in old_index.kept(core):
+            given = copy.deepcopy(document)
+            upgraded(core, given, 1)
+            assert given == document
+
+
+def test_the_shipped_schema_bears_the_version() -> None:
+    assert [path.name for path in (CONF / "solr").iterdir() if path.is_dir()] == [CONFIGSET]
+    assert ElementTree.parse(CONF / "solr" / CONFIGSET / "schema.xml").getroot().get("name") == CONFIGSET
+
+
+# -- Opening -------------------------------------------------------------------------------------
+
+
+def test_an_index_of_before_is_upgraded_when_it_is_opened_and_answers_as_before(
+    state: Path, solr_jars: Path, tmp_path: Path
+) -> None:
+    with server_on(state, solr_jars) as server, Solr(server.address) as solr:
+        assert schema_of(solr) is None
+        open_index(solr, server, clock)
+
+        assert schema_of(solr) == THIS
+        assert old_index.everything(solr) == documents_now()
+        assert old_index.answers(solr, tmp_path) == json.loads(old_index.ANSWERS.read_text())
+        assert solr.count(RUNS, "kind:(lease OR upgrade)") == 0
+    left = {path.name for path in (state / "solr").iterdir()}
+    assert not left & set(CORES), "what the old version had is gone"
+    assert [path.name for path in (state / "solr" / "configsets").iterdir()] == [CONFIGSET]
+
+
+def test_a_new_index_bears_its_version_and_one_of_a_later_navlin_is_refused_with_both(
+    tmp_path: Path, solr_jars: Path
+) -> None:
+    file = configuration(tmp_path / "state", solr_jars)
+    made = navlin(file, "index", "create", "--json")
+    assert json.loads(made.stdout) == {"made": list(CORES), "there": []}
+
+    with server_on(tmp_path / "state", solr_jars) as server, Solr(server.address) as solr:
+        assert schema_of(solr) == THIS
+        later = json.dumps({"version": VERSION + 1, "navlin": "9.1.0"})
+        solr.add(RUNS, [{"identity": "schema", "kind": "schema", "body": later}])
+        for command in (["search", "type:TABLE"], ["index", "upgrade"]):
+            refused = navlin(file, *command)
+            assert refused.exit_code == Exit.FAILED
+            assert f"version {VERSION + 1}, written by navlin 9.1.0" in refused.stderr
+            assert f"knows versions up to {VERSION}: use navlin 9.1.0" in refused.stderr
+
+
+@pytest.mark.services
+def test_a_large_index_is_left_to_a_command_that_says_what_it_did(
+    state: Path, solr_jars: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "AT_ONCE_DOCUMENTS", 600)
+    file = configuration(state, solr_jars)
+
+    refused = navlin(file, "search", "type:TABLE")
+    assert refused.exit_code == Exit.FAILED
+    assert "run `navlin index upgrade` (698 documents, some 1 min)" in refused.stderr
+
+    documents = {core: len(old_index.kept(core)) for core in (ELEMENTS, RELATIONS)}
+    done = json.loads(navlin(file, "index", "upgrade", "--json").stdout)
+    assert (done["since"], done["version"]) == (1, VERSION)
+    assert {core: done["documents"][core] for core in documents} == documents
+    again = navlin(file, "index", "upgrade")
+    assert again.stdout == f"the index is of version {VERSION}: there is nothing to do\n"
+    assert navlin(file, "search", "type:TABLE").exit_code == Exit.OK
+
+
+def test_while_another_navlin_runs_the_index_it_is_left_alone(state: Path, solr_jars: Path) -> None:
+    file = configuration(state, solr_jars)
+    with server_on(state, solr_jars) as server, Solr(server.address) as solr:
+        before = old_index.everything(solr)
+        for command in (["search", "type:TABLE"], ["index", "upgrade"]):
+            refused = navlin(file, *command)
+            assert refused.exit_code == Exit.FAILED
+            assert "stop every navlin that uses it" in refused.stderr
+        other = Holder("elsewhere", 1, "1")
+        take_lease(solr, "somebody's source", other, int(time.time() * 1000), lives=lambda _: True)
+        solr.commit(RUNS, soft=True)
+        with pytest.raises(UnusableIndex, match=r"process 1 on elsewhere.*stop every navlin"):
+            upgrade_index(solr, server, lambda: int(time.time() * 1000))
+        solr.delete_ids(RUNS, ["lease:somebody's source"])
+        solr.commit(RUNS, soft=True)
+        assert old_index.everything(solr) == before
+
+
+# -- Kills ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def external(tmp_path: Path, solr_jars: Path) -> Iterator[Solr]:
+    """A single Solr that navlin does not run, with the old index; an administrator has laid the new schema beside."""
+    cache = solr_jars.parent / "solr-launcher"
+    conf = Path(shutil.copytree(old_index.CONFIGURATION, tmp_path / "conf"))
+    with (
+        EmbeddedSolr(tmp_path / "state", solr_jars, conf, cores=(), cache=cache) as server,
+        Solr(server.address) as solr,
+    ):
+        for core in CORES:
+            solr.admin("cores", {"action": "CREATE", "name": core, "configSet": "navlin"})
+        old_index.fill(solr)
+        shutil.copytree(CONF / "solr" / CONFIGSET, server.home / "configsets" / CONFIGSET / "conf")
+        yield solr
+
+
+def cut_after(requests: int) -> Callable[[Call], bool]:
+    """Nothing passes any more after so many requests and answers."""
+    left = requests
+
+    def passes(_: Call) -> bool:
+        nonlocal left
+        left -= 1
+        return left >= 0
+
+    return passes
+
+
+def upgrade_with_cuts(solr: Solr) -> int:
+    """Upgrades again and again, cut off one request or answer later each time, until it comes through; returns how often."""
+    for cuts in range(400):
+        with Between(solr.address, cut_after(cuts)) as between, Solr(between.address) as connected:
+            try:
+                upgrade_index(connected, None, clock)
+            except (SolrError, UnusableIndex):
+                continue
+        return cuts
+    raise AssertionError("it never came through")
+
+
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the index were large: many batches, several ranges, each made durable often."""
+    monkeypatch.setattr(schema_upgrade, "BATCH", 50)
+    monkeypatch.setattr(schema_upgrade, "DURABLE_EVERY", 50)
+    monkeypatch.setattr(schema_upgrade, "ONE_RANGE_DOCUMENTS", 300)
+
+
+@pytest.mark.services
+@pytest.mark.usefixtures("small_batches")
+def test_cut_off_at_any_request_the_next_upgrade_goes_on_and_nothing_is_lost(external: Solr) -> None:
+    cuts = upgrade_with_cuts(external)
+    assert cuts > 50, "it was cut off at many moments"
+    external.commit(RUNS, soft=True)
+    assert old_index.everything(external) == documents_now()
+    assert schema_of(external) == THIS
+    found = external.admin("cores", {"action": "STATUS", "indexInfo": "false"})["status"]
+    assert set(found) == set(CORES), "the old cores are gone"
+
+
+@pytest.mark.services
+def test_killed_at_random_moments_the_embedded_index_is_upgraded_all_the_same(
+    state: Path, solr_jars: Path
+) -> None:
+    file = configuration(state, solr_jars)
+    command = [sys.executable, "-m", "navlin", "--config", str(file), "index", "upgrade"]
+    rng, killed, longest_s = random.Random(9), 0, 0.0
+    for _ in range(12):
+        started_s = time.monotonic()
+        process = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, start_new_session=True)
+        try:
+            process.communicate(timeout=rng.uniform(2, max(12, longest_s)))
+        except subprocess.TimeoutExpired:
+            killed += 1
+            # Half of them with Solr, as systemd does it; Solr alone ends when it notices.
+            kill = os.killpg if killed % 2 else os.kill
+            kill(process.pid, signal.SIGKILL)
+            process.communicate()
+            longest_s = time.monotonic() - started_s + 3
+        else:
+            break
+    else:
+        subprocess.run(command, cwd=REPOSITORY, check=True)
+    assert killed, "none was quick enough to end before its kill"
+    with server_on(state, solr_jars) as server, Solr(server.address) as solr:
+        open_index(solr, server, clock)
+        assert old_index.everything(solr) == documents_now()
+
+
+# -- SolrCloud -----------------------------------------------------------------------------------
+
+
+@pytest.mark.services
+def test_collections_are_replaced_by_those_of_an_alias(
+    tmp_path: Path, solr_jars: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with solr_cloud(tmp_path, solr_jars) as server, Solr(server.address) as solr:
+        with monkeypatch.context() as then:
+            then.setattr("navlin.index.cores.CONFIGSET", "navlin")
+            create(solr, old_index.CONFIGURATION, shards=2)
+        old_index.fill(solr)
+        solr.delete_ids(RUNS, ["schema"])  # which then was not written
+        solr.commit(RUNS, soft=False)
+        for cuts in (20, 60):
+            with (
+                Between(solr.address, cut_after(cuts)) as between,
+                Solr(between.address) as connected,
+                pytest.raises((SolrError, UnusableIndex)),
+            ):
+                upgrade_index(connected, None, clock, shards=2)
+        done = upgrade_index(solr, None, clock, shards=2)
+
+        assert (done.since, done.version) == (1, VERSION)
+        assert old_index.everything(solr) == documents_now()
+        assert len(solr.shards(RELATIONS)) == 2
+        assert create(solr, CONF / "solr", shards=2) == ()
+        open_index(solr, None, clock)
+        assert set(solr.admin("collections", {"action": "LIST"})["collections"]) == {
+            f"{core}-{VERSION}" for core in CORES
+        }
+
+
+# -- The same as from its inputs ------------------------------------------------------------------
+
+
+@pytest.mark.services
+def test_the_upgraded_index_is_what_this_navlin_makes_of_the_same_inputs(
+    state: Path, solr_jars: Path, tmp_path: Path, spark: Callable[[], SparkSession]
+) -> None:
+    from tests.loaded import Loader
+    from tests.services.frozen import FrozenEstate
+
+    with server_on(state, solr_jars) as server, Solr(server.address) as solr:
+        open_index(solr, server, clock)
+        kept = old_index.unstamped_index(solr)
+    with server_on(tmp_path / "new", solr_jars) as server, Solr(server.address) as solr:
+        loader = Loader(solr, spark, tmp_path)
+        with FrozenEstate(tmp_path / "frozen", solr_jars.parent) as estate:
+            loader.load_frozen(estate)
+        loader.load_scripted()
+        made = old_index.unstamped_index(solr)
+    assert differing(kept, made) == {}
+
+
+def differing(one: old_index.Index, other: old_index.Index) -> dict[Any, Any]:
+    return {
+        key: (one.get(key), other.get(key))
+        for key in one.keys() | other.keys()
+        if one.get(key) != other.get(key)
+    }
