@@ -26,6 +26,8 @@ def command(invocation: Invocation) -> None:
     import structlog
 
     from navlin.index.solr import SolrError
+    from navlin.java import NoJava
+    from navlin.pipeline.spark_jvm import NoSpark
     from navlin.service.daemon import Daemon, SparkDied
     from navlin.service.loader import SharedIdentity
     from navlin.service.logs import configure_logs
@@ -39,7 +41,7 @@ def command(invocation: Invocation) -> None:
     code = Exit.OK
     try:
         daemon.run()
-    except (NoSolr, SolrError, SharedIdentity, SparkDied) as error:
+    except (NoSolr, NoJava, NoSpark, SolrError, SharedIdentity, SparkDied) as error:
         log.error("navlin cannot go on", error=str(error))
         code = Exit.FAILED
     if any(
