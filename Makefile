@@ -74,8 +74,9 @@ $(VENV)/.locked: requirements-build.txt requirements-dev.txt pyproject.toml | py
 	@touch $@
 
 # No stamp: each jar is compared with its sum every time, which takes a moment and starts no JVM.
-jars: venv | java ## the jars of Solr, Hive and Hadoop, in .jars
+jars: venv | java ## the jars of Solr, Hive and Hadoop, and the archive of Spark's classes, in .jars
 	@for set in $(SETS); do $(BIN)/python -m navlin.solr_server.jars $$set $(JARS)/$$set || exit 1; done
+	@$(BIN)/python -m navlin.pipeline.archiving $(JARS)/class-archives
 
 lock: venv ## pin the packages anew after a change of pyproject.toml; UPGRADE=1 takes newer ones
 	@pin() { $(BIN)/uv --no-config pip compile --quiet --universal --python-version 3.11 --generate-hashes \

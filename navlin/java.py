@@ -34,6 +34,28 @@ def find_java(java_home: Path | None = None) -> str:
     return str(java_home / "bin" / "java") if java_home else shutil.which("java") or "java"
 
 
+def identity_of_java(java: str) -> bytes:
+    """What tells one Java from another: an archive of classes is of use only to the one that wrote it. Raises `NoJava`."""
+    try:
+        program = Path(java).resolve(strict=True)
+    except OSError as error:
+        raise _no_java(java) from error
+    return f"{program}:{program.stat().st_mtime_ns}\n".encode()
+
+
+def _no_java(java: str) -> NoJava:
+    return NoJava(f"there is no {java}: install a JDK of version {OLDEST_JAVA} or newer")
+
+
+def class_sharing(archive: Path, *, record: bool) -> list[str]:
+    """The options with which Java takes loaded classes out of an archive or, with ``record``, writes one when it ends.
+
+    An archive that is not there or does not fit is passed over in silence: it is only about speed.
+    """
+    flag = "ArchiveClassesAtExit" if record else "SharedArchiveFile"
+    return [f"-XX:{flag}={archive}", "-Xshare:auto", "-Xlog:disable"]
+
+
 def pyspark_jars() -> Path:
     """The jars that PySpark brings, Hadoop's client and the metastore's classes among them; PySpark is not imported.
 
@@ -80,18 +102,14 @@ class JavaProgram:
         first on it.
         """
         program = self._compiled()
-        sharing: list[str] = []
-        if archive_classes:
-            archive = program.with_suffix(".jsa")
-            flag = "SharedArchiveFile" if archive.exists() else "ArchiveClassesAtExit"
-            # An archive that does not fit is passed over in silence: it is only about speed.
-            sharing = [f"-XX:{flag}={archive}", "-Xshare:auto", "-Xlog:disable"]
+        archive = program.with_suffix(".jsa")
+        sharing = class_sharing(archive, record=not archive.exists()) if archive_classes else []
         # Named one by one, in order: an archive is for exactly one class path.
         path = os.pathsep.join(map(str, (*before, program, *self._jars)))
         return [self.java, *sharing, *options, "-cp", path, self._source.stem, *arguments]
 
     def _compiled(self) -> Path:
-        known = hashlib.sha256(self._source.read_bytes() + self._identity_of_java())
+        known = hashlib.sha256(self._source.read_bytes() + identity_of_java(self.java))
         for jar in self._jars:
             known.update(f"{jar}:{jar.stat().st_size}\n".encode())
         compiled = self._cache / f"{self._source.stem}-{known.hexdigest()[:16]}.jar"
@@ -106,14 +124,6 @@ class JavaProgram:
                         archive.write(file, file.name)
                 finished.replace(compiled)
         return compiled
-
-    def _identity_of_java(self) -> bytes:
-        # An archive of classes is of use to the very Java that wrote it.
-        try:
-            program = Path(self.java).resolve(strict=True)
-        except OSError as error:
-            raise self._no_java() from error
-        return f"{program}:{program.stat().st_mtime_ns}\n".encode()
 
     def _compile(self, folder: Path) -> None:
         # The compiler is a module of the JDK: it needs no javac on the path, only that this Java is no bare JRE.
@@ -133,7 +143,7 @@ class JavaProgram:
         try:
             done = subprocess.run(command, capture_output=True, text=True)
         except FileNotFoundError as error:
-            raise self._no_java() from error
+            raise _no_java(self.java) from error
         if done.returncode != 0:
             said = (done.stderr + done.stdout).strip()
             if "Module jdk.compiler not found" in said:
@@ -141,6 +151,3 @@ class JavaProgram:
                     f"{self.java} has no compiler (it is a JRE): install a JDK of version {OLDEST_JAVA} or newer"
                 )
             raise NoJava(f"{self._source.name} could not be compiled with {self.java}: {said}")
-
-    def _no_java(self) -> NoJava:
-        return NoJava(f"there is no {self.java}: install a JDK of version {OLDEST_JAVA} or newer")

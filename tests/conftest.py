@@ -114,12 +114,14 @@ def solr(solr_server: EmbeddedSolr) -> Iterator[Solr]:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], SparkSession]]:
     """The session's Spark, started by whoever calls it first."""
     from navlin.pipeline.session import start_session
+    from navlin.pipeline.spark_jvm import archive_in
 
     started: list[SparkSession] = []
 
     def session() -> SparkSession:
         if not started:
-            started.append(start_session(tmp_path_factory.mktemp("scratch")))
+            archive = archive_in(REPOSITORY / ".jars" / "class-archives")
+            started.append(start_session(tmp_path_factory.mktemp("scratch"), archive=archive))
             # Tasks run outside of this checkout: the extractors of the tests must come to them.
             archive = tmp_path_factory.mktemp("modules") / "tests.zip"
             with zipfile.ZipFile(archive, "w") as modules:

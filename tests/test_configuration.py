@@ -14,7 +14,7 @@ from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Split
 from navlin.model.source import Estate, Source
 from navlin.service.configuration import BadConfiguration, Configuration, read_configuration
-from navlin.service.lines import line_of
+from navlin.service.toml_positions import line_of
 
 
 @dataclass(frozen=True, slots=True)

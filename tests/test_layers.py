@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "navlin.sql": set[str](),
     "linker": {"navlin.model", "navlin.index", "navlin.sql"},
     "navlin.query": {"navlin.model", "navlin.index"},
-    "navlin.pipeline": {"navlin.model", "navlin.index", "linker"},
+    "navlin.pipeline": {"navlin.model", "navlin.index", "navlin.java", "linker"},
     "navlin.service": {
         "navlin.model",
         "navlin.index",

@@ -10,7 +10,7 @@ from queue import Empty, SimpleQueue
 
 import pytest
 
-from navlin.service.beat import WAKE_S, Beat
+from navlin.service.due_time import WAKE_S, DueTime
 from navlin.service.schedule import Schedule
 from navlin.service.watching import Watching
 
@@ -18,54 +18,54 @@ SOON_S = 10.0
 """How long a thing may take on a loaded machine that normally takes milliseconds."""
 
 
-# -- The beat: no time passes -------------------------------------------------------------------------------------------
+# -- Due times: no time passes -------------------------------------------------------------------------------------------
 
 
 def test_the_interval_counts_from_the_end_of_a_run() -> None:
-    beat = Beat(600, due_s=0)
+    due_time = DueTime(600, due_s=0)
 
-    beat.begin()
+    due_time.begin()
 
-    assert beat.running
-    assert beat.end(now_s=3_000) == 3_600
+    assert due_time.running
+    assert due_time.end(now_s=3_000) == 3_600
 
 
 def test_a_wake_up_brings_a_run_forward() -> None:
-    beat = Beat(5, due_s=105)
+    due_time = DueTime(5, due_s=105)
 
-    assert beat.wake(now_s=101) == 101 + WAKE_S
+    assert due_time.wake(now_s=101) == 101 + WAKE_S
 
 
 def test_a_burst_of_wake_ups_is_one_run() -> None:
-    beat = Beat(5, due_s=105)
+    due_time = DueTime(5, due_s=105)
 
-    assert beat.wake(now_s=101) == 101 + WAKE_S
-    assert beat.wake(now_s=101.01) is None
-    assert beat.wake(now_s=101.09) is None
+    assert due_time.wake(now_s=101) == 101 + WAKE_S
+    assert due_time.wake(now_s=101.01) is None
+    assert due_time.wake(now_s=101.09) is None
 
 
 def test_a_wake_up_just_before_a_run_is_due_changes_nothing() -> None:
-    assert Beat(5, due_s=105).wake(now_s=104.95) is None
+    assert DueTime(5, due_s=105).wake(now_s=104.95) is None
 
 
 def test_a_wake_up_during_a_run_leads_to_another_one() -> None:
-    beat = Beat(600, due_s=0)
-    beat.begin()
+    due_time = DueTime(600, due_s=0)
+    due_time.begin()
 
-    assert beat.wake(now_s=10) is None
-    assert beat.end(now_s=20) == 20 + WAKE_S
+    assert due_time.wake(now_s=10) is None
+    assert due_time.end(now_s=20) == 20 + WAKE_S
 
-    beat.begin()
-    assert beat.end(now_s=30) == 630
+    due_time.begin()
+    assert due_time.end(now_s=30) == 630
 
 
 def test_a_shorter_interval_brings_a_run_forward_and_a_longer_one_waits_for_the_next() -> None:
-    beat = Beat(600, due_s=700)
+    due_time = DueTime(600, due_s=700)
 
-    assert beat.pace(60, now_s=100) == 160
-    assert beat.pace(3_600, now_s=100) is None
-    beat.begin()
-    assert beat.end(now_s=160) == 3_760
+    assert due_time.set_interval(60, now_s=100) == 160
+    assert due_time.set_interval(3_600, now_s=100) is None
+    due_time.begin()
+    assert due_time.end(now_s=160) == 3_760
 
 
 # -- The schedule: real threads -------------------------------------------------------------------------------------------

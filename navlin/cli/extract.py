@@ -39,12 +39,12 @@ def command(
       navlin extract HIVE-1 --accept-loss 9d1a…##42     (the run is named by `navlin status`)
     """
     from navlin.pipeline.run import Pipeline
-    from navlin.service.sparks import Spark
+    from navlin.service.spark_session import LazySparkSession
 
     configuration = invocation.configuration()
     with invocation.solr(configuration) as solr:
         loaded = source_named(invocation.roster(configuration, solr), source)
-        spark = Spark(configuration.spark, configuration.navlin.state_directory)
+        spark = LazySparkSession(configuration.spark, configuration.navlin.state_directory)
         try:
             record = Pipeline(solr.address, spark, invocation.now_ms).run(
                 loaded.settings.registration,

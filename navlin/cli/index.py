@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import click
 
@@ -22,7 +23,8 @@ def command() -> None:
 def create(invocation: Invocation, *, as_json: bool) -> None:
     """Make the cores, or collections, that are missing. What is there keeps its documents and gets the present schema.
 
-    For the embedded Solr this fetches Solr's jars, if they are not there, and starts it once.
+    For the embedded Solr this fetches Solr's jars, if they are not there, and starts it once. What makes later starts
+    quick, archives of the classes of Solr and Spark, is made too: once, half a minute.
 
     \b
     Examples:
@@ -41,11 +43,22 @@ def create(invocation: Invocation, *, as_json: bool) -> None:
         solr = configuration.solr
         with Solr(external_address(solr, invocation.environment)) as connected:
             made = create(connected, CONF / "solr", shards=solr.shards, replicas=solr.replicas)
+    _archive_spark(configuration.navlin.state_directory)
     if as_json:
         print_json({"made": list(made), "there": [core for core in CORES if core not in made]})
     else:
         for core in CORES:
             click.echo(f"{core}: {'made' if core in made else 'was there'}")
+
+
+def _archive_spark(state_directory: Path) -> None:
+    from navlin.service.spark_session import ArchiveProcess
+
+    archiving = ArchiveProcess(state_directory)
+    if archiving.start():
+        click.echo("making the archive of Spark's classes, once, half a minute", err=True)
+    if not archiving.wait():
+        click.echo("it could not be made: starts take longer without it", err=True)
 
 
 def _embedded(invocation: Invocation) -> Sequence[str]:

@@ -26,12 +26,12 @@ def command(invocation: Invocation, *, everything: bool, as_json: bool) -> None:
       navlin link --all
     """
     from navlin.service.linking import link_everything, link_recent
-    from navlin.service.sparks import Spark
+    from navlin.service.spark_session import LazySparkSession
 
     configuration = invocation.configuration()
     with invocation.solr(configuration) as solr:
         if everything:
-            spark = Spark(configuration.spark, configuration.navlin.state_directory)
+            spark = LazySparkSession(configuration.spark, configuration.navlin.state_directory)
             try:
                 changed = link_everything(solr, spark, invocation.now_ms)
             finally:

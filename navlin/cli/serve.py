@@ -28,6 +28,8 @@ def command(invocation: Invocation) -> None:
     from navlin.index.cores import NotCreated
     from navlin.index.schema import UnusableIndex
     from navlin.index.solr import SolrError
+    from navlin.java import NoJava
+    from navlin.pipeline.spark_jvm import NoSpark
     from navlin.service.daemon import Daemon, SparkDied
     from navlin.service.loader import SharedIdentity
     from navlin.service.logs import configure_logs
@@ -41,7 +43,16 @@ def command(invocation: Invocation) -> None:
     code = Exit.OK
     try:
         daemon.run()
-    except (NoSolr, SolrError, NotCreated, UnusableIndex, SharedIdentity, SparkDied) as error:
+    except (
+        NoSolr,
+        NoJava,
+        NoSpark,
+        SolrError,
+        NotCreated,
+        UnusableIndex,
+        SharedIdentity,
+        SparkDied,
+    ) as error:
         log.error("navlin cannot go on", error=str(error))
         code = Exit.FAILED
     if any(

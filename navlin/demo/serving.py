@@ -1,4 +1,4 @@
-"""The demo's navlin: a ``navlin serve`` as an operator runs it, a process of its own that is told things by signals."""
+"""The demo's navlin: a ``navlin serve`` as an operator runs it, a process of its own that gets signals."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from typing import Final
 from navlin.demo import DemoFailed
 from navlin.demo.children import end_with_parent
 from navlin.index.runs import Status
-from navlin.java import QUICK
-from navlin.service.pulse import Pulse, pulse_of
+from navlin.service.heartbeat import Heartbeat, read_heartbeat
 
 PATIENCE_S: Final = 900.0
 """For what takes seconds on a quiet machine."""
@@ -40,7 +39,7 @@ level = "{level}"
 
 
 class Navlin:
-    """navlin on an estate that it is told of later, so that Solr and Spark start while the estate comes to be.
+    """navlin, whose sources are added later, so that Solr and Spark start while the estate is set up.
 
     ``jars`` is where the sets of jars are, and where compiled Java and archives of its classes are kept.
     """
@@ -50,8 +49,7 @@ class Navlin:
         self._state = home / "state"
         temporary = home / "spark"
         temporary.mkdir()
-        java_options = " ".join((*QUICK, f"-Djava.io.tmpdir={temporary}"))
-        self._settings = {"state": self._state, "jars": jars, "java_options": java_options}
+        self._settings = {"state": self._state, "jars": jars, "java_options": f"-Djava.io.tmpdir={temporary}"}
         self._sources = ""
         self._process: subprocess.Popen[bytes] | None = None
         for where, kept in (("solr-launcher", "solr-launcher"), ("spool/java", "hadoop-launcher")):
@@ -84,21 +82,21 @@ class Navlin:
 
         Raises `DemoFailed` where one cannot be.
         """
-        next(self._pulses("start"))
+        next(self._heartbeats("start"))
         self._sources = sources
-        self._tell("warning")
+        self._reload("warning")
         done: set[str] = set()
-        for pulse in self._pulses("extract and link everything"):
-            for name in pulse.due_s:
-                if name not in done and _done(name, pulse):
+        for heartbeat in self._heartbeats("extract and link everything"):
+            for name in heartbeat.due_s:
+                if name not in done and _done(name, heartbeat):
                     done.add(name)
                     yield name
-            if pulse.due_s and done.issuperset(pulse.due_s):
+            if heartbeat.due_s and done.issuperset(heartbeat.due_s):
                 return
 
-    def tell_of_its_work(self) -> None:
-        """Its log is of ordinary things, too, from now on."""
-        self._tell("info")
+    def log_ordinary_work(self) -> None:
+        """From now on its log has ordinary events too."""
+        self._reload("info")
 
     def wait(self) -> int:
         """Waits for its end; returns its exit code."""
@@ -124,7 +122,7 @@ class Navlin:
         if code:
             raise DemoFailed(f"{shlex.join(['navlin', *question])} ended with exit code {code}")
 
-    def _tell(self, level: str) -> None:
+    def _reload(self, level: str) -> None:
         self._write(level)
         assert self._process is not None
         self._process.send_signal(signal.SIGHUP)
@@ -134,21 +132,21 @@ class Navlin:
         new.write_text(CONFIGURATION.format(**self._settings, level=level) + self._sources)
         new.replace(self.file)
 
-    def _pulses(self, work: str) -> Iterator[Pulse]:
+    def _heartbeats(self, work: str) -> Iterator[Heartbeat]:
         """What it says of itself, again and again. Raises `DemoFailed` where it ends, or takes too long for that work."""
         assert self._process is not None
         deadline_s = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline_s:
             if (code := self._process.poll()) is not None:
                 raise DemoFailed(f"navlin serve ended with exit code {code}")
-            if (pulse := pulse_of(self._state)) is not None:
-                yield pulse
+            if (heartbeat := read_heartbeat(self._state)) is not None:
+                yield heartbeat
             time.sleep(0.1)
         raise DemoFailed(f"navlin serve did not {work} within {PATIENCE_S:.0f} s")
 
 
-def _done(name: str, pulse: Pulse) -> bool:
-    source = pulse.sources.get(name)
+def _done(name: str, heartbeat: Heartbeat) -> bool:
+    source = heartbeat.sources.get(name)
     if source is None:
         return False
     if source.status not in (Status.FINISHED, Status.IDLE):

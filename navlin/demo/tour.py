@@ -64,7 +64,7 @@ def _until_interrupted(home: Path, say: Say, *, once: bool) -> Navlin:
             shown = navlin
             if not once:
                 _invite(navlin, further, say)
-                navlin.tell_of_its_work()
+                navlin.log_ordinary_work()
                 raise DemoFailed(f"navlin serve ended by itself, with exit code {navlin.wait()}")
     except Interrupted:
         if shown is None:

@@ -4,7 +4,6 @@ all come in here; pull and push differ in what a split is and in when they run."
 from __future__ import annotations
 
 import math
-import pickle
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -47,17 +45,16 @@ from navlin.pipeline.covering import Coverage, coverage
 from navlin.pipeline.failing import in_words
 from navlin.pipeline.fingerprint import fingerprint, settings_hash, why_read_again
 from navlin.pipeline.flagging import FLAGGED_COLUMNS, FLAGGED_IN_TASK, Flagging, flag
+from navlin.pipeline.frames import in_ranges, rows_of_splits
 from navlin.pipeline.guard import Guard
 from navlin.pipeline.lease import lease
-from navlin.pipeline.reading import ENVELOPE_COLUMNS, Heard, hear, read_splits
+from navlin.pipeline.reading import Heard, hear
 from navlin.pipeline.reconciling import (
     CORES,
     COUNTED,
     GONE,
     GONE_REPORTED,
     OUTCOME_COLUMNS,
-    PREFIX_DIGITS,
-    PREFIXES,
     REFUSED,
     Reconciliation,
     reconcile,
@@ -263,7 +260,7 @@ class _Run:
         rounds: list[DataFrame] = []
         heard = Heard()
         while splits:
-            rows = self._read_round(splits)
+            rows = rows_of_splits(self._spark(), self.extractor, splits)
             stack.callback(rows.unpersist)
             told = hear(rows.where(F.col("core").startswith("#")).collect())
             rounds.append(rows)
@@ -272,14 +269,6 @@ class _Run:
         self.counts["records"] = heard.documents
         self.counts["splits that failed"] = len(heard.failures)
         return rounds, heard
-
-    def _read_round(self, splits: Sequence[Split]) -> DataFrame:
-        spark = self._spark()
-        frame = spark.createDataFrame(pa.table({"split": [pickle.dumps(split) for split in splits]}))
-        at_once = spark.sparkContext.defaultParallelism
-        if len(splits) > at_once:  # else each is a partition of its own already
-            frame = frame.repartition(min(len(splits), 4 * at_once))
-        return frame.mapInArrow(read_splits(self.extractor), ENVELOPE_COLUMNS).persist(StorageLevel.DISK_ONLY)
 
     # -- reconcile and write ---------------------------------------------------------------------------------------------
 
@@ -313,7 +302,7 @@ class _Run:
             fresh=documents > RECORDS_IN_TASK and not held,
             dry_run=self.dry_run,
         )
-        frame = self._envelopes(rounds, ranges)
+        frame = in_ranges(self._spark(), rounds, ranges)
         outcomes = frame.mapInArrow(reconcile(task), OUTCOME_COLUMNS).persist(StorageLevel.DISK_ONLY)
         stack.callback(outcomes.unpersist)
         return outcomes
@@ -338,19 +327,6 @@ class _Run:
             if each.tree_path in covers.by_path
         }
         return known, replace(covers, floors=floors)
-
-    def _envelopes(self, rounds: Sequence[DataFrame], ranges: int) -> DataFrame:
-        spark = self._spark()
-        frame = spark.createDataFrame([], ENVELOPE_COLUMNS) if not rounds else rounds[0]
-        for more in rounds[1:]:
-            frame = frame.unionAll(more)
-        frame = frame.where(F.col("core").isin(*CORES))
-        if ranges == 1:
-            frame = frame.coalesce(1) if rounds else frame.repartition(1)
-        else:
-            prefix = F.conv(F.substring("identity", 1, PREFIX_DIGITS), 16, 10).cast("long")
-            frame = frame.repartitionById(ranges, F.floor(prefix * ranges / PREFIXES).cast("int"))
-        return frame.sortWithinPartitions("core", "identity", F.desc("as_of"), F.desc("digest"))
 
     def _count(self, outcomes: DataFrame | None) -> list[Reject]:
         """Counts what became of the records, and returns what Solr refused."""

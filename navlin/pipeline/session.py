@@ -13,9 +13,11 @@ from pyspark.core.context import SparkContext
 from pyspark.sql import SparkSession
 
 from navlin.model.extractor import Mode
+from navlin.pipeline.spark_jvm import is_left_to_pyspark, start_jvm
 
 LOCAL_MASTER = "local[*,4]"
 """Every core of this machine, and a task that fails may be tried four times."""
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 END_S = 20.0
 """How long its JVM may take to end in order."""
 
@@ -26,10 +28,14 @@ def start_session(
     master: str = LOCAL_MASTER,
     driver_memory: str = "1g",
     settings: Mapping[str, str] | None = None,
+    archive: Path | None = None,
+    record: bool = False,
 ) -> SparkSession:
-    """Starts Spark (some 6 s); `navlin.pipeline.warming` then takes what its first use costs, before an event has to wait.
+    """Starts Spark; `navlin.pipeline.warming` then takes what its first use costs, before an event has to wait.
 
-    ``scratch`` is where Spark spills. ``settings`` go before navlin's own.
+    ``scratch`` is where Spark spills. ``settings`` go before navlin's own. ``archive`` is a file of loaded classes
+    (`navlin.pipeline.spark_jvm.archive_in`): with it a start takes a third of the time; with ``record`` the end of this
+    session writes it.
     """
     # Workers must be this Python, and Spark must not ask the network for a name of this host.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -37,10 +43,11 @@ def start_session(
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     scratch.mkdir(parents=True, exist_ok=True)
+    settings = settings or {}
     own = {
         "spark.driver.memory": driver_memory,
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_quiet_log(scratch)}",
         "spark.local.dir": str(scratch),
+        "spark.python.daemon.module": "navlin.pipeline.worker_daemon",
         "spark.scheduler.mode": "FAIR",
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
@@ -49,13 +56,25 @@ def start_session(
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
-    builder = SparkSession.builder.master(master).appName("navlin")
-    for key, value in {**own, **(settings or {})}.items():
+    java_options = (
+        f"-Dlog4j2.configurationFile={_quiet_log(scratch)} {settings.get(JAVA_OPTIONS, '')}".strip()
+    )
+    properties = {
+        **own,
+        **settings,
+        JAVA_OPTIONS: java_options,
+        "spark.master": master,
+        "spark.app.name": "navlin",
+    }
+    if not is_left_to_pyspark(os.environ, properties):
+        SparkContext._ensure_initialized(gateway=start_jvm(properties, archive=archive, record=record))
+    builder = SparkSession.builder
+    for key, value in properties.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 
 
-def end_session(session: SparkSession, *, dead: bool = False) -> None:
+def end_session(session: SparkSession, *, dead: bool = False, wait_s: float = END_S) -> None:
     """Ends Spark and its JVM; `start_session` may then start another. ``dead``: Spark or the JVM has ended by itself."""
     context = session.sparkContext
     gateway: Any = SparkContext._gateway
@@ -70,7 +89,7 @@ def end_session(session: SparkSession, *, dead: bool = False) -> None:
     if (jvm := getattr(gateway, "proc", None)) is not None:
         jvm.stdin.close()  # it ends when its standard input does
         try:
-            jvm.wait(END_S)
+            jvm.wait(wait_s)
         except subprocess.TimeoutExpired:
             jvm.kill()
             jvm.wait()

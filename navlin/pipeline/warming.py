@@ -2,65 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-
-import pyarrow as pa
 
 from navlin.model.extractor import PUSH, Extractor, Registration
 from navlin.model.keys import operation_key
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Covered, Entity, Record, Split
 from navlin.model.source import Estate, Source, source_id
-from navlin.pipeline.reading import ENVELOPE_COLUMNS, read_splits
 from navlin.pipeline.run import Pipeline
 
 
 def warm_up(pipeline: Pipeline, extractors: Sequence[Extractor]) -> None:
-    """Makes the Python workers, loads the extractors' modules in them, and takes the way of a run once, dry.
+    """Makes a Python worker for each core, loads the extractors' modules in it, and takes the way of a run once, dry.
 
-    Nothing is written. What goes wrong is for the first real run to meet, and to tell.
+    Nothing is written. An error here is not reported: the first real run meets it too.
     """
-    spark = pipeline.spark()
-    cores = spark.sparkContext.defaultParallelism
-    frame = spark.createDataFrame([(b"",)] * cores, "split binary").repartition(cores)
-    frame.mapInArrow(_read_nothing(extractors), ENVELOPE_COLUMNS).collect()
+    extractor = operations(pipeline.spark().sparkContext.defaultParallelism, extractors)
+    pipeline.run(
+        Registration("warming", extractor.source.type, PUSH, 1, OperationEach), extractor, dry_run=True
+    )
+
+
+def operations(splits: int, extractors: Sequence[Extractor] = ()) -> OperationEach:
+    """An extractor of so many splits, each with one operation. ``extractors`` travel with it to the workers."""
     source = Source(source_id("", "warming"), "WARMING", "warming", "")
-    extractor = _OneOperation(source, Estate("", (source,)))
-    pipeline.run(Registration("warming", source.type, PUSH, 1, _OneOperation), extractor, dry_run=True)
-
-
-def _read_nothing(
-    extractors: Sequence[Extractor],
-) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    readers = [read_splits(extractor) for extractor in extractors]
-
-    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for _ in batches:
-            for reader in readers:
-                yield from reader(())
-
-    return read
+    return OperationEach(source, Estate("", (source,)), splits, tuple(extractors))
 
 
 @dataclass(frozen=True, slots=True)
-class _Whole(Split):
+class Numbered(Split):
+    """One of the splits."""
+
+    number: int
+
     @property
     def name(self) -> str:
-        return "warming"
+        return f"warming {self.number}"
 
 
 @dataclass(frozen=True, slots=True)
-class _OneOperation(Extractor):
-    """An extractor whose source has one operation in it."""
+class OperationEach(Extractor):
+    """An extractor whose source has an operation in each split."""
 
     source: Source
     estate: Estate
+    splits: int
+    others: tuple[Extractor, ...]
 
     def plan(self, positions: Positions) -> Plan:
-        return Plan((_Whole(),))
+        return Plan(tuple(map(Numbered, range(self.splits))))
 
     def read(self, split: Split) -> Iterator[Record]:
-        operation = operation_key(self.source, "warming", ())
+        operation = operation_key(self.source, split.name, ())
         yield Entity(operation, 0)
         yield Covered(operation.tree_path, 0, reported=True)

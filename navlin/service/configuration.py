@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 from navlin.model.extractor import GIVEN, PUSH, Extractor, Mode, Registration
 from navlin.model.source import Estate, Source, normal_authority, source_id
 from navlin.service import FILE_VARIABLE
-from navlin.service.lines import KeyPath, line_of, syntax_error
+from navlin.service.toml_positions import KeyPath, line_of, syntax_error
 from navlin.service.typed import Complain, build, expand, suggest
 
 PASSWORD_VARIABLE: Final = "NAVLIN_SOLR_PASSWORD"

@@ -1,7 +1,7 @@
 """``navlin serve``: starts what is needed, keeps it running, and ends it in order.
 
-The main thread does nothing but wait for commands and look after the children; sources run in the schedule's threads.
-Signal handlers only put a command into the queue.
+The main thread only waits for commands and checks the children; sources run in the schedule's threads. Signal handlers
+only put a command into the queue.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
 from queue import Empty, SimpleQueue
 from types import FrameType
@@ -24,15 +25,15 @@ from navlin.index.sources import known_sources
 from navlin.pipeline.run import Pipeline
 from navlin.pipeline.warming import warm_up
 from navlin.service.configuration import BadConfiguration, Configuration
+from navlin.service.heartbeat import Heartbeat, LastRun, remove_heartbeat, save_heartbeat
 from navlin.service.loader import ConfiguredSources, ExtractorNotLoaded, SharedIdentity, load
 from navlin.service.logs import configure_logs
 from navlin.service.notify import Systemd
 from navlin.service.opening import open_index
-from navlin.service.pulse import Pulse, SourcePulse, forget_pulse, save_pulse
 from navlin.service.purging import DAY_MS, purge_before
 from navlin.service.schedule import Schedule
 from navlin.service.solr import embedded_solr, external_address
-from navlin.service.sparks import Spark
+from navlin.service.spark_session import ArchiveProcess, LazySparkSession
 from navlin.service.watching import Watching
 from navlin.solr_server.embedded import EmbeddedSolr, NoSolr
 
@@ -41,13 +42,13 @@ log = structlog.stdlib.get_logger(__name__)
 TICK_S: Final = 1.0
 WATCH_EVERY_TICKS: Final = 30
 FINISH_S: Final = 10.0
-"""How long runs may go on after a request to stop, to end what they are writing."""
+"""How long runs may go on after a request to stop, to finish what they are writing."""
 ABANDON_S: Final = 5.0
-"""And how long after Spark was told to drop their jobs."""
+"""And how long after Spark has dropped their jobs."""
 
 
 class Command(Enum):
-    """What the daemon can be told, by signals or by a test."""
+    """What a signal, or a test, can ask of the daemon."""
 
     STOP = "stop"
     RELOAD = "reload"
@@ -62,7 +63,7 @@ class SparkDied(Exception):
 
 
 class Daemon:
-    """The service. `run` returns when it was told to stop."""
+    """The service. `run` returns when it was asked to stop."""
 
     def __init__(
         self,
@@ -81,10 +82,11 @@ class Daemon:
         self._systemd = Systemd(environment)
         self._embedded: EmbeddedSolr | None = None
         self._restarting: threading.Thread | None = None
-        self._spark = Spark(configuration.spark, configuration.navlin.state_directory)
+        self._spark = LazySparkSession(configuration.spark, configuration.navlin.state_directory)
+        self._archiving = ArchiveProcess(configuration.navlin.state_directory)
         self._schedule = Schedule(self._run_source, now_s=clock)
         self._watching = Watching(self._schedule.wake)
-        self._pulses: dict[str, SourcePulse] = {}
+        self._last_runs: dict[str, LastRun] = {}
         self._started_s = clock()
         self._stopping = False
         self._address: SolrAddress
@@ -102,9 +104,10 @@ class Daemon:
             signal.signal(number, put)
 
     def run(self) -> None:
-        """Serves until told to stop.
+        """Serves until it is asked to stop.
 
-        Raises `NoSolr`, `SolrError` or `SharedIdentity` where it cannot start, `SparkDied` when Spark ended.
+        Raises `NoSolr`, `SolrError`, `NoSpark`, `NoJava` or `SharedIdentity` if it cannot start, `SparkDied` when Spark
+        ended.
         """
         try:
             if self._start():
@@ -115,29 +118,34 @@ class Daemon:
     # -- Starting --------------------------------------------------------------------------------------------------------
 
     def _start(self) -> bool:
-        """Starts everything; returns whether it came to its end before it was told to stop."""
+        """Starts everything; returns False if it was asked to stop meanwhile."""
         configuration = self._configuration
         log.info("navlin starting", configuration=str(configuration.file), sources=len(configuration.sources))
-        self._systemd.tell(STATUS="starting Solr")
-        if configuration.solr.embedded:
-            self._embedded = embedded_solr(configuration, self._environment)
-            self._address = self._embedded.start()
-        else:
-            self._address = external_address(configuration.solr, self._environment)
-        self._take_up(configuration)
-        if self._told_to_stop():
+        self._systemd.notify(STATUS="starting Solr and Spark")
+        with ThreadPoolExecutor(1, "spark-start") as beside:
+            spark = beside.submit(self._spark)
+            if configuration.solr.embedded:
+                self._embedded = embedded_solr(configuration, self._environment)
+                self._address = self._embedded.start()
+            else:
+                self._address = external_address(configuration.solr, self._environment)
+            self._take_up(configuration)
+            spark.result()
+        if self._stop_asked():
             return False
-        self._systemd.tell(STATUS="starting Spark")
+        self._systemd.notify(STATUS="warming up Spark")
         warm_up(self._pipeline, [source.extractor for source in self._roster.sources])
         self._watching.start()
         self._schedule.start()
         self._set_jobs()
-        self._save_pulse()
-        self._systemd.tell(READY="1", STATUS=self._words())
+        self._save_heartbeat()
+        self._systemd.notify(READY="1", STATUS=self._status_line())
         log.info("navlin ready", solr=self._address.url, after_s=round(self._clock() - self._started_s, 1))
+        if self._archiving.start():
+            log.info("class archive started: with it the next start is quicker")
         return True
 
-    def _told_to_stop(self) -> bool:
+    def _stop_asked(self) -> bool:
         # A request to read the configuration anew is met by the start itself.
         while not self.commands.empty():
             if self.commands.get() is Command.STOP:
@@ -183,18 +191,18 @@ class Daemon:
 
     def _look_after(self, ticks: int) -> None:
         if self._spark.dead:
-            raise SparkDied("Spark ended by itself; its last words are on standard error")
+            raise SparkDied("Spark ended by itself; its last lines are on standard error")
         if not self._schedule.alive:
             raise RuntimeError("the scheduler's thread ended")
         if self._embedded is not None and not self._embedded.alive:
             self._revive(self._embedded)
         if ticks % WATCH_EVERY_TICKS == 0:
             self._watch()
-        self._save_pulse()
-        self._systemd.tell(WATCHDOG="1", STATUS=self._words())
+        self._save_heartbeat()
+        self._systemd.notify(WATCHDOG="1", STATUS=self._status_line())
 
     def _revive(self, embedded: EmbeddedSolr) -> None:
-        """Starts a Solr that died, beside the ticks: it may have to replay its log, and systemd wants to hear from us."""
+        """Starts a Solr that died, beside the ticks: it may have to replay its log, and systemd waits for the watchdog."""
         if self._restarting is not None and self._restarting.is_alive():
             return
 
@@ -211,7 +219,7 @@ class Daemon:
         self._restarting.start()
 
     def _reload(self) -> None:
-        self._systemd.tell(RELOADING="1", MONOTONIC_USEC=str(time.monotonic_ns() // 1000))
+        self._systemd.notify(RELOADING="1", MONOTONIC_USEC=str(time.monotonic_ns() // 1000))
         before = self._configuration
         try:
             configuration = self._reread()
@@ -225,7 +233,7 @@ class Daemon:
             configure_logs(configuration.log)
             self._set_jobs()
             log.info("configuration taken up", sources=len(configuration.sources))
-        self._systemd.tell(READY="1", STATUS=self._words())
+        self._systemd.notify(READY="1", STATUS=self._status_line())
 
     # -- Running a source ------------------------------------------------------------------------------------------------
 
@@ -246,10 +254,10 @@ class Daemon:
                 log.exception("run failed outside the pipeline")
                 now_ms = self._now_ms()
                 record = RunRecord(name, loaded.source.id, 0, Status.FAILED, now_ms, now_ms, error=str(error))
-            self._tell(record)
+            self._log_run(record)
         if record.more:
             self._schedule.wake(name)
-        self._pulses[name] = SourcePulse(
+        self._last_runs[name] = LastRun(
             record.started_ms, record.ended_ms, record.status.value, record.error, record.more
         )
 
@@ -257,23 +265,23 @@ class Daemon:
         if self._stopping:
             raise Stopping(step)
 
-    def _tell(self, record: RunRecord) -> None:
+    def _log_run(self, record: RunRecord) -> None:
         if self._stopping and record.status is Status.FAILED:
             log.info("run left for the next start")
             return
-        told = {"run": record.run_id, "took_ms": record.ended_ms - record.started_ms}
+        about = {"run": record.run_id, "took_ms": record.ended_ms - record.started_ms}
         match record.status:
             case Status.IDLE:
-                log.debug("nothing new", **told)
+                log.debug("nothing new", **about)
             case Status.FAILED:
-                log.error("run failed", error=record.error, failures=list(record.failures), **told)
+                log.error("run failed", error=record.error, failures=list(record.failures), **about)
             case Status.HELD:
-                log.warning("run held: a person must look", reason=record.note, **told)
+                log.warning("run held: a person must look", reason=record.note, **about)
             case Status.LEASED:
                 log.warning("run left to another process", reason=record.error)
             case _:
                 failures = {"failures": list(record.failures)} if record.failures else {}
-                log.info("run finished", **told, **dict(record.counts), **failures)
+                log.info("run finished", **about, **dict(record.counts), **failures)
 
     def _purge(self) -> None:
         settings = self._configuration.purge
@@ -298,7 +306,8 @@ class Daemon:
 
     def _end(self) -> None:
         self._stopping = True
-        self._systemd.tell(STOPPING="1", STATUS="finishing what is being written")
+        self._systemd.notify(STOPPING="1", STATUS="finishing what is being written")
+        self._archiving.stop()
         self._watching.stop()
         self._schedule.stop()
         if left := self._wait_for_runs(FINISH_S):
@@ -308,7 +317,7 @@ class Daemon:
         self._spark.stop()
         if self._embedded is not None:
             self._embedded.stop()
-        forget_pulse(self._configuration.navlin.state_directory)
+        remove_heartbeat(self._configuration.navlin.state_directory)
         log.info("navlin ended")
 
     def _wait_for_runs(self, at_most_s: float) -> list[str]:
@@ -317,14 +326,14 @@ class Daemon:
             time.sleep(0.05)
         return running
 
-    # -- Telling ---------------------------------------------------------------------------------------------------------
+    # -- State -----------------------------------------------------------------------------------------------------------
 
-    def _save_pulse(self) -> None:
-        pulse = Pulse(round(self._started_s * 1000), self._schedule.due_s(), dict(self._pulses))
-        save_pulse(self._configuration.navlin.state_directory, pulse)
+    def _save_heartbeat(self) -> None:
+        heartbeat = Heartbeat(round(self._started_s * 1000), self._schedule.due_s(), dict(self._last_runs))
+        save_heartbeat(self._configuration.navlin.state_directory, heartbeat)
 
-    def _words(self) -> str:
-        failing = sorted(name for name, pulse in self._pulses.items() if pulse.status == Status.FAILED)
+    def _status_line(self) -> str:
+        failing = sorted(name for name, run in self._last_runs.items() if run.status == Status.FAILED)
         words = f"{len(self._roster.sources)} sources"
         return f"{words}, failing: {', '.join(failing)}" if failing else f"{words}, all well"
 

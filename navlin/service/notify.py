@@ -1,4 +1,4 @@
-"""Telling systemd how we are (``sd_notify(3)``): one datagram to the socket that it names. Nothing where there is none."""
+"""Notifying systemd (``sd_notify(3)``): one datagram to the socket that it names, if there is one."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Mapping
 
 
 class Systemd:
-    """The service manager that started us, if one did."""
+    """The service manager that started this process, if one did."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         name = environment.get("NOTIFY_SOCKET", "")
         # A name that begins with @ is in the abstract name space.
         self._address = "\0" + name[1:] if name.startswith("@") else name
 
-    def tell(self, **states: str) -> None:
-        """Sends states such as ``READY="1"``, ``STATUS="…"``. A manager that does not listen is no error of ours."""
+    def notify(self, **states: str) -> None:
+        """Sends states such as ``READY="1"``, ``STATUS="…"``. A manager that does not listen is not an error."""
         if not self._address:
             return
         message = "\n".join(f"{name}={value}" for name, value in states.items())

@@ -13,7 +13,7 @@ from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.cron import CronTrigger
 
-from navlin.service.beat import Beat
+from navlin.service.due_time import DueTime
 
 AT_ONCE = 200
 """Sources that may run at the same time. Threads are made when they are needed; each source has at most one."""
@@ -31,7 +31,7 @@ class Schedule:
     def __init__(self, run: Run, *, now_s: Callable[[], float] = time.time) -> None:
         self._run = run
         self._now_s = now_s
-        self._beats: dict[str, Beat] = {}
+        self._due_times: dict[str, DueTime] = {}
         self._leaving: set[str] = set()
         self._lock = threading.RLock()
         self._ending = False
@@ -39,7 +39,7 @@ class Schedule:
             executors={"default": ThreadPoolExecutor(AT_ONCE)},
             # A run that is late is still due, once. Two instances, because a run sets its own next date: should that
             # come before APScheduler has noticed the end, one instance would mean that it is dropped for ever. That a
-            # source runs once at a time is the beat's promise.
+            # source runs once at a time is what the due time is for.
             job_defaults={"coalesce": True, "max_instances": 2, "misfire_grace_time": None},
             timezone=UTC,
         )
@@ -57,19 +57,19 @@ class Schedule:
     def set_sources(self, intervals_s: Mapping[str, float]) -> None:
         """These sources and no others. A new one is due at once; one that runs is let to its end."""
         with self._lock:
-            for name in [name for name in self._beats if name not in intervals_s]:
+            for name in [name for name in self._due_times if name not in intervals_s]:
                 # One that runs is kept in mind until it has ended, lest it be added again and run beside itself.
-                if self._beats[name].running:
+                if self._due_times[name].running:
                     self._leaving.add(name)
                 else:
-                    del self._beats[name]
+                    del self._due_times[name]
                     self._remove(name)
             self._leaving -= intervals_s.keys()
             for name, interval_s in intervals_s.items():
-                if beat := self._beats.get(name):
-                    self._due(name, beat.pace(interval_s, self._now_s()))
+                if due_time := self._due_times.get(name):
+                    self._due(name, due_time.set_interval(interval_s, self._now_s()))
                 else:
-                    self._beats[name] = Beat(interval_s, self._now_s())
+                    self._due_times[name] = DueTime(interval_s, self._now_s())
                     self._due(name, self._now_s())
 
     def set_purge(self, purge: Callable[[], None], at: str | None) -> None:
@@ -84,13 +84,13 @@ class Schedule:
     def wake(self, name: str) -> None:
         """Runs a source soon, because something may have happened."""
         with self._lock:
-            if beat := self._beats.get(name):
-                self._due(name, beat.wake(self._now_s()))
+            if due_time := self._due_times.get(name):
+                self._due(name, due_time.wake(self._now_s()))
 
     def due_s(self) -> dict[str, float | None]:
         """When each source is due, None for those that run now."""
         with self._lock:
-            return {name: beat.due_s for name, beat in self._beats.items()}
+            return {name: due_time.due_s for name, due_time in self._due_times.items()}
 
     def jobs(self) -> list[Job]:
         """What the scheduler has in mind: the next run of each source that does not run, and the purge."""
@@ -124,18 +124,18 @@ class Schedule:
 
     def _once(self, name: str) -> None:
         with self._lock:
-            beat = self._beats.get(name)
-            if beat is None or beat.running or self._ending:
+            due_time = self._due_times.get(name)
+            if due_time is None or due_time.running or self._ending:
                 return
-            beat.begin()
+            due_time.begin()
         try:
             self._run(name)
         finally:
             with self._lock:
-                due_s = beat.end(self._now_s())
+                due_s = due_time.end(self._now_s())
                 if name in self._leaving:
                     self._leaving.discard(name)
-                    del self._beats[name]
+                    del self._due_times[name]
                 else:
                     self._due(name, due_s)
 

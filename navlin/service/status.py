@@ -21,8 +21,8 @@ from navlin.index.overview import (
 from navlin.index.runs import RunRecord, Status, last_run
 from navlin.index.solr import Solr
 from navlin.index.sources import KnownSource, known_sources
+from navlin.service.heartbeat import Heartbeat, read_heartbeat
 from navlin.service.loader import ConfiguredSources, Loaded
-from navlin.service.pulse import Pulse, pulse_of
 
 NEVER, INTERRUPTED = "never", "interrupted"
 """States of a source beside those of its last run: it has none; it was cut off, and the next one repeats it."""
@@ -62,7 +62,7 @@ class Overall:
     """All of it. ``left`` are sources that the index holds things of and the configuration no longer has."""
 
     now_ms: int
-    daemon: Pulse | None
+    daemon: Heartbeat | None
     sources: tuple[SourceStatus, ...]
     left: tuple[KnownSource, ...]
     unlinked: tuple[Unlinked, ...]
@@ -96,8 +96,8 @@ class Overall:
 
 
 def status(solr: Solr, roster: ConfiguredSources, state_directory: Path, now_ms: int) -> Overall:
-    """Asks the index, and the daemon's pulse if one runs on this state directory. Changes nothing."""
-    daemon = pulse_of(state_directory)
+    """Reads the index, and the daemon's heartbeat if one runs on this state directory. Changes nothing."""
+    daemon = read_heartbeat(state_directory)
     configured = {source.id for source in roster.estate.sources}
     return Overall(
         now_ms,
@@ -118,11 +118,11 @@ def _left(known: Sequence[KnownSource], configured: set[str], cluster: str) -> t
     )
 
 
-def _source(solr: Solr, loaded: Loaded, daemon: Pulse | None, now_ms: int) -> SourceStatus:
+def _source(solr: Solr, loaded: Loaded, daemon: Heartbeat | None, now_ms: int) -> SourceStatus:
     source_id = loaded.source.id
     last = last_run(solr, source_id)
     good = last_run(solr, source_id, Status.FINISHED, Status.HELD)
-    pulse = daemon.sources.get(loaded.name) if daemon else None
+    run = daemon.sources.get(loaded.name) if daemon else None
     due_s = daemon.due_s.get(loaded.name) if daemon else None
     runs = daemon is not None and loaded.name in daemon.due_s and due_s is None
 
@@ -131,12 +131,12 @@ def _source(solr: Solr, loaded: Loaded, daemon: Pulse | None, now_ms: int) -> So
         state, error = last.status.value, last.error
         if last.status is Status.RUNNING and not runs:
             state = INTERRUPTED
-    # A look that found nothing new leaves no record in the index; the daemon remembers it as long as it lives.
-    if pulse is not None and (last is None or pulse.started_ms > last.started_ms):
-        state, error = pulse.status, pulse.error
+    # A run that found nothing new leaves no record in the index; the daemon remembers it as long as it lives.
+    if run is not None and (last is None or run.started_ms > last.started_ms):
+        state, error = run.status, run.error
     looks = [good.started_ms] if good else []
-    if pulse is not None and pulse.status in (Status.IDLE, Status.FINISHED, Status.HELD):
-        looks.append(pulse.started_ms)
+    if run is not None and run.status in (Status.IDLE, Status.FINISHED, Status.HELD):
+        looks.append(run.started_ms)
     looked_ms = max(looks, default=None)
     return SourceStatus(
         loaded.name,

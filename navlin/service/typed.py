@@ -15,7 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from navlin.service.lines import KeyPath
+from navlin.service.toml_positions import KeyPath
 
 Complain = Callable[[KeyPath, str], None]
 """Takes one problem: where, and what a person must know to mend it."""

@@ -1,4 +1,4 @@
-"""Which line of a TOML text a key stands on. tomllib keeps no positions, so it is asked about ever longer beginnings."""
+"""The line of a TOML text on which a key stands. tomllib keeps no positions, so it parses ever longer beginnings."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def line_of(text: str, path: KeyPath) -> int:
     """The line, from 1, of the statement that first gives ``path``; of its nearest table if the key is not there.
 
     A beginning of the text that parses ends where a statement ends. So the key stands in the lines between the last
-    beginning that does not know it and the first that does, however its value is spread over them. Only asked for when
-    there is something to complain about: it takes one parse a line.
+    beginning without it and the first with it, however its value is spread over them. It takes one parse a line, so it is
+    called only if something is wrong.
     """
     lines = text.splitlines()
     statement, found, depth = 1, 1, 0
@@ -49,7 +49,7 @@ def _known(table: Any, path: KeyPath) -> int:
 
 
 def syntax_error(error: tomllib.TOMLDecodeError, text: str) -> tuple[int, str]:
-    """The line and the words of tomllib's own complaint."""
+    """The line and the text of tomllib's own error."""
     message = str(error)
     if position := _POSITION.search(message):
         return int(position[1]), message[: position.start()]

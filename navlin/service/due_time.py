@@ -1,19 +1,19 @@
-"""When a source runs next. No clock and no waiting in here: every method is told the time, in seconds."""
+"""When a source runs next. No clock and no waiting in here: every method gets the time, in seconds."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 WAKE_S = 0.1
-"""From a wake-up to the run. What else happens meanwhile (a burst of writes, say) is part of it."""
+"""From a wake-up to the run. What happens in between (the rest of a burst of writes) is read by the same run."""
 
 
 @dataclass(slots=True)
-class Beat:
-    """One source's beat: a run is due an interval after the last one ended, or shortly after a wake-up.
+class DueTime:
+    """When one source is due: an interval after its last run ended, or shortly after a wake-up.
 
-    Pull and push alike: for a push the interval is the poll that counts, and wake-ups only make it sooner. One that
-    comes while the source runs leads to another run, because what it tells of may have been passed already.
+    The same for pull and push: a push polls at its interval, and wake-ups only make it sooner. A wake-up while the source
+    runs leads to another run, because the run may have passed already what it is about.
     """
 
     interval_s: float
@@ -38,7 +38,7 @@ class Beat:
         return self.due_s
 
     def wake(self, now_s: float) -> float | None:
-        """Something may have happened; returns when to run now, or None if nothing changes by it."""
+        """Something may have happened; returns when to run now, or None if that stays as it was."""
         if self.due_s is None:
             self.woken = True
             return None
@@ -47,8 +47,8 @@ class Beat:
         self.due_s = now_s + WAKE_S
         return self.due_s
 
-    def pace(self, interval_s: float, now_s: float) -> float | None:
-        """Another interval from now on; returns when to run now, or None if nothing changes by it."""
+    def set_interval(self, interval_s: float, now_s: float) -> float | None:
+        """Another interval from now on; returns when to run now, or None if that stays as it was."""
         self.interval_s = interval_s
         if self.due_s is None or self.due_s <= now_s + interval_s:
             return None

@@ -1,0 +1,104 @@
+"""Making the archive of the classes that Spark loads for a run: with it every later start is quicker.
+
+A process of its own (``python -m navlin.pipeline.archiving DIRECTORY``), because it takes half a minute of a processor and
+because a process has one Spark at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+# All else is imported only if there is something to do: `make` asks every time.
+from navlin.pipeline.spark_jvm import archive_in
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+    from navlin.pipeline.warming import Numbered
+
+WRITE_S: Final = 900.0
+"""How long the JVM may take to write the archive, at the lowest priority of a busy machine."""
+
+
+def make_archive(directory: Path) -> Path:
+    """Makes the archive for this Java and these jars in ``directory`` if it is not there, and removes those for others."""
+    archive = archive_in(directory)
+    if archive.exists():
+        return archive
+    from navlin.pipeline.session import end_session, start_session
+
+    directory.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=directory, prefix=".making-") as folder:
+        unfinished = Path(folder) / archive.name
+        session = start_session(Path(folder) / "scratch", archive=unfinished, record=True)
+        use_as_a_run_does(session)
+        end_session(session, wait_s=WRITE_S)
+        if unfinished.exists():  # it is not if the operator has Spark started in another way
+            unfinished.replace(archive)
+    for other in directory.glob("spark-*.jsa"):
+        if other != archive:
+            other.unlink(missing_ok=True)
+    return archive
+
+
+def use_as_a_run_does(spark: SparkSession) -> None:
+    """Reads, sorts into ranges and counts a few operations, without an index."""
+    from pyspark.sql import functions as F
+
+    from navlin.pipeline.frames import in_ranges, rows_of_splits
+    from navlin.pipeline.reconciling import COUNTED, OUTCOME_COLUMNS
+    from navlin.pipeline.warming import Numbered, operations
+
+    splits = [Numbered(number) for number in range(2 * spark.sparkContext.defaultParallelism)]
+    rows = rows_of_splits(spark, operations(len(splits)), splits)
+    rows.where(F.col("core").startswith("#")).collect()
+    for ranges in (1, 2):
+        outcomes = in_ranges(spark, [rows, rows], ranges).mapInArrow(_count, OUTCOME_COLUMNS).persist()
+        outcomes.where(F.col("outcome") == COUNTED).collect()
+        outcomes.unpersist()
+    rows.unpersist()
+    spark.sparkContext.parallelize(splits, len(splits)).map(_name).collect()
+
+
+def _count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    from navlin.pipeline.reconciling import COUNTED, OUTCOME_SCHEMA
+
+    rows = [("", COUNTED, "", sum(batch.num_rows for batch in batches), "")]
+    yield pa.RecordBatch.from_pylist(
+        [dict(zip(OUTCOME_SCHEMA.names, row, strict=True)) for row in rows], OUTCOME_SCHEMA
+    )
+
+
+def _name(split: Numbered) -> str:
+    return split.name
+
+
+def main() -> None:
+    """The program; with ``--with-parent`` it ends when its standard input does."""
+    parser = argparse.ArgumentParser(description="Make the archive of Spark's classes.")
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--with-parent", action="store_true")
+    given = parser.parse_args()
+    if given.with_parent:
+        threading.Thread(target=_end_with_parent, daemon=True).start()
+    os.nice(19)
+    make_archive(given.directory.absolute())
+
+
+def _end_with_parent() -> None:
+    sys.stdin.read()
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

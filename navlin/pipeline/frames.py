@@ -1,0 +1,40 @@
+"""The two Spark frames of a run: splits → the rows that reading them gives; rows → ranges of identities, sorted."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from navlin.model.extractor import Extractor
+from navlin.model.records import Split
+from navlin.pipeline.reading import ENVELOPE_COLUMNS, read_splits
+from navlin.pipeline.reconciling import CORES, PREFIX_DIGITS, PREFIXES
+
+
+def rows_of_splits(spark: SparkSession, extractor: Extractor, splits: Sequence[Split]) -> DataFrame:
+    """Envelopes and control rows of one round of reading, materialised once. Free them with ``unpersist``."""
+    frame = spark.createDataFrame(pa.table({"split": [pickle.dumps(split) for split in splits]}))
+    at_once = spark.sparkContext.defaultParallelism
+    if len(splits) > at_once:  # else each is a partition of its own already
+        frame = frame.repartition(min(len(splits), 4 * at_once))
+    return frame.mapInArrow(read_splits(extractor), ENVELOPE_COLUMNS).persist(StorageLevel.DISK_ONLY)
+
+
+def in_ranges(spark: SparkSession, rounds: Sequence[DataFrame], ranges: int) -> DataFrame:
+    """The envelopes of all rounds, a partition for each of ``ranges`` equal ranges of identities, the newest of one
+    identity first."""
+    frame = spark.createDataFrame([], ENVELOPE_COLUMNS) if not rounds else rounds[0]
+    for more in rounds[1:]:
+        frame = frame.unionAll(more)
+    frame = frame.where(F.col("core").isin(*CORES))
+    if ranges == 1:
+        frame = frame.coalesce(1) if rounds else frame.repartition(1)
+    else:
+        prefix = F.conv(F.substring("identity", 1, PREFIX_DIGITS), 16, 10).cast("long")
+        frame = frame.repartitionById(ranges, F.floor(prefix * ranges / PREFIXES).cast("int"))
+    return frame.sortWithinPartitions("core", "identity", F.desc("as_of"), F.desc("digest"))

@@ -1,0 +1,160 @@
+"""The JVM of Spark, started by navlin itself: without the JVM that PySpark runs only to make up the command line, and with
+Spark's classes out of an archive. Together that is three quarters of what a start takes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import struct
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from navlin.java import QUICK, class_sharing, find_java, identity_of_java, pyspark_jars
+
+MAIN: Final = "org.apache.spark.deploy.SparkSubmit"
+OPENED: Final = (
+    "java.base/java.lang",
+    "java.base/java.lang.invoke",
+    "java.base/java.lang.reflect",
+    "java.base/java.io",
+    "java.base/java.net",
+    "java.base/java.nio",
+    "java.base/java.util",
+    "java.base/java.util.concurrent",
+    "java.base/java.util.concurrent.atomic",
+    "java.base/jdk.internal.ref",
+    "java.base/sun.nio.ch",
+    "java.base/sun.nio.cs",
+    "java.base/sun.security.action",
+    "java.base/sun.util.calendar",
+    "java.security.jgss/sun.security.krb5",
+)
+"""What Spark opens of Java's modules. Not among it: the module of vectors, which only serves machine learning, keeps Java
+from using its archive of modules, and prints a warning."""
+PROPERTIES: Final = (
+    "-Dio.netty.tryReflectionSetAccessible=true",
+    "-Dio.netty.allocator.type=pooled",
+    "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
+)
+FOR_NEWER_JAVA: Final = (
+    "-XX:+IgnoreUnrecognizedVMOptions",
+    "--sun-misc-unsafe-memory-access=allow",
+    "--enable-native-access=ALL-UNNAMED",
+)
+STANDARD_ERROR: Final = 2
+START_S: Final = 300.0
+"""How long the JVM may take until it listens."""
+
+
+class NoSpark(Exception):
+    """Spark's JVM does not start; the text says why."""
+
+
+def is_left_to_pyspark(environment: Mapping[str, str], properties: Mapping[str, str]) -> bool:
+    """Whether an operator has set up what only PySpark's own launcher takes into account: another Spark, its ``conf``
+    directory, native libraries."""
+    return bool(
+        {"SPARK_HOME", "SPARK_CONF_DIR"} & environment.keys()
+        or "spark.driver.extraLibraryPath" in properties
+        or "PYSPARK_GATEWAY_PORT" in environment
+    )
+
+
+def archive_in(directory: Path) -> Path:
+    """The archive of Spark's classes for this Java and these jars. Whether it is there is another question."""
+    known = hashlib.sha256(identity_of_java(_java()))
+    for jar in _jars():
+        status = jar.stat()
+        known.update(f"{jar}:{status.st_size}:{status.st_mtime_ns}\n".encode())
+    return directory / f"spark-{known.hexdigest()[:16]}.jsa"
+
+
+def start_jvm(properties: Mapping[str, str], *, archive: Path | None, record: bool) -> Any:
+    """Starts the JVM and returns PySpark's gateway to it; ``proc`` of that is the child.
+
+    ``properties`` are Spark's. ``archive`` is one of loaded classes to use if it is there, or to write at the JVM's
+    orderly end (``record``). The JVM ends when its standard input does. Raises `NoSpark` or `navlin.java.NoJava`.
+    """
+    submit = [word for name, value in properties.items() for word in ("--conf", f"{name}={value}")]
+    with TemporaryDirectory() as folder:
+        connection = Path(folder) / "connection"
+        environment = {
+            **os.environ,
+            "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection),
+            "SPARK_CONNECT_MODE": "0",
+        }
+        try:
+            child = subprocess.Popen(
+                [*_command(properties, archive, record=record), MAIN, *submit, "pyspark-shell"],
+                stdin=subprocess.PIPE,
+                stdout=STANDARD_ERROR,  # standard output is for answers
+                env=environment,
+                start_new_session=True,  # Ctrl-C is for navlin, which ends its child in its own time
+            )
+        except FileNotFoundError as error:
+            raise NoSpark(f"there is no {_java()}: install a Java of version 17 or newer") from error
+        deadline = time.monotonic() + START_S
+        while not connection.exists():
+            if child.poll() is not None:
+                raise NoSpark(f"Spark's JVM ended while it started (exit code {child.returncode})")
+            if time.monotonic() > deadline:
+                child.kill()
+                raise NoSpark(f"Spark's JVM was not there within {START_S:.0f} s")
+            time.sleep(0.02)
+        with connection.open("rb") as file:
+            port, secret_bytes = struct.unpack(">ii", file.read(8))
+            secret = file.read(secret_bytes).decode()
+    gateway = _connected(port, secret)
+    gateway.proc = child
+    return gateway
+
+
+def _command(properties: Mapping[str, str], archive: Path | None, *, record: bool) -> list[str]:
+    # An operator's options come last, so that they count.
+    given = ("spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions")
+    options = [word for name in given for word in shlex.split(properties.get(name, ""))]
+    if archive is not None and not record and not archive.exists():
+        archive = None  # with one that is not there Java would not use its own archive either
+    jars = os.pathsep.join(map(str, _jars()))
+    class_path = os.pathsep.join(filter(None, (properties.get("spark.driver.extraClassPath"), jars)))
+    return [
+        _java(),
+        *(class_sharing(archive, record=record) if archive is not None else ()),
+        *FOR_NEWER_JAVA,
+        *(f"--add-opens={opened}=ALL-UNNAMED" for opened in OPENED),
+        *PROPERTIES,
+        *QUICK,
+        f"-Xmx{properties['spark.driver.memory']}",
+        *options,
+        "-cp",
+        class_path,
+    ]
+
+
+def _connected(port: int, secret: str) -> Any:
+    from pyspark.java_gateway import launch_gateway
+
+    # PySpark takes a JVM that is already there from the environment alone.
+    there = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
+    os.environ.update(there)
+    try:
+        return launch_gateway()  # type: ignore[no-untyped-call]
+    finally:
+        for name in there:
+            del os.environ[name]
+
+
+def _java() -> str:
+    home = os.environ.get("JAVA_HOME")
+    return find_java(Path(home) if home else None)
+
+
+def _jars() -> list[Path]:
+    # One by one and in order: an archive is for exactly one class path.
+    return sorted(pyspark_jars().glob("*.jar"))

@@ -1,0 +1,74 @@
+"""The heartbeat of a running daemon: a small file that says that it lives, and what is due when.
+
+Nothing depends on it. What must be remembered is in the index; the file goes when the daemon ends.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from navlin.index.runs import Holder
+from navlin.pipeline.lease import lives, this_process
+
+HEARTBEAT_FILE = "daemon.json"
+
+
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """How the daemon's last run of a source went, one that found nothing new included. Times are epoch ms.
+
+    ``more``: there was more to read at once, and the next run follows.
+    """
+
+    started_ms: int
+    ended_ms: int
+    status: str
+    error: str = ""
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """The daemon's own view. ``due_s`` has, by source, when it runs next (epoch s), or None while it runs."""
+
+    since_ms: int
+    due_s: Mapping[str, float | None] = field(default_factory=dict)
+    sources: Mapping[str, LastRun] = field(default_factory=dict)
+    pid: int = 0
+
+
+def save_heartbeat(state_directory: Path, heartbeat: Heartbeat) -> None:
+    """Writes the file, whole or not at all."""
+    file = state_directory / HEARTBEAT_FILE
+    new = file.with_suffix(".new")
+    new.write_bytes(orjson.dumps({"holder": asdict(this_process()), **asdict(heartbeat)}))
+    new.replace(file)
+
+
+def remove_heartbeat(state_directory: Path) -> None:
+    """Removes the file if it is this process's."""
+    if (found := _read(state_directory)) is not None and found["holder"]["pid"] == os.getpid():
+        (state_directory / HEARTBEAT_FILE).unlink(missing_ok=True)
+
+
+def read_heartbeat(state_directory: Path) -> Heartbeat | None:
+    """The heartbeat of the daemon that runs on this state directory, None if there is none."""
+    found = _read(state_directory)
+    if found is None or not lives(Holder(**found["holder"])):
+        return None
+    sources = {name: LastRun(**source) for name, source in found["sources"].items()}
+    return Heartbeat(found["since_ms"], found["due_s"], sources, found["holder"]["pid"])
+
+
+def _read(state_directory: Path) -> dict[str, Any] | None:
+    try:
+        found: dict[str, Any] = orjson.loads((state_directory / HEARTBEAT_FILE).read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        return None
+    return found

@@ -1,0 +1,114 @@
+"""The one Spark session of a process, made when it is first asked for; and what makes its later starts quick."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from navlin.service.configuration import SparkSettings
+from navlin.shipped import CONF
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def archive_directory(state_directory: Path) -> Path:
+    """Where the archive of Spark's classes is kept: in a checkout beside the jars, else in the state directory."""
+    jars = CONF.parent / ".jars"
+    return (jars if jars.is_dir() else state_directory) / "class-archives"
+
+
+class LazySparkSession:
+    """A Spark session that the first call starts. May be shared by threads."""
+
+    def __init__(self, settings: SparkSettings, state_directory: Path) -> None:
+        self._settings = settings
+        self._scratch = state_directory / "scratch"
+        self._archives = archive_directory(state_directory)
+        self._session: SparkSession | None = None
+        self._stopped = False
+        self._lock = threading.Lock()
+
+    def __call__(self) -> SparkSession:
+        """The session; the first call takes the seconds that Spark takes to start."""
+        with self._lock:
+            if self._session is None:
+                from navlin.pipeline.session import start_session
+                from navlin.pipeline.spark_jvm import archive_in
+
+                self._session = start_session(
+                    self._scratch,
+                    master=self._settings.master,
+                    driver_memory=self._settings.driver_memory,
+                    settings=self._settings.conf,
+                    archive=archive_in(self._archives),
+                )
+            return self._session
+
+    @property
+    def dead(self) -> bool:
+        """Whether there was a session and its JVM or its context has ended. A dead one does not come back."""
+        if self._session is None:
+            return False
+        context = self._session.sparkContext
+        jvm = getattr(context._gateway, "proc", None)
+        if jvm is not None and jvm.poll() is not None:
+            return True
+        try:
+            return bool(context._jsc.sc().isStopped())
+        except Exception:  # py4j has several for a JVM that does not answer
+            return True
+
+    def cancel(self) -> None:
+        """Ends what Spark is doing now, with an error in the threads that wait for it."""
+        if self._session is not None and not self.dead:
+            self._session.sparkContext.cancelAllJobs()
+
+    def stop(self) -> None:
+        """Ends the session and its JVM, once it has started. Another session may then start in this process."""
+        with self._lock:
+            if self._session is not None and not self._stopped:
+                from navlin.pipeline.session import end_session
+
+                self._stopped = True
+                end_session(self._session, dead=self.dead)
+
+
+class ArchiveProcess:
+    """A child that makes the archive of Spark's classes, at the lowest priority. It ends when this process does."""
+
+    def __init__(self, state_directory: Path) -> None:
+        self._directory = archive_directory(state_directory)
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> bool:
+        """Starts it unless the archive is there; returns whether it did."""
+        from navlin.pipeline.spark_jvm import archive_in
+
+        if archive_in(self._directory).exists():
+            return False
+        program = [sys.executable, "-m", "navlin.pipeline.archiving", str(self._directory), "--with-parent"]
+        self._child = subprocess.Popen(
+            program,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        return True
+
+    def wait(self) -> bool:
+        """Waits for its end; returns whether it made the archive."""
+        return self._child is None or self._child.wait() == 0
+
+    def stop(self) -> None:
+        """Ends it, finished or not."""
+        if self._child is not None:
+            self._child.terminate()
+            self._child.wait()
+            assert self._child.stdin is not None
+            self._child.stdin.close()
+            self._child = None
