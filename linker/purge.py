@@ -17,6 +17,7 @@ from linker.purge_removal import Batch
 from linker.purge_rules import CHANGED, NEVER, PURGE_RULES, Never, PurgeRule
 from navlin.index.entity import PURGE, StoredEntity
 from navlin.index.graph import Graph
+from navlin.index.leases import Holder, Leased, free_lease, take_lease
 from navlin.index.purges import PURGE as LEASE
 from navlin.index.purges import (
     PurgeRecord,
@@ -27,7 +28,6 @@ from navlin.index.purges import (
     save_purge,
 )
 from navlin.index.removals import expire_removals
-from navlin.index.runs import Holder, Leased, free_lease, take_lease
 from navlin.index.solr import Solr
 from navlin.index.state import in_batches
 

@@ -17,7 +17,8 @@ from navlin.cli import COMMANDS, main
 from navlin.cli.invocation import Exit
 from navlin.cli.status import span
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, solr_date
-from navlin.index.runs import Holder, RunRecord, Status, save_positions, save_rejects, save_run, take_lease
+from navlin.index.leases import Holder, take_lease
+from navlin.index.runs import RunRecord, Status, save_positions, save_rejects, save_run
 from navlin.index.solr import Solr
 from navlin.model.identity import run_id
 from navlin.model.keys import EntityType

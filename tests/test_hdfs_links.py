@@ -17,7 +17,8 @@ from linker.purge import PurgeReport, purge
 from navlin.demo.hadoop import Hadoop
 from navlin.index.cores import CORES
 from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.runs import Holder, Status
+from navlin.index.leases import Holder
+from navlin.index.runs import Status
 from navlin.index.solr import Solr
 from navlin.model.extractor import EXTRACTORS, Extractor
 from navlin.model.keys import path_key, table_key

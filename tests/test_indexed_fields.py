@@ -22,8 +22,9 @@ import requests
 from linker.purge import purge
 from navlin.index.connection import SolrSession
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.leases import Holder
 from navlin.index.overview import held_run, source_overview, unlinked_relations
-from navlin.index.runs import Holder, Status, last_run, load_positions, runs_to_link
+from navlin.index.runs import Status, last_run, load_positions, runs_to_link
 from navlin.index.solr import Solr
 from navlin.index.sources import known_sources
 from navlin.index.state import held_below, held_in_range

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from navlin.cli import main
-from navlin.index.runs import Holder, free_lease, take_lease
+from navlin.index.leases import Holder, free_lease, take_lease
 from navlin.index.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.source import source_id

@@ -144,7 +144,7 @@ def test_a_push_is_through_while_a_pull_is_still_reading(estate: SmallEstate, tm
 HOLDS = """
 import sys
 from navlin.index.solr import Solr, SolrAddress
-from navlin.pipeline.lease import lease
+from navlin.index.leases import lease
 url, user, password, name, now_ms = sys.stdin.readline().split()
 with Solr(SolrAddress(url, user, password)) as solr, lease(solr, name, lambda: int(now_ms)):
     print("held", flush=True)

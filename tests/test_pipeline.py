@@ -456,7 +456,7 @@ def test_a_split_may_yield_further_splits(estate: SmallEstate) -> None:
 
 
 def test_a_run_of_the_same_source_elsewhere_keeps_this_one_out_with_a_message(estate: SmallEstate) -> None:
-    from navlin.index.runs import Holder, take_lease
+    from navlin.index.leases import Holder, take_lease
 
     estate.tables({"sales.orders": ["id"]})
     elsewhere = Holder("another-host", 4711, "1")
@@ -471,8 +471,7 @@ def test_a_run_of_the_same_source_elsewhere_keeps_this_one_out_with_a_message(es
 def test_the_lease_of_a_dead_process_of_this_host_is_taken_over_at_once(estate: SmallEstate) -> None:
     from dataclasses import replace
 
-    from navlin.index.runs import take_lease
-    from navlin.pipeline.lease import this_process
+    from navlin.index.leases import take_lease, this_process
 
     estate.tables({"sales.orders": ["id"]})
     dead = replace(this_process(), started="long ago")

@@ -16,8 +16,8 @@ import pytest
 from linker.purge import PurgeReport, Tally, purge
 from navlin.index.cores import CORES
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, date_ms
+from navlin.index.leases import Holder, take_lease
 from navlin.index.purges import open_purge, purged_before_ms
-from navlin.index.runs import Holder, take_lease
 from navlin.index.solr import Added, Solr
 from navlin.model.keys import EntityType, Key, RelationType
 from navlin.model.records import Entity, Relation
@@ -633,9 +633,9 @@ def _restore(world: World, documents: Mapping[str, list[dict[str, Any]]]) -> Non
 
 SCRIPT = """
 import os, signal, sys
+from navlin.index.leases import Holder
 from navlin.index.solr import Solr, SolrAddress
 from linker.purge import purge
-from navlin.index.runs import Holder
 
 class Dying(Solr):
     left = int(sys.argv[5])

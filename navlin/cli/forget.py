@@ -26,7 +26,7 @@ def command(invocation: Invocation, source: str, path: str, *, yes: bool, as_jso
       navlin forget HIVE-1 staging            (a database)
       navlin forget HDFS-1 /tmp --yes
     """
-    from navlin.index.runs import Leased
+    from navlin.index.leases import Leased
     from navlin.index.sources import known_sources
     from navlin.service.forget import forget, to_forget, tree_place
 

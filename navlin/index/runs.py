@@ -1,11 +1,11 @@
-"""The core ``nav_runs``: run records, positions, leases and rejects. navlin's own state, beside what it is about.
+"""The core ``nav_runs``: run records, positions and rejects. navlin's own state, beside what it is about.
 
 Every document has a ``kind``. What is searched for has a field of its own, the rest is JSON in ``body``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -187,58 +187,6 @@ def forget_positions(solr: Solr, source_id: str) -> None:
 
 def _position_id(source_id: str, key: str) -> str:
     return f"position:{source_id}:{identify(key)}"
-
-
-# -- Leases ------------------------------------------------------------------------------------------------------------
-
-LEASE_MS = 120_000
-"""How long a lease holds without a sign of life. On the holder's own host a dead holder frees it at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """The process that holds a lease."""
-
-    host: str
-    pid: int
-    started: str
-    """When the process started, as its kernel counts: process ids are used again."""
-
-
-class Leased(Exception):
-    """Another process runs this source."""
-
-
-def take_lease(
-    solr: Solr, name: str, holder: Holder, now_ms: int, *, lives: Callable[[Holder], bool]
-) -> None:
-    """Takes or renews the lease ``name``; raises `Leased` with its holder. ``lives(holder)`` knows this host's processes.
-
-    If two processes try at once, Solr's optimistic concurrency decides.
-    """
-    identity = "lease:" + name
-    version = -1
-    for document in solr.get(RUNS, [identity]):
-        other = orjson.loads(document["body"])
-        held_by = Holder(other["host"], other["pid"], other["started"])
-        if held_by != holder and _holds(held_by, holder, other["until_ms"], now_ms, lives):
-            raise Leased(f"{name} is being run by process {held_by.pid} on {held_by.host}")
-        version = document["_version_"]
-    body = orjson.dumps({**asdict(holder), "until_ms": now_ms + LEASE_MS}).decode()
-    answer = solr.add(
-        RUNS, [{"identity": identity, "kind": "lease", "source": name, "body": body, "_version_": version}]
-    )
-    if answer.conflicts:
-        raise Leased(f"{name} has just been taken by another process")
-
-
-def free_lease(solr: Solr, name: str) -> None:
-    """Gives a lease back. Only its holder may call this."""
-    solr.delete_ids(RUNS, ["lease:" + name])
-
-
-def _holds(other: Holder, me: Holder, until_ms: int, now_ms: int, lives: Callable[[Holder], bool]) -> bool:
-    return lives(other) if other.host == me.host else until_ms > now_ms
 
 
 # -- Rejects -------------------------------------------------------------------------------------------------------------

@@ -21,8 +21,8 @@ from linker.linking import Linking
 from linker.purge import purged_before_ms
 from navlin.index.documents import source_envelope
 from navlin.index.fields import ELEMENTS, RUNS
+from navlin.index.leases import Leased, lease
 from navlin.index.runs import (
-    Leased,
     RunRecord,
     SavedPositions,
     Status,
@@ -47,7 +47,6 @@ from navlin.pipeline.fingerprint import fingerprint, settings_hash, why_read_aga
 from navlin.pipeline.flagging import FLAGGED_COLUMNS, FLAGGED_IN_TASK, Flagging, flag
 from navlin.pipeline.frames import in_ranges, rows_of_splits
 from navlin.pipeline.guard import Guard
-from navlin.pipeline.lease import lease
 from navlin.pipeline.reading import Heard, hear
 from navlin.pipeline.reconciling import (
     CORES,

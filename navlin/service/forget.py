@@ -12,6 +12,7 @@ from linker import link
 from linker.flag_deletions import flag_elements, flag_relations
 from linker.linking import Linking
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.leases import lease
 from navlin.index.relation import NO_TREE
 from navlin.index.runs import (
     RunRecord,
@@ -26,7 +27,6 @@ from navlin.index.sources import KnownSource
 from navlin.index.stamp import Stamp
 from navlin.index.state import Held, held_below, in_batches
 from navlin.model.tree import ROOT, contains, tree_path
-from navlin.pipeline.lease import lease
 
 BATCH = 5_000
 

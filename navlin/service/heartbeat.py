@@ -13,8 +13,7 @@ from typing import Any
 
 import orjson
 
-from navlin.index.runs import Holder
-from navlin.pipeline.lease import lives, this_process
+from navlin.index.leases import Holder, lives, this_process
 
 HEARTBEAT_FILE = "daemon.json"
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from linker.purge import PurgeReport, purge
+from navlin.index.leases import lives, this_process
 from navlin.index.solr import Solr
-from navlin.pipeline.lease import lives, this_process
 
 DAY_MS = 86_400_000
 
