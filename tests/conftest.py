@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from navlin.index.cores import CORES
+from navlin.index.cores import CORES, create, missing
 from navlin.index.solr import Solr
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
+from tests.services.solrcloud import solr_cloud
 from tests.services.spark_jobs import write_logs
 from tests.tiers import TwoTiers, group_of, tier_of, turn_of
 
@@ -107,6 +108,34 @@ def solr_server(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> It
 def solr(solr_server: EmbeddedSolr) -> Iterator[Solr]:
     """The session's Solr, connected. Tests share it: each uses sources and names of its own."""
     with Solr(solr_server.start()) as connected:
+        yield connected
+
+
+@pytest.fixture(scope="session")
+def private_server(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator[EmbeddedSolr]:
+    """A second Solr, for tests that look at everything there is."""
+    state, launcher = tmp_path_factory.mktemp("private"), solr_jars.parent / "solr-launcher"
+    with EmbeddedSolr(state, solr_jars, CONF / "solr", cores=CORES, cache=launcher) as server:
+        yield server
+
+
+@pytest.fixture
+def private_solr(private_server: EmbeddedSolr) -> Iterator[Solr]:
+    """The second Solr, connected and empty. One test has it to itself."""
+    with Solr(private_server.start()) as connected:
+        for core in CORES:
+            connected.client(core).delete(q="*:*")
+            connected.commit(core, soft=True)
+        yield connected
+
+
+@pytest.fixture(scope="session")
+def cloud(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator[Solr]:
+    """The session's SolrCloud, with navlin's three collections, of two shards each."""
+    with solr_cloud(tmp_path_factory.mktemp("cloud"), solr_jars) as server, Solr(server.address) as connected:
+        assert connected.cloud
+        assert missing(connected) == CORES
+        assert create(connected, CONF / "solr", shards=2) == CORES
         yield connected
 
 

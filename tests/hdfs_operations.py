@@ -22,7 +22,7 @@ class Operations:
 
     writer: Writer
     top: str
-    seed: int = 1
+    seed: int | str = 1
     things: dict[str, bool] = field(default_factory=dict)
     """Paths below ``top``, and whether each is a directory."""
     done: int = 0

@@ -101,7 +101,7 @@ def plans() -> list[tuple[str, str]]:
     return [(printed(root, subqueries), root.block.partition("Arguments: ")[2]) for root, subqueries in roots]
 
 
-def mutations(texts: list[str], seed: int) -> Iterator[str]:
+def mutations(texts: list[str], seed: int | str) -> Iterator[str]:
     """Damaged texts without end."""
     dice = random.Random(seed)
     while True:

@@ -314,6 +314,7 @@ def test_a_changed_configuration_is_taken_up_while_running(daemon: Served) -> No
     daemon.until(lambda: daemon.find("type:OPERATION AND queryText:reloaded"), "the new source's operation")
 
 
+@pytest.mark.services
 def test_a_solr_that_died_is_started_again(daemon: Served) -> None:
     seen = len(daemon.log)
     os.kill(daemon.java("SolrServer"), signal.SIGKILL)

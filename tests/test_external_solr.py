@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,20 +17,6 @@ from navlin.java import find_java
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.between import Between
-from tests.services.solrcloud import solr_cloud
-
-
-@pytest.fixture(scope="module")
-def cloud(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator[Solr]:
-    """A SolrCloud with navlin's three collections, of two shards each."""
-    with (
-        solr_cloud(tmp_path_factory.mktemp("cloud"), solr_jars) as server,
-        Solr(server.address) as solr,
-    ):
-        assert solr.cloud
-        assert cores.missing(solr) == (ELEMENTS, RELATIONS, RUNS)
-        assert cores.create(solr, CONF / "solr", shards=2) == (ELEMENTS, RELATIONS, RUNS)
-        yield solr
 
 
 @pytest.mark.services
@@ -45,6 +30,7 @@ def test_collections_are_made_once_and_keep_their_documents(cloud: Solr) -> None
 
 @pytest.mark.services
 def test_two_shards_answer_as_one(cloud: Solr) -> None:
+    cloud.client(ELEMENTS).delete(q="*:*")
     documents = [
         {"identity": f"c{n:05d}", "type": "TABLE", "asOf": n, "treePath": f"/db{n % 7}/t{n}"}
         for n in range(5_000)

@@ -11,10 +11,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from extractors.lineage import followed_files
 from extractors.lineage.followed_files import (
@@ -508,7 +515,8 @@ class Following(RuleBasedStateMachine):
         data = b"" if self.log.exists() else b"the same first line\n"
         for _ in range(lines):
             self.count += 1
-            data += b"line %06d %s\n" % (self.count, b"." * padding)
+            # The number all along the line: two lines that a mark takes for one would be the test's fault.
+            data += b"line %06d %s\n" % (self.count, (b"%06d." % self.count) * (padding // 7))
         append(self.log, data[: len(data) - half])
         self._touched(self.log)
 
@@ -570,6 +578,15 @@ class Following(RuleBasedStateMachine):
     @invariant()
     def no_rest_was_handed_out_while_the_file_is_young(self) -> None:
         assert not self.reader.rests
+
+
+@pytest.mark.soak
+def test_whatever_is_done_in_many_more_steps_every_whole_line_is_read(seed: str) -> None:
+    class More(Following):
+        """Of another seed."""
+
+    many = settings(max_examples=1_000, stateful_step_count=60, deadline=None)
+    run_state_machine_as_test(hypothesis.seed(seed)(More), settings=many)
 
 
 Following.TestCase.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)

@@ -215,6 +215,15 @@ def test_a_damaged_image_of_others_is_refused_or_loses_no_row(
     assert outcomes["refused"] > MUTATIONS / 4, outcomes
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("form", FORMS)
+def test_an_image_damaged_by_another_seed_is_refused_or_loses_no_row(
+    form: str, tmp_path: Path, seed: str
+) -> None:
+    outcomes = damage_and_read(sound(FORMS[form](tmp_path / "sound")), f"{form}, {seed}", tmp_path)
+    assert outcomes["refused"] > MUTATIONS / 4, outcomes
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_with_a_sum_beside_it_no_change_passes(form: str, tmp_path: Path) -> None:
     content = FORMS[form](tmp_path / "sound").read_bytes()

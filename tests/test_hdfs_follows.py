@@ -23,8 +23,6 @@ from tests.hdfs_operations import Operations
 from tests.hdfs_runs import Follower
 from tests.services.hdfs import Writer
 
-pytestmark = pytest.mark.services
-
 FORGETFUL = {"dfs.namenode.num.extra.edits.retained": "2", "dfs.namenode.num.checkpoints.retained": "1"}
 
 
@@ -78,12 +76,26 @@ def forget(hadoop: Hadoop, happen: Callable[[], None]) -> None:
         hadoop.save_namespace()
 
 
+@pytest.mark.services
 def test_the_index_equals_a_fresh_image_whatever_happened(
     forgetful: Hadoop, writer: Writer, estate: HdfsEstate, tmp_path: Path
 ) -> None:
+    follow_and_compare(forgetful, writer, estate, tmp_path, 4)
+
+
+@pytest.mark.soak
+def test_the_index_equals_a_fresh_image_whatever_another_seed_makes_happen(
+    forgetful: Hadoop, writer: Writer, estate: HdfsEstate, tmp_path: Path, seed: str
+) -> None:
+    follow_and_compare(forgetful, writer, estate, tmp_path, seed)
+
+
+def follow_and_compare(
+    forgetful: Hadoop, writer: Writer, estate: HdfsEstate, tmp_path: Path, seed: int | str
+) -> None:
     killed = Killed(estate, tmp_path / "scratch")
     try:
-        happening = Operations(writer, "/follows", seed=4)
+        happening = Operations(writer, f"/follows-{seed}".replace(" ", "-"), seed)
         happening.do(60)
         forgetful.save_namespace()
         follow(estate)
@@ -110,6 +122,7 @@ def test_the_index_equals_a_fresh_image_whatever_happened(
         killed.kill()
 
 
+@pytest.mark.services
 def test_events_that_are_missed_twice_running_name_the_setting_to_raise(
     forgetful: Hadoop, writer: Writer, estate: HdfsEstate
 ) -> None:
@@ -132,6 +145,7 @@ def test_events_that_are_missed_twice_running_name_the_setting_to_raise(
     assert "dfs.namenode" not in follower.run().plan.note, "in between they were followed"
 
 
+@pytest.mark.services
 def test_after_a_gap_an_image_that_is_older_than_what_was_followed_is_not_read(
     forgetful: Hadoop, writer: Writer, estate: HdfsEstate, tmp_path: Path
 ) -> None:
@@ -147,6 +161,7 @@ def test_after_a_gap_an_image_that_is_older_than_what_was_followed_is_not_read(
     assert "waiting for a newer image" in run.plan.note
 
 
+@pytest.mark.services
 def test_a_gap_in_the_events_is_told_from_an_end(
     forgetful: Hadoop, writer: Writer, tmp_path: Path, hadoop_jars: Path
 ) -> None:
@@ -167,6 +182,7 @@ def test_a_gap_in_the_events_is_told_from_an_end(
     assert ahead.value.expected_txid == 1_000_001, "a NameNode set back to an older image is no quiet one"
 
 
+@pytest.mark.services
 def test_only_a_round_in_which_something_happened_starts_a_spark_job(
     writer: Writer, estate: HdfsEstate, spark: Callable[[], SparkSession]
 ) -> None:
@@ -181,6 +197,7 @@ def test_only_a_round_in_which_something_happened_starts_a_spark_job(
     assert list(tracker.getJobIdsForGroup("quiet"))
 
 
+@pytest.mark.services
 def test_of_many_files_only_those_that_changed_are_written(writer: Writer, estate: HdfsEstate) -> None:
     for number in range(30):
         writer.create(f"/many/f{number}", b"1")

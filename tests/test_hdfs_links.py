@@ -15,7 +15,6 @@ from extractors.hms.client import Connection
 from extractors.spark import SparkEvents
 from linker.purge import PurgeReport, purge
 from navlin.demo.hadoop import Hadoop
-from navlin.index.cores import CORES
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.leases import Holder
 from navlin.index.runs import Status
@@ -26,8 +25,6 @@ from navlin.model.source import HDFS, HIVE, SPARK, Estate, Source, normal_author
 from navlin.pipeline.run import Pipeline
 from navlin.query.lineage import lineage
 from navlin.query.options import Options
-from navlin.shipped import CONF
-from navlin.solr_server.embedded import EmbeddedSolr
 from tests.services.hdfs import Writer
 from tests.services.metastore import (
     ADD_PARTITION,
@@ -164,19 +161,9 @@ class Cluster:
         return purge(self.solr, now_ms, holder=me, lives=lambda _: True, clock=lambda: now_ms + 1, ours=ours)
 
 
-@pytest.fixture(scope="module")
-def own_server(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator[EmbeddedSolr]:
-    """A Solr of this module's own: purge looks at all there is."""
-    state = tmp_path_factory.mktemp("linked")
-    with EmbeddedSolr(
-        state, solr_jars, CONF / "solr", cores=CORES, cache=solr_jars.parent / "solr-launcher"
-    ) as server:
-        yield server
-
-
 @pytest.fixture
 def cluster(
-    own_server: EmbeddedSolr,
+    private_solr: Solr,
     spark: Callable[[], SparkSession],
     hdfs: Hadoop,
     hdfs_writer: Writer,
@@ -185,12 +172,11 @@ def cluster(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Cluster]:
     spool = tmp_path_factory.getbasetemp() / "hdfs-spool"
-    with Solr(own_server.start()) as solr:
-        made = Cluster(solr, spark, hdfs, hdfs_writer, metastore, tmp_path / "logs", spool)
-        try:
-            yield made
-        finally:
-            made.client.close()
+    made = Cluster(private_solr, spark, hdfs, hdfs_writer, metastore, tmp_path / "logs", spool)
+    try:
+        yield made
+    finally:
+        made.client.close()
 
 
 # -- In which table -----------------------------------------------------------------------------------------------------

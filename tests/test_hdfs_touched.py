@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import hypothesis
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -207,14 +208,33 @@ operations = st.lists(
 )
 
 
-@pytest.mark.parametrize(
-    "filters",
-    [Filters(exclude=()), Filters(exclude=("/**/c", "/b/a")), Filters(("/a/*", "/b"), ("/a/b",))],
-    ids=["everything", "some left out", "some taken"],
-)
+FILTERS = {
+    "everything": Filters(exclude=()),
+    "some left out": Filters(exclude=("/**/c", "/b/a")),
+    "some taken": Filters(("/a/*", "/b"), ("/a/b",)),
+}
+
+
+@pytest.mark.parametrize("filters", FILTERS.values(), ids=FILTERS)
 @settings(max_examples=300)
 @given(done=operations)
 def test_following_ends_with_what_is_there(filters: Filters, done: list[tuple[object, ...]]) -> None:
+    follow_and_compare(filters, done)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("filters", FILTERS.values(), ids=FILTERS)
+def test_following_ends_with_what_is_there_after_many_more_operations(filters: Filters, seed: str) -> None:
+    @hypothesis.seed(seed)
+    @settings(max_examples=2_000)
+    @given(done=operations)
+    def many(done: list[tuple[object, ...]]) -> None:
+        follow_and_compare(filters, done)
+
+    many()
+
+
+def follow_and_compare(filters: Filters, done: list[tuple[object, ...]]) -> None:
     there, index, told = FileSystem(), {"/": (True, 0)}, 0
     for name, *arguments in [*done, ("follow", 0)]:
         match name, arguments:

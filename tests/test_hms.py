@@ -698,6 +698,7 @@ def plain_metastore(tmp_path_factory: pytest.TempPathFactory, metastore_jars: Pa
         yield running
 
 
+@pytest.mark.services
 def test_without_a_log_every_plan_is_complete_and_says_so(plain_metastore: Metastore) -> None:
     hms = HiveMetastore(SOURCE, ESTATE, (plain_metastore.uri,))
     first = run(hms)
@@ -709,6 +710,7 @@ def test_without_a_log_every_plan_is_complete_and_says_so(plain_metastore: Metas
     assert "no notification log" in " ".join(hms.check())
 
 
+@pytest.mark.services
 def test_a_metastore_that_ends_in_the_middle_of_a_listing_raises_and_covers_nothing(
     plain_metastore: Metastore,
 ) -> None:

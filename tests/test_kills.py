@@ -377,15 +377,17 @@ def test_what_a_dead_run_wrote_and_did_not_commit_is_seen_by_the_next(
     assert estate.deleted("TABLE") == {"/SALES/ORDERS"}
 
 
-def test_reading_everything_again_changes_nothing(estate: SmallEstate) -> None:
+@pytest.mark.parametrize("last", [SMALL, pytest.param(ALL, marks=pytest.mark.services)])
+def test_reading_everything_again_changes_nothing(estate: SmallEstate, last: int) -> None:
     played = Played(estate)
-    played.play()
+    played.play(last=last)
     before = index_of(estate)
     estate.pull(complete=True)
     estate.follow(complete=True)
     assert differences(before, index_of(estate)) == []
 
 
+@pytest.mark.services
 def test_an_older_copy_of_the_index_put_back_catches_up(
     solr_jars: Path, spark: Callable[[], SparkSession], tmp_path: Path
 ) -> None:

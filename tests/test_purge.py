@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,15 +15,12 @@ from typing import Any
 import pytest
 
 from linker.purge import PurgeReport, Tally, purge
-from navlin.index.cores import CORES
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, date_ms
 from navlin.index.leases import Holder, take_lease
 from navlin.index.purges import open_purge, purged_before_ms
 from navlin.index.solr import Added, Solr
 from navlin.model.keys import EntityType, Key, RelationType
 from navlin.model.records import Entity, Relation
-from navlin.shipped import CONF
-from navlin.solr_server.embedded import EmbeddedSolr
 from tests.linked import DAY_MS, NOW_MS, World
 
 BEFORE_MS = NOW_MS
@@ -30,25 +28,11 @@ ME = Holder("here", 1, "today")
 SOMEBODY = Holder("elsewhere", 2, "today")
 
 
-@pytest.fixture(scope="module")
-def own_server(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator[EmbeddedSolr]:
-    """A Solr of this module's own: purge looks at all there is."""
-    state = tmp_path_factory.mktemp("purged")
-    with EmbeddedSolr(
-        state, solr_jars, CONF / "solr", cores=CORES, cache=solr_jars.parent / "solr-launcher"
-    ) as server:
-        yield server
-
-
 @pytest.fixture
-def world(own_server: EmbeddedSolr, request: pytest.FixtureRequest) -> Iterator[World]:
-    with Solr(own_server.start()) as solr:
-        for core in (ELEMENTS, RELATIONS, RUNS):
-            solr.client(core).delete(q="*:*")
-            solr.commit(core, soft=True)
-        world = World(solr, request.node.name)
-        world.now_ms = BEFORE_MS - DAY_MS
-        yield world
+def world(private_solr: Solr, request: pytest.FixtureRequest) -> World:
+    world = World(private_solr, request.node.name)
+    world.now_ms = BEFORE_MS - DAY_MS
+    return world
 
 
 def run_purge(solr: Solr, before_ms: int = BEFORE_MS, **options: Any) -> PurgeReport:
@@ -616,6 +600,29 @@ def test_cut_off_at_any_write_and_continued_it_ends_the_same(world: World) -> No
         assert snapshot(world) == whole, f"cut off at write {writes}"
         assert was_done or _entities(report) == whole_counts, f"cut off at write {writes}"
     assert writes > 20
+
+
+@pytest.mark.soak
+def test_cut_off_again_and_again_and_continued_it_ends_the_same(world: World, seed: str) -> None:
+    chance = random.Random(seed)
+    fill(world)
+    filled = {core: world.documents(core) for core in (ELEMENTS, RELATIONS)}
+    run_purge(world.solr)
+    whole = snapshot(world)
+    for _ in range(20):
+        _restore(world, filled)
+        batch = chance.randrange(1, 10)
+        report, lives = None, 0
+        while report is None:
+            lives += 1
+            dying = Dying(world.solr.address)
+            dying.left = chance.randrange(15)
+            with suppress(Killed):
+                report = run_purge(
+                    dying, batch=batch, holder=Holder("here", lives, "x"), lives=lambda _: False
+                )
+            world.commit()
+        assert (report.status, snapshot(world)) == ("finished", whole), f"batches of {batch}, {lives} lives"
 
 
 def _entities(report: PurgeReport) -> dict[str, tuple[int, int]]:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from navlin.index import cores
 from navlin.index.solr import Solr
 from navlin.model.keys import RelationType, operation_key, partition_key
 from navlin.query.lineage import lineage
@@ -15,17 +11,7 @@ from navlin.query.names import entity_named
 from navlin.query.options import Options
 from navlin.query.search import search
 from navlin.query.show import show
-from navlin.shipped import CONF
 from tests.drawn import IMPALA, SPARK, World
-from tests.services.solrcloud import solr_cloud
-
-
-@pytest.fixture(scope="module")
-def cloud(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator[Solr]:
-    """A SolrCloud with two shards a collection."""
-    with solr_cloud(tmp_path_factory.mktemp("cloud"), solr_jars) as server, Solr(server.address) as solr:
-        cores.create(solr, CONF / "solr", shards=2)
-        yield solr
 
 
 def drawn(solr: Solr) -> World:
@@ -71,6 +57,7 @@ def test_every_question_is_answered_alike(solr: Solr, cloud: Solr) -> None:
     assert shown_sharded["relations"] == shown["relations"]
 
 
+@pytest.mark.services
 def test_pages_over_the_shards_add_up(cloud: Solr) -> None:
     ids = [document["identity"] for document in search(cloud, "type:DATA_FLOW", limit=500_000).documents]
     assert len(ids) == len(set(ids)) == search(cloud, "type:DATA_FLOW", limit=0).total > 10_000

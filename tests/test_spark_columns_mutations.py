@@ -18,13 +18,23 @@ SECONDS = 4.0
 
 @pytest.mark.parametrize("plan", range(len(PLANS)))
 def test_damaged_plans_give_lineage_or_a_flag(plan: int) -> None:
+    damage_and_read(plan, plan, 800)
+
+
+@pytest.mark.soak
+def test_plans_damaged_by_another_seed_give_lineage_or_a_flag(seed: str) -> None:
+    for plan in range(len(PLANS)):
+        damage_and_read(plan, f"{plan}, {seed}", 800)
+
+
+def damage_and_read(plan: int, seed: int | str, times: int) -> None:
     text, arguments = PLANS[plan]
     command = (
         "Execute CreateViewCommand" if "CreateView" in text else "Execute InsertIntoHadoopFsRelationCommand"
     )
     block = f"Arguments: {arguments}" if arguments else ""
     assert written_of(text, command, block).flows
-    for damaged in islice(mutations([text], plan), 800):
+    for damaged in islice(mutations([text], seed), times):
         columns = written_of(damaged, command, block)
         assert columns.flows or not columns.complete or command == "Execute CreateViewCommand"
         for each in columns.flows:

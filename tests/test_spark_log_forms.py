@@ -566,7 +566,17 @@ def test_damage_within_a_compressed_part_is_extracted_with_its_place_and_the_nex
 
 
 def test_random_damage_raises_nothing(spark_logs: Path, plain_log: Path, tmp_path: Path) -> None:
-    chance = random.Random(11)
+    damage_and_read(spark_logs, plain_log, tmp_path, random.Random(11))
+
+
+@pytest.mark.soak
+def test_damage_of_another_seed_raises_nothing(
+    spark_logs: Path, plain_log: Path, tmp_path: Path, seed: str
+) -> None:
+    damage_and_read(spark_logs, plain_log, tmp_path, random.Random(seed))
+
+
+def damage_and_read(spark_logs: Path, plain_log: Path, tmp_path: Path, chance: random.Random) -> None:
     forms = list(_compressed(spark_logs, plain_log))
     folder = tmp_path / "logs"
     folder.mkdir()

@@ -30,13 +30,16 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@pytest.fixture(scope="session")
+pytestmark = pytest.mark.services
+
+
+@pytest.fixture(scope="module")
 def stream_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The logs of `tests.services.spark_streams`: one run for the whole session."""
     return write_logs(tmp_path_factory.mktemp("streams"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def streams(stream_logs: Path) -> Extracted:
     return read_once(stream_logs)
 
@@ -202,7 +205,6 @@ def _counts(line: bytes) -> bool:
     )
 
 
-@pytest.mark.services
 def test_streams_go_through_into_the_index_with_the_columns_of_topics_and_paths(
     stream_logs: Path, tmp_path: Path, solr: Solr, spark: Callable[[], SparkSession]
 ) -> None:

@@ -15,7 +15,6 @@ ONE_PROCESS: Final = {
     "hive_jars": "hadoop",
     "hadoop_jars": "hadoop",
     "spark_logs": "spark logs",
-    "stream_logs": "spark logs",
 }
 """Fixtures that take long to start or to make, and that more than one file uses: all of their tests run in one process.
 Solr and Spark are started in every process that needs them."""
