@@ -160,7 +160,6 @@ REACHED_OTHERWISE = {
     "navlin.index.fields.STAMPS": "what may differ between two indexes made of the same inputs",
     "navlin.index.removals.changed_since": "what exports follow the index by",
     "navlin.index.entity.EXECUTION": "what a diagram asks of executions",
-    "navlin.index.neighbours.neighbours": "one hop of a walk",
     "navlin.sql.child.main": "named in the command line of a process",
 }
 """What no line of the product names, and why it is there all the same."""

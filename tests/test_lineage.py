@@ -13,6 +13,7 @@ from navlin.model.keys import EntityType, Key, RelationType, column_key, operati
 from navlin.query.answer import Direction, Edge, Lineage, Reason
 from navlin.query.lineage import UnknownEntity, lineage
 from navlin.query.options import Options
+from navlin.query.show import show
 from tests.drawn import HDFS, HIVE, IMPALA, SPARK, World
 from tests.folded import fold
 
@@ -622,6 +623,23 @@ def test_what_flows_through_a_partitions_location_flows_through_its_table(world:
         "t -> c",
     }
     assert via(edge(ask(world, t), "/in2", "t")) == ["write 2", "/archive/ds=2"]
+
+
+@pytest.mark.parametrize("name", ["AND", "OR", "NOT", "a) OR (*:*"])
+def test_a_word_of_the_query_language_is_only_a_name(world: World, name: str) -> None:
+    t, c = world.table(name, "x", partitionColNames=["ds"]), world.table("c", "x")
+    world.located(t, world.path(f"/{name}"))
+    inside, outside = world.path(f"/{name}/ds=1"), world.path("/archive/ds=2")
+    for number, directory in enumerate((inside, outside), 1):
+        world.located(world.entity(partition_key(t, f"ds={number}")), directory)
+        world.operation(f"write {number}", [world.path(f"/in{number}")], [directory], engine=SPARK)
+    world.operation(name, [t], [c])
+    world.index()
+    answer = ask(world, t, columns=True)
+    assert arrows(answer) == {f"/in1 -> {name}", f"/in2 -> {name}", f"{name} -> c"}
+    assert via(edge(answer, name, "c")) == [name]
+    shown = show(world.solr, t.identity)
+    assert (shown.entity.name, shown.executions.operations) == (f"db.{name}", 0)
 
 
 def test_a_partition_is_seen_with_its_table(world: World) -> None:

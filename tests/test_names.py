@@ -9,7 +9,7 @@ import pytest
 from navlin.index.solr import Solr
 from navlin.model.keys import EntityType, location_key, operation_key, partition_key
 from navlin.model.source import Estate
-from navlin.query.names import AmbiguousName, UnknownName, candidates_for, entity_named
+from navlin.query.names import AmbiguousName, UnknownName, candidates_for, entity_named, suggestions_for
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.drawn import HDFS, HIVE, SPARK, World
 
@@ -124,11 +124,26 @@ def test_what_is_not_there_is_answered_with_what_is_near(world: World, name: str
 
 
 @pytest.mark.parametrize(
-    "name", ["", "  ", ".", "/no such path", "*", 'a"b', "no~such{thing}[x]^2", "x" * 5_000, "a:b", "\\"]
+    "name",
+    [
+        *("", "  ", ".", "/no such path", "*", 'a"b', "no~such{thing}[x]^2", "x" * 5_000, "a:b", "\\"),
+        *("TO", "a AND", "NOT a", "no_such.OR", "/no/OR", "no) OR (*:*", "/no/a) OR (*:*"),
+    ],
 )
 def test_no_name_breaks_the_question(world: World, name: str) -> None:
     with pytest.raises(UnknownName, match="nothing is called"):
         entity_named(world.solr, name)
+
+
+@pytest.mark.parametrize("name", ["AND", "OR", "NOT", "a) OR (*:*"])
+def test_a_word_of_the_query_language_is_only_a_name(world: World, name: str) -> None:
+    table = world.table(name, database="Naming_Words")
+    path = world.path(f"/naming/words/{name}")
+    world.index()
+    assert entity_named(world.solr, f"Naming_Words.`{name}`").id == table.identity
+    assert entity_named(world.solr, f"/naming/words/{name}").id == path.identity
+    assert table.identity in {each.id for each in candidates_for(world.solr, name)}
+    assert name in {each.own_name for each in suggestions_for(world.solr, name)}
 
 
 def test_sources_of_all_kinds_are_named(world: World) -> None:

@@ -28,6 +28,7 @@ ID: Final = "identity"
 VERSION: Final = "identity,_version_"
 PURGE: Final = f"{_CORE},_version_,ended,started,asOf,principal,{','.join(sorted(PEOPLE_FIELDS))},up_*,cp_*"
 """What purge looks at: age, people's fields, and the version that must not have changed."""
+EXECUTION_LISTED: Final = "identity,originalName,started,ended,principal,status,engineType"
 EXECUTION: Final = f"{_CORE},started,ended,principal,status,engineType"
 LAST_RUN: Final = f"{_CORE},lastExecuted,lastPrincipal,purgedExecutions"
 VIEW: Final = f"{_CORE},queryText,queryTextFull,params,unparsedReason"
@@ -111,6 +112,11 @@ class StoredEntity:
     def described(self) -> bool:
         """Whether a person named, described or tagged it, or gave it a property."""
         return any(peoples(name) and value for name, value in self.document.items())
+
+    @property
+    def as_indexed(self) -> Mapping[str, Any]:
+        """The fields that were read, as the index names them: for programs, and for people who look at all of them."""
+        return self.document
 
     # -- Executions and operations ---------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final
 
@@ -56,6 +57,39 @@ STAMPS: Final = frozenset(
     }
 )
 """navlin's own stamps: all that may differ between two indexes made of the same inputs."""
+
+
+INTERNAL_FIELDS: Final = frozenset(
+    {"identity", "_version_", "digest", "treePath", "treeAncestors", "treeParent", "anyText"}
+)
+"""What serves the index alone."""
+EPOCH_MS_FIELDS: Final = frozenset({"asOf", "deleteTime"})
+"""Times that are kept as numbers."""
+
+
+class Owner(StrEnum):
+    """Who writes a field. TECHNICAL are the extractor's properties that the model does not name."""
+
+    EXTRACTOR = "extractor"
+    TECHNICAL = "technical"
+    PEOPLE = "people"
+    LINKER = "linker"
+    NAVLIN = "navlin"
+
+
+def owner_of(field: str) -> Owner | None:
+    """Who writes a field; None if it serves the index alone."""
+    if field in INTERNAL_FIELDS:
+        return None
+    if peoples(field):
+        return Owner.PEOPLE
+    if field.startswith("tp_"):
+        return Owner.TECHNICAL
+    if field in LINKER_FIELDS:
+        return Owner.LINKER
+    if field in PIPELINE_FIELDS or field in ("writer", "granted"):
+        return Owner.NAVLIN
+    return Owner.EXTRACTOR
 
 
 def kept_on_rewrite(field: str) -> bool:

@@ -16,12 +16,14 @@ from navlin.index import solr_query as q
 from navlin.index.entity import StoredEntity
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.filters import EntityFilter, RelationFilter
+from navlin.index.neighbours import Neighbours, first_by_id, neighbours
 from navlin.index.relation import BOTH, End, Side, StoredRelation
 from navlin.index.removals import record_removal
 from navlin.index.solr import Solr
 from navlin.index.stamp import Stamp
 from navlin.index.state import in_batches
 from navlin.index.writing import ATTEMPTS, WRITE_BATCH, TooManyConflicts, flag_deleted, rewrite
+from navlin.model.keys import RelationType
 
 IDS_A_QUERY: Final = 1_000
 CLAUSES_A_QUERY: Final = 200
@@ -78,6 +80,53 @@ class Graph:
         """How many entities match, by the id of their source."""
         return self.solr.facet(ELEMENTS, "sourceId", {"fq": tuple(where.filters())})
 
+    def entities_of(self, ids: Iterable[str], fields: str = entity_fields.CORE) -> dict[str, StoredEntity]:
+        """Those of these ids that are entities, by id, in no order: cheaper than `entities`."""
+        found: dict[str, StoredEntity] = {}
+        for batch in in_batches(dict.fromkeys(ids), IDS_A_QUERY):
+            params = {"q": q.terms("identity", batch), "fl": fields, "rows": IDS_A_QUERY}
+            for entity in map(StoredEntity.of, self._documents(ELEMENTS, params)):
+                found[entity.id] = entity
+        return found
+
+    def children(
+        self, parents: Iterable[str], where: EntityFilter, limit: int, fields: str = entity_fields.CORE
+    ) -> tuple[list[StoredEntity], bool]:
+        """The entities that match and whose parent is one of these, at most ``limit``; and whether there are more."""
+        found: list[StoredEntity] = []
+        filters = tuple(where.filters())
+        for batch in in_batches(dict.fromkeys(parents), IDS_A_QUERY):
+            query, rows = q.terms("firstClassParentId", batch), limit - len(found)
+            documents, count = first_by_id(self.solr, ELEMENTS, query, filters, fields, rows)
+            found.extend(map(StoredEntity.of, documents))
+            if count > len(documents):
+                return found, True
+        return found, False
+
+    def parents_among(self, ids: Iterable[str], where: EntityFilter) -> set[str]:
+        """Those ids that are the parent of an entity that matches."""
+        filters = tuple(where.filters())
+        batches = in_batches(dict.fromkeys(ids), IDS_A_QUERY)
+        return set[str]().union(
+            *(self._values_among(ELEMENTS, "firstClassParentId", batch, filters) for batch in batches)
+        )
+
+    def entities_at(self, path: str, where: EntityFilter, rows: int) -> list[StoredEntity]:
+        """The entities that match and are this path."""
+        return self._best(f"fileSystemPath:{q.phrase(path)}", where, rows)
+
+    def entities_called(self, name: str, where: EntityFilter, rows: int) -> list[StoredEntity]:
+        """The entities that match and have this name of their own, or one of which it is a part; the best first."""
+        return self._best(f"originalName:{q.phrase(name)}", where, rows)
+
+    def entities_like(
+        self, name: str, words: Sequence[str], where: EntityFilter, rows: int
+    ) -> list[StoredEntity]:
+        """The entities that match and whose own name is like ``name`` or like one of its ``words``; the best first."""
+        similar = [f"{q.literal(name)}~2", *(f"{q.literal(word)}~1" for word in words)]
+        similar.append(f"*{q.literal(max(words, key=len))}*")
+        return self._best(" ".join(f"originalName:{each}" for each in similar), where, rows)
+
     # -- Relations -------------------------------------------------------------------------------------------------------
 
     def relations(
@@ -105,29 +154,29 @@ class Graph:
         found = map(StoredRelation.of, self.solr.get(RELATIONS, ids, fields))
         return {relation.id: relation for relation in found}
 
+    def relations_of(
+        self, ids: Iterable[str], fields: str = relation_fields.NAMED
+    ) -> dict[str, StoredRelation]:
+        """Those of these ids that are relations, by id, in no order."""
+        found: dict[str, StoredRelation] = {}
+        for batch in in_batches(dict.fromkeys(ids), IDS_A_QUERY):
+            params = {"q": q.terms("identity", batch), "fl": fields, "rows": IDS_A_QUERY}
+            for relation in map(StoredRelation.of, self._documents(RELATIONS, params)):
+                found[relation.id] = relation
+        return found
+
     def count_relations(self, where: RelationFilter = ANY_RELATION) -> int:
         """How many relations match."""
         return self.solr.count(RELATIONS, q.EVERYTHING, *where.filters())
 
     def ends_among(self, ids: Iterable[str], where: RelationFilter, sides: Iterable[Side] = BOTH) -> set[str]:
-        """Those ids that are an end of a relation that matches.
-
-        Reads a thousand relations at a time and never asks again for an id that it found: an id with a million relations
-        costs as much as one with a thousand.
-        """
+        """Those ids that are an end of a relation that matches."""
         found: set[str] = set()
         filters = tuple(where.filters())
         for batch in in_batches(ids, IDS_A_QUERY):
             for side in sides:
-                field = f"endpoint{side}Ids"
                 sought = [identity for identity in batch if identity not in found]
-                while sought:
-                    params = {"q": q.terms(field, sought), "fq": filters, "fl": field, "rows": IDS_A_QUERY}
-                    documents = self._documents(RELATIONS, params)
-                    found.update(document[field][0] for document in documents)
-                    if len(documents) < IDS_A_QUERY:
-                        break
-                    sought = [identity for identity in sought if identity not in found]
+                found |= self._values_among(RELATIONS, f"endpoint{side}Ids", sought, filters)
         return found
 
     def relations_below(
@@ -138,6 +187,66 @@ class Graph:
             query = " ".join(q.at_or_below(f"endpoint{side}Name", directory) for directory in batch)
             filters = (*where.filters(), q.term(f"endpoint{side}SourceId", source_id))
             yield from self._relations(query, filters, relation_fields.TYPED)
+
+    def neighbours(
+        self,
+        ids: Iterable[str],
+        side: Side,
+        where: RelationFilter,
+        fan_out: int,
+        fields: str = relation_fields.NAMED,
+    ) -> Neighbours:
+        """The relations that match and have one of these ids at this side, at most ``fan_out`` of each id."""
+        return neighbours(self.solr, ids, side, where, fan_out, fields)
+
+    def latest_relations(
+        self, of: Iterable[str], side: Side, where: RelationFilter, rows: int
+    ) -> tuple[list[StoredRelation], int]:
+        """The newest relations by their source's own time, those that are flagged deleted last, and how many there are."""
+        params = {
+            "q": q.terms(f"endpoint{side}Ids", of),
+            "fq": tuple(where.filters()),
+            "fl": relation_fields.TYPED,
+            "sort": "asOf desc,identity asc"
+            if where.deleted is False
+            else "deleted asc,asOf desc,identity asc",
+            "rows": rows,
+        }
+        response = self.solr.select(RELATIONS, params)["response"]
+        found = [relation for document in response["docs"] for relation in StoredRelation.each_of(document)]
+        return found, int(response["numFound"])
+
+    def relations_by_type(self, identity: str, side: Side, where: RelationFilter) -> dict[str, int]:
+        """How many relations of one entity match, by type."""
+        params = {"q": q.terms(f"endpoint{side}Ids", [identity]), "fq": tuple(where.filters())}
+        return self.solr.facet(RELATIONS, "type", params)
+
+    def unlinked_relations(self, identity: str, rows: int) -> tuple[list[StoredRelation], int]:
+        """The first unlinked relations of one entity, by id, and how many there are."""
+        at_ends = " ".join(f"endpoint{side}Ids:{q.phrase(identity)}" for side in BOTH)
+        filters = tuple(RelationFilter(unlinked=True, deleted=False).filters())
+        documents, count = first_by_id(self.solr, RELATIONS, at_ends, filters, relation_fields.TYPED, rows)
+        return list(map(StoredRelation.of, documents)), count
+
+    def ends_below(
+        self, side: Side, directories: Iterable[End | StoredEntity], where: RelationFilter, limit: int
+    ) -> list[str]:
+        """The ids of what lies below one of these directories and is that end of a relation that matches; at most
+        ``limit`` for every 200 directories."""
+        return self._ends_matching(side, [_below(side, each) for each in directories], where, limit)
+
+    def partitions_outside(
+        self, tables: Iterable[tuple[StoredEntity, Iterable[End | StoredEntity]]], limit: int
+    ) -> list[str]:
+        """The ids of the locations of tables' partitions that lie below none of the directories given with the table; at
+        most ``limit`` for every 200 tables."""
+        outside = [
+            f"(+endpoint1SourceId:{q.phrase(table.source_id)} +{q.starting('endpoint1Name', table.name + '.')}"
+            f" {' '.join(f'-{_below(2, each)}' for each in directories)})"
+            for table, directories in tables
+        ]
+        partitions = RelationFilter((RelationType.LOGICAL_PHYSICAL,), deleted=False, ep1_types=("PARTITION",))
+        return self._ends_matching(2, outside, partitions, limit)
 
     # -- Writing ---------------------------------------------------------------------------------------------------------
 
@@ -227,6 +336,39 @@ class Graph:
     def _relations(self, query: str, filters: Sequence[str], fields: str) -> Iterator[StoredRelation]:
         return map(StoredRelation.of, self.solr.cursor(RELATIONS, query, fields, filters=filters))
 
+    def _best(self, query: str, where: EntityFilter, rows: int) -> list[StoredEntity]:
+        params = {"q": query, "fq": tuple(where.filters()), "fl": entity_fields.CORE, "rows": rows}
+        documents = self._documents(ELEMENTS, {**params, "sort": "score desc,identity asc"})
+        return list(map(StoredEntity.of, documents))
+
+    def _values_among(self, core: str, field: str, values: Sequence[str], filters: Sequence[str]) -> set[str]:
+        """Those of at most a thousand values that the field has in a document that matches.
+
+        Reads a thousand documents at a time and never asks again for a value that it found: one that a million documents
+        have costs as much as one that a thousand have.
+        """
+        found: set[str] = set()
+        sought = list(values)
+        while sought:
+            params = {"q": q.terms(field, sought), "fq": filters, "fl": field, "rows": IDS_A_QUERY}
+            documents = self._documents(core, params)
+            for value in (document[field] for document in documents):
+                found.update([value] if isinstance(value, str) else value)
+            if len(documents) < IDS_A_QUERY:
+                break
+            sought = [each for each in sought if each not in found]
+        return found.intersection(values)
+
+    def _ends_matching(
+        self, side: Side, clauses: Sequence[str], where: RelationFilter, limit: int
+    ) -> list[str]:
+        field, filters = f"endpoint{side}Ids", tuple(where.filters())
+        found: dict[str, None] = {}
+        for batch in in_batches(clauses, CLAUSES_A_QUERY):
+            params = {"q": " ".join(batch), "fq": filters, "facet.limit": limit}
+            found.update(dict.fromkeys(self.solr.facet(RELATIONS, field, params)))
+        return list(found)
+
     def _documents(self, core: str, params: Mapping[str, Any]) -> list[dict[str, Any]]:
         documents: list[dict[str, Any]] = self.solr.select(core, params)["response"]["docs"]
         return documents
@@ -235,6 +377,16 @@ class Graph:
 def end_of(entity: StoredEntity) -> End:
     """An entity as the end of a relation."""
     return End(entity.id, entity.name, entity.type, entity.source_type, entity.source_id)
+
+
+def entity_of(end: End) -> StoredEntity:
+    """An entity of which nothing is known but what a relation says of its end."""
+    return StoredEntity(end.id, end.name, end.type, end.source_type, end.source_id)
+
+
+def _below(side: Side, directory: End | StoredEntity) -> str:
+    name = q.below(f"endpoint{side}Name", directory.name)
+    return f"(+endpoint{side}SourceId:{q.phrase(directory.source_id)} +{name})"
 
 
 def _by_ids(field: str, ids: Iterable[str] | None) -> Iterator[str]:

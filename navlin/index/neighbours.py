@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any, Final
 
 from navlin.index import solr_query as q
 from navlin.index.fields import RELATIONS
 from navlin.index.filters import RelationFilter
-from navlin.index.relation import WALKED, Side, StoredRelation
+from navlin.index.relation import NAMED, Side, StoredRelation
 from navlin.index.solr import Solr
 from navlin.index.state import in_batches
 
@@ -31,14 +32,21 @@ class Neighbours:
     cut: frozenset[str] = frozenset()
 
 
-def neighbours(solr: Solr, ids: Iterable[str], side: Side, where: RelationFilter, fan_out: int) -> Neighbours:
+def neighbours(
+    solr: Solr,
+    ids: Iterable[str],
+    side: Side,
+    where: RelationFilter,
+    fan_out: int,
+    fields: str = NAMED,
+) -> Neighbours:
     """The relations that match and whose endpoint ``side`` is one of ``ids``; at most ``fan_out`` of each id. What several
-    sources state is one relation."""
+    sources state is one relation. ``fields`` is `NAMED` or `WALKED`."""
     found: dict[str, dict[tuple[str, str, str], StoredRelation]] = {}
     cut: set[str] = set()
     filters = tuple(where.filters())
     for batch in in_batches(dict.fromkeys(ids), IDS_A_BATCH):
-        for document in _page(solr, batch, side, filters, fan_out, cut):
+        for document in _page(solr, batch, side, filters, fan_out, fields, cut):
             for relation in StoredRelation.each_of(document):
                 one = relation.end(side).id
                 known = found.setdefault(one, {})
@@ -65,15 +73,35 @@ def merged(one: StoredRelation, other: StoredRelation) -> StoredRelation:
     )
 
 
+def first_by_id(
+    solr: Solr, core: str, query: str, filters: Sequence[str], fields: str, rows: int
+) -> tuple[list[dict[str, Any]], int]:
+    """The first ``rows`` documents that match, by identity, and how many match."""
+    params = {"q": query, "fq": filters, "fl": fields, "rows": rows}
+    # Solr reads documents in half the time if it reads them in the order in which they lie.
+    response = solr.select(core, params)["response"]
+    count, documents = int(response["numFound"]), response["docs"]
+    if count > len(documents):
+        documents = solr.select(core, {**params, "sort": "identity asc"})["response"]["docs"]
+    return sorted(documents, key=itemgetter("identity")), count
+
+
 def _page(
-    solr: Solr, batch: Sequence[str], side: Side, filters: Sequence[str], fan_out: int, cut: set[str]
+    solr: Solr,
+    batch: Sequence[str],
+    side: Side,
+    filters: Sequence[str],
+    fan_out: int,
+    fields: str,
+    cut: set[str],
 ) -> Iterator[dict[str, Any]]:
     field = f"endpoint{side}Ids"
     # What stands in a filter is kept by Solr from hop to hop; the ids are not asked for again.
-    params = {"fq": filters, "fl": WALKED, "sort": "identity asc"}
-    answer = solr.select(RELATIONS, {**params, "q": q.terms(field, batch), "rows": ROWS_A_BATCH})
-    if answer["response"]["numFound"] <= ROWS_A_BATCH:
-        yield from answer["response"]["docs"]
+    params = {"q": q.terms(field, batch), "fq": filters, "fl": fields}
+    response = solr.select(RELATIONS, {**params, "rows": ROWS_A_BATCH})["response"]
+    if response["numFound"] <= ROWS_A_BATCH:
+        # Solr reads documents in half the time if it reads them in the order in which they lie.
+        yield from sorted(response["docs"], key=itemgetter("identity"))
         return
     wanted = set(batch)
     facet = solr.facet(RELATIONS, field, {"q": q.terms(field, batch), "fq": filters})
@@ -88,8 +116,8 @@ def _page(
             cut.update(group)
             continue
         spent += rows
-        page = solr.select(RELATIONS, {**params, "q": q.terms(field, group), "rows": rows})
-        yield from page["response"]["docs"]
+        page = {"q": q.terms(field, group), "rows": rows, "sort": "identity asc"}
+        yield from solr.select(RELATIONS, {**params, **page})["response"]["docs"]
 
 
 def _packed(counts: Mapping[str, int], fan_out: int) -> Iterator[list[str]]:

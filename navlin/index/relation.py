@@ -23,10 +23,14 @@ TYPED: Final = (
 )
 """The fields of which a `StoredRelation` is made."""
 WALKED: Final = (
-    "identity,type,endpoint1Ids,endpoint2Ids,endpoint1Type,endpoint2Type,endpoint1SourceType,endpoint2SourceType,"
-    "endpoint1SourceId,endpoint2SourceId,endpoint1Name,endpoint2Name,unlinked,inferred,incomplete,parsed,writer,rule"
+    "identity,type,endpoint1Ids,endpoint2Ids,endpoint1Type,endpoint2Type,unlinked,inferred,incomplete,parsed"
 )
-"""Those that a walk needs."""
+"""Those that a walk needs as it goes. All have docValues, so that Solr reads no stored document."""
+NAMED: Final = (
+    f"{WALKED},endpoint1SourceType,endpoint2SourceType,endpoint1SourceId,endpoint2SourceId,endpoint1Name,endpoint2Name"
+    ",writer,rule"
+)
+"""Those, with what the relation says of its ends, and who states it."""
 WHOLE: Final = "*"
 ENDS: Final = (
     "identity,_version_,type,treePath,writer,endpoint1Ids,endpoint2Ids,endpoint1SourceId,endpoint2SourceId"

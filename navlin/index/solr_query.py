@@ -66,14 +66,48 @@ def after(field: str, value: str) -> str:
     return f"{{!cache=false}}{field}:{{{phrase(value)} TO *]"
 
 
+def starting(field: str, text: str) -> str:
+    """A clause: the field has a value that starts with this text."""
+    return f"{field}:{literal(text)}*"
+
+
 def below(field: str, path: str) -> str:
     """A clause: the field has a path below this one."""
-    return f"{field}:{literal(path.rstrip('/'))}\\/*"
+    return starting(field, path.rstrip("/") + "/")
 
 
 def at_or_below(field: str, path: str) -> str:
     """A clause: the field has this path or one below it."""
     return present(field) if path == "/" else f"{field}:{literal(path)} {below(field, path)}"
+
+
+# -- What a person typed -----------------------------------------------------------------------------------------------
+
+
+def escaped(word: str) -> str:
+    """A word as a person typed it, for Solr: slashes and colons in it, and signs before it, are plain characters.
+    Wildcards, and what is escaped already, stay."""
+    out: list[str] = []
+    at = 0
+    while at < len(word):
+        char = word[at]
+        if char == "\\":
+            out.append(word[at : at + 2])
+            at += 2
+            continue
+        out.append("\\" + char if char in "/:!" or (at == 0 and char in "+-") else char)
+        at += 1
+    return "".join(out)
+
+
+def unescaped(word: str) -> str:
+    """A word as it was meant."""
+    return re.sub(r"\\(.)", r"\1", word)
+
+
+def quoted(value: str) -> str:
+    """A value of local parameters."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _bound(value: str | int) -> str:

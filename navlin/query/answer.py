@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from navlin.index.relation import Side
+
 
 class Direction(StrEnum):
     """Where a walk goes: to what something was made from, to what was made of it, or both."""
@@ -13,6 +15,16 @@ class Direction(StrEnum):
     UPSTREAM = "upstream"
     DOWNSTREAM = "downstream"
     BOTH = "both"
+
+    @property
+    def near(self) -> Side:
+        """The end of a flow from which a walk upstream or downstream comes."""
+        return 2 if self is Direction.UPSTREAM else 1
+
+    @property
+    def far(self) -> Side:
+        """The end to which it goes."""
+        return 1 if self is Direction.UPSTREAM else 2
 
 
 class Reason(StrEnum):

@@ -9,53 +9,57 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from navlin.index.entity import TABLE_TYPES, StoredEntity
+from navlin.index.filters import EntityFilter
+from navlin.index.graph import entity_of
 from navlin.query.answer import Cut, Direction, Edge, Lineage, Reason
 from navlin.query.column_locations import one_column, pairs_of
-from navlin.query.contract import Graph, contract, node_of
+from navlin.query.contract import Walked, contract
 from navlin.query.fold import fold_edges
-from navlin.query.hops import Arc, Hops, Thing
-from navlin.query.knowledge import OPERATION_TYPES
-from navlin.query.locations import TABLE_TYPES
-from navlin.query.options import Options
+from navlin.query.options import PASSED_TYPES, Options
+from navlin.query.reading import Reader
+from navlin.query.whole_tables import PARTS
 
 MAX_PARTS: Final = 20_000
 """How many parts of operations are looked at."""
 COLUMNS_A_NODE: Final = 10
 """How many columns may be drawn, for each node that may be."""
 
+_COLUMNS: Final = EntityFilter(("FIELD",))
 
-def with_columns(hops: Hops, graph: Graph, lineage: Lineage, options: Options) -> Lineage:
+
+def with_columns(reader: Reader, walked: Walked, lineage: Lineage) -> Lineage:
     """Adds the columns that flow into one another along the edges of ``lineage``, and their edges."""
-    operations = _operations(graph)
-    parts, more = hops.children(operations, "SUB_OPERATION", MAX_PARTS)
-    made, more_made = hops.children(_made_directly(graph), "FIELD", MAX_PARTS, deleted=True)
-    more = more or more_made
-    inner = _column_graph(hops, parts, made, lineage, options)
-    _join_columns(hops, inner, graph)
+    options = reader.options
+    parts, more = reader.graph.children(_operations(walked), PARTS, MAX_PARTS)
+    made, more_made = reader.graph.children(_made_directly(walked), _COLUMNS, MAX_PARTS)
+    inner = _column_graph(reader, parts, made, lineage)
+    _join_columns(reader, inner, walked)
     drawn = {node.id for node in lineage.nodes}
-    shown = {each for each, thing in inner.things.items() if _shown(thing, drawn, options)}
+    shown = {each for each, entity in inner.entities.items() if _shown(entity, drawn, options)}
     # A column of a table that would be drawn, were there room: nothing is drawn past it either.
     stops = {
         each
-        for each, thing in inner.things.items()
-        if thing.type == "FIELD"
+        for each, entity in inner.entities.items()
+        if entity.type == "FIELD"
         and each not in shown
         and each not in inner.located
-        and not _hidden(thing, graph, options)
+        and not _hidden(entity, walked, options)
     }
-    parents = {each: thing.parent for each, thing in inner.things.items()}
+    parents = {each: entity.parent_id for each, entity in inner.entities.items()}
     frame = {(edge.source, edge.target) for edge in lineage.edges}
     edges = [
         edge
-        for edge in contract(inner, sorted(shown), sorted(stops))
-        if edge.source in shown and edge.target in shown
+        for way in contract(inner, sorted(shown), sorted(stops))
+        if way.source in shown and way.target in shown
+        for edge in [way.edge(inner)]
         for outer in fold_edges([edge], parents)
         if (outer.source, outer.target) in frame
     ]
     kept, cut = _within(edges, options.max_nodes * COLUMNS_A_NODE)
-    nodes = [node_of(inner.things[each]) for each in kept]
+    nodes = [inner.node(each) for each in kept]
     cuts = list(lineage.truncated_at)
-    if cut or more:
+    if cut or more or more_made:
         start = lineage.node(lineage.start)
         cuts.append(Cut(start.id, start.name, Direction.BOTH, Reason.COLUMNS))
     inside = tuple(edge for edge in edges if edge.source in kept and edge.target in kept)
@@ -64,76 +68,78 @@ def with_columns(hops: Hops, graph: Graph, lineage: Lineage, options: Options) -
     )
 
 
-def with_tables(hops: Hops, lineage: Lineage) -> Lineage:
+def with_tables(reader: Reader, lineage: Lineage) -> Lineage:
     """Adds the tables that contain the columns of a walk that began at a column."""
     drawn = {node.id for node in lineage.nodes}
     wanted = [node.parent for node in lineage.nodes if node.type == "FIELD" and node.parent not in drawn]
-    tables = hops.entities(filter(None, wanted))
-    return replace(lineage, nodes=(*lineage.nodes, *(node_of(thing) for thing in tables.values())))
+    tables = Walked(entities=reader.entities(filter(None, wanted)))
+    return replace(lineage, nodes=(*lineage.nodes, *map(tables.node, tables.entities)))
 
 
-def _operations(graph: Graph) -> list[str]:
-    ends = (end for arc in graph.flows.values() for end in (arc.ep1, arc.ep2))
+def _operations(walked: Walked) -> list[str]:
+    ends = (end for flow in walked.flows.values() for end in (flow.ep1, flow.ep2))
     return list(dict.fromkeys(end.id for end in ends if end.type == "OPERATION"))
 
 
-def _made_directly(graph: Graph) -> list[str]:
+def _made_directly(walked: Walked) -> list[str]:
     """What data flows into without an operation: views that the linker knows from their texts."""
-    direct = (arc for arc in graph.flows.values() if OPERATION_TYPES.isdisjoint((arc.ep1.type, arc.ep2.type)))
-    return list(dict.fromkeys(arc.ep2.id for arc in direct if arc.ep2.type in TABLE_TYPES))
+    direct = (
+        flow for flow in walked.flows.values() if PASSED_TYPES.isdisjoint((flow.ep1.type, flow.ep2.type))
+    )
+    return list(dict.fromkeys(flow.ep2.id for flow in direct if flow.ep2.type in TABLE_TYPES))
 
 
 def _column_graph(
-    hops: Hops, parts: list[Thing], made: list[Thing], lineage: Lineage, options: Options
-) -> Graph:
+    reader: Reader, parts: list[StoredEntity], made: list[StoredEntity], lineage: Lineage
+) -> Walked:
     """Columns and parts of operations, and the flows between them; columns that are ``made`` without an operation too."""
-    inner = Graph({part.id: part for part in parts})
-    arcs: list[Arc] = []
-    for side, ids in ((1, list(inner.things)), (2, [*inner.things, *(column.id for column in made)])):
-        found = hops.relations(ids, side, options.flow_types, options.max_fan_out).arcs
-        arcs.extend(arc for each in found.values() for arc in each if options.unlinked or not arc.unlinked)
+    inner = Walked(entities={part.id: part for part in parts})
+    part_ids, made_ids = list(inner.entities), [column.id for column in made]
+    flows = [*reader.all_flows(part_ids, 1), *reader.all_flows([*part_ids, *made_ids], 2)]
     # What operations outside of the picture make is not in it.
-    arcs = [arc for arc in arcs if arc.ep1.type != "SUB_OPERATION" or arc.ep1.id in inner.things]
-    ends = {end.id: end for arc in arcs for end in (arc.ep1, arc.ep2) if end.id not in inner.things}
-    known = hops.entities(ends)
+    flows = [each for each in flows if each.ep1.type != "SUB_OPERATION" or each.ep1.id in inner.entities]
+    ends = {end.id: end for each in flows for end in (each.ep1, each.ep2) if end.id not in inner.entities}
+    known = reader.entities(ends)
     named = {node.name.casefold(): node.id for node in lineage.nodes}
     for each, end in ends.items():
         if each in known:
-            inner.things[each] = known[each]
-        elif options.unlinked:
+            inner.entities[each] = known[each]
+        elif reader.options.unlinked:
             table = named.get(end.name.rpartition(".")[0].casefold(), "")
-            inner.things[each] = replace(end, placeholder=True, parent=table)
-    for arc in arcs:
-        if arc.ep1.id in inner.things and arc.ep2.id in inner.things:
-            inner.add_flow(arc)
+            inner.entities[each] = replace(entity_of(end), parent_id=table)
+            inner.placeholders.add(each)
+    for flow in flows:
+        if flow.ep1.id in inner.entities and flow.ep2.id in inner.entities:
+            inner.add_flow(flow)
     return inner
 
 
-def _join_columns(hops: Hops, inner: Graph, outer: Graph) -> None:
+def _join_columns(reader: Reader, inner: Walked, outer: Walked) -> None:
     """Columns of paths that are columns of the tables which lie there."""
-    columns = [each for each in inner.things.values() if each.physical]
+    columns = [each for each in inner.entities.values() if each.physical]
     pairs = list(pairs_of(columns, outer))
-    inner.things.update(hops.entities(each for each, _, _ in pairs if each not in inner.things))
-    for table_column, path_column, arc in pairs:
-        if table_column in inner.things:
-            inner.add_alias(one_column(inner.things[table_column], inner.things[path_column], arc))
-            if arc.ep2.id in outer.located:
+    inner.entities.update(reader.entities(each for each, _, _ in pairs if each not in inner.entities))
+    for table_column, path_column, relation in pairs:
+        if table_column in inner.entities:
+            ends = inner.entities[table_column], inner.entities[path_column]
+            inner.add_alias(one_column(*ends, relation))
+            if relation.ep2.id in outer.located:
                 inner.located.add(path_column)
 
 
-def _shown(thing: Thing, drawn: set[str], options: Options) -> bool:
-    if thing.parent not in drawn or (thing.deleted and not options.deleted):
+def _shown(entity: StoredEntity, drawn: set[str], options: Options) -> bool:
+    if entity.parent_id not in drawn or (entity.deleted and not options.deleted):
         return False
-    return thing.type != "SUB_OPERATION" or options.operations
+    return entity.type != "SUB_OPERATION" or options.operations
 
 
-def _hidden(column: Thing, outer: Graph, options: Options) -> bool:
+def _hidden(column: StoredEntity, outer: Walked, options: Options) -> bool:
     """Whether a column is not drawn because it, or its table, is deleted: then the walk passes through."""
-    table = outer.things.get(column.parent)
+    table = outer.entities.get(column.parent_id)
     return not options.deleted and (column.deleted or (table is not None and table.deleted))
 
 
-def _within(edges: list[Edge], limit: int) -> tuple[set[str], bool]:
+def _within(edges: list[Edge], limit: int) -> tuple[dict[str, None], bool]:
     """The first ``limit`` ends of edges, and whether there are more."""
     ends = dict.fromkeys(end for edge in edges for end in (edge.source, edge.target))
-    return set(list(ends)[:limit]), len(ends) > limit
+    return dict.fromkeys(list(ends)[:limit]), len(ends) > limit

@@ -5,78 +5,142 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
+from navlin.index.entity import StoredEntity
+from navlin.index.neighbours import merged
+from navlin.index.relation import StoredRelation
 from navlin.model.keys import RelationType
 from navlin.query.answer import Edge, Hop, Node
-from navlin.query.hops import Arc, Thing
 
 
 @dataclass(slots=True)
-class Graph:
-    """All that a walk has seen.
+class Walked:
+    """The part of the graph that a walk has seen.
 
-    ``aliases`` are LOGICAL_PHYSICAL relations, kept at both their ends: a table and its location are one and the same
-    data, and so are their columns of one name. ``located`` are the paths that stand for a table that may be drawn: such
-    a path is never drawn itself, and what flows into it flows into the table.
+    ``placeholders`` are those of the entities that only relations name. ``aliases`` are LOGICAL_PHYSICAL relations, kept at
+    both their ends: a table and its location are one and the same data, and so are their columns of one name. ``located``
+    are the paths that stand for a table that may be drawn: such a path is never drawn itself, and what flows into it flows
+    into the table. ``starts`` are where the walk began, ``looked_up`` the paths of which it is known what lies there.
     """
 
-    things: dict[str, Thing] = field(default_factory=dict)
-    flows: dict[tuple[str, str, str], Arc] = field(default_factory=dict)
-    aliases: dict[str, dict[str, Arc]] = field(default_factory=dict)
+    starts: dict[str, None] = field(default_factory=dict)
+    entities: dict[str, StoredEntity] = field(default_factory=dict)
+    placeholders: set[str] = field(default_factory=set)
+    flows: dict[tuple[str, str, str], StoredRelation] = field(default_factory=dict)
+    aliases: dict[str, dict[str, StoredRelation]] = field(default_factory=dict)
     located: set[str] = field(default_factory=set)
+    looked_up: set[str] = field(default_factory=set)
 
-    def add_flow(self, arc: Arc) -> None:
+    def add_flow(self, relation: StoredRelation) -> None:
         """Keeps a flow; stated twice, it is one."""
-        known = self.flows.get(arc.key)
-        self.flows[arc.key] = arc if known is None else known.merged(arc)
+        key = relation.key
+        known = self.flows.get(key)
+        self.flows[key] = relation if known is None else merged(known, relation)
 
-    def add_alias(self, arc: Arc) -> None:
+    def add_alias(self, relation: StoredRelation) -> None:
         """Keeps a LOGICAL_PHYSICAL relation."""
-        self.aliases.setdefault(arc.ep1.id, {})[arc.ep2.id] = arc
-        self.aliases.setdefault(arc.ep2.id, {})[arc.ep1.id] = arc
+        self.aliases.setdefault(relation.ep1.id, {})[relation.ep2.id] = relation
+        self.aliases.setdefault(relation.ep2.id, {})[relation.ep1.id] = relation
+
+    def node(self, identity: str, unlinked: int = 0) -> Node:
+        """An entity as it is drawn."""
+        entity = self.entities[identity]
+        return Node(
+            entity.id,
+            entity.name,
+            entity.type,
+            entity.source_type,
+            entity.source_id,
+            entity.deleted,
+            identity in self.placeholders,
+            entity.granted,
+            entity.parent_id,
+            unlinked,
+        )
+
+    def hop(self, identity: str) -> Hop:
+        """An entity through which an edge passes."""
+        entity = self.entities[identity]
+        return Hop(entity.id, entity.name, entity.type, entity.deleted, identity in self.placeholders)
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """A way from the node where a search began."""
+class Step(NamedTuple):
+    """A way from the node where a search began. With ``own_location`` it is at a location of the drawn table where the
+    search began: only what flows from there counts."""
 
     at: str
-    arc: Arc | None = None
-    before: _Step | None = None
+    relation: StoredRelation | None = None
+    before: Step | None = None
     flowed: bool = False
     own_location: bool = False
-    """This is a location of the drawn table where the search began: only what flows from it counts."""
 
 
-def contract(graph: Graph, drawn: Collection[str], stops: Collection[str] = ()) -> Iterator[Edge]:
-    """The edges between ``drawn`` nodes; also those from and to ``stops``, which may be drawn and are not.
+class Way(NamedTuple):
+    """How one node flows to another: a shortest way."""
 
-    An edge is CONTROL_FLOW only if every way from the one to the other leads through a CONTROL_FLOW.
+    source: str
+    target: str
+    type: RelationType
+    last: Step
+
+    def between(self) -> list[str]:
+        """The ids of what it passes through, in the direction of the flow."""
+        ids = [step.at for step in self._steps()][1:]
+        return ids[::-1]
+
+    def edge(self, walked: Walked) -> Edge:
+        """The edge that is drawn for it."""
+        relations = [step.relation for step in self._steps() if step.relation is not None]
+        return Edge(
+            self.source,
+            self.target,
+            self.type,
+            tuple(walked.hop(each) for each in self.between()),
+            inferred=any(relation.inferred for relation in relations),
+            incomplete=any(relation.incomplete for relation in relations),
+            parsed=any(relation.parsed for relation in relations),
+        )
+
+    def _steps(self) -> Iterator[Step]:
+        step: Step | None = self.last
+        while step is not None and step.relation is not None:
+            yield step
+            step = step.before
+
+
+def contract(walked: Walked, drawn: Collection[str], stops: Collection[str] = ()) -> Iterator[Way]:
+    """The ways between ``drawn`` nodes; also those from and to ``stops``, which may be drawn and are not.
+
+    A way is a CONTROL_FLOW only if every way from the one to the other leads through a CONTROL_FLOW.
     """
     ends = set(drawn) | set(stops)
-    data: dict[str, list[Arc]] = {}
-    every: dict[str, list[Arc]] = {}
-    for arc in graph.flows.values():
-        every.setdefault(arc.ep1.id, []).append(arc)
-        if arc.type != RelationType.CONTROL_FLOW:
-            data.setdefault(arc.ep1.id, []).append(arc)
-    steered = len(graph.flows) > sum(map(len, data.values()))
+    data: dict[str, list[StoredRelation]] = {}
+    every: dict[str, list[StoredRelation]] = {}
+    for relation in walked.flows.values():
+        every.setdefault(relation.ep1.id, []).append(relation)
+        if relation.type != RelationType.CONTROL_FLOW:
+            data.setdefault(relation.ep1.id, []).append(relation)
+    steered = len(walked.flows) > sum(map(len, data.values()))
     for source in [*drawn, *(each for each in stops if each not in drawn)]:
-        reached = _reach(graph, ends, data, source)
-        yield from (_edge(graph, source, step, RelationType.DATA_FLOW) for step in reached.values())
+        reached = _reach(walked, ends, data, source)
+        for target, step in reached.items():
+            yield Way(source, target, RelationType.DATA_FLOW, step)
         if steered:
-            for target, step in _reach(graph, ends, every, source).items():
+            for target, step in _reach(walked, ends, every, source).items():
                 if target not in reached:
-                    yield _edge(graph, source, step, RelationType.CONTROL_FLOW)
+                    yield Way(source, target, RelationType.CONTROL_FLOW, step)
 
 
-def _reach(graph: Graph, ends: set[str], flows: dict[str, list[Arc]], source: str) -> dict[str, _Step]:
+def _reach(
+    walked: Walked, ends: set[str], flows: dict[str, list[StoredRelation]], source: str
+) -> dict[str, Step]:
     """Each end that ``source`` flows to, by a shortest way."""
-    reached: dict[str, _Step] = {}
+    reached: dict[str, Step] = {}
     seen = {(source, False)}
-    queue = deque([_Step(source)])
+    queue = deque([Step(source)])
     while queue:
-        for step in _steps(graph, ends, flows, queue.popleft(), source):
+        for step in _steps(walked, ends, flows, queue.popleft(), source):
             if step.at in ends:
                 if step.flowed:
                     reached.setdefault(step.at, step)
@@ -87,61 +151,19 @@ def _reach(graph: Graph, ends: set[str], flows: dict[str, list[Arc]], source: st
 
 
 def _steps(
-    graph: Graph, ends: set[str], flows: dict[str, list[Arc]], step: _Step, source: str
-) -> Iterator[_Step]:
-    physical = graph.things[step.at].physical
-    stands_for_table = physical and step.at in graph.located and step.at != source
+    walked: Walked, ends: set[str], flows: dict[str, list[StoredRelation]], step: Step, source: str
+) -> Iterator[Step]:
+    stands_for_table = step.at in walked.located and step.at != source and walked.entities[step.at].physical
     if step.own_location or not stands_for_table:
-        for arc in flows.get(step.at, ()):
-            yield _Step(arc.ep2.id, arc, step, flowed=True)
-    if not step.own_location:
-        for other, arc in graph.aliases.get(step.at, {}).items():
-            own = not physical and step.at in ends
-            yield _Step(other, arc, step, flowed=step.flowed, own_location=own)
+        for relation in flows.get(step.at, ()):
+            yield Step(relation.ep2.id, relation, step, flowed=True)
+    if not step.own_location and (aliases := walked.aliases.get(step.at)):
+        own = step.at in ends and not walked.entities[step.at].physical
+        for other, relation in aliases.items():
+            yield Step(other, relation, step, flowed=step.flowed, own_location=own)
 
 
-def _edge(graph: Graph, source: str, step: _Step, relation_type: str) -> Edge:
-    hops: list[Hop] = []
-    arcs: list[Arc] = []
-    at: _Step | None = step
-    while at is not None and at.arc is not None:
-        arcs.append(at.arc)
-        at = at.before
-        if at is not None and at.arc is not None:
-            hops.append(hop_of(graph.things[at.at]))
-    return Edge(
-        source,
-        step.at,
-        relation_type,
-        tuple(reversed(hops)),
-        inferred=any(arc.inferred for arc in arcs),
-        incomplete=any(arc.incomplete for arc in arcs),
-        parsed=any(arc.parsed for arc in arcs),
-    )
-
-
-def hop_of(thing: Thing) -> Hop:
-    """A thing that an edge passes through."""
-    return Hop(thing.id, thing.name, thing.type, thing.deleted, thing.placeholder)
-
-
-def direct(arc: Arc) -> Edge:
+def direct(relation: StoredRelation) -> Edge:
     """A relation that is drawn as it stands."""
-    edge = Edge(arc.ep1.id, arc.ep2.id, arc.type)
-    return replace(edge, inferred=arc.inferred, incomplete=arc.incomplete, parsed=arc.parsed)
-
-
-def node_of(thing: Thing, unlinked: int = 0) -> Node:
-    """A thing as it is drawn."""
-    return Node(
-        thing.id,
-        thing.name,
-        thing.type,
-        thing.source_type,
-        thing.source_id,
-        thing.deleted,
-        thing.placeholder,
-        thing.granted,
-        thing.parent,
-        unlinked,
-    )
+    edge = Edge(relation.ep1.id, relation.ep2.id, relation.type)
+    return replace(edge, inferred=relation.inferred, incomplete=relation.incomplete, parsed=relation.parsed)

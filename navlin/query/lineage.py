@@ -11,24 +11,32 @@ or an execution from which one starts; relations flagged deleted do not count.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from navlin.index.entity import PATH_TYPES, StoredEntity
+from navlin.index.filters import RelationFilter
+from navlin.index.graph import Graph, entity_of
+from navlin.index.relation import End, Side, StoredRelation
 from navlin.index.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.query.answer import Cut, Direction, Edge, Lineage, Reason
-from navlin.query.column_locations import ColumnLocations
+from navlin.query.column_locations import one_column, pairs_of
 from navlin.query.columns import with_columns, with_tables
-from navlin.query.contract import contract, direct, node_of
-from navlin.query.hops import PATH_TYPES, Arc, Hops, Thing
-from navlin.query.knowledge import OPERATION_TYPES, Knowledge
-from navlin.query.locations import TABLE_TYPES, Locations
-from navlin.query.options import Options
+from navlin.query.contract import Walked, Way, contract, direct
+from navlin.query.locations import LOGICAL_TYPES, Located, locations_of, tables_around, tables_at
+from navlin.query.options import PASSED_TYPES, Options
+from navlin.query.reading import Reader
+from navlin.query.whole_tables import whole_table_flows
 
 EXECUTIONS_DRAWN: Final = 10
 RUN_FOR_DRAWN: Final = 100
 """Of what one application of YARN was run for: a job of Spark's may have had thousands of executions."""
+
+_RUNS: Final = RelationFilter((RelationType.INSTANCE_OF,), deleted=False)
+_RUN_FOR: Final = RelationFilter((RelationType.LOGICAL_PHYSICAL,), deleted=False)
 
 
 class UnknownEntity(LookupError):
@@ -37,9 +45,8 @@ class UnknownEntity(LookupError):
 
 def lineage(solr: Solr, start: str, options: Options | None = None) -> Lineage:
     """The lineage of the entity with the id ``start``. Raises `UnknownEntity`."""
-    known = Knowledge(Hops(solr), options or Options())
-    locations = Locations(known)
-    return _Walk(start, known, locations, ColumnLocations(known, locations)).run()
+    options = options or Options()
+    return _Walk(start, options, Reader(Graph(solr), options)).run()
 
 
 @dataclass(slots=True)
@@ -52,41 +59,42 @@ class _Side:
     seen: set[tuple[str, bool]] = field(default_factory=set)
     """(id, whether it was reached as the location of a drawn table)"""
 
-    @property
-    def near(self) -> int:
-        return 2 if self.direction is Direction.UPSTREAM else 1
-
-    @property
-    def far(self) -> int:
-        return 3 - self.near
-
 
 State = tuple[str, bool]
 
 
 @dataclass(slots=True)
 class _Walk:
+    """``drawn`` are nodes in the order of their distance, ``beyond`` those that are not drawn, and why. ``unlinked`` are
+    flows that were not followed because an end of theirs is not known."""
+
     start: str
-    known: Knowledge
-    locations: Locations
-    column_locations: ColumnLocations
+    options: Options
+    reader: Reader
+    walked: Walked = field(default_factory=Walked)
     drawn: dict[str, None] = field(default_factory=dict)
     beyond: dict[str, Reason] = field(default_factory=dict)
     extra: list[Edge] = field(default_factory=list)
     executions: list[str] = field(default_factory=list)
+    without_output: set[str] = field(default_factory=set)
+    """Operations that are not drawn because they made nothing."""
+    cuts: dict[tuple[str, Direction, Reason], None] = field(default_factory=dict)
+    unlinked: dict[tuple[str, str, str], StoredRelation] = field(default_factory=dict)
+    named_by: dict[str, tuple[str, Side]] = field(default_factory=dict)
+    """Operations that have no name yet → the relation that has it, and at which end."""
 
     @property
-    def things(self) -> dict[str, Thing]:
-        return self.known.graph.things
+    def entities(self) -> dict[str, StoredEntity]:
+        return self.walked.entities
 
     def run(self) -> Lineage:
         self._begin()
-        wanted = self.known.options.direction
+        wanted = self.options.direction
         directions = (Direction.UPSTREAM, Direction.DOWNSTREAM) if wanted is Direction.BOTH else (wanted,)
-        sides = [_Side(direction, current=list(self.known.starts)) for direction in directions]
+        sides = [_Side(direction, current=list(self.walked.starts)) for direction in directions]
         for side in sides:
-            side.seen.update((each, False) for each in self.known.starts)
-            self.column_locations.learn(side.current, side.near, side.direction)
+            side.seen.update((each, False) for each in self.walked.starts)
+            self._learn_columns(side.current, side.direction)
         while any(side.current for side in sides):
             # By turns, so that one side does not take all the nodes that may be drawn.
             for side in sides:
@@ -97,80 +105,80 @@ class _Walk:
     # -- Where it begins -----------------------------------------------------------------------------------------------
 
     def _begin(self) -> None:
-        thing = self.known.hops.entities([self.start]).get(self.start) or self._named_only()
-        self.known.know(thing)
-        self._start_at(thing.id)
-        if thing.type == "OPERATION":
-            self._draw_executions(thing)
-        elif thing.type == "OPERATION_EXECUTION":
-            self._draw_operations([thing.id])
-        elif thing.type == "PARTITION" and thing.parent:
-            self.known.load([thing.parent])
-            if thing.parent in self.things:
-                self._start_at(thing.parent)
-        if thing.physical:
-            self._learn_locations([thing.id], 1, Direction.DOWNSTREAM)
-            if (
-                thing.type in PATH_TYPES
-                and thing.id not in self.known.graph.aliases
-                and not thing.placeholder
-            ):
-                self.locations.learn_containing(thing)
-            for arc in self.known.graph.aliases.get(thing.id, {}).values():
-                self._draw_logical(arc)
-        elif thing.type in ("OPERATION", "OPERATION_EXECUTION"):
-            self._draw_run_for(thing)
+        entity = self.reader.entities([self.start]).get(self.start)
+        if entity is None:
+            entity = entity_of(self._named_only())
+            self.walked.placeholders.add(self.start)
+        self.entities[entity.id] = entity
+        self._start_at(entity.id)
+        if entity.type == "OPERATION":
+            self._draw_executions(entity)
+        elif entity.type == "OPERATION_EXECUTION":
+            self._draw_operations([entity.id])
+        elif entity.type == "PARTITION" and entity.parent_id:
+            self._load([entity.parent_id])
+            if entity.parent_id in self.entities:
+                self._start_at(entity.parent_id)
+        if entity.physical:
+            self._learn_locations([entity.id], Direction.DOWNSTREAM)
+            alone = entity.id not in self.walked.aliases and entity.id not in self.walked.placeholders
+            if entity.type in PATH_TYPES and alone:
+                self._take(tables_around(self.reader, self.walked, entity))
+            for relation in self.walked.aliases.get(entity.id, {}).values():
+                self._draw_logical(relation)
+        elif entity.type in ("OPERATION", "OPERATION_EXECUTION"):
+            self._draw_run_for(entity)
 
-    def _named_only(self) -> Thing:
+    def _named_only(self) -> End:
         """The start as relations name it: with ``unlinked``, one may start at what was never captured."""
-        for side in (1, 2) if self.known.options.unlinked else ():
-            for arcs in self.known.hops.relations(
-                [self.start], side, self.known.options.flow_types, 1
-            ).arcs.values():
-                return replace(arcs[0].end(side), placeholder=True)
+        where = RelationFilter(self.options.flow_types, deleted=False)
+        for direction in (Direction.DOWNSTREAM, Direction.UPSTREAM) if self.options.unlinked else ():
+            found = self.reader.graph.neighbours([self.start], direction.near, where, 1)
+            for relations in found.relations.values():
+                return relations[0].end(direction.near)
         raise UnknownEntity(f"nothing in the index has the id {self.start}")
 
     def _start_at(self, identity: str) -> None:
-        self.known.starts[identity] = self.drawn[identity] = None
+        self.walked.starts[identity] = self.drawn[identity] = None
 
-    def _draw_executions(self, operation: Thing) -> None:
-        arcs, count = self.known.hops.latest(operation.id, 1, RelationType.INSTANCE_OF, EXECUTIONS_DRAWN)
-        known = self.known.hops.entities(arc.ep2.id for arc in arcs)
-        for arc in arcs:
-            if arc.ep2.id in known:
-                self.known.know(known[arc.ep2.id])
-                self.executions.append(arc.ep2.id)
-                self.extra.append(direct(arc))
-        if count > len(arcs):
-            self.known.cuts[(operation.id, Direction.DOWNSTREAM, Reason.EXECUTIONS)] = None
+    def _draw_executions(self, operation: StoredEntity) -> None:
+        graph = self.reader.graph
+        relations, count = graph.latest_relations([operation.id], 1, _RUNS, EXECUTIONS_DRAWN)
+        known = self._load(relation.ep2.id for relation in relations)
+        for relation in relations:
+            if relation.ep2.id in known:
+                self.executions.append(relation.ep2.id)
+                self.extra.append(direct(relation))
+        if count > len(relations):
+            self.cuts[(operation.id, Direction.DOWNSTREAM, Reason.EXECUTIONS)] = None
 
     def _draw_operations(self, executions: list[str]) -> None:
-        found = self.known.relations(executions, 2, RelationType.INSTANCE_OF, self.known.options.max_fan_out)
-        known = self.known.hops.entities(arc.ep1.id for arc in found)
-        for arc in found:
-            if arc.ep1.id in known:
-                self.known.know(known[arc.ep1.id])
-                self._start_at(arc.ep1.id)
-                self.extra.append(direct(arc))
+        found = self.reader.related(executions, 2, RelationType.INSTANCE_OF, self.options.max_fan_out)
+        self._cut(found.cut)
+        known = self._load(relation.ep1.id for relation in found.relations)
+        for relation in found.relations:
+            if relation.ep1.id in known:
+                self._start_at(relation.ep1.id)
+                self.extra.append(direct(relation))
 
-    def _draw_run_for(self, physical: Thing) -> None:
-        """What was run as this; of executions the operations too, for those are what data flows through."""
-        arcs, count = self.known.hops.latest(physical.id, 2, RelationType.LOGICAL_PHYSICAL, RUN_FOR_DRAWN)
-        arcs = [arc for arc in arcs if self.known.options.unlinked or not arc.unlinked]
-        self.known.load(arc.ep1.id for arc in arcs)
-        arcs = [arc for arc in arcs if arc.ep1.id in self.things and self.known.shown(arc.ep1.id)]
-        for arc in arcs:
-            self._draw_logical(arc)
-        executions = [arc.ep1.id for arc in arcs if arc.ep1.type == "OPERATION_EXECUTION"]
+    def _draw_run_for(self, physical: StoredEntity) -> None:
+        """What was run as this; of executions the operations too, because those are what data flows through."""
+        latest, count = self.reader.graph.latest_relations([physical.id], 2, _RUN_FOR, RUN_FOR_DRAWN)
+        relations = [each for each in latest if self.options.unlinked or not each.unlinked]
+        known = self._load(each.ep1.id for each in relations)
+        relations = [each for each in relations if each.ep1.id in known and self._shown(each.ep1.id)]
+        for each in relations:
+            self._draw_logical(each)
+        executions = [each.ep1.id for each in relations if each.ep1.type == "OPERATION_EXECUTION"]
         if executions:
             self._draw_operations(executions)
         if count > RUN_FOR_DRAWN:
-            self.known.cuts[(physical.id, Direction.BOTH, Reason.EXECUTIONS)] = None
+            self.cuts[(physical.id, Direction.BOTH, Reason.EXECUTIONS)] = None
 
-    def _draw_logical(self, arc: Arc) -> None:
-        if self.known.shown(arc.ep1.id):
-            self._start_at(arc.ep1.id)
-            self.extra.append(direct(arc))
+    def _draw_logical(self, relation: StoredRelation) -> None:
+        if self._shown(relation.ep1.id):
+            self._start_at(relation.ep1.id)
+            self.extra.append(direct(relation))
 
     # -- One level -----------------------------------------------------------------------------------------------------
 
@@ -179,22 +187,22 @@ class _Walk:
 
         The level past the last is walked as well, to know where there is more.
         """
-        past_depth = self.known.options.depth is not None and side.level >= self.known.options.depth
+        past_depth = self.options.depth is not None and side.level >= self.options.depth
         pending: list[State] = [(each, False) for each in side.current]
         reached: dict[str, None] = {}
         while pending:
-            if len(side.seen) > self.known.options.max_walked:
-                self.known.cuts[(pending[0][0], side.direction, Reason.WALKED)] = None
+            if len(side.seen) > self.options.max_walked:
+                self.cuts[(pending[0][0], side.direction, Reason.WALKED)] = None
                 break
             arrived = self._expand(side, pending)
-            pending = [state for state in arrived if state[1] or not self.known.shown(state[0])]
-            reached.update((each, None) for each, own in arrived if not own and self.known.shown(each))
+            pending = [state for state in arrived if state[1] or not self._shown(state[0])]
+            reached.update((each, None) for each, own in arrived if not own and self._shown(each))
         side.current = []
         side.level += 1
         for each in reached:
             if past_depth:
                 self.beyond.setdefault(each, Reason.DEPTH)
-            elif each in self.drawn or len(self.drawn) < self.known.options.max_nodes:
+            elif each in self.drawn or len(self.drawn) < self.options.max_nodes:
                 self.drawn[each] = None
                 side.current.append(each)
             else:
@@ -202,50 +210,65 @@ class _Walk:
 
     def _expand(self, side: _Side, states: list[State]) -> list[State]:
         """The states that one hop leads to, those seen before left out."""
-        ids = [each for each, _ in states]
-        arcs = self._followed(self._flows(ids, side))
-        self.known.meet(arc.end(side.far) for arc in arcs)
+        ids, direction = [each for each, _ in states], side.direction
+        flows = self._followed(self._flows(ids, direction))
+        self._meet(flows, direction)
         arrivals: dict[str, None] = {}
-        for arc in arcs:
-            far = arc.end(side.far)
-            if far.id not in self.things and not self.known.adopt_placeholder(far):
-                self.known.unlinked[arc.key] = arc
-                continue
-            self.known.graph.add_flow(arc)
-            arrivals[far.id] = None
-        if self.known.options.operations and side.direction is Direction.DOWNSTREAM:
+        for relation in flows:
+            far = relation.end(direction.far)
+            if self._known(far):
+                self.walked.add_flow(relation)
+                arrivals[far.id] = None
+            else:
+                self.unlinked[relation.key] = relation
+        if self.options.operations and direction is Direction.DOWNSTREAM:
             self._find_outputs(arrivals)
+        here = [self.entities[each] for each in ids]
+        tables = [each for each in here if each.type in LOGICAL_TYPES]
+        columns = [each for each in here if each.type == "FIELD" and not each.physical]
+        self._learn_locations_of(tables, direction)
         own_locations = [
-            *self.locations.of_tables(ids, arrivals, side.near, side.direction),
-            *self.column_locations.of_columns(ids, arrivals, side.near, side.direction),
+            *self._through_locations(tables, arrivals, direction),
+            *self._through_locations(columns, arrivals, direction),
         ]
         # A drawn path whose tables are not drawn: the flow goes on through them.
-        for each in ids:
-            if self.things[each].physical and each not in self.known.graph.located:
-                arrivals.update(
-                    dict.fromkeys(
-                        t for t in self.known.graph.aliases.get(each, {}) if not self.known.shown(t)
-                    )
-                )
+        for each in here:
+            if each.physical and each.id not in self.walked.located:
+                aliases = self.walked.aliases.get(each.id, {})
+                arrivals.update((table, None) for table in aliases if not self._shown(table))
         return self._arrive(side, arrivals, own_locations)
 
-    def _followed(self, arcs: Iterable[Arc]) -> list[Arc]:
+    def _followed(self, flows: Iterable[StoredRelation]) -> list[StoredRelation]:
         followed = []
-        for arc in arcs:
-            if arc.unlinked and not self.known.options.unlinked:
-                self.known.unlinked[arc.key] = arc
+        for relation in flows:
+            if relation.unlinked and not self.options.unlinked:
+                self.unlinked[relation.key] = relation
             else:
-                followed.append(arc)
+                followed.append(relation)
         return followed
+
+    def _meet(self, flows: Iterable[StoredRelation], direction: Direction) -> None:
+        """Loads what is at the other end of flows. Of operations that are not drawn, what their relation says is enough."""
+        ends: dict[str, None] = {}
+        for relation in flows:
+            end = relation.end(direction.far)
+            if end.type in PASSED_TYPES and not self.options.operations:
+                if end.id not in self.entities:
+                    self.entities[end.id] = entity_of(end)
+                    if not self.options.unlinked:
+                        self.named_by[end.id] = relation.id, direction.far
+            else:
+                ends[end.id] = None
+        self._load(ends)
 
     def _arrive(self, side: _Side, arrivals: Iterable[str], own_locations: Iterable[str]) -> list[State]:
         arrivals = list(arrivals)
-        self._learn_locations(arrivals, side.near, side.direction)
+        self._learn_locations(arrivals, side.direction)
         states: dict[State, None] = {}
         for each in arrivals:
-            if each in self.known.graph.located and each not in self.known.starts:
-                tables = self.known.graph.aliases.get(each, {})
-                states.update(((table, False), None) for table in tables if self.known.shown(table))
+            if each in self.walked.located and each not in self.walked.starts:
+                tables = self.walked.aliases.get(each, {})
+                states.update(((table, False), None) for table in tables if self._shown(table))
             else:
                 states[(each, False)] = None
         states.update(((each, True), None) for each in own_locations)
@@ -253,117 +276,159 @@ class _Walk:
         side.seen.update(fresh)
         return fresh
 
-    def _learn_locations(self, ids: list[str], near: int, direction: Direction) -> None:
-        self.locations.learn(each for each in ids if self.things[each].type in PATH_TYPES)
-        self.column_locations.learn(ids, near, direction)
+    def _shown(self, identity: str) -> bool:
+        """Whether an entity that was met is drawn, if there is room."""
+        if identity in self.walked.starts:
+            return True
+        entity = self.entities[identity]
+        if entity.deleted and not self.options.deleted:
+            return False
+        if entity.type in PASSED_TYPES:
+            return self.options.operations and identity not in self.without_output
+        return identity not in self.walked.located and entity.type != "PARTITION"
+
+    # -- What is read, added -------------------------------------------------------------------------------------------
+
+    def _load(self, ids: Iterable[str]) -> dict[str, StoredEntity]:
+        found = self.reader.entities(ids)
+        self.entities.update(found)
+        return found
+
+    def _known(self, end: End) -> bool:
+        """Whether an end is known. What is only ever named counts if unlinked relations are walked."""
+        if end.id not in self.entities and self.options.unlinked:
+            self.entities[end.id] = entity_of(end)
+            self.walked.placeholders.add(end.id)
+        return end.id in self.entities
+
+    def _cut(self, cuts: Iterable[tuple[str, Direction]]) -> None:
+        self.cuts.update(((identity, direction, Reason.FAN_OUT), None) for identity, direction in cuts)
+
+    def _take(self, located: Located) -> None:
+        self.entities.update(located.entities)
+        self.walked.looked_up.update(located.looked_up)
+        self._cut(located.cut)
+        for end in located.ends:
+            self._known(end)
+        for relation in located.relations:
+            if self._known(relation.ep2):
+                self._add_location(relation)
+
+    def _add_location(self, relation: StoredRelation) -> None:
+        """Keeps that a table, or a table's column, lies somewhere."""
+        self.walked.add_alias(relation)
+        if relation.ep2.id not in self.walked.starts and self._shown(relation.ep1.id):
+            self.walked.located.add(relation.ep2.id)
+
+    # -- Locations -----------------------------------------------------------------------------------------------------
+
+    def _learn_locations(self, ids: list[str], direction: Direction) -> None:
+        paths = [each for each in ids if self.entities[each].type in PATH_TYPES]
+        self._take(tables_at(self.reader, self.walked, paths))
+        self._learn_columns(ids, direction)
+
+    def _learn_locations_of(self, tables: list[StoredEntity], direction: Direction) -> None:
+        if tables:
+            for located in locations_of(self.reader, self.walked, tables, direction):
+                self._take(located)
+
+    def _learn_columns(self, ids: Iterable[str], direction: Direction) -> None:
+        """Finds the other names of columns: a table's column has one at its location, a path's column one in its table."""
+        entities = map(self.entities.__getitem__, ids)
+        columns = [each for each in entities if each.type == "FIELD" and each.parent_id and each.own_name]
+        if not columns:
+            return
+        self._load(each.parent_id for each in columns)
+        ids_of_parents = dict.fromkeys(each.parent_id for each in columns)
+        parents = [self.entities[each] for each in ids_of_parents if each in self.entities]
+        paths = [each.id for each in parents if each.physical]
+        self._take(tables_at(self.reader, self.walked, paths))
+        self._learn_locations_of([each for each in parents if each.type in LOGICAL_TYPES], direction)
+        pairs = list(pairs_of(columns, self.walked))
+        self._load(each for pair in pairs for each in pair[:2])
+        for table_column, path_column, relation in pairs:
+            if table_column in self.entities and path_column in self.entities:
+                ends = self.entities[table_column], self.entities[path_column]
+                self._add_location(one_column(*ends, relation))
+
+    def _through_locations(
+        self, logical: Iterable[StoredEntity], arrivals: dict[str, None], direction: Direction
+    ) -> list[str]:
+        """Where these tables or columns physically are: the walk goes on there. A path of what is not drawn joins the
+        arrivals if something flows through it: it stands for itself."""
+        own: dict[str, None] = {}
+        for each in logical:
+            aliases = self.walked.aliases.get(each.id, {})
+            paths = [path for path in aliases if path not in self.walked.starts]
+            if not self._shown(each.id):
+                flows = self._read_flows(paths, direction)
+                flowing = {relation.end(direction.near).id for relation in flows}
+                arrivals.update((path, None) for path in paths if path in flowing)
+                paths = [path for path in paths if path not in flowing]
+            own.update(dict.fromkeys(paths))
+        return list(own)
 
     # -- Flows -----------------------------------------------------------------------------------------------------
 
-    def _flows(self, ids: list[str], side: _Side) -> list[Arc]:
-        arcs = self.known.flows(ids, side.near, side.direction)
-        columns = [each for each in ids if self.things[each].type == "FIELD"]
-        return [*arcs, *self._whole_table_flows(columns, side)] if columns else arcs
+    def _read_flows(self, ids: Iterable[str], direction: Direction) -> list[StoredRelation]:
+        found = self.reader.flows(ids, direction)
+        self._cut(found.cut)
+        return found.relations
 
-    def _whole_table_flows(self, columns: list[str], side: _Side) -> list[Arc]:
-        """Operations of whose columns nothing is known touch every column of their tables, and of where those lie.
-
-        One that knows some of its columns touches, for all that is known, the others.
-        """
-        of_table: dict[str, list[Thing]] = {}
-        for each in columns:
-            column = self.things[each]
-            where = self.known.graph.aliases.get(column.parent, {}) if not column.physical else {}
-            for table in filter(None, (column.parent, *where)):
-                of_table.setdefault(table, []).append(column)
-        arcs = self.known.flows(of_table, side.near, side.direction)
-        operations = {arc.end(side.far).id for arc in arcs if arc.end(side.far).type == "OPERATION"}
-        with_parts = self.known.hops.with_parts(operations)
-        incomplete = {
-            arc.ep1.id for arc in self.known.flows(with_parts, 1, Direction.DOWNSTREAM) if arc.incomplete
-        }
-        told = self._parts_at(columns, side) if incomplete else set()
-        whole: list[Arc] = []
-        for arc in arcs:
-            operation = arc.end(side.far).id
-            if arc.end(side.far).type in TABLE_TYPES and arc.incomplete:
-                whole.extend(self._past_known_columns(arc, of_table[arc.end(side.near).id], side))
-            if operation not in operations or (operation in with_parts and operation not in incomplete):
-                continue
-            for column in of_table[arc.end(side.near).id]:
-                if (column.id, operation) not in told:
-                    told_whole = replace(arc, incomplete=arc.incomplete or operation in incomplete)
-                    whole.append(
-                        replace(told_whole, ep1=column) if side.near == 1 else replace(told_whole, ep2=column)
-                    )
-        return whole
-
-    def _past_known_columns(self, arc: Arc, columns: list[Thing], side: _Side) -> Iterator[Arc]:
-        """A flow between a table and a view not all of whose columns are known (no operation made it, the linker read its
-        text), as one of those columns of which it is not known what they are made of, or made into."""
-        known = self.known.flows([each.id for each in columns], side.near, side.direction)
-        far = self.known.hops.entities(each.end(side.far).id for each in known)
-        told = {
-            each.end(side.near).id
-            for each in known
-            if (end := far.get(each.end(side.far).id)) is not None and end.type == "FIELD"
-            if side.near == 2 or end.parent == arc.ep2.id
-        }
-        for column in columns:
-            if column.id not in told:
-                yield replace(arc, ep1=column) if side.near == 1 else replace(arc, ep2=column)
-
-    def _parts_at(self, columns: list[str], side: _Side) -> set[tuple[str, str]]:
-        """Which of these columns which operations tell of, as (column, operation)."""
-        pairs = [
-            (arc.end(side.near).id, arc.end(side.far).id)
-            for arc in self.known.flows(columns, side.near, side.direction)
-            if arc.end(side.far).type == "SUB_OPERATION"
-        ]
-        parts = self.known.hops.entities(part for _, part in pairs)
-        return {(column, parts[part].parent) for column, part in pairs if part in parts}
+    def _flows(self, ids: list[str], direction: Direction) -> list[StoredRelation]:
+        flows = self._read_flows(ids, direction)
+        columns = [self.entities[each] for each in ids if self.entities[each].type == "FIELD"]
+        if not columns:
+            return flows
+        whole = whole_table_flows(self.reader, self.walked, columns, direction)
+        self._cut(whole.cut)
+        return [*flows, *whole.relations]
 
     def _find_outputs(self, arrivals: Iterable[str]) -> None:
         """Around tables only operations with an output are drawn, be it one that nobody captured."""
-        operations = [each for each in arrivals if self.things[each].type in OPERATION_TYPES]
-        with_output = {arc.ep1.id for arc in self.known.flows(operations, 1, Direction.DOWNSTREAM)}
-        self.known.without_output.update(each for each in operations if each not in with_output)
+        operations = [each for each in arrivals if self.entities[each].type in PASSED_TYPES]
+        with_output = {each.ep1.id for each in self._read_flows(operations, Direction.DOWNSTREAM)}
+        self.without_output.update(each for each in operations if each not in with_output)
 
     # -- The answer ------------------------------------------------------------------------------------------------------
 
     def _answer(self) -> Lineage:
-        edges: dict[tuple[str, str, str], Edge] = {}
         beyond = {each: why for each, why in self.beyond.items() if each not in self.drawn}
-        for edge in contract(self.known.graph, self.drawn, beyond):
-            if edge.source in beyond or edge.target in beyond:
-                self._cut_at(edge, beyond)
-            else:
-                edges[(edge.type, edge.source, edge.target)] = edge
+        ways: list[Way] = []
+        for way in contract(self.walked, self.drawn, beyond):
+            if way.source in self.drawn and way.target in self.drawn:
+                ways.append(way)
+            elif way.source in self.drawn:
+                self.cuts[(way.source, Direction.DOWNSTREAM, beyond[way.target])] = None
+            elif way.target in self.drawn:
+                self.cuts[(way.target, Direction.UPSTREAM, beyond[way.source])] = None
+        self._name_operations(
+            [*(each for way in ways for each in way.between()), *(cut[0] for cut in self.cuts)]
+        )
+        edges: dict[tuple[str, str, str], Edge]
+        edges = {(way.type, way.source, way.target): way.edge(self.walked) for way in ways}
         for edge in self.extra:
             edges.setdefault((edge.type, edge.source, edge.target), edge)
         nodes = [*self.drawn, *(each for each in self.executions if each not in self.drawn)]
+        ends = ((relation.ep1.id, relation.ep2.id) for relation in self.unlinked.values())
+        unlinked = Counter(end for pair in ends for end in set(pair))
         answer = Lineage(
             self.start,
-            self.known.options.direction,
-            tuple(node_of(self.things[each], self._unlinked_at(each)) for each in nodes),
+            self.options.direction,
+            tuple(self.walked.node(each, unlinked[each]) for each in nodes),
             tuple(edges.values()),
-            (),
-            len(self.known.unlinked),
+            tuple(Cut(each, self.entities[each].name, way, why) for each, way, why in self.cuts),
+            len(self.unlinked),
         )
-        cuts = [Cut(each, self.things[each].name, way, why) for each, way, why in self.known.cuts]
-        answer = replace(answer, truncated_at=tuple(cuts))
         if any(node.type == "FIELD" for node in answer.nodes):
-            return with_tables(self.known.hops, answer)
-        return (
-            with_columns(self.known.hops, self.known.graph, answer, self.known.options)
-            if self.known.options.columns
-            else answer
-        )
+            return with_tables(self.reader, answer)
+        return with_columns(self.reader, self.walked, answer) if self.options.columns else answer
 
-    def _cut_at(self, edge: Edge, beyond: dict[str, Reason]) -> None:
-        if edge.source in self.drawn:
-            self.known.cuts[(edge.source, Direction.DOWNSTREAM, beyond[edge.target])] = None
-        elif edge.target in self.drawn:
-            self.known.cuts[(edge.target, Direction.UPSTREAM, beyond[edge.source])] = None
-
-    def _unlinked_at(self, identity: str) -> int:
-        return sum(identity in (arc.ep1.id, arc.ep2.id) for arc in self.known.unlinked.values())
+    def _name_operations(self, ids: Iterable[str]) -> None:
+        """Names operations of which only the ends of relations are known: those few through which an edge passes."""
+        unnamed = {each: self.named_by[each] for each in ids if each in self.named_by}
+        relations = self.reader.graph.relations_of(relation for relation, _ in unnamed.values())
+        for each, (relation, side) in unnamed.items():
+            if relation in relations:
+                name = relations[relation].end(side).name
+                self.entities[each] = replace(self.entities[each], name=name)

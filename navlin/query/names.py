@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
-from navlin.index.fields import ELEMENTS
+from navlin.index.entity import TABLE_TYPES, StoredEntity
+from navlin.index.filters import EntityFilter
+from navlin.index.graph import Graph
 from navlin.index.solr import Solr
+from navlin.index.sources import known_sources
 from navlin.model.keys import (
     Key,
     column_key,
@@ -24,7 +27,6 @@ from navlin.model.keys import (
     table_key,
 )
 from navlin.model.source import HDFS, HIVE, LOCAL, S3, Source, normal_authority
-from navlin.query.hops import ENTITY_FIELDS, Thing, thing_of
 
 SUGGESTIONS: Final = 5
 LOOKED_AT: Final = 200
@@ -32,9 +34,12 @@ LOOKED_AT: Final = 200
 CANDIDATES: Final = 100
 
 _FILE_SYSTEMS: Final = frozenset({HDFS, LOCAL, S3})
-_OWN_NAMES: Final = (
-    "type:(DATABASE OR TABLE OR VIEW OR DATASET OR OPERATION OR OPERATION_EXECUTION OR SOURCE)"
+_NAMED: Final = EntityFilter(
+    ("DATABASE", "TABLE", "VIEW", "DATASET", "OPERATION", "OPERATION_EXECUTION", "SOURCE")
 )
+_PATHS: Final = EntityFilter(("FILE", "DIRECTORY", "S3BUCKET"))
+_LIVE_PATHS: Final = EntityFilter(("FILE", "DIRECTORY"), deleted=False)
+_LIVE_DATA: Final = EntityFilter(("DATABASE", "TABLE", "VIEW", "FIELD"), deleted=False)
 _WORD = re.compile(r"[^\W_]{2,}")
 _WORD_CHARS: Final = 60
 
@@ -46,36 +51,36 @@ class UnclearName(LookupError):
 class UnknownName(UnclearName):
     """A name that nothing in the index bears; ``suggestions`` are the nearest, best first."""
 
-    def __init__(self, name: str, suggestions: Sequence[Thing]) -> None:
+    def __init__(self, name: str, suggestions: Sequence[StoredEntity]) -> None:
         super().__init__(name, suggestions)
         self.name, self.suggestions = name, tuple(suggestions)
 
     def __str__(self) -> str:
         if not self.suggestions:
             return f"nothing is called {self.name}"
-        near = ", ".join(thing.name for thing in self.suggestions)
+        near = ", ".join(each.name for each in self.suggestions)
         return f"nothing is called {self.name}; near to it: {near}"
 
 
 class AmbiguousName(UnclearName):
     """A name that several entities bear: each of ``candidates`` can be named by its id."""
 
-    def __init__(self, name: str, candidates: Sequence[Thing]) -> None:
+    def __init__(self, name: str, candidates: Sequence[StoredEntity]) -> None:
         super().__init__(name, candidates)
         self.name, self.candidates = name, tuple(candidates)
 
     def __str__(self) -> str:
-        which = "; ".join(describe(thing) for thing in self.candidates)
+        which = "; ".join(describe(each) for each in self.candidates)
         return f"{self.name} may be any of {len(self.candidates)}: {which}"
 
 
-def describe(thing: Thing) -> str:
+def describe(entity: StoredEntity) -> str:
     """One line that tells an entity from others of its name."""
-    deleted = ", deleted" if thing.deleted else ""
-    return f"{thing.type} {thing.name} of {thing.source_type}{deleted}, id {thing.id}"
+    deleted = ", deleted" if entity.deleted else ""
+    return f"{entity.type} {entity.name} of {entity.source_type}{deleted}, id {entity.id}"
 
 
-def entity_named(solr: Solr, name: str) -> Thing:
+def entity_named(solr: Solr, name: str) -> StoredEntity:
     """The one entity that ``name`` means. Raises `UnknownName`, `AmbiguousName`."""
     candidates = candidates_for(solr, name)
     if len(candidates) == 1:
@@ -85,37 +90,36 @@ def entity_named(solr: Solr, name: str) -> Thing:
     raise UnknownName(name, suggestions_for(solr, name))
 
 
-def candidates_for(solr: Solr, name: str) -> list[Thing]:
+def candidates_for(solr: Solr, name: str) -> list[StoredEntity]:
     """All entities that ``name`` may mean, deleted ones too. An id goes before a path, a path before other names."""
     name = name.strip()
     if not name:
         return []
-    sources = _sources(solr)
+    graph = Graph(solr)
+    sources = [
+        Source(each.id, each.type, each.name, each.cluster, each.serves) for each in known_sources(solr)
+    ]
     keys = _keys_of_path(name, sources) if _is_path(name) else _keys_of_name(name, sources)
-    found = _entities(solr, [name, name.lower(), *(key.identity for key in keys)])
-    exact = [found[each] for each in (name, name.lower()) if each in found]
+    ids = [name, name.lower(), *(key.identity for key in keys)]
+    found = {entity.id: entity for entity in graph.entities(ids=dict.fromkeys(ids))}
+    exact = [found[each] for each in ids[:2] if each in found]
     if exact:
         return exact[:1]
     if found:
         return list(found.values())
-    return _of_path(solr, name) if _is_path(name) else _of_own_name(solr, name)
+    if _is_path(name):
+        # Files and directories whose source does not say which authorities it serves.
+        return graph.entities_at(split_location(name)[2], _PATHS, CANDIDATES)
+    # By the name alone: an application, a query, a source, a table whose database was left out.
+    called = graph.entities_called(name, _NAMED, CANDIDATES)
+    return [entity for entity in called if _own(entity).casefold() == name.casefold()]
+
+
+def _own(entity: StoredEntity) -> str:
+    return entity.name.rpartition(".")[2] if entity.type in TABLE_TYPES else entity.name
 
 
 # -- From a name to keys ---------------------------------------------------------------------------------------------------
-
-
-def _sources(solr: Solr) -> list[Source]:
-    documents = solr.cursor(ELEMENTS, "type:SOURCE", "identity,sourceType,originalName,clusterName,serves")
-    return [
-        Source(
-            document["identity"],
-            document["sourceType"],
-            document.get("originalName", ""),
-            document.get("clusterName", ""),
-            tuple(document.get("serves", ())),
-        )
-        for document in documents
-    ]
 
 
 def _is_path(name: str) -> bool:
@@ -160,61 +164,19 @@ def _parts(name: str) -> list[str]:
     return [quoted or plain for quoted, plain in re.findall(r"[`\"]([^`\"]*)[`\"]|([^.`\"]+)", name)]
 
 
-# -- From the index --------------------------------------------------------------------------------------------------------
+# -- What is near ------------------------------------------------------------------------------------------------------
 
 
-def _entities(solr: Solr, ids: Iterable[str]) -> dict[str, Thing]:
-    wanted = list(dict.fromkeys(ids))
-    params = {
-        "q": "{!terms f=identity v=$wanted separator='\t'}",
-        "wanted": "\t".join(wanted),
-        "fl": ENTITY_FIELDS,
-    }
-    documents = solr.select(ELEMENTS, {**params, "rows": len(wanted), "sort": "identity asc"})["response"][
-        "docs"
-    ]
-    return {document["identity"]: thing_of(document) for document in documents}
-
-
-def _of_path(solr: Solr, name: str) -> list[Thing]:
-    """Files and directories whose source does not say which authorities it serves."""
-    path = split_location(name)[2]
-    return _search(solr, f'fileSystemPath:"{_escaped(path)}"', "type:(FILE OR DIRECTORY OR S3BUCKET)")
-
-
-def _of_own_name(solr: Solr, name: str) -> list[Thing]:
-    """Things by the name alone: an application, a query, a source, a table whose database was left out."""
-    found = _search(solr, f'originalName:"{_escaped(name)}"', _OWN_NAMES)
-    return [thing for thing in found if _own(thing).casefold() == name.casefold()]
-
-
-def _own(thing: Thing) -> str:
-    return thing.name.rpartition(".")[2] if thing.type in ("TABLE", "VIEW") else thing.name
-
-
-def _search(solr: Solr, query: str, *filters: str, rows: int = CANDIDATES) -> list[Thing]:
-    params: Mapping[str, Any] = {
-        "q": query,
-        "fq": filters,
-        "fl": ENTITY_FIELDS,
-        "rows": rows,
-        "sort": "score desc,identity asc",
-    }
-    return [thing_of(document) for document in solr.select(ELEMENTS, params)["response"]["docs"]]
-
-
-def suggestions_for(solr: Solr, name: str) -> list[Thing]:
+def suggestions_for(solr: Solr, name: str) -> list[StoredEntity]:
     """The entities whose names are nearest to a name that nothing bears."""
     asked = split_location(name)[2] if _is_path(name) else ".".join(_parts(name))
     last = re.split(r"[./]", asked.rstrip("./"))[-1][:_WORD_CHARS]
     words = _WORD.findall(last)[:5]
     if not words:
         return []
-    kinds = "type:(FILE OR DIRECTORY)" if _is_path(name) else "type:(DATABASE OR TABLE OR VIEW OR FIELD)"
-    similar = [f"originalName:{_escaped(last)}~2", *(f"originalName:{word}~1" for word in words)]
-    similar.append(f"originalName:*{_escaped(max(words, key=len))}*")
-    found = _search(solr, " OR ".join(similar), kinds, "-deleted:true", rows=LOOKED_AT)
-    by_name = {thing.name: thing for thing in found}
+    where = _LIVE_PATHS if _is_path(name) else _LIVE_DATA
+    found = Graph(solr).entities_like(last, words, where, LOOKED_AT)
+    by_name = {entity.name: entity for entity in found}
     lowered = {each.casefold(): each for each in by_name}
     whole = "." in asked or "/" in asked
     near: list[str] = []
@@ -226,7 +188,3 @@ def suggestions_for(solr: Solr, name: str) -> list[Thing]:
             own[each] for each in difflib.get_close_matches(last.casefold(), own, n=SUGGESTIONS, cutoff=0.6)
         )
     return [by_name[each] for each in dict.fromkeys(near)][:SUGGESTIONS]
-
-
-def _escaped(text: str) -> str:
-    return re.sub(r'([+\-!(){}\[\]^"~*?:\\/&|\s])', r"\\\1", text)

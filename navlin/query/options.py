@@ -13,6 +13,9 @@ MAX_NODES: Final = 400
 MAX_FAN_OUT: Final = 1_000
 MAX_WALKED: Final = 20_000
 
+PASSED_TYPES: Final = frozenset({"OPERATION", "SUB_OPERATION"})
+"""What stands between the data: drawn only if that is asked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:

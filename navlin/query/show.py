@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from navlin.index.fields import (
-    ELEMENTS,
-    LINKER_FIELDS,
-    PIPELINE_FIELDS,
-    RELATIONS,
-    date_ms,
-    peoples,
-    solr_date,
-)
+from navlin.index.entity import EXECUTION_LISTED, LAST_RUN, WHOLE, StoredEntity
+from navlin.index.fields import Owner, owner_of, solr_date
+from navlin.index.filters import EntityFilter, RelationFilter
+from navlin.index.graph import Graph
+from navlin.index.relation import Side, StoredRelation
 from navlin.index.solr import Solr
 from navlin.model.keys import RelationType
-from navlin.query.hops import Thing, thing_of
 
 LISTED: Final = 10
 """How many relations of one kind, and how many executions, are listed beside their number."""
 WRITERS_LOOKED_AT: Final = 1_000
 
-_HIDDEN: Final = frozenset(
-    {"identity", "_version_", "digest", "treePath", "treeAncestors", "treeParent", "anyText"}
-)
-_RELATION_FIELDS: Final = (
-    "identity,type,endpoint1Ids,endpoint2Ids,endpoint1Type,endpoint2Type,endpoint1Name,endpoint2Name,deleted,unlinked,"
-    "unlinkedReason,unlinkedSince,claimedIds,inferred,incomplete,parsed"
-)
-_EXECUTION_FIELDS: Final = "identity,originalName,started,ended,principal,status,engineType"
+_WRITTEN_TYPES: Final = frozenset({"TABLE", "VIEW", "FILE", "DIRECTORY", "DATASET"})
+_LIVE: Final = RelationFilter(deleted=False)
+_DELETED: Final = RelationFilter(deleted=True)
+_RUNS: Final = RelationFilter((RelationType.INSTANCE_OF,), deleted=False)
+_WRITES: Final = RelationFilter((RelationType.DATA_FLOW,), deleted=False, ep1_types=("OPERATION",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +111,7 @@ class Executions:
 class Shown:
     """One entity: its fields, its relations, its runs, and what of it is unlinked."""
 
-    thing: Thing
+    entity: StoredEntity
     fields: FieldGroups
     relations: tuple[RelationGroup, ...]
     executions: Executions
@@ -131,11 +123,11 @@ class Shown:
         """id, name, type, sourceType, deleted, fields by owner, relations, executions, unlinked."""
         groups = self.fields
         return {
-            "id": self.thing.id,
-            "name": self.thing.name,
-            "type": self.thing.type,
-            "sourceType": self.thing.source_type,
-            "deleted": self.thing.deleted,
+            "id": self.entity.id,
+            "name": self.entity.name,
+            "type": self.entity.type,
+            "sourceType": self.entity.source_type,
+            "deleted": self.entity.deleted,
             "fields": {
                 "extractor": dict(groups.extractor),
                 "technical": dict(groups.technical),
@@ -154,173 +146,89 @@ class Shown:
 
 def show(solr: Solr, entity: str) -> Shown:
     """All of the entity with the id ``entity``. Raises LookupError for one that is not in the index."""
-    found = _select(solr, ELEMENTS, {"q": "{!terms f=identity v=$wanted}", "wanted": entity, "fl": "*"})
-    if not found["docs"]:
+    graph = Graph(solr)
+    shown = graph.entities_of([entity], WHOLE).get(entity)
+    if shown is None:
         raise LookupError(f"nothing in the index has the id {entity}")
-    document = found["docs"][0]
-    thing = thing_of(document)
-    unlinked_count, unlinked = _unlinked(solr, entity)
-    relations = tuple(_relations(solr, entity))
+    unlinked, count = graph.unlinked_relations(entity, LISTED)
     return Shown(
-        thing, group_fields(document), relations, _executions(solr, thing, document), unlinked_count, unlinked
+        shown,
+        group_fields(shown.as_indexed),
+        tuple(_relations(graph, entity)),
+        _executions(graph, shown),
+        count,
+        tuple((each.type, _related(each, 2 if entity == each.ep1.id else 1)) for each in unlinked),
     )
 
 
 def group_fields(document: Mapping[str, Any]) -> FieldGroups:
     """A document's fields by their owners; what serves the index alone is left out."""
-    groups: dict[str, dict[str, Any]] = {name: {} for name in FieldGroups.__dataclass_fields__}
+    groups: dict[str, dict[str, Any]] = {owner.value: {} for owner in Owner}
     for name, value in sorted(document.items()):
-        if name in _HIDDEN:
-            continue
-        if peoples(name):
-            owner = "people"
-        elif name.startswith("tp_"):
-            owner = "technical"
-        elif name in LINKER_FIELDS:
-            owner = "linker"
-        elif name in PIPELINE_FIELDS or name in ("writer", "granted"):
-            owner = "navlin"
-        else:
-            owner = "extractor"
-        groups[owner][name] = value
+        if owner := owner_of(name):
+            groups[owner.value][name] = value
     return FieldGroups(**groups)
 
 
 # -- Relations -------------------------------------------------------------------------------------------------------------
 
 
-def _relations(solr: Solr, entity: str) -> Iterable[RelationGroup]:
-    for side, incoming in ((2, True), (1, False)):
+def _relations(graph: Graph, entity: str) -> Iterable[RelationGroup]:
+    sides: tuple[tuple[Side, Side], ...] = ((2, 1), (1, 2))
+    for near, far in sides:
         # What is deleted is counted apart and listed last.
-        at_side = {"q": f"{{!terms f=endpoint{side}Ids v=$wanted}}", "wanted": entity}
-        live, deleted = (_types(solr, at_side, state) for state in ("-deleted:true", "deleted:true"))
+        live, deleted = (graph.relations_by_type(entity, near, state) for state in (_LIVE, _DELETED))
         for kind in sorted(live.keys() | deleted.keys()):
-            listing = {**at_side, "fq": f"type:{kind}", "fl": _RELATION_FIELDS, "rows": LISTED}
-            listing["sort"] = "deleted asc,asOf desc,identity asc"
-            documents = _select(solr, RELATIONS, listing)["docs"]
-            listed = tuple(_related(each, 3 - side) for each in documents)
-            yield RelationGroup(kind, incoming, live.get(kind, 0), deleted.get(kind, 0), listed)
+            listed, _ = graph.latest_relations([entity], near, RelationFilter((kind,)), LISTED)
+            yield RelationGroup(
+                kind,
+                near == 2,
+                live.get(kind, 0),
+                deleted.get(kind, 0),
+                tuple(_related(each, far) for each in listed),
+            )
 
 
-def _types(solr: Solr, at_side: Mapping[str, Any], state: str) -> dict[str, int]:
-    params = {**at_side, "fq": state, "rows": 0, "facet": "true", "facet.field": "type", "facet.mincount": 1}
-    flat = solr.select(RELATIONS, params)["facet_counts"]["facet_fields"]["type"]
-    return dict(zip(flat[::2], flat[1::2], strict=True))
-
-
-def _related(document: Mapping[str, Any], side: int) -> Related:
-    ids = document.get(f"endpoint{side}Ids", ("",))
+def _related(relation: StoredRelation, side: Side) -> Related:
+    end = relation.end(side)
     return Related(
-        ids[0],
-        document.get(f"endpoint{side}Name", ids[0]),
-        document.get(f"endpoint{side}Type", ""),
-        bool(document.get("deleted")),
-        bool(document.get("unlinked")),
-        document.get("unlinkedReason", ""),
-        document.get("unlinkedSince", ""),
+        end.id,
+        end.name,
+        end.type,
+        relation.deleted,
+        relation.unlinked,
+        relation.unlinked_reason,
+        relation.unlinked_since,
     )
-
-
-def _unlinked(solr: Solr, entity: str) -> tuple[int, tuple[tuple[str, Related], ...]]:
-    params = {
-        # In parentheses: local parameters at the very beginning of a query would be all of it.
-        "q": "({!terms f=endpoint1Ids v=$wanted}) OR ({!terms f=endpoint2Ids v=$wanted})",
-        "wanted": entity,
-        "fq": ["unlinked:true", "-deleted:true"],
-        "fl": _RELATION_FIELDS,
-        "rows": LISTED,
-        "sort": "identity asc",
-    }
-    found = _select(solr, RELATIONS, params)
-    listed = []
-    for document in found["docs"]:
-        side = 2 if entity in document.get("endpoint1Ids", ()) else 1
-        listed.append((str(document["type"]), _related(document, side)))
-    return int(found["numFound"]), tuple(listed)
 
 
 # -- Executions ------------------------------------------------------------------------------------------------------------
 
 
-def _executions(solr: Solr, thing: Thing, document: Mapping[str, Any]) -> Executions:
-    if thing.type == "OPERATION":
-        operations = [thing.id]
-        purged: Sequence[Mapping[str, Any]] = [document]
-    elif thing.type in ("TABLE", "VIEW", "FILE", "DIRECTORY", "DATASET"):
-        operations = _writers(solr, thing.id)
-        purged = _purged(solr, operations)
+def _executions(graph: Graph, entity: StoredEntity) -> Executions:
+    if entity.type == "OPERATION":
+        operations, purged = [entity.id], [entity]
+    elif entity.type in _WRITTEN_TYPES:
+        writes, _ = graph.latest_relations([entity.id], 2, _WRITES, WRITERS_LOOKED_AT)
+        operations = list(dict.fromkeys(relation.ep1.id for relation in writes))
+        purged = list(graph.entities(EntityFilter(has_last_run=True), ids=operations, fields=LAST_RUN))
     else:
-        return Executions(0, 0, "", "", ())
+        operations, purged = [], []
     if not operations:
         return Executions(0, 0, "", "", ())
-    params = {
-        "q": "{!terms f=endpoint1Ids v=$wanted}",
-        "wanted": ",".join(operations),
-        "fq": [f"type:{RelationType.INSTANCE_OF}", "-deleted:true"],
-        "fl": "endpoint2Ids",
-        "rows": LISTED,
-        "sort": "asOf desc,identity asc",
-    }
-    found = _select(solr, RELATIONS, params)
-    ids = [each for relation in found["docs"] for each in relation["endpoint2Ids"]]
-    wanted = {
-        "q": "{!terms f=identity v=$wanted}",
-        "wanted": ",".join(ids),
-        "fl": _EXECUTION_FIELDS,
-        "rows": LISTED,
-    }
-    documents = _select(solr, ELEMENTS, wanted)["docs"] if ids else []
-    listed = sorted(documents, key=_started_ms, reverse=True)
+    runs, count = graph.latest_relations(operations, 1, _RUNS, LISTED)
+    found = graph.entities_of((run.ep2.id for run in runs), EXECUTION_LISTED)
+    latest = [found[run.ep2.id] for run in runs if run.ep2.id in found]
+    listed = sorted(latest, key=lambda execution: execution.started_ms, reverse=True)
     last_ms, principal = max(
-        (
-            *((_started_ms(each), each.get("principal", "")) for each in listed),
-            *map(_purged_run, purged),
-            (0, ""),
-        )
+        (0, ""),
+        *((execution.started_ms, execution.principal) for execution in listed),
+        *((operation.last_run.last_ms, operation.last_run.principal) for operation in purged),
     )
     return Executions(
-        int(found["numFound"]) + sum(int(each.get("purgedExecutions", 0)) for each in purged),
+        count + sum(operation.last_run.count for operation in purged),
         len(operations),
         solr_date(last_ms) if last_ms else "",
         principal,
-        tuple(listed),
+        tuple(execution.as_indexed for execution in listed),
     )
-
-
-def _writers(solr: Solr, entity: str) -> list[str]:
-    params = {
-        "q": "{!terms f=endpoint2Ids v=$wanted}",
-        "wanted": entity,
-        "fq": [f"type:{RelationType.DATA_FLOW}", "endpoint1Type:OPERATION", "-deleted:true"],
-        "fl": "endpoint1Ids",
-        "rows": WRITERS_LOOKED_AT,
-        "sort": "asOf desc,identity asc",
-    }
-    documents = _select(solr, RELATIONS, params)["docs"]
-    return list(dict.fromkeys(each for document in documents for each in document["endpoint1Ids"]))
-
-
-def _purged(solr: Solr, operations: list[str]) -> list[dict[str, Any]]:
-    params = {
-        "q": "{!terms f=identity v=$wanted}",
-        "wanted": ",".join(operations),
-        "fq": "lastExecuted:[* TO *]",
-        "fl": "identity,lastExecuted,lastPrincipal,purgedExecutions",
-        "rows": len(operations),
-    }
-    return list(_select(solr, ELEMENTS, params)["docs"]) if operations else []
-
-
-def _started_ms(document: Mapping[str, Any]) -> int:
-    return date_ms(document["started"]) if "started" in document else 0
-
-
-def _purged_run(document: Mapping[str, Any]) -> tuple[int, str]:
-    if "lastExecuted" not in document:
-        return 0, ""
-    return date_ms(document["lastExecuted"]), document.get("lastPrincipal", "")
-
-
-def _select(solr: Solr, core: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    response: dict[str, Any] = solr.select(core, params)["response"]
-    return response

@@ -15,7 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from navlin.query.spelling import CASELESS, escaped, field_named, quoted, unescaped
+from navlin.index.query_fields import CASELESS, TYPE, field_named
+from navlin.index.solr_query import escaped, quoted, unescaped
 
 PARSERS: Final = frozenset({"terms", "term", "prefix", "frange"})
 """The query parsers of Solr that a clause may name. Joins and graph walks are wrong on more than one shard."""
@@ -252,7 +253,7 @@ class _Reader:
         self.out.append(escaped(word))
 
     def _note_type(self, field_name: str, value: str) -> None:
-        if field_name == "type":
+        if field_name == TYPE:
             self.types.add(unescaped(value).strip().upper())
 
     def _read_quoted(self) -> str:
@@ -335,7 +336,7 @@ class _Reader:
             self.fields.setdefault(name, start)
             if name in CASELESS and parser != "frange":
                 value = value.lower()
-            if name == "type":
+            if name == TYPE:
                 self.types.update(part.strip().upper() for part in value.split(","))
         elif parser != "frange":
             raise QueryError(f"{{!{parser}}} names no field: f=…", start)

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from navlin.index.fields import solr_date
+from navlin.index.fields import EPOCH_MS_FIELDS, solr_date
 from navlin.query.show import Executions, RelationGroup, Shown
 from navlin.render.text import clean, name_text, plain_table
 
@@ -20,13 +20,13 @@ VALUE_CHARS: Final = 1_000
 
 def show_view(shown: Shown) -> RenderableType:
     """All of one entity: fields by owner, relations, executions, what is unlinked."""
-    thing, fields = shown.thing, shown.fields
+    entity, fields = shown.entity, shown.fields
     parts: list[RenderableType] = [
-        name_text(thing).append(f"  {thing.type}"),
-        Text(f"id {thing.id}", style="dim"),
+        name_text(entity).append(f"  {entity.type}"),
+        Text(f"id {entity.id}", style="dim"),
     ]
     for title, group in (
-        (f"From {thing.source_type}", fields.extractor),
+        (f"From {entity.source_type}", fields.extractor),
         ("Technical properties", fields.technical),
         ("People's words", fields.people),
         ("From the linker", fields.linker),
@@ -52,7 +52,7 @@ def _field_table(group: Mapping[str, Any]) -> Table:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in group.items():
-        if name in ("asOf", "deleteTime"):
+        if name in EPOCH_MS_FIELDS:
             value = solr_date(int(value))
         table.add_row(Text("  " + clean(name)), Text(_value(value), overflow="fold"))
     return table

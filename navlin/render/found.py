@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from navlin.index.entity import PATH_TYPES, StoredEntity
 from navlin.index.fields import RELATIONS
-from navlin.query.hops import PATH_TYPES, thing_of
+from navlin.index.relation import StoredRelation
 from navlin.query.names import AmbiguousName, UnknownName
 from navlin.query.search import SearchAnswer
 from navlin.render.text import clean, name_text, plain_table
+
+_STATES: Final = ("deleted", "unlinked", "inferred", "incomplete")
 
 
 def search_view(answer: SearchAnswer) -> RenderableType:
@@ -31,21 +35,22 @@ def search_view(answer: SearchAnswer) -> RenderableType:
 def _entity_table(answer: SearchAnswer) -> Table:
     table = plain_table("Type", "Name", "Source")
     for document in answer.documents:
-        thing = thing_of(document)
-        name = name_text(thing)
-        if thing.type not in ("DATABASE", "TABLE", "VIEW", "FIELD", *PATH_TYPES):
+        entity = StoredEntity.of(document)
+        name = name_text(entity)
+        if entity.type not in ("DATABASE", "TABLE", "VIEW", "FIELD", *PATH_TYPES):
             # These have no name by which one could ask for them.
-            name.append(f"\n{thing.id}", style="dim")
-        table.add_row(thing.type, name, clean(thing.source_type))
+            name.append(f"\n{entity.id}", style="dim")
+        table.add_row(entity.type, name, clean(entity.source_type))
     return table
 
 
 def _relation_table(answer: SearchAnswer) -> Table:
     table = plain_table("Type", "From", "To", "")
     for document in answer.documents:
-        states = [name for name in ("deleted", "unlinked", "inferred", "incomplete") if document.get(name)]
-        ends = [Text(clean(str(document.get(f"endpoint{side}Name", ""))), overflow="fold") for side in (1, 2)]
-        table.add_row(str(document.get("type", "")), *ends, ", ".join(states))
+        relation = StoredRelation.of(document)
+        states = [state for state in _STATES if getattr(relation, state)]
+        ends = [Text(clean(end.name), overflow="fold") for end in (relation.ep1, relation.ep2)]
+        table.add_row(relation.type, *ends, ", ".join(states))
     return table
 
 
@@ -57,11 +62,11 @@ def unclear_name_view(error: UnknownName | AmbiguousName) -> RenderableType:
     """What a person might have meant."""
     if isinstance(error, AmbiguousName):
         table = plain_table("Id", "Type", "Name", "Source")
-        for thing in error.candidates:
-            table.add_row(thing.id, thing.type, name_text(thing), clean(thing.source_type))
+        for entity in error.candidates:
+            table.add_row(entity.id, entity.type, name_text(entity), clean(entity.source_type))
         return Group(Text(f"{clean(error.name)} may be any of these; name it by its id:"), table)
     parts = [Text(f"nothing is called {clean(error.name)}")]
     if error.suggestions:
         parts.append(Text("did you mean"))
-        parts.extend(Text(f"  {clean(thing.name)}  {thing.type}") for thing in error.suggestions)
+        parts.extend(Text(f"  {clean(entity.name)}  {entity.type}") for entity in error.suggestions)
     return Group(*parts)

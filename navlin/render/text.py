@@ -9,17 +9,17 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
+from navlin.index.entity import StoredEntity
 from navlin.query.answer import Node
-from navlin.query.hops import Thing
 
 
-def name_text(node: Node | Thing) -> Text:
+def name_text(node: Node | StoredEntity) -> Text:
     """A name, struck through if it is deleted, in italics if nothing but the name is known."""
     text = Text(clean(node.name), overflow="fold")
     if node.deleted:
         text.stylize("strike")
         text.append(" (deleted)", style="not strike")
-    if node.placeholder:
+    if isinstance(node, Node) and node.placeholder:
         text.stylize("italic")
         text.append(" (unlinked)", style="not italic")
     return text

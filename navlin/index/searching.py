@@ -1,0 +1,80 @@
+"""Sends the query of a person, as `navlin.query` understood it, to one core, and reads the answer page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from navlin.index.query_fields import ANY_TEXT
+from navlin.index.solr import Solr
+
+PAGE_ROWS: Final = 10_000
+"""How many documents one request fetches; a larger limit is several requests."""
+FACET_VALUES: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class SolrQuery:
+    """A query in Solr's syntax. ``params`` are the parameters to which it and its filters refer, ``sort`` is a list of
+    (field, "asc" or "desc"), the best match first if it is empty."""
+
+    text: str
+    filters: Sequence[str] = ()
+    params: Mapping[str, str] = field(default_factory=dict)
+    sort: Sequence[tuple[str, str]] = ()
+    facets: Sequence[str] = ()
+    fields: str = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Documents, how many there are in all, and for each facet how many of all have which value."""
+
+    documents: tuple[Mapping[str, Any], ...]
+    total: int
+    facets: Mapping[str, Mapping[str, int]]
+
+
+def find(solr: Solr, core: str, query: SolrQuery, limit: int, offset: int) -> Found:
+    """The documents from ``offset`` on, at most ``limit``. Raises `SolrError` with status 400 for a query that is wrong."""
+    params = _params(query)
+    rows = min(limit, PAGE_ROWS)
+    where: dict[str, Any] = {"cursorMark": "*"} if not offset and limit > PAGE_ROWS else {"start": offset}
+    answer = solr.select(core, {**params, **_facet_params(query), **where, "rows": rows})
+    documents: list[dict[str, Any]] = answer["response"]["docs"]
+    total = int(answer["response"]["numFound"])
+    counts = answer["facet_counts"]["facet_fields"] if query.facets else {}
+    while len(documents) < min(limit, total - offset):
+        where = (
+            {"cursorMark": answer["nextCursorMark"]}
+            if "cursorMark" in where
+            else {"start": offset + len(documents)}
+        )
+        answer = solr.select(core, {**params, **where, "rows": min(PAGE_ROWS, limit - len(documents))})
+        if not answer["response"]["docs"]:
+            break
+        documents.extend(answer["response"]["docs"])
+    facets = {name: dict(zip(flat[::2], flat[1::2], strict=True)) for name, flat in counts.items()}
+    return Found(tuple(documents), total, {name: facets.get(name, {}) for name in query.facets})
+
+
+def _params(query: SolrQuery) -> dict[str, Any]:
+    orders = list(query.sort)
+    if all(name != "identity" for name, _ in orders):
+        # A total order, so that no document is on two pages or on none.
+        orders = [*(orders or [("score", "desc")]), ("identity", "asc")]
+    return {
+        **query.params,
+        "q": query.text,
+        "fq": query.filters,
+        "fl": query.fields,
+        "df": ANY_TEXT,
+        "sort": ",".join(f"{name} {direction}" for name, direction in orders),
+    }
+
+
+def _facet_params(query: SolrQuery) -> dict[str, Any]:
+    if not query.facets:
+        return {}
+    return {"facet": "true", "facet.field": query.facets, "facet.mincount": 1, "facet.limit": FACET_VALUES}
