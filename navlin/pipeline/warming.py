@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from navlin.index.envelope import ENVELOPE_COLUMNS
 from navlin.model.extractor import PUSH, Extractor, Registration
 from navlin.model.keys import operation_key
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Covered, Entity, Record, Split
 from navlin.model.source import Estate, Source, source_id
-from navlin.pipeline.reading import ENVELOPE_COLUMNS, read_splits
+from navlin.pipeline.reading import read_splits
 from navlin.pipeline.run import Pipeline
 
 
