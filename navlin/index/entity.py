@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from navlin.index.fields import PEOPLE_FIELDS, date_ms, peoples, solr_date
+from navlin.index.fields import USER_FIELDS, date_ms, is_user_field, solr_date
 from navlin.model.keys import EntityType
 
 OPERATION_TYPES: Final = frozenset(
@@ -26,7 +26,7 @@ CORE: Final = _CORE
 """What a diagram needs: which entity it is, its name and its parent."""
 ID: Final = "identity"
 VERSION: Final = "identity,_version_"
-PURGE: Final = f"{_CORE},_version_,ended,started,asOf,principal,{','.join(sorted(PEOPLE_FIELDS))},up_*,cp_*"
+PURGE: Final = f"{_CORE},_version_,ended,started,asOf,principal,{','.join(sorted(USER_FIELDS))},up_*,cp_*"
 """What purge looks at: age, people's fields, and the version that must not have changed."""
 EXECUTION: Final = f"{_CORE},started,ended,principal,status,engineType"
 LAST_RUN: Final = f"{_CORE},lastExecuted,lastPrincipal,purgedExecutions"
@@ -110,7 +110,7 @@ class StoredEntity:
     @property
     def described(self) -> bool:
         """Whether a person named, described or tagged it, or gave it a property."""
-        return any(peoples(name) and value for name, value in self.document.items())
+        return any(is_user_field(name) and value for name, value in self.document.items())
 
     # -- Executions and operations ---------------------------------------------------------------------------------------
 

@@ -40,10 +40,10 @@ LINKER_FIELDS: Final = frozenset(
 )
 """What the linker says of a relation, why a view's text told it nothing, and what purge leaves on an operation of the
 executions that it removed."""
-PEOPLE_FIELDS: Final = frozenset({"name", "description", "tags"})
-PEOPLE_PREFIXES: Final = ("up_", "cp_")
+USER_FIELDS: Final = frozenset({"name", "description", "tags"})
+USER_PREFIXES: Final = ("up_", "cp_")
 SOURCE_WORDS: Final = "sourceWords"
-"""The names of those of people's fields whose words came from the source: they follow it until a person writes others."""
+"""Names the user fields whose values came from the source: they follow it until a person writes others."""
 STAMPS: Final = frozenset(
     {
         "firstSeen",
@@ -61,16 +61,16 @@ STAMPS: Final = frozenset(
 def kept_on_rewrite(field: str) -> bool:
     """Whether a field of an indexed document stays when its extractor writes the document anew."""
     return (
-        field in PEOPLE_FIELDS
+        field in USER_FIELDS
         or field in LINKER_FIELDS
         or field in ("firstSeen", "recreated")
-        or field.startswith(PEOPLE_PREFIXES)
+        or field.startswith(USER_PREFIXES)
     )
 
 
-def peoples(field: str) -> bool:
+def is_user_field(field: str) -> bool:
     """Whether only people write a field."""
-    return field in PEOPLE_FIELDS or field.startswith(PEOPLE_PREFIXES)
+    return field in USER_FIELDS or field.startswith(USER_PREFIXES)
 
 
 # -- Values ------------------------------------------------------------------------------------------------------------

@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from navlin.index.fields import ELEMENTS, KNOWN, LINKER_FIELDS, PEOPLE_FIELDS, PIPELINE_FIELDS, RELATIONS
+from navlin.index.fields import ELEMENTS, KNOWN, LINKER_FIELDS, PIPELINE_FIELDS, RELATIONS, USER_FIELDS
+from navlin.index.presented import presented
+from navlin.index.query_fields import ANY_TEXT, CONSTANTS, REWRITTEN
 from navlin.index.solr import Solr, SolrError, SolrUnavailable
 from navlin.model.keys import RelationType
-from navlin.query.spelling import ANY_TEXT, CASELESS, field_named
+from navlin.query.spelling import CASELESS, field_named
 from navlin.query.syntax import Parsed, QueryError, parse
 
 PAGE_ROWS: Final = 10_000
@@ -99,7 +101,7 @@ def search(
     }
     for each in (parsed, *parsed_filters):
         params.update(each.params)
-    facet_names = [field_named(name) for name in facets]
+    facet_names = [_countable(field_named(name)) for name in facets]
     if facet_names:
         params.update(
             {"facet": "true", "facet.field": facet_names, "facet.mincount": 1, "facet.limit": FACET_VALUES}
@@ -113,6 +115,8 @@ def search(
             raise
         raise explain(error.message, query, parsed) from error
     named = {name: counts.get(name, {}) for name in facet_names}
+    if fields == "*":
+        documents = presented(solr, chosen, documents)
     return SearchAnswer(chosen, parsed.text, total, offset, limit, tuple(documents), named)
 
 
@@ -145,7 +149,15 @@ def explain(message: str, query: str, parsed: Parsed) -> QueryError:
 
 def _field_names() -> list[str]:
     own = "identity type sourceType sourceId packageName metaClassName queryText granted serves".split()
-    return sorted({*own, *KNOWN, *PIPELINE_FIELDS, *LINKER_FIELDS, *PEOPLE_FIELDS, *RELATION_ONLY, *CASELESS})
+    return sorted(
+        {*own, *KNOWN, *PIPELINE_FIELDS, *LINKER_FIELDS, *USER_FIELDS, *RELATION_ONLY, *CASELESS, *CONSTANTS}
+    )
+
+
+def _countable(name: str) -> str:
+    if name in REWRITTEN:
+        raise QueryError(f"{name} follows from type and sourceType: count or sort by these")
+    return name
 
 
 def _sort(sort: str) -> str:
@@ -155,7 +167,7 @@ def _sort(sort: str) -> str:
         direction = direction.strip().lower() or "asc"
         if direction not in ("asc", "desc"):
             raise QueryError(f"results are sorted as in 'lastModified desc', not as in {order!r}")
-        orders.append(f"{field_named(name)} {direction}")
+        orders.append(f"{_countable(field_named(name))} {direction}")
     if not any(order.startswith("identity ") for order in orders):
         # A total order, so that no document is on two pages or on none.
         orders = [*(orders or ["score desc"]), "identity asc"]

@@ -12,9 +12,10 @@ from navlin.index.fields import (
     PIPELINE_FIELDS,
     RELATIONS,
     date_ms,
-    peoples,
+    is_user_field,
     solr_date,
 )
+from navlin.index.presented import presented, with_end_names
 from navlin.index.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.query.hops import Thing, thing_of
@@ -23,9 +24,7 @@ LISTED: Final = 10
 """How many relations of one kind, and how many executions, are listed beside their number."""
 WRITERS_LOOKED_AT: Final = 1_000
 
-_HIDDEN: Final = frozenset(
-    {"identity", "_version_", "digest", "treePath", "treeAncestors", "treeParent", "anyText"}
-)
+_HIDDEN: Final = frozenset({"identity", "_version_", "digest", "treePath"})
 _RELATION_FIELDS: Final = (
     "identity,type,endpoint1Ids,endpoint2Ids,endpoint1Type,endpoint2Type,endpoint1Name,endpoint2Name,deleted,unlinked,"
     "unlinkedReason,unlinkedSince,claimedIds,inferred,incomplete,parsed"
@@ -157,7 +156,7 @@ def show(solr: Solr, entity: str) -> Shown:
     found = _select(solr, ELEMENTS, {"q": "{!terms f=identity v=$wanted}", "wanted": entity, "fl": "*"})
     if not found["docs"]:
         raise LookupError(f"nothing in the index has the id {entity}")
-    document = found["docs"][0]
+    [document] = presented(solr, ELEMENTS, found["docs"])
     thing = thing_of(document)
     unlinked_count, unlinked = _unlinked(solr, entity)
     relations = tuple(_relations(solr, entity))
@@ -172,7 +171,7 @@ def group_fields(document: Mapping[str, Any]) -> FieldGroups:
     for name, value in sorted(document.items()):
         if name in _HIDDEN:
             continue
-        if peoples(name):
+        if is_user_field(name):
             owner = "people"
         elif name.startswith("tp_"):
             owner = "technical"
@@ -197,7 +196,7 @@ def _relations(solr: Solr, entity: str) -> Iterable[RelationGroup]:
         for kind in sorted(live.keys() | deleted.keys()):
             listing = {**at_side, "fq": f"type:{kind}", "fl": _RELATION_FIELDS, "rows": LISTED}
             listing["sort"] = "deleted asc,asOf desc,identity asc"
-            documents = _select(solr, RELATIONS, listing)["docs"]
+            documents = with_end_names(solr, _select(solr, RELATIONS, listing)["docs"])
             listed = tuple(_related(each, 3 - side) for each in documents)
             yield RelationGroup(kind, incoming, live.get(kind, 0), deleted.get(kind, 0), listed)
 

@@ -23,12 +23,8 @@ TWINS: Final[Mapping[str, str]] = {
 }
 """Other spellings of a field → its name in the index."""
 
-ANY_TEXT: Final = "anyText"
-"""What a word without a field is looked for in: the fields that Navigator searched by default, in one."""
-
 CASELESS: Final = frozenset(
-    "type sourceType owner group principal lastModifiedBy endpoint1Type endpoint2Type endpoint1SourceType"
-    " endpoint2SourceType clusterName tableType engineType originalName name tags".split()
+    "owner group principal lastModifiedBy clusterName tableType engineType originalName name tags".split()
 )
 """Fields whose terms are lower case in the index. Solr folds what it analyses; ``{!terms}`` it takes as it stands."""
 
