@@ -25,7 +25,8 @@ from bench._machine import load_of_machine
 from linker import link
 from linker.linking import Linking
 from navlin.index.cores import CORES
-from navlin.index.documents import Envelope, entity_envelope, relation_envelope
+from navlin.index.documents import entity_envelope, relation_envelope
+from navlin.index.envelope import Envelope
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.solr import Solr
 from navlin.index.stamp import Stamp

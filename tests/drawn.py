@@ -8,17 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from navlin.index.documents import (
-    IMPLIED,
     Document,
-    Envelope,
     entity_envelope,
     granted_envelopes,
     implied_relation,
     relation_envelope,
     source_envelope,
 )
+from navlin.index.envelope import Envelope
 from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.relation import placed
 from navlin.index.solr import Solr
 from navlin.model.identity import run_id
 from navlin.model.keys import (
@@ -175,21 +173,16 @@ class World:
     # -- The index -----------------------------------------------------------------------------------------------------
 
     def _put(self, envelope: Envelope, *, deleted: bool = False) -> None:
-        fields = envelope.read()
-        implied = fields.pop(IMPLIED, None)
         stamps: Document = {"asOf": envelope.as_of, "deleted": deleted}
         stamps["extractorRunId"] = run_id(envelope.writer, 1)
         if deleted:
             stamps["deleteTime"] = AS_OF_MS + 1_000
-        if implied is not None:
-            identity, document = implied_relation(
-                envelope.identity, envelope.writer, envelope.tree_path, fields, implied
-            )
+        if envelope.parent_id:
+            identity, document = implied_relation(envelope)
             self.relations[identity] = {**document, **stamps, "identity": identity}
         core = self.relations if envelope.core == RELATIONS else self.elements
-        placed(fields, envelope.writer, envelope.tree_path)
         core[envelope.identity] = {
-            **fields,
+            **envelope.fields(),
             **stamps,
             "identity": envelope.identity,
             "digest": envelope.digest,

@@ -130,7 +130,8 @@ class SmallEstate:
     def documents(self, core: str) -> Documents:
         """All documents of the estate's sources, by identity."""
         writers = " OR ".join(source.id for source in (self.hive, self.impala, *self._granted()))
-        return list(self.solr.cursor(core, f"writer:({writers})", "*"))
+        field = "sourceId" if core == ELEMENTS else "writer"
+        return list(self.solr.cursor(core, f"{field}:({writers})", "*"))
 
     def index(self) -> dict[tuple[str, str], dict[str, Any]]:
         """All documents by core and id, without navlin's own stamps: what two runs over the same inputs must agree on."""

@@ -9,17 +9,17 @@ from typing import Any
 from linker import link
 from linker.linking import Linking
 from navlin.index.documents import (
-    Envelope,
     entity_envelope,
     granted_envelopes,
     relation_envelope,
     source_envelope,
 )
+from navlin.index.envelope import Envelope
 from navlin.index.fields import ELEMENTS, RELATIONS, STAMPS
 from navlin.index.solr import Solr
 from navlin.index.stamp import Stamp
 from navlin.index.state import look_up
-from navlin.index.writing import flag_deleted, judge, rewrite, write
+from navlin.index.writing import flag_deleted, outcome_of, rewrite, write
 from navlin.model.identity import run_id
 from navlin.model.keys import (
     EntityType,
@@ -134,21 +134,20 @@ class World:
         for envelope in envelopes:
             by_id.setdefault(envelope.identity, envelope)
         held = look_up(self.solr, core, by_id)
-        judged = [
+        records = [
             (
                 envelope,
-                judge(
+                outcome_of(
                     envelope,
                     held.get(identity),
                     covered_as_of_ms=0,
                     follows_events=False,
-                    ages=False,
                     purged_before_ms=0,
                 ),
             )
             for identity, envelope in by_id.items()
         ]
-        for _ in write(self.solr, core, judged, stamp):
+        for _ in write(self.solr, core, records, stamp):
             pass
 
     def drop(self, source: Source, *gone: Key | Relation) -> str:

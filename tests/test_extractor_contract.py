@@ -292,7 +292,7 @@ def test_what_was_read_becomes_documents(extracted: Extracted) -> None:
             case Entity():
                 assert entity_envelope(record).writer == extracted.source.id
             case Relation():
-                assert relation_envelope(record, extracted.source.id).read()["type"] == record.type
+                assert relation_envelope(record, extracted.source.id).fields()["type"] == record.type
 
 
 def test_a_plan_that_finds_nothing_new_costs_nothing(case: tuple[Case, Extracted]) -> None:

@@ -54,7 +54,7 @@ class Checkpoints:
 
     def paths(self, *, deleted: bool) -> set[str]:
         documents = self.solr.cursor(
-            ELEMENTS, f"writer:{self.source.id} AND type:(FILE OR DIRECTORY)", "fileSystemPath,deleted"
+            ELEMENTS, f"sourceId:{self.source.id} AND type:(FILE OR DIRECTORY)", "fileSystemPath,deleted"
         )
         return {each["fileSystemPath"] for each in documents if each["deleted"] is deleted}
 

@@ -223,7 +223,7 @@ def test_navlins_own_work_asks_for_indexed_fields(solr: Solr, asked: Asked) -> N
     load_positions(solr, world.hive.id, "")
     holder = Holder("here", 1, "")
     purge(solr, 1, holder=holder, lives=lambda _: False, clock=lambda: 2, dry_run=True)
-    assert {(ELEMENTS, "treeAncestors"), (ELEMENTS, "writer"), (RUNS, "kind")} <= asked.searched
+    assert {(ELEMENTS, "treePath"), (RELATIONS, "writer"), (RUNS, "kind")} <= asked.searched
     assert_all_indexed(solr, asked)
 
 

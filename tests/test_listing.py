@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from navlin.index.documents import IMPLIED, VOLATILE, Envelope, entity_envelope
+from navlin.index.documents import entity_envelope, implied_relation
+from navlin.index.envelope import Envelope
 from navlin.index.listing import listing_envelopes
 from navlin.model.keys import EntityType, listed_path_key
 from navlin.model.records import Entity, Listing
@@ -30,6 +30,7 @@ ROWS = st.fixed_dictionaries(
         "underConstruction": st.none() | st.just(True),
         "acl": st.none() | st.lists(st.sampled_from(["user:a:r--", 'group:"b":rwx']), max_size=2),
         "lastAccessed": MOMENTS_MS,
+        "description": st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
     }
 )
 TYPES = {
@@ -40,6 +41,7 @@ TYPES = {
     "inodeId": pa.int64(),
     "underConstruction": pa.bool_(),
     "acl": pa.list_(pa.string()),
+    "description": pa.string(),
 }
 
 
@@ -75,19 +77,14 @@ def as_columns(rows: list[dict[str, Any]], *, dictionaries: bool = False) -> lis
     return [Envelope(**row) for batch in batches for row in batch.to_pylist()]
 
 
-def document(envelope: Envelope) -> dict[str, Any]:
-    read = orjson.loads(envelope.document)
-    return {name: value for name, value in read.items() if name != VOLATILE or value}
-
-
 @given(st.lists(ROWS, max_size=20), st.booleans())
 def test_a_listing_is_the_same_as_its_rows_one_by_one(rows: list[dict[str, Any]], dictionaries: bool) -> None:
     columns, rows_alone = as_columns(rows, dictionaries=dictionaries), one_by_one(rows)
 
-    assert [each._replace(document=b"") for each in columns] == [
-        each._replace(document=b"") for each in rows_alone
+    assert [each._replace(document=b"", volatile=b"") for each in columns] == [
+        each._replace(document=b"", volatile=b"") for each in rows_alone
     ]
-    assert [document(each) for each in columns] == [document(each) for each in rows_alone]
+    assert [each.fields() for each in columns] == [each.fields() for each in rows_alone]
 
 
 def test_a_row_says_that_the_directory_above_contains_it() -> None:
@@ -96,7 +93,13 @@ def test_a_row_says_that_the_directory_above_contains_it() -> None:
     [envelope] = as_columns([row])
 
     above = listed_path_key(HDFS, "/a", EntityType.DIRECTORY)
-    assert document(envelope)[IMPLIED] == [above.identity, "DIRECTORY", "/a", "/a/b"]
+    _, relation = implied_relation(envelope)
+    assert relation["endpoint1Ids"] == [above.identity]
+    assert (relation["type"], relation["endpoint1Type"], relation["endpoint2Type"]) == (
+        "PARENT_CHILD",
+        "DIRECTORY",
+        "FILE",
+    )
 
 
 def test_a_long_listing_comes_in_batches_and_in_order() -> None:

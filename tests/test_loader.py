@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from navlin.cli.invocation import Exit
-from navlin.index.documents import GRANTED, granted_envelopes, source_envelope
+from navlin.index.documents import granted_envelopes, source_envelope
 from navlin.index.fields import ELEMENTS
 from navlin.index.solr import Solr
 from navlin.index.sources import KnownSource, known_sources
@@ -274,10 +274,10 @@ def test_the_metastores_source_is_navigators_template_and_no_other_is(tmp_path: 
     estate = load(read_configuration(file, load_extractors(), {}), ()).estate
     (source,) = estate.sources
 
-    assert source_envelope(source, 1).read().get("sourceTemplate") == (True if kind == "hms" else None)
+    assert source_envelope(source, 1).fields().get("sourceTemplate") == (True if kind == "hms" else None)
     # Where only engines' files are read, the metastore that they name is granted.
     granted = granted_envelopes(table_key(estate.serving(HIVE), "db", "t"), 1)
-    of_sources = [each.read() for each in granted if each.read()["type"] == "SOURCE"]
+    of_sources = [each.fields() for each in granted if each.fields()["type"] == "SOURCE"]
     assert [each["sourceTemplate"] for each in of_sources] == [True]
 
 
@@ -293,7 +293,7 @@ def test_the_index_knows_granted_and_configured_sources(tmp_path: Path, solr: So
     taken = roster(tmp_path, {"HIVE-G": "granted"}, (granted,)).estate.sources[0]
     assert granted.granted
     assert taken.id == granted.id == claimed.source.id
-    assert envelopes[0].digest == GRANTED
+    assert envelopes[0].granted
 
     list(write(solr, ELEMENTS, [(source_envelope(taken, 2), Outcome.CHANGED)], stamp))
     solr.commit(ELEMENTS, soft=True)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from navlin.index import solr_query as q
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.runs import RunRecord, Status
 from navlin.index.solr import Solr
@@ -68,7 +69,10 @@ class FileSystem:
         """How many files and directories stand there, the directory among them."""
         flagged = str(deleted).lower()
         return self.solr.count(
-            ELEMENTS, f'treeAncestors:"{below}"', f"writer:{self.source.id}", f"deleted:{flagged}"
+            ELEMENTS,
+            q.at_or_below("fileSystemPath", below),
+            f"sourceId:{self.source.id}",
+            f"deleted:{flagged}",
         )
 
 

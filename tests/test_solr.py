@@ -17,13 +17,15 @@ from navlin.index.fields import (
     ELEMENTS,
     KNOWN,
     LINKER_FIELDS,
-    PEOPLE_FIELDS,
     PIPELINE_FIELDS,
     RELATIONS,
     RUNS,
     STAMPS,
+    USER_FIELDS,
 )
 from navlin.index.solr import Solr, SolrAddress, SolrError
+from navlin.index.state import held_below, held_in_range
+from navlin.query.search import search
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
 
@@ -36,12 +38,14 @@ VALUES: dict[str, Any] = {
     "path": "/a b/c=d",
     "longString": "a, b\n" * 10_000,
     "caseInsensitiveText": "HIVE",
+    "constant": "OPERATION_EXECUTION",
+    "double": 1.5,
     "tokenizedCaseInsensitiveText": "OPERATION_EXECUTION",
     "ngramedText": "sample 07 " * 5_000,
     "text": "a comment, and another " * 2_000,
     "sqlText": "SELECT a FROM b " * 5_000,
 }
-UNRETURNED = {"_version_", "treeAncestors", "anyText"}
+UNRETURNED = {"_version_", "anyText"}
 
 
 def schema_fields() -> dict[str, tuple[str, bool]]:
@@ -79,7 +83,7 @@ def test_every_field_comes_back_as_it_was_written(solr: Solr, core: str) -> None
 
 
 def test_every_field_that_has_an_owner_is_in_the_schema() -> None:
-    owned = {*KNOWN, *PIPELINE_FIELDS, *LINKER_FIELDS, *PEOPLE_FIELDS, *STAMPS}
+    owned = {*KNOWN, *PIPELINE_FIELDS, *LINKER_FIELDS, *USER_FIELDS, *STAMPS}
     assert owned - schema_fields().keys() == set()
 
 
@@ -99,9 +103,9 @@ def test_a_property_keeps_its_type_whatever_its_name_ends_in(solr: Solr) -> None
 def named(solr_server: EmbeddedSolr) -> Iterator[Solr]:
     """Documents to search, all with the run id ``search##1``."""
     query = "insert into sample_merge\nselect * from\n\tdb.temp_sample_08 where x='2019-01-01'"
-    table = {"type": "TABLE", "parentPath": "/sales"}
+    table = {"type": "TABLE", "sourceType": "HIVE", "parentPath": "/sales"}
     file = {
-        "fileSystemPath": "/Data/Staging/part-00000.parquet",
+        "fileSystemPath": "/Data/Staging/100%/part-00000.parquet",
         "owner": "HdfsUser",
         "tags": ["Finance data"],
     }
@@ -109,20 +113,42 @@ def named(solr_server: EmbeddedSolr) -> Iterator[Solr]:
         {"identity": "s-op", "type": "OPERATION", "queryText": query},
         {"identity": "s-exec", "type": "OPERATION_EXECUTION", "principal": "Alice"},
         {"identity": "s-sub", "type": "SUB_OPERATION"},
-        {"identity": "s-db", "type": "DATABASE", "treePath": "/sales", "originalName": "sales"},
+        {
+            "identity": "s-db",
+            "type": "DATABASE",
+            "sourceType": "HIVE",
+            "treePath": "/sales",
+            "originalName": "sales",
+        },
         {"identity": "s-t1", **table, "treePath": "/sales/orders", "originalName": "orders"},
-        {"identity": "s-t2", **table, "treePath": "/sales/orders_old", "originalName": "orders_old"},
+        {
+            "identity": "s-t2",
+            **table,
+            "treePath": "/sales/orders_old",
+            "originalName": "orders_old",
+            "packageName": "other",
+        },
         {
             "identity": "s-c",
             "type": "FIELD",
+            "sourceType": "HIVE",
             "treePath": "/sales/orders/amount",
             "originalName": "customerAmount",
         },
-        {"identity": "s-p", "type": "PARTITION", "treePath": "/sales/orders/#partitions/d=1,h=2"},
+        {
+            "identity": "s-p",
+            "type": "PARTITION",
+            "sourceType": "HIVE",
+            "internalType": "own_table",
+            "treePath": "/sales/orders/#partitions/d=1,h=2",
+        },
         {"identity": "s-f", "type": "FILE", "originalName": "part-00000.parquet", **file},
     ]
     with Solr(solr_server.start()) as solr:
-        answer = solr.add(ELEMENTS, [{**document, "extractorRunId": "search##1"} for document in documents])
+        answer = solr.add(
+            ELEMENTS,
+            [{**document, "extractorRunId": "search##1", "sourceId": "search"} for document in documents],
+        )
         assert not answer.refused
         solr.commit(ELEMENTS, soft=True)
         yield solr
@@ -134,13 +160,6 @@ def named(solr_server: EmbeddedSolr) -> Iterator[Solr]:
         pytest.param("type:operation", ["s-op"], id="a type is not found in a longer type's name"),
         pytest.param("type:Operation_Execution", ["s-exec"], id="types in any case"),
         pytest.param("type:*operation*", ["s-exec", "s-op", "s-sub"], id="wildcards over types"),
-        pytest.param("{!terms f=treeAncestors}/sales/orders", ["s-c", "s-p", "s-t1"], id="at or below a path, by component"),
-        pytest.param("{!terms f=treeAncestors}/sales", ["s-c", "s-db", "s-p", "s-t1", "s-t2"], id="all below a path"),
-        pytest.param(
-            '{!terms f=treeAncestors separator="|"}/sales/orders/#partitions/d=1,h=2|/sales/orders_old',
-            ["s-p", "s-t2"],
-            id="paths with commas",
-        ),
         pytest.param("queryText:*temp_sample_08*", ["s-op"], id="the seed's query text search"),
         pytest.param("queryText:*SAMPLE_0*", ["s-op"], id="wildcards in any case"),
         pytest.param("queryText:temp_sample_08", ["s-op"], id="a name in a text"),
@@ -156,6 +175,14 @@ def named(solr_server: EmbeddedSolr) -> Iterator[Solr]:
         pytest.param(r"parentPath:\/sales", ["s-t1", "s-t2"], id="an escaped path"),
         pytest.param(r"fileSystemPath:\/Data/*", ["s-f"], id="below a directory"),
         pytest.param(r"fileSystemPath:\/data/*", [], id="paths keep their case"),
+        pytest.param("part-00000", ["s-f"], id="a word without a field: parts of a name, side by side"),
+        pytest.param("00000-part", [], id="a word without a field: not its parts in another order"),
+        pytest.param("internalType:hv_table", ["s-t1", "s-t2"], id="a class that follows from the type"),
+        pytest.param("metaClassName:hv_*", ["s-c", "s-db", "s-t1", "s-t2"], id="wildcards over such classes"),
+        pytest.param("internalType:own_table", ["s-p"], id="a class of an extractor's own"),
+        pytest.param("metaClassName:hv_partition", [], id="not the class that it would have"),
+        pytest.param("packageName:nav AND type:FIELD", ["s-c"], id="navlin's own package"),
+        pytest.param("packageName:other", ["s-t2"], id="another package"),
         pytest.param("owner:hdfsuser", ["s-f"], id="owners in any case"),
         pytest.param("tags:finance", ["s-f"], id="a word of a tag"),
         pytest.param("staging", ["s-f"], id="a word without a field: a path's component"),
@@ -164,15 +191,39 @@ def named(solr_server: EmbeddedSolr) -> Iterator[Solr]:
     ],
 )  # fmt: skip
 def test_search(named: Solr, query: str, expected: list[str]) -> None:
-    found = named.cursor(ELEMENTS, query, "identity", filters=["extractorRunId:search##1"])
-    assert [document["identity"] for document in found] == expected
+    answer = search(named, query, core=ELEMENTS, filters=["extractorRunId:search##1"], sort="identity asc")
+    assert [document["identity"] for document in answer.documents] == expected
+
+
+@pytest.mark.parametrize(
+    ("paths", "expected"),
+    [
+        pytest.param(["/sales/orders"], ["s-c", "s-p", "s-t1"], id="at or below a path, by component"),
+        pytest.param(["/sales"], ["s-c", "s-db", "s-p", "s-t1", "s-t2"], id="all below a path"),
+        pytest.param(
+            ["/sales/orders/#partitions/d=1,h=2", "/sales/orders_old"], ["s-p", "s-t2"], id="paths with commas"
+        ),
+        pytest.param(["/Data/Staging"], ["s-f"], id="below a directory, whose files have no place but their path"),
+        pytest.param(["/Data/Stag"], [], id="not below a part of a name"),
+        pytest.param(["/"], ["s-c", "s-db", "s-exec", "s-f", "s-op", "s-p", "s-sub", "s-t1", "s-t2"], id="everything"),
+    ],
+)  # fmt: skip
+def test_what_a_source_holds_below_paths(named: Solr, paths: list[str], expected: list[str]) -> None:
+    held = held_below(named, ELEMENTS, "search", paths)
+    assert sorted(each.identity for each in held) == expected
+    assert [each.identity for each in held_in_range(named, ELEMENTS, "search", below=paths)] == expected
+
+
+def test_the_place_of_a_file_is_its_path(named: Solr) -> None:
+    [file] = held_below(named, ELEMENTS, "search", ["/Data"])
+    assert file.tree_path == "/Data/Staging/100%25/part-00000.parquet"
 
 
 def test_names_are_counted_and_sorted_whole(named: Solr) -> None:
     facet = {"facet": "true", "facet.field": "originalName", "facet.mincount": 1, "facet.sort": "index"}
     answer = named.select(
         ELEMENTS,
-        {"q": "*:*", "fq": ["extractorRunId:search##1", "type:table"], "sort": "originalName desc", **facet},
+        {"q": "*:*", "fq": ["extractorRunId:search##1", "type:TABLE"], "sort": "originalName desc", **facet},
     )
     assert answer["facet_counts"]["facet_fields"]["originalName"] == ["orders", 1, "orders_old", 1]
     assert [document["identity"] for document in answer["response"]["docs"]] == ["s-t2", "s-t1"]
@@ -243,13 +294,13 @@ def update_in_place(solr: Solr, update: dict[str, Any]) -> None:
 
 
 def test_as_of_is_updated_in_place(solr: Solr) -> None:
-    document = {"identity": "place", "type": "TABLE", "asOf": 1, "treePath": "/x/y", "digest": "d"}
+    document = {"identity": "place", "type": "TABLE", "asOf": 1, "treePath": "/x/y", "digest": 7}
     solr.add(ELEMENTS, [document])
     solr.commit(ELEMENTS, soft=True)
     update_in_place(solr, {"identity": "place", "asOf": {"set": 2}, "_version_": 1})
     solr.commit(ELEMENTS, soft=True)
     filters = ["identity:place"]
-    [found] = solr.cursor(ELEMENTS, "{!terms f=treeAncestors}/x", "*", filters=filters)
+    [found] = solr.cursor(ELEMENTS, r"treePath:\/x\/*", "*", filters=filters)
     assert {name: value for name, value in found.items() if name != "_version_"} == {**document, "asOf": 2}
     with pytest.raises(SolrError, match="in-place"):
         update_in_place(solr, {"identity": "place", "type": {"set": "VIEW"}})

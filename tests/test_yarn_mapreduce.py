@@ -9,7 +9,7 @@ import pytest
 
 from extractors.yarn.plan import SeenSplit
 from extractors.yarn.rest import RestUnavailable
-from navlin.index.fields import peoples
+from navlin.index.fields import is_user_field
 from navlin.model.identity import identify
 from navlin.model.keys import RelationType
 from navlin.model.records import Covered, Entity
@@ -274,7 +274,7 @@ def test_nothing_that_yarn_tells_passes_for_a_persons_word(
     told = Following(resource_manager, history=history).run()
     entities = [each for each in told.records if isinstance(each, Entity)]
     assert len(entities) == 4
-    assert not [name for each in entities for name in each.attributes if peoples(name)]
+    assert not [name for each in entities for name in each.attributes if is_user_field(name)]
 
 
 def test_jobs_are_read_in_splits_of_their_own(resource_manager: ResourceManager, history: JobHistory) -> None:

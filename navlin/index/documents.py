@@ -1,76 +1,27 @@
-"""Records → documents, and the one envelope in which everything crosses Spark."""
+"""Records → documents: the envelopes of entities and relations, and the relation that an entity implies."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 import orjson
 
-from navlin.index import entity
-from navlin.index.fields import ELEMENTS, RELATIONS, to_fields
-from navlin.index.relation import NO_TREE, End, placed, relation_fields
+from navlin.index import entity as stored_entity
+from navlin.index.envelope import GRANTED, Envelope
+from navlin.index.fields import ELEMENTS, RELATIONS, is_user_field, to_fields
+from navlin.index.relation import NO_TREE, End, relation_fields
+from navlin.index.stored_form import PACKAGE, Document, class_of, stored
 from navlin.model.identity import relation_id
-from navlin.model.keys import EntityType, Key, parent_relation
+from navlin.model.keys import EntityType, Key, RelationType, parent_relation
 from navlin.model.records import Entity, Relation
 from navlin.model.source import HIVE, Source
 
-Document = dict[str, Any]
+__all__ = ["Document", "digest_of"]
 
-INTERNAL_TYPES: Mapping[tuple[str, str], str] = {
-    ("HIVE", "DATABASE"): "hv_database",
-    ("HIVE", "TABLE"): "hv_table",
-    ("HIVE", "VIEW"): "hv_view",
-    ("HIVE", "FIELD"): "hv_column",
-    ("HIVE", "PARTITION"): "hv_partition",
-    ("HIVE", "OPERATION"): "hv_query",
-    ("HIVE", "SUB_OPERATION"): "hv_query_part",
-    ("HIVE", "OPERATION_EXECUTION"): "hv_query_execution",
-    ("HDFS", "FILE"): "fselement",
-    ("HDFS", "DIRECTORY"): "fselement",
-    ("IMPALA", "OPERATION"): "impala_operation",
-    ("IMPALA", "SUB_OPERATION"): "impala_sub_operation",
-    ("IMPALA", "OPERATION_EXECUTION"): "impala_operation_execution",
-    ("SPARK", "OPERATION"): "spark_operation",
-    ("SPARK", "SUB_OPERATION"): "spark_sub_operation",
-    ("SPARK", "OPERATION_EXECUTION"): "spark_operation_execution",
-    ("YARN", "OPERATION"): "yarn_operation",
-    ("YARN", "OPERATION_EXECUTION"): "yarn_operation_execution",
-    ("PIG", "OPERATION"): "pig_operation",
-    ("PIG", "OPERATION_EXECUTION"): "pig_op_exec",
-    ("OOZIE", "OPERATION"): "oozie_operation",
-    ("OOZIE", "OPERATION_EXECUTION"): "oozie_operation_execution",
-}
-"""Navigator's class of a thing by its source type and type; an extractor's attribute ``internalType`` goes before it."""
-
-
-class Envelope(NamedTuple):
-    """What crosses Spark, whatever it is. ``core`` is a core's name, or says which kind of control record it is."""
-
-    core: str
-    identity: str
-    writer: str
-    tree_path: str
-    as_of: int
-    digest: str
-    document: bytes
-
-    def read(self) -> Document:
-        """The document, parsed."""
-        parsed: Document = orjson.loads(self.document)
-        return parsed
-
-
-GRANTED = "granted"
-"""The digest of a document that is written for a claimant: it says that the document counts only where there is none."""
-IMPLIED = "_implied"
-"""Inside an envelope's document: the parent whose relation rides with the entity, as (its id, type, readable name, the
-entity's readable name). `implied_relation` makes the relation of it and of what the document says anyway."""
-RENAMED_FROM = "_renamedFrom"
-AGES = "_ages"
-VOLATILE = "_volatile"
-WHERE_CLAIMED = "_whereClaimed"
+DIGEST_BYTES: Final = 12
+"""What is hashed to; the first eight bytes are kept."""
 
 
 def entity_envelope(entity: Entity) -> Envelope:
@@ -80,17 +31,10 @@ def entity_envelope(entity: Entity) -> Envelope:
     fields.update(to_fields(entity.attributes))
     if "internalType" in fields:
         fields["metaClassName"] = fields["internalType"]
-    digest = _digest(fields)
-    if entity.volatile:
-        fields[VOLATILE] = to_fields(entity.volatile)
-    if key.parent is not None:
-        fields[IMPLIED] = _implied(key, key.parent)
-    if entity.renamed_from:
-        fields[RENAMED_FROM] = entity.renamed_from
-    if entity.ages:
-        fields[AGES] = True
-    return Envelope(
-        ELEMENTS, key.identity, key.source.id, key.tree_path, entity.as_of_ms, digest, orjson.dumps(fields)
+    digest = digest_of(fields)
+    volatile = to_fields(entity.volatile)
+    return _of_entity(key, entity.as_of_ms, digest, fields, volatile)._replace(
+        ages=entity.ages, renamed_from=entity.renamed_from
     )
 
 
@@ -101,31 +45,31 @@ def relation_envelope(relation: Relation, writer_id: str) -> Envelope:
     claims = [end.identity for end in (relation.ep1, relation.ep2) if end.source.id != writer_id]
     if claims:
         fields["claimedIds"] = claims
-        if any(end.source.configured for end in (relation.ep1, relation.ep2) if end.source.id != writer_id):
-            fields["unlinked"] = True
     fields.update(to_fields(relation.attributes))
-    digest = _digest({name: value for name, value in fields.items() if name != "unlinked"})
-    if relation.ages:
-        fields[AGES] = True
+    digest = digest_of(fields)
+    if any(end.source.configured for end in (relation.ep1, relation.ep2) if end.source.id != writer_id):
+        fields["unlinked"] = True
+    fields.update(writer=writer_id, treePath=relation.tree_path)
     return Envelope(
-        RELATIONS, identity, writer_id, relation.tree_path, relation.as_of_ms, digest, orjson.dumps(fields)
+        RELATIONS,
+        identity,
+        writer_id,
+        relation.tree_path,
+        relation.as_of_ms,
+        digest,
+        orjson.dumps(fields),
+        ages=relation.ages,
     )
 
 
 def granted_envelopes(end: Key, as_of_ms: int) -> Iterator[Envelope]:
-    """What a claim on an authority that nobody serves grants: the thing, what contains it, and the source itself.
+    """What a claim on an authority that nobody serves grants: the entity, what contains it, and the source itself.
 
-    Of a column of a configured file system's path, the column alone: its path is for that source to tell of.
+    Of a column of a configured file system's path, the column alone: its source says what is at the path.
     """
     key: Key | None = end
     while key is not None and key.source.configured is end.source.configured:
-        fields = _key_fields(key)
-        fields["granted"] = True
-        if key.parent is not None:
-            fields[IMPLIED] = _implied(key, key.parent)
-        yield Envelope(
-            ELEMENTS, key.identity, key.source.id, key.tree_path, as_of_ms, GRANTED, orjson.dumps(fields)
-        )
+        yield _of_entity(key, as_of_ms, GRANTED, {**_key_fields(key), "granted": True}, {})
         key = key.parent
     yield source_envelope(end.source, as_of_ms, granted=True)
 
@@ -136,19 +80,35 @@ def source_envelope(source: Source, as_of_ms: int, *, granted: bool = False) -> 
         "type": EntityType.SOURCE.value,
         "sourceType": source.type,
         "sourceId": source.id,
-        "packageName": "nav",
+        "packageName": PACKAGE,
         "originalName": source.name,
         "clusterName": source.cluster,
         "sourceUrl": source.url or source.name,
         "serves": list(source.serves),
     }
     if source.type == HIVE and source.claimable:
-        # So clients of Navigator tell the metastore's source from those of queries, which are of the same type.
+        # So clients of Navigator distinguish the metastore's source from those of queries, which are of the same type.
         fields["sourceTemplate"] = True
     if granted:
         fields["granted"] = True
-    digest = GRANTED if granted else _digest(fields)
-    return Envelope(ELEMENTS, source.id, source.id, NO_TREE, as_of_ms, digest, orjson.dumps(fields))
+    digest = GRANTED if granted else digest_of(fields)
+    document = orjson.dumps(stored(ELEMENTS, {**fields, "treePath": NO_TREE}))
+    return Envelope(ELEMENTS, source.id, source.id, NO_TREE, as_of_ms, digest, document)
+
+
+def implied_relation(child: Envelope) -> tuple[str, Document]:
+    """The relation to its parent that an entity implies: its identity and its fields.
+
+    It has no names if it is a PARENT_CHILD: those of its two ends are in the index.
+    """
+    relation_type = parent_relation(child.type)
+    fields = relation_fields(
+        relation_type,
+        End(child.parent_id, child.parent_name, child.parent_type, child.source_type, child.writer),
+        End(child.identity, child.name, child.type, child.source_type, child.writer),
+    )
+    fields.update(writer=child.writer, implied=True, deleted=False, asOf=child.as_of)
+    return relation_id(relation_type, child.parent_id, child.identity, child.writer), fields
 
 
 def end_of(key: Key) -> End:
@@ -161,26 +121,49 @@ def readable_name(key: Key) -> str:
     named = {"originalName": key.name, "parentPath": key.parent_path or ""}
     if key.file_system_path is not None:
         named |= to_fields({"fileSystemPath": key.file_system_path})
-    return entity.readable_name({"identity": key.identity, "type": key.type.value, **named})
+    return stored_entity.readable_name({"identity": key.identity, "type": key.type.value, **named})
 
 
-def implied_relation(
-    identity: str, writer: str, tree_path: str, child: Mapping[str, Any], implied: Sequence[str]
-) -> tuple[str, Document]:
-    """The relation to its parent that rides with an entity (``child`` are its fields): its identity and its fields."""
-    parent_id, parent_type, parent_name, child_name = implied
-    relation_type = parent_relation(child["type"])
-    source = child["sourceType"], child["sourceId"]
-    fields = relation_fields(
-        relation_type,
-        End(parent_id, parent_name, parent_type, *source),
-        End(identity, child_name, child["type"], *source),
+def digest_of(fields: Mapping[str, Any]) -> int:
+    """The digest of what an extractor owns in a document: a signed number of 64 bits, never `GRANTED`."""
+    return digest_of_json(orjson.dumps(fields, option=orjson.OPT_SORT_KEYS))
+
+
+def digest_of_json(canonical: bytes) -> int:
+    """`digest_of` fields as JSON in the order of their names."""
+    return digest_of_hash(hashlib.blake2b(canonical, digest_size=DIGEST_BYTES).digest())
+
+
+def digest_of_hash(hashed: bytes) -> int:
+    """`digest_of` fields by their hash."""
+    return int.from_bytes(hashed[:8], "big", signed=True) or 1
+
+
+def _of_entity(key: Key, as_of_ms: int, digest: int, fields: Document, volatile: Document) -> Envelope:
+    content = stored(ELEMENTS, {**fields, "treePath": key.tree_path})
+    envelope = Envelope(
+        ELEMENTS,
+        key.identity,
+        key.source.id,
+        key.tree_path,
+        as_of_ms,
+        digest,
+        # A name that stands twice in JSON would be two values.
+        orjson.dumps({name: value for name, value in content.items() if name not in volatile}),
+        orjson.dumps(volatile) if volatile else b"",
+        user_fields=",".join(sorted(name for name in (*fields, *volatile) if is_user_field(name))),
     )
-    return relation_id(relation_type, parent_id, identity, writer), placed(fields, writer, tree_path)
-
-
-def _implied(key: Key, parent: Key) -> list[str]:
-    return [parent.identity, parent.type.value, readable_name(parent), readable_name(key)]
+    if key.parent is None:
+        return envelope
+    instance = parent_relation(key.type) is RelationType.INSTANCE_OF
+    return envelope._replace(
+        type=key.type.value,
+        source_type=key.source.type,
+        parent_id=key.parent.identity,
+        parent_type=key.parent.type.value,
+        parent_name=readable_name(key.parent) if instance else "",
+        name=readable_name(key) if instance else "",
+    )
 
 
 def _key_fields(key: Key) -> Document:
@@ -188,11 +171,10 @@ def _key_fields(key: Key) -> Document:
         "type": key.type.value,
         "sourceType": key.source.type,
         "sourceId": key.source.id,
-        "packageName": "nav",
+        "packageName": PACKAGE,
     }
-    internal = INTERNAL_TYPES.get((key.source.type, key.type.value))
-    if internal:
-        fields["internalType"] = fields["metaClassName"] = internal
+    if own := class_of(key.source.type, key.type.value):
+        fields["internalType"] = fields["metaClassName"] = own
     named = {"originalName": key.name, "parentPath": key.parent_path, "fileSystemPath": key.file_system_path}
     fields.update(to_fields(named))
     if key.parent is not None and key.type in (
@@ -202,8 +184,3 @@ def _key_fields(key: Key) -> Document:
     ):
         fields["firstClassParentId"] = key.parent.identity
     return fields
-
-
-def _digest(fields: Mapping[str, Any]) -> str:
-    canonical = orjson.dumps(fields, option=orjson.OPT_SORT_KEYS)
-    return hashlib.blake2b(canonical, digest_size=12).hexdigest()

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from navlin.index.fields import PEOPLE_FIELDS, date_ms, peoples, solr_date
+from navlin.index.fields import ELEMENTS, USER_FIELDS, date_ms, is_user_field, solr_date
+from navlin.index.stored_form import whole
 from navlin.model.keys import EntityType
 
 OPERATION_TYPES: Final = frozenset(
@@ -26,7 +27,7 @@ CORE: Final = _CORE
 """What a diagram needs: which entity it is, its name and its parent."""
 ID: Final = "identity"
 VERSION: Final = "identity,_version_"
-PURGE: Final = f"{_CORE},_version_,ended,started,asOf,principal,{','.join(sorted(PEOPLE_FIELDS))},up_*,cp_*"
+PURGE: Final = f"{_CORE},_version_,ended,started,asOf,principal,{','.join(sorted(USER_FIELDS))},up_*,cp_*"
 """What purge looks at: age, people's fields, and the version that must not have changed."""
 EXECUTION_LISTED: Final = "identity,originalName,started,ended,principal,status,engineType"
 EXECUTION: Final = f"{_CORE},started,ended,principal,status,engineType"
@@ -111,12 +112,17 @@ class StoredEntity:
     @property
     def described(self) -> bool:
         """Whether a person named, described or tagged it, or gave it a property."""
-        return any(peoples(name) and value for name, value in self.document.items())
+        return any(is_user_field(name) and value for name, value in self.document.items())
 
     @property
     def as_indexed(self) -> Mapping[str, Any]:
         """The fields that were read, as the index names them: for programs, and for people who look at all of them."""
         return self.document
+
+    @property
+    def as_presented(self) -> Mapping[str, Any]:
+        """All fields of an entity that was read whole, with those that follow from others and are not stored."""
+        return whole(ELEMENTS, self.document)
 
     # -- Executions and operations ---------------------------------------------------------------------------------------
 

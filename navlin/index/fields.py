@@ -41,10 +41,10 @@ LINKER_FIELDS: Final = frozenset(
 )
 """What the linker says of a relation, why a view's text told it nothing, and what purge leaves on an operation of the
 executions that it removed."""
-PEOPLE_FIELDS: Final = frozenset({"name", "description", "tags"})
-PEOPLE_PREFIXES: Final = ("up_", "cp_")
+USER_FIELDS: Final = frozenset({"name", "description", "tags"})
+USER_PREFIXES: Final = ("up_", "cp_")
 SOURCE_WORDS: Final = "sourceWords"
-"""The names of those of people's fields whose words came from the source: they follow it until a person writes others."""
+"""Names the user fields whose values came from the source: they follow it until a person writes others."""
 STAMPS: Final = frozenset(
     {
         "firstSeen",
@@ -59,9 +59,7 @@ STAMPS: Final = frozenset(
 """navlin's own stamps: all that may differ between two indexes made of the same inputs."""
 
 
-INTERNAL_FIELDS: Final = frozenset(
-    {"identity", "_version_", "digest", "treePath", "treeAncestors", "treeParent", "anyText"}
-)
+INTERNAL_FIELDS: Final = frozenset({"identity", "_version_", "digest", "treePath"})
 """What serves the index alone."""
 EPOCH_MS_FIELDS: Final = frozenset({"asOf", "deleteTime"})
 """Times that are kept as numbers."""
@@ -81,7 +79,7 @@ def owner_of(field: str) -> Owner | None:
     """Who writes a field; None if it serves the index alone."""
     if field in INTERNAL_FIELDS:
         return None
-    if peoples(field):
+    if is_user_field(field):
         return Owner.PEOPLE
     if field.startswith("tp_"):
         return Owner.TECHNICAL
@@ -95,16 +93,16 @@ def owner_of(field: str) -> Owner | None:
 def kept_on_rewrite(field: str) -> bool:
     """Whether a field of an indexed document stays when its extractor writes the document anew."""
     return (
-        field in PEOPLE_FIELDS
+        field in USER_FIELDS
         or field in LINKER_FIELDS
         or field in ("firstSeen", "recreated")
-        or field.startswith(PEOPLE_PREFIXES)
+        or field.startswith(USER_PREFIXES)
     )
 
 
-def peoples(field: str) -> bool:
+def is_user_field(field: str) -> bool:
     """Whether only people write a field."""
-    return field in PEOPLE_FIELDS or field.startswith(PEOPLE_PREFIXES)
+    return field in USER_FIELDS or field.startswith(USER_PREFIXES)
 
 
 # -- Values ------------------------------------------------------------------------------------------------------------

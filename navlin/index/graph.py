@@ -17,6 +17,7 @@ from navlin.index.entity import StoredEntity
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.filters import EntityFilter, RelationFilter
 from navlin.index.neighbours import Neighbours, first_by_id, neighbours
+from navlin.index.presented import with_end_names
 from navlin.index.relation import BOTH, End, Side, StoredRelation
 from navlin.index.removals import record_removal
 from navlin.index.solr import Solr
@@ -213,7 +214,8 @@ class Graph:
             "rows": rows,
         }
         response = self.solr.select(RELATIONS, params)["response"]
-        found = [relation for document in response["docs"] for relation in StoredRelation.each_of(document)]
+        documents = with_end_names(self.solr, response["docs"])
+        found = [relation for document in documents for relation in StoredRelation.each_of(document)]
         return found, int(response["numFound"])
 
     def relations_by_type(self, identity: str, side: Side, where: RelationFilter) -> dict[str, int]:

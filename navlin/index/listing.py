@@ -7,8 +7,7 @@ through that function.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,15 +16,19 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from navlin.index.documents import (
-    IMPLIED,
-    INTERNAL_TYPES,
-    VOLATILE,
-    WHERE_CLAIMED,
-    Envelope,
-    entity_envelope,
+from navlin.index.documents import digest_of_json, entity_envelope
+from navlin.index.envelope import ENVELOPE_SCHEMA, Envelope
+from navlin.index.fields import (
+    BOOLEANS,
+    DATES,
+    ELEMENTS,
+    INDEXED_TEXT_CHARS,
+    INTS,
+    LONGS,
+    field_name,
+    is_user_field,
 )
-from navlin.index.fields import BOOLEANS, DATES, ELEMENTS, INDEXED_TEXT_CHARS, INTS, LONGS, field_name
+from navlin.index.stored_form import PACKAGE, class_of
 from navlin.model.identity import identify_each
 from navlin.model.keys import EntityType, listed_path_key
 from navlin.model.records import Entity, Listing
@@ -86,45 +89,43 @@ def _by_column(rows: _Rows) -> pa.RecordBatch:
     above = pc.if_else(pc.equal(above, ""), "/", above).dictionary_encode()
     above_ids = pa.array(identify_each(source.id, above.dictionary.to_pylist())).take(above.indices)
     kinds = pc.if_else(rows.directories, EntityType.DIRECTORY.value, EntityType.FILE.value)
-    internal = INTERNAL_TYPES.get((source.type, EntityType.FILE.value), "")
+    own_class = class_of(source.type, EntityType.FILE.value) or ""
+    derived: dict[str, Any] = {
+        "packageName": PACKAGE,
+        "internalType": own_class,
+        "metaClassName": own_class,
+    }
     fields: dict[str, Any] = {
         "type": kinds,
         "sourceType": source.type,
         "sourceId": source.id,
-        "packageName": "nav",
-        "internalType": internal,
-        "metaClassName": internal,
         "originalName": halves.take(np.arange(1, len(halves), 2)),
         "parentPath": above,
         "fileSystemPath": paths,
-    }
-    said = pc.cast(_joined([*_members(fields | _as_fields(rows.attributes))]), pa.binary())
-    canonical = _binary(b"{", _after_comma(said), b"}")
-    digests = [hashlib.blake2b(each, digest_size=12).hexdigest() for each in canonical.to_pylist()]
-    implied = _joined(
-        [
-            f',"{IMPLIED}":["',
-            above_ids,
-            f'","{EntityType.DIRECTORY.value}","',
-            _decoded(above),
-            '","',
-            paths,
-            '"]',
-        ]
-    )
-    marked = pc.if_else(rows.where_claimed, f',"{WHERE_CLAIMED}":true', "")
-    documents = _binary(b"{", _after_comma(said), implied, _volatile(rows), marked, b"}")
+    } | _as_fields(rows.attributes)
+    members = _members(fields | derived)
+    volatile = _members(_as_fields(rows.volatile))
+    # Derived fields count for the digest, and are not stored.
+    canonical = _object(members.values())
     count = len(paths)
-    batch = pa.RecordBatch.from_pydict(
-        {
-            "core": pa.repeat(ELEMENTS, count),
-            "identity": pa.array(identify_each(source.id, paths.to_pylist()), pa.string()),
-            "writer": pa.repeat(source.id, count),
-            "tree_path": pc.replace_substring(paths, "%", "%25"),
-            "as_of": pa.repeat(pa.scalar(rows.as_of_ms, pa.int64()), count),
-            "digest": pa.array(digests, pa.string()),
-            "document": documents,
-        }
+    columns: dict[str, Any] = {
+        "core": ELEMENTS,
+        "identity": pa.array(identify_each(source.id, paths.to_pylist()), pa.string()),
+        "writer": source.id,
+        "tree_path": pc.replace_substring(paths, "%", "%25"),
+        "as_of": rows.as_of_ms,
+        "digest": pa.array([digest_of_json(each) for each in canonical.to_pylist()], pa.int64()),
+        "document": _object(piece for name, piece in members.items() if name not in derived),
+        "volatile": _without_nothing(_object(volatile.values())),
+        "type": kinds,
+        "source_type": source.type,
+        "parent_id": above_ids,
+        "parent_type": EntityType.DIRECTORY.value,
+        "where_claimed": rows.where_claimed,
+        "user_fields": _user_fields(members | volatile),
+    }
+    batch = pa.RecordBatch.from_arrays(
+        [_column(each, columns.get(each.name), count) for each in ENVELOPE_SCHEMA], schema=ENVELOPE_SCHEMA
     )
     unusual = np.flatnonzero(_unusual(rows).to_numpy(zero_copy_only=False))
     return _with(batch, unusual, [_by_row(rows, at) for at in unusual.tolist()]) if len(unusual) else batch
@@ -137,17 +138,19 @@ def _as_fields(attributes: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     return {field_name(name): column for name, column in attributes.items()}
 
 
-def _members(fields: Mapping[str, Any]) -> Iterator[Any]:
-    """``,"name":value`` for each field, in the order of their names; null where a row does not say it."""
+def _members(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """``,"name":value`` for each field, in the order of their names; null where a row does not have it."""
+    members: dict[str, Any] = {}
     for name in sorted(fields):
         value = fields[name]
         if isinstance(value, str):
             if value:
-                yield f',"{name}":{orjson.dumps(value).decode()}'
+                members[name] = f',"{name}":{orjson.dumps(value).decode()}'
         elif pa.types.is_dictionary(value.type):
-            yield _member(name, value.dictionary).take(value.indices)
+            members[name] = _member(name, value.dictionary).take(value.indices)
         else:
-            yield _member(name, value)
+            members[name] = _member(name, value)
+    return members
 
 
 def _member(name: str, column: pa.Array) -> pa.Array:
@@ -172,30 +175,38 @@ def _dates(column: pa.Array) -> pa.Array:
     return pc.if_else(pc.is_null(column), None, text)
 
 
-def _volatile(rows: _Rows) -> Any:
-    members = [*_members(_as_fields(rows.volatile))]
-    if not members:
-        return b""
-    said = pc.cast(_joined(members), pa.binary())
-    return _binary(f',"{VOLATILE}":{{'.encode(), _after_comma(said), b"}")
+def _object(members: Iterable[Any]) -> Any:
+    """The members of each row as one JSON object."""
+    pieces = list(members)
+    if not pieces:
+        return pa.scalar(b"{}")
+    return pc.binary_join_element_wise(b"{", pc.cast(_listed(pieces), pa.binary()), b"}", b"")
 
 
-def _joined(pieces: list[Any]) -> pa.Array:
-    return pc.binary_join_element_wise(*pieces, "", null_handling="replace", null_replacement="")
+def _user_fields(members: Mapping[str, Any]) -> Any:
+    """For each row the names of the user fields that it has, joined by commas."""
+    names = [name for name in sorted(members) if is_user_field(name)]
+    pieces = [pc.if_else(pc.is_valid(members[name]), f",{name}", None) for name in names]
+    return _listed(pieces) if pieces else ""
 
 
-def _binary(*pieces: Any) -> pa.Array:
-    binary = [each if isinstance(each, bytes) else pc.cast(each, pa.binary()) for each in pieces]
-    return pc.binary_join_element_wise(*binary, b"", null_handling="replace", null_replacement="")
-
-
-def _after_comma(members: pa.Array) -> pa.Array:
+def _listed(pieces: Sequence[Any]) -> pa.Array:
+    """Pieces that each begin with a comma, joined, without the first comma; null ones are left out."""
+    joined = pc.binary_join_element_wise(*pieces, "", null_handling="replace", null_replacement="")
     # Without an end Arrow's kernel fails ("negative buffer resize").
-    return pc.binary_slice(members, 1, 2**31 - 1)
+    return pc.cast(pc.binary_slice(pc.cast(joined, pa.binary()), 1, 2**31 - 1), pa.string())
 
 
-def _decoded(column: pa.DictionaryArray) -> pa.Array:
-    return column.dictionary.take(column.indices)
+def _without_nothing(objects: Any) -> Any:
+    return pc.if_else(pc.equal(objects, b"{}"), b"", objects)
+
+
+def _column(column: pa.Field, values: Any, count: int) -> pa.Array:
+    """A column of the envelope: an array, one value for all rows, or none: then its default."""
+    if isinstance(values, pa.Array):
+        return values.cast(column.type)
+    value = Envelope._field_defaults[column.name] if values is None else values
+    return pa.repeat(value if isinstance(value, pa.Scalar) else pa.scalar(value, column.type), count)
 
 
 # -- Rows that are not like the others -----------------------------------------------------------------------------------
@@ -234,9 +245,7 @@ def _by_row(rows: _Rows, at: int) -> Envelope:
             {name: column[at].as_py() for name, column in rows.volatile.items()},
         )
     )
-    if rows.where_claimed[at].as_py():
-        return envelope._replace(document=envelope.document[:-1] + f',"{WHERE_CLAIMED}":true}}'.encode())
-    return envelope
+    return envelope._replace(where_claimed=rows.where_claimed[at].as_py())
 
 
 def _with(

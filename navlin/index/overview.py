@@ -10,6 +10,7 @@ import orjson
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, solr_date
 from navlin.index.runs import Status, last_run
 from navlin.index.solr import Solr
+from navlin.index.state import count_held
 
 AGES_MS: Final = (("under an hour", 3_600_000), ("under a day", 86_400_000), ("under a week", 604_800_000))
 OLDER: Final = "a week or more"
@@ -65,10 +66,9 @@ def source_overview(solr: Solr, source_id: str) -> SourceOverview:
             "json.facet": orjson.dumps({"count": "sum(count)"}).decode(),
         },
     )
-    live = ("deleted:false", _term("writer", source_id))
     return SourceOverview(
-        solr.count(ELEMENTS, "*:*", *live),
-        solr.count(RELATIONS, "*:*", *live),
+        count_held(solr, ELEMENTS, source_id, live=True),
+        solr.count(RELATIONS, "*:*", "deleted:false", _term("writer", source_id)),
         positions["numFound"],
         {document["key"]: orjson.loads(document["body"]) for document in positions["docs"]},
         int(counted["facets"].get("count", 0)),

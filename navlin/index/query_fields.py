@@ -1,11 +1,17 @@
-"""The fields of a person's query: how each may be spelled, and which ones tell that a query is about relations."""
+"""The fields of people's queries: their spellings, which ones are about relations, and what a clause asks of the index,
+since some fields are stored otherwise than people ask for them.
+
+Values are as Solr's syntax has them: a word with its escapes and wildcards, a phrase in quotation marks, a range.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
-from navlin.index.fields import ELEMENTS, KNOWN, LINKER_FIELDS, PEOPLE_FIELDS, PIPELINE_FIELDS, RELATIONS
+from navlin.index.fields import ELEMENTS, KNOWN, LINKER_FIELDS, PIPELINE_FIELDS, RELATIONS, USER_FIELDS
+from navlin.index.stored_form import CLASSES, DERIVED, PACKAGE
 from navlin.model.keys import RelationType
 
 TWINS: Final[Mapping[str, str]] = {
@@ -26,12 +32,19 @@ TWINS: Final[Mapping[str, str]] = {
 """Other spellings of a field → its name in the index."""
 
 ANY_TEXT: Final = "anyText"
-"""What a word without a field is looked for in: the fields that Navigator searched by default, in one."""
+"""What a word without a field is looked for in, beside `WORD_FIELDS`: the fields that are exact by themselves."""
+WORD_FIELDS: Final = ("originalName", "name", "tags", "owner", "principal", "jobId", "mimeType")
+CONSTANTS: Final = frozenset(
+    "type sourceType endpoint1Type endpoint2Type endpoint1SourceType endpoint2SourceType".split()
+)
+"""Fields whose values are words in capitals."""
+REWRITTEN: Final = DERIVED | {"writer"}
+"""Fields that are asked for by a clause of their own, never by their name alone."""
+
 TYPE: Final = "type"
 
 CASELESS: Final = frozenset(
-    "type sourceType owner group principal lastModifiedBy endpoint1Type endpoint2Type endpoint1SourceType"
-    " endpoint2SourceType clusterName tableType engineType originalName name tags".split()
+    "owner group principal lastModifiedBy clusterName tableType engineType originalName name tags".split()
 )
 """Fields whose terms are lower case in the index. Solr folds what it analyses; ``{!terms}`` it takes as it stands."""
 
@@ -47,6 +60,12 @@ _OTHERS: Final = (
 )
 
 
+_RANGE = re.compile(r"([\[{])(.+) TO (.+)([\]}])", re.DOTALL)
+_PLAIN = re.compile(r'(?:\\.|[^\\"*?~])+', re.DOTALL)
+"""A word without wildcards or distance."""
+_FUZZY = re.compile(r"~\d*\.?\d*$")
+
+
 def field_named(name: str) -> str:
     """The index's name of a field: the twin's, or the custom property's that ``namespace.key`` means."""
     if "." in name and not name.startswith(("up_", "tp_", "cp_")):
@@ -57,7 +76,16 @@ def field_named(name: str) -> str:
 def field_names() -> list[str]:
     """Every field that a query may name, as the index spells it; properties aside."""
     return sorted(
-        {*_OTHERS, *KNOWN, *PIPELINE_FIELDS, *LINKER_FIELDS, *PEOPLE_FIELDS, *RELATION_ONLY, *CASELESS}
+        {
+            *_OTHERS,
+            *KNOWN,
+            *PIPELINE_FIELDS,
+            *LINKER_FIELDS,
+            *USER_FIELDS,
+            *RELATION_ONLY,
+            *CASELESS,
+            *CONSTANTS,
+        }
     )
 
 
@@ -66,3 +94,64 @@ def core_asked(fields: Collection[str], types: Collection[str]) -> str:
     if not RELATION_ONLY.isdisjoint(fields):
         return RELATIONS
     return RELATIONS if types and _RELATION_TYPES.issuperset(types) else ELEMENTS
+
+
+def value_of(field: str, value: str) -> str:
+    """A value as the field has it."""
+    return value.upper() if field in CONSTANTS else value
+
+
+def clause(field: str, value: str) -> str | None:
+    """The clause for a value of a field ("" for a word without one); None if it is ``field:value``."""
+    match field:
+        case "":
+            return None if value == "*" or _RANGE.fullmatch(value) else _any_field(value)
+        case "writer":
+            return f"(writer:{value} sourceId:{value})"
+        case "packageName" if _matches(value)(PACKAGE):
+            return f"(packageName:{value} (*:* -packageName:[* TO *]))"
+        case "packageName":
+            return f"packageName:{value}"
+        case "internalType":
+            return f"(internalType:{value}{_of_class(value)})"
+        case "metaClassName":
+            return f"(metaClassName:{value} internalType:{value}{_of_class(value)})"
+    return None
+
+
+def _any_field(value: str) -> str:
+    words = " ".join(f"{field}:{value}" for field in WORD_FIELDS)
+    # Solr takes a word of several parts for any of them, unless it is a phrase.
+    parts = f'"{value}"' if _PLAIN.fullmatch(value) else value
+    return f"({ANY_TEXT}:{parts} {words} type:{value_of('type', value)})"
+
+
+def _of_class(value: str) -> str:
+    """Clauses for the entities whose class follows from their type."""
+    matches = _matches(value)
+    types: dict[str, list[str]] = {}
+    for (source_type, entity_type), own_class in CLASSES.items():
+        if matches(own_class):
+            types.setdefault(source_type, []).append(entity_type)
+    return "".join(
+        f" (+sourceType:{source_type} +type:({' '.join(entity_types)}) -internalType:[* TO *])"
+        for source_type, entity_types in types.items()
+    )
+
+
+def _matches(value: str) -> Callable[[str], bool]:
+    if found := _RANGE.fullmatch(value):
+        return lambda text: _in_range(text, *found.groups())
+    if value.startswith('"'):
+        exact = re.sub(r"\\(.)", r"\1", _FUZZY.sub("", value)[1:-1])
+        return lambda text: text == exact
+    parts = re.findall(r"\\.|.", _FUZZY.sub("", value), re.DOTALL)
+    wild = {"*": ".*", "?": "."}
+    pattern = re.compile("".join(wild.get(part) or re.escape(part[-1]) for part in parts), re.DOTALL)
+    return lambda text: pattern.fullmatch(text) is not None
+
+
+def _in_range(text: str, opened: str, first: str, last: str, closed: str) -> bool:
+    low, high = first.strip('"'), last.strip('"')
+    above = low == "*" or text > low or (text == low and opened == "[")
+    return above and (high == "*" or text < high or (text == high and closed == "]"))

@@ -10,7 +10,6 @@ from navlin.index.entity import changed
 from navlin.index.fields import solr_date
 from navlin.index.stamp import Stamp
 from navlin.model.identity import relation_id
-from navlin.model.tree import parent_of
 
 Side = Literal[1, 2]
 BOTH: Final[tuple[Side, Side]] = (1, 2)
@@ -205,22 +204,22 @@ NO_TREE: Final = "#source"
 
 
 def relation_fields(relation_type: str, ep1: End, ep2: End) -> dict[str, Any]:
-    """The fields that a relation's type and ends make."""
+    """The fields that a relation's type and ends make; an end without a name has none."""
     fields: dict[str, Any] = {"type": str(relation_type)}
     for side, end in ((1, ep1), (2, ep2)):
         fields[f"endpoint{side}Ids"] = [end.id]
         fields[f"endpoint{side}Type"] = end.type
         fields[f"endpoint{side}SourceType"] = end.source_type
         fields[f"endpoint{side}SourceId"] = end.source_id
-        fields[f"endpoint{side}Name"] = end.name
+        if end.name:
+            fields[f"endpoint{side}Name"] = end.name
     return fields
 
 
 def placed(fields: dict[str, Any], writer: str, tree_path: str) -> dict[str, Any]:
-    """Adds a document's place and its writer."""
+    """Adds a relation's place and its writer."""
     fields["writer"] = writer
     fields["treePath"] = tree_path
-    fields["treeParent"] = parent_of(tree_path) if tree_path.startswith("/") else NO_TREE
     return fields
 
 

@@ -6,7 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from navlin.index.documents import Document
+from navlin.index.documents import digest_of_hash
+from navlin.index.envelope import GRANTED
+from navlin.index.stored_form import Document, stored
+from navlin.model.keys import RelationType
 
 Change = Callable[[str, Document], Document | None]
 """(core, document as Solr has it) → the document of the next version, or None if that has no such document."""
@@ -20,8 +23,16 @@ class Step:
     change: Change
 
 
-def _to_2(_core: str, document: Document) -> Document | None:
-    return document
+def _to_2(core: str, document: Document) -> Document | None:
+    """What follows from other fields is not stored any more, and a digest is a number."""
+    fields = {name: value for name, value in document.items() if name not in ("treeParent", "treeAncestors")}
+    if "digest" in fields:
+        digest = fields["digest"]
+        fields["digest"] = GRANTED if digest == "granted" else digest_of_hash(bytes.fromhex(digest))
+    if fields.get("implied") and fields["type"] == RelationType.PARENT_CHILD:
+        fields.pop("endpoint1Name", None)
+        fields.pop("endpoint2Name", None)
+    return stored(core, fields)
 
 
 UPGRADES: Final[tuple[Step, ...]] = (Step(1, _to_2),)

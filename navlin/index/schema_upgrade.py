@@ -15,12 +15,12 @@ from typing import Any, Final
 import orjson
 
 from navlin.index.cores import beside
-from navlin.index.documents import Document
 from navlin.index.fields import RUNS
 from navlin.index.schema import VERSION, UnusableIndex, save_schema
 from navlin.index.schema_steps import upgraded
 from navlin.index.solr import Solr
 from navlin.index.state import in_batches
+from navlin.index.stored_form import Document
 
 BATCH: Final = 1_000
 DURABLE_EVERY: Final = 20_000

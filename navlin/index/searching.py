@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from navlin.index import entity as entity_fields
+from navlin.index.presented import presented
 from navlin.index.query_fields import ANY_TEXT
 from navlin.index.solr import Solr
 
@@ -56,6 +58,8 @@ def find(solr: Solr, core: str, query: SolrQuery, limit: int, offset: int) -> Fo
             break
         documents.extend(answer["response"]["docs"])
     facets = {name: dict(zip(flat[::2], flat[1::2], strict=True)) for name, flat in counts.items()}
+    if query.fields == entity_fields.WHOLE:
+        documents = presented(solr, core, documents)
     return Found(tuple(documents), total, {name: facets.get(name, {}) for name in query.facets})
 
 

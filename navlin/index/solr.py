@@ -166,10 +166,11 @@ class Solr:
                 sendable.append((identity, orjson.dumps(document)))
             except TypeError as error:
                 refused.append(Refused(identity, f"is no JSON: {error}"))
-        outcome = self._add(core, sendable)
+        outcome = self.add_json(core, sendable)
         return Added(outcome.applied, outcome.conflicts, (*refused, *outcome.refused))
 
-    def _add(self, core: str, documents: Sequence[tuple[str, bytes]]) -> Added:
+    def add_json(self, core: str, documents: Sequence[tuple[str, bytes]]) -> Added:
+        """As `add`, for documents that are JSON already: each is an identity and its document's JSON."""
         if not documents:
             return Added()
         body = b"[" + b",".join(text for _, text in documents) + b"]"
@@ -183,7 +184,7 @@ class Solr:
             # Not even readable as a list of documents: one of them is to blame. What was applied before Solr came to it
             # may come back as a conflict now; then the caller reads it again: harmless.
             half = len(documents) // 2
-            return _both(self._add(core, documents[:half]), self._add(core, documents[half:]))
+            return _both(self.add_json(core, documents[:half]), self.add_json(core, documents[half:]))
         applied = _pairs(answer.get("adds", []))
         failed = {error["id"]: error["message"] for error in answer["responseHeader"].get("errors", [])}
         outcome = Added(

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
 from operator import itemgetter
 from typing import Any, TypeVar
 
-from navlin.index.fields import RELATIONS
+from navlin.index import solr_query as q
+from navlin.index.envelope import GRANTED
+from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.solr import Solr
+from navlin.index.stored_form import tree_path_of
 from navlin.model.tree import ROOT
 
-STATE_FIELDS = "identity,digest,deleted,asOf,treePath"
+_STATE_FIELDS = {
+    ELEMENTS: "identity,digest,deleted,asOf,treePath,fileSystemPath",
+    RELATIONS: "identity,digest,deleted,asOf,treePath",
+}
+_WRITER = {ELEMENTS: "sourceId", RELATIONS: "writer"}
+"""The field that names the source that writes a document."""
 LOOKUP_IDS = 1_000
 """Ids in one look-up: 67 ms; more only lengthens the answer."""
 LOOKUP_PATHS = 500
@@ -26,10 +34,15 @@ class Held:
     """What the index holds of one document."""
 
     identity: str
-    digest: str
+    digest: int
     deleted: bool
     as_of_ms: int
     tree_path: str
+
+    @property
+    def granted(self) -> bool:
+        """Whether it was written for a claimant."""
+        return self.digest == GRANTED
 
 
 def look_up(solr: Solr, core: str, ids: Iterable[str]) -> dict[str, Held]:
@@ -48,7 +61,9 @@ def held_below(solr: Solr, core: str, writer: str, paths: Iterable[str]) -> Iter
         if ROOT in batch:
             yield from held_in_range(solr, core, writer)
             return
-        for document in solr.cursor(core, _below(batch), STATE_FIELDS, filters=_of(core, writer)):
+        for document in solr.cursor(
+            core, _below(core, batch), _STATE_FIELDS[core], filters=_of(core, writer)
+        ):
             yield _held(document)
 
 
@@ -61,8 +76,8 @@ def held_in_range(
     exports = [
         solr.export(
             core,
-            "*:*" if ROOT in paths else _below(paths),
-            STATE_FIELDS,
+            "*:*" if ROOT in paths else _below(core, paths),
+            _STATE_FIELDS[core],
             filters=_of(core, writer),
             shards=[shard],
             first=low or None,
@@ -79,7 +94,7 @@ def count_held(
 ) -> int:
     """How many documents a writer holds at or below these paths."""
     paths = list(below)
-    query = "*:*" if ROOT in paths else _below(paths)
+    query = "*:*" if ROOT in paths else _below(core, paths)
     return solr.count(core, query, *_of(core, writer), *(["deleted:false"] if live else []))
 
 
@@ -105,17 +120,20 @@ def in_batches(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
         yield batch
 
 
-def _below(paths: Iterable[str]) -> str:
-    return '{!terms f=treeAncestors separator="\t"}' + "\t".join(paths)
+def _below(core: str, paths: Sequence[str]) -> str:
+    clauses = [q.at_or_below("treePath", path) for path in paths]
+    if core == ELEMENTS:  # a file's place is its path, which is stored once
+        clauses += [q.at_or_below("fileSystemPath", path.replace("%25", "%")) for path in paths]
+    return " ".join(clauses)
 
 
 def _of(core: str, writer: str) -> list[str]:
-    own = f"{{!term f=writer}}{writer}"
+    own = q.term(_WRITER[core], writer)
     return [own, _NOT_IMPLIED] if core == RELATIONS else [own]
 
 
 def _select(solr: Solr, core: str, query: str, rows: int) -> list[dict[str, Any]]:
-    answer = solr.select(core, {"q": query, "fl": STATE_FIELDS, "rows": rows})
+    answer = solr.select(core, {"q": query, "fl": _STATE_FIELDS[core], "rows": rows})
     documents: list[dict[str, Any]] = answer["response"]["docs"]
     return documents
 
@@ -123,8 +141,8 @@ def _select(solr: Solr, core: str, query: str, rows: int) -> list[dict[str, Any]
 def _held(document: dict[str, Any]) -> Held:
     return Held(
         document["identity"],
-        document.get("digest", ""),
+        int(document.get("digest", GRANTED)),
         document.get("deleted", False),
         int(document.get("asOf", 0)),
-        document.get("treePath", ""),
+        tree_path_of(document),
     )

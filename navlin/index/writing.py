@@ -6,22 +6,22 @@ somebody else was quicker, Solr answers with a conflict, and the document is rea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from typing import Any
 
-from navlin.index.documents import (
-    AGES,
-    GRANTED,
-    IMPLIED,
-    RENAMED_FROM,
-    VOLATILE,
-    WHERE_CLAIMED,
-    Document,
-    Envelope,
-    implied_relation,
+import orjson
+
+from navlin.index.documents import Document, implied_relation
+from navlin.index.envelope import Envelope
+from navlin.index.fields import (
+    ELEMENTS,
+    RELATIONS,
+    SOURCE_WORDS,
+    is_user_field,
+    kept_on_rewrite,
+    solr_date,
 )
-from navlin.index.fields import ELEMENTS, RELATIONS, SOURCE_WORDS, kept_on_rewrite, peoples, solr_date
-from navlin.index.relation import placed
 from navlin.index.solr import Refused, Solr
 from navlin.index.stamp import Stamp
 from navlin.index.state import Held, in_batches
@@ -54,13 +54,12 @@ class TooManyConflicts(Exception):
     """Somebody else keeps writing the same documents."""
 
 
-def judge(
+def outcome_of(
     envelope: Envelope,
     held: Held | None,
     *,
     covered_as_of_ms: int,
     follows_events: bool,
-    ages: bool,
     purged_before_ms: int,
 ) -> Outcome:
     """What is to become of a record, given what the index holds of it.
@@ -68,13 +67,13 @@ def judge(
     ``covered_as_of_ms`` is when what contains the record was last read whole (0: never): what an older event says of it
     is no longer so. ``follows_events`` says that as_of is an event's own time, not that of our reading.
     """
-    if envelope.digest == GRANTED:
+    if envelope.granted:
         return Outcome.NEW if held is None else Outcome.UNCHANGED
     if held is None:
-        if ages and envelope.as_of < purged_before_ms:
+        if envelope.ages and envelope.as_of < purged_before_ms:
             return Outcome.PURGED
         return Outcome.WITHDRAWN if envelope.as_of < covered_as_of_ms else Outcome.NEW
-    if envelope.as_of < max(held.as_of_ms, covered_as_of_ms) and held.digest != GRANTED:
+    if envelope.as_of < max(held.as_of_ms, covered_as_of_ms) and not held.granted:
         return Outcome.LATE
     if held.deleted or held.digest != envelope.digest:
         return Outcome.CHANGED
@@ -82,47 +81,41 @@ def judge(
 
 
 def write(
-    solr: Solr, core: str, judged: Sequence[tuple[Envelope, Outcome]], stamp: Stamp
+    solr: Solr, core: str, records: Sequence[tuple[Envelope, Outcome]], stamp: Stamp
 ) -> Iterator[tuple[Envelope, Outcome, str]]:
-    """Writes one batch of one core; yields what became of each, with Solr's reason where it was refused.
+    """Writes one batch of one core; yields what became of each, with Solr's reason if it was refused.
 
     Implied relations are written before their entities: a crash in between leaves the entity new, and both are written
     again.
     """
-    seen = [(envelope, outcome) for envelope, outcome in judged if outcome is Outcome.SEEN]
+    seen = [(envelope, outcome) for envelope, outcome in records if outcome is Outcome.SEEN]
     if seen:
         solr.add(core, [{"identity": e.identity, "asOf": {"set": e.as_of}, "_version_": 1} for e, _ in seen])
         yield from ((envelope, outcome, "") for envelope, outcome in seen)
-    todo = {e.identity: (e, o) for e, o in judged if o in (Outcome.NEW, Outcome.CHANGED, Outcome.WITHDRAWN)}
-    read = {identity: envelope.read() for identity, (envelope, _) in todo.items()}
-    implied = {
-        identity: (todo[identity][0], fields, fields.pop(IMPLIED))
-        for identity, fields in read.items()
-        if IMPLIED in fields
-    }
-    _write_implied(solr, [implied[i] for i in implied if todo[i][1] is not Outcome.CHANGED], stamp)
+    todo = {e.identity: (e, o) for e, o in records if o in _WRITTEN}
+    _write_implied(solr, (e for e, outcome in todo.values() if outcome is not Outcome.CHANGED), stamp)
     look_at = [identity for identity, (_, outcome) in todo.items() if outcome is Outcome.CHANGED]
     for _ in range(ATTEMPTS):
         if not todo:
             return
         existing = {document["identity"]: document for document in solr.get(core, look_at)} if look_at else {}
-        # Of what comes back, purge may have removed the relation to its parent; who claimed it knew of no parent.
-        revived = [
-            identity
+        # Purge may have removed the relation to its parent of an entity that comes back, and a claim knows no parent.
+        revived = (
+            todo[identity][0]
             for identity, before in existing.items()
             if before.get("deleted") or before.get("granted")
-        ]
-        _write_implied(solr, [implied[i] for i in revived if i in implied], stamp)
-        documents = []
+        )
+        _write_implied(solr, revived, stamp)
+        documents: list[tuple[str, bytes]] = []
         for identity, (envelope, outcome) in list(todo.items()):
             before = existing.get(identity)
             if before is not None and _overtaken(envelope, before):
-                yield envelope, Outcome.UNCHANGED if envelope.digest == GRANTED else Outcome.LATE, ""
+                yield envelope, Outcome.UNCHANGED if envelope.granted else Outcome.LATE, ""
                 del todo[identity]
                 continue
             withdrawn = outcome is Outcome.WITHDRAWN
-            documents.append(_document(solr, envelope, read[identity], before, stamp, withdrawn=withdrawn))
-        answer = solr.add(core, documents)
+            documents.append((identity, _to_write(solr, envelope, before, stamp, withdrawn=withdrawn)))
+        answer = solr.add_json(core, documents)
         for refused in answer.refused:
             envelope, _ = todo.pop(refused.identity)
             yield envelope, Outcome.REFUSED, refused.reason
@@ -133,6 +126,9 @@ def write(
     raise TooManyConflicts(
         f"{len(todo)} documents of {core} kept changing under {ATTEMPTS} attempts to write them"
     )
+
+
+_WRITTEN = (Outcome.NEW, Outcome.CHANGED, Outcome.WITHDRAWN)
 
 
 def rewrite(
@@ -168,30 +164,48 @@ def flag_deleted(document: Document, stamp: Stamp, as_of_ms: int) -> Document | 
 
 
 def _overtaken(envelope: Envelope, before: Document) -> bool:
-    if envelope.digest == GRANTED:
+    if envelope.granted:
         return True
-    return int(before.get("asOf", 0)) > envelope.as_of and before.get("digest") != GRANTED
+    return int(before.get("asOf", 0)) > envelope.as_of and not before.get("granted")
 
 
-def _document(
-    solr: Solr, envelope: Envelope, read: Document, before: Document | None, stamp: Stamp, *, withdrawn: bool
-) -> Document:
-    fields = dict(read)
-    fields.pop(AGES, None)
-    fields.pop(WHERE_CLAIMED, None)
-    fields.update(fields.pop(VOLATILE, {}))
-    renamed_from = fields.pop(RENAMED_FROM, "")
-    document = placed(fields, envelope.writer, envelope.tree_path)
-    document.update(
-        identity=envelope.identity, digest=envelope.digest, asOf=envelope.as_of, deleted=withdrawn
-    )
-    document.update(extractorRunId=stamp.run_id, firstSeen=solr_date(stamp.now_ms), _version_=-1)
+def _to_write(
+    solr: Solr, envelope: Envelope, before: Document | None, stamp: Stamp, *, withdrawn: bool
+) -> bytes:
+    """The document as it is sent. That of a new one is put together without being parsed."""
+    added = _pipeline_fields(envelope, stamp, withdrawn=withdrawn)
+    if before is not None or envelope.renamed_from:
+        return orjson.dumps(_merged(solr, {**envelope.fields(), **added}, envelope, before, stamp))
+    if envelope.user_fields:
+        added[SOURCE_WORDS] = envelope.user_fields.split(",")
+    volatile = envelope.volatile[1:-1] + b"," if envelope.volatile else b""
+    return envelope.document[:-1] + b"," + volatile + orjson.dumps(added)[1:]
+
+
+def _pipeline_fields(envelope: Envelope, stamp: Stamp, *, withdrawn: bool) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "identity": envelope.identity,
+        "asOf": envelope.as_of,
+        "deleted": withdrawn,
+        "extractorRunId": stamp.run_id,
+        "firstSeen": solr_date(stamp.now_ms),
+        "_version_": -1,
+    }
+    if not envelope.granted:
+        fields["digest"] = envelope.digest
     if withdrawn:
-        document["deleteTime"] = stamp.now_ms
-    said = {name for name in document if peoples(name)}
+        fields["deleteTime"] = stamp.now_ms
+    return fields
+
+
+def _merged(
+    solr: Solr, document: Document, envelope: Envelope, before: Document | None, stamp: Stamp
+) -> Document:
+    """A document as its extractor has it, with what others own of the indexed one, and of the one before a rename."""
+    of_source = set(filter(None, envelope.user_fields.split(",")))
     if before is not None:
         kept = {name: value for name, value in _own_words(before).items() if kept_on_rewrite(name)}
-        said -= kept.keys()
+        of_source -= kept.keys()
         document.update(kept)
         document["_version_"] = before["_version_"]
         if document["type"] in ("TABLE", "VIEW") and before.get("created") not in (
@@ -202,34 +216,32 @@ def _document(
                 *before.get("recreated", []),
                 document.get("created", solr_date(stamp.now_ms)),
             ]
-    if renamed_from:
-        for old in solr.get(ELEMENTS, [renamed_from]):
+    if envelope.renamed_from:
+        for old in solr.get(ELEMENTS, [envelope.renamed_from]):
             own = _own_words(old).items()
-            document.update({name: value for name, value in own if peoples(name) and name not in document})
-    if said:
-        document[SOURCE_WORDS] = sorted(said)
+            document.update(
+                {name: value for name, value in own if is_user_field(name) and name not in document}
+            )
+    if of_source:
+        document[SOURCE_WORDS] = sorted(of_source)
     return document
 
 
-def _own_words(document: Document) -> Document:
-    """A document without the words that came from its source."""
-    borrowed = document.get(SOURCE_WORDS, ())
-    return {name: value for name, value in document.items() if name not in borrowed}
+def _own_words(document: Document) -> Mapping[str, Any]:
+    """A document without the user fields that its source fills."""
+    of_source = document.get(SOURCE_WORDS, ())
+    return {name: value for name, value in document.items() if name not in of_source}
 
 
-def _write_implied(
-    solr: Solr, children: Iterable[tuple[Envelope, Document, Sequence[str]]], stamp: Stamp
-) -> None:
-    documents = []
-    for envelope, child, implied in children:
-        identity, document = implied_relation(
-            envelope.identity, envelope.writer, envelope.tree_path, child, implied
-        )
-        document.update(identity=identity, implied=True, deleted=False, asOf=envelope.as_of)
-        document.update(extractorRunId=stamp.run_id, firstSeen=solr_date(stamp.now_ms))
-        documents.append(document)
+def _write_implied(solr: Solr, children: Iterable[Envelope], stamp: Stamp) -> None:
+    documents: list[tuple[str, bytes]] = []
+    for child in children:
+        if child.parent_id:
+            identity, fields = implied_relation(child)
+            document = {"identity": identity, **fields, "extractorRunId": stamp.run_id}
+            documents.append((identity, orjson.dumps(document)))
     if documents:
-        _raise_refused(RELATIONS, solr.add(RELATIONS, documents).refused)
+        _raise_refused(RELATIONS, solr.add_json(RELATIONS, documents).refused)
 
 
 def _raise_refused(core: str, refused: Iterable[Refused]) -> None:

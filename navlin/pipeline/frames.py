@@ -10,9 +10,10 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from navlin.index.envelope import ENVELOPE_COLUMNS
 from navlin.model.extractor import Extractor
 from navlin.model.records import Split
-from navlin.pipeline.reading import ENVELOPE_COLUMNS, read_splits
+from navlin.pipeline.reading import read_splits
 from navlin.pipeline.reconciling import CORES, PREFIX_DIGITS, PREFIXES
 
 

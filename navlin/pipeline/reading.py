@@ -11,31 +11,16 @@ from typing import Any, Final
 import orjson
 import pyarrow as pa
 
-from navlin.index.documents import Envelope, entity_envelope, granted_envelopes, relation_envelope
+from navlin.index.documents import entity_envelope, granted_envelopes, relation_envelope
+from navlin.index.envelope import ENVELOPE_SCHEMA, Envelope
 from navlin.index.listing import listing_envelopes
 from navlin.model.extractor import Extractor
 from navlin.model.records import Covered, Depth, Entity, Listing, Position, Record, Reject, Relation, Split
 
-ENVELOPE_SCHEMA: Final = pa.schema(
-    [
-        ("core", pa.string()),
-        ("identity", pa.string()),
-        ("writer", pa.string()),
-        ("tree_path", pa.string()),
-        ("as_of", pa.int64()),
-        ("digest", pa.string()),
-        ("document", pa.binary()),
-    ]
-)
-ENVELOPE_COLUMNS: Final = (
-    "core string, identity string, writer string, tree_path string, as_of long, digest string,"
-    " document binary"
-)
-
 ROWS_IN_BATCH: Final = 2_000
 BYTES_IN_BATCH: Final = 8 << 20
 REJECTS_KEPT: Final = 100
-"""Of one place in one split; the rest of a storm is counted and said so."""
+"""Of one place in one split; the rest is counted, and one reject more gives the count."""
 
 POSITION, COVERED, REJECT, WITHDRAWN = "#position", "#covered", "#reject", "#withdrawn"
 SPLIT, FAILURE, COUNT = "#split", "#failure", "#count"
@@ -43,8 +28,8 @@ SPLIT, FAILURE, COUNT = "#split", "#failure", "#count"
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """What the driver hears of a round of reading: everything but the documents."""
+class ReadSummary:
+    """What the driver collects of a round of reading: everything but the documents."""
 
     documents: int = 0
     positions: tuple[Position, ...] = ()
@@ -54,8 +39,8 @@ class Heard:
     splits: tuple[Split, ...] = ()
     failures: dict[str, str] = field(default_factory=dict)
 
-    def __add__(self, other: Heard) -> Heard:
-        return Heard(
+    def __add__(self, other: ReadSummary) -> ReadSummary:
+        return ReadSummary(
             self.documents + other.documents,
             self.positions + other.positions,
             self.covers + other.covers,
@@ -77,8 +62,8 @@ def read_splits(extractor: Extractor) -> Callable[[Iterable[pa.RecordBatch]], It
     return read
 
 
-def hear(rows: Iterable[Any]) -> Heard:
-    """The control rows of a round, as the driver collects them."""
+def summarize(rows: Iterable[Any]) -> ReadSummary:
+    """The control rows of a round → its summary."""
     documents = 0
     positions, covers, rejects, withdrawn, splits, failures = [], [], [], [], [], {}
     for row in rows:
@@ -102,7 +87,7 @@ def hear(rows: Iterable[Any]) -> Heard:
                 splits.append(pickle.loads(row["document"]))  # noqa: S301 (a task's own)
             case "#failure":
                 failures[row["identity"]] = bytes(row["document"]).decode()
-    return Heard(
+    return ReadSummary(
         documents,
         tuple(positions),
         tuple(covers),
@@ -139,9 +124,9 @@ def _record_batch(rows: list[Envelope]) -> pa.RecordBatch:
 
 
 def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.RecordBatch]:
-    """Documents as they come; what the split says of itself (positions, coverage) only once it was read to its end."""
+    """Documents as they come; the split's own records (positions, coverage) only if it was read to its end."""
     writer_id = extractor.source.id
-    said: list[Envelope] = []
+    own: list[Envelope] = []
     rejected: Counter[str] = Counter()
     withdrawn: set[str] = set()
     granted: set[str] = set()
@@ -155,7 +140,7 @@ def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.Re
                 case Listing():
                     for batch in listing_envelopes(record):
                         documents += batch.num_rows
-                        yield batch.cast(ENVELOPE_SCHEMA)
+                        yield batch
                 case Relation():
                     documents += 1
                     yield relation_envelope(record, writer_id)
@@ -172,23 +157,23 @@ def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.Re
                     if record.tree_path:
                         withdrawn.add(record.tree_path)
                 case _:
-                    said.append(_said(record))
+                    own.append(_control_record(record))
     except Exception as error:  # a split that fails yields a failure: the others go on
         message = f"{type(error).__name__}: {error}" if not str(error) else str(error)
         yield _control(FAILURE, identity=split.name, document=message.encode("utf-8", "replace")[:4_000])
     else:
-        yield from said
+        yield from own
     for place, count in rejected.items():
         if count > REJECTS_KEPT:
             more = count - REJECTS_KEPT
-            storm = Reject(place, f"{more} more of this place did not read", count=more)
-            yield _control(REJECT, document=orjson.dumps(_reject_fields(storm)))
-    for path in withdrawn:  # of every reject, kept or merely counted
+            rest = Reject(place, f"{more} more of this place did not read", count=more)
+            yield _control(REJECT, document=orjson.dumps(_reject_fields(rest)))
+    for path in withdrawn:  # of every reject, whether kept or only counted
         yield _control(WITHDRAWN, tree_path=path)
     yield _control(COUNT, as_of=documents)
 
 
-def _said(record: Record) -> Envelope:
+def _control_record(record: Record) -> Envelope:
     match record:
         case Position():
             return _control(POSITION, identity=record.key, document=orjson.dumps(record.value))
@@ -213,4 +198,4 @@ def _clean(value: Any) -> Any:
 def _control(
     core: str, *, identity: str = "", tree_path: str = "", as_of: int = 0, document: bytes = b""
 ) -> Envelope:
-    return Envelope(core, identity, "", tree_path, as_of, "", document)
+    return Envelope(core, identity, tree_path=tree_path, as_of=as_of, document=document)

@@ -16,12 +16,12 @@ from typing import Final, Protocol
 import pyarrow as pa
 from pyspark import TaskContext
 
-from navlin.index.documents import AGES, GRANTED, WHERE_CLAIMED, Envelope
+from navlin.index.envelope import Envelope
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.solr import Solr, SolrAddress
 from navlin.index.stamp import Stamp
 from navlin.index.state import Held, claimed, held_in_range, look_up
-from navlin.index.writing import WRITE_BATCH, Outcome, judge, write
+from navlin.index.writing import WRITE_BATCH, Outcome, outcome_of, write
 from navlin.model.records import Covered
 from navlin.model.tree import ROOT
 from navlin.pipeline.covering import Coverage
@@ -198,23 +198,22 @@ _NOT_WRITTEN: Final = (Outcome.UNCHANGED, Outcome.LATE, Outcome.PURGED, Outcome.
 
 
 def _without_unclaimed(solr: Solr, judged: list[tuple[Envelope, Outcome]]) -> list[tuple[Envelope, Outcome]]:
-    marked = [e.identity for e, outcome in judged if outcome is Outcome.NEW and WHERE_CLAIMED in e.read()]
+    marked = [e.identity for e, outcome in judged if outcome is Outcome.NEW and e.where_claimed]
     unclaimed = set(marked) - claimed(solr, marked) if marked else ()
     return [(e, Outcome.UNCLAIMED if e.identity in unclaimed else outcome) for e, outcome in judged]
 
 
 def _judge(task: Reconciliation, envelope: Envelope, held: Held | None, core: str, rows: _Rows) -> Outcome:
-    covered = task.coverage.of(envelope.tree_path) if envelope.digest != GRANTED else None
+    covered = task.coverage.of(envelope.tree_path) if not envelope.granted else None
     if covered and held and not held.deleted and max(held.as_of_ms, envelope.as_of) < covered.as_of_ms:
         # A newer reading of what contains it no longer says it.
         rows.gone(core, covered, envelope.identity, envelope.tree_path)
         return Outcome.LATE
-    return judge(
+    return outcome_of(
         envelope,
         held,
         covered_as_of_ms=task.coverage.known_as_of_ms(covered),
         follows_events=task.follows_events,
-        ages=envelope.as_of < task.purged_before_ms and AGES in envelope.read(),
         purged_before_ms=task.purged_before_ms,
     )
 

@@ -36,7 +36,7 @@ from navlin.index.runs import (
 from navlin.index.solr import Solr, SolrAddress
 from navlin.index.stamp import Stamp
 from navlin.index.state import Held, count_held, held_below, look_up
-from navlin.index.writing import Outcome, judge, write
+from navlin.index.writing import Outcome, outcome_of, write
 from navlin.model.extractor import PUSH, Extractor, Registration
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Reject, Split
@@ -47,7 +47,7 @@ from navlin.pipeline.fingerprint import fingerprint, settings_hash, why_read_aga
 from navlin.pipeline.flagging import FLAGGED_COLUMNS, FLAGGED_IN_TASK, Flagging, flag
 from navlin.pipeline.frames import in_ranges, rows_of_splits
 from navlin.pipeline.guard import Guard
-from navlin.pipeline.reading import Heard, hear
+from navlin.pipeline.reading import ReadSummary, summarize
 from navlin.pipeline.reconciling import (
     CORES,
     COUNTED,
@@ -185,15 +185,17 @@ class _Run:
             self._write_source(stamp)
         with ExitStack() as stack:
             self.step("read")
-            rounds, heard = self._read(plan.splits, stack)
-            covers = coverage([*heard.covers, *(() if heard.failures else plan.covers)], heard.withdrawn)
+            rounds, summary = self._read(plan.splits, stack)
+            covers = coverage(
+                [*summary.covers, *(() if summary.failures else plan.covers)], summary.withdrawn
+            )
             # By this count `status` knows that a later run settled a held one.
             self.counts["complete listings"] = int(covers.everything)
             self.step("reconcile and write")
-            outcomes = self._reconcile(rounds, heard.documents, covers, stamp, stack)
+            outcomes = self._reconcile(rounds, summary.documents, covers, stamp, stack)
             refused = self._count(outcomes)
             if self.dry_run:
-                return self._ended(record, Status.FINISHED, failures=_told(heard.failures))
+                return self._ended(record, Status.FINISHED, failures=_told(summary.failures))
             self._commit(*CORES, soft=True)
             self.step("link")
             doubt = guard.doubt(
@@ -201,21 +203,21 @@ class _Run:
                 held=count_held(self.solr, ELEMENTS, self.source.id, live=True)
                 if self.counts[f"{ELEMENTS} {GONE}"]
                 else 0,
-                read=heard.documents,
+                read=summary.documents,
             )
             self._flag(outcomes, stamp, including_unreported=not doubt)
             self._link(stamp, record.iteration)
         self.step("save")
-        rejects = [*heard.rejects, *refused]
+        rejects = [*summary.rejects, *refused]
         self.counts["rejects"] = save_rejects(
             self.solr, self.source.name, self.source.id, record.run_id, self.started_ms, rejects
         )
         self._save_source(record.iteration)
         self._commit(*CORES, soft=False)
         positions = [
-            *heard.positions,
-            *(() if heard.failures else plan.positions),
-            *self._held_back(heard, plan, before.values),
+            *summary.positions,
+            *(() if summary.failures else plan.positions),
+            *self._held_back(summary, plan, before.values),
         ]
         save_positions(
             self.solr,
@@ -223,15 +225,15 @@ class _Run:
             self.fingerprint,
             positions,
             before.values,
-            outdated=() if heard.failures else before.outdated,
+            outdated=() if summary.failures else before.outdated,
         )
         status = Status.HELD if doubt else Status.FINISHED
-        if heard.failures and len(heard.failures) == len(plan.splits):
+        if summary.failures and len(summary.failures) == len(plan.splits):
             status = Status.FAILED
-        ended = self._ended(record, status, note=doubt or plan.note, failures=_told(heard.failures))
+        ended = self._ended(record, status, note=doubt or plan.note, failures=_told(summary.failures))
         save_run(self.solr, ended)
         self.solr.commit(RUNS, soft=False)
-        return replace(ended, more=plan.more and status is Status.FINISHED and not heard.failures)
+        return replace(ended, more=plan.more and status is Status.FINISHED and not summary.failures)
 
     # -- plan ------------------------------------------------------------------------------------------------------------
 
@@ -247,27 +249,25 @@ class _Run:
     def _write_source(self, stamp: Stamp) -> None:
         envelope = source_envelope(self.source, self.started_ms)
         held = look_up(self.solr, ELEMENTS, [envelope.identity]).get(envelope.identity)
-        outcome = judge(
-            envelope, held, covered_as_of_ms=0, follows_events=False, ages=False, purged_before_ms=0
-        )
+        outcome = outcome_of(envelope, held, covered_as_of_ms=0, follows_events=False, purged_before_ms=0)
         list(write(self.solr, ELEMENTS, [(envelope, outcome)], stamp))
 
     # -- read ------------------------------------------------------------------------------------------------------------
 
-    def _read(self, splits: Sequence[Split], stack: ExitStack) -> tuple[list[DataFrame], Heard]:
+    def _read(self, splits: Sequence[Split], stack: ExitStack) -> tuple[list[DataFrame], ReadSummary]:
         """Reads the splits, and those that they yield, round by round. Each round's rows are materialised once."""
         rounds: list[DataFrame] = []
-        heard = Heard()
+        summary = ReadSummary()
         while splits:
             rows = rows_of_splits(self._spark(), self.extractor, splits)
             stack.callback(rows.unpersist)
-            told = hear(rows.where(F.col("core").startswith("#")).collect())
+            read = summarize(rows.where(F.col("core").startswith("#")).collect())
             rounds.append(rows)
-            heard += told
-            splits = told.splits
-        self.counts["records"] = heard.documents
-        self.counts["splits that failed"] = len(heard.failures)
-        return rounds, heard
+            summary += read
+            splits = read.splits
+        self.counts["records"] = summary.documents
+        self.counts["splits that failed"] = len(summary.failures)
+        return rounds, summary
 
     # -- reconcile and write ---------------------------------------------------------------------------------------------
 
@@ -368,16 +368,16 @@ class _Run:
         update = {"identity": self.source.id, "sourceExtractIteration": {"set": iteration}, "_version_": 1}
         self.solr.add(ELEMENTS, [update])
 
-    def _held_back(self, heard: Heard, plan: Plan, before: Mapping[str, Any]) -> Iterator[Position]:
-        for name in heard.failures:
+    def _held_back(self, summary: ReadSummary, plan: Plan, before: Mapping[str, Any]) -> Iterator[Position]:
+        for name in summary.failures:
             failed = before.get(HELD_BACK + name, {"times": 0})["times"] + 1
             wait_ms = min(FIRST_RETRY_MS << min(failed, 10), LAST_RETRY_MS)
             until_ms = self.pipeline.clock() + wait_ms
-            error = heard.failures[name]
+            error = summary.failures[name]
             value = {"times": failed, "until_ms": until_ms, "error": error, "settings": self.settings}
             yield Position(HELD_BACK + name, value)
         for split in plan.splits:
-            if HELD_BACK + split.name in before and split.name not in heard.failures:
+            if HELD_BACK + split.name in before and split.name not in summary.failures:
                 yield Position(HELD_BACK + split.name, None)
 
     def _commit(self, *cores: str, soft: bool) -> None:

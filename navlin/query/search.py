@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from navlin.index.query_fields import core_asked, field_named, field_names
+from navlin.index.query_fields import REWRITTEN, core_asked, field_named, field_names
 from navlin.index.searching import SolrQuery, find
 from navlin.index.solr import Solr, SolrError, SolrUnavailable
 from navlin.query.syntax import Parsed, QueryError, parse
@@ -84,7 +84,7 @@ def search(
         [each.text for each in parsed_filters],
         {name: value for each in (parsed, *parsed_filters) for name, value in each.params.items()},
         _orders(sort),
-        [field_named(name) for name in facets],
+        [_countable(field_named(name)) for name in facets],
         fields,
     )
     try:
@@ -123,6 +123,12 @@ def explain(message: str, query: str, parsed: Parsed) -> QueryError:
     return QueryError(f"Solr does not understand the query: {plain.partition(chr(10))[0][:300]}")
 
 
+def _countable(name: str) -> str:
+    if name in REWRITTEN:
+        raise QueryError(f"{name} follows from type and sourceType: count or sort by these")
+    return name
+
+
 def _orders(sort: str) -> list[tuple[str, str]]:
     orders = []
     for order in filter(None, (part.strip() for part in sort.split(","))):
@@ -130,5 +136,5 @@ def _orders(sort: str) -> list[tuple[str, str]]:
         direction = direction.strip().lower() or "asc"
         if direction not in ("asc", "desc"):
             raise QueryError(f"results are sorted as in 'lastModified desc', not as in {order!r}")
-        orders.append((field_named(name), direction))
+        orders.append((_countable(field_named(name)), direction))
     return orders

@@ -153,7 +153,7 @@ def show(solr: Solr, entity: str) -> Shown:
     unlinked, count = graph.unlinked_relations(entity, LISTED)
     return Shown(
         shown,
-        group_fields(shown.as_indexed),
+        group_fields(shown.as_presented),
         tuple(_relations(graph, entity)),
         _executions(graph, shown),
         count,

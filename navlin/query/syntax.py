@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from navlin.index.query_fields import CASELESS, TYPE, field_named
+from navlin.index.query_fields import CASELESS, CONSTANTS, REWRITTEN, TYPE, clause, field_named, value_of
 from navlin.index.solr_query import escaped, quoted, unescaped
 
 PARSERS: Final = frozenset({"terms", "term", "prefix", "frange"})
@@ -209,8 +209,10 @@ class _Reader:
             self.out.append("*:")
         else:
             self.fields.setdefault(name, start)
-            # The raw form keeps the escapes that Solr needs in a property's name.
-            self.out.append((raw if name == typed else "cp_" + raw if name == "cp_" + typed else name) + ":")
+            if name not in REWRITTEN:
+                # The raw form keeps the escapes that Solr needs in a property's name.
+                own = raw if name == typed else "cp_" + raw if name == "cp_" + typed else name
+                self.out.append(own + ":")
         if self.at >= len(self.query) or self.query[self.at] in _SPACE or self.query[self.at] == ")":
             raise QueryError(f"{typed}: is not followed by a value", start)
         if self.query[self.at] == "(":
@@ -225,9 +227,9 @@ class _Reader:
         if char == '"':
             phrase = self._read_quoted()
             self._note_type(field_name, phrase[1:-1])
-            self.out.append(phrase)
+            self._emit(field_name, phrase)
         elif char in "[{":
-            self.out.append(self._read_range())
+            self._emit(field_name, self._read_range())
         elif char in "]}:^~":
             raise QueryError(f"{char!r} stands where a value should", start)
         else:
@@ -250,7 +252,16 @@ class _Reader:
 
     def _emit_word(self, field_name: str, word: str) -> None:
         self._note_type(field_name, word)
-        self.out.append(escaped(word))
+        self._emit(field_name, escaped(word))
+
+    def _emit(self, field_name: str, value: str) -> None:
+        """Writes a value, behind its field's name if it has one, or the clause that stands for both."""
+        distance = re.compile(r"~\d*\.?\d*").match(self.query, self.at)
+        if distance and field_name in ("", *REWRITTEN):
+            # Several fields are asked for it, each with the distance.
+            value += distance.group()
+            self.at = distance.end()
+        self.out.append(clause(field_name, value) or value_of(field_name, value))
 
     def _note_type(self, field_name: str, value: str) -> None:
         if field_name == TYPE:
@@ -334,8 +345,12 @@ class _Reader:
         if "f" in local:
             name = local["f"] = field_named(local["f"])
             self.fields.setdefault(name, start)
-            if name in CASELESS and parser != "frange":
+            if name in CONSTANTS:
+                value = value.upper()
+            elif name in CASELESS and parser != "frange":
                 value = value.lower()
+            if name in REWRITTEN:
+                raise QueryError(f"{{!{parser}}} is not available for {name}: write {name}:(…)", start)
             if name == TYPE:
                 self.types.update(part.strip().upper() for part in value.split(","))
         elif parser != "frange":

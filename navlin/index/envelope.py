@@ -1,0 +1,72 @@
+"""The envelope: a row of what crosses Spark, a document or a control record; the same columns for every extractor."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import orjson
+import pyarrow as pa
+
+GRANTED: Final = 0
+"""The digest of a document that is written for a claimant: the document counts only if there is none."""
+
+
+class Envelope(NamedTuple):
+    """A document on its way to the index.
+
+    ``document`` is its JSON in the stored form (`navlin.index.stored_form`) without the pipeline's fields, ``volatile`` that
+    of the fields that are written along and do not count as a change ("" if there are none). With a ``parent_id`` the entity
+    implies the relation to its parent; ``type`` to ``name`` are what that relation needs. ``ages``, ``renamed_from`` and
+    ``where_claimed`` are those of `navlin.model.records`; ``user_fields`` names the user fields that the source itself
+    fills, joined by commas.
+    """
+
+    core: str
+    """The name of a core, or the kind of a control record."""
+    identity: str
+    writer: str = ""
+    tree_path: str = ""
+    as_of: int = 0
+    """Epoch ms."""
+    digest: int = GRANTED
+    document: bytes = b""
+    volatile: bytes = b""
+    type: str = ""
+    source_type: str = ""
+    parent_id: str = ""
+    parent_type: str = ""
+    parent_name: str = ""
+    name: str = ""
+    ages: bool = False
+    renamed_from: str = ""
+    where_claimed: bool = False
+    user_fields: str = ""
+
+    @property
+    def granted(self) -> bool:
+        """Whether it is written for a claimant."""
+        return self.digest == GRANTED
+
+    def fields(self) -> dict[str, Any]:
+        """The document's fields, the volatile ones among them."""
+        fields: dict[str, Any] = orjson.loads(self.document)
+        if self.volatile:
+            fields.update(orjson.loads(self.volatile))
+        return fields
+
+
+_ARROW: Final = {str: pa.string(), int: pa.int64(), bytes: pa.binary(), bool: pa.bool_()}
+_SPARK: Final = {str: "string", int: "long", bytes: "binary", bool: "boolean"}
+_TYPES: Final = {
+    "as_of": int,
+    "digest": int,
+    "document": bytes,
+    "volatile": bytes,
+    "ages": bool,
+    "where_claimed": bool,
+}
+
+ENVELOPE_SCHEMA: Final = pa.schema([(name, _ARROW[_TYPES.get(name, str)]) for name in Envelope._fields])
+"""The columns as Arrow has them."""
+ENVELOPE_COLUMNS: Final = ", ".join(f"{name} {_SPARK[_TYPES.get(name, str)]}" for name in Envelope._fields)
+"""The columns as Spark's DDL."""

@@ -1,0 +1,48 @@
+"""Documents as people and programs see them: with the fields that the index does not keep (`navlin.index.stored_form`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from navlin.index import solr_query as q
+from navlin.index.entity import CORE, readable_name
+from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.solr import Solr
+from navlin.index.state import in_batches
+from navlin.index.stored_form import Document, whole
+
+IDS_A_QUERY: Final = 1_000
+_64_BITS: Final = (1 << 64) - 1
+
+
+def presented(solr: Solr, core: str, documents: Iterable[Mapping[str, Any]]) -> list[Document]:
+    """Documents of a core that were read with all their fields."""
+    every = [_presented(core, document) for document in documents]
+    return with_end_names(solr, every) if core == RELATIONS else every
+
+
+def with_end_names(solr: Solr, relations: Sequence[Document]) -> list[Document]:
+    """Relations with the names of their ends. One that an entity implies does not keep them: they are its entities'."""
+    ends = [
+        (relation, f"endpoint{side}Name", relation[f"endpoint{side}Ids"][0])
+        for relation in relations
+        for side in (1, 2)
+        if f"endpoint{side}Name" not in relation and relation.get(f"endpoint{side}Ids")
+    ]
+    names: dict[str, str] = {}
+    for batch in in_batches(dict.fromkeys(identity for _, _, identity in ends), IDS_A_QUERY):
+        query = {"q": q.terms("identity", batch), "fl": CORE, "rows": len(batch)}
+        for entity in solr.select(ELEMENTS, query)["response"]["docs"]:
+            names[entity["identity"]] = readable_name(entity)
+    for relation, field, identity in ends:
+        if identity in names:
+            relation[field] = names[identity]
+    return list(relations)
+
+
+def _presented(core: str, document: Mapping[str, Any]) -> Document:
+    presented = whole(core, document)
+    if "digest" in presented:
+        presented["digest"] = f"{presented['digest'] & _64_BITS:016x}"
+    return presented
