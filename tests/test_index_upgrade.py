@@ -25,7 +25,7 @@ from navlin.cli.invocation import Exit
 from navlin.index import schema_upgrade
 from navlin.index.cores import CONFIGSET, CORES, create
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
-from navlin.index.runs import Holder, take_lease
+from navlin.index.leases import Holder, take_lease
 from navlin.index.schema import VERSION, Schema, UnusableIndex, schema_of
 from navlin.index.schema_steps import UPGRADES, upgraded
 from navlin.index.solr import Solr, SolrError

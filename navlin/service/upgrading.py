@@ -16,12 +16,11 @@ from navlin.index.cores import (
     replace_by_beside,
 )
 from navlin.index.fields import RUNS
-from navlin.index.runs import Leased
+from navlin.index.leases import Leased, lease
 from navlin.index.schema import VERSION, UnusableIndex, require_known
 from navlin.index.schema_upgrade import Report, copy_index
 from navlin.index.solr import Solr
 from navlin.index.sources import known_sources
-from navlin.pipeline.lease import lease
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
 
