@@ -278,6 +278,50 @@ def test_status_sees_the_daemon_and_what_fails(daemon: Served) -> None:
     assert impala["index"]["position_count"] >= 1
 
 
+def test_a_hand_started_extract_is_done_by_the_daemon(daemon: Served) -> None:
+    seen = len(daemon.log)
+    asked = daemon.ask("extract", "IMPALA-1", "--full", "--json")
+
+    assert asked.returncode == 0, asked.stderr
+    run = json.loads(asked.stdout)
+    assert (run["source"], run["status"]) == ("IMPALA-1", "finished")
+    line = daemon.logged("request taken up", after=seen, job="extract")
+    daemon.logged("run finished", after=seen, run=run["run_id"])
+    daemon.logged("request answered", after=seen, request=line["request"], state="done")
+    assert "IMPALA-1: idle" in daemon.ask("extract", "IMPALA-1").stdout
+
+
+def test_a_hand_started_extract_that_fails_says_why(daemon: Served) -> None:
+    asked = daemon.ask("extract", "HIVE-1")
+
+    assert asked.returncode == 1
+    assert "error: no metastore can be reached" in asked.stdout
+
+
+def test_link_and_purge_are_done_by_the_daemon_too(daemon: Served) -> None:
+    seen = len(daemon.log)
+    linked = daemon.ask("link", "--all", "--json")
+    purged = daemon.ask("purge", "--before", "1990-01-01", "--dry-run", "--json")
+
+    assert "resolve_endpoints" in json.loads(linked.stdout), linked.stderr
+    assert json.loads(purged.stdout)["dry_run"], purged.stderr
+    assert "would remove 0" in daemon.ask("purge", "--before", "1990-01-01", "--dry-run").stdout
+    for job in ("link", "purge"):
+        daemon.logged("request answered", after=seen, job=job, state="done")
+
+
+def test_a_source_that_the_daemon_does_not_know_yet_is_refused_in_a_sentence(daemon: Served) -> None:
+    good = daemon.file.read_text()
+    daemon.file.write_text(
+        good + '\n[[source]]\nname = "LATER"\nextractor = "impala_events"\ndirectory = "/"\n'
+    )
+    asked = daemon.ask("extract", "LATER")
+    daemon.file.write_text(good)
+
+    assert asked.returncode == 1
+    assert 'the running navlin serve has no source "LATER": reload its configuration (SIGHUP)' in asked.stderr
+
+
 def test_a_second_daemon_on_the_same_directory_says_so_and_ends(daemon: Served) -> None:
     second = daemon.ask("serve")
 
@@ -376,6 +420,36 @@ def test_stopped_in_the_middle_of_a_run_it_ends_soon_and_the_next_start_repeats_
         again.until(lambda: again.find("type:OPERATION AND sourceType:IMPALA") == 600, "all operations")
     finally:
         again.end()
+
+
+@pytest.mark.services
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
+def test_ended_while_it_works_for_a_command_the_command_says_so(
+    tmp_path: Path, solr_jars: Path, end: signal.Signals
+) -> None:
+    daemon = served(tmp_path, solr_jars)
+    try:
+        with (tmp_path / "impala" / "impala_lineage_log_1.0-1700000000001").open("w") as file:
+            file.writelines(record(1_000 + number, f"daemon.many{number}") for number in range(3_000))
+        command = [
+            sys.executable,
+            "-m",
+            "navlin",
+            "--config",
+            str(daemon.file),
+            "extract",
+            "IMPALA-1",
+            "--full",
+        ]
+        asking = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+        daemon.logged("request taken up", job="extract")
+        daemon.process.send_signal(end)
+        _, errors = asking.communicate(timeout=PATIENCE_S)
+    finally:
+        daemon.end()
+
+    assert asking.returncode == 1
+    assert "what it wrote stays, and the next run goes on from there" in errors
 
 
 @pytest.mark.services

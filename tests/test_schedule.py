@@ -315,3 +315,50 @@ def test_two_sources_may_watch_one_directory_and_part_from_it(
     seen = {woken.get() for _ in range(woken.qsize())}
 
     assert seen == {"b"}
+
+
+def test_what_a_person_asks_for_waits_for_its_turn_and_keeps_the_source_from_running(
+    schedule: Schedule, runs: Runs
+) -> None:
+    runs.gates["a"] = threading.Event()
+    schedule.set_sources({"a": 3_600})
+    assert runs.next() == "a begins"
+    results: SimpleQueue[object] = SimpleQueue()
+    asked = threading.Event()
+
+    def job() -> str:
+        runs.events.put("job begins")
+        assert asked.wait(SOON_S)
+        runs.events.put("job ends")
+        return "its result"
+
+    waiting = threading.Thread(target=lambda: results.put(schedule.run_in_turn("a", job)))
+    waiting.start()
+    assert runs.nothing_for(0.3)
+    runs.gates["a"].set()
+    assert [runs.next(), runs.next()] == ["a ends", "job begins"]
+    assert schedule.running() == ["a"]
+    schedule.wake("a")
+    assert runs.nothing_for(0.5)
+    asked.set()
+
+    assert [runs.next(), runs.next(), runs.next()] == ["job ends", "a begins", "a ends"]
+    assert results.get(timeout=SOON_S) == "its result"
+    waiting.join()
+
+
+def test_what_waits_for_its_turn_is_not_begun_once_the_schedule_ends(schedule: Schedule, runs: Runs) -> None:
+    runs.gates["a"] = threading.Event()
+    schedule.set_sources({"a": 3_600})
+    assert runs.next() == "a begins"
+    results: SimpleQueue[object] = SimpleQueue()
+    waiting = threading.Thread(target=lambda: results.put(schedule.run_in_turn("a", lambda: "done")))
+    waiting.start()
+    schedule.stop()
+
+    assert results.get(timeout=SOON_S) is None
+    waiting.join()
+
+
+def test_a_source_that_is_not_scheduled_runs_at_once_when_asked_for(schedule: Schedule) -> None:
+    assert schedule.run_in_turn("other", lambda: 3) == 3

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from navlin.cli.invocation import Exit, Invocation, console, json_option, print_json, source_named
 
 if TYPE_CHECKING:
-    from navlin.index.runs import RunRecord
+    from navlin.index.solr import Solr
+    from navlin.service.loader import Loaded
+    from navlin.service.spark_session import LazySparkSession
 
 
 @click.command("extract")
@@ -30,7 +32,8 @@ def command(
 ) -> None:
     """Run SOURCE once: read what is new, write it, link it.
 
-    Safe beside a running `navlin serve`: whoever comes second leaves the source alone and says so (exit code 5).
+    If `navlin serve` runs here, it does the work, after what it may be doing with SOURCE already. A source that another
+    process is running is left alone (exit code 5).
 
     \b
     Examples:
@@ -38,32 +41,41 @@ def command(
       navlin extract HIVE-1 --full --dry-run
       navlin extract HIVE-1 --accept-loss 9d1a…##42     (the run is named by `navlin status`)
     """
-    from navlin.pipeline.run import Pipeline
+    from navlin.cli.requested import answer_of_daemon
+    from navlin.index.requests import Job
     from navlin.service.spark_session import LazySparkSession
 
     configuration = invocation.configuration()
-    with invocation.solr(configuration) as solr:
+    state_directory = configuration.navlin.state_directory
+    how = {"complete": full, "dry_run": dry_run, "accept_loss": accept_loss}
+    with (
+        LazySparkSession(configuration.spark, state_directory) as spark,
+        # Spark takes about as long to start as Solr: if one has to start, the other starts beside it.
+        invocation.solr(configuration, starting=spark.start_early) as solr,
+    ):
         loaded = source_named(invocation.roster(configuration, solr), source)
-        spark = LazySparkSession(configuration.spark, configuration.navlin.state_directory)
-        try:
-            record = Pipeline(solr.address, spark, invocation.now_ms).run(
-                loaded.settings.registration,
-                loaded.extractor,
-                complete=full,
-                dry_run=dry_run,
-                accept_loss=accept_loss,
-            )
-        finally:
-            spark.stop()
+        run = answer_of_daemon(solr, state_directory, Job.EXTRACT, {"source": source, **how})
+        if run is None:
+            run = _extract(invocation, solr, loaded, spark, how)
     if as_json:
-        print_json({"run_id": record.run_id, **asdict(record)})
+        print_json(run)
     else:
-        _print(record, dry_run=dry_run)
-    raise SystemExit(_code(record))
+        _print(run, dry_run=dry_run)
+    raise SystemExit(_code(run["status"]))
 
 
-def _code(record: RunRecord) -> Exit:
-    match record.status.value:
+def _extract(
+    invocation: Invocation, solr: Solr, loaded: Loaded, spark: LazySparkSession, how: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    from navlin.pipeline.run import Pipeline
+    from navlin.service import jobs
+
+    pipeline = Pipeline(solr.address, spark, invocation.now_ms)
+    return jobs.run_as_json(jobs.extract(pipeline, loaded, **how, step=lambda step: None))
+
+
+def _code(status: str) -> Exit:
+    match status:
         case "failed":
             return Exit.FAILED
         case "held":
@@ -73,25 +85,24 @@ def _code(record: RunRecord) -> Exit:
     return Exit.OK
 
 
-def _print(record: RunRecord, *, dry_run: bool) -> None:
-
+def _print(run: Mapping[str, Any], *, dry_run: bool) -> None:
     out = console()
-    took_s = (record.ended_ms - record.started_ms) / 1000
+    took_s = (run["ended_ms"] - run["started_ms"]) / 1000
     out.print(
-        f"{record.source}: {record.status.value}{' (dry run)' if dry_run else ''}, {took_s:.1f} s",
+        f"{run['source']}: {run['status']}{' (dry run)' if dry_run else ''}, {took_s:.1f} s",
         markup=False,
     )
-    for label, text in (("note", record.note), ("error", record.error)):
-        if text:
-            out.print(f"  {label}: {text}", markup=False)
-    for name, count in sorted(record.counts.items()):
+    for label in ("note", "error"):
+        if run[label]:
+            out.print(f"  {label}: {run[label]}", markup=False)
+    for name, count in sorted(run["counts"].items()):
         out.print(f"  {name}: {count:,}", markup=False)
-    for failure in record.failures:
+    for failure in run["failures"]:
         out.print(f"  not read: {failure}", markup=False)
-    if record.more:
+    if run["more"]:
         out.print("  there is more to read already: run it again", markup=False)
-    if record.status.value == "held":
+    if run["status"] == "held":
         out.print(
-            f"  to let it through: navlin extract {record.source} --accept-loss '{record.run_id}'",
+            f"  to let it through: navlin extract {run['source']} --accept-loss '{run['run_id']}'",
             markup=False,
         )

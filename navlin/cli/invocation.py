@@ -69,8 +69,13 @@ class Invocation:
         return read_configuration(self.file, None, self.environment)
 
     @contextmanager
-    def solr(self, configuration: Configuration | None = None) -> Iterator[Solr]:
-        """The index, for as long as the context lasts: a running one, else one that is started and stopped."""
+    def solr(
+        self, configuration: Configuration | None = None, *, starting: Callable[[], object] = lambda: None
+    ) -> Iterator[Solr]:
+        """The index, for as long as the context lasts: a running one, else one that is started and stopped.
+
+        ``starting`` is called before one is started.
+        """
         from navlin.index.solr import Solr
         from navlin.service.library_logs import warnings_on_stderr
         from navlin.service.opening import open_index
@@ -79,7 +84,7 @@ class Invocation:
         warnings_on_stderr()
         configuration = configuration or self.configuration_without_sources()
         with (
-            reachable_solr(configuration, self.environment) as reached,
+            reachable_solr(configuration, self.environment, starting) as reached,
             Solr(reached.address) as solr,
         ):
             open_index(solr, reached.server, self.now_ms)

@@ -18,27 +18,26 @@ def command(invocation: Invocation, *, everything: bool, as_json: bool) -> None:
     their texts read.
 
     Every run links what it wrote, so there is seldom need. With --all the whole index is linked anew, in Spark; the result
-    is the same. Linking twice changes nothing.
+    is the same. Linking twice changes nothing. If `navlin serve` runs here, it does the work.
 
     \b
     Examples:
       navlin link
       navlin link --all
     """
-    from navlin.service.linking import link_everything, link_recent
+    from navlin.cli.requested import answer_of_daemon
+    from navlin.index.requests import Job
+    from navlin.service import jobs
     from navlin.service.spark_session import LazySparkSession
 
     configuration = invocation.configuration()
+    state_directory = configuration.navlin.state_directory
     with invocation.solr(configuration) as solr:
-        if everything:
-            spark = LazySparkSession(configuration.spark, configuration.navlin.state_directory)
-            try:
-                changed = link_everything(solr, spark, invocation.now_ms)
-            finally:
-                spark.stop()
-        else:
-            sources = invocation.roster(configuration, solr).estate.sources
-            changed = link_recent(solr, sources, invocation.now_ms())
+        changed = answer_of_daemon(solr, state_directory, Job.LINK, {"everything": everything})
+        if changed is None:
+            configured = invocation.roster(configuration, solr)
+            with LazySparkSession(configuration.spark, state_directory) as spark:
+                changed = jobs.link(solr, configured, spark, invocation.now_ms, everything=everything)
     if as_json:
         print_json(changed)
     else:

@@ -14,23 +14,27 @@ from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
 from queue import Empty, SimpleQueue
 from types import FrameType
-from typing import Final
+from typing import Any, Final
 
 import structlog
 
+from navlin.index.leases import this_process
+from navlin.index.requests import Job
 from navlin.index.runs import RunRecord, Status
 from navlin.index.schema import UnusableIndex
 from navlin.index.solr import Solr, SolrAddress, SolrError
 from navlin.index.sources import known_sources
 from navlin.pipeline.run import Pipeline
 from navlin.pipeline.warming import warm_up
+from navlin.service import jobs
 from navlin.service.configuration import BadConfiguration, Configuration
 from navlin.service.heartbeat import Heartbeat, LastRun, remove_heartbeat, save_heartbeat
 from navlin.service.loader import ConfiguredSources, ExtractorNotLoaded, SharedIdentity, load
 from navlin.service.logs import configure_logs
 from navlin.service.notify import Systemd
 from navlin.service.opening import open_index
-from navlin.service.purging import DAY_MS, purge_before
+from navlin.service.purging import DAY_MS
+from navlin.service.requests import Refused, Requests, Step, Stopped
 from navlin.service.schedule import Schedule
 from navlin.service.solr import embedded_solr, external_address
 from navlin.service.spark_session import ArchiveProcess, LazySparkSession
@@ -52,10 +56,6 @@ class Command(Enum):
 
     STOP = "stop"
     RELOAD = "reload"
-
-
-class Stopping(BaseException):
-    """Ends a run between two of its steps. No Exception, so that it is not recorded as a failure of the source."""
 
 
 class SparkDied(Exception):
@@ -88,6 +88,8 @@ class Daemon:
         self._watching = Watching(self._schedule.wake)
         self._last_runs: dict[str, LastRun] = {}
         self._started_s = clock()
+        self._requests: Requests | None = None
+        self._purging = threading.Lock()
         self._stopping = False
         self._address: SolrAddress
         self._roster: ConfiguredSources
@@ -138,12 +140,21 @@ class Daemon:
         self._watching.start()
         self._schedule.start()
         self._set_jobs()
+        self._requests = self._request_jobs()
         self._save_heartbeat()
         self._systemd.notify(READY="1", STATUS=self._status_line())
         log.info("navlin ready", solr=self._address.url, after_s=round(self._clock() - self._started_s, 1))
         if self._archiving.start():
             log.info("class archive started: with it the next start is quicker")
         return True
+
+    def _request_jobs(self) -> Requests:
+        run = {
+            Job.EXTRACT: self._requested_extract,
+            Job.LINK: self._requested_link,
+            Job.PURGE: self._requested_purge,
+        }
+        return Requests(self._address, this_process(), run, self._now_ms)
 
     def _stop_asked(self) -> bool:
         # A request to read the configuration anew is met by the start itself.
@@ -164,7 +175,7 @@ class Daemon:
         self._watch()
         self._schedule.set_sources({source.name: source.settings.interval_s for source in sources})
         purge = self._configuration.purge
-        self._schedule.set_purge(self._purge, purge.at if purge.scheduled else None)
+        self._schedule.set_purge(self._scheduled_purge, purge.at if purge.scheduled else None)
 
     def _watch(self) -> None:
         wanted = [
@@ -198,6 +209,8 @@ class Daemon:
             self._revive(self._embedded)
         if ticks % WATCH_EVERY_TICKS == 0:
             self._watch()
+        if self._requests is not None:
+            self._requests.poll()
         self._save_heartbeat()
         self._systemd.notify(WATCHDOG="1", STATUS=self._status_line())
 
@@ -246,7 +259,7 @@ class Daemon:
                 record = self._pipeline.run(
                     loaded.settings.registration, loaded.extractor, step=self._between_steps
                 )
-            except Stopping:
+            except Stopped:
                 log.info("run left for the next start")
                 return
             except Exception as error:
@@ -255,15 +268,18 @@ class Daemon:
                 now_ms = self._now_ms()
                 record = RunRecord(name, loaded.source.id, 0, Status.FAILED, now_ms, now_ms, error=str(error))
             self._log_run(record)
-        if record.more:
-            self._schedule.wake(name)
-        self._last_runs[name] = LastRun(
+        self._remember(record)
+
+    def _remember(self, record: RunRecord) -> None:
+        self._last_runs[record.source] = LastRun(
             record.started_ms, record.ended_ms, record.status.value, record.error, record.more
         )
+        if record.more:
+            self._schedule.wake(record.source)
 
     def _between_steps(self, step: str) -> None:
         if self._stopping:
-            raise Stopping(step)
+            raise Stopped(step)
 
     def _log_run(self, record: RunRecord) -> None:
         if self._stopping and record.status is Status.FAILED:
@@ -283,24 +299,78 @@ class Daemon:
                 failures = {"failures": list(record.failures)} if record.failures else {}
                 log.info("run finished", **about, **dict(record.counts), **failures)
 
-    def _purge(self) -> None:
+    def _scheduled_purge(self) -> None:
         settings = self._configuration.purge
         before_ms = self._now_ms() - settings.before_days * DAY_MS
         try:
-            with Solr(self._address) as solr:
-                report = purge_before(
-                    solr,
-                    before_ms,
-                    self._now_ms,
-                    deleted_files=settings.deleted_files,
-                    stop=lambda: self._stopping,
-                )
+            self._purge(before_ms, dry_run=False, deleted_files=settings.deleted_files)
         except Exception:
             # It goes on where it was cut off, tomorrow.
             log.exception("purge failed")
-            return
-        removed = {rule.name: tally.removed for rule, tally in report.rules}
-        log.info("purge finished", status=report.status, before_ms=report.before_ms, **removed)
+
+    def _purge(self, before_ms: int, *, dry_run: bool, deleted_files: bool) -> jobs.Answer:
+        # Two purges of one process would both hold the lease, which is a process's.
+        with self._purging, Solr(self._address) as solr:
+            answer = jobs.purge(
+                solr,
+                self._now_ms,
+                before_ms=before_ms,
+                dry_run=dry_run,
+                deleted_files=deleted_files,
+                stop=lambda: self._stopping,
+            )
+        removed = {rule["rule"]: rule["removed"] for rule in answer["rules"]}
+        log.info(
+            "purge finished", status=answer["status"], before=answer["before"], dry_run=dry_run, **removed
+        )
+        return answer
+
+    # -- Requests --------------------------------------------------------------------------------------------------------
+
+    def _requested_extract(self, arguments: Mapping[str, Any], step: Step) -> jobs.Answer:
+        name, dry_run = arguments["source"], arguments["dry_run"]
+        loaded = self._roster.named(name)
+        if loaded is None:
+            raise Refused(
+                f'the running navlin serve has no source "{name}": reload its configuration (SIGHUP)'
+            )
+
+        def next_step(step_name: str) -> None:
+            self._between_steps(step_name)
+            step(step_name)
+
+        def run() -> RunRecord:
+            with structlog.contextvars.bound_contextvars(source=name):
+                record = jobs.extract(
+                    self._pipeline,
+                    loaded,
+                    complete=arguments["complete"],
+                    dry_run=dry_run,
+                    accept_loss=arguments["accept_loss"],
+                    step=next_step,
+                )
+                self._log_run(record)
+            return record
+
+        if dry_run:
+            return jobs.run_as_json(run())
+        record = self._schedule.run_in_turn(name, run)
+        if record is None or (self._stopping and record.status is Status.FAILED):
+            raise Stopped
+        self._remember(record)
+        return jobs.run_as_json(record)
+
+    def _requested_link(self, arguments: Mapping[str, Any], step: Step) -> jobs.Answer:
+        step("link")
+        with Solr(self._address) as solr:
+            everything = arguments["everything"]
+            return jobs.link(solr, self._roster, self._spark, self._now_ms, everything=everything)
+
+    def _requested_purge(self, arguments: Mapping[str, Any], step: Step) -> jobs.Answer:
+        step("purge")
+        return self._purge(
+            arguments["before_ms"], dry_run=arguments["dry_run"], deleted_files=arguments["deleted_files"]
+        )
 
     # -- Ending ----------------------------------------------------------------------------------------------------------
 
@@ -322,9 +392,13 @@ class Daemon:
 
     def _wait_for_runs(self, at_most_s: float) -> list[str]:
         deadline = time.monotonic() + at_most_s
-        while (running := self._schedule.running()) and time.monotonic() < deadline:
+        while (running := self._running()) and time.monotonic() < deadline:
             time.sleep(0.05)
         return running
+
+    def _running(self) -> list[str]:
+        requested = self._requests.running() if self._requests is not None else []
+        return [*self._schedule.running(), *requested]
 
     # -- State -----------------------------------------------------------------------------------------------------------
 

@@ -35,8 +35,8 @@ def purge_before(
     )
 
 
-def told(report: PurgeReport) -> dict[str, Any]:
-    """A report for programs and for the log."""
+def report_as_json(report: PurgeReport) -> dict[str, Any]:
+    """A report for programs."""
     return {
         "status": report.status,
         "dry_run": report.dry_run,

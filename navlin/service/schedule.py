@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.job import Job
@@ -20,10 +21,11 @@ AT_ONCE = 200
 PURGE = "#purge"
 
 Run = Callable[[str], None]
+T = TypeVar("T")
 
 
 class Schedule:
-    """Runs sources when they are due, each by itself and never twice at a time. May be told things from any thread.
+    """Runs sources when they are due, each by itself and never twice at a time. Its methods may be called from any thread.
 
     ``run(name)`` must not raise; whatever it does, the source is due again an interval after it returns.
     """
@@ -34,6 +36,8 @@ class Schedule:
         self._due_times: dict[str, DueTime] = {}
         self._leaving: set[str] = set()
         self._lock = threading.RLock()
+        self._ended = threading.Condition(self._lock)
+        """Notified after each run, and when nothing is to be started any more."""
         self._ending = False
         self._scheduler = BackgroundScheduler(
             executors={"default": ThreadPoolExecutor(AT_ONCE)},
@@ -100,10 +104,30 @@ class Schedule:
         """The sources that run now."""
         return [name for name, due_s in self.due_s().items() if due_s is None]
 
+    def run_in_turn(self, name: str, run: Callable[[], T]) -> T | None:
+        """Runs something of a source in this thread, once nothing else of that source runs, and returns its result.
+
+        None if the schedule ends first. The source is due again an interval later, as after any run.
+        """
+        with self._ended:
+            while not self._ending and (due_time := self._due_times.get(name)) and due_time.running:
+                self._ended.wait()
+            if self._ending:
+                return None
+            if name not in self._due_times:
+                return run()
+            self._due_times[name].begin()
+            self._remove(name)
+        try:
+            return run()
+        finally:
+            self._end_run(name)
+
     def stop(self) -> None:
         """Starts nothing any more. What runs goes on."""
-        with self._lock:
+        with self._ended:
             self._ending = True
+            self._ended.notify_all()
         if self._scheduler.running:
             # First, because one that is just dealing out due jobs could not take them off any more, and would die of it.
             self._scheduler.remove_all_jobs()
@@ -131,13 +155,17 @@ class Schedule:
         try:
             self._run(name)
         finally:
-            with self._lock:
-                due_s = due_time.end(self._now_s())
-                if name in self._leaving:
-                    self._leaving.discard(name)
-                    del self._due_times[name]
-                else:
-                    self._due(name, due_s)
+            self._end_run(name)
+
+    def _end_run(self, name: str) -> None:
+        with self._ended:
+            due_s = self._due_times[name].end(self._now_s())
+            if name in self._leaving:
+                self._leaving.discard(name)
+                del self._due_times[name]
+            else:
+                self._due(name, due_s)
+            self._ended.notify_all()
 
     def _remove(self, name: str) -> None:
         try:

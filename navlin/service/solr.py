@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from navlin.index import cores
 from navlin.index.solr import SolrAddress
+from navlin.java import QUICK
 from navlin.service.configuration import PASSWORD_VARIABLE, Configuration, SolrSettings
 from navlin.shipped import CONF
 from navlin.solr_server import embedded
@@ -23,7 +24,9 @@ def jars_directory(configuration: Configuration) -> Path:
     return in_checkout if in_checkout.is_dir() else configuration.navlin.state_directory / "jars" / "solr"
 
 
-def embedded_solr(configuration: Configuration, environment: Mapping[str, str]) -> EmbeddedSolr:
+def embedded_solr(
+    configuration: Configuration, environment: Mapping[str, str], *, java_options: Sequence[str] = ()
+) -> EmbeddedSolr:
     """The embedded Solr, not started yet."""
     solr = configuration.solr
     java_home = environment.get("JAVA_HOME")
@@ -32,7 +35,7 @@ def embedded_solr(configuration: Configuration, environment: Mapping[str, str]) 
         jars_directory(configuration),
         CONF / "solr",
         cores=cores.CORES,
-        settings=embedded.SolrSettings(memory=solr.memory, port=solr.port),
+        settings=embedded.SolrSettings(solr.memory, solr.port, tuple(java_options)),
         java_home=Path(java_home) if java_home else None,
     )
 
@@ -61,10 +64,15 @@ class Reached:
 
 
 @contextmanager
-def reachable_solr(configuration: Configuration, environment: Mapping[str, str]) -> Iterator[Reached]:
+def reachable_solr(
+    configuration: Configuration,
+    environment: Mapping[str, str],
+    starting: Callable[[], object] = lambda: None,
+) -> Iterator[Reached]:
     """A Solr that answers for as long as the context lasts.
 
-    The embedded Solr of a running navlin is used as it is; where none runs, one is started and stopped at the end.
+    The embedded Solr of a running navlin is used as it is. If none runs, one is started and stopped at the end; before
+    that, ``starting`` is called.
     """
     if not configuration.solr.embedded:
         yield Reached(external_address(configuration.solr, environment))
@@ -73,7 +81,9 @@ def reachable_solr(configuration: Configuration, environment: Mapping[str, str])
     if running := running_solr(state):
         yield Reached(running)
         return
-    own = embedded_solr(configuration, environment)
+    starting()
+    # It lives for one command: without the thorough compiler it is ready sooner, and does more in its first minute.
+    own = embedded_solr(configuration, environment, java_options=QUICK)
     try:
         try:
             reached = Reached(own.start(), own)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from navlin.service.configuration import SparkSettings
 from navlin.shipped import CONF
@@ -47,6 +48,21 @@ class LazySparkSession:
                     archive=archive_in(self._archives),
                 )
             return self._session
+
+    def start_early(self) -> None:
+        """Begins to start it, beside what this thread does next. An error is met again by the first call."""
+
+        def start() -> None:
+            with suppress(Exception):
+                self()
+
+        threading.Thread(target=start, name="spark-start", daemon=True).start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     @property
     def dead(self) -> bool:

@@ -1,0 +1,107 @@
+"""Leaving a request for the ``navlin serve`` that runs here, and waiting for its answer."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from navlin.cli.invocation import Exit, Failure
+
+if TYPE_CHECKING:
+    from navlin.index.requests import Job, Request
+    from navlin.index.solr import Solr
+
+POLL_S: Final = 0.2
+INTERRUPTED: Final = "navlin serve ended meanwhile; what it wrote stays, and the next run goes on from there"
+
+
+def answer_of_daemon(solr: Solr, state_directory: Path, job: Job, arguments: Mapping[str, Any]) -> Any:
+    """The answer of the daemon that runs on this state directory; None if none runs. Shows on a terminal how far it is.
+
+    Ends the command if the daemon refuses, fails or ends. Ctrl-C takes the request back if it still waits; what runs goes
+    on in the daemon.
+    """
+    from navlin.index.requests import leave_request
+    from navlin.service.heartbeat import read_heartbeat
+
+    if read_heartbeat(state_directory) is None:
+        return None
+    request = leave_request(solr, job, arguments, _user(), time.time_ns() // 1_000_000)
+    progress = _Progress(job.value)
+    try:
+        answered = _wait(solr, state_directory, request, progress)
+    except KeyboardInterrupt:
+        progress.clear()
+        _take_back(solr, request)
+        raise click.Abort from None
+    progress.clear()
+    if answered.error:
+        raise Failure(answered.error, Exit.FAILED)
+    return answered.answer
+
+
+def _wait(solr: Solr, state_directory: Path, request: Request, progress: _Progress) -> Request:
+    from navlin.index.requests import read_request, withdraw_request
+    from navlin.index.solr import SolrUnavailable
+    from navlin.service.heartbeat import read_heartbeat
+
+    while True:
+        # First the daemon, then the document: so an answer that was its last deed is not missed.
+        alive = read_heartbeat(state_directory) is not None
+        try:
+            now = read_request(solr, request.id)
+            if now is None:
+                raise Failure("the request is not there any more", Exit.FAILED)
+            if not now.open:
+                return now
+            if not alive and now.holder is None and withdraw_request(solr, now):
+                raise Failure("navlin serve ended before it took the request up: try again", Exit.FAILED)
+            if not alive and now.holder is not None:
+                raise Failure(INTERRUPTED, Exit.FAILED)
+        except SolrUnavailable:
+            # The embedded Solr ends with the daemon, which also starts it again if it dies.
+            if not alive:
+                raise Failure(INTERRUPTED, Exit.FAILED) from None
+        else:
+            progress.show(now.step)
+        time.sleep(POLL_S)
+
+
+def _take_back(solr: Solr, request: Request) -> None:
+    from navlin.index.requests import withdraw_request
+
+    if not withdraw_request(solr, request):
+        click.echo("navlin: navlin serve has begun, and goes on", err=True)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""
+
+
+class _Progress:
+    """One line on standard error, if that is a terminal: the job, its step, and the seconds so far."""
+
+    def __init__(self, job: str) -> None:
+        self._job = job
+        self._stream = sys.stderr
+        self._begun_s = time.monotonic()
+
+    def show(self, step: str) -> None:
+        if self._stream.isatty():
+            doing = f"{step}, " if step else "waiting for navlin serve, "
+            self._stream.write(f"\r\x1b[K{self._job}: {doing}{time.monotonic() - self._begun_s:.0f} s")
+            self._stream.flush()
+
+    def clear(self) -> None:
+        if self._stream.isatty():
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()

@@ -1,0 +1,78 @@
+"""Extract, link and purge as a person asks for them: the same for a command that works itself and for ``navlin serve``.
+
+Each returns its answer as plain JSON; all printing starts from that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from navlin.index.runs import RunRecord
+from navlin.index.solr import Solr
+from navlin.service.loader import ConfiguredSources, Loaded
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from navlin.pipeline.run import Pipeline
+
+Answer = dict[str, Any]
+
+
+def extract(
+    pipeline: Pipeline,
+    loaded: Loaded,
+    *,
+    complete: bool,
+    dry_run: bool,
+    accept_loss: str,
+    step: Callable[[str], None],
+) -> RunRecord:
+    """Runs a source once; see `navlin.pipeline.run.Pipeline.run`."""
+    return pipeline.run(
+        loaded.settings.registration,
+        loaded.extractor,
+        complete=complete,
+        dry_run=dry_run,
+        accept_loss=accept_loss,
+        step=step,
+    )
+
+
+def run_as_json(record: RunRecord) -> Answer:
+    """A run record for programs."""
+    return {"run_id": record.run_id, **asdict(record)}
+
+
+def link(
+    solr: Solr,
+    configured: ConfiguredSources,
+    spark: Callable[[], SparkSession],
+    clock: Callable[[], int],
+    *,
+    everything: bool,
+) -> Answer:
+    """Links what runs left unfinished, or everything; the answer has the number of changed relations by rule."""
+    from navlin.service.linking import link_everything, link_recent
+
+    if everything:
+        return dict(link_everything(solr, spark, clock))
+    return dict(link_recent(solr, configured.estate.sources, clock()))
+
+
+def purge(
+    solr: Solr,
+    clock: Callable[[], int],
+    *,
+    before_ms: int,
+    dry_run: bool,
+    deleted_files: bool,
+    stop: Callable[[], bool] = lambda: False,
+) -> Answer:
+    """Purges what is older than a moment."""
+    from navlin.service.purging import purge_before, report_as_json
+
+    report = purge_before(solr, before_ms, clock, deleted_files=deleted_files, dry_run=dry_run, stop=stop)
+    return report_as_json(report)

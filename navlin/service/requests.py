@@ -1,0 +1,124 @@
+"""Taking up requests in ``navlin serve``: each in a thread of its own, its steps and its answer written to its document."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import structlog
+
+from navlin.index.fields import RUNS
+from navlin.index.leases import Holder, lives
+from navlin.index.requests import (
+    Job,
+    Request,
+    State,
+    TakenMeanwhile,
+    open_requests,
+    remove_answered,
+    save_request,
+)
+from navlin.index.solr import Solr, SolrAddress, SolrError
+
+log = structlog.stdlib.get_logger(__name__)
+
+AT_ONCE: Final = 8
+"""Requests that may run at the same time; the others wait."""
+
+Step = Callable[[str], None]
+Run = Callable[[Mapping[str, Any], Step], dict[str, Any]]
+"""Runs a job with its arguments, reports each step, and returns the answer. What it raises is the request's error."""
+
+
+class Stopped(BaseException):
+    """The daemon ends. Raised by a step, so that the run ends between two of them; no run may take it for an error."""
+
+
+class Refused(Exception):
+    """A request that cannot be met; the text says why."""
+
+
+class Requests:
+    """The requests that this process takes up. `poll` is called again and again, by one thread."""
+
+    def __init__(
+        self, address: SolrAddress, me: Holder, jobs: Mapping[Job, Run], clock: Callable[[], int]
+    ) -> None:
+        """``clock`` gives epoch ms."""
+        self._solr = Solr(address)
+        self._me, self._jobs, self._clock = me, jobs, clock
+        self._running: dict[str, threading.Thread] = {}
+
+    def poll(self) -> None:
+        """Takes up what is waiting. An index that does not answer is asked again at the next call."""
+        try:
+            for request in open_requests(self._solr):
+                if request.state is State.RUNNING:
+                    self._give_up(request)
+                elif len(self._running) < AT_ONCE:
+                    self._take_up(request)
+        except SolrError as error:
+            log.debug("requests not read", error=str(error))
+
+    def running(self) -> list[str]:
+        """What is being done for requests now."""
+        return sorted(thread.name for thread in list(self._running.values()))
+
+    def _take_up(self, request: Request) -> None:
+        try:
+            taken = save_request(self._solr, replace(request, state=State.RUNNING, holder=self._me))
+        except TakenMeanwhile:
+            return
+        name = " ".join(filter(None, ("request", request.job, str(request.arguments.get("source", "")))))
+        thread = threading.Thread(target=self._run, args=(taken,), name=name)
+        self._running[request.id] = thread
+        log.info("request taken up", request=request.id, job=request.job, by=request.asked_by)
+        thread.start()
+
+    def _run(self, request: Request) -> None:
+        latest = request
+
+        def step(name: str) -> None:
+            nonlocal latest
+            latest = save_request(self._solr, replace(latest, step=name))
+
+        try:
+            ended = self._answered(request, step)
+            ended = replace(ended, version=latest.version, step="", ended_ms=self._clock())
+            save_request(self._solr, ended)
+            self._solr.commit(RUNS, soft=True)
+            remove_answered(self._solr, self._clock())
+            log.info("request answered", request=request.id, job=request.job, state=ended.state)
+        except (SolrError, TakenMeanwhile) as error:
+            log.error("request not answered", request=request.id, job=request.job, error=str(error))
+        finally:
+            del self._running[request.id]
+
+    def _answered(self, request: Request, step: Step) -> Request:
+        try:
+            answer = self._jobs[request.job](request.arguments, step)
+        except Stopped:
+            error = (
+                "navlin serve was stopped meanwhile; what it wrote stays, and the next run goes on from there"
+            )
+            return replace(request, state=State.FAILED, error=error)
+        except Refused as refused:
+            return replace(request, state=State.FAILED, error=str(refused))
+        except Exception as error:
+            log.exception("request failed", request=request.id)
+            return replace(request, state=State.FAILED, error=str(error) or type(error).__name__)
+        return replace(request, state=State.DONE, answer=answer)
+
+    def _give_up(self, request: Request) -> None:
+        """Ends a request whose daemon has died on this host; it may have been run in part."""
+        holder = request.holder
+        if holder is None or holder.host != self._me.host or lives(holder):
+            return
+        error = "navlin serve died meanwhile; what it wrote stays, and the next run goes on from there"
+        failed = replace(request, state=State.FAILED, error=error, ended_ms=self._clock())
+        try:
+            save_request(self._solr, failed)
+        except TakenMeanwhile:
+            return
