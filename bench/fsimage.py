@@ -37,7 +37,7 @@ from navlin.pipeline.run import Pipeline
 from navlin.pipeline.session import start_session
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr, SolrSettings
-from tests.large_images import LargeImage, write_large_image
+from tests.support.large_images import LargeImage, write_large_image
 
 REPOSITORY = Path(__file__).parents[1]
 VIEWER = "org.apache.hadoop.hdfs.tools.offlineImageViewer.OfflineImageViewerPB"

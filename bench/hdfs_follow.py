@@ -40,9 +40,9 @@ from navlin.model.records import Entity
 from navlin.pipeline.session import start_session
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
-from tests.hdfs_estate import FIRST_MS, HdfsEstate, Killed, differences
-from tests.hdfs_operations import Operations
 from tests.services.hdfs import Writer
+from tests.support.hdfs_estate import FIRST_MS, HdfsEstate, Killed, differences
+from tests.support.hdfs_operations import Operations
 
 REPOSITORY = Path(__file__).parents[1]
 FORGETFUL = {"dfs.namenode.num.extra.edits.retained": "2", "dfs.namenode.num.checkpoints.retained": "1"}

@@ -2,10 +2,10 @@
 
     python -m bench kills [--kills 50] [--seed 1]
 
-A fixed set of inputs (`tests.killed`) is run by a process that is killed after a random number of requests to Solr and a
-random moment more, and started again, until all of them are through; then every document is compared, the index is emptied,
-and it all begins anew until there were enough kills. Half of the kills hit all of the process's children with it, as
-systemd does it, the other half the driver alone: its Spark then ends when it notices.
+A fixed set of inputs (`tests.support.killed_runs`) is run by a process that is killed after a random number of requests to
+Solr and a random moment more, and started again, until all of them are through. Then every document is compared, the index
+is emptied, and it all begins anew until there were enough kills. Half of the kills hit the process and all of its children,
+as systemd does it. The other half hit the driver alone: its Spark then ends when it notices.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from navlin.index.solr import Solr
 from navlin.pipeline.session import start_session
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
-from tests.between import Between, Call
-from tests.estates import SmallEstate
-from tests.killed import Life, Played, differences, index_of, wipe
+from tests.support.killed_runs import Life, Played, differences, index_of, wipe
+from tests.support.pipeline_estate import SmallEstate
+from tests.support.solr_proxy import Call, SolrProxy
 
 REPOSITORY = Path(__file__).parents[1]
 MOST_REQUESTS = 60
@@ -65,12 +65,12 @@ def one_round(
     lives = [Life(folder, 1)]
     reached = []
     try:
-        with Between(solr.address) as door:
+        with SolrProxy(solr.address) as proxy:
             while True:
                 life = lives[-1]
                 lives.append(Life(folder, life.number + 1))
-                door.passes = _dies(life, rng)
-                life.begin(door.address, cluster)
+                proxy.passes = _dies(life, rng)
+                life.begin(proxy.address, cluster)
                 code = life.end()
                 if code == 0:
                     break

@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bench._machine import load_of_machine
-from tests.spark_mutations import monsters, mutations, plans
-from tests.spark_plans import written_of
+from tests.support.spark_mutations import monsters, mutations, plans
+from tests.support.spark_plans import written_of
 
 SECONDS_A_DAMAGED_PLAN = 2.0
 SECONDS_A_MEGABYTE = 4.0

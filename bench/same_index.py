@@ -4,11 +4,11 @@
     python -m bench same_index --compare FILE OTHER
     python -m bench same_index --keep DIR
 
-The first loads all that `tests.loaded` has (corpora of others, if they are there; event logs of Delta and Iceberg; a frozen
-estate; a scripted one) into a Solr of its own and writes every document of nav_elements and nav_relation to FILE (gzipped
-JSON lines, in order), without navlin's own stamps. The second prints by field what differs, and ends with 1 if there is
-anything. The third keeps the frozen and the scripted estate as an index of this version: all documents of the three cores
-as Solr has them, and the configuration of its cores (tests/data/index-1 was made so).
+The first loads all that `tests.support.known_inputs` has (corpora of others, if they are there; event logs of Delta and
+Iceberg; a frozen estate; a scripted one) into a Solr of its own. It writes every document of nav_elements and nav_relation,
+without navlin's own stamps, to FILE (gzipped JSON lines, in order). The second prints by field what differs, and ends with 1
+if there is anything. The third keeps the frozen and the scripted estate as an index of this version: all documents of the
+three cores as Solr has them, and the configuration of its cores (tests/data/index-1 was made so).
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from navlin.model.identity import identify
 from navlin.pipeline.session import end_session, start_session
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
-from tests.estates import unstamped
-from tests.loaded import Loader
 from tests.services.frozen import MADE_IN, FrozenEstate
+from tests.support.known_inputs import Loader
+from tests.support.pipeline_estate import unstamped
 
 REPOSITORY = Path(__file__).parents[1]
 CORPORA = REPOSITORY.parent / "shared" / "corpora"
@@ -120,7 +120,10 @@ def _spark(folder: Path) -> SparkSession:
     # Tasks run outside of this checkout: the tests' extractors must come to them.
     archive = folder / "tests.zip"
     with zipfile.ZipFile(archive, "w") as modules:
-        modules.write(REPOSITORY / "tests" / "scripted.py", "tests/scripted.py")
+        modules.write(
+            REPOSITORY / "tests" / "support" / "scripted_extractors.py",
+            "tests/support/scripted_extractors.py",
+        )
     spark.sparkContext.addPyFile(str(archive))
     return spark
 

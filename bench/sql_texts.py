@@ -19,7 +19,7 @@ from rich.table import Table
 
 from navlin.sql.bounded import SqlReader
 from navlin.sql.reading import Answer
-from tests.sql_texts import Case, cases, columns_of, read, tables_of
+from tests.support.sql_texts import Case, cases, columns_of, read, tables_of
 
 CORPUS = Path(__file__).parents[1].parent / "shared" / "corpora" / "sql" / "cases.jsonl"
 

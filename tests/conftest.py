@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from navlin.demo.hadoop import Hadoop
-    from tests.estates import SmallEstate
     from tests.services.hdfs import Writer
     from tests.services.metastore import Metastore
     from tests.services.rest import JobHistory, ResourceManager
+    from tests.support.pipeline_estate import SmallEstate
 
 # How long an example takes says nothing on a machine that others use as well.
 settings.register_profile("navlin", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -154,7 +154,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Spa
             # Tasks run outside of this checkout: the extractors of the tests must come to them.
             archive = tmp_path_factory.mktemp("modules") / "tests.zip"
             with zipfile.ZipFile(archive, "w") as modules:
-                modules.write(Path(__file__).parent / "scripted.py", "tests/scripted.py")
+                name = "tests/support/scripted_extractors.py"
+                modules.write(REPOSITORY / name, name)
             started[0].sparkContext.addPyFile(str(archive))
         return started[0]
 
@@ -173,7 +174,7 @@ def spark_of_commands(spark: Callable[[], SparkSession], monkeypatch: pytest.Mon
 @pytest.fixture
 def estate(solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path) -> SmallEstate:
     """A small estate of the test's own."""
-    from tests.estates import SmallEstate
+    from tests.support.pipeline_estate import SmallEstate
 
     return SmallEstate(solr, spark, tmp_path)
 

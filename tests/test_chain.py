@@ -31,10 +31,10 @@ from navlin.pipeline.run import Pipeline
 from navlin.query.answer import Lineage
 from navlin.query.lineage import lineage
 from navlin.query.options import Options
-from tests.folded import fold
 from tests.services.hive import run_hive
 from tests.services.metastore import Metastore
 from tests.services.spark_application import SparkApplications
+from tests.support.folded_lineage import fold
 
 INTAKE = (
     "create database chain location '{warehouse}'",

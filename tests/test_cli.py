@@ -24,7 +24,7 @@ from navlin.model.identity import run_id
 from navlin.model.keys import EntityType
 from navlin.model.records import Position, Reject
 from navlin.model.source import source_id
-from tests.linked import World
+from tests.support.indexed_estate import World
 
 ROOT = Path(__file__).parents[1]
 Navlin = Callable[..., Result]

@@ -16,7 +16,7 @@ from navlin.index.solr import Solr, SolrError
 from navlin.java import find_java
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
-from tests.between import Between
+from tests.support.solr_proxy import SolrProxy
 
 
 @pytest.mark.services
@@ -183,9 +183,9 @@ def certificate(tmp_path: Path) -> Path:
 def test_tls_is_believed_by_its_own_authority_only(
     solr: Solr, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Between(solr.address, certificate=certificate, key=certificate.with_name("key.pem")) as door:
-        assert door.address.url.startswith("https://127.0.0.1:")
-        address = replace(door.address, ca_file=str(certificate))
+    with SolrProxy(solr.address, certificate=certificate, key=certificate.with_name("key.pem")) as proxy:
+        assert proxy.address.url.startswith("https://127.0.0.1:")
+        address = replace(proxy.address, ca_file=str(certificate))
         monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/dev/null")
         with Solr(address) as believing:
             assert believing.add(RELATIONS, [{"identity": "over-tls"}]).applied.keys() == {"over-tls"}
@@ -194,7 +194,7 @@ def test_tls_is_believed_by_its_own_authority_only(
             assert list(exported) == [{"identity": "over-tls"}]
         monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
         with (
-            Solr(door.address) as stranger,
+            Solr(proxy.address) as stranger,
             pytest.raises(SolrError, match=r"TLS failed: .*certificate verify failed"),
         ):
             stranger.ping(ELEMENTS)

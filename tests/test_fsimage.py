@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from extractors.hdfs.image import ImageError, Prepared, find_image, prepare, read_part
-from tests.image_trees import varied
-from tests.images import ROOT_ID, Tree
-from tests.read_images import every_row, read_rows
+from tests.support.image_trees import varied
+from tests.support.images import ROOT_ID, Tree
+from tests.support.read_images import every_row, read_rows
 
 
 def paths_of(prepared: Prepared) -> set[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from extractors.hdfs.image import describe_image
-from tests.read_images import prepare_image, read_rows
+from tests.support.read_images import prepare_image, read_rows
 
 IMAGES = ("exporter-fsimage_0001", "hfsa-fsi_small_h2x.img", "hfsa-fsi_small_h3_2.img")
 

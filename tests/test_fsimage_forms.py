@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from extractors.hdfs.image import ImageError, describe_image, read_part
-from tests.image_file import MAGIC, Codec, delimited, nested, number, varint
-from tests.image_trees import ACL, varied
-from tests.images import LAYOUTS, MIB, ROOT_ID, Tree
-from tests.large_images import write_large_image, write_wide_image
-from tests.read_images import prepare_image, read_rows
+from tests.support.image_file import MAGIC, Codec, delimited, nested, number, varint
+from tests.support.image_trees import ACL, varied
+from tests.support.images import LAYOUTS, MIB, ROOT_ID, Tree
+from tests.support.large_images import write_large_image, write_wide_image
+from tests.support.read_images import prepare_image, read_rows
 
 # -- What must read ------------------------------------------------------------------------------------------------------
 

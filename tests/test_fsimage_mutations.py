@@ -24,9 +24,9 @@ from typing import Any
 import pytest
 
 from extractors.hdfs.image import ImageError, read_part
-from tests.image_file import Codec
-from tests.image_trees import varied
-from tests.read_images import every_row, prepare_image, read_rows
+from tests.support.image_file import Codec
+from tests.support.image_trees import varied
+from tests.support.read_images import every_row, prepare_image, read_rows
 
 LONGEST_S = 10.0
 MORE_MEMORY_BYTES = 3 * 1024**3

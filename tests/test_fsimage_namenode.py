@@ -14,8 +14,8 @@ from extractors.hdfs.image import describe_image, find_image
 from extractors.hdfs.status import to_listing
 from navlin.demo.hadoop import Hadoop
 from navlin.model.source import HDFS, Source, source_id
-from tests.read_images import prepare_image, read_rows
 from tests.services.hdfs import Writer
+from tests.support.read_images import prepare_image, read_rows
 
 pytestmark = pytest.mark.services
 

@@ -22,7 +22,7 @@ from navlin.model.keys import Key, RelationType
 from navlin.model.source import Source
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
-from tests.linked import DAY_MS, NOW_MS, World
+from tests.support.indexed_estate import DAY_MS, NOW_MS, World
 
 
 @pytest.fixture(scope="module")

@@ -21,8 +21,8 @@ from navlin.demo.hadoop import Hadoop
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Listing
 from navlin.model.source import HDFS, Estate, Source, source_id
-from tests.hdfs_runs import MINUTE_MS, NOW_MS, Follower, rows_of
 from tests.services.hdfs import Writer
+from tests.support.hdfs_runs import MINUTE_MS, NOW_MS, Follower, rows_of
 
 SOURCE = Source(source_id("cluster", "HDFS"), HDFS, "HDFS", "cluster", ("hdfs://ns1",))
 

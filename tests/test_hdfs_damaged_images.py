@@ -17,7 +17,7 @@ from navlin.index.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.source import HDFS, Estate, Source, source_id
 from navlin.pipeline.run import Pipeline
-from tests.images import ROOT_ID, Tree
+from tests.support.images import ROOT_ID, Tree
 
 HOUR_MS = 3_600_000
 

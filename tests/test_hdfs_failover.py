@@ -10,8 +10,8 @@ from extractors.hdfs import Hdfs
 from extractors.hdfs.client import HdfsAddress, HdfsClient
 from navlin.demo.hadoop import Hadoop
 from navlin.model.source import HDFS, Estate, Source, source_id
-from tests.hdfs_runs import Follower
 from tests.services.hdfs import Writer
+from tests.support.hdfs_runs import Follower
 
 SOURCE = Source(source_id("cluster", "HDFS"), HDFS, "HDFS", "cluster", ("hdfs://ns1",))
 

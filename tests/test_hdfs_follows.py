@@ -18,10 +18,10 @@ from navlin.index.fields import ELEMENTS
 from navlin.index.runs import RunRecord, Status
 from navlin.index.solr import Solr
 from navlin.solr_server.embedded import EmbeddedSolr
-from tests.hdfs_estate import HdfsEstate, Killed, differences
-from tests.hdfs_operations import Operations
-from tests.hdfs_runs import Follower
 from tests.services.hdfs import Writer
+from tests.support.hdfs_estate import HdfsEstate, Killed, differences
+from tests.support.hdfs_operations import Operations
+from tests.support.hdfs_runs import Follower
 
 FORGETFUL = {"dfs.namenode.num.extra.edits.retained": "2", "dfs.namenode.num.checkpoints.retained": "1"}
 

@@ -35,7 +35,7 @@ from tests.services.metastore import (
     partition,
     table,
 )
-from tests.spark_logs import application, end, insert, log_start, node, start, write_log
+from tests.support.spark_logs import application, end, insert, log_start, node, start, write_log
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,7 +16,15 @@ from extractors.hive_events import HiveEvents
 from navlin.model.keys import EntityType
 from navlin.model.records import Covered, Entity, Record, Reject
 from navlin.model.source import HIVE, Estate, Source, source_id
-from tests.record_edges import ColumnEdge, Ends, by_operation, folded, read_all, yielded_edges, yielded_tables
+from tests.support.record_edges import (
+    ColumnEdge,
+    Ends,
+    by_operation,
+    folded,
+    read_all,
+    yielded_edges,
+    yielded_tables,
+)
 
 SOURCE = Source(source_id("c", "HIVESERVER2-1"), HIVE, "HIVESERVER2-1", "c", claimable=False)
 

@@ -15,7 +15,7 @@ from navlin.model.keys import EntityType, RelationType, application_key, column_
 from navlin.model.plan import Positions
 from navlin.model.records import Position
 from navlin.model.source import HIVE, YARN, Estate, Source, source_id
-from tests.record_edges import Read, read_all
+from tests.support.record_edges import Read, read_all
 
 Json = dict[str, Any]
 

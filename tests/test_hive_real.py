@@ -11,9 +11,9 @@ import pytest
 from extractors.hive_events import HiveEvents
 from navlin.model.keys import EntityType
 from navlin.model.source import HIVE, Estate, Source, source_id
-from tests.record_edges import Read, read_all
 from tests.services.hive import run_hive
 from tests.services.metastore import Metastore
+from tests.support.record_edges import Read, read_all
 
 pytestmark = pytest.mark.services
 

@@ -17,7 +17,7 @@ from extractors.impala_events import ImpalaEvents
 from navlin.model.keys import EntityType
 from navlin.model.records import Covered, Entity, Record, Reject
 from navlin.model.source import IMPALA, Estate, Source, source_id
-from tests.record_edges import (
+from tests.support.record_edges import (
     ColumnEdge,
     Ends,
     by_operation,

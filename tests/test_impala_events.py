@@ -21,7 +21,7 @@ from navlin.model.keys import EntityType, RelationType, column_key, operation_ke
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Covered, Position
 from navlin.model.source import HDFS, HIVE, IMPALA, Estate, Source, source_id
-from tests.record_edges import TABLE_LEVEL, Read, name, read_all
+from tests.support.record_edges import TABLE_LEVEL, Read, name, read_all
 
 Json = dict[str, Any]
 

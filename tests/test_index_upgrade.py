@@ -34,9 +34,9 @@ from navlin.service.opening import open_index
 from navlin.service.upgrading import upgrade_index
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
-from tests import old_index
-from tests.between import Between, Call
 from tests.services.solrcloud import solr_cloud
+from tests.support import old_index
+from tests.support.solr_proxy import Call, SolrProxy
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -223,7 +223,7 @@ def cut_after(requests: int) -> Callable[[Call], bool]:
 def upgrade_with_cuts(solr: Solr) -> int:
     """Upgrades again and again, cut off one request or answer later each time, until it comes through; returns how often."""
     for cuts in range(400):
-        with Between(solr.address, cut_after(cuts)) as between, Solr(between.address) as connected:
+        with SolrProxy(solr.address, cut_after(cuts)) as between, Solr(between.address) as connected:
             try:
                 upgrade_index(connected, None, clock)
             except (SolrError, UnusableIndex):
@@ -297,7 +297,7 @@ def test_collections_are_replaced_by_those_of_an_alias(
         solr.commit(RUNS, soft=False)
         for cuts in (20, 60):
             with (
-                Between(solr.address, cut_after(cuts)) as between,
+                SolrProxy(solr.address, cut_after(cuts)) as between,
                 Solr(between.address) as connected,
                 pytest.raises((SolrError, UnusableIndex)),
             ):
@@ -321,8 +321,8 @@ def test_collections_are_replaced_by_those_of_an_alias(
 def test_the_upgraded_index_is_what_this_navlin_makes_of_the_same_inputs(
     state: Path, solr_jars: Path, tmp_path: Path, spark: Callable[[], SparkSession]
 ) -> None:
-    from tests.loaded import Loader
     from tests.services.frozen import FrozenEstate
+    from tests.support.known_inputs import Loader
 
     with server_on(state, solr_jars) as server, Solr(server.address) as solr:
         open_index(solr, server, clock)

@@ -34,8 +34,8 @@ from navlin.query.names import AmbiguousName, UnknownName, entity_named
 from navlin.query.options import Options
 from navlin.query.search import search
 from navlin.query.show import show
-from tests.drawn import World
-from tests.linked import World as Linked
+from tests.support.indexed_estate import World as Linked
+from tests.support.query_estate import World
 
 REPOSITORY = Path(__file__).parents[1]
 CHECKED_ONE_BY_ONE = frozenset({"asOf"})

@@ -19,9 +19,9 @@ from navlin.index.runs import Status
 from navlin.index.solr import Solr
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
-from tests.between import Between, Call
-from tests.estates import SmallEstate
-from tests.killed import GENERATIONS, Life, Played, differences, index_of, wipe
+from tests.support.killed_runs import GENERATIONS, Life, Played, differences, index_of, wipe
+from tests.support.pipeline_estate import SmallEstate
+from tests.support.solr_proxy import Call, SolrProxy
 
 Point = Callable[[Call], bool]
 BATCH = 500
@@ -205,18 +205,18 @@ def play_with_cuts(
 
         return passes
 
-    with Between(solr.address) as door, Solr(door.address) as through_the_door:
-        played = Played(SmallEstate(through_the_door, spark, folder, cluster=cluster))
+    with SolrProxy(solr.address) as proxy, Solr(proxy.address) as through_the_proxy:
+        played = Played(SmallEstate(through_the_proxy, spark, folder, cluster=cluster))
         for run, point in points.items():
             dead.clear()
-            door.passes = until(point)
+            proxy.passes = until(point)
             try:
                 played.play(last=run + 1)
             except AssertionError as error:
                 if not dead.is_set() or "Solr" not in str(error):
                     raise
                 cut_off.append(run)
-            door.passes = lambda call: True
+            proxy.passes = lambda call: True
             played.play(life=1, last=run + 1)
     return cut_off
 
@@ -290,22 +290,22 @@ def test_killed_at_every_step_and_started_again_it_makes_the_same_index(
     folder, cluster = uninterrupted.folder, uninterrupted.cluster
     lives = [Life(folder, 1)]
     try:
-        with Between(solr.address) as door:
+        with SolrProxy(solr.address) as proxy:
             for run, at in KILLS:
                 life = lives[-1]
                 lives.append(Life(folder, life.number + 1))
-                door.passes = _kills(life, emptied, run, at) if callable(at) else lambda call: True
-                life.begin(door.address, cluster)
+                proxy.passes = _kills(life, emptied, run, at) if callable(at) else lambda call: True
+                life.begin(proxy.address, cluster)
                 while said := life.next_step():
                     if emptied.through == run and isinstance(at, str) and said.endswith(": " + at):
                         life.kill()
                 assert emptied.through == run, f"killed elsewhere: {life.steps[-3:]}"
-            door.passes = _dies_after(lives[-1], random.Random(3).randrange(60))
-            lives[-1].begin(door.address, cluster)
+            proxy.passes = _dies_after(lives[-1], random.Random(3).randrange(60))
+            lives[-1].begin(proxy.address, cluster)
             lives[-1].end()
-            door.passes = lambda call: True
+            proxy.passes = lambda call: True
             lives.append(Life(folder, lives[-1].number + 1))
-            lives[-1].begin(door.address, cluster)
+            lives[-1].begin(proxy.address, cluster)
             assert lives[-1].end() == 0
     finally:
         for life in lives:
@@ -320,14 +320,14 @@ def test_killed_again_and_again_and_started_again_it_makes_the_same_index(
     chance = random.Random(seed)
     lives = [Life(uninterrupted.folder, 1)]
     try:
-        with Between(solr.address) as door:
+        with SolrProxy(solr.address) as proxy:
             exit_code = None
             while exit_code != 0:
                 life = lives[-1]
                 # The next one starts its Spark meanwhile.
                 lives.append(Life(uninterrupted.folder, life.number + 1))
-                door.passes = _dies_after(life, chance.randrange(150))
-                life.begin(door.address, uninterrupted.cluster)
+                proxy.passes = _dies_after(life, chance.randrange(150))
+                life.begin(proxy.address, uninterrupted.cluster)
                 exit_code = life.end()
     finally:
         for life in lives:
@@ -363,11 +363,11 @@ def test_what_a_dead_run_wrote_and_did_not_commit_is_seen_by_the_next(
 ) -> None:
     """A table was written, unseen, by a run that died; it is dropped before the next one: that one must know of it."""
     with (
-        Between(solr.address) as door,
-        Solr(door.address) as cut,
+        SolrProxy(solr.address) as proxy,
+        Solr(proxy.address) as cut,
     ):
         dead = written_not_committed()
-        door.passes = lambda call: not dead(call)
+        proxy.passes = lambda call: not dead(call)
         dying = SmallEstate(cut, spark, tmp_path, cluster=estate.cluster)
         dying.tables({"sales.orders": ["id"], "sales.items": ["id"]})
         assert dying.pull().status is Status.FAILED

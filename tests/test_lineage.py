@@ -14,8 +14,8 @@ from navlin.query.answer import Direction, Edge, Lineage, Reason
 from navlin.query.lineage import UnknownEntity, lineage
 from navlin.query.options import Options
 from navlin.query.show import show
-from tests.drawn import HDFS, HIVE, IMPALA, SPARK, World
-from tests.folded import fold
+from tests.support.folded_lineage import fold
+from tests.support.query_estate import HDFS, HIVE, IMPALA, SPARK, World
 
 NUMBERS = itertools.count(1)
 

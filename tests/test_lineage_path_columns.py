@@ -11,8 +11,8 @@ from navlin.model.keys import Key
 from navlin.query.answer import Lineage
 from navlin.query.lineage import lineage
 from navlin.query.options import Options
-from tests.drawn import SPARK, World
-from tests.folded import fold
+from tests.support.folded_lineage import fold
+from tests.support.query_estate import SPARK, World
 
 NUMBERS = itertools.count(1)
 

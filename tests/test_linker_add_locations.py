@@ -10,7 +10,7 @@ from navlin.index.fields import RELATIONS
 from navlin.index.solr import Solr
 from navlin.model.keys import EntityType, Key, RelationType, surely_of_table
 from navlin.model.records import Entity, Relation
-from tests.linked import DAY_MS, World
+from tests.support.indexed_estate import DAY_MS, World
 
 Records = tuple[Entity | Relation, ...]
 

@@ -16,7 +16,7 @@ from navlin.index.overview import unlinked_relations
 from navlin.index.solr import Added, Solr
 from navlin.model.keys import RelationType
 from navlin.model.source import Source
-from tests.linked import DAY_MS, World
+from tests.support.indexed_estate import DAY_MS, World
 
 
 @pytest.fixture

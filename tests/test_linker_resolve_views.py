@@ -15,7 +15,7 @@ from navlin.model.records import Entity, Relation
 from navlin.query.lineage import lineage
 from navlin.query.options import Options
 from navlin.query.show import show
-from tests.linked import DAY_MS, World
+from tests.support.indexed_estate import DAY_MS, World
 
 Records = tuple[Entity | Relation, ...]
 ORDERS = (

@@ -10,8 +10,8 @@ from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.solr import Solr
 from navlin.model.keys import EntityType
 from navlin.model.records import Entity
-from tests.linked import World
-from tests.sql_scopes import SCHEMA, Truth, truths
+from tests.support.indexed_estate import World
+from tests.support.sql_scopes import SCHEMA, Truth, truths
 from tests.test_sql_scopes import TABLES as SCOPES
 from tests.test_sql_view_texts import TABLES as VIEW_TEXTS
 

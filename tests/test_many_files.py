@@ -20,7 +20,7 @@ from navlin.model.keys import EntityType, listed_path_key, path_column_key, path
 from navlin.model.source import Estate, Source, source_id
 from navlin.pipeline.guard import Guard
 from navlin.pipeline.run import HELD_BY_DRIVER, Pipeline
-from tests.scripted import Folders, Happenings
+from tests.support.scripted_extractors import Folders, Happenings
 
 MANY = HELD_BY_DRIVER + 500
 

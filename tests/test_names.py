@@ -11,7 +11,7 @@ from navlin.model.keys import EntityType, location_key, operation_key, partition
 from navlin.model.source import Estate
 from navlin.query.names import AmbiguousName, UnknownName, candidates_for, entity_named, suggestions_for
 from navlin.solr_server.embedded import EmbeddedSolr
-from tests.drawn import HDFS, HIVE, SPARK, World
+from tests.support.query_estate import HDFS, HIVE, SPARK, World
 
 
 @pytest.fixture(scope="module")

@@ -23,10 +23,10 @@ from navlin.index.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.source import HIVE, Estate, Source, source_id
 from navlin.solr_server.embedded import EmbeddedSolr
-from tests.between import Between, Call
-from tests.estates import FIRST_MS, SmallEstate
-from tests.killed import differences, index_of, wipe
 from tests.services.metastore import CREATE_DATABASE, CREATE_TABLE, DROP_TABLE, Metastore, table
+from tests.support.killed_runs import differences, index_of, wipe
+from tests.support.pipeline_estate import FIRST_MS, SmallEstate
+from tests.support.solr_proxy import Call, SolrProxy
 
 REPOSITORY = Path(__file__).parents[1]
 WIDE = {f"wide.t{number:03d}": [f"c{c}" for c in range(12)] for number in range(120)}
@@ -50,8 +50,8 @@ def test_solr_killed_in_the_middle_of_a_write_fails_the_run_and_the_next_complet
             os.kill(solr_server.pid or 0, signal.SIGKILL)
         return True
 
-    with Between(solr.address, kills) as door, Solr(door.address) as through_the_door:
-        estate = SmallEstate(through_the_door, spark, tmp_path, cluster=uninterrupted.cluster)
+    with SolrProxy(solr.address, kills) as proxy, Solr(proxy.address) as through_the_proxy:
+        estate = SmallEstate(through_the_proxy, spark, tmp_path, cluster=uninterrupted.cluster)
         failed = estate.pull()
     assert failed.status is Status.FAILED
     assert "Solr at 127.0.0.1" in failed.error
@@ -67,7 +67,7 @@ def test_solr_killed_in_the_middle_of_a_write_fails_the_run_and_the_next_complet
 def test_solr_away_while_it_plans_is_told_in_words(
     solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path
 ) -> None:
-    with Between(solr.address, lambda call: False) as door, Solr(door.address) as nowhere:
+    with SolrProxy(solr.address, lambda call: False) as proxy, Solr(proxy.address) as nowhere:
         estate = SmallEstate(nowhere, spark, tmp_path)
         estate.tables({"sales.orders": ["id"]})
         run = estate.pull()

@@ -15,7 +15,7 @@ from navlin.model.identity import relation_id
 from navlin.model.keys import location_key, operation_key
 from navlin.model.source import HDFS
 from navlin.pipeline.guard import Guard
-from tests.estates import FIRST_MS, SmallEstate
+from tests.support.pipeline_estate import FIRST_MS, SmallEstate
 
 T1, T2, T3 = FIRST_MS + 1_000, FIRST_MS + 2_000, FIRST_MS + 3_000
 

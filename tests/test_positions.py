@@ -23,8 +23,8 @@ from navlin.pipeline.fingerprint import fingerprint, settings_hash, why_read_aga
 from navlin.pipeline.run import Pipeline
 from navlin.service.configuration import read_configuration
 from navlin.service.loader import load, load_extractors
-from tests.estates import SmallEstate
 from tests.services.metastore import CREATE_DATABASE, CREATE_TABLE, DROP_DATABASE, Metastore, table
+from tests.support.pipeline_estate import SmallEstate
 from tests.test_daemon import record
 
 ANEW, KEPT = "everything is read again", "positions count"

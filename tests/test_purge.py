@@ -21,7 +21,7 @@ from navlin.index.purges import open_purge, purged_before_ms
 from navlin.index.solr import Added, Solr
 from navlin.model.keys import EntityType, Key, RelationType
 from navlin.model.records import Entity, Relation
-from tests.linked import DAY_MS, NOW_MS, World
+from tests.support.indexed_estate import DAY_MS, NOW_MS, World
 
 BEFORE_MS = NOW_MS
 ME = Holder("here", 1, "today")

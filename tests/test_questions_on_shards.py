@@ -11,7 +11,7 @@ from navlin.query.names import entity_named
 from navlin.query.options import Options
 from navlin.query.search import search
 from navlin.query.show import show
-from tests.drawn import IMPALA, SPARK, World
+from tests.support.query_estate import IMPALA, SPARK, World
 
 
 def drawn(solr: Solr) -> World:

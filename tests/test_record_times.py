@@ -16,7 +16,7 @@ from navlin.model.extractor import Extractor
 from navlin.model.keys import EntityType
 from navlin.model.plan import Positions
 from navlin.model.source import HIVE, IMPALA, Estate, Source, source_id
-from tests.record_edges import Read, read_all
+from tests.support.record_edges import Read, read_all
 
 STARTED, TOOK_MS = 1_700_000_000, 42_500
 STARTED_MS = STARTED * 1000

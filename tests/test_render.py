@@ -17,7 +17,7 @@ from navlin.query.options import Options
 from navlin.query.search import search
 from navlin.query.show import show
 from navlin.render import lineage_view, search_view, show_view, unclear_name_view
-from tests.drawn import AS_OF_MS, HDFS, SPARK, World
+from tests.support.query_estate import AS_OF_MS, HDFS, SPARK, World
 
 
 def seen(view: RenderableType, *, terminal: bool = False) -> str:

@@ -9,7 +9,7 @@ from navlin.index.solr import Solr
 from navlin.model.keys import EntityType, operation_key
 from navlin.query.search import SearchAnswer, core_for, search
 from navlin.query.syntax import QueryError, parse
-from tests.drawn import AS_OF_MS, HIVE, IMPALA, SPARK, World
+from tests.support.query_estate import AS_OF_MS, HIVE, IMPALA, SPARK, World
 
 
 @pytest.fixture(scope="module")

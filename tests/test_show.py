@@ -9,7 +9,7 @@ import pytest
 from navlin.index.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.query.show import LISTED, show
-from tests.drawn import AS_OF_MS, HIVE, IMPALA, World
+from tests.support.query_estate import AS_OF_MS, HIVE, IMPALA, World
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from extractors.spark.catalogs import Catalogs
 from extractors.spark.plan.reading import read_plan
 from extractors.spark.plan.reads import End, EndKind
 from extractors.spark.plan.writes import Write
-from tests.spark_logs import node, start
-from tests.spark_plans import (
+from tests.support.spark_logs import node, start
+from tests.support.spark_plans import (
     Op,
     commanded,
     counted,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.spark_plans import (
+from tests.support.spark_plans import (
     Op,
     aggregate,
     commanded,

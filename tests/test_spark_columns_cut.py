@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 from extractors.spark.incomplete import Incomplete
-from tests.spark_logs import FORMATTED
-from tests.spark_plans import (
+from tests.support.spark_logs import FORMATTED
+from tests.support.spark_plans import (
     Op,
     counted,
     flows,

@@ -7,8 +7,8 @@ from itertools import islice
 
 import pytest
 
-from tests.spark_mutations import monsters, mutations, plans
-from tests.spark_plans import written_of
+from tests.support.spark_mutations import monsters, mutations, plans
+from tests.support.spark_plans import written_of
 
 PLANS = plans()
 SIZE = 400_000

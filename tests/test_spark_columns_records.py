@@ -8,8 +8,8 @@ import pytest
 
 from navlin.model.keys import EntityType, Key, RelationType
 from navlin.model.records import Entity
-from tests.spark_logs import Extracted, command, end, extracted_of, node, read_once, start
-from tests.spark_plans import WRITE, Op, commanded, inserting, op, printed, project, scan, where
+from tests.support.spark_logs import Extracted, command, end, extracted_of, node, read_once, start
+from tests.support.spark_plans import WRITE, Op, commanded, inserting, op, printed, project, scan, where
 
 A_COLUMNS = "id#1L, k#2, v#3, n#4"
 A, B = scan("d.a", A_COLUMNS), scan("d.b", "id#11L, k#12")

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.spark_logs import node, start
-from tests.spark_plans import Op, flow, flows, grouped, inserting, op, printed, project, scan, unary
+from tests.support.spark_logs import node, start
+from tests.support.spark_plans import Op, flow, flows, grouped, inserting, op, printed, project, scan, unary
 
 A_COLUMNS = "id#1L, k#2, v#3, n#4"
 A = scan("d.a", A_COLUMNS)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from tests.spark_logs import Extracted, read_once
+from tests.support.spark_logs import Extracted, read_once
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from navlin.model.records import Entity, Relation
 from navlin.model.source import HIVE, Estate, Source, source_id
 from navlin.model.tree import contains
 from tests.services.spark_jobs import APPLICATION
-from tests.spark_logs import (
+from tests.support.spark_logs import (
     CLUSTER,
     ESTATE,
     METASTORE,

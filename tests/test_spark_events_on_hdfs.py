@@ -21,7 +21,7 @@ from navlin.model.source import Estate
 from tests.services.hdfs import Writer
 from tests.services.spark_application import SparkApplications
 from tests.services.spark_jobs import CODECS
-from tests.spark_logs import (
+from tests.support.spark_logs import (
     ESTATE,
     NOW_MS,
     SOURCE,

@@ -11,9 +11,19 @@ import pytest
 from extractors.spark.incomplete import Incomplete
 from extractors.spark.plan.kinds import CARRIES, PLAN_NODES, PlanNode
 from extractors.spark.plan.tree import plain_name
-from tests.spark_logs import FORMATTED, Extracted, command, end, extracted_of, node, read_once, scan, start
-from tests.spark_plans import counted, flows, inserting, op, unary
-from tests.spark_plans import scan as scan_operator
+from tests.support.spark_logs import (
+    FORMATTED,
+    Extracted,
+    command,
+    end,
+    extracted_of,
+    node,
+    read_once,
+    scan,
+    start,
+)
+from tests.support.spark_plans import counted, flows, inserting, op, unary
+from tests.support.spark_plans import scan as scan_operator
 
 CORPUS = Path(__file__).parents[2] / "shared" / "corpora" / "spark-event-logs"
 A_COLUMNS = "id#1L, k#2"

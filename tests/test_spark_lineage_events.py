@@ -13,7 +13,7 @@ from extractors.spark import SparkLineageEvents
 from navlin.model.keys import EntityType, RelationType, application_key, location_key, table_key
 from navlin.model.records import Entity
 from navlin.model.source import HDFS, HIVE, SPARK, YARN, Estate, Source, source_id
-from tests.record_edges import Read, flow, read_all
+from tests.support.record_edges import Read, flow, read_all
 
 Json = dict[str, Any]
 

@@ -19,7 +19,7 @@ from extractors.spark.codecs import Damaged, codec_of, pieces
 from extractors.spark.spark_events import SPLIT_BYTES
 from navlin.model.records import Position
 from tests.services.spark_jobs import CODECS
-from tests.spark_logs import (
+from tests.support.spark_logs import (
     NOW_MS,
     Follower,
     application,

@@ -11,7 +11,7 @@ import pytest
 from extractors.spark.plan.names import location, without_partitions
 from extractors.spark.plan.reading import PlanReading, read_plan
 from extractors.spark.plan.text import read_text
-from tests.spark_logs import FORMATTED, command, insert, node, scan, start
+from tests.support.spark_logs import FORMATTED, command, insert, node, scan, start
 
 
 def read(plan: dict[str, Any] | tuple[dict[str, Any], str]) -> PlanReading:

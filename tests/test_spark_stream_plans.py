@@ -7,9 +7,18 @@ from typing import Any
 
 import pytest
 
-from tests.spark_logs import Follower, application, application_end, end, insert, lines, log_start, write_log
-from tests.spark_plans import Op, op, project
-from tests.stream_logs import (
+from tests.support.spark_logs import (
+    Follower,
+    application,
+    application_end,
+    end,
+    insert,
+    lines,
+    log_start,
+    write_log,
+)
+from tests.support.spark_plans import Op, op, project
+from tests.support.stream_logs import (
     DELTA,
     DELTA_TABLE,
     ICEBERG,

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.spark_logs import T0, Follower, application, end, log_start, read_once, write_log
-from tests.stream_logs import (
+from tests.support.spark_logs import T0, Follower, application, end, log_start, read_once, write_log
+from tests.support.stream_logs import (
     KAFKA,
     QUERY,
     RUN,

@@ -23,8 +23,17 @@ from navlin.model.keys import path_column_key
 from navlin.model.source import SPARK, Estate, Source, source_id
 from navlin.pipeline.run import Pipeline
 from tests.services.spark_streams import write_logs
-from tests.spark_logs import T0, Extracted, Follower, application, end, log_start, read_once, write_log
-from tests.stream_logs import KAFKA, Seen, executions, named, progress, scanned, seen, to
+from tests.support.spark_logs import (
+    T0,
+    Extracted,
+    Follower,
+    application,
+    end,
+    log_start,
+    read_once,
+    write_log,
+)
+from tests.support.stream_logs import KAFKA, Seen, executions, named, progress, scanned, seen, to
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

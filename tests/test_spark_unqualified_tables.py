@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from extractors.spark.incomplete import Incomplete
-from tests.spark_logs import (
+from tests.support.spark_logs import (
     Extracted,
     Follower,
     command,
@@ -21,7 +21,7 @@ from tests.spark_logs import (
     scan,
     start,
 )
-from tests.spark_logs import application as application_start
+from tests.support.spark_logs import application as application_start
 
 PATH = "file:/w/sales.db/t"
 

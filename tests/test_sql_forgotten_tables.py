@@ -9,7 +9,7 @@ import pytest
 
 from navlin.sql.bounded import SqlReader
 from navlin.sql.reading import Made, Question
-from tests.sql_scopes import SCHEMA, Truth, truths
+from tests.support.sql_scopes import SCHEMA, Truth, truths
 from tests.test_sql_scopes import TABLES as SCOPES
 from tests.test_sql_view_texts import TABLES as VIEW_TEXTS
 

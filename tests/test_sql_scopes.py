@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from navlin.sql.bounded import SqlReader
-from tests.sql_scopes import Truth, read, truths
+from tests.support.sql_scopes import Truth, read, truths
 
 DERIVED_TABLES = """
 SELECT o.id, r.amount FROM orders o JOIN (SELECT id, amount FROM refunds) r ON o.id = r.id

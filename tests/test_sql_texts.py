@@ -12,7 +12,7 @@ import pytest
 
 from navlin.sql.bounded import SqlReader
 from navlin.sql.reading import Made, Question
-from tests.sql_texts import Pair, cases, columns_of, read, tables_of
+from tests.support.sql_texts import Pair, cases, columns_of, read, tables_of
 
 SCHEMA: Mapping[str, Sequence[str]] = {
     "db.t": ("a", "b", "c", "m", "xs"),

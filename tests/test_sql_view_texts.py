@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from navlin.sql.bounded import SqlReader
-from tests.sql_scopes import Truth, read, truths
+from tests.support.sql_scopes import Truth, read, truths
 
 REPORTS = """
 SELECT c.name, sum(o.amount) AS total FROM customers c JOIN orders o ON c.id = o.customer WHERE o.region = 'EU'

@@ -1,4 +1,4 @@
-"""What Hive's and Impala's records of every kind of statement become, see `tests.statement_kinds`."""
+"""What Hive's and Impala's records of every kind of statement become, see `tests.support.statement_kinds`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from navlin.model.extractor import Extractor
 from navlin.model.keys import EntityType
 from navlin.model.records import Covered, Entity, Relation
 from navlin.model.source import HIVE, IMPALA, Estate, Source, source_id
-from tests.record_edges import flow, name, read_all
-from tests.statement_kinds import HIVE_STATEMENTS, IMPALA_STATEMENTS, Row, rows
+from tests.support.record_edges import flow, name, read_all
+from tests.support.statement_kinds import HIVE_STATEMENTS, IMPALA_STATEMENTS, Row, rows
 
 WHEN_S = 1_700_000_000
 

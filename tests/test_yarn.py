@@ -12,7 +12,7 @@ from navlin.model.identity import identify
 from navlin.model.keys import RelationType
 from navlin.model.records import Covered
 from tests.services.rest import ResourceManager, as_json
-from tests.yarn_rounds import ESTATE, MINUTE_MS, NOW_MS, SOURCE, Following, app
+from tests.support.yarn_rounds import ESTATE, MINUTE_MS, NOW_MS, SOURCE, Following, app
 
 
 def test_an_application_is_a_run_of_the_operation_of_its_type_and_name(

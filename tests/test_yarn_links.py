@@ -28,10 +28,20 @@ from navlin.model.source import HIVE, SPARK, YARN, Estate, Source, adoption_key,
 from navlin.pipeline.run import Pipeline
 from navlin.query.lineage import lineage
 from navlin.query.options import Options
-from tests.drawn import World
 from tests.services.rest import JobHistory, ResourceManager
-from tests.spark_logs import ESTATE, Follower, application, end, insert, log_start, scan, start, write_log
-from tests.yarn_rounds import NOW_MS, app, job
+from tests.support.query_estate import World
+from tests.support.spark_logs import (
+    ESTATE,
+    Follower,
+    application,
+    end,
+    insert,
+    log_start,
+    scan,
+    start,
+    write_log,
+)
+from tests.support.yarn_rounds import NOW_MS, app, job
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

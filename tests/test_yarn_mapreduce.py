@@ -14,7 +14,7 @@ from navlin.model.identity import identify
 from navlin.model.keys import RelationType
 from navlin.model.records import Covered, Entity
 from tests.services.rest import JobHistory, ResourceManager, as_json
-from tests.yarn_rounds import (
+from tests.support.yarn_rounds import (
     ESTATE,
     METASTORE,
     MINUTE_MS,

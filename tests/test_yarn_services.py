@@ -14,7 +14,7 @@ from extractors.yarn import Yarn
 from extractors.yarn.rest import RestError, RestUnavailable
 from navlin.model.plan import Positions
 from tests.services.rest import JobHistory, ResourceManager, RestServer, as_json
-from tests.yarn_rounds import ESTATE, SOURCE, Following, app, running
+from tests.support.yarn_rounds import ESTATE, SOURCE, Following, app, running
 
 
 def standby(form: str, *, of: ResourceManager) -> RestServer:

@@ -6,7 +6,7 @@ import pytest
 
 from extractors.yarn.plan import OPEN
 from tests.services.rest import ResourceManager
-from tests.yarn_rounds import MINUTE_MS, NOW_MS, Following, app, running
+from tests.support.yarn_rounds import MINUTE_MS, NOW_MS, Following, app, running
 
 
 def test_a_round_in_which_nothing_happened_asks_twice_and_yields_nothing(

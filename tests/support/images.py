@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.image_file import Codec, ImageFile, delimited, fixed64, nested, number, varint
-from tests.image_strings import Strings
+from tests.support.image_file import Codec, ImageFile, delimited, fixed64, nested, number, varint
+from tests.support.image_strings import Strings
 
 ROOT_ID = 16385
 LAYOUTS = (-63, -64, -65, -66, -67)

@@ -14,9 +14,9 @@ from navlin.index.cores import CORES
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.solr import Solr
 from navlin.solr_server.embedded import EmbeddedSolr
-from tests.estates import unstamped
+from tests.support.pipeline_estate import unstamped
 
-KEPT: Final = Path(__file__).parent / "data" / "index-1"
+KEPT: Final = Path(__file__).parents[1] / "data" / "index-1"
 CONFIGURATION: Final = KEPT / "conf"
 """What was shipped as ``conf/solr``."""
 ANSWERS: Final = KEPT / "answers.json"

@@ -8,7 +8,7 @@ from typing import Any
 from extractors.spark.columns.flow import SourceColumn
 from extractors.spark.columns.written import ColumnFlow, WrittenColumns
 from extractors.spark.plan.reading import read_plan
-from tests.spark_logs import FORMATTED, node, start
+from tests.support.spark_logs import FORMATTED, node, start
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """An HDFS that is followed through the pipeline into the session's index, and what a fresh image makes of it.
 
-As a program (``python -m tests.hdfs_estate``) it is a process that follows once and says which step it is at: to be killed.
+As a program (``python -m tests.support.hdfs_estate``) it is a process to be killed: it follows once and prints the step that
+it is at.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from navlin.model.extractor import EXTRACTORS
 from navlin.model.source import HDFS, Estate, Source, source_id
 from navlin.pipeline.run import Pipeline
 from navlin.pipeline.session import start_session
-from tests.killed import REPOSITORY, session_of
+from tests.support.killed_runs import REPOSITORY, session_of
 
 FIRST_MS = 1_800_000_000_000
 MINUTE_MS = 60_000
@@ -126,7 +127,7 @@ class Killed:
     def __init__(self, estate: HdfsEstate, scratch: Path) -> None:
         self._estate = estate
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.hdfs_estate", str(scratch)],
+            [sys.executable, "-m", "tests.support.hdfs_estate", str(scratch)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=REPOSITORY,

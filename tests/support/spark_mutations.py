@@ -8,7 +8,7 @@ import random
 import re
 from collections.abc import Callable, Iterator
 
-from tests.spark_plans import (
+from tests.support.spark_plans import (
     Op,
     commanded,
     grouped,

@@ -9,8 +9,8 @@ from typing import Any
 
 from navlin.model.keys import EntityType, Key, RelationType
 from navlin.model.records import Entity
-from tests.spark_logs import Extracted, application, log_start, node, read_once, start, write_log
-from tests.spark_plans import Op, op, printed
+from tests.support.spark_logs import Extracted, application, log_start, node, read_once, start, write_log
+from tests.support.spark_plans import Op, op, printed
 
 QUERY, RUN = "d1807a09-0408-49c4-82f0-07253e4d6a08", "40cb62c9-ae96-4cd5-8f53-b70c70dda84a"
 STREAMING = "org.apache.spark.sql.streaming.StreamingQueryListener$Query"

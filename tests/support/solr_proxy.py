@@ -1,5 +1,5 @@
-"""A door between navlin and Solr: a test hears of every request before it is passed on and after it was answered, and may
-cut it off there. From the index's side a process whose requests no longer arrive is a dead one."""
+"""A proxy between navlin and Solr. It calls the test before it passes a request on and after Solr answered; the test may cut
+the connection at either point. For the index, a process whose requests no longer arrive is a dead one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from navlin.index.solr import SolrAddress
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request to Solr. ``answered`` says on which side of it we are."""
+    """One request to Solr, before it is passed on or after it was ``answered``."""
 
     core: str
     handler: str
@@ -55,10 +55,10 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Says nothing: who is killed hangs up."""
+        """Prints nothing: a killed process hangs up."""
 
 
-class Between:
+class SolrProxy:
     """Serves on a port of its own until closed; ``address`` is Solr's as navlin is to see it."""
 
     def __init__(
@@ -69,12 +69,12 @@ class Between:
         certificate: Path | None = None,
         key: Path | None = None,
     ) -> None:
-        """With a ``certificate`` and its ``key``, it speaks TLS to who comes."""
+        """With a ``certificate`` and its ``key``, it speaks TLS to its clients."""
         self.passes = passes
         target = urlsplit(address.url)
         outer = self
 
-        class Door(BaseHTTPRequestHandler):
+        class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True
 
@@ -114,7 +114,7 @@ class Between:
             def log_message(self, format: str, *args: Any) -> None:
                 """Says nothing."""
 
-        self._server = _Server(("127.0.0.1", 0), Door)
+        self._server = _Server(("127.0.0.1", 0), Handler)
         if certificate is not None:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(certificate, key)

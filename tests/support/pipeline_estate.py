@@ -19,7 +19,7 @@ from navlin.model.keys import Key, column_key, database_key, table_key
 from navlin.model.source import Estate, Source, source_id
 from navlin.pipeline.guard import Guard
 from navlin.pipeline.run import Pipeline
-from tests.scripted import Happenings, Listing
+from tests.support.scripted_extractors import Happenings, Listing
 
 FIRST_MS = 1_800_000_000_000
 Documents = list[dict[str, Any]]

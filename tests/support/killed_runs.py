@@ -1,7 +1,7 @@
 """A fixed set of inputs, run to its end by processes that are killed on their way and started again.
 
-As a program (``python -m tests.killed``) it is one such process: it reads where Solr is from its stdin, says on its stdout
-which step it is at, a line each, and goes on where the process before it was killed.
+As a program (``python -m tests.support.killed_runs``) it is one such process: it reads from its stdin where Solr is, prints
+the step that it is at, a line each, and goes on where the process before it was killed.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.runs import Status
 from navlin.index.solr import Solr, SolrAddress
 from navlin.pipeline.session import start_session
-from tests.estates import FIRST_MS, SmallEstate, unstamped
+from tests.support.pipeline_estate import FIRST_MS, SmallEstate, unstamped
 
-REPOSITORY = Path(__file__).parents[1]
+REPOSITORY = Path(__file__).parents[2]
 GENERATION_MS = 10_000_000
 LIFE_MS = 100_000
 
@@ -202,7 +202,7 @@ class Life:
         self.steps: list[str] = []
         self._folder = folder
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.killed", str(folder / f"scratch-{number}")],
+            [sys.executable, "-m", "tests.support.killed_runs", str(folder / f"scratch-{number}")],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=REPOSITORY,

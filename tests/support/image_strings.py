@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tests.image_file import fixed32, nested, number
+from tests.support.image_file import fixed32, nested, number
 
 _USER, _GROUP, _XATTR = 1, 2, 3
 _NAMESPACES = ("user", "trusted", "security", "system", "raw")

@@ -19,9 +19,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from tests.image_file import Codec, ImageFile, delimited, fixed64, nested, number, varint
-from tests.image_strings import Strings
-from tests.images import MIB, MODIFIED_MS, ROOT_ID
+from tests.support.image_file import Codec, ImageFile, delimited, fixed64, nested, number, varint
+from tests.support.image_strings import Strings
+from tests.support.images import MIB, MODIFIED_MS, ROOT_ID
 
 Numbers = npt.NDArray[np.int64]
 

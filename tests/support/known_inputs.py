@@ -28,10 +28,10 @@ from navlin.pipeline.run import Pipeline
 from navlin.service.configuration import read_configuration
 from navlin.service.forget import forget, to_forget
 from navlin.service.loader import load, load_extractors
-from tests.estates import SmallEstate
 from tests.services.frozen import IN_ORDER, NOW_MS, FrozenEstate
+from tests.support.pipeline_estate import SmallEstate
 
-TABLE_FORMATS = Path(__file__).parent / "table_formats"
+TABLE_FORMATS = Path(__file__).parents[1] / "table_formats"
 BEFORE_FORGETTING_MS = 1_000_000_000_000
 """September 2001: a purge up to then removes nothing but what a test dates back."""
 DAY_MS = 86_400_000

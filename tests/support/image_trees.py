@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.images import MIB, Tree
+from tests.support.images import MIB, Tree
 
 ACL = (
     "user:bob:r-x",

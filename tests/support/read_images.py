@@ -1,4 +1,5 @@
-"""An fsimage as rows, through the reader's doors, in the form in which `tests.images.Tree.rows` says what they should be."""
+"""An fsimage as rows, as the reader gives them, in the form of `tests.support.images.Tree.rows`, which says what they should
+be."""
 
 from __future__ import annotations
 
