@@ -221,9 +221,11 @@ def _executions(graph: Graph, entity: StoredEntity) -> Executions:
     latest = [found[run.ep2.id] for run in runs if run.ep2.id in found]
     listed = sorted(latest, key=lambda execution: execution.started_ms, reverse=True)
     last_ms, principal = max(
-        (0, ""),
-        *((execution.started_ms, execution.principal) for execution in listed),
-        *((operation.last_run.last_ms, operation.last_run.principal) for operation in purged),
+        [
+            (0, ""),
+            *((execution.started_ms, execution.principal) for execution in listed),
+            *((operation.last_run.last_ms, operation.last_run.principal) for operation in purged),
+        ]
     )
     return Executions(
         count + sum(operation.last_run.count for operation in purged),
