@@ -1,0 +1,68 @@
+"""What a checkout costs: the jars and packages that it fetches, `make demo`, and, if asked for, the tiers of tests.
+
+    python -m bench checkout [--tests] [--services]
+
+Sizes are of files as they lie in ``.jars`` and ``.venv``; packages come compressed, at some two thirds of that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import sysconfig
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from bench._machine import load_of_machine
+
+REPOSITORY = Path(__file__).parents[1]
+JAR_SETS = {"Solr's jars": ("solr",), "Hadoop's and Hive's jars": ("hadoop", "hive", "hive-metastore")}
+
+
+def size_bytes(*folders: Path) -> int:
+    """The bytes of all files below."""
+    return sum(file.lstat().st_size for folder in folders for file in folder.rglob("*") if file.is_file())
+
+
+def made(*target: str) -> float:
+    """The seconds that a target of make takes; ends with its output if it fails."""
+    began_s = time.perf_counter()
+    finished = subprocess.run(
+        ["make", *target],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    if finished.returncode:
+        sys.exit(f"make {' '.join(target)}: {finished.stdout[-3000:]}{finished.stderr[-3000:]}")
+    return time.perf_counter() - began_s
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    arguments.add_argument("--tests", action="store_true", help="`make test` as well")
+    arguments.add_argument("--services", action="store_true", help="`make test-services` as well")
+    given = arguments.parse_args()
+    table = Table("what", "", title="a checkout, all of it fetched", title_justify="left")
+    for name, sets in JAR_SETS.items():
+        table.add_row(name, f"{size_bytes(*(REPOSITORY / '.jars' / each for each in sets)) / 1e6:,.0f} MB")
+    table.add_row("Python packages", f"{size_bytes(Path(sysconfig.get_path('platlib'))) / 1e6:,.0f} MB")
+    targets: list[tuple[str, ...]] = [("demo", "ONCE=1")]
+    targets += [("test",)] if given.tests else []
+    targets += [("test-services",)] if given.services else []
+    for target in targets:
+        table.add_row(f"make {' '.join(target)}", f"{made(*target):,.0f} s")
+    table.caption = f"load of the machine {load_of_machine()}"
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""Which bench prints which figure of README and CHANGELOG, and what each was before.
+
+    python -m bench figures
+
+Before: navlin with an index of version 1, on two quiet cores. Every figure that README or CHANGELOG states must stand here,
+and a test checks it; the others are what the benches were written for.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Final
+
+from rich.console import Console
+from rich.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure: what it is of, the command that prints it now, what it was before, where known. ``quote`` is how README or
+    CHANGELOG state it, word for word."""
+
+    what: str
+    bench: str
+    before: str = ""
+    quote: str = ""
+
+
+FIGURES: Final = (
+    Figure("the demo, to its end", "checkout", "60 s", "This takes a minute on two cores"),
+    Figure("`make test`", "checkout --tests", "24 min", "ten minutes on two cores"),
+    Figure("`make test`, in two processes", "checkout --tests", "24 min", "ten minutes |"),
+    Figure("`make test-services`", "checkout --services", "", "forty minutes |"),
+    Figure("Python packages", "checkout", "", "some 700 MB, most of it Spark"),
+    Figure("Solr's jars", "checkout", "", "54 MB for Solr"),
+    Figure("Hadoop's and Hive's jars", "checkout", "", "another 100 MB of Hadoop's and Hive's"),
+    Figure("a new line, indexed and linked", "latency", "", "linked within five seconds, mostly within one"),
+    Figure("disk for entities", "size", "0.5 to 0.7 GB", "1 million entities take 0.5 to 0.7 GB"),
+    Figure("disk for relations", "size", "90 MB", "1 million relations 90 MB"),
+    Figure("inodes into an empty index", "fsimage --inodes 0 --growth ''", "1,878 inodes/s"),
+    Figure("Hive-like documents, of plain pysolr", "indexing", "0.67"),
+    Figure("lineage of 400 nodes, p50 and p95", "lineage_walk", "500 ms, 754 ms"),
+    Figure("the same with columns, p50 and p95", "lineage_walk", "1.15 s, 2 s"),
+    Figure("linking 1,000 new relations", "linking_growth"),
+    Figure("`navlin serve`, until it is ready", "starting", "26 s"),
+    Figure("ten changes, `navlin extract`, cold", "starting", "27 s"),
+    Figure("a metastore of 2,000 tables, cold", "starting", "50 s"),
+    Figure("a command that asks, beside `navlin serve`", "starting", "1.1 s"),
+    Figure("reading a metastore, of a bare client", "hms_read"),
+    Figure("following HDFS", "hdfs_follow"),
+    Figure("reading Spark's event logs", "spark_log_speed"),
+    Figure("column lineage of Spark statements", "referee"),
+)
+
+
+def main() -> None:
+    table = Table("figure", "python -m bench …", "before", "in README or CHANGELOG")
+    for figure in FIGURES:
+        table.add_row(figure.what, figure.bench, figure.before, figure.quote.strip("| "))
+    Console(width=None if sys.stdout.isatty() else 150).print(table, markup=False)
+
+
+if __name__ == "__main__":
+    main()

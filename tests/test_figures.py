@@ -1,0 +1,65 @@
+"""Every figure that README and CHANGELOG state is printed by a bench."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.__main__ import benches
+from bench.figures import FIGURES
+
+REPOSITORY = Path(__file__).parents[1]
+TEXTS = {name: " ".join((REPOSITORY / name).read_text().split()) for name in ("README.md", "CHANGELOG.md")}
+MEASURE = re.compile(
+    r"\b(\d[\d.,]*|one|two|five|ten|forty|a)[ -]"
+    r"(ms|s|seconds?|minutes?|hours?|MB|GB|MiB|GiB|gigabyte|inodes/s|documents/s|times|%)(?![\w/])"
+)
+"""A number with a unit that can be measured."""
+SET_NOT_MEASURED = {
+    "ten minutes after its last run ended": "an interval",
+    "more than ten seconds or a gigabyte": "bounds of a child process",
+    "linked within five seconds, mostly": "measured, and the next row has the whole of it",
+}
+"""Figures that the code sets; each with what it is."""
+
+
+def covered(text: str, at: int) -> bool:
+    quotes = [figure.quote for figure in FIGURES if figure.quote] + list(SET_NOT_MEASURED)
+    return any(
+        found.start() <= at < found.end() for quote in quotes for found in re.finditer(re.escape(quote), text)
+    )
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_figure_of_the_documents_has_a_bench(name: str) -> None:
+    text = TEXTS[name]
+    without = [
+        text[max(0, found.start() - 60) : found.end() + 20]
+        for found in MEASURE.finditer(text)
+        if not covered(text, found.start())
+    ]
+    assert without == []
+
+
+def test_every_figure_that_is_said_to_be_stated_is_stated() -> None:
+    stated = "\n".join(TEXTS.values())
+    quotes = [figure.quote for figure in FIGURES if figure.quote]
+    assert [quote for quote in (*quotes, *SET_NOT_MEASURED) if quote not in stated] == []
+
+
+@pytest.mark.parametrize("bench", sorted({figure.bench for figure in FIGURES}))
+def test_every_bench_of_a_figure_is_there_and_takes_these_options(bench: str) -> None:
+    name, *options = bench.split()
+    assert name in benches()
+    helped = subprocess.run(
+        [sys.executable, "-m", "bench", name, "--help"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert [option for option in options if option.startswith("--") and option not in helped] == []
