@@ -29,7 +29,7 @@ from navlin.pipeline.run import Pipeline
 from navlin.pipeline.session import end_session, start_session
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr, SolrSettings
-from tests.large_images import write_large_image
+from tests.support.large_images import write_large_image
 
 REPOSITORY = Path(__file__).parents[1]
 MILLION = 1_000_000

@@ -37,7 +37,6 @@ from extractors.lineage.graph import (
 )
 from extractors.lineage.line_logs import LineLogs
 from extractors.lineage.record_times import RecordTimes
-from extractors.lineage.redaction import sample
 from extractors.lineage.statement_records import (
     Catalog,
     Edge,
@@ -50,6 +49,7 @@ from extractors.lineage.statement_records import (
 from extractors.lineage.statements import Effect, kind_of
 from navlin.model.extractor import PUSH, extractor, keeps_positions
 from navlin.model.records import Record, Reject, Split
+from navlin.model.redaction import sample
 from navlin.model.source import HIVE, Estate, Source
 
 HIVE_ENGINE = Engine(HIVE, "hv_query", "hv_query_part", "hv_query_execution")

@@ -43,7 +43,6 @@ from extractors.lineage.graph import (
 )
 from extractors.lineage.line_logs import LineLogs
 from extractors.lineage.record_times import RecordTimes
-from extractors.lineage.redaction import clean, sample, without_credentials
 from extractors.lineage.statement_records import (
     Catalog,
     Edge,
@@ -56,6 +55,7 @@ from extractors.lineage.statements import Effect, Kind, created_table, kind_name
 from navlin.model.extractor import PUSH, extractor, keeps_positions
 from navlin.model.keys import split_location
 from navlin.model.records import Record, Reject, Split
+from navlin.model.redaction import sample, without_credentials
 from navlin.model.source import HIVE, IMPALA, Estate, Source
 
 IMPALA_ENGINE = Engine(IMPALA, "impala_operation", "impala_sub_operation", "impala_operation_execution")
@@ -153,7 +153,7 @@ def to_statement(line: bytes, path: str, offset: int, *, latest_ms: int) -> Stat
         kind=kind,
         text_hash=text_hash,
         location=_location(record, text, edges, problems),
-        operation={"tableLocation": clean(text_of(record, "tableLocation"))},
+        operation={"tableLocation": text_of(record, "tableLocation")},
         execution={
             "started": started_ms,
             "ended": ended_ms,

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from navlin.cli import main
+from navlin.index.cores import CORES
 from navlin.index.leases import Holder, free_lease, take_lease
 from navlin.index.solr import Solr
 from navlin.model.extractor import EXTRACTORS
@@ -61,7 +62,7 @@ class Notes(Extractor):
     def read(self, split: Folder) -> Iterator[Record]:
         for file in sorted(Path(split.path).iterdir()):
             if file.suffix != ".note":
-                yield Reject(str(file), "is no note")
+                yield Reject(str(file), f"is no note: {file.read_text()}", sample=file.read_text())
                 continue
             key = path_key(self.source, f"/{file.name}", EntityType.FILE)
             yield Entity(key, split.now_ms, {"originalDescription": file.read_text(), "paper": "vellum"})
@@ -99,6 +100,13 @@ class Notes:
         query = f"{field}:{words} AND sourceType:NOTES"
         answer = self.solr.select("nav_elements", {"q": query, "rows": 10})
         return [document["deleted"] for document in answer["response"]["docs"]]
+
+    def everything(self) -> str:
+        """All that the index keeps of this source."""
+        identity = source_id("notes", "NOTES-1")
+        answers = [self.solr.select(core, {"q": f"sourceId:{identity}", "rows": 100}) for core in CORES]
+        assert all(answer["response"]["docs"] for answer in answers if answer is not answers[1])
+        return json.dumps(answers)
 
 
 @pytest.fixture
@@ -167,8 +175,9 @@ def test_a_new_file_in_extractors_is_checked_run_and_shown_in_status(in_extracto
 
 
 def run_a_new_extractor(notes: Notes) -> None:
-    (notes.folder / "one.note").write_text("lighthouse")
-    (notes.folder / "two.txt").write_text("no note")
+    # It redacts nothing itself.
+    (notes.folder / "one.note").write_text("lighthouse, password='hunter2Zx'")
+    (notes.folder / "two.txt").write_text("no note, password='hunter2Zx'")
     assert {finding["subject"] for finding in notes.navlin("check")} >= {"source NOTES-1"}
 
     tried = notes.navlin("extract", "NOTES-1", "--dry-run")
@@ -184,6 +193,7 @@ def run_a_new_extractor(notes: Notes) -> None:
     [source] = notes.navlin("status")["sources"]
     assert source["last"]["run_id"] == run["run_id"]
     assert source["index"]["reject_count"] == 1
+    assert "hunter2Zx" not in notes.everything()
 
     (notes.folder / "one.note").unlink()
     held = notes.navlin("extract", "NOTES-1", code=4)

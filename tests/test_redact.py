@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import time
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.lineage.redaction import (
+from navlin.index.fields import INDEXED_TEXT_CHARS
+from navlin.model.keys import (
+    EntityType,
+    RelationType,
+    execution_key,
+    operation_key,
+    path_key,
+    sub_operation_key,
+    table_key,
+)
+from navlin.model.records import Entity, Listing, Record, Reject, Relation
+from navlin.model.redaction import (
     CUT,
     MASK,
     bounded,
-    clean,
     is_secret,
     redact,
     redact_options,
     sample,
     without_credentials,
 )
+from navlin.model.source import Estate, Source, source_id
+from tests.support.stored import stored
 
 SECRET = "hunter2Zx"
 
@@ -281,10 +294,76 @@ def test_a_text_that_fits_is_left_as_it_is() -> None:
 
 
 def test_a_lone_surrogate_becomes_a_replacement_character() -> None:
-    assert clean("a\ud800b😀") == "a\ufffdb😀"
+    assert bounded("a\ud800b😀") == "a\ufffdb😀"
 
 
 def test_a_sample_is_short_and_redacted() -> None:
     text = sample(b"password='hunter2Zx' \xff\0" + b"x" * 10_000)
     assert "hunter2Zx" not in text
     assert len(text) == 200
+
+
+# -- The one place that no extractor can forget ------------------------------------------------------------------------
+
+SOURCE = Source(source_id("c", "NEW-1"), "NEW", "NEW-1", "c")
+ESTATE = Estate("c", (SOURCE,))
+TEXT = f"ALTER USER u IDENTIFIED BY '{SECRET}'"
+URL = f"https://u:{SECRET}@h/x"
+STATEMENT = operation_key(SOURCE, TEXT, ())
+ELSEWHERE = table_key(ESTATE.serving("JDBC", f"jdbc:x://u:{SECRET}@h"), "db", "t")
+FILE = path_key(SOURCE, "/a", EntityType.FILE)
+
+UNREDACTED: dict[str, Record] = {
+    "a statement": Entity(STATEMENT, 1, {"queryText": TEXT}),
+    "a part of it": Entity(sub_operation_key(STATEMENT, TEXT), 1, {"expression": TEXT}),
+    "a run of it": Entity(execution_key(STATEMENT, URL), 1, {"errorMessage": URL}),
+    "a text of the model": Entity(FILE, 1, {"originalDescription": TEXT}),
+    "a text of the extractor's own": Entity(FILE, 1, {"paper": TEXT}),
+    "a text whose secret would be cut in two": Entity(
+        FILE, 1, {"paper": "x" * (INDEXED_TEXT_CHARS - 28) + " " + URL + "/" * 99}
+    ),
+    "a long statement": Entity(STATEMENT, 1, {"queryText": "x" * INDEXED_TEXT_CHARS + TEXT}),
+    "a list of texts": Entity(FILE, 1, {"inputs": [URL], "papers": (TEXT, URL)}),
+    "a mapping": Entity(FILE, 1, {"params": {"my.secret.thing": SECRET, "url": URL}}),
+    "a name that says so": Entity(FILE, 1, {"api_token": SECRET}),
+    "something volatile": Entity(FILE, 1, volatile={"paper": TEXT}),
+    "a relation": Relation(RelationType.DATA_FLOW, FILE, STATEMENT, "/x", 1, {"hint": TEXT}),
+    "a claim on an address": Relation(RelationType.DATA_FLOW, FILE, ELSEWHERE, "/x", 1),
+    "columns": Listing(
+        SOURCE,
+        1,
+        ["/a", "/b"],
+        [False, False],
+        {
+            "owner": pa.array([TEXT, None]),
+            "group": pa.array([URL, "etl"]).dictionary_encode(),
+            "acl": pa.array([[TEXT], None]),
+            "api_token": pa.array([SECRET, None]),
+        },
+        {"paper": pa.array([None, URL])},
+    ),
+    "a line that does not read": Reject(URL, f"{TEXT} is no record", sample=TEXT),
+}
+
+
+@pytest.mark.parametrize("record", UNREDACTED.values(), ids=UNREDACTED)
+def test_an_extractor_that_redacts_nothing_leaks_nothing(record: Record) -> None:
+    kept = stored([record])
+
+    assert SECRET not in kept
+    assert MASK in kept
+
+
+def test_names_of_what_is_named_are_left_alone() -> None:
+    path = path_key(SOURCE, "/sales/token=17", EntityType.DIRECTORY)
+    table = table_key(SOURCE, "db", "pwd='x'")
+    relation = Relation(RelationType.LOGICAL_PHYSICAL, table, path, "/x", 1)
+
+    assert MASK not in stored([Entity(path, 1), Entity(table, 1), relation])
+
+
+def test_what_is_cut_is_redacted_first() -> None:
+    assert (
+        bounded("x" * 30 + " " + URL, 50)
+        == "x" * 30 + f" https://u:{MASK}"[: 50 - len(CUT.encode()) - 30] + CUT
+    )

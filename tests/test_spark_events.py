@@ -41,6 +41,7 @@ from tests.support.spark_logs import (
     start,
     write_log,
 )
+from tests.support.stored import stored
 
 COPY = insert("/w/b", scan("db.a"), table="db.b")
 
@@ -142,7 +143,7 @@ def test_a_failed_execution_brings_no_flow_and_covers_nothing(tmp_path: Path) ->
     assert execution.attributes["status"] == "FAILED"
     message = str(execution.attributes["errorMessage"])
     assert "disk full" in message
-    assert "hunter2" not in message
+    assert "hunter2" not in stored([execution])
     assert len(message) < 5_000
     assert extracted.operations[0].attributes["outputs"] == ["db.b"]
 
@@ -524,8 +525,8 @@ def test_a_statement_sent_to_a_thrift_server_is_kept_with_its_user(tmp_path: Pat
     )
     assert {each.attributes["principal"] for each in extracted.executions} == {"alice", "etl"}
     first = Follower(tmp_path).poll()
-    text = [str(each.attributes["queryText"]) for each in first.operations]
-    assert "hunter2" not in "".join(text)
+    assert all(each.attributes["queryText"] for each in first.operations)
+    assert "hunter2" not in stored(first.operations)
 
 
 def test_a_thrift_statement_is_found_again_when_its_execution_ends_in_a_later_read(tmp_path: Path) -> None:
@@ -560,7 +561,7 @@ def test_secrets_in_urls_and_names_reach_no_record(tmp_path: Path) -> None:
     assert flow.ep2.source.type == "JDBC"
     assert flow.ep2.source.name == "jdbc:postgresql://db:5432/x"
     assert flow.ep2.name == "public.t"
-    assert "hunter2" not in repr((extracted.entities, extracted.relations))
+    assert "hunter2" not in stored([*extracted.entities.values(), *extracted.relations.values()])
 
 
 def test_an_operation_is_alike_between_runs_that_differ_in_what_no_one_asks_about(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from navlin.model.identity import identify
 from navlin.model.keys import RelationType
 from navlin.model.records import Covered, Entity
 from tests.services.rest import JobHistory, ResourceManager, as_json
+from tests.support.stored import stored
 from tests.support.yarn_rounds import (
     ESTATE,
     METASTORE,
@@ -71,7 +72,7 @@ def test_a_job_reads_and_writes_what_its_configuration_says(
     assert execution.attributes["jobId"] == "job_1799000000000_0001"
     assert execution.attributes["memoryMbSeconds"] == 2_048
     assert [each.path for each in told.records if isinstance(each, Covered)] == [operation.key.tree_path]
-    assert "hunter2" not in repr(told.records)
+    assert "hunter2" not in stored(told.records)
 
 
 def test_runs_of_one_job_over_other_directories_do_not_mix(
@@ -234,7 +235,7 @@ def test_what_hive_ran_belongs_to_its_query(resource_manager: ResourceManager, h
     first = told.executions["application_1799000000000_0001"].attributes
     assert first["hiveQueryId"] == query
     assert first["queryText"].startswith("insert overwrite table t select 'password=")
-    assert "hunter2" not in repr(told.records)
+    assert "hunter2" not in stored(told.records)
     assert {flow for flow in told.flows if flow[0] == name} == set()
 
 

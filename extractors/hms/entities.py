@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from extractors.hms.idl import Database, FieldSchema, Partition, StorageDescript
 from extractors.hms.names import partition_values
 from extractors.hms.spark_schema import SCHEMA, hides_columns, spark_columns
 from extractors.lineage.operations import Execution, Flow, Operation
-from extractors.lineage.redaction import bounded, clean, redact_options
 from navlin.model.keys import (
     EntityType,
     Key,
@@ -32,6 +30,7 @@ from navlin.model.keys import (
     table_key,
 )
 from navlin.model.records import Entity, Record, Reject, Relation
+from navlin.model.redaction import bounded, redact
 from navlin.model.source import Estate, Source
 
 _COLUMNS_ELSEWHERE = (f"{SCHEMA}.", SCHEMA)
@@ -56,10 +55,10 @@ def to_database(reading: Reading, database: Database, name: str) -> Iterator[Rec
     """A database and its location."""
     key = database_key(reading.source, database.name or name)
     parameters = database.parameters or {}
-    location = _clean(database.locationUri)
+    location = _location(database.locationUri)
     attributes = {
         "owner": database.ownerName,
-        "originalDescription": _clean(database.description),
+        "originalDescription": _text(database.description),
         "fileSystemPath": location,
         "params": _properties(parameters),
     }
@@ -78,21 +77,21 @@ def to_table(
     kind = EntityType.VIEW if view else EntityType.TABLE
     # The database as it was asked for: its spelling is the key's whatever a broken table has.
     key = table_key(reading.source, name.database, table.tableName or name.table, kind)
-    location = _clean(usable_location(table))
+    location = _location(usable_location(table))
     attributes = {
         "owner": table.owner,
         "created": _ms(table.createTime),
         "tableType": table.tableType,
         "temporary": table.temporary or None,
-        "originalDescription": _clean(parameters.get("comment")),
+        "originalDescription": _text(parameters.get("comment")),
         "fileSystemPath": location,
         **_storage(descriptor),
         "partitionColNames": _names(partition_keys),
         "clusteredByColNames": descriptor.bucketCols,
         "sortByColNames": _sort_order(descriptor),
         "params": _properties(parameters),
-        "avroSchemaUrl": _clean(_avro_schema_url(parameters, descriptor)),
-        "queryText": _clean(table.viewExpandedText or table.viewOriginalText) if view else None,
+        "avroSchemaUrl": _text(_avro_schema_url(parameters, descriptor)),
+        "queryText": _text(table.viewExpandedText or table.viewOriginalText) if view else None,
     }
     yield Entity(
         key,
@@ -149,7 +148,7 @@ def to_partition(
     key = partition_key(table, name)
     parameters = partition.parameters or {}
     descriptor = partition.sd or StorageDescriptor()
-    location = _clean(descriptor.location)
+    location = _location(descriptor.location)
     keys, values = partition_values(name)
     attributes = {
         "created": _ms(partition.createTime),
@@ -204,7 +203,7 @@ def _columns(
             continue
         attributes: dict[str, Any] = {"dataType": bounded(column.type or ""), "columnIndex": index}
         if column.comment:
-            attributes["originalDescription"] = clean(column.comment)
+            attributes["originalDescription"] = bounded(column.comment)
         renamed = column_key(before, column.name).identity if before else ""
         yield Entity(column_key(table, column.name), as_of_ms, attributes, renamed_from=renamed)
 
@@ -218,7 +217,9 @@ def _stored_at(reading: Reading, key: Key, location: str | None) -> Iterator[Rec
         directory = location_key(reading.estate, bare, reading.default_fs)
     except ValueError as error:
         yield Reject(
-            f"{reading.place} {key.tree_path}", f"its location is no URI: {error}", sample=location[:200]
+            f"{reading.place} {key.tree_path}",
+            f"its location is no URI: {error}",
+            sample=bounded(location, 200),
         )
         return
     yield Relation(RelationType.LOGICAL_PHYSICAL, key, directory, key.tree_path, reading.as_of_ms)
@@ -245,14 +246,14 @@ def _avro_schema_url(parameters: Mapping[str, str], descriptor: StorageDescripto
     return parameters.get("avro.schema.url") or serde.get("avro.schema.url")
 
 
-def _properties(parameters: Mapping[str, str]) -> str | None:
-    """Parameters as one JSON text in a fixed order, without statistics, times and Spark's schema, secrets redacted."""
+def _properties(parameters: Mapping[str, str]) -> dict[str, str] | None:
+    """Parameters in a fixed order, without statistics, times and Spark's schema."""
     kept = {
         key: value or ""
         for key, value in sorted(parameters.items())
         if not fleeting_parameter(key) and not key.startswith(_COLUMNS_ELSEWHERE)
     }
-    return bounded(json.dumps(redact_options(kept), ensure_ascii=False)) if kept else None
+    return kept or None
 
 
 def _fleeting(parameters: Mapping[str, str], last_access_s: int | None) -> dict[str, Any]:
@@ -288,5 +289,10 @@ def _ms(seconds: int | None) -> int | None:
     return seconds * 1000 if seconds and seconds > 0 else None
 
 
-def _clean(text: str | None) -> str | None:
-    return clean(text) if text else None
+def _text(text: str | None) -> str | None:
+    return bounded(text) if text else None
+
+
+def _location(text: str | None) -> str | None:
+    # It enters the identity of the path.
+    return bounded(redact(text)) if text else None

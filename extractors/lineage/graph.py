@@ -18,9 +18,9 @@ from typing import Any
 
 import orjson
 
-from extractors.lineage.redaction import bounded, sample
 from extractors.lineage.statement_records import Edge, EdgeType, Vertex
 from navlin.model.records import Reject
+from navlin.model.redaction import bounded, sample
 
 _PLAIN_NAME = re.compile(r"[^\s().,'\"+*/-]+\Z")
 _MAX_REASONS = 10

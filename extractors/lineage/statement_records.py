@@ -12,7 +12,6 @@ from enum import StrEnum
 from typing import Any
 
 from extractors.lineage.operations import Execution, Flow, Operation, Part
-from extractors.lineage.redaction import bounded, clean, redact
 from extractors.lineage.statements import Kind
 from navlin.model.keys import (
     EntityType,
@@ -27,6 +26,7 @@ from navlin.model.keys import (
     table_key,
 )
 from navlin.model.records import Record, Reject
+from navlin.model.redaction import bounded
 from navlin.model.source import YARN, Estate, Source
 
 EXPRESSION_BYTES = 4_096
@@ -158,7 +158,7 @@ class StatementRecords:
         inputs = {name: self.catalog.table(vertex) for name, vertex in tables.inputs.items()}
         outputs = {name: self.catalog.table(vertex) for name, vertex in tables.outputs.items()}
         ends = tuple(key.identity for key in (*inputs.values(), *outputs.values()))
-        text = clean(statement.text)
+        text = bounded(statement.text)
         key = operation_key(self.source, statement.text, ends, name=bounded(text, NAME_BYTES))
         # A record without the table that was written may have lost what was read as well.
         lost = statement.kind.effect.writes and not outputs
@@ -212,7 +212,7 @@ class StatementRecords:
             if part in seen:
                 continue
             seen.add(part)
-            outputs = [clean(name) for name in targets]
+            outputs = [bounded(name) for name in targets]
             name = bounded(", ".join(outputs), NAME_BYTES) or str(edge.type)
             yield Part(
                 sub_operation_key(operation, part, name=name),
@@ -220,9 +220,9 @@ class StatementRecords:
                     "internalType": self.engine.sub_operation,
                     "engineType": self.engine.type,
                     "edgeType": str(edge.type),
-                    "expression": bounded(redact(edge.expression), EXPRESSION_BYTES),
+                    "expression": bounded(edge.expression, EXPRESSION_BYTES),
                     "transformation": edge.transformation,
-                    "inputs": [clean(name) for name in sources],
+                    "inputs": [bounded(name) for name in sources],
                     "outputs": outputs,
                     **({"incomplete": True} if edge.incomplete else {}),
                 },

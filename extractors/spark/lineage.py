@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from extractors.lineage.operations import Execution, Flow, Operation
-from extractors.lineage.redaction import bounded, clean, redact
 from extractors.spark.application import Application, Run
 from extractors.spark.effect import Effect, effect_of
 from extractors.spark.parts import MAX_NAMES, only_control, parts_of
@@ -27,6 +26,7 @@ from navlin.model.keys import (
     table_key,
 )
 from navlin.model.records import Attributes, Record
+from navlin.model.redaction import bounded, redact
 from navlin.model.source import HIVE, YARN, Estate, Source, normal_authority
 from navlin.model.tree import tree_path
 
@@ -175,11 +175,11 @@ def occurrence_records(occurrence: Occurrence, effect: Effect, names: Names) -> 
             "internalType": "spark_operation",
             "originalName": occurrence.name,
             "operationType": effect.operation,
-            "queryText": clean(occurrence.query_text),
+            "queryText": bounded(occurrence.query_text),
             **readable,
             "incomplete": True if effect.reasons else None,
             "incompleteReasons": [reason.value for reason in effect.reasons],
-            "unknownInputs": [clean(what) for what in effect.unknown[:20]],
+            "unknownInputs": [bounded(what) for what in effect.unknown[:20]],
         },
         Execution(
             execution_key(key, occurrence.run),
@@ -193,7 +193,7 @@ def occurrence_records(occurrence: Occurrence, effect: Effect, names: Names) -> 
                 "jobId": app.id,
                 "attempt": app.attempt,
                 "status": occurrence.status,
-                "errorMessage": bounded(redact(occurrence.error), MAX_MESSAGE_BYTES),
+                "errorMessage": bounded(occurrence.error, MAX_MESSAGE_BYTES),
                 "operation": occurrence.name,
                 **readable,
                 "sparkVersion": app.version,
@@ -242,11 +242,11 @@ def _status(run: Run) -> str:
 
 def operation_name(app: Application, description: str) -> str:
     """The application's name and the job's description, unless that is only a place in the program."""
-    name = clean(app.name) or app.id or app.log
+    name = app.name or app.id or app.log
     if _NO_DESCRIPTION.match(description) or _CALL_SITE.match(description):
         return bounded(name, 1000)
-    return bounded(f"{name}: {' '.join(clean(description).split())}", 1000)
+    return bounded(f"{name}: {' '.join(description.split())}", 1000)
 
 
 def _readable(names: Iterable[Any]) -> list[str]:
-    return [clean(name) for name in dict.fromkeys(names)][:MAX_NAMES]
+    return [bounded(name) for name in dict.fromkeys(names)][:MAX_NAMES]

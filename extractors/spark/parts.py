@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from extractors.lineage.operations import Flow, Part
-from extractors.lineage.redaction import bounded, clean, redact
 from extractors.spark.columns.flow import Kind, SourceColumn
 from extractors.spark.columns.written import ColumnFlow
 from extractors.spark.effect import Effect, OutputColumns
 from extractors.spark.plan.reads import End, EndKind
 from navlin.model.keys import Key, RelationType, column_key, path_column_key, sub_operation_key
 from navlin.model.records import Attributes
+from navlin.model.redaction import bounded
 
 MAX_EXPRESSION_BYTES: Final = 4 << 10
 MAX_NAMES: Final = 1_000
@@ -75,11 +75,11 @@ class _Parts:
         control = [each for each in flow.control if each not in common]
         flags: Attributes = {"inferred": True} if flow.inferred else {}
         return Part(
-            sub_operation_key(self._operation, written.identity, name=bounded(clean(flow.output), 1000)),
+            sub_operation_key(self._operation, written.identity, name=bounded(flow.output, 1000)),
             {
                 **_shared("PROJECTION", (*flow.data, *control), [f"{end.readable}.{flow.output}"]),
                 "transformation": flow.kind.value,
-                "expression": bounded(redact(flow.expression), MAX_EXPRESSION_BYTES),
+                "expression": bounded(flow.expression, MAX_EXPRESSION_BYTES),
                 "inferred": flow.inferred or None,
                 "opaque": flow.opaque or None,
                 "incomplete": flow.incomplete or None,
@@ -116,8 +116,8 @@ def _shared(edge_type: str, sources: Iterable[SourceColumn], outputs: list[str])
         "internalType": "spark_sub_operation",
         "engineType": "SPARK",
         "edgeType": edge_type,
-        "inputs": [clean(name) for name in list(inputs)[:MAX_NAMES]],
-        "outputs": [clean(name) for name in outputs[:MAX_NAMES]],
+        "inputs": [bounded(name) for name in list(inputs)[:MAX_NAMES]],
+        "outputs": [bounded(name) for name in outputs[:MAX_NAMES]],
     }
 
 

@@ -15,7 +15,6 @@ from urllib.parse import unquote, urlsplit
 
 from extractors.hdfs.client import HdfsAddress
 from extractors.lineage.followed_files import NothingToFollow
-from extractors.lineage.redaction import sample
 from extractors.spark import events
 from extractors.spark.application import Application, ApplicationState, Run, to_started, to_statement
 from extractors.spark.forms import Closed, Log, Part, application_in, find_logs, plain_path, reason_of
@@ -27,6 +26,7 @@ from extractors.spark.streams import Streams
 from navlin.model.extractor import PUSH, Extractor, extractor, keeps_positions
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Record, Reject, Split
+from navlin.model.redaction import sample
 from navlin.model.source import Estate, Source
 
 SPLIT_BYTES: Final = 64 << 20

@@ -16,7 +16,6 @@ import orjson
 
 from extractors.lineage.followed_files import MAX_LINE_BYTES, Line
 from extractors.lineage.line_logs import LineLogs
-from extractors.lineage.redaction import clean, sample
 from extractors.spark.application import Application
 from extractors.spark.effect import Effect
 from extractors.spark.incomplete import Incomplete
@@ -26,6 +25,7 @@ from extractors.spark.plan.reads import End, path_end, table_end
 from navlin.model.extractor import PUSH, extractor, keeps_positions
 from navlin.model.keys import application_id
 from navlin.model.records import Record, Reject, Split
+from navlin.model.redaction import bounded, sample
 from navlin.model.source import SPARK, Estate, Source
 
 FINE, NOT_SUPPORTED = "00", "01"
@@ -103,7 +103,7 @@ def _query(record: Mapping[str, Any]) -> tuple[Application, Occurrence, Effect]:
     shown = name or ", ".join(end.readable for end in (outputs or inputs)[:3])
     occurrence = Occurrence(
         operation_text=f"{name}##lineage log",
-        name=clean(shown) or run,
+        name=bounded(shown) or run,
         run=f"{run}-exec.{timestamp_ms}",
         original_name=f"{run}-exec.{timestamp_ms}",
         # The listener is called when the query has ended.

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import orjson
 
-from extractors.lineage.redaction import bounded, redact
 from navlin.model.keys import application_id
+from navlin.model.redaction import bounded, redact
 
 MAPREDUCE: Final = "MAPREDUCE"
 UNFINISHED: Final = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING")

@@ -1,4 +1,5 @@
 """The configuration of a MapReduce job → what it read and wrote, and what ran. Pure.
+from navlin.model.redaction import bounded, without_credentials
 
 Of the hundreds of properties those named here are looked at, by their new and their old names; no other is kept, and none
 with a secret. Clients write into it what they like: a value that does not fit counts as absent.
@@ -12,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import unquote_plus
 
-from extractors.lineage.redaction import bounded, clean, without_credentials
 from extractors.yarn.applications import MAX_NAME_BYTES
+from navlin.model.redaction import bounded, without_credentials
 
 MAX_PATHS: Final = 10_000
 """Inputs of one job that are kept; Hive has been seen to name every partition of a table."""
@@ -181,7 +182,7 @@ class _Paths:
         if inferred and path.strip("/") == "":
             self.lost = True  # a glob at the very top says nothing of where
             return None
-        return Place(clean(text), uri, inferred)
+        return Place(bounded(text), uri, inferred)
 
 
 def _without_glob(uri: str) -> tuple[str, bool]:
@@ -238,4 +239,4 @@ def _either(new: str, old: str, *, first: bool) -> str:
 def _query_text(text: str) -> str:
     """Newer releases of Hive encode it as a URL's parameter."""
     encoded = text and not re.search(r"\s", text) and re.search(r"%[0-9A-Fa-f]{2}|\+", text)
-    return clean(unquote_plus(text) if encoded else text)
+    return bounded(unquote_plus(text) if encoded else text)

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from extractors.lineage.operations import Execution, Flow, Operation
-from extractors.lineage.redaction import bounded, clean
 from extractors.yarn.applications import MAPREDUCE, Application, Seen
 from extractors.yarn.configuration import Configuration, Place
 from extractors.yarn.names import OozieAction, hive_session, oozie_action
@@ -29,6 +28,7 @@ from navlin.model.keys import (
     pig_execution_key,
 )
 from navlin.model.records import Attributes, Record
+from navlin.model.redaction import bounded, redact
 from navlin.model.source import HIVE, OOZIE, PIG, Estate, Source, normal_authority
 
 MAX_READABLE: Final = 1_000
@@ -52,7 +52,7 @@ class ApplicationRecords:
         outputs = self._ends(known.conf.outputs, known)
         text = SEPARATOR.join(known.distinguished_by)
         ends = tuple(key.identity for key, _ in (*inputs, *outputs))
-        name = bounded(clean(known.name), NAME_BYTES) or known.type
+        name = bounded(known.name, NAME_BYTES) or known.type
         key = operation_key(self.source, text, ends, name=name)
         readable: Attributes = {
             "inputs": [place.text for _, place in inputs][:MAX_READABLE],
@@ -96,14 +96,14 @@ class ApplicationRecords:
             yield granted_execution_key(hive, conf.hive_query_id), {}
         if conf.pig_script_id:
             pig = self.estate.serving(PIG)
-            run = pig_execution_key(pig, conf.pig_script_id, clean(known.name), conf.pig_plan_hash)
+            run = pig_execution_key(pig, conf.pig_script_id, redact(known.name), conf.pig_plan_hash)
             yield run, {}
             if run.parent is not None and conf.pig_plan_hash:
                 yield run.parent, {}
         if known.workflow_id:
             oozie = self.estate.serving(OOZIE)
             action = known.oozie.action if known.oozie else conf.oozie_action_id.partition("@")[2]
-            yield granted_execution_key(oozie, known.workflow_id), {"oozieAction": clean(action)}
+            yield granted_execution_key(oozie, known.workflow_id), {"oozieAction": action}
 
     def _metastore(self, conf: Configuration) -> str:
         """A job may name several addresses of one metastore: the one that a configured source serves."""
@@ -216,7 +216,7 @@ class _Known:
         """What is another's at each run, and so none of the operation's."""
         conf = self.conf
         ids = {"hiveQueryId": conf.hive_query_id, "hiveSessionId": conf.hive_session_id}
-        attributes: dict[str, Any] = {name: clean(value) for name, value in ids.items() if value}
+        attributes: dict[str, Any] = {name: value for name, value in ids.items() if value}
         return {**attributes, "wfIds": [self.workflow_id]} if self.workflow_id else attributes
 
     def _by_name(self) -> dict[str, Any]:
@@ -227,9 +227,9 @@ class _Known:
             "session": True if session else None,
             "hiveSessionId": session,
             "wfIds": [oozie.workflow_id] if oozie and oozie.workflow_id else None,
-            "oozieWorkflow": clean(oozie.workflow) if oozie else None,
-            "oozieAction": clean(oozie.action) if oozie else None,
-            "oozieActionType": clean(oozie.type) if oozie else None,
+            "oozieWorkflow": oozie.workflow if oozie else None,
+            "oozieAction": oozie.action if oozie else None,
+            "oozieActionType": oozie.type if oozie else None,
             "oozieLauncher": (oozie.launcher or None) if oozie else None,
         }
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 import orjson
 
 from navlin.index import entity as stored_entity
 from navlin.index.envelope import GRANTED, Envelope
-from navlin.index.fields import ELEMENTS, RELATIONS, is_user_field, to_fields
+from navlin.index.fields import ELEMENTS, RELATIONS, is_user_field, name_fields, to_fields
 from navlin.index.relation import NO_TREE, End, relation_fields
 from navlin.index.stored_form import PACKAGE, Document, class_of, stored
 from navlin.model.identity import relation_id
 from navlin.model.keys import EntityType, Key, RelationType, parent_relation
 from navlin.model.records import Entity, Relation
+from navlin.model.redaction import redact
 from navlin.model.source import HIVE, Source
 
 __all__ = ["Document", "digest_of"]
@@ -81,10 +83,10 @@ def source_envelope(source: Source, as_of_ms: int, *, granted: bool = False) -> 
         "sourceType": source.type,
         "sourceId": source.id,
         "packageName": PACKAGE,
-        "originalName": source.name,
+        "originalName": redact(source.name),
         "clusterName": source.cluster,
-        "sourceUrl": source.url or source.name,
-        "serves": list(source.serves),
+        "sourceUrl": redact(source.url or source.name),
+        "serves": [redact(authority) for authority in source.serves],
     }
     if source.type == HIVE and source.claimable:
         # So clients of Navigator distinguish the metastore's source from those of queries, which are of the same type.
@@ -118,9 +120,10 @@ def end_of(key: Key) -> End:
 
 def readable_name(key: Key) -> str:
     """What a person calls a key, as `navlin.index.entity` has it."""
-    named = {"originalName": key.name, "parentPath": key.parent_path or ""}
+    named = {"originalName": _redacted_name(key.name) if _has_text(key) else key.name}
+    named["parentPath"] = key.parent_path or ""
     if key.file_system_path is not None:
-        named |= to_fields({"fileSystemPath": key.file_system_path})
+        named |= name_fields({"fileSystemPath": key.file_system_path})
     return stored_entity.readable_name({"identity": key.identity, "type": key.type.value, **named})
 
 
@@ -176,7 +179,7 @@ def _key_fields(key: Key) -> Document:
     if own := class_of(key.source.type, key.type.value):
         fields["internalType"] = fields["metaClassName"] = own
     named = {"originalName": key.name, "parentPath": key.parent_path, "fileSystemPath": key.file_system_path}
-    fields.update(to_fields(named))
+    fields.update(to_fields(named) if _has_text(key) else name_fields(named))
     if key.parent is not None and key.type in (
         EntityType.FIELD,
         EntityType.SUB_OPERATION,
@@ -184,3 +187,14 @@ def _key_fields(key: Key) -> Document:
     ):
         fields["firstClassParentId"] = key.parent.identity
     return fields
+
+
+def _has_text(key: Key) -> bool:
+    """Whether what a key names is named by its text, as statements and jobs are."""
+    return key.type in (EntityType.OPERATION, EntityType.SUB_OPERATION, EntityType.OPERATION_EXECUTION)
+
+
+@lru_cache(maxsize=64)
+def _redacted_name(name: str) -> str:
+    # Each relation of an operation needs its name.
+    return redact(name)

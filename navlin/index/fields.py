@@ -6,11 +6,14 @@ technical property ``tp_<name>``, so that a new extractor needs no new schema.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final
+
+from navlin.model.redaction import MASK, is_secret, redact, redact_options
 
 ELEMENTS: Final = "nav_elements"
 RELATIONS: Final = "nav_relation"
@@ -131,6 +134,11 @@ def date_ms(text: str) -> int:
 
 
 def _text(value: Any) -> str:
+    # Before it is cut: a secret that was cut in two may not be recognised.
+    return _name(redact(str(value)))
+
+
+def _name(value: Any) -> str:
     text = cut(str(value), INDEXED_TEXT_CHARS)
     # A lone surrogate (from a name that is not UTF-8) cannot be sent as JSON.
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
@@ -141,8 +149,8 @@ def _texts(value: Any) -> list[str]:
     return [_text(item) for item in values]
 
 
-def _stored(value: Any) -> str:
-    return cut(str(value), STORED_TEXT_CHARS).encode("utf-8", "replace").decode()
+def _stored(text: str) -> str:
+    return cut(text, STORED_TEXT_CHARS).encode("utf-8", "replace").decode()
 
 
 def _date(value: Any) -> str | None:
@@ -184,22 +192,44 @@ and ``up_…`` are words that people left in the source (`SOURCE_WORDS`)."""
 
 
 def to_fields(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Attributes as an extractor gives them → fields. Values that say nothing are left out."""
+    """Attributes as an extractor gives them → fields. Empty values are left out, and all texts are redacted.
+
+    A mapping becomes one JSON text.
+    """
     fields: dict[str, Any] = {}
     for name, value in attributes.items():
         if value is None or value == "" or value == [] or value == ():
             continue
+        if isinstance(value, Mapping):
+            fields[field_name(name)] = _name(json.dumps(redact_options(value), ensure_ascii=False))
+            continue
         if name == "queryText":
-            fields["queryText"] = _text(value)
-            if len(value) > INDEXED_TEXT_CHARS:
-                fields["queryTextFull"] = _stored(value)
+            text = redact(str(value))
+            fields["queryText"] = _name(text)
+            if len(text) > INDEXED_TEXT_CHARS:
+                fields["queryTextFull"] = _stored(text)
         elif convert := KNOWN.get(name):
             fields[name] = convert(value)
         else:
-            fields[field_name(name)] = (
-                _texts(value) if isinstance(value, list | tuple) else _text(_plain(value))
-            )
+            fields[field_name(name)] = _other(name, value)
     return fields
+
+
+def name_fields(names: Mapping[str, str | None]) -> dict[str, Any]:
+    """Names of what is named and has no text (a table, a path) as fields: these are not redacted."""
+    return {field: _name(name) for field, name in names.items() if name}
+
+
+def names_a_secret(attribute: str) -> bool:
+    """Whether the values of an attribute are masked whatever they are."""
+    return attribute not in KNOWN and not attribute.startswith(USER_PREFIXES) and is_secret(attribute)
+
+
+def _other(name: str, value: Any) -> str | list[str]:
+    """The value of an attribute that no field of the model is for."""
+    if names_a_secret(name):
+        return MASK
+    return _texts(value) if isinstance(value, list | tuple) else _text(_plain(value))
 
 
 def field_name(attribute: str) -> str:

@@ -27,11 +27,13 @@ from navlin.index.fields import (
     LONGS,
     field_name,
     is_user_field,
+    names_a_secret,
 )
 from navlin.index.stored_form import PACKAGE, class_of
 from navlin.model.identity import identify_each
 from navlin.model.keys import EntityType, listed_path_key
 from navlin.model.records import Entity, Listing
+from navlin.model.redaction import MASK, SIGNS, redact
 from navlin.model.source import Source
 
 ROWS_AT_ONCE: Final = 4_000
@@ -59,8 +61,8 @@ def listing_envelopes(listing: Listing) -> Iterator[pa.RecordBatch]:
     """Batches whose columns are the envelope's fields, at most `ROWS_AT_ONCE` rows each, in the order of the rows."""
     paths = _array(listing.paths).cast(pa.string())
     directories = _array(listing.directories)
-    attributes = {name: _array(column) for name, column in listing.attributes.items()}
-    volatile = {name: _array(column) for name, column in listing.volatile.items()}
+    attributes = {name: _redacted(name, _array(column)) for name, column in listing.attributes.items()}
+    volatile = {name: _redacted(name, _array(column)) for name, column in listing.volatile.items()}
     nowhere: Any = pa.repeat(pa.scalar(value=False), len(paths))
     where_claimed = nowhere if listing.where_claimed is None else _array(listing.where_claimed)
     for start in range(0, len(paths), ROWS_AT_ONCE):
@@ -80,6 +82,21 @@ def _array(column: Any) -> pa.Array:
     if isinstance(column, pa.ChunkedArray):
         return column.combine_chunks()
     return column if isinstance(column, pa.Array) else pa.array(column)
+
+
+def _redacted(name: str, column: pa.Array) -> pa.Array:
+    """A column without secrets. A list goes row by row, and is redacted there."""
+    if names_a_secret(name):
+        return pc.if_else(pc.is_valid(column), MASK, None)
+    if pa.types.is_dictionary(column.type):
+        return pa.DictionaryArray.from_arrays(column.indices, _redacted(name, column.dictionary))
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return column
+    suspect = pc.fill_null(pc.match_substring_regex(column, SIGNS, ignore_case=True), fill_value=False)
+    if not pc.any(suspect).as_py():
+        return column
+    texts = [redact(text) for text in column.filter(suspect).to_pylist()]
+    return pc.replace_with_mask(column, suspect, pa.array(texts, column.type))
 
 
 def _by_column(rows: _Rows) -> pa.RecordBatch:

@@ -6,7 +6,7 @@ Every document has a ``kind``. What is searched for has a field of its own, the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -17,6 +17,7 @@ from navlin.index.solr import Solr
 from navlin.index.state import in_batches
 from navlin.model.identity import identify, run_id
 from navlin.model.records import Position, Reject
+from navlin.model.redaction import redact
 
 SAMPLE_CHARS = 500
 RUNS_KEPT = 1_000
@@ -83,7 +84,10 @@ def runs_to_link(solr: Solr, source_id: str, iteration: int) -> tuple[str, ...]:
 def save_run(solr: Solr, record: RunRecord) -> None:
     """Writes a run record. It is visible after the next commit."""
     body = {
-        key: value for key, value in asdict(record).items() if key in ("note", "error", "counts", "failures")
+        "note": redact(record.note),
+        "error": redact(record.error),
+        "counts": dict(record.counts),
+        "failures": [redact(failure) for failure in record.failures],
     }
     document: dict[str, Any] = {
         "identity": "run:" + record.run_id,
@@ -196,6 +200,16 @@ def save_rejects(
     solr: Solr, source: str, source_id: str, run: str, now_ms: int, rejects: Iterable[Reject]
 ) -> int:
     """Records what would not read, by place, offset and reason: the same one seen again is one. Returns how many."""
+    documents = reject_documents(source, source_id, run, now_ms, rejects)
+    if documents:
+        solr.add(RUNS, documents)
+    return len(documents)
+
+
+def reject_documents(
+    source: str, source_id: str, run: str, now_ms: int, rejects: Iterable[Reject]
+) -> list[dict[str, Any]]:
+    """The documents of rejects, redacted, each once."""
     documents = {
         identity: {
             "identity": identity,
@@ -204,18 +218,16 @@ def save_rejects(
             "sourceId": source_id,
             "runId": run,
             "started": solr_date(now_ms),
-            "place": cut(reject.place, 2_000),
+            "place": cut(redact(reject.place), 2_000),
             "offset": reject.offset,
             "count": reject.count,
-            "reason": cut(reject.reason, 2_000),
-            "body": orjson.dumps({"sample": cut(reject.sample, SAMPLE_CHARS)}).decode(),
+            "reason": cut(redact(reject.reason), 2_000),
+            "body": orjson.dumps({"sample": cut(redact(reject.sample), SAMPLE_CHARS)}).decode(),
         }
         for reject in rejects
         for identity in ["reject:" + identify(source_id, reject.place, str(reject.offset), reject.reason)]
     }
-    if documents:
-        solr.add(RUNS, list(documents.values()))
-    return len(documents)
+    return list(documents.values())
 
 
 def _select(solr: Solr, filters: Sequence[str], *, rows: int, sort: str) -> list[dict[str, Any]]:

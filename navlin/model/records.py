@@ -12,7 +12,8 @@ from navlin.model.source import Source
 
 Attributes = Mapping[str, Any]
 """Values by field name. Names are Navigator's (originalName, owner, queryText …); one that the index does not know is kept
-as ``tp_<name>``. None and empty values are left out. Dates are ``datetime`` or epoch milliseconds for the date fields."""
+as ``tp_<name>``. None and empty values are left out. Dates are ``datetime`` or epoch milliseconds for the date fields. A
+mapping becomes one JSON text. All texts are redacted on their way into a document."""
 
 
 @dataclass(frozen=True, slots=True)

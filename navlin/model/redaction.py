@@ -1,5 +1,9 @@
 """What may be kept of a text from outside: no secrets, and not without bound.
 
+The index redacts every text that becomes part of a document, a reject or a run record. An extractor redacts what enters an
+identity or a position, and nothing else; but what it cuts is redacted first (`bounded`, `sample`), because a secret that was
+cut in two may not be recognised.
+
 Secrets are replaced by `MASK`: values beside the name of a secret (``password = '…'``, ``'fs.s3a.secret.key'='…'``,
 ``?sig=…``, ``IDENTIFIED BY '…'``), the password of a URL's user, and what shows by its form that it is one (AWS access keys,
 JSON web tokens, private keys). In doubt a value is masked; names are not: ``token_count`` and ``a.token = b.token`` stay.
@@ -17,42 +21,45 @@ MAX_TEXT_BYTES = 1 << 20
 CUT = " … [cut]"
 SAMPLE_CHARACTERS = 200
 
-# What a text must contain for any of the patterns below to match: most texts are done after this look.
-_TELLING = tuple(
-    "pass pwd secret token credential key sig sas identified authorization bearer akia asia eyj jdbc:oracle".split()
-)
-
-
-def clean(text: str) -> str:
-    """What is stored of a text from outside: redacted, whole characters, at most `MAX_TEXT_BYTES` of UTF-8.
-
-    A text that is cut says so at its end.
-    """
-    return bounded(redact(text))
+_WORDS = "pass pwd secret token credential key sig sas identified authorization bearer akia asia eyj jdbc:oracle".split()
+SIGNS = "|".join([*_WORDS, "://.*@"])
+"""What a text must contain, whatever its case, to have a secret that `redact` finds: most texts are done after this look."""
 
 
 def bounded(text: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
-    """The text, or as much of it as fits with a note that it was cut. Lone surrogates become U+FFFD."""
+    """The text, if it has at most so many bytes of UTF-8; else its redacted beginning with a note that it was cut.
+
+    Lone surrogates become U+FFFD.
+    """
     if text.isascii() and len(text) <= max_bytes:
         return text
-    data = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+    data = _utf8(text)
+    if len(data) > max_bytes:
+        data = _utf8(redact(text))
     if len(data) <= max_bytes:
         return data.decode()
     return data[: max_bytes - len(CUT.encode())].decode(errors="ignore") + CUT
 
 
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+
+
 def sample(data: bytes) -> str:
-    """The beginning of a line that would not read, for a person to recognise it."""
+    """The beginning of a line that does not read, redacted, for a person to recognise it."""
     text = data[: 8 * SAMPLE_CHARACTERS].decode(errors="replace")
     return redact(text).replace("\0", "␀")[:SAMPLE_CHARACTERS]
 
 
 def redact(text: str) -> str:
-    """The text without its secrets: SQL, a URL, a configuration, a command line, or one within another."""
+    """The text without its secrets: SQL, a URL, a configuration, a command line, or one within another.
+
+    Redacting twice changes nothing more.
+    """
     folded = text.lower()
     if "://" in text and "@" in text:
         text = _USER_SLASH.sub(rf"\g<1>\g<2>{MASK}@", _USER.sub(rf"\g<1>\g<2>{MASK}@", text))
-    for word in _TELLING:
+    for word in _WORDS:
         if word in folded:
             break
     else:

@@ -1,0 +1,32 @@
+"""What the index would keep of records, without an index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from navlin.index.documents import entity_envelope, granted_envelopes, relation_envelope
+from navlin.index.listing import listing_envelopes
+from navlin.index.runs import reject_documents
+from navlin.model.records import Entity, Listing, Record, Reject, Relation
+
+
+def stored(records: Iterable[Record]) -> str:
+    """Envelopes of entities, listings and relations and of what their claims grant, and documents of rejects, as text."""
+    return repr([kept for record in records for kept in _kept(record)])
+
+
+def _kept(record: Record) -> Iterator[Any]:
+    match record:
+        case Entity():
+            yield entity_envelope(record)
+        case Listing():
+            for batch in listing_envelopes(record):
+                yield from batch.to_pylist()
+        case Relation():
+            yield relation_envelope(record, "")
+            for end in (record.ep1, record.ep2):
+                if not end.source.configured:
+                    yield from granted_envelopes(end, record.as_of_ms)
+        case Reject():
+            yield from reject_documents("S-1", "", "run", 0, [record])
