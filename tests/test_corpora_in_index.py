@@ -45,7 +45,8 @@ class Indexed:
         self.pipeline = Pipeline(solr.address, spark, lambda: next(ticking))
 
     def documents(self, core: str, writer: Source, query: str) -> Iterator[dict[str, Any]]:
-        return self.solr.cursor(core, query, "*", filters=[f"writer:{writer.id}", "deleted:false"])
+        owner = "sourceId" if core == ELEMENTS else "writer"
+        return self.solr.cursor(core, query, "*", filters=[f"{owner}:{writer.id}", "deleted:false"])
 
     def column(self, table: str, column: str) -> str:
         database, name = table.split(".")

@@ -220,9 +220,7 @@ def test_a_taken_port_is_named(tmp_path: Path, solr_jars: Path, solr_server: Emb
 def test_a_schema_that_does_not_load_is_named_with_its_core(tmp_path: Path, solr_jars: Path) -> None:
     conf = shutil.copytree(CONF / "solr", tmp_path / "conf")
     schema = conf / CONFIGSET / "schema.xml"
-    schema.write_text(
-        schema.read_text().replace('name="digest" type="string"', 'name="digest" type="nothing"')
-    )
+    schema.write_text(schema.read_text().replace('name="digest" type="long"', 'name="digest" type="nothing"'))
     server = EmbeddedSolr(tmp_path, solr_jars, conf, cores=CORES, cache=solr_jars.parent / "solr-launcher")
     with pytest.raises(NoSolr, match=r"a core of Solr did not open: nav_\w+: .*nothing.*solr\.log"):
         server.start()

@@ -215,6 +215,6 @@ def test_of_many_files_only_those_that_changed_are_written(writer: Writer, estat
 def versions(estate: HdfsEstate) -> dict[str, int]:
     """When each document of an element was last written."""
     found = estate.solr.cursor(
-        ELEMENTS, f"writer:{estate.extractor().source.id}", "fileSystemPath,_version_,type,identity"
+        ELEMENTS, f"sourceId:{estate.extractor().source.id}", "fileSystemPath,_version_,type,identity"
     )
     return {each["fileSystemPath"]: each["_version_"] for each in found if each["type"] != "SOURCE"}

@@ -17,6 +17,7 @@ from linker.purge import PurgeReport, purge
 from navlin.demo.hadoop import Hadoop
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.leases import Holder
+from navlin.index.presented import presented
 from navlin.index.runs import Status
 from navlin.index.solr import Solr
 from navlin.model.extractor import EXTRACTORS, Extractor
@@ -135,7 +136,7 @@ class Cluster:
     def paths(self, *, deleted: bool) -> set[str]:
         """The files and directories that the index has."""
         self.solr.commit(ELEMENTS, soft=True)
-        query = f"+writer:{self.hdfs.id} +type:(FILE OR DIRECTORY) +deleted:{str(deleted).lower()}"
+        query = f"+sourceId:{self.hdfs.id} +type:(FILE OR DIRECTORY) +deleted:{str(deleted).lower()}"
         found = self.solr.cursor(ELEMENTS, query, "fileSystemPath")
         inside = f"{self.top}/"
         return {d["fileSystemPath"].removeprefix(inside) for d in found if inside in d["fileSystemPath"]}
@@ -144,7 +145,7 @@ class Cluster:
         """What is said to contain what, below the top."""
         self.solr.commit(RELATIONS, soft=True)
         query = f"+writer:{self.hdfs.id} +type:PARENT_CHILD"
-        found = self.solr.cursor(RELATIONS, query, "endpoint1Name,endpoint2Name")
+        found = presented(self.solr, RELATIONS, self.solr.cursor(RELATIONS, query, "*"))
         ends = ((each["endpoint1Name"], each["endpoint2Name"]) for each in found)
         inside = f"{self.top}/"
         return {

@@ -173,7 +173,7 @@ def test_a_first_run_lists_databases_tables_and_columns(
     assert orders.attributes["tableType"] == "EXTERNAL_TABLE"
     assert orders.attributes["serDeLibName"].endswith("LazySimpleSerDe")
     assert orders.attributes["fileSystemPath"] == "file:/data/orders"
-    assert json.loads(orders.attributes["params"]) == {"EXTERNAL": "TRUE"}
+    assert orders.attributes["params"] == {"EXTERNAL": "TRUE"}
     assert orders.volatile["lastModified"] > 1_500_000_000_000
     assert (orders.key.tree_path, "/data/orders") in done.relations(RelationType.LOGICAL_PHYSICAL)
     assert "first" in done.plan.note
@@ -332,7 +332,7 @@ def test_statistics_and_times_are_volatile(
     orders = run(hms).entities[name_of(a, "orders")]
 
     assert orders.volatile["numRows"] == "12"
-    assert json.loads(orders.attributes["params"]) == {"EXTERNAL": "TRUE"}
+    assert orders.attributes["params"] == {"EXTERNAL": "TRUE"}
 
 
 def test_a_table_of_a_storage_handler_without_files_has_no_location(

@@ -103,7 +103,7 @@ def test_formats_and_orders_are_told() -> None:
         "compressed": True,
         "serDeName": "s",
         "serDeLibName": "lib",
-        "serdeProps": '{"field.delim": ","}',
+        "serdeProps": {"field.delim": ","},
         "clusteredByColNames": ["id"],
         "sortByColNames": ["id ASC", "day DESC"],
         "partitionColNames": ["ds"],

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from navlin.index import solr_query as q
 from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.presented import presented
 from navlin.index.runs import RunRecord, Status
 from navlin.index.solr import Solr
 from navlin.model.extractor import EXTRACTORS
@@ -118,10 +119,9 @@ def test_a_directory_contains_what_is_listed_in_it(files: FileSystem) -> None:
     files.list({"/a": 2}, {"path": "/"})
 
     (directory, file) = (listed_path_key(files.source, "/a", EntityType.DIRECTORY), "/a/part-00001")
-    contained = files.solr.cursor(
-        RELATIONS, f"+type:PARENT_CHILD +endpoint1Ids:{directory.identity}", "endpoint2Name,endpoint1Type"
-    )
-    assert file in [relation["endpoint2Name"] for relation in contained]
+    contained = files.solr.cursor(RELATIONS, f"+type:PARENT_CHILD +endpoint1Ids:{directory.identity}", "*")
+    named = presented(files.solr, RELATIONS, contained)
+    assert file in [relation["endpoint2Name"] for relation in named]
 
 
 def test_words_left_in_the_source_follow_it_until_a_person_writes_others(files: FileSystem) -> None:

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from navlin.cli import main
-from navlin.index.cores import CORES
+from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.leases import Holder, free_lease, take_lease
 from navlin.index.solr import Solr
 from navlin.model.extractor import EXTRACTORS
@@ -103,9 +103,17 @@ class Notes:
 
     def everything(self) -> str:
         """All that the index keeps of this source."""
-        identity = source_id("notes", "NOTES-1")
-        answers = [self.solr.select(core, {"q": f"sourceId:{identity}", "rows": 100}) for core in CORES]
-        assert all(answer["response"]["docs"] for answer in answers if answer is not answers[1])
+        queries = {
+            ELEMENTS: "sourceType:NOTES",
+            RELATIONS: "endpoint1SourceType:NOTES",
+            RUNS: "source:NOTES\\-1",
+        }
+        answers = {
+            core: self.solr.select(core, {"q": query, "rows": 100})["response"]["docs"]
+            for core, query in queries.items()
+        }
+        assert answers[ELEMENTS]
+        assert answers[RUNS]
         return json.dumps(answers)
 
 

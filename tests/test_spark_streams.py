@@ -230,7 +230,8 @@ def test_streams_go_through_into_the_index_with_the_columns_of_topics_and_paths(
     assert (record.status, record.failures, record.counts.get("rejects")) == (Status.FINISHED, (), None)
 
     def documents(core: str, query: str) -> list[dict[str, Any]]:
-        return list(solr.cursor(core, query, "*", filters=[f"writer:{source.id}", "deleted:false"]))
+        owner = "sourceId" if core == ELEMENTS else "writer"
+        return list(solr.cursor(core, query, "*", filters=[f"{owner}:{source.id}", "deleted:false"]))
 
     runs = {each["identity"] for each in documents(ELEMENTS, "type:OPERATION_EXECUTION")}
     of_operations = documents(RELATIONS, "type:INSTANCE_OF")

@@ -17,6 +17,7 @@ from extractors.spark import SparkEvents
 from extractors.yarn import Yarn
 from navlin.demo.hadoop import Hadoop
 from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.presented import presented
 from navlin.index.runs import Status
 from navlin.index.solr import Solr
 from navlin.model.extractor import EXTRACTORS, Extractor
@@ -238,7 +239,7 @@ def test_applications_that_fail_are_killed_or_still_run_say_so(
         found = statuses()
         assert found.pop(running) in ("RUNNING", "ACCEPTED")
         assert found == {failed: "FAILED", killed: "KILLED"}
-        [operation] = solr.get(ELEMENTS, [identify(source.id, "SHELL", name)])
+        [operation] = presented(solr, ELEMENTS, solr.get(ELEMENTS, [identify(source.id, "SHELL", name)]))
         assert (operation["originalName"], operation["internalType"]) == (name, "yarn_operation")
         await_state(yarn, running, "ACCEPTED", "RUNNING")
         kill(yarn, running)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 import orjson
-import pyarrow as pa
 
 GRANTED: Final = 0
 """The digest of a document that is written for a claimant: the document counts only if there is none."""
@@ -55,9 +54,7 @@ class Envelope(NamedTuple):
         return fields
 
 
-_ARROW: Final = {str: pa.string(), int: pa.int64(), bytes: pa.binary(), bool: pa.bool_()}
-_SPARK: Final = {str: "string", int: "long", bytes: "binary", bool: "boolean"}
-_TYPES: Final = {
+COLUMN_TYPES: Final = {
     "as_of": int,
     "digest": int,
     "document": bytes,
@@ -65,8 +62,9 @@ _TYPES: Final = {
     "ages": bool,
     "where_claimed": bool,
 }
-
-ENVELOPE_SCHEMA: Final = pa.schema([(name, _ARROW[_TYPES.get(name, str)]) for name in Envelope._fields])
-"""The columns as Arrow has them."""
-ENVELOPE_COLUMNS: Final = ", ".join(f"{name} {_SPARK[_TYPES.get(name, str)]}" for name in Envelope._fields)
+"""The columns that are not texts."""
+_SPARK: Final = {str: "string", int: "long", bytes: "binary", bool: "boolean"}
+ENVELOPE_COLUMNS: Final = ", ".join(
+    f"{name} {_SPARK[COLUMN_TYPES.get(name, str)]}" for name in Envelope._fields
+)
 """The columns as Spark's DDL."""

@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from navlin.index.documents import digest_of_json, entity_envelope
-from navlin.index.envelope import ENVELOPE_SCHEMA, Envelope
+from navlin.index.envelope import Envelope
+from navlin.index.envelope_schema import ENVELOPE_SCHEMA
 from navlin.index.fields import (
     BOOLEANS,
     DATES,

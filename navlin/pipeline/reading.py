@@ -12,7 +12,8 @@ import orjson
 import pyarrow as pa
 
 from navlin.index.documents import entity_envelope, granted_envelopes, relation_envelope
-from navlin.index.envelope import ENVELOPE_SCHEMA, Envelope
+from navlin.index.envelope import Envelope
+from navlin.index.envelope_schema import ENVELOPE_SCHEMA
 from navlin.index.listing import listing_envelopes
 from navlin.model.extractor import Extractor
 from navlin.model.records import Covered, Depth, Entity, Listing, Position, Record, Reject, Relation, Split

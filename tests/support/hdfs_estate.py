@@ -75,7 +75,10 @@ class HdfsEstate:
             raise AssertionError(record)
         documents = self.documents(extractor.source.id)
         for core in (ELEMENTS, RELATIONS):
-            ids = [d["identity"] for d in self.solr.cursor(core, f"writer:{extractor.source.id}", "identity")]
+            owner = "sourceId" if core == ELEMENTS else "writer"
+            ids = [
+                d["identity"] for d in self.solr.cursor(core, f"{owner}:{extractor.source.id}", "identity")
+            ]
             self.solr.delete_ids(core, ids)
         return documents
 
@@ -84,7 +87,8 @@ class HdfsEstate:
         found: Documents = {}
         writer = writer or self.extractor().source.id
         for core in (ELEMENTS, RELATIONS):
-            for document in self.solr.cursor(core, f"writer:{writer}", "*"):
+            field = "sourceId" if core == ELEMENTS else "writer"
+            for document in self.solr.cursor(core, f"{field}:{writer}", "*"):
                 if document["deleted"] or document["type"] == "SOURCE":
                     continue
                 left_out = STAMPS | _OF_A_SOURCE | {"lastAccessed"}

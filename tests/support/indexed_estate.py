@@ -16,6 +16,7 @@ from navlin.index.documents import (
 )
 from navlin.index.envelope import Envelope
 from navlin.index.fields import ELEMENTS, RELATIONS, STAMPS
+from navlin.index.presented import presented
 from navlin.index.solr import Solr
 from navlin.index.stamp import Stamp
 from navlin.index.state import look_up
@@ -207,7 +208,8 @@ class World:
         for field in fields:
             for document in self.solr.cursor(core, f"{{!terms f={field}}}{ids}", "*"):
                 found[document["identity"]] = document
-        return sorted(found.values(), key=lambda document: str(document["identity"]))
+        documents = presented(self.solr, core, found.values())
+        return sorted(documents, key=lambda document: str(document["identity"]))
 
     def index(self) -> dict[str, list[dict[str, Any]]]:
         """Every document, navlin's own stamps aside."""

@@ -12,6 +12,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from navlin.index.fields import ELEMENTS, RELATIONS, STAMPS
+from navlin.index.presented import presented
 from navlin.index.runs import RunRecord
 from navlin.index.solr import Solr
 from navlin.model.extractor import EXTRACTORS
@@ -104,7 +105,7 @@ class SmallEstate:
         return self.of_id(self.key(name).identity)
 
     def of_id(self, identity: str) -> dict[str, Any]:
-        (document,) = self.solr.get(ELEMENTS, [identity])
+        (document,) = presented(self.solr, ELEMENTS, self.solr.get(ELEMENTS, [identity]))
         return document
 
     def live(self, *types: str) -> set[str]:
@@ -131,7 +132,7 @@ class SmallEstate:
         """All documents of the estate's sources, by identity."""
         writers = " OR ".join(source.id for source in (self.hive, self.impala, *self._granted()))
         field = "sourceId" if core == ELEMENTS else "writer"
-        return list(self.solr.cursor(core, f"{field}:({writers})", "*"))
+        return presented(self.solr, core, self.solr.cursor(core, f"{field}:({writers})", "*"))
 
     def index(self) -> dict[tuple[str, str], dict[str, Any]]:
         """All documents by core and id, without navlin's own stamps: what two runs over the same inputs must agree on."""

@@ -1,0 +1,12 @@
+"""The columns of an envelope as Arrow has them. Apart from `navlin.index.envelope`, because questions load no Arrow."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+
+from navlin.index.envelope import COLUMN_TYPES, Envelope
+
+_ARROW: Final = {str: pa.string(), int: pa.int64(), bytes: pa.binary(), bool: pa.bool_()}
+ENVELOPE_SCHEMA: Final = pa.schema([(name, _ARROW[COLUMN_TYPES.get(name, str)]) for name in Envelope._fields])
