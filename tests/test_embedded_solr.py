@@ -241,7 +241,7 @@ def test_a_new_release_brings_its_schema_and_keeps_the_index(tmp_path: Path, sol
     with server, Solr(server.address) as solr:
         assert not solr.add(ELEMENTS, [{"identity": "new", "novelty": "x"}]).refused
         solr.commit(ELEMENTS, soft=True)
-        assert solr.count(ELEMENTS, "type:table") == 1
+        assert solr.count(ELEMENTS, "type:TABLE") == 1
         assert solr.count(ELEMENTS, "novelty:x") == 1
 
 
