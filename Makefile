@@ -20,7 +20,7 @@ export PIP_DEFAULT_TIMEOUT ?= 120
 export PIP_NO_INPUT = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help venv jars demo test test-services soak check format formatted lint types bench lock clean python java
+.PHONY: help venv jars demo test test-services soak check format formatted lint types wheel bench lock clean python java
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -58,6 +58,11 @@ lint: venv ## ruff
 types: venv ## mypy, strict
 	@echo "-- types"
 	@$(BIN)/mypy $(CODE)
+
+wheel: venv jars ## navlin with its Java compiled, in dist: what an installation installs
+	@rm -f dist/navlin-*.whl
+	@$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	@ls dist/navlin-*.whl
 
 bench: venv jars ## ratios side by side, as tables; never part of the tests
 	@$(BIN)/python -m bench $(ARGS)

@@ -1,4 +1,4 @@
-"""Java programs of one source file: compiled by the Java that runs them, once, and kept."""
+"""Java programs of one source file. A wheel brings them compiled; a checkout compiles them once, and keeps that."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
-from zipfile import ZipFile
+from zipfile import ZipFile, ZipInfo
 
 OLDEST_JAVA: Final = 17
 QUICK: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
@@ -44,7 +44,7 @@ def identity_of_java(java: str) -> bytes:
 
 
 def _no_java(java: str) -> NoJava:
-    return NoJava(f"there is no {java}: install a JDK of version {OLDEST_JAVA} or newer")
+    return NoJava(f"there is no {java}: install Java {OLDEST_JAVA} or newer, or set JAVA_HOME")
 
 
 def class_sharing(archive: Path, *, record: bool) -> list[str]:
@@ -75,8 +75,9 @@ def pyspark_jars() -> Path:
 class JavaProgram:
     """A program of one source file, whose main class is named as the file.
 
-    Compiled once for each state of its source, of its jars and of Java; ``cache`` keeps what was compiled. Several
-    processes may do so at once. ``jars`` are its class path, in that order.
+    A wheel has it compiled, in a jar beside the source. Else it is compiled once for each state of its source, of its jars
+    and of Java, and kept in ``cache``, where the archive of its classes is too. Several processes may do so at once.
+    ``jars`` are its class path, in that order.
     """
 
     def __init__(
@@ -101,53 +102,56 @@ class JavaProgram:
         starts take about half as long. That needs a class path without folders; ``before`` are folders that stand
         first on it.
         """
-        program = self._compiled()
-        archive = program.with_suffix(".jsa")
+        program, archive = self._files()
         sharing = class_sharing(archive, record=not archive.exists()) if archive_classes else []
         # Named one by one, in order: an archive is for exactly one class path.
         path = os.pathsep.join(map(str, (*before, program, *self._jars)))
         return [self.java, *sharing, *options, "-cp", path, self._source.stem, *arguments]
 
-    def _compiled(self) -> Path:
+    def _files(self) -> tuple[Path, Path]:
+        """The compiled program, and the archive of its classes, which need not be there."""
         known = hashlib.sha256(self._source.read_bytes() + identity_of_java(self.java))
         for jar in self._jars:
             known.update(f"{jar}:{jar.stat().st_size}\n".encode())
         compiled = self._cache / f"{self._source.stem}-{known.hexdigest()[:16]}.jar"
+        self._cache.mkdir(parents=True, exist_ok=True)
+        archive = compiled.with_suffix(".jsa")
+        if (shipped := self._source.with_suffix(".jar")).exists():
+            return shipped, archive
         if not compiled.exists():
-            self._cache.mkdir(parents=True, exist_ok=True)
-            with TemporaryDirectory(dir=self._cache) as folder:
-                self._compile(Path(folder))
-                # As a jar, because the archive of loaded classes knows no folders.
-                finished = Path(folder) / "finished"
-                with ZipFile(finished, "w") as archive:
-                    for file in sorted(Path(folder).glob("*.class")):
-                        archive.write(file, file.name)
-                finished.replace(compiled)
-        return compiled
+            compile_program(self._source, self._jars, compiled, self.java)
+        return compiled, archive
 
-    def _compile(self, folder: Path) -> None:
-        # The compiler is a module of the JDK: it needs no javac on the path, only that this Java is no bare JRE.
-        compiler = [self.java, "-m", "jdk.compiler/com.sun.tools.javac.Main", "--release", str(OLDEST_JAVA)]
-        path = os.pathsep.join(map(str, self._jars))
-        command = [
-            *compiler,
-            "-nowarn",
-            "-encoding",
-            "UTF-8",
-            "-d",
-            str(folder),
-            "-cp",
-            path,
-            str(self._source),
-        ]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True)
-        except FileNotFoundError as error:
-            raise _no_java(self.java) from error
-        if done.returncode != 0:
-            said = (done.stderr + done.stdout).strip()
-            if "Module jdk.compiler not found" in said:
-                raise NoCompiler(
-                    f"{self.java} has no compiler (it is a JRE): install a JDK of version {OLDEST_JAVA} or newer"
-                )
-            raise NoJava(f"{self._source.name} could not be compiled with {self.java}: {said}")
+
+def compile_program(source: Path, jars: Sequence[Path], into: Path, java: str) -> None:
+    """Compiles a program of one source file against ``jars`` into the jar ``into``, whole or not at all.
+
+    Raises `NoJava`; `NoCompiler` if ``java`` is that of a JRE.
+    """
+    with TemporaryDirectory(dir=into.parent) as folder:
+        _compile(source, jars, Path(folder), java)
+        # As a jar, because the archive of loaded classes knows no folders.
+        finished = Path(folder) / "finished"
+        with ZipFile(finished, "w") as archive:
+            for file in sorted(Path(folder).glob("*.class")):
+                # Without its time: the same source gives the same jar.
+                archive.writestr(ZipInfo(file.name), file.read_bytes())
+        finished.replace(into)
+
+
+def _compile(source: Path, jars: Sequence[Path], folder: Path, java: str) -> None:
+    # The compiler is a module of the JDK: it needs no javac on the path, only that this Java is no bare JRE.
+    compiler = [java, "-m", "jdk.compiler/com.sun.tools.javac.Main", "--release", str(OLDEST_JAVA)]
+    path = os.pathsep.join(map(str, jars))
+    command = [*compiler, "-nowarn", "-encoding", "UTF-8", "-d", str(folder), "-cp", path, str(source)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except FileNotFoundError as error:
+        raise _no_java(java) from error
+    if done.returncode != 0:
+        output = (done.stderr + done.stdout).strip()
+        if "Module jdk.compiler not found" in output:
+            raise NoCompiler(
+                f"{java} has no compiler (it is a JRE): install a JDK of version {OLDEST_JAVA} or newer"
+            )
+        raise NoJava(f"{source.name} could not be compiled with {java}: {output}")

@@ -423,7 +423,7 @@ def test_an_answer_that_does_not_come_ends_the_child(address: HdfsAddress) -> No
 
 def test_java_that_is_not_there_is_named(address: HdfsAddress, tmp_path: Path) -> None:
     lost = HdfsClient(replace(address, java_home=str(tmp_path), cache=str(tmp_path)))
-    with pytest.raises(HdfsError, match=r"there is no .*java: install a JDK"):
+    with pytest.raises(HdfsError, match=r"there is no .*java: install Java 17"):
         lost.transaction()
 
 

@@ -1,14 +1,19 @@
 """What a fresh machine is promised: the lock, the declared dependencies, and the files inside the wheel."""
 
 import ast
+import os
 import re
+import shutil
 import subprocess
 import sys
+import sysconfig
 import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
+
+from navlin.java import find_java
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -89,8 +94,11 @@ def imported_by(path: Path) -> set[str]:
     return {name.partition(".")[0] for name in names}
 
 
-def test_an_installed_wheel_finds_its_configuration_units_and_launcher(tmp_path: Path) -> None:
-    build = [
+def build(
+    into: Path, checkout: Path = ROOT, java_home: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Makes the wheel as ``make wheel`` does."""
+    command = [
         sys.executable,
         "-m",
         "pip",
@@ -98,26 +106,106 @@ def test_an_installed_wheel_finds_its_configuration_units_and_launcher(tmp_path:
         "--no-deps",
         "--no-build-isolation",
         "-w",
-        str(tmp_path),
-        str(ROOT),
+        str(into),
+        str(checkout),
     ]
-    subprocess.run(build, check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("navlin-*.whl")
-    installed = tmp_path / "installed"
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(installed)
-    said = subprocess.run(
-        [sys.executable, "-c", "from navlin.shipped import CONF, SYSTEMD; print(CONF); print(SYSTEMD)"],
-        cwd=installed,
-        check=True,
-        capture_output=True,
-        text=True,
+    environment = {**os.environ, **({"JAVA_HOME": str(java_home)} if java_home else {})}
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+
+def jre(folder: Path) -> Path:
+    """A home of Java without the compiler: the real one, which refuses to compile."""
+    program = folder / "jre" / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.write_text(
+        "#!/bin/sh\n"
+        'case "$*" in *jdk.compiler*)\n'
+        "  echo java.lang.module.FindException: Module jdk.compiler not found >&2; exit 1;;\n"
+        "esac\n"
+        f'exec {find_java()} "$@"\n'
     )
-    conf, systemd = (Path(line) for line in said.stdout.splitlines())
+    program.chmod(0o755)
+    return folder / "jre"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path, hadoop_jars: Path) -> Path:
+    """A Python of its own with navlin's wheel in it; it takes all other packages from this one."""
+    folder = tmp_path_factory.mktemp("installed")
+    made = build(folder / "dist")
+    assert made.returncode == 0, made.stderr
+    (wheel,) = (folder / "dist").glob("navlin-*.whl")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], check=True)
+    (packages,) = (folder / "venv").glob("lib/python*/site-packages")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(packages)
+    (packages / "others.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+    return folder / "venv" / "bin" / "python"
+
+
+def python(program: Path, code: str, *arguments: str) -> list[str]:
+    """The lines that a program prints, run outside of this checkout."""
+    command = [str(program), "-c", code, *arguments]
+    done = subprocess.run(command, cwd=program.parent, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_an_installed_wheel_finds_its_configuration_and_units(installed: Path) -> None:
+    places = python(installed, "from navlin.shipped import CONF, SYSTEMD; print(CONF); print(SYSTEMD)")
+    conf, systemd = map(Path, places)
+
     assert files_below(conf) == files_below(ROOT / "conf")
     assert files_below(systemd) == files_below(ROOT / "systemd")
-    assert conf.is_relative_to(installed)
-    assert (installed / "navlin" / "solr_server" / "SolrServer.java").is_file()
+    assert conf.is_relative_to(installed.parents[1])
+
+
+def test_every_java_program_is_compiled_in_the_wheel(installed: Path) -> None:
+    [folder] = python(installed, "import navlin; print(navlin.__path__[0])")
+    sources = {file.relative_to(ROOT) for package in PACKAGES for file in (ROOT / package).rglob("*.java")}
+
+    assert sources
+    assert [
+        source for source in sources if not (Path(folder).parent / source).with_suffix(".jar").is_file()
+    ] == []
+
+
+def test_an_installed_wheel_runs_with_a_jre(installed: Path, tmp_path: Path, solr_jars: Path) -> None:
+    code = """if True:
+        import sys
+        from pathlib import Path
+        from navlin.index.cores import CORES
+        from navlin.index.solr import Solr
+        from navlin.shipped import CONF
+        from navlin.solr_server.embedded import EmbeddedSolr
+        state, jars, java_home = map(Path, sys.argv[1:])
+        server = EmbeddedSolr(state, jars, CONF / "solr", cores=CORES, java_home=java_home)
+        with server, Solr(server.address) as solr:
+            print(*(solr.count(core) for core in CORES))
+    """
+
+    assert python(installed, code, str(tmp_path / "state"), str(solr_jars), str(jre(tmp_path))) == ["0 0 0"]
+
+
+def test_a_build_without_a_compiler_or_jars_ends_with_a_sentence(tmp_path: Path, solr_jars: Path) -> None:
+    without_compiler = build(tmp_path / "dist", java_home=jre(tmp_path))
+    bare = tmp_path / "bare"
+    names = ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", *PACKAGES, "conf", "systemd")
+    bare.mkdir()
+    for name in names:
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, bare / name)
+    without_jars = build(tmp_path / "dist", bare)
+
+    for failed, reason in (
+        (without_compiler, "has no compiler (it is a JRE): install a JDK of version 17 or newer"),
+        (without_jars, "the jars that its Java is compiled against are not in"),
+    ):
+        assert failed.returncode != 0
+        printed = " ".join((failed.stdout + failed.stderr).split())
+        assert reason in printed
+        assert "Its wheel is made in a checkout, with a JDK, by `make wheel`" in printed
+    assert list((tmp_path / "dist").glob("*.whl")) == []
 
 
 def files_below(directory: Path) -> set[str]:

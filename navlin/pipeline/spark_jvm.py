@@ -98,7 +98,7 @@ def start_jvm(properties: Mapping[str, str], *, archive: Path | None, record: bo
                 start_new_session=True,  # Ctrl-C is for navlin, which ends its child in its own time
             )
         except FileNotFoundError as error:
-            raise NoSpark(f"there is no {_java()}: install a Java of version 17 or newer") from error
+            raise NoSpark(f"there is no {_java()}: install Java 17 or newer, or set JAVA_HOME") from error
         deadline = time.monotonic() + START_S
         while not connection.exists():
             if child.poll() is not None:

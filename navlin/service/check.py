@@ -64,7 +64,7 @@ def check(configuration: Configuration, environment: Mapping[str, str]) -> Itera
 def _java(environment: Mapping[str, str]) -> Finding:
     home = environment.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
-    wanted = f"install a JDK of version {OLDEST_JAVA} or newer, or set JAVA_HOME"
+    wanted = f"install Java {OLDEST_JAVA} or newer, or set JAVA_HOME"
     if java is None:
         return Finding("java", False, f"there is none on the path: {wanted}")
     try:

@@ -90,7 +90,11 @@ class EmbeddedSolr:
         home.make(self.home, self._conf, cores=self._cores)
         password = home.password(self.home)
         port = urlsplit(self._address.url).port if self._address else self.settings.port
-        options = [f"-Xmx{self.settings.memory}", *home.java_options(self.home), *self.settings.java_options]
+        options = [
+            f"-Xmx{self.settings.memory}",
+            *home.java_options(self.home, self.settings.memory),
+            *self.settings.java_options,
+        ]
         with (self.home / "logs" / "console.log").open("ab") as console:
             self._child = subprocess.Popen(
                 self._launcher.command(options, (str(self.home), HOST, str(port))),

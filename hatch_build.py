@@ -1,0 +1,61 @@
+"""Compiles navlin's Java programs into its wheel, so that an installation needs no JDK.
+
+``make wheel`` has fetched the jars that they are compiled against. An editable installation, a checkout's, compiles each
+program when it is first needed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+PROGRAMS: Final = {
+    "navlin/solr_server/SolrServer.java": "solr",
+    "navlin/demo/HadoopServices.java": "hadoop",
+    "extractors/hdfs/HdfsClient.java": "",
+}
+"""Each program, and the set of jars in ``.jars`` that it needs. Those but the first need PySpark's jars too."""
+
+
+class CompiledJava(BuildHookInterface[Any]):
+    """Adds ``Program.jar`` beside each ``Program.java`` of the wheel."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compiles the programs. Ends the build with a sentence if that cannot be."""
+        if version == "editable":
+            return
+        root = Path(self.root)
+        sys.path.insert(0, self.root)
+        from navlin.java import NoJava, compile_program, find_java, pyspark_jars
+
+        home = os.environ.get("JAVA_HOME")
+        self._folder = TemporaryDirectory()
+        try:
+            for source, jar_set in PROGRAMS.items():
+                jars = _jars(root, jar_set)
+                if jar_set != "solr":
+                    jars += sorted(pyspark_jars().glob("*.jar"))
+                compiled = Path(self._folder.name) / Path(source).with_suffix(".jar").name
+                compile_program(root / source, jars, compiled, find_java(Path(home) if home else None))
+                build_data["force_include"][str(compiled)] = str(Path(source).with_suffix(".jar"))
+        except (NoJava, FileNotFoundError) as error:
+            sys.exit(f"navlin is not built: {error}. Its wheel is made in a checkout, with a JDK, by `make wheel`")
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Removes what was compiled, once it is in the wheel."""
+        if version != "editable":
+            self._folder.cleanup()
+
+
+def _jars(root: Path, jar_set: str) -> list[Path]:
+    if not jar_set:
+        return []
+    jars = sorted((root / ".jars" / jar_set).glob("*.jar"))
+    if not jars:
+        raise FileNotFoundError(f"the jars that its Java is compiled against are not in {root / '.jars' / jar_set}")
+    return jars
