@@ -19,11 +19,12 @@ from navlin.index.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.keys import EntityType, listed_path_key, path_column_key, path_key
 from navlin.model.source import Estate, Source, source_id
+from navlin.pipeline.comparison import CARRIED_DOCUMENTS
 from navlin.pipeline.guard import Guard
-from navlin.pipeline.run import HELD_BY_DRIVER, Pipeline
+from navlin.pipeline.run import Pipeline
 from tests.support.scripted_extractors import Folders, Happenings
 
-MANY = HELD_BY_DRIVER + 500
+MANY = CARRIED_DOCUMENTS + 500
 
 
 class FileSystem:

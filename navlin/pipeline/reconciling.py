@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby, islice
 from operator import attrgetter
 from typing import Final, Protocol
@@ -24,6 +24,7 @@ from navlin.index.state import Held, claimed, held_in_range, look_up
 from navlin.index.writing import WRITE_BATCH, Outcome, outcome_of, write
 from navlin.model.records import Covered
 from navlin.model.tree import ROOT
+from navlin.pipeline.comparison import Comparison, HeldState
 from navlin.pipeline.covering import Coverage
 
 OUTCOME_SCHEMA: Final = pa.schema(
@@ -57,12 +58,9 @@ class Reconciliation:
     coverage: Coverage
     follows_events: bool
     purged_before_ms: int
-    ranges: int
-    known: Mapping[str, Mapping[str, Held]] | None = None
-    """What the index holds below the covered paths, by core and id. None where that is much: each task then exports its
-    range of it."""
-    fresh: bool = False
-    """The index holds nothing of this writer: nothing need be looked up (a document that is there after all conflicts)."""
+    comparison: Comparison
+    carried: Mapping[str, Mapping[str, Held]] = field(default_factory=dict)
+    """What the index holds below the covered paths, by core and id, if the driver read it (`HeldState.CARRIED`)."""
     dry_run: bool = False
 
 
@@ -81,7 +79,7 @@ def reconcile(task: Reconciliation) -> Callable[[Iterable[pa.RecordBatch]], Iter
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         partition = TaskContext.get()
-        low, high = range_bounds(partition.partitionId() if partition else 0, task.ranges)
+        low, high = range_bounds(partition.partitionId() if partition else 0, task.comparison.ranges)
         rows = _Rows()
         by_core = groupby(_envelopes(batches), key=attrgetter("core"))
         core, envelopes = next(by_core, ("", iter(())))
@@ -110,21 +108,30 @@ class State(Protocol):
         ...
 
 
-class _LookedUp:
-    """A few documents: those below the covered paths are known, others are looked up."""
+class _Nothing:
+    """The index holds nothing of this source."""
 
-    def __init__(self, solr: Solr, core: str, known: Mapping[str, Held], *, fresh: bool) -> None:
-        self._solr, self._core, self._known, self._fresh = solr, core, known, fresh
+    def of(self, ids: list[str]) -> dict[str, Held]:
+        return {}
+
+    def unasked(self) -> Iterator[Held]:
+        return iter(())
+
+
+class _Carried:
+    """The documents below the covered paths came with the task; others are looked up."""
+
+    def __init__(self, solr: Solr, core: str, carried: Mapping[str, Held]) -> None:
+        self._solr, self._core, self._carried = solr, core, carried
         self._asked: set[str] = set()
 
     def of(self, ids: list[str]) -> dict[str, Held]:
         self._asked.update(ids)
-        found = {identity: self._known[identity] for identity in ids if identity in self._known}
-        unknown = [] if self._fresh else [identity for identity in ids if identity not in found]
-        return found | look_up(self._solr, self._core, unknown)
+        found = {identity: self._carried[identity] for identity in ids if identity in self._carried}
+        return found | look_up(self._solr, self._core, [each for each in ids if each not in found])
 
     def unasked(self) -> Iterator[Held]:
-        return (held for identity, held in self._known.items() if identity not in self._asked)
+        return (held for identity, held in self._carried.items() if identity not in self._asked)
 
 
 class _Exported:
@@ -159,12 +166,18 @@ class _Exported:
 
 
 def _state(solr: Solr, task: Reconciliation, core: str, low: str, high: str) -> State:
-    if task.known is not None:
-        known = task.known.get(core, {})
-        if task.ranges > 1:
-            known = {i: held for i, held in known.items() if low <= i and (not high or i < high)}
-        return _LookedUp(solr, core, known, fresh=task.fresh)
-    return _Exported(solr, task, core, low, high)
+    match task.comparison.state:
+        case HeldState.NOTHING:
+            return _Nothing()
+        case HeldState.CARRIED:
+            in_range = {
+                identity: held
+                for identity, held in task.carried.get(core, {}).items()
+                if low <= identity and (not high or identity < high)
+            }
+            return _Carried(solr, core, in_range)
+        case HeldState.EXPORTED:
+            return _Exported(solr, task, core, low, high)
 
 
 def _reconcile_core(
@@ -175,15 +188,15 @@ def _reconcile_core(
         held = state.of([envelope.identity for envelope in batch])
         foreign = [e.identity for e in batch if e.writer != task.writer and e.identity not in held]
         held |= look_up(solr, core, foreign)
-        judged = [
-            (envelope, _judge(task, envelope, held.get(envelope.identity), core, rows)) for envelope in batch
-        ]
-        judged = _without_unclaimed(solr, judged)
-        counted: list[Outcome] = [outcome for _, outcome in judged if outcome in _NOT_WRITTEN]
+        records = _without_unclaimed(
+            solr,
+            [(each, _compared(task, each, held.get(each.identity), core, rows)) for each in batch],
+        )
+        counted: list[Outcome] = [outcome for _, outcome in records if outcome in _NOT_WRITTEN]
         if task.dry_run:
-            counted = [outcome for _, outcome in judged]
+            counted = [outcome for _, outcome in records]
         else:
-            for envelope, outcome, reason in write(solr, core, judged, task.stamp):
+            for envelope, outcome, reason in write(solr, core, records, task.stamp):
                 counted.append(outcome)
                 if outcome is Outcome.REFUSED:
                     rows.refused(core, envelope.identity, f"{envelope.tree_path}: {reason}")
@@ -197,16 +210,16 @@ def _reconcile_core(
 _NOT_WRITTEN: Final = (Outcome.UNCHANGED, Outcome.LATE, Outcome.PURGED, Outcome.UNCLAIMED)
 
 
-def _without_unclaimed(solr: Solr, judged: list[tuple[Envelope, Outcome]]) -> list[tuple[Envelope, Outcome]]:
-    marked = [e.identity for e, outcome in judged if outcome is Outcome.NEW and e.where_claimed]
+def _without_unclaimed(solr: Solr, records: list[tuple[Envelope, Outcome]]) -> list[tuple[Envelope, Outcome]]:
+    marked = [e.identity for e, outcome in records if outcome is Outcome.NEW and e.where_claimed]
     unclaimed = set(marked) - claimed(solr, marked) if marked else ()
-    return [(e, Outcome.UNCLAIMED if e.identity in unclaimed else outcome) for e, outcome in judged]
+    return [(e, Outcome.UNCLAIMED if e.identity in unclaimed else outcome) for e, outcome in records]
 
 
-def _judge(task: Reconciliation, envelope: Envelope, held: Held | None, core: str, rows: _Rows) -> Outcome:
+def _compared(task: Reconciliation, envelope: Envelope, held: Held | None, core: str, rows: _Rows) -> Outcome:
     covered = task.coverage.of(envelope.tree_path) if not envelope.granted else None
     if covered and held and not held.deleted and max(held.as_of_ms, envelope.as_of) < covered.as_of_ms:
-        # A newer reading of what contains it no longer says it.
+        # A newer reading of what contains it no longer has it.
         rows.gone(core, covered, envelope.identity, envelope.tree_path)
         return Outcome.LATE
     return outcome_of(

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any
 
 from pyspark import StorageLevel
@@ -41,6 +40,7 @@ from navlin.model.extractor import PUSH, Extractor, Registration
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Reject, Split
 from navlin.model.source import Source
+from navlin.pipeline.comparison import HeldState, Sizes, choose
 from navlin.pipeline.covering import Coverage, coverage
 from navlin.pipeline.failing import in_words
 from navlin.pipeline.fingerprint import fingerprint, settings_hash, why_read_again
@@ -60,11 +60,6 @@ from navlin.pipeline.reconciling import (
 )
 from navlin.pipeline.session import use_pool
 
-RECORDS_IN_TASK = 20_000
-"""A task's share, so that it stays short: Spark's fair scheduler does not preempt, and an event must not wait."""
-HELD_BY_DRIVER = 5_000
-"""How many documents below what is covered the driver looks up for the tasks. Of more than that, as below a directory that
-was renamed, each task exports its own range."""
 FIRST_RETRY_MS, LAST_RETRY_MS = 5_000, 600_000
 """A split that fails is held back, longer each time, while the others go on."""
 HELD_BACK = "held back: "
@@ -276,56 +271,57 @@ class _Run:
     ) -> DataFrame | None:
         if not rounds and not covers.by_path:
             return None
-        held = 0
-        if covers.everything or documents > RECORDS_IN_TASK:
-            held = sum(count_held(self.solr, core, self.source.id) for core in CORES)
-        known: dict[str, dict[str, Held]] | None = None
-        if covers.everything and not held:
-            known = {}
-        elif not covers.everything:
-            known, covers = self._known(covers)
-            if known is None:
-                held = sum(
-                    count_held(self.solr, core, self.source.id, below=covers.by_path) for core in CORES
-                )
-        ranges = max(1, math.ceil((documents + (held if known is None else 0)) / RECORDS_IN_TASK))
+        held = sum(count_held(self.solr, core, self.source.id) for core in CORES)
+        comparison = choose(self._sizes(documents, held, covers))
+        carried: dict[str, dict[str, Held]] = {}
+        if comparison.state is HeldState.CARRIED:
+            carried, covers = self._carried(covers)
         task = Reconciliation(
             self.pipeline.address,
             self.source.id,
             stamp,
             covers,
-            self.registration.mode is PUSH,
+            self._follows_events,
             purged_before_ms(self.solr),
-            ranges,
-            known,
-            fresh=documents > RECORDS_IN_TASK and not held,
+            comparison,
+            carried,
             dry_run=self.dry_run,
         )
-        frame = in_ranges(self._spark(), rounds, ranges)
+        frame = in_ranges(self._spark(), rounds, comparison.ranges)
         outcomes = frame.mapInArrow(reconcile(task), OUTCOME_COLUMNS).persist(StorageLevel.DISK_ONLY)
         stack.callback(outcomes.unpersist)
         return outcomes
 
-    def _known(self, covers: Coverage) -> tuple[dict[str, dict[str, Held]] | None, Coverage]:
-        """What the index holds below the covered paths, None where that is too much to carry; and the coverage, with when
-        it was that those paths were last read."""
-        known: dict[str, dict[str, Held]] = {}
-        follows_events = self.registration.mode is PUSH  # they cover operations: many, each of them small
-        for core in CORES:
-            held = held_below(self.solr, core, self.source.id, covers.by_path)
-            known[core] = {
-                each.identity: each for each in (held if follows_events else islice(held, HELD_BY_DRIVER + 1))
+    @property
+    def _follows_events(self) -> bool:
+        return self.registration.mode is PUSH
+
+    def _sizes(self, documents: int, held: int, covers: Coverage) -> Sizes:
+        covered = held
+        # What does not decide is not counted.
+        if held and covers.by_path and not covers.everything and not self._follows_events:
+            covered = sum(count_held(self.solr, core, self.source.id, below=covers.by_path) for core in CORES)
+        elif not covers.by_path:
+            covered = 0
+        return Sizes(documents, held, covered, covers.everything, self._follows_events)
+
+    def _carried(self, covers: Coverage) -> tuple[dict[str, dict[str, Held]], Coverage]:
+        """What the index holds at and below the covered paths, by core and id; and the coverage, with when it was that
+        those paths were last read."""
+        carried = {
+            core: {
+                each.identity: each for each in held_below(self.solr, core, self.source.id, covers.by_path)
             }
-            if len(known[core]) > HELD_BY_DRIVER and not follows_events:
-                return None, covers
-        if not follows_events:
-            return known, covers
+            for core in CORES
+        }
+        if not self._follows_events:
+            return carried, covers
         floors = {
             each.tree_path: each.as_of_ms
-            for each in known[ELEMENTS].values()
+            for each in carried[ELEMENTS].values()
             if each.tree_path in covers.by_path
         }
-        return known, replace(covers, floors=floors)
+        return carried, replace(covers, floors=floors)
 
     def _count(self, outcomes: DataFrame | None) -> list[Reject]:
         """Counts what became of the records, and returns what Solr refused."""
