@@ -21,7 +21,7 @@ def listing(records: int, held: int) -> Sizes:
     return Sizes(records, held, held, everything=True, follows_events=False)
 
 
-def increment(records: int, held: int, covered: int) -> Sizes:
+def increment(records: int, held: int | None, covered: int) -> Sizes:
     """One that covers a part of it."""
     return Sizes(records, held, covered, everything=False, follows_events=False)
 
@@ -45,6 +45,10 @@ def events(records: int, held: int, covered: int) -> Sizes:
         pytest.param(listing(0, 50_000), EXPORTED, 3, id="everything may be gone"),
         pytest.param(increment(10, 900_000, 0), CARRIED, 1, id="nothing is covered"),
         pytest.param(increment(10, 900_000, 40), CARRIED, 1, id="a table that changed"),
+        pytest.param(increment(10, None, 40), CARRIED, 1, id="few records: the source is not counted"),
+        pytest.param(
+            increment(10, None, 400_000), EXPORTED, 21, id="few records, and a directory that was renamed"
+        ),
         pytest.param(increment(45_000, 900_000, 40), CARRIED, 3, id="many changes, few documents covered"),
         pytest.param(increment(10, 900_000, CARRIED_DOCUMENTS), CARRIED, 1, id="as many as are carried"),
         pytest.param(increment(10, 900_000, CARRIED_DOCUMENTS + 1), EXPORTED, 1, id="one more"),

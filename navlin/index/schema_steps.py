@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from navlin.index.documents import digest_of_hash
-from navlin.index.envelope import GRANTED
 from navlin.index.stored_form import Document, stored
 from navlin.model.keys import RelationType
 
@@ -24,14 +23,19 @@ class Step:
 
 
 def _to_2(core: str, document: Document) -> Document | None:
-    """What follows from other fields is not stored any more, and a digest is a number."""
+    """What follows from other fields is not stored any more, and a digest is a number; a granted document has none."""
     fields = {name: value for name, value in document.items() if name not in ("treeParent", "treeAncestors")}
-    if "digest" in fields:
-        digest = fields["digest"]
-        fields["digest"] = GRANTED if digest == "granted" else digest_of_hash(bytes.fromhex(digest))
-    if fields.get("implied") and fields["type"] == RelationType.PARENT_CHILD:
-        fields.pop("endpoint1Name", None)
-        fields.pop("endpoint2Name", None)
+    digest = fields.pop("digest", "granted")
+    if digest != "granted":
+        fields["digest"] = digest_of_hash(bytes.fromhex(digest))
+    if fields.get("implied"):
+        fields = {name: value for name, value in fields.items() if name not in ("treePath", "firstSeen")}
+        if fields["type"] == RelationType.PARENT_CHILD:
+            fields = {
+                name: value
+                for name, value in fields.items()
+                if name not in ("endpoint1Name", "endpoint2Name")
+            }
     return stored(core, fields)
 
 

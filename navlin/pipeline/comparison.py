@@ -29,10 +29,14 @@ class HeldState(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """How much a run compares: its ``records``, how many documents the index holds of its source, and how many of them are
-    at or below the covered paths. ``everything``: the run covers the whole source."""
+    at or below the covered paths. ``everything``: the run covers the whole source.
+
+    ``held`` may be None if the run covers a part and its records fit into one task: to count it costs as much as the index
+    is large.
+    """
 
     records: int
-    held: int
+    held: int | None
     covered: int
     everything: bool
     follows_events: bool
@@ -51,10 +55,10 @@ def choose(sizes: Sizes) -> Comparison:
 
     What follows events covers operations, each of them small: they are carried, however many.
     """
-    if not sizes.held:
+    if sizes.held == 0:
         return Comparison(HeldState.NOTHING, _ranges(sizes.records))
     if sizes.everything:
-        return Comparison(HeldState.EXPORTED, _ranges(sizes.records + sizes.held))
+        return Comparison(HeldState.EXPORTED, _ranges(sizes.records + (sizes.held or 0)))
     if sizes.covered > CARRIED_DOCUMENTS and not sizes.follows_events:
         return Comparison(HeldState.EXPORTED, _ranges(sizes.records + sizes.covered))
     return Comparison(HeldState.CARRIED, _ranges(sizes.records))

@@ -40,7 +40,7 @@ from navlin.model.extractor import PUSH, Extractor, Registration
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Reject, Split
 from navlin.model.source import Source
-from navlin.pipeline.comparison import HeldState, Sizes, choose
+from navlin.pipeline.comparison import RECORDS_IN_TASK, HeldState, Sizes, choose
 from navlin.pipeline.covering import Coverage, coverage
 from navlin.pipeline.failing import in_words
 from navlin.pipeline.fingerprint import fingerprint, settings_hash, why_read_again
@@ -271,8 +271,7 @@ class _Run:
     ) -> DataFrame | None:
         if not rounds and not covers.by_path:
             return None
-        held = sum(count_held(self.solr, core, self.source.id) for core in CORES)
-        comparison = choose(self._sizes(documents, held, covers))
+        comparison = choose(self._sizes(documents, covers))
         carried: dict[str, dict[str, Held]] = {}
         if comparison.state is HeldState.CARRIED:
             carried, covers = self._carried(covers)
@@ -296,13 +295,13 @@ class _Run:
     def _follows_events(self) -> bool:
         return self.registration.mode is PUSH
 
-    def _sizes(self, documents: int, held: int, covers: Coverage) -> Sizes:
-        covered = held
-        # What does not decide is not counted.
-        if held and covers.by_path and not covers.everything and not self._follows_events:
+    def _sizes(self, documents: int, covers: Coverage) -> Sizes:
+        """What does not decide is not counted."""
+        held, covered = None, 0
+        if covers.everything or documents > RECORDS_IN_TASK:
+            held = sum(count_held(self.solr, core, self.source.id) for core in CORES)
+        if held != 0 and covers.by_path and not covers.everything and not self._follows_events:
             covered = sum(count_held(self.solr, core, self.source.id, below=covers.by_path) for core in CORES)
-        elif not covers.by_path:
-            covered = 0
         return Sizes(documents, held, covered, covers.everything, self._follows_events)
 
     def _carried(self, covers: Coverage) -> tuple[dict[str, dict[str, Held]], Coverage]:

@@ -3,8 +3,8 @@
 A set is two files in conf/jars: SET.xml, an ivy.xml with pinned revisions, and SET.sha256, in the format of
 sha256sum. The directory of a set holds its jars and nothing else, so that it can be a class path.
 
-Ivy is here already, and it finds the some hundred jars of Solr from a few coordinates. No Python package that is kept up does
-that, so fetching by coordinate would mean a resolver of our own.
+Ivy is here already, with Spark, and finds the hundred jars of Solr from four coordinates. No Python package that is kept up
+does that, so fetching by coordinate would mean a resolver of our own.
 """
 
 import argparse
