@@ -163,7 +163,7 @@ def rounds(bench: Bench) -> Rounds:
         for path in files:
             bench.happening.writer.append(path, b"ten")
         begun_s = time.perf_counter()
-        written.add(bench.estate.follow().counts["changed"])
+        written.add(bench.estate.follow().counts.changed)
         took_s.append(time.perf_counter() - begun_s)
     return Rounds(documents, tuple(quiet), tuple(took_s), written)
 

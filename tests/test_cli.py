@@ -18,6 +18,7 @@ from navlin.cli.invocation import Exit
 from navlin.cli.status import span
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, solr_date
 from navlin.index.leases import Holder, take_lease
+from navlin.index.run_counts import RunCounts
 from navlin.index.runs import RunRecord, Status, save_positions, save_rejects, save_run
 from navlin.index.solr import Solr
 from navlin.model.identity import run_id
@@ -251,7 +252,7 @@ def test_status_of_a_source_that_never_ran(solr: Solr, tmp_path: Path) -> None:
 def test_status_tells_of_runs_positions_and_rejects(solr: Solr, tmp_path: Path) -> None:
     name = "TOLD"
     identity = source_id(CLUSTER, name)
-    finished = a_run(name, 7, Status.FINISHED, counts={"new": 1234}, note="event ids have a gap")
+    finished = a_run(name, 7, Status.FINISHED, counts=RunCounts(new=1234), note="event ids have a gap")
     positions = [Position("/logs/one", {"offset": 17}), Position("/logs/two", {"offset": 4})]
     save_positions(solr, identity, "f", positions, {})
     reject = Reject("/logs/one", "is no JSON", offset=17, sample="{", count=3)
@@ -272,7 +273,7 @@ def test_status_tells_of_runs_positions_and_rejects(solr: Solr, tmp_path: Path) 
     for words in (
         "not running",
         "2.5 s",
-        "new 1,234",
+        "new: 1,234",
         "event ids have a gap",
         "position: /logs/one at byte 17; /logs/two at byte 4",
         "/logs/one:17: is no JSON (counts as 3)",
@@ -349,7 +350,7 @@ def test_a_held_run_is_told_until_a_complete_listing_is_believed(solr: Solr, tmp
     assert result.exit_code == Exit.FAILED
     assert f"navlin extract HELD --accept-loss '{held}'" in result.stdout
 
-    accepted = a_run(name, 5, Status.FINISHED, counts={"complete listings": 1})
+    accepted = a_run(name, 5, Status.FINISHED, counts=RunCounts(complete_listings=1))
     assert run(source_with(solr, tmp_path, name, accepted), "status").exit_code == 0
 
 

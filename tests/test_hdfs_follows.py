@@ -207,7 +207,7 @@ def test_of_many_files_only_those_that_changed_are_written(writer: Writer, estat
         writer.append(f"/many/f{number}", b"2")
     record = follow(estate)
 
-    assert record.counts["changed"] == record.counts["records"] == 10
+    assert record.counts.changed == record.counts.records == 10
     after = versions(estate)
     assert {path for path in after if after[path] != before.get(path)} == {f"/many/f{n}" for n in range(10)}
 

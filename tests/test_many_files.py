@@ -89,13 +89,13 @@ def test_a_deleted_directory_takes_very_many_files_with_it_and_no_neighbour(file
 
     record = files.list({"/b": 4}, {"path": "/a", "reported": True})
 
-    assert record.counts["deleted"] == MANY + 1
+    assert record.counts.deleted == MANY + 1
     assert files.count(below="/a", deleted=True) == MANY + 1
     assert files.count(below="/a_old", deleted=False) == 4
     assert files.count(below="/b", deleted=False) == 5
     # What was not covered was looked up all the same: only the new file was written.
-    assert record.counts["new"] == 1
-    assert record.counts["unchanged"] == 4
+    assert record.counts.new == 1
+    assert record.counts.unchanged == 4
 
 
 def test_a_directory_that_is_listed_anew_loses_only_what_is_not_there_any_more(files: FileSystem) -> None:
@@ -103,8 +103,8 @@ def test_a_directory_that_is_listed_anew_loses_only_what_is_not_there_any_more(f
 
     record = files.list({"/a": MANY - 7}, {"path": "/a", "reported": True})
 
-    assert (record.counts["deleted"], record.counts["unchanged"]) == (7, MANY - 6)
-    assert files.list({"/a": MANY - 7}, {"path": "/a", "reported": True}).counts.get("deleted", 0) == 0
+    assert (record.counts.deleted, record.counts.unchanged) == (7, MANY - 6)
+    assert files.list({"/a": MANY - 7}, {"path": "/a", "reported": True}).counts.deleted == 0
 
 
 def test_what_a_filter_leaves_out_is_never_flagged_though_nobody_lists_it(files: FileSystem) -> None:
@@ -152,10 +152,10 @@ def test_files_that_nothing_refers_to_are_left_out_where_only_claimed_ones_are_w
 
     record = files.list({"/a": 50}, {"path": "/"}, where_claimed=True)
 
-    assert record.counts["unclaimed"] == 49
+    assert record.counts.unclaimed == 49
     assert files.of("/a/part-00007")["size"] == 7
     # It stays known when it is said again, and is flagged when it goes.
-    assert files.list({"/a": 7}, {"path": "/", "reported": True}, where_claimed=True).counts["deleted"] == 1
+    assert files.list({"/a": 7}, {"path": "/", "reported": True}, where_claimed=True).counts.deleted == 1
 
 
 def test_a_column_of_a_path_is_granted_and_no_listing_flags_it(files: FileSystem) -> None:

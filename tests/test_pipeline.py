@@ -56,7 +56,7 @@ def test_a_second_run_over_the_same_writes_nothing(estate: SmallEstate) -> None:
     first = estate.pull()
     versions = {d["identity"]: d["_version_"] for d in estate.documents(ELEMENTS) if d["type"] != "SOURCE"}
     second = estate.pull()
-    assert second.counts["unchanged"] == first.counts["new"]
+    assert second.counts.unchanged == first.counts.new
     assert versions == {
         d["identity"]: d["_version_"] for d in estate.documents(ELEMENTS) if d["type"] != "SOURCE"
     }
@@ -67,7 +67,7 @@ def test_a_change_is_written_and_stamped_and_what_did_not_change_is_not(estate: 
     first = estate.pull()
     estate.tables({"sales.orders": {"columns": ["id"], "owner": "bob"}, "sales.items": ["id"]})
     second = estate.pull()
-    assert second.counts["changed"] == 1
+    assert second.counts.changed == 1
     assert estate.element("sales.orders")["owner"] == "bob"
     assert estate.element("sales.orders")["extractorRunId"] == second.run_id
     assert estate.element("sales.items")["extractorRunId"] == first.run_id
@@ -77,7 +77,7 @@ def test_statistics_are_no_change_but_come_along_with_one(estate: SmallEstate) -
     estate.tables({"sales.orders": {"columns": ["id"], "rows": 1}})
     estate.pull()
     estate.tables({"sales.orders": {"columns": ["id"], "rows": 2}})
-    assert "changed" not in estate.pull().counts
+    assert estate.pull().counts.changed == 0
     assert estate.element("sales.orders")["tp_numRows"] == ["1"]
     estate.tables({"sales.orders": {"columns": ["id"], "rows": 2, "owner": "bob"}})
     estate.pull()
@@ -183,7 +183,7 @@ def test_a_reject_with_a_path_withdraws_that_path_and_no_other(estate: SmallEsta
     estate.pull()
     estate.tables({"sales.orders": ["id"], "sales.items": ["id"]}, rejected=["sales.orders"])
     run = estate.pull()
-    assert run.counts["rejects"] == 1
+    assert run.counts.rejects == 1
     assert estate.deleted("TABLE") == {"/SALES/OLD"}
     assert {"/SALES/ORDERS", "/SALES/ORDERS/ID"} <= estate.live("TABLE", "FIELD")
 
@@ -396,7 +396,7 @@ def test_a_bad_line_is_recorded_with_its_place_and_the_rest_goes_on(estate: Smal
     estate.line("{half a record")
     estate.happen("insert", ["s.a"], ["s.b"], at_ms=T1)
     run = estate.follow()
-    assert run.counts["rejects"] == 1
+    assert run.counts.rejects == 1
     estate.follow(complete=True)
     rejects = list(estate.solr.cursor(RUNS, "kind:reject", "*", filters=[f"sourceId:{estate.impala.id}"]))
     assert [(each["place"], each["offset"]) for each in rejects] == [(str(estate.lines_file), 0)]
@@ -407,7 +407,7 @@ def test_a_storm_of_rejects_is_capped_and_said_so(estate: SmallEstate) -> None:
     for _ in range(250):
         estate.line("no record")
     run = estate.follow()
-    assert run.counts["rejects"] == 101
+    assert run.counts.rejects == 101
     rejects = estate.solr.cursor(RUNS, "kind:reject", "*", filters=[f"sourceId:{estate.impala.id}"])
     assert [each["count"] for each in rejects if each["offset"] == -1] == [150]
 
@@ -427,7 +427,7 @@ def test_a_document_that_solr_refuses_becomes_a_reject_and_the_others_are_writte
     too_large_for_a_long = {"columns": ["id"], "attributes": {"size": 2**64 - 1}}
     estate.tables({"sales.orders": too_large_for_a_long, "sales.items": ["id"]})
     run = estate.pull()
-    assert run.counts["refused"] == run.counts["rejects"] == 1
+    assert run.counts.refused == run.counts.rejects == 1
     (reject,) = estate.solr.cursor(RUNS, "kind:reject", "*", filters=[f"sourceId:{estate.hive.id}"])
     assert reject["reason"].startswith("/SALES/ORDERS: ")
     assert estate.live("TABLE", "FIELD") == {"/SALES/ITEMS", "/SALES/ITEMS/ID", "/SALES/ORDERS/ID"}
@@ -435,7 +435,7 @@ def test_a_document_that_solr_refuses_becomes_a_reject_and_the_others_are_writte
 
 def test_what_was_read_once_is_not_read_again_and_a_quiet_poll_leaves_no_record(estate: SmallEstate) -> None:
     estate.happen("insert", ["s.a"], ["s.b"], at_ms=T1)
-    assert estate.follow().counts["records"] > 0
+    assert estate.follow().counts.records > 0
     assert estate.follow().status is Status.IDLE
 
 
@@ -443,7 +443,7 @@ def test_changed_settings_make_the_next_plan_a_complete_one(estate: SmallEstate)
     estate.happen("insert", ["s.a"], ["s.b"], at_ms=T1)
     first = estate.follow()
     estate.follower = {"lines_in_split": 7}
-    assert estate.follow().counts["records"] == first.counts["records"]
+    assert estate.follow().counts.records == first.counts.records
 
 
 def test_a_split_may_yield_further_splits(estate: SmallEstate) -> None:
@@ -482,10 +482,10 @@ def test_the_lease_of_a_dead_process_of_this_host_is_taken_over_at_once(estate: 
 def test_a_dry_run_counts_and_writes_nothing(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"]})
     run = estate.pull(dry_run=True)
-    assert run.counts["new"] == 3
+    assert run.counts.new == 3
     assert estate.documents(ELEMENTS) == []
     estate.pull()
     estate.tables({"sales.items": ["id"]})
     run = estate.pull(dry_run=True)
-    assert run.counts["nav_elements gone"] == 2
+    assert run.counts.gone_entities == 2
     assert estate.deleted("TABLE") == set()

@@ -258,7 +258,7 @@ def test_a_longer_timeout_reads_nothing_again_and_another_filter_reads_everythin
     settings = {"name": "HIVE-1", "extractor": "hms", "uris": [metastore.uri], "databases": ["positions"]}
     configured.configure(**settings)
     first = configured.extract()
-    assert (first.status, first.counts["complete listings"]) == (Status.FINISHED, 1)
+    assert (first.status, first.counts.complete_listings) == (Status.FINISHED, 1)
     assert first.note == "complete plan: it is the first with these settings"
 
     patient = {"call_timeout_s": 300, "connect_timeout_s": 20, "batch_size": 50, "interval_s": 60}
@@ -269,7 +269,7 @@ def test_a_longer_timeout_reads_nothing_again_and_another_filter_reads_everythin
     configured.configure(**filtered)
     second = configured.extract()
     why = "settings that say what is read have changed: everything is read again"
-    assert (second.status, second.counts["complete listings"]) == (Status.FINISHED, 1)
+    assert (second.status, second.counts.complete_listings) == (Status.FINISHED, 1)
     assert second.note.startswith(why)
     assert f"note: {why}" in configured.status()
     assert configured.extract().status is Status.IDLE
@@ -289,18 +289,18 @@ def test_another_directory_is_read_and_the_files_of_the_first_are_not_read_again
 
     configured.configure(**settings, directory=[str(folder) for folder in folders])
     second = configured.extract()
-    assert (second.counts["records"], second.note) == (first.counts["records"], "")
-    assert second.counts["new"] > 0
+    assert (second.counts.records, second.note) == (first.counts.records, "")
+    assert second.counts.new > 0
 
     configured.configure(**settings, directory=str(folders[0]), max_line_bytes=1_000_000)
     third = configured.extract()
-    assert (third.counts["records"], third.counts.get("new", 0)) == (first.counts["records"], 0)
+    assert (third.counts.records, third.counts.new) == (first.counts.records, 0)
     assert "settings that say what is read have changed" in third.note
 
     # What these settings saved of the second directory went when the others took over.
     configured.configure(**settings, directory=[str(folder) for folder in folders])
     fourth = configured.extract()
-    assert fourth.counts["records"] == first.counts["records"] + second.counts["records"]
+    assert fourth.counts.records == first.counts.records + second.counts.records
 
 
 def test_why_everything_is_read_is_told_until_it_was(estate: SmallEstate) -> None:

@@ -227,7 +227,7 @@ def test_streams_go_through_into_the_index_with_the_columns_of_topics_and_paths(
     extractor = SparkEvents(source, Estate(cluster, (source,)), str(tmp_path))
     pipeline = Pipeline(solr.address, spark, lambda: 1_900_000_000_000)
     record = pipeline.run(EXTRACTORS["spark_events"], extractor)
-    assert (record.status, record.failures, record.counts.get("rejects")) == (Status.FINISHED, (), None)
+    assert (record.status, record.failures, record.counts.rejects) == (Status.FINISHED, (), 0)
 
     def documents(core: str, query: str) -> list[dict[str, Any]]:
         owner = "sourceId" if core == ELEMENTS else "writer"

@@ -86,6 +86,8 @@ def _code(status: str) -> Exit:
 
 
 def _print(run: Mapping[str, Any], *, dry_run: bool) -> None:
+    from navlin.render.counts import count_lines
+
     out = console()
     took_s = (run["ended_ms"] - run["started_ms"]) / 1000
     out.print(
@@ -95,8 +97,8 @@ def _print(run: Mapping[str, Any], *, dry_run: bool) -> None:
     for label in ("note", "error"):
         if run[label]:
             out.print(f"  {label}: {run[label]}", markup=False)
-    for name, count in sorted(run["counts"].items()):
-        out.print(f"  {name}: {count:,}", markup=False)
+    for line in count_lines(run["counts"]):
+        out.print(f"  {line}", markup=False)
     for failure in run["failures"]:
         out.print(f"  not read: {failure}", markup=False)
     if run["more"]:

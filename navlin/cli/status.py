@@ -126,6 +126,8 @@ def _row(source: SourceStatus, now_ms: int) -> list[str]:
 
 
 def _print_details(source: SourceStatus, now_ms: int, out: Console) -> None:
+    from navlin.render.counts import count_lines
+
     lines = []
     if source.error:
         lines.append(f"error: {source.error}")
@@ -135,7 +137,7 @@ def _print_details(source: SourceStatus, now_ms: int, out: Console) -> None:
     if source.last is not None:
         if source.last.note:
             lines.append(f"note: {source.last.note}")
-        if counts := ", ".join(f"{name} {count:,}" for name, count in sorted(source.last.counts.items())):
+        if counts := ", ".join(count_lines(source.last.counts.counted())):
             lines.append(f"last run: {counts}")
         lines.extend(f"not read: {failure}" for failure in source.last.failures[:SHOWN_REJECTS])
     if source.index.position_count:

@@ -101,7 +101,7 @@ def held_run(solr: Solr, source_id: str) -> str:
         "fl": "body",
     }
     later = solr.select(RUNS, since)["response"]["docs"]
-    believed = any(orjson.loads(run["body"])["counts"].get("complete listings") for run in later)
+    believed = any(orjson.loads(run["body"])["counts"].get("complete_listings") for run in later)
     return "" if believed else held.run_id
 
 

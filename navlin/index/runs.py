@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from navlin.index.fields import RUNS, cut, date_ms, solr_date
+from navlin.index.run_counts import RunCounts
 from navlin.index.solr import Solr
 from navlin.index.state import in_batches
 from navlin.model.identity import identify, run_id
@@ -50,7 +51,7 @@ class RunRecord:
     ended_ms: int = 0
     note: str = ""
     error: str = ""
-    counts: Mapping[str, int] = field(default_factory=dict)
+    counts: RunCounts = field(default_factory=RunCounts)
     failures: Sequence[str] = ()
     more: bool = False
     """Whether there is more to read at once. Not kept: it is for the caller that ran it."""
@@ -86,7 +87,7 @@ def save_run(solr: Solr, record: RunRecord) -> None:
     body = {
         "note": redact(record.note),
         "error": redact(record.error),
-        "counts": dict(record.counts),
+        "counts": record.counts.counted(),
         "failures": [redact(failure) for failure in record.failures],
     }
     document: dict[str, Any] = {
@@ -115,7 +116,7 @@ def _run(document: Mapping[str, Any]) -> RunRecord:
         Status(document["status"]),
         date_ms(document["started"]),
         date_ms(document["ended"]) if "ended" in document else 0,
-        **body,
+        **{**body, "counts": RunCounts.of(body["counts"])},
     )
 
 

@@ -6,7 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+import orjson
+
 from navlin.index.documents import digest_of_hash
+from navlin.index.fields import RUNS
 from navlin.index.stored_form import Document, stored
 from navlin.model.keys import RelationType
 
@@ -23,7 +26,12 @@ class Step:
 
 
 def _to_2(core: str, document: Document) -> Document | None:
-    """What follows from other fields is not stored any more, and a digest is a number; a granted document has none."""
+    """What follows from other fields is not stored any more, and a digest is a number; a granted document has none. Counts
+    of runs have names of one word."""
+    if core == RUNS and document["kind"] == "run":
+        body = orjson.loads(document["body"])
+        body["counts"] = {_COUNTS.get(name, name): count for name, count in body["counts"].items()}
+        return {**document, "body": orjson.dumps(body).decode()}
     fields = {name: value for name, value in document.items() if name not in ("treeParent", "treeAncestors")}
     digest = fields.pop("digest", "granted")
     if digest != "granted":
@@ -38,6 +46,15 @@ def _to_2(core: str, document: Document) -> Document | None:
             }
     return stored(core, fields)
 
+
+_COUNTS: Final = {
+    "nav_elements gone": "gone_entities",
+    "nav_relation gone": "gone_relations",
+    "nav_elements gone, as the source reported": "reported_entities",
+    "nav_relation gone, as the source reported": "reported_relations",
+    "splits that failed": "failed_splits",
+    "complete listings": "complete_listings",
+}
 
 UPGRADES: Final[tuple[Step, ...]] = (Step(1, _to_2),)
 """In order. The first is for an index of version 1, and so on without a gap."""

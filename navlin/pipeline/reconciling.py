@@ -241,7 +241,7 @@ class _Rows:
     def gone(self, core: str, covered: Covered, identity: str, tree_path: str) -> None:
         outcome = GONE_REPORTED if covered.reported else GONE
         self._rows.append((core, outcome, identity, covered.as_of_ms, tree_path))
-        self._counts[core, f"{core} {outcome}"] += 1
+        self._counts[core, outcome] += 1
 
     def refused(self, core: str, identity: str, reason: str) -> None:
         self._rows.append((core, REFUSED, identity, 1, reason))

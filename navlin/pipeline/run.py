@@ -4,12 +4,11 @@ all come in here; pull and push differ in what a split is and in when they run."
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
@@ -19,8 +18,9 @@ from linker import link
 from linker.linking import Linking
 from linker.purge import purged_before_ms
 from navlin.index.documents import source_envelope
-from navlin.index.fields import ELEMENTS, RUNS
+from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.leases import Leased, lease
+from navlin.index.run_counts import RunCounts
 from navlin.index.runs import (
     RunRecord,
     SavedPositions,
@@ -35,7 +35,7 @@ from navlin.index.runs import (
 from navlin.index.solr import Solr, SolrAddress
 from navlin.index.stamp import Stamp
 from navlin.index.state import Held, count_held, held_below, look_up
-from navlin.index.writing import Outcome, outcome_of, write
+from navlin.index.writing import outcome_of, write
 from navlin.model.extractor import PUSH, Extractor, Registration
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Reject, Split
@@ -64,6 +64,13 @@ FIRST_RETRY_MS, LAST_RETRY_MS = 5_000, 600_000
 """A split that fails is held back, longer each time, while the others go on."""
 HELD_BACK = "held back: "
 """Key of the position that remembers a failing split."""
+_COUNT_NAMES: Final = {
+    (ELEMENTS, GONE): "gone_entities",
+    (RELATIONS, GONE): "gone_relations",
+    (ELEMENTS, GONE_REPORTED): "reported_entities",
+    (RELATIONS, GONE_REPORTED): "reported_relations",
+}
+"""What is counted by core; every other outcome is counted by its own name."""
 
 
 class NothingHeld(Exception):
@@ -94,7 +101,7 @@ class Pipeline:
 
         ``complete`` asks for a complete plan. ``dry_run`` reads and compares, and writes nothing. ``accept_loss`` is the id
         of a held run whose loss a person has looked at: a complete plan is made, and the guard lets it through.
-        ``step`` is told the name of each step as it begins.
+        ``step`` is called with the name of each step as it begins.
         """
         with Solr(self.address) as solr:
             return _Run(self, solr, registration, extractor, dry_run=dry_run, step=step).run(
@@ -121,7 +128,7 @@ class _Run:
         self.fingerprint = fingerprint(registration, extractor)
         self.settings = settings_hash(extractor)
         self.started_ms = pipeline.clock()
-        self.counts: Counter[str] = Counter()
+        self.counts = RunCounts()
 
     def run(self, *, complete: bool, accept_loss: str) -> RunRecord:
         record = RunRecord(self.source.name, self.source.id, 0, Status.RUNNING, self.started_ms)
@@ -184,19 +191,18 @@ class _Run:
             covers = coverage(
                 [*summary.covers, *(() if summary.failures else plan.covers)], summary.withdrawn
             )
-            # By this count `status` knows that a later run settled a held one.
-            self.counts["complete listings"] = int(covers.everything)
+            self.counts = self.counts.plus(complete_listings=int(covers.everything))
             self.step("reconcile and write")
             outcomes = self._reconcile(rounds, summary.documents, covers, stamp, stack)
             refused = self._count(outcomes)
             if self.dry_run:
-                return self._ended(record, Status.FINISHED, failures=_told(summary.failures))
+                return self._ended(record, Status.FINISHED, failures=_in_lines(summary.failures))
             self._commit(*CORES, soft=True)
             self.step("link")
             doubt = guard.doubt(
-                lost=self.counts[f"{ELEMENTS} {GONE}"],
+                lost=self.counts.gone_entities,
                 held=count_held(self.solr, ELEMENTS, self.source.id, live=True)
-                if self.counts[f"{ELEMENTS} {GONE}"]
+                if self.counts.gone_entities
                 else 0,
                 read=summary.documents,
             )
@@ -204,9 +210,10 @@ class _Run:
             self._link(stamp, record.iteration)
         self.step("save")
         rejects = [*summary.rejects, *refused]
-        self.counts["rejects"] = save_rejects(
+        saved = save_rejects(
             self.solr, self.source.name, self.source.id, record.run_id, self.started_ms, rejects
         )
+        self.counts = self.counts.plus(rejects=saved)
         self._save_source(record.iteration)
         self._commit(*CORES, soft=False)
         positions = [
@@ -225,7 +232,7 @@ class _Run:
         status = Status.HELD if doubt else Status.FINISHED
         if summary.failures and len(summary.failures) == len(plan.splits):
             status = Status.FAILED
-        ended = self._ended(record, status, note=doubt or plan.note, failures=_told(summary.failures))
+        ended = self._ended(record, status, note=doubt or plan.note, failures=_in_lines(summary.failures))
         save_run(self.solr, ended)
         self.solr.commit(RUNS, soft=False)
         return replace(ended, more=plan.more and status is Status.FINISHED and not summary.failures)
@@ -260,8 +267,7 @@ class _Run:
             rounds.append(rows)
             summary += read
             splits = read.splits
-        self.counts["records"] = summary.documents
-        self.counts["splits that failed"] = len(summary.failures)
+        self.counts = self.counts.plus(records=summary.documents, failed_splits=len(summary.failures))
         return rounds, summary
 
     # -- reconcile and write ---------------------------------------------------------------------------------------------
@@ -328,8 +334,9 @@ class _Run:
         if outcomes is None:
             return refused
         for row in outcomes.where(F.col("outcome") == COUNTED).collect():
-            self.counts[row["note"]] += row["as_of"]
-        if self.counts[Outcome.REFUSED]:
+            name = _COUNT_NAMES.get((row["core"], row["note"]), row["note"])
+            self.counts = self.counts.plus(**{name: row["as_of"]})
+        if self.counts.refused:
             for row in outcomes.where(F.col("outcome") == REFUSED).collect():
                 refused.append(Reject(f"Solr {row['core']}", row["note"], sample=row["identity"]))
         return refused
@@ -341,7 +348,7 @@ class _Run:
             return
         kinds = (GONE, GONE_REPORTED) if including_unreported else (GONE_REPORTED,)
         for core in CORES:
-            count = sum(self.counts[f"{core} {kind}"] for kind in kinds)
+            count = sum(getattr(self.counts, _COUNT_NAMES[core, kind]) for kind in kinds)
             if not count:
                 continue
             gone = outcomes.where((F.col("core") == core) & F.col("outcome").isin(*kinds)).select(
@@ -350,12 +357,13 @@ class _Run:
             steps = math.ceil(count / FLAGGED_IN_TASK)
             gone = gone.coalesce(1) if steps == 1 else gone.repartition(steps)
             flagged = gone.mapInArrow(flag(Flagging(self.pipeline.address, core, stamp)), FLAGGED_COLUMNS)
-            self.counts["deleted"] += sum(row["flagged"] for row in flagged.collect())
+            self.counts = self.counts.plus(deleted=sum(row["flagged"] for row in flagged.collect()))
             self.solr.commit(core, soft=True)
 
     def _link(self, stamp: Stamp, iteration: int) -> None:
         run_ids = runs_to_link(self.solr, self.source.id, iteration)
-        link(Linking(self.solr, self.started_ms, stamp.run_id, run_ids))
+        changed = link(Linking(self.solr, self.started_ms, stamp.run_id, run_ids))
+        self.counts = self.counts.plus(linked=sum(changed.values()))
 
     # -- save ------------------------------------------------------------------------------------------------------------
 
@@ -385,8 +393,7 @@ class _Run:
         return spark
 
     def _ended(self, record: RunRecord, status: Status, **more: Any) -> RunRecord:
-        counts = {name: count for name, count in self.counts.items() if count}
-        return replace(record, status=status, ended_ms=self.pipeline.clock(), counts=counts, **more)
+        return replace(record, status=status, ended_ms=self.pipeline.clock(), counts=self.counts, **more)
 
     def _failed(self, record: RunRecord, error: Exception) -> RunRecord:
         message = in_words(error)
@@ -413,5 +420,5 @@ def _news(plan: Plan, before: Mapping[str, Any]) -> bool:
     return any(before.get(position.key) != position.value for position in plan.positions)
 
 
-def _told(failures: Mapping[str, str]) -> tuple[str, ...]:
+def _in_lines(failures: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(f"{name}: {message}" for name, message in sorted(failures.items()))

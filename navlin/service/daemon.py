@@ -297,7 +297,7 @@ class Daemon:
                 log.warning("run left to another process", reason=record.error)
             case _:
                 failures = {"failures": list(record.failures)} if record.failures else {}
-                log.info("run finished", **about, **dict(record.counts), **failures)
+                log.info("run finished", **about, **record.counts.counted(), **failures)
 
     def _scheduled_purge(self) -> None:
         settings = self._configuration.purge

@@ -14,6 +14,7 @@ from linker.linking import Linking
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.leases import lease
 from navlin.index.relation import NO_TREE
+from navlin.index.run_counts import RunCounts
 from navlin.index.runs import (
     RunRecord,
     Status,
@@ -85,7 +86,7 @@ def forget(solr: Solr, forgetting: Forgetting, clock: Callable[[], int], *, conf
         link(Linking(solr, stamp.now_ms, stamp.run_id, run_ids))
         solr.commit(RELATIONS, soft=False)
         forget_positions(solr, source.id)
-        counts = {"deleted": flagged}
+        counts = RunCounts(deleted=flagged)
         save_run(
             solr,
             replace(record, status=Status.FINISHED, ended_ms=clock(), note="forgotten", counts=counts),

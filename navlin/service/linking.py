@@ -11,6 +11,7 @@ from linker.linking import Linking, RangeTask
 from navlin.index.fields import RELATIONS, RUNS
 from navlin.index.filters import IdRange
 from navlin.index.relation import LINKER
+from navlin.index.run_counts import RunCounts
 from navlin.index.runs import RunRecord, Status, last_run, runs_to_link, save_run
 from navlin.index.solr import Solr
 from navlin.model.source import Source
@@ -51,6 +52,7 @@ def link_everything(
     save_run(solr, record)
     changed = link(Linking(solr, now_ms, record.run_id, everything=True, each_range=in_spark))
     solr.commit(RELATIONS, soft=False)
-    save_run(solr, replace(record, status=Status.FINISHED, ended_ms=clock(), counts=changed))
+    counts = RunCounts(linked=sum(changed.values()))
+    save_run(solr, replace(record, status=Status.FINISHED, ended_ms=clock(), counts=counts))
     solr.commit(RUNS, soft=False)
     return changed

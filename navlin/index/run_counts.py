@@ -1,0 +1,51 @@
+"""What a run counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Self
+
+
+@dataclass(frozen=True, slots=True)
+class RunCounts:
+    """How many records a run read, and what became of them. Nothing is counted twice but where it says so."""
+
+    records: int = 0
+    """Entities and relations that were read. Each is one of the nine that follow."""
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    seen: int = 0
+    late: int = 0
+    withdrawn: int = 0
+    purged: int = 0
+    unclaimed: int = 0
+    refused: int = 0
+    gone_entities: int = 0
+    """Entities that the index holds, and a listing that covers them did not have."""
+    gone_relations: int = 0
+    reported_entities: int = 0
+    """The same, of a loss that the source itself reported."""
+    reported_relations: int = 0
+    deleted: int = 0
+    """Of these four, documents that were flagged deleted."""
+    linked: int = 0
+    """Relations that the linker changed."""
+    rejects: int = 0
+    failed_splits: int = 0
+    complete_listings: int = 0
+    """1 if the run covered its whole source. A later such run settles a held one."""
+
+    @classmethod
+    def of(cls, counted: Mapping[str, Any]) -> Self:
+        """The counts of a run record's JSON. What this version does not count is left out."""
+        return cls(**{each.name: int(counted[each.name]) for each in fields(cls) if each.name in counted})
+
+    def plus(self, **more: int) -> Self:
+        """The counts with ``more`` added to the fields of these names."""
+        return replace(self, **{name: getattr(self, name) + count for name, count in more.items()})
+
+    def counted(self) -> dict[str, int]:
+        """Those that are not zero, by name."""
+        return {name: count for name, count in asdict(self).items() if count}
