@@ -32,11 +32,11 @@ def main() -> None:
     else:
         # Waited for, so that their time counts.
         with multiprocessing.get_context("spawn").Pool(int(processes)) as pool:
-            told = pool.map(partial(_with_peak, work), parts, chunksize=1)
+            results = pool.map(partial(_with_peak, work), parts, chunksize=1)
             pool.close()
             pool.join()
-        counted = [count for count, _, _ in told]
-        peaks = [_peak_bytes(), *{process: peak for _, process, peak in told}.values()]
+        counted = [count for count, _, _ in results]
+        peaks = [_peak_bytes(), *{process: peak for _, process, peak in results}.values()]
     ended = time.perf_counter()
     took = {
         "prepare_s": prepared_at - begun,
@@ -82,7 +82,7 @@ def _peak_bytes() -> int:
     return 1024 * int(next(line for line in lines if line.startswith("VmHWM:")).split()[1])
 
 
-def _silent(*_said: object) -> None:
+def _silent(*_line: object) -> None:
     pass
 
 

@@ -84,8 +84,8 @@ def navlin_edges(kept: Kept) -> dict[str, Extracted]:
     ran = kept.read_runs()
     of_operation = {}
     for identity, operation in record.operations.items():
-        said = str(operation.attributes["originalName"]).removeprefix(f"{APPLICATION}: ")
-        if name := statement_of_run(said, record.runs[identity], ran):
+        payload = str(operation.attributes["originalName"]).removeprefix(f"{APPLICATION}: ")
+        if name := statement_of_run(payload, record.runs[identity], ran):
             of_operation[identity] = name
     _add_tables(extracted, of_operation, record, kept.data)
     _add_edges(extracted, of_operation, record, kept.data)
@@ -214,8 +214,8 @@ def _add_output(extracted: Extracted, output: dict[str, Any], data: Path) -> Non
     lineage = facets.get("columnLineage") or {}
     name = _dataset(output, data)
     fields = lineage.get("fields") or {}
-    for column, said in fields.items():
-        for source in said["inputFields"]:
+    for column, payload in fields.items():
+        for source in payload["inputFields"]:
             _add_edge(extracted, source, Column(name, column.lower()), data, of_rows=False)
     for column in (*fields, *(each["name"] for each in (facets.get("schema") or {}).get("fields") or ())):
         for source in lineage.get("dataset") or ():

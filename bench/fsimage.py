@@ -77,19 +77,19 @@ class Bench:
         scratch.mkdir()
         command = [sys.executable, "-m", "bench._image_reader", str(image.path), str(scratch), what]
         command += [str(processes), str(self.memory_mib)]
-        told_in = self.folder / "told"
-        whole_s, used = self._timed(command, REPOSITORY, told_in)
+        figures_file = self.folder / "figures"
+        whole_s, used = self._timed(command, REPOSITORY, figures_file)
         shutil.rmtree(scratch)
-        told = json.loads(told_in.read_bytes())
-        assert told["rows"] == image.inodes, f"{told['rows']} rows of {image.inodes} inodes"
+        figures = json.loads(figures_file.read_bytes())
+        assert figures["rows"] == image.inodes, f"{figures['rows']} rows of {image.inodes} inodes"
         return Taken(
             whole_s,
             used.ru_utime + used.ru_stime,
-            told["rows"],
-            tuple(told["peaks_bytes"]),
-            told["prepare_s"],
-            told["read_s"],
-            told["scratch_bytes"],
+            figures["rows"],
+            tuple(figures["peaks_bytes"]),
+            figures["prepare_s"],
+            figures["read_s"],
+            figures["scratch_bytes"],
         )
 
     def viewer(self, image: LargeImage, threads: int) -> Taken:

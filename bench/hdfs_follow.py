@@ -96,8 +96,8 @@ class Bench:
         self.figures.compared += 1
         self.figures.documents += len(followed)
         self.figures.unlike += unlike
-        told = f"{self.happening.done} operations: {len(followed)} documents, {len(unlike)} unlike"
-        self.console.print(f"{told}; round {self.figures.rounds_s[-1]:.1f} s", highlight=False)
+        summary = f"{self.happening.done} operations: {len(followed)} documents, {len(unlike)} unlike"
+        self.console.print(f"{summary}; round {self.figures.rounds_s[-1]:.1f} s", highlight=False)
         for line in unlike[:5]:
             self.console.print(f"  {line}", highlight=False)
 
@@ -233,14 +233,14 @@ def measure(folder: Path, options: argparse.Namespace, console: Console) -> None
         if options.among:
             fill(bench, options.among)
             measured.append(rounds(bench))
-        console.print(told(bench, measured, took_s, options.every))
+        console.print(summary(bench, measured, took_s, options.every))
         for running in spark:
             running.stop()
     if bench.figures.unlike:
         sys.exit(1)
 
 
-def told(bench: Bench, measured: list[Rounds], took_s: float, every: int) -> Table:
+def summary(bench: Bench, measured: list[Rounds], took_s: float, every: int) -> Table:
     """All figures as a table."""
     figures = bench.figures
     images = f"{len(figures.images_s)}, {statistics.median(figures.images_s):.1f} s (median)"

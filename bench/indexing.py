@@ -159,18 +159,20 @@ def measure(server: EmbeddedSolr, scratch: Path, tables: int, columns: int, roun
     extractor = Made(source, Estate("bench", (source,)), tables, columns)
     spark = start_session(scratch, settings={"spark.executorEnv.PYTHONPATH": str(REPOSITORY)})
     pipeline = Pipeline(server.address, lambda: spark, lambda: round(time.time() * 1000))
-    told: list[tuple[str, float]] = []
+    begun_steps: list[tuple[str, float]] = []
 
     def run() -> RunRecord:
-        told.clear()
-        record = pipeline.run(MADE, extractor, step=lambda name: told.append((name, time.perf_counter())))
-        told.append(("end", time.perf_counter()))
+        begun_steps.clear()
+        record = pipeline.run(
+            MADE, extractor, step=lambda name: begun_steps.append((name, time.perf_counter()))
+        )
+        begun_steps.append(("end", time.perf_counter()))
         assert not record.error, record.error
         assert not record.failures, record.failures
         return record
 
     def steps() -> list[tuple[str, float]]:
-        return [(name, ended - begun) for (name, begun), (_, ended) in pairwise(told)]
+        return [(name, ended - begun) for (name, begun), (_, ended) in pairwise(begun_steps)]
 
     loads = [load_of_machine()]
     with Solr(server.address) as solr:

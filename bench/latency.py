@@ -69,7 +69,7 @@ def record(number: int) -> str:
     column, origin = (
         {"tableName": f"bench.{name}", "tableCreateTime": 1_700_000_000} for name in (f"t{number}", "origin")
     )
-    said = {
+    payload = {
         "queryText": " ".join(["INSERT INTO", f"bench.t{number}", "SELECT id FROM bench.origin"]),
         "queryId": f"{number:016x}:0000000000000001",
         "hash": f"{number:032x}",
@@ -82,7 +82,7 @@ def record(number: int) -> str:
             {"id": 1, "vertexType": "COLUMN", "vertexId": "bench.origin.id", "metadata": origin},
         ],
     }
-    return json.dumps(said) + "\n"
+    return json.dumps(payload) + "\n"
 
 
 def keys(name: str) -> tuple[Key, Key]:

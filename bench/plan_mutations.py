@@ -76,8 +76,8 @@ def large(table: Table, size: int) -> bool:
         started = time.process_time()
         columns = written_of(text, block=ARGUMENTS)
         spent = time.process_time() - started
-        told = [str(int(bool(columns.flows))), str(int(not columns.complete))]
-        table.add_row("1", f"{name}, {len(text) / 1e6:.0f} MB", *told, f"{spent:.2f}", f"{spent:.1f}")
+        results = [str(int(bool(columns.flows))), str(int(not columns.complete))]
+        table.add_row("1", f"{name}, {len(text) / 1e6:.0f} MB", *results, f"{spent:.2f}", f"{spent:.1f}")
         well = well and spent < SECONDS_A_MEGABYTE * max(1.0, size / 1e6)
     return well
 

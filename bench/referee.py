@@ -62,7 +62,7 @@ def _wanted(name: str, patterns: Sequence[str]) -> bool:
     return not patterns or any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
 
 
-def tell(console: Console, part: Part, judged: list[Judged], *, short: bool) -> None:
+def print_part(console: Console, part: Part, judged: list[Judged], *, short: bool) -> None:
     """The table of a part, its sums, and what each kind of difference is."""
     with_truth, with_agent = part is not TPCDS, part in (OWN, TPCDS)
     table = Table(title=f"{part.name}: data edges", title_justify="left")
@@ -260,7 +260,7 @@ def main() -> None:
                 run_part(part, directory, asked.jars, names, asked.setting)
         judged = {part.name: compare(part, directory, asked.jars, asked.only) for part in parts}
     for name, of_part in judged.items():
-        tell(console, PARTS[name], of_part, short=asked.short)
+        print_part(console, PARTS[name], of_part, short=asked.short)
     console.print(f"load of the machine {load_of_machine()}")
     if asked.json:
         asked.json.write_text(

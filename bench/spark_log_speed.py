@@ -131,7 +131,7 @@ def as_written(extractor: SparkEvents, split: Split) -> int:
 
 def records(extractor: SparkEvents, split: Split) -> tuple[int, int]:
     """Runs and records of a log."""
-    runs = told = 0
+    runs = extracted = 0
     todo = [split]
     while todo:
         for record in extractor.read(todo.pop()):
@@ -139,11 +139,11 @@ def records(extractor: SparkEvents, split: Split) -> tuple[int, int]:
                 case Split():
                     todo.append(record)
                 case Entity() | Relation():
-                    told += 1
+                    extracted += 1
                     runs += isinstance(record, Entity)
                 case _:
                     pass
-    return runs, told
+    return runs, extracted
 
 
 def scanned(extractor: SparkEvents, split: Split) -> tuple[int, int]:

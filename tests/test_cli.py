@@ -56,7 +56,7 @@ def navlin(solr: Solr, tmp_path: Path) -> Navlin:
     return lambda *arguments, **options: run(file, *arguments, **options)
 
 
-def told(result: Result) -> Any:
+def json_of(result: Result) -> Any:
     assert result.exception is None or isinstance(result.exception, SystemExit), result.output
     return json.loads(result.stdout)
 
@@ -152,13 +152,13 @@ def test_search_finds_as_a_table_and_as_json(navlin: Navlin, world: World) -> No
     query = "owner:cli_etl AND type:table"
 
     assert "orders" in navlin("search", query).stdout
-    answer = told(navlin("search", query, "--json"))
+    answer = json_of(navlin("search", query, "--json"))
     assert [each["identity"] for each in answer["results"]] == [world.table("cli_shop.orders").identity]
 
 
 def test_lineage_names_where_a_table_comes_from(navlin: Navlin, world: World) -> None:
     assert "cli_shop.raw" in navlin("lineage", "cli_shop.orders").stdout
-    answer = told(navlin("lineage", "cli_shop.orders", "--operations", "--json"))
+    answer = json_of(navlin("lineage", "cli_shop.orders", "--operations", "--json"))
     assert {node["type"] for node in answer["nodes"]} == {"TABLE", "OPERATION"}
 
 
@@ -171,7 +171,7 @@ def test_lineage_of_a_misspelt_table_suggests_the_right_one(navlin: Navlin, worl
 
 def test_show_tells_all_of_an_entity(navlin: Navlin, world: World) -> None:
     assert "cli_etl" in navlin("show", "cli_shop.orders").stdout
-    assert "cli_etl" in json.dumps(told(navlin("show", "cli_shop.orders", "--json")))
+    assert "cli_etl" in json.dumps(json_of(navlin("show", "cli_shop.orders", "--json")))
 
 
 def test_the_index_answers_though_a_source_is_badly_configured(
@@ -244,7 +244,7 @@ def a_run(name: str, iteration: int, status: Status, **more: Any) -> RunRecord:
 def test_status_of_a_source_that_never_ran(solr: Solr, tmp_path: Path) -> None:
     result = run(source_with(solr, tmp_path, "NEVER"), "status", "--json")
 
-    [source] = told(result)["sources"]
+    [source] = json_of(result)["sources"]
     assert result.exit_code == 0
     assert (source["state"], source["lag_s"], source["last"]) == ("never", None, None)
 
@@ -261,7 +261,7 @@ def test_status_tells_of_runs_positions_and_rejects(solr: Solr, tmp_path: Path) 
     file = source_with(solr, tmp_path, name, finished)
 
     result = run(file, "status", "--json")
-    [source] = told(result)["sources"]
+    [source] = json_of(result)["sources"]
     text = run(file, "status").stdout
 
     assert result.exit_code == 0
@@ -321,7 +321,7 @@ def test_status_tells_positions_in_words_and_as_json_whole(
     save_positions(solr, source_id(CLUSTER, name), "f", [Position(key, value)], {})
     file = source_with(solr, tmp_path, name, a_run(name, 1, Status.FINISHED))
 
-    [source] = told(run(file, "status", "--json"))["sources"]
+    [source] = json_of(run(file, "status", "--json"))["sources"]
     assert source["index"]["positions"] == {key: value}
     assert f"  position: {words}\n" in run(file, "status").stdout
 
@@ -337,7 +337,7 @@ def test_status_fails_for_a_failed_source_and_shows_its_error(solr: Solr, tmp_pa
 def test_a_run_that_was_cut_off_is_told_as_that(solr: Solr, tmp_path: Path) -> None:
     result = run(source_with(solr, tmp_path, "CUT", a_run("CUT", 1, Status.RUNNING)), "status", "--json")
 
-    assert told(result)["sources"][0]["state"] == "interrupted"
+    assert json_of(result)["sources"][0]["state"] == "interrupted"
 
 
 def test_a_held_run_is_told_until_a_complete_listing_is_believed(solr: Solr, tmp_path: Path) -> None:
@@ -374,7 +374,7 @@ def test_status_counts_unlinked_relations_by_reason_and_age(solr: Solr, navlin: 
     solr.commit(RELATIONS, soft=True)
 
     answer = [
-        each for each in told(navlin("status", "--json"))["unlinked"] if each["reason"] == "not in CLI yet"
+        each for each in json_of(navlin("status", "--json"))["unlinked"] if each["reason"] == "not in CLI yet"
     ]
 
     assert {(each["age"], each["relations"]) for each in answer} == {
@@ -390,7 +390,7 @@ def test_status_tells_of_views_whose_text_tells_nothing(solr: Solr, navlin: Navl
     world.link(world.put(world.hive, world.entity(view, {"queryText": "DROP TABLE x"})))
     reason = "it is not one query"
 
-    assert reason in {each["reason"] for each in told(navlin("status", "--json"))["unparsed"]}
+    assert reason in {each["reason"] for each in json_of(navlin("status", "--json"))["unparsed"]}
     assert reason in navlin("status").stdout
 
 
@@ -403,7 +403,9 @@ def test_status_counts_incomplete_operations_by_reason_and_names_the_setting(
     world.put(world.impala, *(world.entity(world.operation(f"select {each}"), cut) for each in range(2)))
     world.put(world.impala, world.entity(world.operation("select 3"), {"incomplete": True}))
 
-    counted = {each["reason"]: each["operations"] for each in told(navlin("status", "--json"))["incomplete"]}
+    counted = {
+        each["reason"]: each["operations"] for each in json_of(navlin("status", "--json"))["incomplete"]
+    }
     assert counted[setting] == 2
     assert counted["no reason given"] >= 1
     assert "spark.sql.debug.maxToStringFields" in navlin("status").stdout
@@ -429,7 +431,7 @@ def test_check_tells_each_thing_and_what_to_do(solr: Solr, tmp_path: Path) -> No
     file = configuration(solr, tmp_path, sources)
 
     result = run(file, "check")
-    findings = told(run(file, "check", "--json"))
+    findings = json_of(run(file, "check", "--json"))
 
     assert result.exit_code == Exit.FAILED
     wrong = [finding for finding in findings if not finding["fine"]]
@@ -485,7 +487,7 @@ def test_forget_flags_what_stands_below_a_place_and_nothing_else(left: tuple[Wor
 
     result = run(file, "forget", "HIVE-1", "staging", "--yes", "--json")
 
-    assert told(result)["flagged"] >= 1
+    assert json_of(result)["flagged"] >= 1
     assert [deleted(world, name) for name in ("kept.t", "staging.t", "staging_2.t")] == [False, True, False]
 
 
@@ -524,7 +526,7 @@ def test_forget_leaves_a_source_that_is_being_run(solr: Solr, left: tuple[World,
 
 
 def test_purge_says_what_each_rule_would_remove(navlin: Navlin) -> None:
-    report = told(navlin("purge", "--before", "1990-01-01", "--dry-run", "--json"))
+    report = json_of(navlin("purge", "--before", "1990-01-01", "--dry-run", "--json"))
 
     assert report["dry_run"]
     assert {"directories", "files", "executions", "operations"} <= {rule["rule"] for rule in report["rules"]}
@@ -534,7 +536,7 @@ def test_purge_says_what_each_rule_would_remove(navlin: Navlin) -> None:
 
 
 def test_index_create_keeps_what_is_there(navlin: Navlin, solr: Solr, world: World) -> None:
-    answer = told(navlin("index", "create", "--json"))
+    answer = json_of(navlin("index", "create", "--json"))
 
     assert answer == {"made": [], "there": [ELEMENTS, RELATIONS, RUNS]}
     assert world.entity_of(world.table("cli_shop.orders")) is not None

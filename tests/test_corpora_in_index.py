@@ -66,16 +66,16 @@ def test_every_edge_of_impalas_records_is_in_the_index_and_no_other(indexed: Ind
     (log,) = directory.glob("impala_lineage_log_1.0-*")
     expected: dict[str, set[Part]] = {}
     for line in log.read_text().splitlines():
-        said = json.loads(line)
-        expected.setdefault(said["queryText"], set()).update(_said_parts(indexed, said))
+        payload = json.loads(line)
+        expected.setdefault(payload["queryText"], set()).update(_said_parts(indexed, payload))
     found = _indexed_parts(indexed)
     assert len(expected) == 48
     assert found == expected
 
 
-def _said_parts(indexed: Indexed, said: dict[str, Any]) -> Iterator[Part]:
-    vertices = {vertex["id"]: vertex for vertex in said["vertices"]}
-    for edge in said["edges"]:
+def _said_parts(indexed: Indexed, payload: dict[str, Any]) -> Iterator[Part]:
+    vertices = {vertex["id"]: vertex for vertex in payload["vertices"]}
+    for edge in payload["edges"]:
         sources = frozenset(_end(indexed, vertices[number]) for number in edge["sources"])
         yield (
             edge["edgeType"],
@@ -178,12 +178,12 @@ def _compare_levels(indexed: Indexed, source: Source) -> int:
             if flow.get("incomplete"):
                 incomplete.add(ep1)
     for operation in set(operations.values()):
-        folded, told = _strongest(columns_in.get(operation, set())), tables_in.get(operation, set())
+        folded, reported = _strongest(columns_in.get(operation, set())), tables_in.get(operation, set())
         # Rows that are counted, and columns that are not known, are flows of a whole table.
-        assert {name for _, name in folded} <= {name for _, name in told}, operation
-        assert {name for kind, name in folded if kind == "DATA_FLOW"} <= _of("DATA_FLOW", told), operation
+        assert {name for _, name in folded} <= {name for _, name in reported}, operation
+        assert {name for kind, name in folded if kind == "DATA_FLOW"} <= _of("DATA_FLOW", reported), operation
         if operation not in incomplete:
-            assert _of("CONTROL_FLOW", told) <= _of("CONTROL_FLOW", folded), operation
+            assert _of("CONTROL_FLOW", reported) <= _of("CONTROL_FLOW", folded), operation
             assert columns_out.get(operation, set()) == tables_out.get(operation, set()), operation
     return len(set(operations.values()))
 

@@ -88,7 +88,7 @@ class Served:
             # Compiled once for all tests, and with the class archive that the first stop leaves.
             launcher.symlink_to(ROOT / ".jars" / "solr-launcher")
         self.log: list[dict[str, Any]] = []
-        self.told: list[str] = []
+        self.reported: list[str] = []
         self._numbers = iter(range(1, 1_000))
         (home / "notify").unlink(missing_ok=True)
         self._manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -103,7 +103,7 @@ class Served:
             text=True,
         )
         threading.Thread(target=self._read_log, daemon=True).start()
-        threading.Thread(target=self._hear, daemon=True).start()
+        threading.Thread(target=self._receive, daemon=True).start()
 
     def _read_log(self) -> None:
         assert self.process.stderr is not None
@@ -111,9 +111,9 @@ class Served:
             # Java speaks on the same stream.
             self.log.append(json.loads(line) if line.startswith("{") else {"event": line.strip()})
 
-    def _hear(self) -> None:
+    def _receive(self) -> None:
         while True:
-            self.told.extend(self._manager.recv(4_096).decode().splitlines())
+            self.reported.extend(self._manager.recv(4_096).decode().splitlines())
 
     def until(self, condition: Callable[[], Any], what: str) -> Any:
         """Waits for a condition; fails with the log if it does not come true."""
@@ -127,8 +127,10 @@ class Served:
                 ended_s = ended_s or time.monotonic()
                 deadline = min(deadline, ended_s + AFTERWARDS_S)
             time.sleep(0.05)
-        told = "\n".join(map(str, self.log[-30:]))
-        pytest.fail(f"{what}: not within {PATIENCE_S:.0f} s (exit code {self.process.poll()}); log:\n{told}")
+        reported = "\n".join(map(str, self.log[-30:]))
+        pytest.fail(
+            f"{what}: not within {PATIENCE_S:.0f} s (exit code {self.process.poll()}); log:\n{reported}"
+        )
 
     def logged(self, event: str, *, after: int = 0, **fields: Any) -> dict[str, Any]:
         """Waits for a line of the log."""
@@ -211,7 +213,7 @@ def served(home: Path, solr_jars: Path) -> Served:
 
 def ready(started: Served) -> Served:
     try:
-        started.until(lambda: "READY=1" in started.told, "READY=1")
+        started.until(lambda: "READY=1" in started.reported, "READY=1")
     except BaseException:
         started.end()
         raise
@@ -231,10 +233,10 @@ def gone(pid: int) -> bool:
 
 
 def test_it_tells_systemd_that_it_is_ready_and_well(daemon: Served) -> None:
-    assert "READY=1" in daemon.told
-    daemon.until(lambda: "WATCHDOG=1" in daemon.told, "a sign of life")
+    assert "READY=1" in daemon.reported
+    daemon.until(lambda: "WATCHDOG=1" in daemon.reported, "a sign of life")
     daemon.until(
-        lambda: any("failing: HIVE-1" in line for line in daemon.told), "a status that names what fails"
+        lambda: any("failing: HIVE-1" in line for line in daemon.reported), "a status that names what fails"
     )
 
 
@@ -265,12 +267,12 @@ def test_status_sees_the_daemon_and_what_fails(daemon: Served) -> None:
         return asked if last["status"] == "finished" else None
 
     asked = daemon.until(finished, "the end of the run")
-    told = json.loads(asked.stdout)
-    impala, hive = told["sources"]
+    reported = json.loads(asked.stdout)
+    impala, hive = reported["sources"]
 
     assert asked.returncode == 1
-    assert told["daemon"]["pid"] == daemon.process.pid
-    assert told["failing"] == ["HIVE-1"]
+    assert reported["daemon"]["pid"] == daemon.process.pid
+    assert reported["failing"] == ["HIVE-1"]
     assert (hive["state"], hive["lag_s"]) == ("failed", None)
     assert "no metastore can be reached" in hive["error"]
     assert impala["lag_s"] < 60
@@ -377,7 +379,7 @@ def test_sigterm_ends_it_in_order_and_leaves_nothing_running(daemon: Served) -> 
     daemon.process.send_signal(signal.SIGTERM)
 
     assert daemon.process.wait(PATIENCE_S) == 0
-    assert "STOPPING=1" in daemon.told
+    assert "STOPPING=1" in daemon.reported
     daemon.until(lambda: daemon.log[-1].get("event") == "navlin ended", "the last line of the log")
     daemon.until(lambda: all(map(gone, children)), "the end of every child")
     assert running_solr(daemon.state) is None

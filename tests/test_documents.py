@@ -118,16 +118,16 @@ def test_the_readmes_configuration_is_one(tmp_path: Path) -> None:
 
 
 def test_readme_help_and_code_agree_on_the_exit_codes() -> None:
-    told = {int(code): words for code, words in re.findall(r"^  (\d)  (.*)$", EPILOG, re.MULTILINE)}
+    reported = {int(code): words for code, words in re.findall(r"^  (\d)  (.*)$", EPILOG, re.MULTILINE)}
     in_readme = re.search(r"^Exit codes: (.*?)\.\n\n", README, re.MULTILINE | re.DOTALL)
     assert in_readme is not None
 
-    assert set(told) == set(Exit)
+    assert set(reported) == set(Exit)
     listed = [part.strip() for part in " ".join(in_readme[1].split()).split("·")]
-    assert [int(part.split()[0]) for part in listed] == sorted(told)
+    assert [int(part.split()[0]) for part in listed] == sorted(reported)
     for part in listed:
         code, words = part.split(maxsplit=1)
-        assert words.partition(",")[0] in told[int(code)]
+        assert words.partition(",")[0] in reported[int(code)]
 
 
 def test_the_help_names_the_default_configuration_and_its_variable() -> None:

@@ -20,8 +20,8 @@ def paths_of(prepared: Prepared) -> set[str]:
 
 def prepared_anew(image: Path, scratch: Path) -> tuple[Prepared, bool]:
     """What preparing gives, and whether it went over the image for it."""
-    told: list[str] = []
-    return prepare(image, scratch, report=lambda what, done, total: told.append(what)), bool(told)
+    reported: list[str] = []
+    return prepare(image, scratch, report=lambda what, done, total: reported.append(what)), bool(reported)
 
 
 def test_what_was_prepared_is_taken_up_for_the_same_image_only(tmp_path: Path) -> None:
@@ -147,10 +147,10 @@ def test_an_error_says_file_section_and_place_also_after_a_journey(tmp_path: Pat
     image = tree.write(tmp_path / "image")
     with pytest.raises(ImageError) as refused:
         prepare(image, tmp_path / "scratch")
-    told = pickle.loads(pickle.dumps(refused.value))  # noqa: S301
-    assert (told.file, told.section) == (str(image), "INODE")
-    assert str(told) == str(refused.value)
-    assert str(told).startswith(f"{image}, section INODE, byte ")
+    reported = pickle.loads(pickle.dumps(refused.value))  # noqa: S301
+    assert (reported.file, reported.section) == (str(image), "INODE")
+    assert str(reported) == str(refused.value)
+    assert str(reported).startswith(f"{image}, section INODE, byte ")
 
 
 def test_the_newest_whole_image_of_a_directory_is_found(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ def expected(corpora: Path) -> dict[str, Any]:
     folder = corpora / "fsimage"
     if not folder.is_dir():
         pytest.skip(f"{folder} is missing")
-    told: dict[str, Any] = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
-    return told
+    reported: dict[str, Any] = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
+    return reported
 
 
 @pytest.mark.parametrize("name", IMAGES)
@@ -29,30 +29,30 @@ def test_an_image_of_others_is_read_as_they_read_it(
     name: str, inodes_in_part: int, corpora: Path, expected: dict[str, Any], tmp_path: Path
 ) -> None:
     image = corpora / "fsimage" / name
-    told = expected[name]
+    reported = expected[name]
 
     rows = read_rows(image, tmp_path, inodes_in_part=inodes_in_part)
 
     assert [_listed(path, rows[path]) for path in sorted(rows)] == sorted(
-        told["listing"], key=lambda each: each["path"]
+        reported["listing"], key=lambda each: each["path"]
     )
     files = [row for row in rows.values() if not row["directory"]]
-    assert (len(rows), len(files)) == (told["numInodes"], told["files"] + told["symlinks"])
-    assert sum(row.get("size", 0) for row in files) == told["sumFileSize"]
-    assert sorted({row["owner"] for row in rows.values()}) == told["users"]
-    assert {row["group"] for row in rows.values()} <= set(told["groups"])
+    assert (len(rows), len(files)) == (reported["numInodes"], reported["files"] + reported["symlinks"])
+    assert sum(row.get("size", 0) for row in files) == reported["sumFileSize"]
+    assert sorted({row["owner"] for row in rows.values()}) == reported["users"]
+    assert {row["group"] for row in rows.values()} <= set(reported["groups"])
 
 
 @pytest.mark.parametrize("name", IMAGES)
 def test_what_an_image_of_others_says_of_itself(
     name: str, corpora: Path, expected: dict[str, Any], tmp_path: Path
 ) -> None:
-    told = expected[name]
+    reported = expected[name]
     summary = describe_image(corpora / "fsimage" / name)
-    assert (summary.layout, summary.codec or None) == (told["layoutVersion"], told["codec"])
-    assert (summary.transaction_id, summary.inodes) == (told["transactionId"], told["numInodes"])
+    assert (summary.layout, summary.codec or None) == (reported["layoutVersion"], reported["codec"])
+    assert (summary.transaction_id, summary.inodes) == (reported["transactionId"], reported["numInodes"])
     prepared = prepare_image(corpora / "fsimage" / name, tmp_path)
-    assert (prepared.live, prepared.directories) == (told["numInodes"], told["dirs"])
+    assert (prepared.live, prepared.directories) == (reported["numInodes"], reported["dirs"])
 
 
 def _listed(path: str, row: dict[str, Any]) -> dict[str, Any]:

@@ -349,11 +349,11 @@ def test_a_section_does_not_lose_its_first_or_last_message(later: bool, tmp_path
     last = delimited(number(1, tree.paths[b"/ec/other"]) + nested(2, varint(tree.paths[b"/ec/other/below"])))
     lost_bytes = first_bytes if later else len(last)
     assert later or content[: section.offset + section.length].endswith(last)
-    told = nested(1, section.name) + number(2, section.length) + number(3, section.offset)
+    reported = nested(1, section.name) + number(2, section.length) + number(3, section.offset)
     offset = section.offset + (lost_bytes if later else 0)
     damaged = nested(1, section.name) + number(2, section.length - lost_bytes) + number(3, offset)
-    assert content.count(told) == 1 and len(told) == len(damaged)
-    image.write_bytes(content.replace(told, damaged))
+    assert content.count(reported) == 1 and len(reported) == len(damaged)
+    image.write_bytes(content.replace(reported, damaged))
     with pytest.raises(ImageError, match="begins at byte"):
         read_rows(image, tmp_path / "scratch")
 

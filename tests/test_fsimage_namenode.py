@@ -100,9 +100,9 @@ def test_an_image_says_what_its_namenode_answers(
     codec: str, parallel: bool, filled: Filled, tmp_path: Path
 ) -> None:
     hadoop = filled.hadoop
-    hadoop.tell(f"set dfs.image.parallel.load={str(parallel).lower()}")
-    hadoop.tell(f"set dfs.image.compress={str(codec != '').lower()}")
-    hadoop.tell(f"set dfs.image.compression.codec=org.apache.hadoop.io.compress.{codec}")
+    hadoop.send(f"set dfs.image.parallel.load={str(parallel).lower()}")
+    hadoop.send(f"set dfs.image.compress={str(codec != '').lower()}")
+    hadoop.send(f"set dfs.image.compression.codec=org.apache.hadoop.io.compress.{codec}")
     hadoop.save_namespace()
     image = find_image(hadoop.name_directory())
 

@@ -120,7 +120,7 @@ def test_a_damaged_image_fails_its_run_and_takes_nothing_for_gone(checkpoints: C
     there = checkpoints.paths(deleted=False)
     assert len(there) == 35
 
-    for damage, said in DAMAGES:
+    for damage, reason in DAMAGES:
         tree, image = checkpoints.image(200, "/data/d0/f0")
         damage(image, tree)
         # A directory's newest image is the newest that is whole; one without its sum has to be named.
@@ -128,7 +128,7 @@ def test_a_damaged_image_fails_its_run_and_takes_nothing_for_gone(checkpoints: C
         failed = checkpoints.run(image if named else None)
         text = " ".join((failed.error, *failed.failures))
         assert failed.status is Status.FAILED, damage.__name__
-        assert said in text and image.name in text, f"{damage.__name__}: {text}"
+        assert reason in text and image.name in text, f"{damage.__name__}: {text}"
         assert (checkpoints.paths(deleted=False), checkpoints.paths(deleted=True)) == (there, set())
 
     checkpoints.image(200, "/data/d0/f0")

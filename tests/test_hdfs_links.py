@@ -99,13 +99,13 @@ class Cluster:
         """An application of its own that reads ``landing`` and writes all of these."""
         number = len(list(self.logs.iterdir())) + 1 if self.logs.exists() else 1
         landing = node("Scan json", location=f"InMemoryFileIndex(1 paths)[{self.url('landing')}]")
-        told = [
+        reported = [
             event
             for at, path in enumerate(paths)
             for event in (start(at, insert(self.url(path), landing)), end(at))
         ]
         known = f"application_1_{number:04}"
-        write_log(self.logs, log_start(), application(f"job {number}", known), *told, name=known)
+        write_log(self.logs, log_start(), application(f"job {number}", known), *reported, name=known)
         for path in ("landing", *paths):
             self.writer.mkdirs(f"{self.top}/{path}")
 

@@ -235,7 +235,7 @@ def test_following_ends_with_what_is_there_after_many_more_operations(filters: F
 
 
 def follow_and_compare(filters: Filters, done: list[tuple[object, ...]]) -> None:
-    there, index, told = FileSystem(), {"/": (True, 0)}, 0
+    there, index, reported = FileSystem(), {"/": (True, 0)}, 0
     for name, *arguments in [*done, ("follow", 0)]:
         match name, arguments:
             case "make", [str(path), bool(directory)]:
@@ -248,10 +248,10 @@ def follow_and_compare(filters: Filters, done: list[tuple[object, ...]]) -> None
                 there.rename(path, to)
             case "follow", [int(behind)]:
                 touched = Touched(filters.takes)
-                until = max(told, len(there.events) - behind)
-                for each in there.events[told:until]:
+                until = max(reported, len(there.events) - behind)
+                for each in there.events[reported:until]:
                     touched.add(each)
-                told = until
+                reported = until
                 follow(index, there, touched, filters)
 
     assert index == {path: what for path, what in there.things.items() if filters.takes(path)}

@@ -96,9 +96,9 @@ def test_a_statement_becomes_an_operation_its_parts_and_an_execution(read: Calla
     assert {r.ep1.identity for r in got.relations} >= {
         column_key(table_key(HIVE_1, "SALES", "Orders"), "AMOUNT").identity
     }
-    said = got.execution.attributes
-    assert (said["started"], said["ended"]) == (STARTED * 1000, STARTED * 1000 + TOOK_MS)
-    assert (said["principal"], said["computeEngine"], said["status"]) == ("ana", "mr", "SUCCEEDED")
+    payload = got.execution.attributes
+    assert (payload["started"], payload["ended"]) == (STARTED * 1000, STARTED * 1000 + TOOK_MS)
+    assert (payload["principal"], payload["computeEngine"], payload["status"]) == ("ana", "mr", "SUCCEEDED")
 
 
 def test_the_jobs_that_carried_it_out_are_its_execution_physically(read: Callable[..., Read]) -> None:

@@ -36,16 +36,16 @@ STATEMENTS = (
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory, metastore: Metastore, hive_jars: Path) -> Iterator[Read]:
+def read(tmp_path_factory: pytest.TempPathFactory, metastore: Metastore, hive_jars: Path) -> Iterator[Read]:
     out = tmp_path_factory.mktemp("out")
     statements = [each.format(directory=out) for each in STATEMENTS]
     log = run_hive(statements, tmp_path_factory.mktemp("hive"), hive_jars, metastore.uri)
     yield Read(read_all(HiveEvents(SOURCE, Estate("c", (SOURCE,)), str(log.parent), log.name)))
 
 
-def test_hive_tells_which_column_came_from_which(told: Read) -> None:
+def test_hive_tells_which_column_came_from_which(read: Read) -> None:
     totals = "shopping.totals.region, shopping.totals.total"
-    assert told.columns == {
+    assert read.columns == {
         "PROJECTION shopping.orders.region -> shopping.totals.region",
         "PROJECTION shopping.orders.amount -> shopping.totals.total",
         f"PREDICATE shopping.orders.year -> {totals}",
@@ -59,13 +59,13 @@ def test_hive_tells_which_column_came_from_which(told: Read) -> None:
         # Hive names the columns of the table as targets of what goes to the directory.
         "PROJECTION shopping.orders -> shopping.other",
     }
-    assert told.rejects == []
+    assert read.rejects == []
 
 
-def test_statements_are_what_they_are(told: Read) -> None:
+def test_statements_are_what_they_are(read: Read) -> None:
     kinds = [
         (operation.attributes["operationType"], bool(operation.attributes.get("incomplete")))
-        for operation in told.operations
+        for operation in read.operations
     ]
     assert kinds == [
         ("CREATETABLE_AS_SELECT", False),
@@ -78,8 +78,8 @@ def test_statements_are_what_they_are(told: Read) -> None:
     ]
 
 
-def test_a_statement_began_and_ended_when_it_was_run(told: Read) -> None:
+def test_a_statement_began_and_ended_when_it_was_run(read: Read) -> None:
     now_ms = time.time_ns() // 1_000_000
-    for run in told.of(EntityType.OPERATION_EXECUTION):
+    for run in read.of(EntityType.OPERATION_EXECUTION):
         started_ms, ended_ms = run.attributes["started"], run.attributes["ended"]
         assert now_ms - 3_600_000 < started_ms <= ended_ms <= now_ms

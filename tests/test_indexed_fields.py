@@ -56,7 +56,7 @@ class Asked:
     searched: set[tuple[str, str]] = field(default_factory=set)
     sorted_or_counted: set[tuple[str, str]] = field(default_factory=set)
 
-    def hear(self, url: str, form: dict[str, list[str]]) -> None:
+    def add(self, url: str, form: dict[str, list[str]]) -> None:
         core = urlsplit(url).path.split("/")[2]
         for query in (*form.get("q", ()), *form.get("fq", ())):
             self.searched.update((core, name) for name in fields_of(query))
@@ -64,12 +64,12 @@ class Asked:
             self._ordered(core, (order.split()[0] for order in sort.split(",")))
         self._ordered(core, form.get("facet.field", ()))
         for facet in form.get("json.facet", ()):
-            self._hear_facet(core, orjson.loads(facet))
+            self._add_facet(core, orjson.loads(facet))
 
     def _ordered(self, core: str, names: Any) -> None:
         self.sorted_or_counted.update((core, name) for name in names if name not in ("score", "_docid_"))
 
-    def _hear_facet(self, core: str, facet: Any) -> None:
+    def _add_facet(self, core: str, facet: Any) -> None:
         match facet:
             case {"q": str(query)}:
                 self.searched.update((core, name) for name in fields_of(query))
@@ -79,7 +79,7 @@ class Asked:
                 if isinstance(name := facet.get("field"), str):
                     self._ordered(core, [name])
                 for inner in facet.values():
-                    self._hear_facet(core, inner)
+                    self._add_facet(core, inner)
 
 
 def fields_of(query: str) -> set[str]:
@@ -99,7 +99,7 @@ def _listed(value: Any) -> list[str]:
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Asked]:
     """Hears all that goes to Solr from this process."""
-    heard = Asked()
+    asking = Asked()
     ask = SolrSession.request
 
     def request(self: SolrSession, method: Any, url: Any, *args: Any, **kwargs: Any) -> requests.Response:
@@ -107,13 +107,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Asked]:
         form = kwargs.get("data")
         if urlsplit(where).path.endswith(("/select", "/export")):
             if isinstance(form, dict):
-                heard.hear(where, {key: _listed(value) for key, value in form.items()})
+                asking.add(where, {key: _listed(value) for key, value in form.items()})
             else:
-                heard.hear(where, parse_qs(urlsplit(where).query))
+                asking.add(where, parse_qs(urlsplit(where).query))
         return ask(self, method, url, *args, **kwargs)
 
     monkeypatch.setattr(SolrSession, "request", request)
-    yield heard
+    yield asking
 
 
 # -- What a field is -----------------------------------------------------------------------------------------------------

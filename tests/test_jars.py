@@ -153,14 +153,14 @@ def test_a_jar_with_another_sum_is_named_with_both_sums_and_nothing_is_kept(
     repository.publish("beta", "2.1", b"something else")
     with pytest.raises(JarsNotFetched) as refused:
         fetching()
-    told = str(refused.value)
+    message = str(refused.value)
     for part in (
         "beta-2.1.jar",
         hashlib.sha256(BETA).hexdigest(),
         hashlib.sha256(b"something else").hexdigest(),
     ):
-        assert part in told
-    assert "alpha" not in told
+        assert part in message
+    assert "alpha" not in message
     assert not fetching.into.exists()
 
     repository.publish("beta", "2.1", BETA)

@@ -97,9 +97,9 @@ def test_the_same_text_over_other_tables_is_another_operation() -> None:
 
 
 def test_a_relation_is_its_type_its_ends_in_their_order_and_who_says_so() -> None:
-    said = relation_id("DATA_FLOW", "a", "b", "s")
+    stated = relation_id("DATA_FLOW", "a", "b", "s")
     others = [("DATA_FLOW", "b", "a", "s"), ("CONTROL_FLOW", "a", "b", "s"), ("DATA_FLOW", "a", "b", "t")]
-    assert said not in {relation_id(*each) for each in others}
+    assert stated not in {relation_id(*each) for each in others}
 
 
 # -- whose key -----------------------------------------------------------------------------------------------------

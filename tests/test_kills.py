@@ -296,8 +296,8 @@ def test_killed_at_every_step_and_started_again_it_makes_the_same_index(
                 lives.append(Life(folder, life.number + 1))
                 proxy.passes = _kills(life, emptied, run, at) if callable(at) else lambda call: True
                 life.begin(proxy.address, cluster)
-                while said := life.next_step():
-                    if emptied.through == run and isinstance(at, str) and said.endswith(": " + at):
+                while step_name := life.next_step():
+                    if emptied.through == run and isinstance(at, str) and step_name.endswith(": " + at):
                         life.kill()
                 assert emptied.through == run, f"killed elsewhere: {life.steps[-3:]}"
             proxy.passes = _dies_after(lives[-1], random.Random(3).randrange(60))

@@ -325,7 +325,7 @@ def story(world: World) -> list[tuple[str, Any, tuple[Any, ...]]]:
     ]
 
 
-def tell(world: World, *, linking: bool) -> None:
+def send(world: World, *, linking: bool) -> None:
     for what, source, records in story(world):
         run = world.put(source, *records) if what == "put" else world.drop(source, *records)
         if linking:
@@ -333,7 +333,7 @@ def tell(world: World, *, linking: bool) -> None:
 
 
 def test_linking_everything_ends_where_the_increments_do(world: World) -> None:
-    tell(world, linking=True)
+    send(world, linking=True)
     increments = world.index()
     versions = world.versions()
     assert world.added() == {
@@ -349,13 +349,13 @@ def test_linking_everything_ends_where_the_increments_do(world: World) -> None:
     assert world.versions() == versions, "on top of the increments there is nothing left to do"
 
     world.clear()
-    tell(world, linking=False)
+    send(world, linking=False)
     world.link(everything=True)
     assert world.index() == increments
 
 
 def test_linking_everything_repairs_what_should_not_be_there(world: World) -> None:
-    tell(world, linking=True)
+    send(world, linking=True)
     right = world.index()
     added = [document for document in world.documents(RELATIONS) if document.get("rule")]
     stray = {**added[0], "identity": "0" * 32, "endpoint1Ids": ["f" * 32], "_version_": -1}

@@ -301,7 +301,7 @@ def test_an_entity_that_came_back_before_it_could_be_unlinked_keeps_its_relation
 
 
 def test_linking_everything_ends_where_the_increments_do(world: World) -> None:
-    def tell(then: Callable[[str], object]) -> dict[str, Any]:
+    def send(then: Callable[[str], object]) -> dict[str, Any]:
         world.clear()
         orders, directory = world.table("sales.orders"), world.path("/sales/orders")
         one, reads_orders = select_from(world, "sales.orders")
@@ -317,8 +317,8 @@ def test_linking_everything_ends_where_the_increments_do(world: World) -> None:
             then(world.put(source, *records))
         return world.index()
 
-    increments = tell(world.link)
-    tell(lambda _: None)
+    increments = send(world.link)
+    send(lambda _: None)
     world.link(everything=True)
 
     assert world.index() == increments

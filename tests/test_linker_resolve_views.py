@@ -53,7 +53,7 @@ def created_by_impala(world: World, name: str) -> Records:
     return world.entity(operation), world.flow(world.table("s.told"), operation), made
 
 
-def said(world: World) -> set[str]:
+def found_flows(world: World) -> set[str]:
     """What the linker says of views: ``a -> b``, ``a ~> b`` where it only steers; ``?`` where not all is known."""
     signs = {"DATA_FLOW": "->", "CONTROL_FLOW": "~>"}
     return {
@@ -89,12 +89,12 @@ def test_a_view_is_made_of_what_its_text_says_whatever_came_first(world: World, 
             world.link(world.put(world.hive, *totals(world)))
         case "view":
             world.link(world.put(world.hive, *totals(world)))
-            assert said(world) == {"s.orders -> s.totals?"}
+            assert found_flows(world) == {"s.orders -> s.totals?"}
             world.link(world.put(world.hive, *orders(world)))
         case _:
             world.link(world.put(world.hive, *orders(world), *totals(world)))
 
-    assert said(world) == TOTALS
+    assert found_flows(world) == TOTALS
 
 
 def test_what_the_linker_says_of_a_view_says_who_says_it_and_that_it_is_parsed(world: World) -> None:
@@ -177,7 +177,7 @@ def test_the_text_counts_and_what_the_index_knows(world: World) -> None:
     world.link(world.put(world.hive, *orders(world), *table(world, "s.prices", "price"), *views))
 
     found: dict[str, set[str]] = {name: set() for name in TEXTS}
-    for each in said(world):
+    for each in found_flows(world):
         source, sign, target = each.split()
         at = int("".join(filter(str.isdecimal, target.partition(".")[2].partition(".")[0])))
         found[list(TEXTS)[at]].add(f"{source} {sign} V{target.removeprefix(f's.v{at}')}")
@@ -197,7 +197,7 @@ def test_sparks_view_keeps_the_names_of_its_columns_and_the_database_that_it_was
 
     world.link(world.put(world.hive, *orders(world), *made))
 
-    assert said(world) == {"s.orders -> other.v", "s.orders.price -> other.v.cost"}
+    assert found_flows(world) == {"s.orders -> other.v", "s.orders.price -> other.v.cost"}
 
 
 def test_an_expression_of_sparks_view_is_known_by_its_place_unless_the_names_beside_it_have_moved(
@@ -209,7 +209,7 @@ def test_an_expression_of_sparks_view_is_known_by_its_place_unless_the_names_bes
 
     whole = of("SELECT id, max(price) FROM s.orders GROUP BY id", "id", "max(price)")
     world.link(world.put(world.hive, *orders(world), *whole))
-    assert said(world) == {
+    assert found_flows(world) == {
         "s.orders -> s.v",
         "s.orders.id -> s.v.a",
         "s.orders.price -> s.v.b",
@@ -218,7 +218,7 @@ def test_an_expression_of_sparks_view_is_known_by_its_place_unless_the_names_bes
 
     world.now_ms += DAY_MS
     world.link(world.put(world.hive, *of("SELECT id, price + 1 FROM s.orders", "pieces", "(price + 1)")))
-    assert said(world) == {"s.orders -> s.v?"}
+    assert found_flows(world) == {"s.orders -> s.v?"}
 
 
 REASONS: dict[str, tuple[str, tuple[str, ...], str]] = {
@@ -266,7 +266,7 @@ def test_a_view_says_why_not_all_that_it_is_made_of_is_known(world: World) -> No
     }
     assert reasons == {name: reason for name, (_, _, reason) in REASONS.items()}
     # What stands beside a derived table is not seen in it.
-    assert {each for each in said(world) if "s.v0" in each} == {
+    assert {each for each in found_flows(world) if "s.v0" in each} == {
         "s.orders -> s.v0?",
         "s.unknown -> s.v0?",
         "s.orders.id -> s.v0.id",
@@ -279,19 +279,19 @@ def test_an_engines_record_wins_and_when_it_goes_the_text_counts_again(world: Wo
     record = created_by_impala(world, "s.totals")
 
     world.link(world.put(world.impala, *record))
-    assert said(world) == set()
+    assert found_flows(world) == set()
 
     withdrawn = [each for each in record if isinstance(each, Relation)]
     world.now_ms += DAY_MS
     world.link(world.drop(world.impala, *withdrawn))
-    assert said(world) == TOTALS
+    assert found_flows(world) == TOTALS
 
 
 def test_a_record_that_was_there_first_is_never_mixed_with_the_text(world: World) -> None:
     world.link(world.put(world.impala, *created_by_impala(world, "s.totals")))
     world.link(world.put(world.hive, *orders(world), *totals(world)))
 
-    assert said(world) == set()
+    assert found_flows(world) == set()
 
 
 def test_a_rename_says_nothing_of_what_a_view_is_made_of(world: World) -> None:
@@ -300,21 +300,21 @@ def test_a_rename_says_nothing_of_what_a_view_is_made_of(world: World) -> None:
 
     world.link(world.put(world.hive, *orders(world), *totals(world), world.entity(rename), flow))
 
-    assert said(world) == TOTALS
+    assert found_flows(world) == TOTALS
 
 
 def test_what_changes_is_said_anew(world: World) -> None:
     starred = view(world, "s.v", "SELECT * FROM s.orders", "id", "price")
     world.link(world.put(world.hive, *table(world, "s.orders", "id", "price"), *starred))
-    assert said(world) == {"s.orders -> s.v", "s.orders.id -> s.v.id", "s.orders.price -> s.v.price"}
+    assert found_flows(world) == {"s.orders -> s.v", "s.orders.id -> s.v.id", "s.orders.price -> s.v.price"}
 
     world.now_ms += DAY_MS
     world.link(world.put(world.hive, *orders(world)))
-    assert said(world) == {"s.orders -> s.v?"}, "the table has more columns than the view now"
+    assert found_flows(world) == {"s.orders -> s.v?"}, "the table has more columns than the view now"
 
     world.now_ms += DAY_MS
     world.link(world.put(world.hive, *view(world, "s.v", "SELECT open, open FROM s.orders", "id", "price")))
-    assert said(world) == {"s.orders -> s.v", "s.orders.open -> s.v.id", "s.orders.open -> s.v.price"}
+    assert found_flows(world) == {"s.orders -> s.v", "s.orders.open -> s.v.id", "s.orders.open -> s.v.price"}
 
 
 def test_a_dropped_view_keeps_what_it_was_made_of_and_so_does_one_of_a_dropped_table(world: World) -> None:
@@ -323,10 +323,10 @@ def test_a_dropped_view_keeps_what_it_was_made_of_and_so_does_one_of_a_dropped_t
     dropped = [each.key for each in (*orders(world), *totals(world)) if isinstance(each, Entity)]
 
     world.link(world.drop(world.hive, *dropped))
-    assert said(world) == TOTALS
+    assert found_flows(world) == TOTALS
 
     world.link(everything=True)
-    assert said(world) == TOTALS
+    assert found_flows(world) == TOTALS
 
 
 def test_a_table_in_the_place_of_a_view_is_made_of_nothing(world: World) -> None:
@@ -335,7 +335,7 @@ def test_a_table_in_the_place_of_a_view_is_made_of_nothing(world: World) -> None
 
     world.link(world.put(world.hive, *table(world, "s.totals", "id", "total")))
 
-    assert said(world) == set()
+    assert found_flows(world) == set()
 
 
 def test_a_text_that_tells_nothing_leaves_its_reason_on_the_view(world: World) -> None:
@@ -345,7 +345,7 @@ def test_a_text_that_tells_nothing_leaves_its_reason_on_the_view(world: World) -
 
     broken = view(world, "s.v", "SELECT FROM WHERE GROUP", "id")
     world.link(world.put(world.hive, *orders(world), *broken))
-    assert said(world) == set()
+    assert found_flows(world) == set()
     assert reason()
 
     world.now_ms += DAY_MS
@@ -355,7 +355,7 @@ def test_a_text_that_tells_nothing_leaves_its_reason_on_the_view(world: World) -
     world.now_ms += DAY_MS
     world.link(world.put(world.hive, *view(world, "s.v", "SELECT id FROM s.orders", "id")))
     assert reason() is None
-    assert said(world) == {"s.orders -> s.v", "s.orders.id -> s.v.id"}
+    assert found_flows(world) == {"s.orders -> s.v", "s.orders.id -> s.v.id"}
 
 
 def test_a_reason_goes_when_an_engine_tells_what_the_text_does_not(world: World) -> None:
@@ -448,13 +448,13 @@ def story(world: World) -> list[tuple[str, Any, tuple[Any, ...]]]:
     """Runs, one after the other: (what, source, things)."""
     starred = view(world, "s.all", "SELECT * FROM s.orders", "id", "price", "pieces", "open")
     broken = view(world, "s.broken", "SELECT FROM WHERE", "id")
-    told = view(world, "s.known", "SELECT id FROM s.orders", "id")
+    reported = view(world, "s.known", "SELECT id FROM s.orders", "id")
     gone = view(world, "s.gone", "SELECT id FROM s.orders", "id")
     waiting = view(world, "s.waiting", "SELECT x FROM s.later", "x")
     record = created_by_impala(world, "s.known")
     return [
         ("put", world.hive, (*totals(world), *starred, *broken)),
-        ("put", world.hive, (*orders(world), *told, *gone, *waiting)),
+        ("put", world.hive, (*orders(world), *reported, *gone, *waiting)),
         ("put", world.impala, record),
         ("drop", world.hive, tuple(each.key for each in gone if isinstance(each, Entity))),
         ("drop", world.hive, (world.column("s.orders.open"),)),
@@ -463,7 +463,7 @@ def story(world: World) -> list[tuple[str, Any, tuple[Any, ...]]]:
     ]
 
 
-def tell(world: World, *, linking: bool) -> None:
+def send(world: World, *, linking: bool) -> None:
     for what, source, things in story(world):
         run = world.put(source, *things) if what == "put" else world.drop(source, *things)
         if linking:
@@ -473,15 +473,15 @@ def tell(world: World, *, linking: bool) -> None:
 
 def test_linking_everything_ends_where_the_increments_do(world: World) -> None:
     began_ms = world.now_ms
-    tell(world, linking=True)
-    by_increments, statements = world.index(), said(world)
+    send(world, linking=True)
+    by_increments, statements = world.index(), found_flows(world)
     assert {"s.later.y -> s.broken.id", "s.later.x -> s.waiting.x", "s.orders.id -> s.gone.id"} <= statements
     assert "s.orders -> s.all?" in statements
     assert not any("s.known" in each for each in statements)
 
     world.clear()
     world.now_ms = began_ms
-    tell(world, linking=False)
+    send(world, linking=False)
     world.link(everything=True)
 
     assert world.index() == by_increments
@@ -498,7 +498,7 @@ def test_linking_everything_repairs_what_should_not_be_there(world: World) -> No
 
     world.link(everything=True)
 
-    assert said(world) == set()
+    assert found_flows(world) == set()
 
 
 def test_linking_twice_changes_nothing(world: World) -> None:
@@ -517,4 +517,4 @@ def test_many_changed_columns_are_met_from_the_few_views(world: World) -> None:
 
     world.link(world.put(world.hive, *wide, *renamed))
 
-    assert "s.wide -> s.totals?" in said(world)
+    assert "s.wide -> s.totals?" in found_flows(world)

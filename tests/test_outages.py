@@ -118,8 +118,8 @@ def test_a_metastore_that_goes_away_in_the_middle_of_a_listing_costs_no_table_an
 
 
 def test_a_push_is_through_while_a_pull_is_still_reading(estate: SmallEstate, tmp_path: Path) -> None:
-    told = tmp_path / "the push is through"
-    estate.tables({"sales.orders": ["id"], "sales.slow": ["id"]}, waiting={"sales.slow": str(told)})
+    reported = tmp_path / "the push is through"
+    estate.tables({"sales.orders": ["id"], "sales.slow": ["id"]}, waiting={"sales.slow": str(reported)})
     estate.happen("insert", ["sales.orders"], ["sales.report"], at_ms=FIRST_MS)
     reading = threading.Event()
     pulled: list[RunRecord] = []
@@ -135,7 +135,7 @@ def test_a_push_is_through_while_a_pull_is_still_reading(estate: SmallEstate, tm
         assert estate.flows() == {("sales.orders", "insert"), ("insert", "sales.report")}
         assert pulled == []
     finally:
-        told.touch()
+        reported.touch()
         puller.join()
     assert pulled[0].status is Status.FINISHED
     assert estate.live("TABLE") == {"/SALES/ORDERS", "/SALES/SLOW"}

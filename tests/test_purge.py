@@ -497,7 +497,7 @@ def test_a_dry_run_tells_exactly_what_would_go_and_writes_nothing(world: World) 
     before = world.versions()
     runs_before = world.solr.count(RUNS)
 
-    told = run_purge(world.solr, dry_run=True, batch=2)
+    forecast = run_purge(world.solr, dry_run=True, batch=2)
     world.commit()
     world.solr.commit(RUNS, soft=True)
     assert world.versions() == before
@@ -505,15 +505,15 @@ def test_a_dry_run_tells_exactly_what_would_go_and_writes_nothing(world: World) 
     assert purged_before_ms(world.solr) == 0
 
     done = run_purge(world.solr, batch=3)
-    assert counts(told) == counts(done)
+    assert counts(forecast) == counts(done)
     assert counts(done) == {
         "directories": (2, 2, 6, {}),
         "files": (6, 6, 2, {}),
         "executions": (10, 10, 10, {}),
         "operations": (7, 5, 9, {"has output": 1, "executed since": 1}),
     }
-    assert [told.dry_run, done.dry_run] == [True, False]
-    assert tally(told, "files").examples == tally(done, "files").examples
+    assert [forecast.dry_run, done.dry_run] == [True, False]
+    assert tally(forecast, "files").examples == tally(done, "files").examples
 
 
 def test_purging_twice_finds_nothing_the_second_time(world: World) -> None:

@@ -91,9 +91,9 @@ def test_a_query_reads_and_writes_tables_and_paths(read: Callable[..., Read]) ->
         table_key(HIVE_1, "sales", "orders").identity,
         location_key(ESTATE, "hdfs://ns1/in").identity,
     }
-    said = got.execution.attributes
-    assert (said["started"], said["ended"]) == (ENDED_MS - 4_000, ENDED_MS)
-    assert (said["principal"], said["status"]) == ("ana", "SUCCEEDED")
+    payload = got.execution.attributes
+    assert (payload["started"], payload["ended"]) == (ENDED_MS - 4_000, ENDED_MS)
+    assert (payload["principal"], payload["status"]) == ("ana", "SUCCEEDED")
     assert got.rejects == []
 
 
@@ -107,8 +107,8 @@ def test_an_execution_ran_as_its_yarn_application(read: Callable[..., Read]) -> 
 def test_runs_of_one_job_are_one_operation(read: Callable[..., Read]) -> None:
     def of(number: int, **changes: Any) -> Json:
         identity = f"application_1700000000000_{number:04d}"
-        said = {"applicationID": identity, "yarnApplicationId": identity, "timestamp": ENDED_MS + number}
-        return record([table("a.a")], [table("b.b")], **{**said, **changes})
+        payload = {"applicationID": identity, "yarnApplicationId": identity, "timestamp": ENDED_MS + number}
+        return record([table("a.a")], [table("b.b")], **{**payload, **changes})
 
     def operations(*records: Json) -> list[Entity]:
         return list({each.key.identity: each for each in read(*records).operations}.values())

@@ -37,16 +37,16 @@ def made(reader: SqlReader, text: str, *, schema: Mapping[str, Sequence[str]] = 
 
 def columns(made: Made) -> list[str]:
     """``name: data, data ~ control`` for each column, ``?`` behind it where not all is known."""
-    told = []
+    reported = []
     for column in made.columns:
         data, control = (
             ", ".join(f"{each.table.table}.{each.column}" for each in sources)
             for sources in (column.data, column.control)
         )
-        told.append(
+        reported.append(
             f"{column.name}: {data}{' ~ ' + control if control else ''}{'' if column.complete else '?'}"
         )
-    return told
+    return reported
 
 
 def tables(made: Made) -> set[str]:

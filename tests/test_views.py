@@ -61,8 +61,8 @@ def test_a_view_of_the_metastore_has_columns_and_follows_its_text(
         client.call(ALTER_TABLE, "views", "v", of_text("SELECT pieces, price AS total FROM orders"))
         assert arrows() == {"orders -> v", "orders.pieces -> v.id", "orders.price -> v.total"}
 
-    said = f"+rule:resolve_views +endpoint2SourceId:{hive.id}"
-    before = [each["_version_"] for each in solr.cursor(RELATIONS, said, "_version_")]
+    answers = f"+rule:resolve_views +endpoint2SourceId:{hive.id}"
+    before = [each["_version_"] for each in solr.cursor(RELATIONS, answers, "_version_")]
     link_everything(solr, spark, now_ms)
-    assert [each["_version_"] for each in solr.cursor(RELATIONS, said, "_version_")] == before
+    assert [each["_version_"] for each in solr.cursor(RELATIONS, answers, "_version_")] == before
     assert len(before) == 3

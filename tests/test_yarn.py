@@ -20,9 +20,9 @@ def test_an_application_is_a_run_of_the_operation_of_its_type_and_name(
 ) -> None:
     log = "http://n1:8042/node/containerlogs/container_e17_1799000000000_0007_02_000001/etl"
     resource_manager.apps = [app(7, applicationTags="team-a, etl", amContainerLogs=log, diagnostics="null")]
-    told = Following(resource_manager).run()
-    [operation] = told.operations.values()
-    [execution] = told.executions.values()
+    reported = Following(resource_manager).run()
+    [operation] = reported.operations.values()
+    [execution] = reported.executions.values()
     assert operation.key.identity == identify(SOURCE.id, "SPARK", "nightly")
     assert execution.key.identity == identify(SOURCE.id, "application_1799000000000_0007")
     assert execution.key.parent == operation.key
@@ -46,7 +46,7 @@ def test_an_application_is_a_run_of_the_operation_of_its_type_and_name(
 
 
 @pytest.mark.parametrize(
-    ("said", "status"),
+    ("fields", "status"),
     [
         ({"state": "FINISHED", "finalStatus": "SUCCEEDED"}, "SUCCEEDED"),
         ({"state": "FINISHED", "finalStatus": "FAILED"}, "FAILED"),
@@ -58,9 +58,9 @@ def test_an_application_is_a_run_of_the_operation_of_its_type_and_name(
     ],
 )
 def test_an_execution_says_how_it_ended_or_where_it_is(
-    resource_manager: ResourceManager, said: dict[str, Any], status: str
+    resource_manager: ResourceManager, fields: dict[str, Any], status: str
 ) -> None:
-    resource_manager.apps = [app(1, **said)]
+    resource_manager.apps = [app(1, **fields)]
     [execution] = Following(resource_manager).run().executions.values()
     assert execution.attributes["status"] == status
     assert bool(execution.attributes["ended"]) == (status != "RUNNING")
@@ -69,11 +69,11 @@ def test_an_execution_says_how_it_ended_or_where_it_is(
 def test_what_went_wrong_is_told_bounded_and_without_secrets(resource_manager: ResourceManager) -> None:
     words = "AM failed, password=hunter2 " + "at java.lang.Thread\n" * 5_000
     resource_manager.apps = [app(1, state="FAILED", finalStatus="FAILED", diagnostics=words)]
-    told = Following(resource_manager).run()
-    said = told.executions["application_1799000000000_0001"].attributes["diagnostics"]
-    assert said.startswith("AM failed")
-    assert "hunter2" not in repr((told.plan, told.records))
-    assert len(said) < 5_000
+    reported = Following(resource_manager).run()
+    diagnostics = reported.executions["application_1799000000000_0001"].attributes["diagnostics"]
+    assert diagnostics.startswith("AM failed")
+    assert "hunter2" not in repr((reported.plan, reported.records))
+    assert len(diagnostics) < 5_000
 
 
 @pytest.mark.parametrize("empty", [{"apps": None}, {"apps": {}}, {}, {"apps": {"app": []}}, None])
@@ -90,9 +90,9 @@ def test_what_it_does_not_list_any_more_is_not_gone(resource_manager: ResourceMa
     assert following.run().executions
     resource_manager.apps = []
     for complete in (False, True):
-        told = following.run(complete=complete)
-        assert not told.plan.covers
-        assert not any(isinstance(each, Covered) for each in told.records)
+        reported = following.run(complete=complete)
+        assert not reported.plan.covers
+        assert not any(isinstance(each, Covered) for each in reported.records)
 
 
 def test_keys_that_are_missing_new_or_of_another_type_are_tolerated(
@@ -101,11 +101,11 @@ def test_keys_that_are_missing_new_or_of_another_type_are_tolerated(
     bare = {"id": "application_1799000000000_10001", "state": "FINISHED", "finishedTime": NOW_MS - 5}
     odd = app(2, progress="NaN", memorySeconds="12", startedTime=-1, applicationTags=None, brandNew={"a": 1})
     resource_manager.apps = [bare, odd, {"state": "FINISHED", "finishedTime": NOW_MS}, app(3, name=None)]
-    told = Following(resource_manager).run()
-    assert len(told.executions) == 3
-    assert told.executions["application_1799000000000_10001"].attributes["engineType"] == "YARN"
-    assert told.executions["application_1799000000000_0002"].attributes["memoryMbSeconds"] == 12
-    assert told.plan.note == "1 applications have an id that is none"
+    reported = Following(resource_manager).run()
+    assert len(reported.executions) == 3
+    assert reported.executions["application_1799000000000_10001"].attributes["engineType"] == "YARN"
+    assert reported.executions["application_1799000000000_0002"].attributes["memoryMbSeconds"] == 12
+    assert reported.plan.note == "1 applications have an id that is none"
 
 
 def test_the_answers_of_hadoops_documentation_are_understood(
@@ -114,26 +114,26 @@ def test_the_answers_of_hadoops_documentation_are_understood(
     listed = orjson.loads((corpora / "rest" / "yarn-rm" / "1176.json").read_bytes())
     single = orjson.loads((corpora / "rest" / "yarn-rm" / "1517.json").read_bytes())["app"]
     resource_manager.apps = [*listed["apps"]["app"], single]
-    told = Following(resource_manager).run()
+    reported = Following(resource_manager).run()
     assert {
         (each.key.name, each.attributes["operation"], each.attributes["engineType"])
-        for each in told.executions.values()
+        for each in reported.executions.values()
     } == {
         ("application_1326815542473_0001", "word count", "MAPREDUCE"),
         ("application_1326815542473_0002", "Sleep job", "MAPREDUCE"),
         ("application_1326821518301_0005", "Sleep job", "Yarn"),
     }
-    assert told.executions["application_1326815542473_0001"].attributes["attempts"] == 1
+    assert reported.executions["application_1326815542473_0001"].attributes["attempts"] == 1
 
 
 def test_names_with_anything_in_them_stay_what_they_are(resource_manager: ResourceManager) -> None:
     names = ["a/b", "50 % off", "two\nlines", "café \U0001f600", "x##y", " "]
     resource_manager.apps = [app(number, name=name) for number, name in enumerate(names)]
-    told = Following(resource_manager).run()
-    assert {each.key.identity for each in told.operations.values()} == {
+    reported = Following(resource_manager).run()
+    assert {each.key.identity for each in reported.operations.values()} == {
         identify(SOURCE.id, "SPARK", name) for name in names
     }
-    assert all(each.key.tree_path.count("/") == 2 for each in told.operations.values())
+    assert all(each.key.tree_path.count("/") == 2 for each in reported.operations.values())
 
 
 # -- What a name tells --------------------------------------------------------------------------------------------------
@@ -142,11 +142,11 @@ def test_names_with_anything_in_them_stay_what_they_are(resource_manager: Resour
 def test_a_hive_session_is_no_query(resource_manager: ResourceManager) -> None:
     session = "b5c1f2f4-4b1c-4f5e-9b0c-6a7d8e9f0a1b"
     resource_manager.apps = [app(1, name=f"HIVE-{session}", type="TEZ"), app(2, name=f"HIVE-{session}")]
-    told = Following(resource_manager).run()
-    of_tez, of_spark = told.executions.values()
+    reported = Following(resource_manager).run()
+    of_tez, of_spark = reported.executions.values()
     assert (of_tez.attributes["session"], of_tez.attributes["hiveSessionId"]) == (True, session)
     assert not of_spark.attributes["session"]
-    assert not told.run_for
+    assert not reported.run_for
 
 
 def test_what_oozie_started_is_recognised_by_its_name(resource_manager: ResourceManager) -> None:
@@ -159,10 +159,10 @@ def test_what_oozie_started_is_recognised_by_its_name(resource_manager: Resource
         "not oozie:launcher:T=x:W=y:A=z:ID=1-W",
     ]
     resource_manager.apps = [app(number, name=name) for number, name in enumerate(names)]
-    told = Following(resource_manager).run()
+    reported = Following(resource_manager).run()
     shown = [
         tuple(each.attributes[f"oozie{what}"] for what in ("ActionType", "Workflow", "Action", "Launcher"))
-        for each in told.executions.values()
+        for each in reported.executions.values()
     ]
     assert shown == [
         ("hive2", "daily", "load", True),
@@ -171,10 +171,10 @@ def test_what_oozie_started_is_recognised_by_its_name(resource_manager: Resource
         ("shell", "w", "a", True),
         (None, None, None, None),
     ]
-    assert [each.attributes.get("wfIds") for each in told.executions.values()] == [
+    assert [each.attributes.get("wfIds") for each in reported.executions.values()] == [
         [workflow], [workflow], None, ["0000004-121223003201296-oozie-oozi-C@12"], None,
     ]  # fmt: skip
-    relations = told.relations(RelationType.LOGICAL_PHYSICAL)
+    relations = reported.relations(RelationType.LOGICAL_PHYSICAL)
     assert {each.ep1.identity for each in relations if each.ep1.name == workflow} == {
         identify(ESTATE.serving("OOZIE").id, workflow)
     }

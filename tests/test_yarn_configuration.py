@@ -56,17 +56,17 @@ def test_a_list_of_paths_is_split_at_its_own_commas(text: str, paths: list[str])
     ],
 )
 def test_an_input_comes_down_to_the_directory_that_is_certain(text: str, place: Place) -> None:
-    told = of({IN: text, "mapreduce.job.working.dir": "hdfs://ns1/user/etl"})
-    [found] = told.inputs
+    reported = of({IN: text, "mapreduce.job.working.dir": "hdfs://ns1/user/etl"})
+    [found] = reported.inputs
     assert (found.uri, found.inferred) == (place.uri, place.inferred)
-    assert not told.incomplete
+    assert not reported.incomplete
 
 
 @pytest.mark.parametrize("text", ["/*", "hdfs://ns1/*/x", "relative"])
 def test_what_comes_down_to_no_directory_makes_the_job_incomplete(text: str) -> None:
-    told = of({IN: f"/known,{text}"})
-    assert [place.uri for place in told.inputs] == ["/known"]
-    assert told.incomplete
+    reported = of({IN: f"/known,{text}"})
+    assert [place.uri for place in reported.inputs] == ["/known"]
+    assert reported.incomplete
 
 
 @pytest.mark.parametrize(
@@ -95,12 +95,12 @@ def test_where_engines_keep_what_they_will_remove_is_no_data(path: str, *, stagi
 
 
 def test_scratch_directories_that_the_job_itself_names_are_none_either() -> None:
-    told = configured(
+    reported = configured(
         mapreduce_input_fileinputformat_inputdir="/scratch/hive/1/2,/scratch/hive_not,/tmp/x",
         hive_exec_scratchdir="hdfs://ns1/scratch/hive",
         pig_temp_dir="/tmp",
     )
-    assert [place.uri for place in told.inputs] == ["/scratch/hive_not", "/tmp/x"]
+    assert [place.uri for place in reported.inputs] == ["/scratch/hive_not", "/tmp/x"]
 
 
 def test_old_names_are_understood_and_new_ones_go_before() -> None:
@@ -119,23 +119,23 @@ def test_old_names_are_understood_and_new_ones_go_before() -> None:
 
 @pytest.mark.parametrize(("new_api", "mapper"), [("true", "New"), ("false", "Old"), ("", "New")])
 def test_of_two_mappers_the_one_that_runs_is_told(new_api: str, mapper: str) -> None:
-    told = of(
+    reported = of(
         {
             "mapreduce.job.map.class": "New",
             "mapred.mapper.class": "Old",
             "mapred.mapper.new-api": new_api,
         }
     )
-    assert told.mapper == mapper
+    assert reported.mapper == mapper
 
 
 def test_inputs_that_each_have_a_format_of_their_own_are_inputs() -> None:
-    told = of({"mapreduce.input.multipleinputs.dir.formats": "/a;org.A,/b;org.B"})
-    assert [place.uri for place in told.inputs] == ["/a", "/b"]
+    reported = of({"mapreduce.input.multipleinputs.dir.formats": "/a;org.A,/b;org.B"})
+    assert [place.uri for place in reported.inputs] == ["/a", "/b"]
 
 
 def test_no_secret_and_nothing_unnamed_is_kept() -> None:
-    told = of(
+    reported = of(
         {
             "mapreduce.jdbc.password": "hunter2",
             "fs.s3a.secret.key": "hunter2",
@@ -146,13 +146,13 @@ def test_no_secret_and_nothing_unnamed_is_kept() -> None:
             IN: "s3a://key:hunter2@bucket/in",
         }
     )
-    assert "hunter2" not in redact(repr(told))
-    assert told.mapper == ""
-    assert told.inputs[0].uri == "s3a://bucket/in"
+    assert "hunter2" not in redact(repr(reported))
+    assert reported.mapper == ""
+    assert reported.inputs[0].uri == "s3a://bucket/in"
 
 
 @pytest.mark.parametrize(
-    ("said", "text"),
+    ("value", "text"),
     [
         ("select+1+from+t%3B", "select 1 from t;"),
         ("select 100%25 + 1", "select 100%25 + 1"),
@@ -160,8 +160,8 @@ def test_no_secret_and_nothing_unnamed_is_kept() -> None:
         ("", ""),
     ],
 )
-def test_a_query_is_decoded_where_hive_encoded_it(said: str, text: str) -> None:
-    assert configured(hive_query_string=said).hive_query_text == text
+def test_a_query_is_decoded_where_hive_encoded_it(value: str, text: str) -> None:
+    assert configured(hive_query_string=value).hive_query_text == text
 
 
 @pytest.mark.parametrize(
@@ -186,6 +186,6 @@ def test_a_page_with_one_property_may_come_without_a_list() -> None:
 
 
 def test_very_many_inputs_are_cut_and_it_says_so() -> None:
-    told = of({IN: ",".join(f"/in/{n}" for n in range(10_001))})
-    assert len(told.inputs) == 10_000
-    assert told.incomplete
+    reported = of({IN: ",".join(f"/in/{n}" for n in range(10_001))})
+    assert len(reported.inputs) == 10_000
+    assert reported.incomplete

@@ -88,9 +88,9 @@ def test_an_execution_names_the_application_that_ran_it_also_when_it_failed(tmp_
         start(1, COPY),
         end(1, error="x"),
     )
-    told = Follower(tmp_path).poll()
-    assert set(told.run_as) == {"application_1_0001_2-exec.0", "application_1_0001_2-exec.1"}
-    for relation in told.run_as.values():
+    reported = Follower(tmp_path).poll()
+    assert set(reported.run_as) == {"application_1_0001_2-exec.0", "application_1_0001_2-exec.1"}
+    for relation in reported.run_as.values():
         assert relation.type is RelationType.LOGICAL_PHYSICAL
         assert relation.ep2.identity == identify(ESTATE.serving(YARN).id, "application_1_0001")
         assert relation.tree_path.startswith(relation.ep1.tree_path)

@@ -49,11 +49,11 @@ def test_a_job_reads_and_writes_what_its_configuration_says(
         mapreduce_input_fileinputformat_input_dir_recursive="true",
         mapreduce_job_hdfs_servers_token="hunter2",
     )
-    told = Following(resource_manager, history=history).run()
-    assert told.flows == {("/in/a", "word count"), ("/in/b", "word count"), ("word count", "/out")}
-    flows = told.relations(RelationType.DATA_FLOW)
+    reported = Following(resource_manager, history=history).run()
+    assert reported.flows == {("/in/a", "word count"), ("/in/b", "word count"), ("word count", "/out")}
+    flows = reported.relations(RelationType.DATA_FLOW)
     assert {end.source.id for each in flows for end in (each.ep1, each.ep2)} == {SOURCE.id, NAMENODE.id}
-    [operation] = told.operations.values()
+    [operation] = reported.operations.values()
     ends = sorted(identify(NAMENODE.id, path) for path in ("/in/a", "/in/b", "/out"))
     named_by = ("word count", "org.example.Tokens", "org.example.Sum")
     assert operation.key.identity == identify(SOURCE.id, *named_by, *ends)
@@ -68,11 +68,11 @@ def test_a_job_reads_and_writes_what_its_configuration_says(
         "inputs": ["hdfs://ns1/in/a", "hdfs://ns1/in/b"],
         "outputs": ["hdfs://ns1/out"],
     }
-    [execution] = told.executions.values()
+    [execution] = reported.executions.values()
     assert execution.attributes["jobId"] == "job_1799000000000_0001"
     assert execution.attributes["memoryMbSeconds"] == 2_048
-    assert [each.path for each in told.records if isinstance(each, Covered)] == [operation.key.tree_path]
-    assert "hunter2" not in stored(told.records)
+    assert [each.path for each in reported.records if isinstance(each, Covered)] == [operation.key.tree_path]
+    assert "hunter2" not in stored(reported.records)
 
 
 def test_runs_of_one_job_over_other_directories_do_not_mix(
@@ -83,10 +83,12 @@ def test_runs_of_one_job_over_other_directories_do_not_mix(
         output = {"mapreduce_output_fileoutputformat_outputdir": f"/out/{number}"}
         history.add(job(number), **{**day, **output})
     history.add(job(3), **{**days[0], "mapreduce_output_fileoutputformat_outputdir": "/out/1"})
-    told = Following(resource_manager, history=history).run()
-    operations = {each.key.identity for each in told.records if isinstance(each, Entity) and not each.ages}
+    reported = Following(resource_manager, history=history).run()
+    operations = {
+        each.key.identity for each in reported.records if isinstance(each, Entity) and not each.ages
+    }
     assert len(operations) == 2
-    assert len(told.executions) == 3
+    assert len(reported.executions) == 3
 
 
 def test_a_job_without_directories_is_navigators_own_operation(
@@ -107,9 +109,9 @@ def test_an_application_and_its_job_are_one_execution_whoever_is_heard_first(
     history.add(job(1), **WORDS)
     history.add(job(2), **WORDS)
     following = Following(resource_manager, history=history)
-    told = following.run()
-    assert [name[-4:] for name in told.executions] == ["0001", "0002"]
-    both, alone = told.executions.values()
+    reported = following.run()
+    assert [name[-4:] for name in reported.executions] == ["0001", "0002"]
+    both, alone = reported.executions.values()
     assert alone.attributes["status"] == "SUCCEEDED"
     assert alone.attributes["ended"] == NOW_MS - 10 * MINUTE_MS + 902
     assert following.is_quiet()
@@ -162,10 +164,10 @@ def test_a_job_whose_history_never_comes_is_told_without(
 def test_a_failed_job_brings_no_flow(resource_manager: ResourceManager, history: JobHistory) -> None:
     resource_manager.apps = [app(1, **MAPREDUCE, finalStatus="FAILED")]
     history.add(job(1, state="FAILED"), **WORDS)
-    told = Following(resource_manager, history=history).run()
-    assert not told.flows
-    assert not any(isinstance(each, Covered) for each in told.records)
-    [execution] = told.executions.values()
+    reported = Following(resource_manager, history=history).run()
+    assert not reported.flows
+    assert not any(isinstance(each, Covered) for each in reported.records)
+    [execution] = reported.executions.values()
     assert execution.attributes["status"] == "FAILED"
     assert execution.attributes["outputs"] == ["hdfs://ns1/out"]
 
@@ -175,9 +177,9 @@ def test_a_configuration_that_is_not_there_any_more_leaves_the_job(
 ) -> None:
     history.add(job(1, name="a/b 50%\nnext"))
     del history.configurations["job_1799000000000_0001"]
-    told = Following(resource_manager, history=history).run()
-    assert set(told.operations) == {"a/b 50%\nnext"}
-    assert not told.rejects
+    reported = Following(resource_manager, history=history).run()
+    assert set(reported.operations) == {"a/b 50%\nnext"}
+    assert not reported.rejects
 
 
 def test_a_configuration_that_cannot_be_had_is_said_and_keeps_no_other_back(
@@ -187,10 +189,10 @@ def test_a_configuration_that_cannot_be_had_is_said_and_keeps_no_other_back(
     history.add(job(2), **WORDS)
     refused = "/ws/v1/history/mapreduce/jobs/job_1799000000000_0001/conf"
     history.routes[refused] = lambda *_: (403, {}, b"User dr.who has no permission")
-    told = Following(resource_manager, history=history).run()
-    assert len(told.executions) == 2
-    assert len(told.flows) == 3
-    [reject] = told.rejects
+    reported = Following(resource_manager, history=history).run()
+    assert len(reported.executions) == 2
+    assert len(reported.flows) == 3
+    [reject] = reported.rejects
     assert (reject.place, reject.sample) == (history.url, "job_1799000000000_0001")
     assert "User dr.who has no permission" in reject.reason
 
@@ -203,8 +205,8 @@ def test_while_the_history_is_away_the_others_are_told_and_its_jobs_wait(
     following = Following(resource_manager, history=history, read_timeout_s=0.2)
     plan = following.plan()
     *fine, failing = plan.splits
-    told = [each for split in fine for each in following.extractor.read(split)]
-    assert {each.key.name for each in told if isinstance(each, Entity)} == {
+    reported = [each for split in fine for each in following.extractor.read(split)]
+    assert {each.key.name for each in reported if isinstance(each, Entity)} == {
         "nightly",
         "application_1799000000000_0002",
     }
@@ -228,23 +230,23 @@ def test_what_hive_ran_belongs_to_its_query(resource_manager: ResourceManager, h
     history.add(job(1, name=name), **hive)
     del hive["hive_query_id"]
     history.add(job(2, name=name), **hive, mapreduce_workflow_id=f"hive_{query}")
-    told = Following(resource_manager, history=history).run()
-    relations = told.relations(RelationType.LOGICAL_PHYSICAL)
+    reported = Following(resource_manager, history=history).run()
+    relations = reported.relations(RelationType.LOGICAL_PHYSICAL)
     assert {each.ep1.identity for each in relations} == {identify(METASTORE.id, query)}
     assert sorted(each.ep2.name[-4:] for each in relations) == ["0001", "0002"]
-    first = told.executions["application_1799000000000_0001"].attributes
+    first = reported.executions["application_1799000000000_0001"].attributes
     assert first["hiveQueryId"] == query
     assert first["queryText"].startswith("insert overwrite table t select 'password=")
-    assert "hunter2" not in stored(told.records)
-    assert {flow for flow in told.flows if flow[0] == name} == set()
+    assert "hunter2" not in stored(reported.records)
+    assert {flow for flow in reported.flows if flow[0] == name} == set()
 
 
 def test_what_pig_ran_belongs_to_its_script(resource_manager: ResourceManager, history: JobHistory) -> None:
     pig = {**WORDS, "pig_script_id": "script-1", "pig_logicalPlan_hash": "1234"}
     history.add(job(1, name="PigLatin:daily.pig"), **pig)
     history.add(job(2, name="PigLatin:daily.pig"), **WORDS, mapreduce_workflow_id="pig_script-2")
-    told = Following(resource_manager, history=history).run()
-    relations = told.relations(RelationType.LOGICAL_PHYSICAL)
+    reported = Following(resource_manager, history=history).run()
+    relations = reported.relations(RelationType.LOGICAL_PHYSICAL)
     of_first = {each.ep1.identity: each.ep1 for each in relations if each.ep2.name.endswith("0001")}
     script, run = identify("PigLatin:daily.pig", "1234"), identify("script-1")
     assert set(of_first) == {script, run}
@@ -259,10 +261,10 @@ def test_an_oozie_job_is_known_by_its_configuration_too(
     resource_manager: ResourceManager, history: JobHistory
 ) -> None:
     history.add(job(1), **WORDS, oozie_job_id="7-oozie-W", oozie_action_id="7-oozie-W@load")
-    told = Following(resource_manager, history=history).run()
-    [relation] = told.relations(RelationType.LOGICAL_PHYSICAL)
+    reported = Following(resource_manager, history=history).run()
+    [relation] = reported.relations(RelationType.LOGICAL_PHYSICAL)
     assert (relation.ep1.name, relation.attributes) == ("7-oozie-W", {"oozieAction": "load"})
-    [execution] = told.executions.values()
+    [execution] = reported.executions.values()
     assert execution.attributes["wfIds"] == ["7-oozie-W"]
 
 
@@ -272,8 +274,8 @@ def test_nothing_that_yarn_tells_passes_for_a_persons_word(
     oozie = "oozie:launcher:T=hive2:W=daily:A=load:ID=0000004-121223003201296-oozie-oozi-W"
     resource_manager.apps = [app(1, name=oozie, applicationTags="a,b"), app(2, **MAPREDUCE)]
     history.add(job(2), **WORDS, hive_query_id="q", pig_script_id="p")
-    told = Following(resource_manager, history=history).run()
-    entities = [each for each in told.records if isinstance(each, Entity)]
+    reported = Following(resource_manager, history=history).run()
+    entities = [each for each in reported.records if isinstance(each, Entity)]
     assert len(entities) == 4
     assert not [name for each in entities for name in each.attributes if is_user_field(name)]
 
@@ -294,9 +296,9 @@ def test_the_answers_of_the_history_servers_documentation_are_understood(
     history.jobs = orjson.loads((folder / "0198.json").read_bytes())["jobs"]["job"]
     conf = orjson.loads((folder / "1302.json").read_bytes())
     history.routes["/ws/v1/history/mapreduce/jobs/job_1326381300833_0001/conf"] = lambda *_: as_json(conf)
-    told = Following(resource_manager, history=history).run()
-    assert {each.key.name: each.attributes["jobId"] for each in told.executions.values()} == {
+    reported = Following(resource_manager, history=history).run()
+    assert {each.key.name: each.attributes["jobId"] for each in reported.executions.values()} == {
         "application_1326381300833_0001": "job_1326381300833_0001",
         "application_1326381300833_0002": "job_1326381300833_0002",
     }
-    assert set(told.operations) == {"word count", "Sleep job"}
+    assert set(reported.operations) == {"word count", "Sleep job"}

@@ -173,16 +173,16 @@ def test_a_spark_job_on_yarn_appears_with_its_executions_and_all_is_linked(index
 def test_whoever_is_heard_first_the_index_is_the_same(
     indexed: Indexed, extraction: Callable[..., Indexed]
 ) -> None:
-    def said(index: Indexed) -> set[tuple[Any, ...]]:
-        told = ("type", "endpoint1Type", "endpoint1Name", "endpoint2Type", "endpoint2Name", "unlinked")
+    def answer(index: Indexed) -> set[tuple[Any, ...]]:
+        reported = ("type", "endpoint1Type", "endpoint1Name", "endpoint2Type", "endpoint2Name", "unlinked")
         return {
-            (writer.type, *(each.get(name) for name in told))
+            (writer.type, *(each.get(name) for name in reported))
             for writer in (index.hdfs, index.spark, index.hive, index.yarn)
             for kind in RelationType
             for each in index.relations(kind, writer)
         }
 
-    assert said(extraction("hdfs", "yarn", "hms", "spark_events")) == said(indexed)
+    assert answer(extraction("hdfs", "yarn", "hms", "spark_events")) == answer(indexed)
 
 
 @pytest.mark.services

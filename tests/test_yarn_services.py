@@ -25,10 +25,10 @@ def standby(form: str, *, of: ResourceManager) -> RestServer:
     def answer(path: str, query: Any) -> Any:
         asked = urlencode(query) if form != "a bare header" else ""
         further = f"{of.url}{path}?{asked}" if asked else of.url + path
-        said = f"This is standby RM. The redirect url is: {further}".encode()
+        payload = f"This is standby RM. The redirect url is: {further}".encode()
         if form == "307":
-            return 307, {"Location": further}, said
-        return 200, {"Refresh": f"3;url={further}"}, said
+            return 307, {"Location": further}, payload
+        return 200, {"Refresh": f"3;url={further}"}, payload
 
     service.routes["/"] = answer
     return service

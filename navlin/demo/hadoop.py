@@ -145,7 +145,7 @@ class Hadoop:
         self.activate(0)
         for each in self._namenodes:
             self._processes[each.id].await_ready()
-            self._processes[each.id].tell("await")
+            self._processes[each.id].send("await")
 
     def start_yarn(self) -> None:
         """Starts YARN beside a running HDFS (some 6 to 10 s). Harmless where it runs."""
@@ -171,25 +171,25 @@ class Hadoop:
         """Fails over: the others that run become standby, then this NameNode active."""
         for each in self._namenodes:
             if each != self._namenodes[which] and each.id in self._processes:
-                self._processes[each.id].tell("become standby")
+                self._processes[each.id].send("become standby")
         chosen = self._processes[self._namenodes[which].id]
-        chosen.tell("become active")
+        chosen.send("become active")
 
     def save_namespace(self, which: int = 0) -> None:
         """A new fsimage; the NameNode is in safe mode for that long."""
-        self.tell("enter safe mode", which)
+        self.send("enter safe mode", which)
         try:
-            self.tell("save namespace", which)
+            self.send("save namespace", which)
         finally:
-            self.tell("leave safe mode", which)
+            self.send("leave safe mode", which)
 
     def roll_edits(self, which: int = 0) -> None:
         """Closes the segment of edits that is being written, and begins another."""
-        self.tell("roll edits", which)
+        self.send("roll edits", which)
 
-    def tell(self, command: str, which: int = 0) -> None:
+    def send(self, command: str, which: int = 0) -> None:
         """A command of HadoopServices to a NameNode, such as ``enter safe mode``. Raises `HadoopNotStarted`."""
-        self._processes[self._namenodes[which].id].tell(command)
+        self._processes[self._namenodes[which].id].send(command)
 
     def _start(self, name: str, services: Sequence[str], *, wait: bool = True) -> None:
         if name in self._processes:
@@ -333,14 +333,14 @@ class _Process:
             )
         self._answers: Queue[str | None] = Queue()
         self._ready = False
-        threading.Thread(target=self._hear, name="hadoop-stdout", daemon=True).start()
+        threading.Thread(target=self._read_answers, name="hadoop-stdout", daemon=True).start()
 
     def await_ready(self) -> None:
         if not self._ready:
             self._await("start", START_S)
             self._ready = True
 
-    def tell(self, command: str) -> None:
+    def send(self, command: str) -> None:
         self.await_ready()
         assert self._child.stdin is not None
         self._child.stdin.write(f"{command}\n".encode())
@@ -359,7 +359,7 @@ class _Process:
         self._child.kill()
         self._child.wait()
 
-    def _hear(self) -> None:
+    def _read_answers(self) -> None:
         assert self._child.stdout is not None
         with self._child.stdout as lines:
             for line in lines:
@@ -372,8 +372,8 @@ class _Process:
         except Empty:
             answer = f"no answer within {timeout_s:.0f} s"
         if answer != "READY":
-            said = self._log.read_text(errors="replace")[-3000:]
-            raise HadoopNotStarted(f"{what}: {answer or 'it ended'}\n{said}")
+            output = self._log.read_text(errors="replace")[-3000:]
+            raise HadoopNotStarted(f"{what}: {answer or 'it ended'}\n{output}")
 
 
 def _only_image(_: str, names: list[str]) -> list[str]:

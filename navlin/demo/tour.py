@@ -39,13 +39,13 @@ def demo(*, once: bool) -> None:
     """
     started_s = time.monotonic()
 
-    def say(line: str) -> None:
+    def show_line(line: str) -> None:
         click.secho(f"[{time.monotonic() - started_s:5.1f} s] {line}", bold=True)
 
     adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="navlin-demo-") as home:
         try:
-            navlin = _until_interrupted(Path(home), say, once=once)
+            navlin = _until_interrupted(Path(home), show_line, once=once)
             # Killed it ends where somebody would not wait for its orderly end.
             if (code := navlin.stop()) not in (0, -signal.SIGKILL):
                 raise DemoFailed(f"navlin serve ended with exit code {code}")
@@ -53,17 +53,17 @@ def demo(*, once: bool) -> None:
             kill_all()
 
 
-def _until_interrupted(home: Path, say: Say, *, once: bool) -> Navlin:
+def _until_interrupted(home: Path, show_line: Say, *, once: bool) -> Navlin:
     """Shows everything and, but for ``once``, serves until a signal comes; returns the navlin that still runs."""
     shown: Navlin | None = None
     try:
         with interruptible():
-            jars = _jars(say)
+            jars = _jars(show_line)
             navlin = Navlin(home, jars)
-            further = _show(Estate(home, jars), navlin, say)
+            further = _show(Estate(home, jars), navlin, show_line)
             shown = navlin
             if not once:
-                _invite(navlin, further, say)
+                _invite(navlin, further, show_line)
                 navlin.log_ordinary_work()
                 raise DemoFailed(f"navlin serve ended by itself, with exit code {navlin.wait()}")
     except Interrupted:
@@ -72,41 +72,41 @@ def _until_interrupted(home: Path, say: Say, *, once: bool) -> Navlin:
     return shown
 
 
-def _show(estate: Estate, navlin: Navlin, say: Say) -> str:
+def _show(estate: Estate, navlin: Navlin, show_line: Say) -> str:
     """Returns the shell command that gives the estate a further record."""
-    say("starting HDFS and YARN")
+    show_line("starting HDFS and YARN")
     estate.launch_hadoop()
-    say("starting a Hive metastore beside them")
+    show_line("starting a Hive metastore beside them")
     estate.launch_metastore()
     estate.await_ready()
-    say("starting navlin, with a Solr and a Spark of its own")
+    show_line("starting navlin, with a Solr and a Spark of its own")
     navlin.launch()
-    say(
+    show_line(
         "running a Spark job on YARN with its event log on: a join, a CTAS, an aggregate, a view, a path write"
     )
     estate.run_job()
     records, one_more = estate.write_records()
-    say("laid three Impala lineage records beside its tables")
+    show_line("laid three Impala lineage records beside its tables")
     for name in navlin.extract(estate.sources()):
-        say(f"extracted and linked {name}")
+        show_line(f"extracted and linked {name}")
     for question in QUESTIONS:
-        say(shlex.join(("navlin", *question)))
+        show_line(shlex.join(("navlin", *question)))
         navlin.ask(question)
     return f"cat {shlex.quote(str(one_more))} >> {shlex.quote(str(records))}"
 
 
-def _invite(navlin: Navlin, further: str, say: Say) -> None:
-    say("navlin serves this estate until Ctrl-C; ask it from another terminal:")
+def _invite(navlin: Navlin, further: str, show_line: Say) -> None:
+    show_line("navlin serves this estate until Ctrl-C; ask it from another terminal:")
     click.echo(f"  {navlin.shown('lineage', 'shop.board_report', '--operations')}")
     click.echo(f"  {navlin.shown('status')}")
-    say("append one more Impala record, and find it within seconds:")
+    show_line("append one more Impala record, and find it within seconds:")
     click.echo(f"  {further}")
     click.echo(f"  {navlin.shown('search', 'type:OPERATION AND queryText:forecast')}")
 
 
-def _jars(say: Say) -> Path:
+def _jars(show_line: Say) -> Path:
     in_checkout = CONF.parent / ".jars"
     jars = in_checkout if in_checkout.is_dir() else Path.home() / ".cache" / "navlin" / "jars"
     for jar_set in ("solr", "hive-metastore", "hadoop"):
-        fetch(jar_set, jars / jar_set, report=say)
+        fetch(jar_set, jars / jar_set, report=show_line)
     return jars

@@ -68,7 +68,7 @@ def copy_index(solr: Solr, cores: Sequence[str], since: int, report: Report) -> 
     total = sum(solr.count(core) for core in cores)
     copied: dict[_Range, int] = {}
 
-    def tell(copied_range: _Range, progress: Progress) -> None:
+    def report_range(copied_range: _Range, progress: Progress) -> None:
         copied[copied_range] = progress.read
         report(min(sum(copied.values()), total), total)
 
@@ -79,7 +79,7 @@ def copy_index(solr: Solr, cores: Sequence[str], since: int, report: Report) -> 
             solr.delete_ids(RUNS, [each.note for each in notes])
             notes = dict.fromkeys(notes, Progress())
         with ThreadPoolExecutor(THREADS) as threads:
-            copies = [threads.submit(_copy, solr, each, notes[each], since, tell) for each in notes]
+            copies = [threads.submit(_copy, solr, each, notes[each], since, report_range) for each in notes]
             expected = sum(copy.result().written for copy in copies)
         if expected != (found := _committed(solr, beside(core))):
             raise UnusableIndex(
@@ -109,9 +109,13 @@ def _notes(solr: Solr, ranges: Sequence[_Range]) -> dict[_Range, Progress]:
 
 
 def _copy(
-    solr: Solr, copied: _Range, progress: Progress, since: int, tell: Callable[[_Range, Progress], None]
+    solr: Solr,
+    copied: _Range,
+    progress: Progress,
+    since: int,
+    report_range: Callable[[_Range, Progress], None],
 ) -> Progress:
-    tell(copied, progress)
+    report_range(copied, progress)
     if progress.done:
         return progress
     noted = progress
@@ -119,7 +123,7 @@ def _copy(
         progress = _write(solr, copied.core, batch, progress, since)
         if progress.read - noted.read >= DURABLE_EVERY:
             noted = _note(solr, copied, progress)
-        tell(copied, progress)
+        report_range(copied, progress)
     return _note(solr, copied, replace(progress, done=True))
 
 

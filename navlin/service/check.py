@@ -68,14 +68,14 @@ def _java(environment: Mapping[str, str]) -> Finding:
     if java is None:
         return Finding("java", False, f"there is none on the path: {wanted}")
     try:
-        said = subprocess.run(
+        output = subprocess.run(
             [java, "-version"], capture_output=True, text=True, timeout=60, check=False
         ).stderr
     except (OSError, subprocess.TimeoutExpired) as error:
         return Finding("java", False, f"{java} does not start ({error}): {wanted}")
-    version = _VERSION.search(said)
+    version = _VERSION.search(output)
     if version is None or int(version[1]) < OLDEST_JAVA:
-        return Finding("java", False, f"{java} is {said.partition(chr(10))[0] or 'silent'}: {wanted}")
+        return Finding("java", False, f"{java} is {output.partition(chr(10))[0] or 'silent'}: {wanted}")
     return Finding("java", True, f"{java}, version {version[1]}")
 
 
@@ -83,15 +83,15 @@ def _state_directory(configuration: Configuration) -> Iterator[Finding]:
     state = configuration.navlin.state_directory
     nearest = next(path for path in (state, *state.parents) if path.exists())
     if not os.access(nearest, os.W_OK | os.X_OK):
-        told = f"{nearest} cannot be written: give it to the user that runs navlin"
-        yield Finding("state directory", False, told)
+        detail = f"{nearest} cannot be written: give it to the user that runs navlin"
+        yield Finding("state directory", False, detail)
         return
     yield Finding("state directory", True, str(state) if nearest == state else f"{state}, to be made")
     free_bytes = shutil.disk_usage(nearest).free
     free = f"{free_bytes / (1 << 30):.1f} GiB free"
     if free_bytes < LEAST_FREE_BYTES:
-        told = f"{free}: the index and Spark's scratch need {LEAST_FREE_BYTES >> 30} GiB at least"
-        yield Finding("disk", False, told)
+        detail = f"{free}: the index and Spark's scratch need {LEAST_FREE_BYTES >> 30} GiB at least"
+        yield Finding("disk", False, detail)
     else:
         yield Finding("disk", True, free)
 
@@ -99,12 +99,12 @@ def _state_directory(configuration: Configuration) -> Iterator[Finding]:
 def _embedded(configuration: Configuration) -> Iterator[Finding]:
     jars = jars_directory(configuration)
     if not any(jars.glob("solr-core-*.jar")):
-        told = f"there are no jars of Solr in {jars}: fetch them with `navlin index create`"
-        yield Finding("solr", False, told)
+        detail = f"there are no jars of Solr in {jars}: fetch them with `navlin index create`"
+        yield Finding("solr", False, detail)
         return
     running = running_solr(configuration.navlin.state_directory)
-    told = f"embedded, running at {running.host}" if running else f"embedded, not running, jars in {jars}"
-    yield Finding("solr", True, told)
+    detail = f"embedded, running at {running.host}" if running else f"embedded, not running, jars in {jars}"
+    yield Finding("solr", True, detail)
 
 
 def _external(
@@ -113,8 +113,8 @@ def _external(
     try:
         with Solr(external_address(configuration.solr, environment)) as solr:
             if absent := cores.missing(solr):
-                told = f"{', '.join(absent)} not there: make them with `navlin index create`"
-                return Finding("solr", False, told), ()
+                detail = f"{', '.join(absent)} not there: make them with `navlin index create`"
+                return Finding("solr", False, detail), ()
             for core in CORES:
                 solr.ping(core)
             mode = "SolrCloud" if solr.cloud else "a single server"

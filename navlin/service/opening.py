@@ -29,13 +29,13 @@ def open_index(solr: Solr, server: EmbeddedSolr | None, clock: Callable[[], int]
     if schema.version == VERSION:
         return
     documents = sum(solr.count(core) for core in CORES)
-    told = f"the index is of version {schema.version}, and this navlin needs version {VERSION}: "
+    reason = f"the index is of version {schema.version}, and this navlin needs version {VERSION}: "
     if server is None:
-        raise UnusableIndex(told + "stop every navlin that uses it, and run `navlin index upgrade`")
+        raise UnusableIndex(reason + "stop every navlin that uses it, and run `navlin index upgrade`")
     if documents > AT_ONCE_DOCUMENTS:
         minutes = round(documents / DOCUMENTS_A_SECOND / 60) + 1
         raise UnusableIndex(
-            told + f"run `navlin index upgrade` ({documents:,} documents, some {minutes} min)"
+            reason + f"run `navlin index upgrade` ({documents:,} documents, some {minutes} min)"
         )
     from navlin.service.upgrading import upgrade_index
 

@@ -149,9 +149,9 @@ class EmbeddedSolr:
                 raise NoSolr(
                     f"Solr did not start: {reason} (more in {log / 'solr.log'} and {log / 'console.log'})"
                 )
-        said = home.last_lines(log / "console.log")
+        output = home.last_lines(log / "console.log")
         raise NoSolr(
-            f"Java ended before Solr was ready: {said or 'it said nothing'} (see {log / 'console.log'})"
+            f"Java ended before Solr was ready: {output or 'it said nothing'} (see {log / 'console.log'})"
         )
 
     def stop(self) -> None:

@@ -115,5 +115,5 @@ class Writer:
         assert self._child.stdout is not None
         self._child.stdin.write(("\t".join(words) + "\n").encode())
         self._child.stdin.flush()
-        if (said := self._child.stdout.readline().decode().strip()) != "OK":
-            raise Refused(f"{words[0]} {words[1]}: {said or 'the client ended'}")
+        if (answer := self._child.stdout.readline().decode().strip()) != "OK":
+            raise Refused(f"{words[0]} {words[1]}: {answer or 'the client ended'}")

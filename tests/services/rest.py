@@ -60,10 +60,10 @@ class RestServer:
         request.wfile.write(body)
 
     def _answer(self, url: SplitResult) -> Answer:
-        said = parse_qsl(url.query)
-        query = dict(said)
+        given = parse_qsl(url.query)
+        query = dict(given)
         self.asked.append((url.path, query))
-        if len(query) < len(said):
+        if len(query) < len(given):
             return 400, {}, b"a parameter is said twice"
         known = [route for route in self.routes if url.path == route]
         known += [route for route in self.routes if route.endswith("/") and url.path.startswith(route)]
@@ -75,8 +75,8 @@ def as_json(value: Any) -> Answer:
 
 
 def not_found(path: str) -> Answer:
-    said = {"RemoteException": {"exception": "NotFoundException", "message": f"{path} not found"}}
-    return 404, {"Content-Type": "application/json"}, json.dumps(said).encode()
+    payload = {"RemoteException": {"exception": "NotFoundException", "message": f"{path} not found"}}
+    return 404, {"Content-Type": "application/json"}, json.dumps(payload).encode()
 
 
 class ResourceManager(RestServer):

@@ -73,8 +73,8 @@ class SparkApplications:
         assert self._child.stdout is not None
         self._child.stdin.write(json.dumps(step) + "\n")
         self._child.stdin.flush()
-        if (said := self._child.stdout.readline().strip()) != DONE:
-            raise RuntimeError(f"Spark said {said!r} to {step}")
+        if (answer := self._child.stdout.readline().strip()) != DONE:
+            raise RuntimeError(f"Spark said {answer!r} to {step}")
 
 
 def main() -> None:

@@ -74,9 +74,9 @@ def await_state(hadoop: Hadoop, identity: str, *states: str, timeout_s: float = 
     """Waits until an application is in one of these states; returns which."""
     deadline_s = time.monotonic() + timeout_s
     while time.monotonic() < deadline_s:
-        said = requests.get(f"{hadoop.yarn}/ws/v1/cluster/apps/{identity}", timeout=60).json()["app"]
-        if said["state"] in states:
-            return str(said["state"])
+        answer = requests.get(f"{hadoop.yarn}/ws/v1/cluster/apps/{identity}", timeout=60).json()["app"]
+        if answer["state"] in states:
+            return str(answer["state"])
         time.sleep(0.1)
     raise TimeoutError(f"{identity} is not {' or '.join(states)} after {timeout_s} s")
 

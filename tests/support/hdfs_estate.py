@@ -142,7 +142,7 @@ class Killed:
     def follow_until(self, step: str) -> list[str]:
         """Lets it run until it says that it begins a step, and kills it there; the steps that it said."""
         estate = self._estate
-        told = {
+        reported = {
             "address": asdict(estate.solr.address),
             "spool": str(estate.spool),
             "settings": dict(estate.settings),
@@ -151,15 +151,15 @@ class Killed:
         }
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(told) + "\n")
+        self._process.stdin.write(json.dumps(reported) + "\n")
         self._process.stdin.flush()
-        said: list[str] = []
+        answer: list[str] = []
         for line in self._process.stdout:
-            said.append(line.strip())
-            if said[-1] == step:
+            answer.append(line.strip())
+            if answer[-1] == step:
                 break
         self.kill()
-        return said
+        return answer
 
     def kill(self) -> None:
         """SIGKILL to all of its processes. Harmless where it has ended."""
@@ -174,18 +174,19 @@ def main() -> None:
     orders = sys.stdin.readline()
     if not orders:
         return
-    told = json.loads(orders)
+    reported = json.loads(orders)
 
     def say(step: str) -> None:
         sys.stdout.write(step + "\n")
         sys.stdout.flush()
 
-    with Solr(SolrAddress(**told["address"])) as solr:
+    with Solr(SolrAddress(**reported["address"])) as solr:
         settings = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in told["settings"].items()
+            key: tuple(value) if isinstance(value, list) else value
+            for key, value in reported["settings"].items()
         }
         estate = HdfsEstate(
-            solr, lambda: spark, Path(told["spool"]), settings, told["cluster"], told["now_ms"]
+            solr, lambda: spark, Path(reported["spool"]), settings, reported["cluster"], reported["now_ms"]
         )
         record = estate.follow(step=say)
     say(f"through: {record.status}")

@@ -224,11 +224,11 @@ class Tree:
         }
         if inode.kind == Inode.DIRECTORY:
             row["erasureCodingPolicy"] = self._policy_at(path)
-        said = {name: value for name, value in row.items() if value or name == "directory"}
+        written = {name: value for name, value in row.items() if value or name == "directory"}
         if inode.kind == Inode.FILE:
-            said |= {"size": sum(inode.blocks), "blockSize": inode.block_size}
-            said |= {} if inode.policy else {"replication": inode.replication}
-        return said
+            written |= {"size": sum(inode.blocks), "blockSize": inode.block_size}
+            written |= {} if inode.policy else {"replication": inode.replication}
+        return written
 
     def _policy_at(self, path: bytes) -> str:
         """The one of the nearest directory that has one; `replication` says that there is none."""
@@ -287,8 +287,8 @@ class Tree:
         return inodes
 
     def _put_inodes(self, image: ImageFile, in_sub_section: int, order: int) -> None:
-        said = len(self.inodes) if self.inodes_in_header is None else self.inodes_in_header
-        image.write(delimited(number(1, max(self.inodes)) + number(2, said)))
+        written = len(self.inodes) if self.inodes_in_header is None else self.inodes_in_header
+        image.write(delimited(number(1, max(self.inodes)) + number(2, written)))
         for at, inode in enumerate(self._ordered(order), start=1):
             image.write(delimited(self._inode(inode) + self.unknown_fields))
             if in_sub_section and at % in_sub_section == 0:

@@ -106,8 +106,8 @@ GENERATIONS: tuple[Generation, ...] = (
 class Played:
     """An estate over which the generations go. Each run is repeated until it is through, as a daemon does it."""
 
-    def __init__(self, estate: SmallEstate, told: Callable[[str], None] = lambda step: None) -> None:
-        self.estate, self.told = estate, told
+    def __init__(self, estate: SmallEstate, reported: Callable[[str], None] = lambda step: None) -> None:
+        self.estate, self.reported = estate, reported
         self._through = estate.tables_file.with_suffix(".through")
 
     def begin(self) -> None:
@@ -128,7 +128,7 @@ class Played:
             name, start = (("pull", self.estate.pull), ("follow", self.estate.follow))[run % 2]
 
             def step(at: str, *, of: str = f"{number + 1} {name}") -> None:
-                self.told(f"{of}: {at}")
+                self.reported(f"{of}: {at}")
 
             record = start(step=step)
             if record.status not in (Status.FINISHED, Status.IDLE):
@@ -224,13 +224,13 @@ class Life:
 
     def begin(self, address: SolrAddress, cluster: str) -> None:
         """Lets it run."""
-        told = {
+        reported = {
             "address": asdict(address),
             "folder": str(self._folder),
             "cluster": cluster,
             "life": self.number,
         }
-        self._orders.write(json.dumps(told) + "\n")
+        self._orders.write(json.dumps(reported) + "\n")
         self._orders.flush()
 
     def next_step(self) -> str:
@@ -279,16 +279,16 @@ def main() -> None:
     orders = sys.stdin.readline()
     if not orders:
         return  # nobody needed it
-    told = json.loads(orders)
+    reported = json.loads(orders)
 
     def say(step: str) -> None:
         sys.stdout.write(step + "\n")
         sys.stdout.flush()
 
     say("begun")
-    with Solr(SolrAddress(**told["address"])) as solr:
-        estate = SmallEstate(solr, lambda: spark, Path(told["folder"]), cluster=told["cluster"])
-        Played(estate, say).play(life=told["life"])
+    with Solr(SolrAddress(**reported["address"])) as solr:
+        estate = SmallEstate(solr, lambda: spark, Path(reported["folder"]), cluster=reported["cluster"])
+        Played(estate, say).play(life=reported["life"])
     say("through")
     spark.stop()
 

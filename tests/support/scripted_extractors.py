@@ -58,29 +58,29 @@ class Listing(Extractor):
     timeout_s: float = keeps_positions(60.0)
 
     def plan(self, positions: Positions) -> Plan:
-        said = self._said()
-        if "down" in said:
-            raise ConnectionError(said["down"])
-        splits = tuple(Table(name, positions.now_ms) for name in sorted(said["tables"]))
+        payload = self._said()
+        if "down" in payload:
+            raise ConnectionError(payload["down"])
+        splits = tuple(Table(name, positions.now_ms) for name in sorted(payload["tables"]))
         return Plan(splits, (Position("listed", positions.now_ms),), (Covered("/", positions.now_ms),))
 
     def read(self, split: Split) -> Iterator[Record]:
         assert isinstance(split, Table)
-        said = self._said()
-        if split.qualified in said.get("waiting", {}):
-            _wait_for(Path(said["waiting"][split.qualified]))
-        if split.qualified in said.get("broken", ()):
+        payload = self._said()
+        if split.qualified in payload.get("waiting", {}):
+            _wait_for(Path(payload["waiting"][split.qualified]))
+        if split.qualified in payload.get("broken", ()):
             raise ConnectionError(f"{split.qualified} cannot be read")
         database, name = split.qualified.split(".")
         table = table_key(self.source, database, name)
-        rejected = said.get("rejected", [])
+        rejected = payload.get("rejected", [])
         if split.qualified in rejected:
             # All of them at the first one's turn: a storm is what one split says of one place.
             for each in rejected if split.qualified == rejected[0] else ():
                 withdrawn = table_key(self.source, *each.split(".")).tree_path
                 yield Reject(self.file, "listed but not fetched", tree_path=withdrawn)
             return
-        described = said["tables"][split.qualified]
+        described = payload["tables"][split.qualified]
         columns, more = (described, {}) if isinstance(described, list) else (described["columns"], described)
         yield Entity(database_key(self.source, database), split.now_ms)
         yield Entity(
@@ -101,8 +101,8 @@ class Listing(Extractor):
             yield Relation(RelationType.LOGICAL_PHYSICAL, table, path, table.tree_path, split.now_ms)
 
     def _said(self) -> dict[str, Any]:
-        said: dict[str, Any] = json.loads(Path(self.file).read_text())
-        return said
+        payload: dict[str, Any] = json.loads(Path(self.file).read_text())
+        return payload
 
 
 def _wait_for(file: Path) -> None:
@@ -214,13 +214,13 @@ class Folders(Extractor):
     file: str
 
     def plan(self, positions: Positions) -> Plan:
-        said = json.loads(Path(self.file).read_text())
-        words, where_claimed = said.get("words", {}), said.get("where_claimed", False)
+        payload = json.loads(Path(self.file).read_text())
+        words, where_claimed = payload.get("words", {}), payload.get("where_claimed", False)
         splits = tuple(
             Folder(path, files, positions.now_ms, words.get(path, {}), where_claimed)
-            for path, files in said["folders"].items()
+            for path, files in payload["folders"].items()
         )
-        covers = tuple(Covered(as_of_ms=positions.now_ms, **covered) for covered in said["covers"])
+        covers = tuple(Covered(as_of_ms=positions.now_ms, **covered) for covered in payload["covers"])
         return Plan(splits, (Position("listed", positions.now_ms),), covers)
 
     def read(self, split: Split) -> Iterator[Record]:

@@ -44,14 +44,16 @@ class Case:
 def cases(file: Path) -> Iterator[Case]:
     """The cases of a corpus: a JSON object a line."""
     for line in file.read_text().splitlines():
-        told = json.loads(line)
+        reported = json.loads(line)
         tables = columns = None
-        if told["kind"] == "table":
-            tables = (_folded(told["source_tables"]), _folded(told["target_tables"]))
+        if reported["kind"] == "table":
+            tables = (_folded(reported["source_tables"]), _folded(reported["target_tables"]))
         else:
-            columns = tuple((_column(source), _column(target)) for source, target in told["column_lineage"])
-        schema = {name.lower(): each for name, each in (told.get("schemas") or {}).items()}
-        yield Case(told["name"], told["sql"], told["dialect"], schema, tables, columns)
+            columns = tuple(
+                (_column(source), _column(target)) for source, target in reported["column_lineage"]
+            )
+        schema = {name.lower(): each for name, each in (reported.get("schemas") or {}).items()}
+        yield Case(reported["name"], reported["sql"], reported["dialect"], schema, tables, columns)
 
 
 DATABASE: Final = "default"
@@ -117,6 +119,6 @@ def _folded(names: Iterable[str]) -> frozenset[str]:
     return frozenset(name.lower().removeprefix("<default>.") for name in names)
 
 
-def _column(told: Mapping[str, str]) -> str:
-    table = str(told["table"] or "").lower().removeprefix("<default>.")
-    return f"{table}.{told['column'].lower()}"
+def _column(reported: Mapping[str, str]) -> str:
+    table = str(reported["table"] or "").lower().removeprefix("<default>.")
+    return f"{table}.{reported['column'].lower()}"
