@@ -82,7 +82,7 @@ def hms(services: Services, directory: Path) -> Iterator[Case]:
         client.call(CREATE_TABLE, table("contract", "orders", partitioned_by={"ds": "string"}))
         client.call(CREATE_TABLE, table("contract", "broken", {}, parameters=broken))
         extractor = HiveMetastore(*source_of("hms"), (wire.uri,), databases=("contract",))
-        yield Case(extractor, _now_ms(), lambda: len(wire.calls), at_rest=1)
+        yield Case(extractor, _now_ms(), lambda: len(wire.calls), at_rest=2)
         client.call(DROP_DATABASE, "contract", True, True)
 
 

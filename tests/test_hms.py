@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,8 +15,9 @@ import pytest
 from extractors.hms import HiveMetastore
 from extractors.hms import plan as hms_plan
 from extractors.hms.client import Connection, MetastoreError, MetastoreRefused, connected
+from extractors.hms.continuity import EVENT_DIGEST, digest_of
 from extractors.hms.fetch import VANISHED
-from extractors.hms.idl import Database, FieldSchema, StorageDescriptor, Table
+from extractors.hms.idl import Database, FieldSchema, NotificationEvent, StorageDescriptor, Table
 from extractors.hms.plan import COMPLETE_MS, EVENT_ID
 from extractors.hms.splits import PartitionListSplit, PartitionSplit, RenameSplit, TableSplit
 from navlin.model.keys import EntityType, RelationType, column_key, partition_key, table_key
@@ -437,13 +439,13 @@ def made_of(one: Table, columns: dict[str, str]) -> StorageDescriptor:
 # -- Following the log -----------------------------------------------------------------------------------
 
 
-def test_nothing_new_costs_one_call_and_no_split(hms: HiveMetastore, metastore: Metastore) -> None:
+def test_nothing_new_costs_two_calls_and_no_split(hms: HiveMetastore, metastore: Metastore) -> None:
     first = run(hms)
     with Wire(metastore.port) as wire:
         plan = replace(hms, uris=(wire.uri,)).plan(first.saved())
 
-    assert plan == Plan()
-    assert wire.calls == ["get_current_notificationEventId"]
+    assert replace(plan, source_time=None) == Plan()
+    assert wire.calls == ["get_current_notificationEventId", "get_next_notification"]
 
 
 def test_only_what_was_touched_is_read_again(
@@ -476,7 +478,8 @@ def test_only_what_was_touched_is_read_again(
     }
     assert all(cover.reported for cover in second.covers)
     assert second.plan.note == ""
-    assert hms.plan(Positions({**first.saved().values, **second.saved().values}, NOW_MS)) == Plan()
+    third = hms.plan(Positions({**first.saved().values, **second.saved().values}, NOW_MS))
+    assert (third.splits, third.covers) == ((), ())
 
 
 def test_a_long_log_is_read_in_pages(
@@ -495,7 +498,8 @@ def test_a_long_log_is_read_in_pages(
     with Wire(metastore.port) as wire:
         second = run(replace(hms, uris=(wire.uri,)), first.saved())
 
-    assert wire.calls.count("get_next_notification") == 3
+    # The newest event, the one that was followed last, and three pages.
+    assert wire.calls.count("get_next_notification") == 2 + 3
     assert second.of(EntityType.TABLE) == names
     assert second.plan.note == ""
 
@@ -646,7 +650,8 @@ def test_events_that_were_cleaned_away_lead_to_a_complete_plan(
     assert "not consecutive" in second.plan.note
     assert second.plan.covers[0].path == "/"
     assert second.of(EntityType.TABLE) == ["customers", "lines", "orders"]
-    assert second.saved().values == {EVENT_ID: last + 3, COMPLETE_MS: NOW_MS}
+    assert second.saved().values[EVENT_ID] == last + 3
+    assert second.saved().values[COMPLETE_MS] == NOW_MS
 
 
 def test_a_restored_metastore_leads_to_a_complete_plan(hms: HiveMetastore) -> None:
@@ -660,10 +665,40 @@ def test_a_restored_metastore_leads_to_a_complete_plan(hms: HiveMetastore) -> No
     assert second.saved().values[EVENT_ID] == last
 
 
+def test_a_metastore_that_was_restored_and_has_grown_past_our_position_is_read_whole(
+    hms: HiveMetastore, client: Connection, databases: tuple[str, str]
+) -> None:
+    first = run(hms)
+    other = {**first.saved().values, EVENT_DIGEST: digest_of(NotificationEvent(1, 1, "CREATE_TABLE"))}
+
+    at_the_same_event = hms.plan(Positions(other, NOW_MS))
+    client.call(CREATE_TABLE, table(databases[0], "made_since"))
+    past_it = run(hms, Positions(other, NOW_MS))
+
+    for plan in (at_the_same_event, past_it.plan):
+        assert "the metastore was restored: its event" in plan.note
+        assert [each.path for each in plan.covers] == ["/"]
+    assert "made_since" in past_it.of(EntityType.TABLE)
+    assert hms.plan(past_it.saved()).note == "", "from then on it is followed again"
+
+
+def test_the_newest_event_shows_the_metastores_clock(
+    hms: HiveMetastore, client: Connection, databases: tuple[str, str]
+) -> None:
+    client.call(CREATE_TABLE, table(databases[0], "just_now"))
+
+    shown = run(hms).plan.source_time
+
+    assert shown is not None
+    assert not shown.exact
+    assert abs(shown.at_ms - time.time() * 1000) < 60_000
+
+
 def test_a_complete_plan_is_made_every_so_often(hms: HiveMetastore) -> None:
     first = run(hms)
 
-    assert hms.plan(replace(first.saved(), now_ms=NOW_MS + DAY_MS - 1)) == Plan()
+    before = hms.plan(replace(first.saved(), now_ms=NOW_MS + DAY_MS - 1))
+    assert (before.splits, before.covers) == ((), ())
     assert "old" in hms.plan(replace(first.saved(), now_ms=NOW_MS + DAY_MS)).note
 
 

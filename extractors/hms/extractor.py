@@ -9,7 +9,7 @@ table, a changed database).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from extractors.hms.client import (
@@ -20,6 +20,7 @@ from extractors.hms.client import (
     connected,
     host_and_port,
 )
+from extractors.hms.continuity import EVENT_DIGEST, event_at, time_of, why_not_continued
 from extractors.hms.entities import Reading, to_rename
 from extractors.hms.plan import (
     COMPLETE_MS,
@@ -27,6 +28,7 @@ from extractors.hms.plan import (
     Filters,
     LogBroken,
     Planning,
+    at_event,
     plan_complete,
     plan_incremental,
     read_log,
@@ -106,10 +108,13 @@ class HiveMetastore(Extractor):
             yield "framed", "framed and sasl exclude each other: SASL has frames of its own"
 
     def plan(self, positions: Positions) -> Plan:
-        """Costs one call where nothing has happened."""
+        """Costs two calls where nothing has happened."""
         with connected(self._address) as metastore:
             last = positions.values.get(EVENT_ID)
             current, no_log = _current_event_id(metastore)
+            newest = event_at(metastore, current)
+            clock = time_of(newest, metastore.uri)
+            followed = newest if current == last else event_at(metastore, last or 0)
             if last is None:
                 because = "it is the first with these settings"
             elif positions.complete:
@@ -120,23 +125,27 @@ class HiveMetastore(Extractor):
                 because = (
                     f"the metastore was restored: its last event is {current}, {last} was followed already"
                 )
+            elif restored := why_not_continued(followed, last, positions.values.get(EVENT_DIGEST, "")):
+                because, last = restored, None
             elif self._overdue(positions):
                 because = f"the last one is more than {self.complete_every_s} s old"
             elif current == last:
-                return Plan()
+                return Plan(source_time=clock)
             else:
                 because = ""
             planning = self._planning(positions.now_ms)
-            touched, event_id = Touched(), current
+            touched, event = Touched(), newest
             if last is not None and current > last:
                 try:
-                    touched, event_id = read_log(metastore, last, current)
+                    touched, event = read_log(metastore, last, current)
                 except (LogBroken, MetastoreRefused) as error:
                     because = because or str(error)
+            position = at_event(event, current)
             if not because:
-                return plan_incremental(planning, touched, event_id)
-            # The event id is older than the listing: what changes in between is read once more, never missed.
-            return plan_complete(planning, metastore, touched, event_id, f"complete plan: {because}")
+                return replace(plan_incremental(planning, touched, position), source_time=clock)
+            # The event is older than the listing: what changes in between is read once more, never missed.
+            note = f"complete plan: {because}"
+            return replace(plan_complete(planning, metastore, touched, position, note), source_time=clock)
 
     def read(self, split: Split) -> Iterator[Record]:
         if isinstance(split, RenameSplit):
@@ -187,7 +196,8 @@ class HiveMetastore(Extractor):
 
     def _overdue(self, positions: Positions) -> bool:
         last_ms: int = positions.values.get(COMPLETE_MS, 0)
-        return positions.now_ms - last_ms >= self.complete_every_s * 1000
+        # The last one may have been made by a clock that was ahead.
+        return not 0 <= positions.now_ms - last_ms < self.complete_every_s * 1000
 
 
 def _current_event_id(metastore: Connection) -> tuple[int, str]:

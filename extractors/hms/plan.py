@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TypeVar
 
 from extractors.hms.client import Connection
+from extractors.hms.continuity import EVENT_DIGEST, digest_of
 from extractors.hms.events import TableName, TableRenamed, parse_event
 from extractors.hms.idl import NotificationEvent
 from extractors.hms.splits import (
@@ -91,18 +92,24 @@ class Planning:
     now_ms: int
 
 
-def read_log(metastore: Connection, last: int, current: int) -> tuple[Touched, int]:
-    """What was touched after event ``last``, at least up to event ``current``, and the last event's id.
+def read_log(metastore: Connection, last: int, current: int) -> tuple[Touched, NotificationEvent | None]:
+    """What was touched after event ``last``, at least up to event ``current``, and the last event.
 
     Raises `LogBroken` where an id is missing or comes twice: ids are given one after the other.
     """
-    touched = Touched()
+    touched, event = Touched(), None
     for event in _events(metastore, last, current):
-        last = event.eventId or 0
         change = parse_event(event)
         if change is not None:
             touched.add(change)
-    return touched, last
+    return touched, event
+
+
+def at_event(event: NotificationEvent | None, event_id: int) -> tuple[Position, Position]:
+    """The positions after an event. If the log does not have it, the id alone is known."""
+    if event is None:
+        return Position(EVENT_ID, event_id), Position(EVENT_DIGEST, None)
+    return Position(EVENT_ID, event.eventId), Position(EVENT_DIGEST, digest_of(event))
 
 
 def _events(metastore: Connection, last: int, current: int) -> Iterator[NotificationEvent]:
@@ -117,17 +124,17 @@ def _events(metastore: Connection, last: int, current: int) -> Iterator[Notifica
             yield event
 
 
-def plan_incremental(planning: Planning, touched: Touched, last: int) -> Plan:
+def plan_incremental(planning: Planning, touched: Touched, positions: tuple[Position, ...]) -> Plan:
     """Reads what was touched; what was dropped is covered and not read."""
     splits = (*_rename_splits(planning, touched), *_touched_splits(planning, touched))
-    return Plan(splits, (Position(EVENT_ID, last),), tuple(_dropped(planning, touched)))
+    return Plan(splits, positions, tuple(_dropped(planning, touched)))
 
 
 def plan_complete(
-    planning: Planning, metastore: Connection, touched: Touched, event_id: int, note: str
+    planning: Planning, metastore: Connection, touched: Touched, at: tuple[Position, ...], note: str
 ) -> Plan:
     """Lists everything that the filters take. Of ``touched`` only the renames are used: a listing does not show them."""
-    positions = (Position(EVENT_ID, event_id), Position(COMPLETE_MS, planning.now_ms))
+    positions = (*at, Position(COMPLETE_MS, planning.now_ms))
     splits: list[Split] = list(_rename_splits(planning, touched))
     names = metastore.databases()
     if not names:

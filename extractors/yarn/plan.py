@@ -25,7 +25,7 @@ from extractors.yarn.applications import (
 )
 from extractors.yarn.rest import NotThere, RestError, RestService
 from extractors.yarn.windows import entries, in_windows
-from navlin.model.plan import Plan, Positions
+from navlin.model.plan import Plan, Positions, SourceTime
 from navlin.model.records import Position, Split
 
 APPLICATIONS: Final = "/ws/v1/cluster/apps"
@@ -100,7 +100,9 @@ class Planning:
             splits.append(UnansweredSplit(unanswered))
         note = f"{odd} applications have an id that is none" if odd else ""
         # The ResourceManager forgets old applications; that they ran stays true.
-        return Plan(tuple(splits), positions, covers=(), note=note)
+        now_ms = resource_manager.now_ms
+        clock = SourceTime(now_ms, f"the ResourceManager {resource_manager.url}") if now_ms else None
+        return Plan(tuple(splits), positions, covers=(), note=note, source_time=clock)
 
     # -- The JobHistoryServer ------------------------------------------------------------------------------------------
 

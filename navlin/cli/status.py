@@ -54,6 +54,12 @@ def _print(overall: Overall, out: Console) -> None:
     else:
         since = span((overall.now_ms - overall.daemon.since_ms) / 1000)
         out.print(f"navlin serve: running for {since}, process {overall.daemon.pid}")
+        if jump_ms := overall.daemon.clock_jump_ms:
+            out.print(
+                f"this machine's clock jumped by {span(abs(jump_ms) / 1000)}: sources without a clock of their own are not"
+                " pulled; if it is right now: systemctl reload navlin",
+                markup=False,
+            )
     table = Table(box=None, pad_edge=False)
     for column in (
         "source",

@@ -61,6 +61,7 @@ def outcome_of(
     covered_as_of_ms: int,
     follows_events: bool,
     purged_before_ms: int,
+    stamp: Stamp,
 ) -> Outcome:
     """What is to become of a record, given what the index holds of it.
 
@@ -73,9 +74,10 @@ def outcome_of(
         if envelope.ages and envelope.as_of < purged_before_ms:
             return Outcome.PURGED
         return Outcome.WITHDRAWN if envelope.as_of < covered_as_of_ms else Outcome.NEW
-    if envelope.as_of < max(held.as_of_ms, covered_as_of_ms) and not held.granted:
+    held_as_of_ms = stamp.counted(held.as_of_ms)
+    if envelope.as_of < max(held_as_of_ms, covered_as_of_ms) and not held.granted:
         return Outcome.LATE
-    if held.deleted or held.digest != envelope.digest:
+    if held.deleted or held.digest != envelope.digest or held_as_of_ms != held.as_of_ms:
         return Outcome.CHANGED
     return Outcome.SEEN if follows_events and envelope.as_of > held.as_of_ms else Outcome.UNCHANGED
 
@@ -109,7 +111,7 @@ def write(
         documents: list[tuple[str, bytes]] = []
         for identity, (envelope, outcome) in list(todo.items()):
             before = existing.get(identity)
-            if before is not None and _overtaken(envelope, before):
+            if before is not None and _overtaken(envelope, before, stamp):
                 yield envelope, Outcome.UNCHANGED if envelope.granted else Outcome.LATE, ""
                 del todo[identity]
                 continue
@@ -157,16 +159,16 @@ def rewrite(
 
 def flag_deleted(document: Document, stamp: Stamp, as_of_ms: int) -> Document | None:
     """Flags a document deleted as of a time, for `rewrite`; leaves what is flagged already, or newer than that."""
-    if document.get("deleted") or int(document.get("asOf", 0)) > as_of_ms:
+    if document.get("deleted") or stamp.counted(int(document.get("asOf", 0))) > as_of_ms:
         return None
     document.update(deleted=True, deleteTime=stamp.now_ms, asOf=as_of_ms, extractorRunId=stamp.run_id)
     return document
 
 
-def _overtaken(envelope: Envelope, before: Document) -> bool:
+def _overtaken(envelope: Envelope, before: Document, stamp: Stamp) -> bool:
     if envelope.granted:
         return True
-    return int(before.get("asOf", 0)) > envelope.as_of and not before.get("granted")
+    return stamp.counted(int(before.get("asOf", 0))) > envelope.as_of and not before.get("granted")
 
 
 def _to_write(

@@ -23,12 +23,25 @@ class Positions:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceTime:
+    """The time by a source's own clock, epoch ms. ``of`` names the clock in a sentence.
+
+    ``exact``: it is that time there now, give or take seconds; else it is at least as late, by the source's newest event.
+    """
+
+    at_ms: int
+    of: str
+    exact: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What to read, what is known beforehand, and what all of it together covers.
 
     ``positions`` and ``covers`` hold once every split, and every split that those yielded, was read without error.
     ``note`` is a sentence on why the plan is what it is, if a person would ask ("event ids have a gap"). ``more``: once it
-    is carried out there is more to read at once, which only then can be planned.
+    is carried out there is more to read at once, which only then can be planned. ``source_time`` is what the source's own
+    clock showed, if it showed anything: this machine's is held against it.
     """
 
     splits: tuple[Split, ...] = ()
@@ -36,3 +49,4 @@ class Plan:
     covers: tuple[Covered, ...] = ()
     note: str = ""
     more: bool = False
+    source_time: SourceTime | None = None

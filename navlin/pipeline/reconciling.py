@@ -203,7 +203,7 @@ def _reconcile_core(
         rows.count(core, counted)
     for left in state.unasked():
         covered = task.coverage.of(left.tree_path)
-        if covered and not left.deleted and left.as_of_ms <= covered.as_of_ms:
+        if covered and not left.deleted and task.stamp.counted(left.as_of_ms) <= covered.as_of_ms:
             rows.gone(core, covered, left.identity, left.tree_path)
 
 
@@ -218,7 +218,12 @@ def _without_unclaimed(solr: Solr, records: list[tuple[Envelope, Outcome]]) -> l
 
 def _compared(task: Reconciliation, envelope: Envelope, held: Held | None, core: str, rows: _Rows) -> Outcome:
     covered = task.coverage.of(envelope.tree_path) if not envelope.granted else None
-    if covered and held and not held.deleted and max(held.as_of_ms, envelope.as_of) < covered.as_of_ms:
+    if (
+        covered
+        and held
+        and not held.deleted
+        and max(task.stamp.counted(held.as_of_ms), envelope.as_of) < covered.as_of_ms
+    ):
         # A newer reading of what contains it no longer has it.
         rows.gone(core, covered, envelope.identity, envelope.tree_path)
         return Outcome.LATE
@@ -228,6 +233,7 @@ def _compared(task: Reconciliation, envelope: Envelope, held: Held | None, core:
         covered_as_of_ms=task.coverage.known_as_of_ms(covered),
         follows_events=task.follows_events,
         purged_before_ms=task.purged_before_ms,
+        stamp=task.stamp,
     )
 
 

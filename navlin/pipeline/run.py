@@ -40,6 +40,7 @@ from navlin.model.extractor import PUSH, Extractor, Registration
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Reject, Split
 from navlin.model.source import Source
+from navlin.pipeline.clock_doubt import TOLERANCE_MS, ClockInDoubt, clock_doubt, span_in_words
 from navlin.pipeline.comparison import RECORDS_IN_TASK, HeldState, Sizes, choose
 from navlin.pipeline.covering import Coverage, coverage
 from navlin.pipeline.failing import in_words
@@ -59,6 +60,7 @@ from navlin.pipeline.reconciling import (
     reconcile,
 )
 from navlin.pipeline.session import use_pool
+from navlin.pipeline.wall_clock import WallClock
 
 FIRST_RETRY_MS, LAST_RETRY_MS = 5_000, 600_000
 """A split that fails is held back, longer each time, while the others go on."""
@@ -86,6 +88,8 @@ class Pipeline:
     clock: Callable[[], int]
     """Epoch milliseconds."""
     guard: Guard = field(default_factory=Guard)
+    wall_clock: WallClock | None = None
+    """That of the process, if it lives long enough for its clock to jump."""
 
     def run(
         self,
@@ -158,7 +162,11 @@ class _Run:
     def _plan(self, complete: bool) -> tuple[SavedPositions, Plan]:
         before = load_positions(self.solr, self.source.id, self.fingerprint)
         values = {key: value for key, value in before.values.items() if not key.startswith(HELD_BACK)}
-        plan = self.extractor.plan(Positions(values, self.pipeline.clock(), complete))
+        went_back = self._clock_went_back()
+        plan = self.extractor.plan(Positions(values, self.pipeline.clock(), complete or bool(went_back)))
+        self._believe_clock(plan)
+        if went_back:
+            return before, replace(plan, note="; ".join(filter(None, (went_back, plan.note))))
         if plan.splits and not values and before.outdated:
             because = why_read_again(before.outdated.values(), self.fingerprint)
             plan = replace(plan, note="; ".join(filter(None, (because, plan.note))))
@@ -179,6 +187,25 @@ class _Run:
             plan = replace(plan, splits=ready, covers=(), positions=())
         return before, plan
 
+    def _believe_clock(self, plan: Plan) -> None:
+        wall_clock = self.pipeline.wall_clock
+        jump_ms = wall_clock.jump_ms() if wall_clock else 0
+        doubt = clock_doubt(self.pipeline.clock(), plan.source_time, jump_ms)
+        if doubt and not self._follows_events:
+            raise ClockInDoubt(doubt)
+        if wall_clock and not doubt and plan.source_time is not None and plan.source_time.exact:
+            wall_clock.believe()
+
+    def _clock_went_back(self) -> str:
+        """Why all is to be read anew, in words: the last reading was made by a clock that was ahead of the one of now."""
+        if self._follows_events:
+            return ""
+        last = last_run(self.solr, self.source.id, Status.FINISHED, Status.HELD)
+        ahead_ms = last.started_ms - self.pipeline.clock() if last else 0
+        if ahead_ms <= TOLERANCE_MS:
+            return ""
+        return f"the last run was made by a clock that was {span_in_words(ahead_ms)} ahead"
+
     def _pass(self, record: RunRecord, plan: Plan, before: SavedPositions, accept_loss: str) -> RunRecord:
         stamp = Stamp(record.run_id, self.started_ms)
         guard = self._guard(accept_loss)
@@ -192,6 +219,8 @@ class _Run:
                 [*summary.covers, *(() if summary.failures else plan.covers)], summary.withdrawn
             )
             self.counts = self.counts.plus(complete_listings=int(covers.everything))
+            if not self._follows_events and any(not each.reported for each in covers.by_path.values()):
+                stamp = replace(stamp, believed_ms=self.started_ms + TOLERANCE_MS)
             self.step("reconcile and write")
             outcomes = self._reconcile(rounds, summary.documents, covers, stamp, stack)
             refused = self._count(outcomes)
@@ -232,7 +261,8 @@ class _Run:
         status = Status.HELD if doubt else Status.FINISHED
         if summary.failures and len(summary.failures) == len(plan.splits):
             status = Status.FAILED
-        ended = self._ended(record, status, note=doubt or plan.note, failures=_in_lines(summary.failures))
+        note = "; ".join(filter(None, (doubt or plan.note, self._late())))
+        ended = self._ended(record, status, note=note, failures=_in_lines(summary.failures))
         save_run(self.solr, ended)
         self.solr.commit(RUNS, soft=False)
         return replace(ended, more=plan.more and status is Status.FINISHED and not summary.failures)
@@ -251,7 +281,9 @@ class _Run:
     def _write_source(self, stamp: Stamp) -> None:
         envelope = source_envelope(self.source, self.started_ms)
         held = look_up(self.solr, ELEMENTS, [envelope.identity]).get(envelope.identity)
-        outcome = outcome_of(envelope, held, covered_as_of_ms=0, follows_events=False, purged_before_ms=0)
+        outcome = outcome_of(
+            envelope, held, covered_as_of_ms=0, follows_events=False, purged_before_ms=0, stamp=stamp
+        )
         list(write(self.solr, ELEMENTS, [(envelope, outcome)], stamp))
 
     # -- read ------------------------------------------------------------------------------------------------------------
@@ -359,6 +391,12 @@ class _Run:
             flagged = gone.mapInArrow(flag(Flagging(self.pipeline.address, core, stamp)), FLAGGED_COLUMNS)
             self.counts = self.counts.plus(deleted=sum(row["flagged"] for row in flagged.collect()))
             self.solr.commit(core, soft=True)
+
+    def _late(self) -> str:
+        """What a person should know of records that count as old. Events may well come late."""
+        if self._follows_events or not self.counts.late:
+            return ""
+        return f"{self.counts.late} records are older than what the index holds, and were not written"
 
     def _link(self, stamp: Stamp, iteration: int) -> None:
         run_ids = runs_to_link(self.solr, self.source.id, iteration)

@@ -24,7 +24,9 @@ from navlin.index.runs import RunRecord, Status
 from navlin.index.schema import UnusableIndex
 from navlin.index.solr import Solr, SolrAddress, SolrError
 from navlin.index.sources import known_sources
+from navlin.pipeline.clock_doubt import TOLERANCE_MS
 from navlin.pipeline.run import Pipeline
+from navlin.pipeline.wall_clock import WallClock
 from navlin.pipeline.warming import warm_up
 from navlin.service import jobs
 from navlin.service.configuration import BadConfiguration, Configuration
@@ -71,23 +73,22 @@ class Daemon:
         reread: Callable[[], Configuration],
         *,
         environment: Mapping[str, str],
-        clock: Callable[[], float] = time.time,
     ) -> None:
-        """``reread`` reads the configuration anew, or raises `BadConfiguration`. ``clock`` is in epoch seconds."""
+        """``reread`` reads the configuration anew, or raises `BadConfiguration`."""
         self.commands: SimpleQueue[Command] = SimpleQueue()
         self._configuration = configuration
         self._reread = reread
         self._environment = environment
-        self._clock = clock
+        self._clock = WallClock()
         self._systemd = Systemd(environment)
         self._embedded: EmbeddedSolr | None = None
         self._restarting: threading.Thread | None = None
         self._spark = LazySparkSession(configuration.spark, configuration.navlin.state_directory)
         self._archiving = ArchiveProcess(configuration.navlin.state_directory)
-        self._schedule = Schedule(self._run_source, now_s=clock)
+        self._schedule = Schedule(self._run_source, clock=self._clock)
         self._watching = Watching(self._schedule.wake)
         self._last_runs: dict[str, LastRun] = {}
-        self._started_s = clock()
+        self._started_steady_s = self._clock.steady_s()
         self._requests: Requests | None = None
         self._purging = threading.Lock()
         self._stopping = False
@@ -143,7 +144,11 @@ class Daemon:
         self._requests = self._request_jobs()
         self._save_heartbeat()
         self._systemd.notify(READY="1", STATUS=self._status_line())
-        log.info("navlin ready", solr=self._address.url, after_s=round(self._clock() - self._started_s, 1))
+        log.info(
+            "navlin ready",
+            solr=self._address.url,
+            after_s=round(self._clock.steady_s() - self._started_steady_s, 1),
+        )
         if self._archiving.start():
             log.info("class archive started: with it the next start is quicker")
         return True
@@ -154,7 +159,7 @@ class Daemon:
             Job.LINK: self._requested_link,
             Job.PURGE: self._requested_purge,
         }
-        return Requests(self._address, this_process(), run, self._now_ms)
+        return Requests(self._address, this_process(), run, self._clock.now_ms)
 
     def _stop_asked(self) -> bool:
         # A request to read the configuration anew is met by the start itself.
@@ -165,10 +170,10 @@ class Daemon:
 
     def _take_up(self, configuration: Configuration) -> None:
         with Solr(self._address) as solr:
-            open_index(solr, self._embedded, self._now_ms)
+            open_index(solr, self._embedded, self._clock.now_ms)
             self._roster = load(configuration, known_sources(solr))
         self._configuration = configuration
-        self._pipeline = Pipeline(self._address, self._spark, self._now_ms)
+        self._pipeline = Pipeline(self._address, self._spark, self._clock.now_ms, wall_clock=self._clock)
 
     def _set_jobs(self) -> None:
         sources = self._roster.sources
@@ -207,6 +212,9 @@ class Daemon:
             raise RuntimeError("the scheduler's thread ended")
         if self._embedded is not None and not self._embedded.alive:
             self._revive(self._embedded)
+        if jump_s := self._clock.new_jump_s():
+            log.warning("the clock of this machine jumped", by_s=round(jump_s, 1))
+            self._schedule.clock_jumped()
         if ticks % WATCH_EVERY_TICKS == 0:
             self._watch()
         if self._requests is not None:
@@ -232,6 +240,8 @@ class Daemon:
         self._restarting.start()
 
     def _reload(self) -> None:
+        # Whoever asks for this has looked.
+        self._clock.believe()
         self._systemd.notify(RELOADING="1", MONOTONIC_USEC=str(time.monotonic_ns() // 1000))
         before = self._configuration
         try:
@@ -265,7 +275,7 @@ class Daemon:
             except Exception as error:
                 # The pipeline reports what fails; this is for what it cannot, and the source is due again all the same.
                 log.exception("run failed outside the pipeline")
-                now_ms = self._now_ms()
+                now_ms = self._clock.now_ms()
                 record = RunRecord(name, loaded.source.id, 0, Status.FAILED, now_ms, now_ms, error=str(error))
             self._log_run(record)
         self._remember(record)
@@ -301,7 +311,7 @@ class Daemon:
 
     def _scheduled_purge(self) -> None:
         settings = self._configuration.purge
-        before_ms = self._now_ms() - settings.before_days * DAY_MS
+        before_ms = self._clock.now_ms() - settings.before_days * DAY_MS
         try:
             self._purge(before_ms, dry_run=False, deleted_files=settings.deleted_files)
         except Exception:
@@ -313,7 +323,7 @@ class Daemon:
         with self._purging, Solr(self._address) as solr:
             answer = jobs.purge(
                 solr,
-                self._now_ms,
+                self._clock.now_ms,
                 before_ms=before_ms,
                 dry_run=dry_run,
                 deleted_files=deleted_files,
@@ -364,7 +374,7 @@ class Daemon:
         step("link")
         with Solr(self._address) as solr:
             everything = arguments["everything"]
-            return jobs.link(solr, self._roster, self._spark, self._now_ms, everything=everything)
+            return jobs.link(solr, self._roster, self._spark, self._clock.now_ms, everything=everything)
 
     def _requested_purge(self, arguments: Mapping[str, Any], step: Step) -> jobs.Answer:
         step("purge")
@@ -403,7 +413,12 @@ class Daemon:
     # -- State -----------------------------------------------------------------------------------------------------------
 
     def _save_heartbeat(self) -> None:
-        heartbeat = Heartbeat(round(self._started_s * 1000), self._schedule.due_s(), dict(self._last_runs))
+        heartbeat = Heartbeat(
+            round(self._clock.at_s(self._started_steady_s) * 1000),
+            self._schedule.due_s(),
+            dict(self._last_runs),
+            clock_jump_ms=self._jump_in_doubt_ms(),
+        )
         save_heartbeat(self._configuration.navlin.state_directory, heartbeat)
 
     def _status_line(self) -> str:
@@ -411,5 +426,6 @@ class Daemon:
         words = f"{len(self._roster.sources)} sources"
         return f"{words}, failing: {', '.join(failing)}" if failing else f"{words}, all well"
 
-    def _now_ms(self) -> int:
-        return round(self._clock() * 1000)
+    def _jump_in_doubt_ms(self) -> int:
+        jump_ms = self._clock.jump_ms()
+        return jump_ms if abs(jump_ms) > TOLERANCE_MS else 0

@@ -40,6 +40,8 @@ class Heartbeat:
     due_s: Mapping[str, float | None] = field(default_factory=dict)
     sources: Mapping[str, LastRun] = field(default_factory=dict)
     pid: int = 0
+    clock_jump_ms: int = 0
+    """By how much this machine's clock has jumped, if that is so much that sources are not pulled."""
 
 
 def save_heartbeat(state_directory: Path, heartbeat: Heartbeat) -> None:
@@ -62,7 +64,9 @@ def read_heartbeat(state_directory: Path) -> Heartbeat | None:
     if found is None or not lives(Holder(**found["holder"])):
         return None
     sources = {name: LastRun(**source) for name, source in found["sources"].items()}
-    return Heartbeat(found["since_ms"], found["due_s"], sources, found["holder"]["pid"])
+    return Heartbeat(
+        found["since_ms"], found["due_s"], sources, found["holder"]["pid"], found.get("clock_jump_ms", 0)
+    )
 
 
 def _read(state_directory: Path) -> dict[str, Any] | None:

@@ -1,9 +1,8 @@
-"""The daemon's clock: one job a source and the daily purge, in APScheduler, woken early by the watched directories."""
+"""When sources run: one job for each and the daily purge, in APScheduler, woken early by the watched directories."""
 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -14,6 +13,7 @@ from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.cron import CronTrigger
 
+from navlin.pipeline.wall_clock import WallClock
 from navlin.service.due_time import DueTime
 
 AT_ONCE = 200
@@ -30,9 +30,11 @@ class Schedule:
     ``run(name)`` must not raise; whatever it does, the source is due again an interval after it returns.
     """
 
-    def __init__(self, run: Run, *, now_s: Callable[[], float] = time.time) -> None:
+    def __init__(self, run: Run, *, clock: WallClock | None = None) -> None:
         self._run = run
-        self._now_s = now_s
+        self._clock = clock or WallClock()
+        # Intervals are counted by the clock that never jumps.
+        self._now_s = self._clock.steady_s
         self._due_times: dict[str, DueTime] = {}
         self._leaving: set[str] = set()
         self._lock = threading.RLock()
@@ -92,9 +94,18 @@ class Schedule:
                 self._due(name, due_time.wake(self._now_s()))
 
     def due_s(self) -> dict[str, float | None]:
-        """When each source is due, None for those that run now."""
+        """When each source is due, in epoch seconds, None for those that run now."""
         with self._lock:
-            return {name: due_time.due_s for name, due_time in self._due_times.items()}
+            return {
+                name: None if due_time.due_s is None else self._clock.at_s(due_time.due_s)
+                for name, due_time in self._due_times.items()
+            }
+
+    def clock_jumped(self) -> None:
+        """The time of day is another one now: what is due in a while is due in the same while."""
+        with self._lock:
+            for name, due_time in self._due_times.items():
+                self._due(name, due_time.due_s)
 
     def jobs(self) -> list[Job]:
         """What the scheduler has in mind: the next run of each source that does not run, and the purge."""
@@ -140,7 +151,7 @@ class Schedule:
         self._scheduler.add_job(
             self._once,
             "date",
-            run_date=datetime.fromtimestamp(due_s, UTC),
+            run_date=datetime.fromtimestamp(self._clock.at_s(due_s), UTC),
             args=(name,),
             id=name,
             replace_existing=True,

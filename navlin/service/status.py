@@ -78,7 +78,13 @@ class Overall:
         """The form for programs; times are epoch ms, ``due_s`` epoch s."""
         return {
             "now_ms": self.now_ms,
-            "daemon": {"pid": self.daemon.pid, "since_ms": self.daemon.since_ms} if self.daemon else None,
+            "daemon": {
+                "pid": self.daemon.pid,
+                "since_ms": self.daemon.since_ms,
+                "clock_jump_ms": self.daemon.clock_jump_ms,
+            }
+            if self.daemon
+            else None,
             "failing": list(self.failing),
             "sources": [
                 {

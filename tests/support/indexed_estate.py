@@ -144,6 +144,7 @@ class World:
                     covered_as_of_ms=0,
                     follows_events=False,
                     purged_before_ms=0,
+                    stamp=stamp,
                 ),
             )
             for identity, envelope in by_id.items()

@@ -28,7 +28,7 @@ from navlin.model.keys import (
     sub_operation_key,
     table_key,
 )
-from navlin.model.plan import Plan, Positions
+from navlin.model.plan import Plan, Positions, SourceTime
 from navlin.model.records import Covered, Entity, Position, Record, Reject, Relation, Split
 from navlin.model.records import Listing as FileListing
 from navlin.model.source import HIVE, Estate, Source
@@ -58,15 +58,20 @@ class Listing(Extractor):
     timeout_s: float = keeps_positions(60.0)
 
     def plan(self, positions: Positions) -> Plan:
-        payload = self._said()
+        payload = self._payload()
         if "down" in payload:
             raise ConnectionError(payload["down"])
         splits = tuple(Table(name, positions.now_ms) for name in sorted(payload["tables"]))
-        return Plan(splits, (Position("listed", positions.now_ms),), (Covered("/", positions.now_ms),))
+        covers = (Covered("/", positions.now_ms),)
+        clock = payload.get("clock")
+        source_time = (
+            SourceTime(clock["at_ms"], "the scripted source", exact=clock["exact"]) if clock else None
+        )
+        return Plan(splits, (Position("listed", positions.now_ms),), covers, source_time=source_time)
 
     def read(self, split: Split) -> Iterator[Record]:
         assert isinstance(split, Table)
-        payload = self._said()
+        payload = self._payload()
         if split.qualified in payload.get("waiting", {}):
             _wait_for(Path(payload["waiting"][split.qualified]))
         if split.qualified in payload.get("broken", ()):
@@ -100,7 +105,7 @@ class Listing(Extractor):
             path = location_key(self.estate, location)
             yield Relation(RelationType.LOGICAL_PHYSICAL, table, path, table.tree_path, split.now_ms)
 
-    def _said(self) -> dict[str, Any]:
+    def _payload(self) -> dict[str, Any]:
         payload: dict[str, Any] = json.loads(Path(self.file).read_text())
         return payload
 

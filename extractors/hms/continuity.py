@@ -1,0 +1,56 @@
+"""Whether a metastore is still the one that was followed.
+
+Ids of notifications start anew from a backup: a metastore that was restored, and has grown past our position since, shows
+other events by the same ids. So the last event that was followed is kept, as a digest, and read again.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+from extractors.hms.client import Connection
+from extractors.hms.idl import NotificationEvent
+from navlin.model.plan import SourceTime
+
+EVENT_DIGEST = "event digest"
+"""Position: the digest of the event whose id is kept; absent if the log did not have it."""
+
+
+def digest_of(event: NotificationEvent) -> str:
+    """What distinguishes an event from another one of its id: 32 hexadecimal digits."""
+    digest = blake2b(digest_size=16)
+    for part in (
+        event.eventId,
+        event.eventTime,
+        event.eventType,
+        event.dbName,
+        event.tableName,
+        event.message,
+    ):
+        digest.update(f"{part}\0".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def event_at(metastore: Connection, event_id: int) -> NotificationEvent | None:
+    """The event of an id, None if the log has it no more: a metastore forgets events after some days."""
+    if event_id <= 0:
+        return None
+    found = metastore.events(event_id - 1, 1)
+    return found[0] if found and found[0].eventId == event_id else None
+
+
+def why_not_continued(event: NotificationEvent | None, followed: int, digest: str) -> str:
+    """Why the log is not the one that was followed up to ``followed``, in words; empty if nothing speaks against it.
+
+    ``event`` is what the log has under that id now. Without it, or without a digest, there is nothing to compare.
+    """
+    if event is None or not digest or digest_of(event) == digest:
+        return ""
+    return f"the metastore was restored: its event {followed} is not the one that was followed"
+
+
+def time_of(event: NotificationEvent | None, uri: str) -> SourceTime | None:
+    """The metastore's clock, as far as its newest event shows it."""
+    if event is None or not event.eventTime:
+        return None
+    return SourceTime(event.eventTime * 1000, f"the newest event of the metastore {uri}", exact=False)

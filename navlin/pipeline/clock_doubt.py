@@ -1,0 +1,55 @@
+"""Whether this machine's clock may be believed, held against the source's own, and against the clock that counts since the
+machine started.
+
+A reading is ordered by when it was made. One that is made while the clock is ahead would make every later one old, so a
+source that is pulled is not run while its clock is in doubt. What was stamped before anybody could doubt it is healed by the
+next complete listing (`navlin.index.stamp`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from navlin.model.plan import SourceTime
+
+TOLERANCE_MS: Final = 600_000
+"""How far two clocks may differ. Kerberos allows five minutes."""
+_UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"))
+
+
+class ClockInDoubt(Exception):
+    """This machine's clock contradicts another one; its message says which and by how much."""
+
+
+def clock_doubt(now_ms: int, source_time: SourceTime | None, jump_ms: int) -> str:
+    """Why a reading must not be stamped with ``now_ms``, in words; empty if nothing speaks against it.
+
+    ``jump_ms`` is by how much this machine's clock has jumped since it was last believed. A source that shows its own time
+    settles that.
+    """
+    if source_time is not None:
+        ahead_ms = now_ms - source_time.at_ms
+        if source_time.exact and ahead_ms > TOLERANCE_MS:
+            return f"this machine's clock is {span_in_words(ahead_ms)} ahead of that of {source_time.of}; {_REMEDY}"
+        if -ahead_ms > TOLERANCE_MS:
+            return f"this machine's clock is {span_in_words(-ahead_ms)} behind that of {source_time.of}; {_REMEDY}"
+        if source_time.exact:
+            return ""
+    if abs(jump_ms) > TOLERANCE_MS:
+        way = "forward" if jump_ms > 0 else "back"
+        return (
+            f"this machine's clock jumped {way} by {span_in_words(abs(jump_ms))} while navlin ran;"
+            " if it is right now, `systemctl reload navlin` says so"
+        )
+    return ""
+
+
+def span_in_words(span_ms: int) -> str:
+    """A span of time in the largest unit of which it has two, as in ``30 d``."""
+    for unit_ms, name in _UNITS:
+        if span_ms >= 2 * unit_ms:
+            return f"{span_ms // unit_ms} {name}"
+    return f"{span_ms // 1000} s"
+
+
+_REMEDY: Final = "nothing is read until they agree: set them by one time service"
