@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from linker import purge_forecast as forecast
 from linker import purge_removal as removal
 from linker.linking import Linking
+from linker.purge_doubt import purge_doubt
 from linker.purge_removal import Batch
 from linker.purge_rules import CHANGED, NEVER, PURGE_RULES, Never, PurgeRule
 from navlin.index.entity import PURGE, StoredEntity
@@ -33,6 +34,7 @@ from navlin.index.state import in_batches
 
 __all__ = ["NeverReport", "PurgeReport", "Tally", "purge", "purged_before_ms"]
 
+HELD: Final = "held"
 BATCH: Final = 500
 BATCHES_A_COMMIT: Final = 20
 EXAMPLES: Final = 5
@@ -82,8 +84,11 @@ class NeverReport:
 
 @dataclass(frozen=True, slots=True)
 class PurgeReport:
-    """What a purge did, or would do. ``status``: finished, stopped (on request; the next one goes on), or leased (another
-    purge is going on: this one was ignored). ``note`` says in words what a person would ask about."""
+    """What a purge did, or would do.
+
+    ``status``: finished, stopped (on request; the next one goes on), leased (another purge is going on: this one was
+    ignored), or held (a person must look). ``note`` says in words what a person would ask about.
+    """
 
     before_ms: int
     status: str
@@ -103,6 +108,7 @@ def purge(
     clock: Callable[[], int],
     dry_run: bool = False,
     ours: bool = True,
+    accepted: int = 0,
     stop: Callable[[], bool] = lambda: False,
     batch: int = BATCH,
 ) -> PurgeReport:
@@ -110,10 +116,11 @@ def purge(
 
     A purge that was begun and not ended is continued instead, with the threshold and the rules it began with.
     ``clock`` gives epoch ms; ``holder`` and ``lives`` as for `take_lease`. ``stop`` is asked between batches.
-    A dry run writes nothing at all.
+    A dry run writes nothing at all. A purge that is not plausible is held; ``accepted`` is how many candidates a person has
+    accepted, as `linker.purge_doubt` counts them.
     """
     if dry_run:
-        return _dry_run(solr, before_ms, clock(), ours=ours, batch=batch)
+        return _dry_run(solr, before_ms, clock(), ours=ours, batch=batch, accepted=accepted)
     try:
         take_lease(solr, LEASE, holder, clock(), lives=lives)
     except Leased as other:
@@ -121,6 +128,9 @@ def purge(
     begun = open_purge(solr)
     record = begun or PurgeRecord(before_ms, clock(), ours)
     if begun is None:
+        if held := purge_doubt(Graph(solr), before_ms, clock(), ours=ours, accepted=accepted).note:
+            free_lease(solr, LEASE)
+            return PurgeReport(before_ms, HELD, dry_run, note=held)
         # Before the first removal: what is read anew meanwhile must not be written anew.
         remember_purged_before(solr, before_ms)
         save_purge(solr, record)
@@ -223,7 +233,9 @@ def _shown(entity: StoredEntity) -> str:
     return " ".join((entity.path or entity.own_name or entity.id).split())[:100]
 
 
-def _dry_run(solr: Solr, before_ms: int, now_ms: int, *, ours: bool, batch: int) -> PurgeReport:
+def _dry_run(
+    solr: Solr, before_ms: int, now_ms: int, *, ours: bool, batch: int, accepted: int
+) -> PurgeReport:
     linking = Linking(solr, now_ms, "")
     record = PurgeRecord(before_ms, now_ms, ours)
     tallies: dict[str, Any] = {}
@@ -237,7 +249,7 @@ def _dry_run(solr: Solr, before_ms: int, now_ms: int, *, ours: bool, batch: int)
     begun = open_purge(solr)
     note = (
         "a purge was begun and not ended: the next goes on with it, with its own threshold" if begun else ""
-    )
+    ) or purge_doubt(linking.graph, before_ms, now_ms, ours=ours, accepted=accepted).note
     return replace(_report(solr, replace(record, tallies=tallies), "finished", False, note), dry_run=True)
 
 

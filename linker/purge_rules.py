@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from linker.locations import FLOWS
-from navlin.index.entity import CORE, TABLE_TYPES, StoredEntity
+from navlin.index.entity import CORE, PURGE, TABLE_TYPES, StoredEntity
 from navlin.index.filters import EntityFilter, RelationFilter
 from navlin.index.graph import IDS_A_QUERY, Graph
 from navlin.index.relation import BOTH, ENDS, Side
@@ -46,6 +46,17 @@ def _is_end_of(where: RelationFilter, sides: Sequence[Side] = BOTH) -> Check:
 
 def _described(_: Graph, candidates: Sequence[StoredEntity], __: int) -> set[str]:
     return {each.id for each in candidates if each.described}
+
+
+def _has_described_execution(graph: Graph, operations: Sequence[StoredEntity], _: int) -> set[str]:
+    instances = RelationFilter(types=(RelationType.INSTANCE_OF,))
+    found: set[str] = set()
+    of = [operation.id for operation in operations]
+    for batch in in_batches(graph.relations(instances, of=of, sides=(1,), fields=ENDS), IDS_A_QUERY):
+        operation_of = {relation.ep2.id: relation.ep1.id for relation in batch}
+        executions = graph.entities_of(operation_of, PURGE)
+        found.update(operation_of[each] for each, execution in executions.items() if execution.described)
+    return found
 
 
 def _has_output(graph: Graph, operations: Sequence[StoredEntity], _: int) -> set[str]:
@@ -101,6 +112,9 @@ A_LOCATION: Final = Keep(
     ),
 )
 DESCRIBED: Final = Keep("described", "a person named, described or tagged it", _described)
+EXECUTION_DESCRIBED: Final = Keep(
+    "an execution described", "a person described or tagged one of its executions", _has_described_execution
+)
 HAS_OUTPUT: Final = Keep("has output", "operations that produce something are never removed", _has_output)
 EXECUTED_SINCE: Final = Keep("executed since", "it was executed after the date", _executed_since)
 CHANGED: Final = "changed meanwhile"
@@ -153,13 +167,14 @@ PURGE_RULES: Final[tuple[PurgeRule, ...]] = (
         "INSTANCE_OF between an operation and an execution that was executed earlier; and the execution. The operation"
         " keeps when it was last executed, by whom, and how many such executions there were",
         lambda before_ms: EntityFilter(executed_before_ms=before_ms),
+        (DESCRIBED,),
     ),
     PurgeRule(
         "operations",
         "the data flow of an operation without output, all of whose executions were earlier; and the operation with its"
         " sub-operations",
         lambda before_ms: EntityFilter(types=("OPERATION",), as_of_before_ms=before_ms),
-        (HAS_OUTPUT, EXECUTED_SINCE),
+        (HAS_OUTPUT, EXECUTED_SINCE, DESCRIBED, EXECUTION_DESCRIBED),
     ),
 )
 """In the order in which they run."""

@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
+from linker import purge_doubt
 from linker.purge import PurgeReport, Tally, purge
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, date_ms
 from navlin.index.leases import Holder, take_lease
-from navlin.index.purges import open_purge, purged_before_ms
+from navlin.index.purges import forget_purged_before, open_purge, purged_before_ms
 from navlin.index.solr import Added, Solr
 from navlin.model.keys import EntityType, Key, RelationType
 from navlin.model.records import Entity, Relation
@@ -813,3 +814,80 @@ def test_peoples_words_on_an_operation_survive_what_purge_writes_on_it(world: Wo
 
     kept = world.entity_of(operation) or {}
     assert (kept["description"], kept["purgedExecutions"]) == ("the nightly one", 1)
+
+
+# -- What is held, and what a person described ---------------------------------------------------------------------------
+
+
+def old_executions(world: World, count: int, *, ended_ms: int = BEFORE_MS - 1) -> list[Entity]:
+    operation = world.operation("create")
+    made = world.flow(operation, world.table("s.made"))
+    runs = [
+        run_of(world, operation, str(each), started=ended_ms - 1, ended=ended_ms) for each in range(count)
+    ]
+    world.put(world.impala, world.entity(operation), made, *runs)
+    return runs
+
+
+def test_a_purge_that_would_take_half_of_the_history_is_held_until_a_person_accepts_just_that(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(purge_doubt, "LEAST", 10)
+    old_executions(world, 20)
+    before = world.versions()
+
+    held = run_purge(world.solr)
+
+    assert held.status == "held"
+    assert "20 of 20 executions are older than that" in held.note
+    assert "--accept 21" in held.note, "the operation is looked at too"
+    assert (world.versions(), purged_before_ms(world.solr)) == (before, 0)
+    assert run_purge(world.solr, accepted=20).status == "held"
+    assert run_purge(world.solr, dry_run=True).note == held.note
+
+    done = run_purge(world.solr, accepted=21)
+    assert (done.status, tally(done, "executions").removed) == ("finished", 20)
+
+
+def test_a_purge_is_held_if_nothing_was_executed_lately_for_the_clock_may_be_ahead(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(purge_doubt, "LEAST", 10)
+    old_executions(world, 20, ended_ms=BEFORE_MS + DAY_MS)
+    in_30_days = BEFORE_MS + 31 * DAY_MS
+
+    held = run_purge(world.solr, clock=lambda: in_30_days)
+
+    assert held.status == "held"
+    assert "nothing was executed in the last 30 days" in held.note
+    assert run_purge(world.solr, clock=lambda: BEFORE_MS + 2 * DAY_MS).status == "finished"
+
+
+def test_executions_and_operations_that_a_person_described_or_tagged_stay(world: World) -> None:
+    plain, tagged, ran = (world.operation(name) for name in ("plain", "tagged", "ran"))
+    runs = {each: run_of(world, each, each.name, ended=BEFORE_MS - 1) for each in (plain, tagged, ran)}
+    world.put(world.impala, *[world.entity(each) for each in runs], *runs.values())
+    words: dict[Key, dict[str, Any]] = {
+        tagged: {"tags": ["quarter end"]},
+        runs[ran].key: {"up_ticket": "FIN-7"},
+    }
+    for key, fields in words.items():
+        atomic = {name: {"set": value} for name, value in fields.items()}
+        world.solr.add(ELEMENTS, [{"identity": key.identity, **atomic}])
+    world.commit()
+
+    report = run_purge(world.solr)
+
+    assert gone(world, plain, tagged, ran) == [True, False, False]
+    assert gone(world, *(run.key for run in runs.values())) == [True, True, False]
+    assert tally(report, "executions").kept == {"described": 1}
+    assert tally(report, "operations").kept == {"described": 1, "an execution described": 1}
+    assert any(each.startswith("INSTANCE_OF ran -> ") for each in kinds(world))
+
+
+def test_records_of_purged_times_are_written_again_once_the_threshold_is_forgotten(world: World) -> None:
+    old_executions(world, 2)
+    run_purge(world.solr)
+    assert purged_before_ms(world.solr) == BEFORE_MS
+    forget_purged_before(world.solr)
+    assert purged_before_ms(world.solr) == 0

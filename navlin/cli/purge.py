@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from navlin.cli.invocation import Exit, Failure, Invocation, console, json_option, print_json
+
+if TYPE_CHECKING:
+    from navlin.index.solr import Solr
 
 SHOWN = 3
 
@@ -16,19 +19,41 @@ SHOWN = 3
 @click.command("purge", short_help="Remove what is old.")
 @click.option(
     "--before",
-    required=True,
     type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]),
     metavar="DATE",
     help="What was deleted or executed earlier goes. This machine's time zone.",
 )
+@click.option(
+    "--accept",
+    type=click.IntRange(0),
+    default=0,
+    metavar="NUMBER",
+    help="Let a held purge of so many candidates through.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what each rule would remove and keep, and remove nothing.")
+@click.option("--forget-threshold", is_flag=True, help="Write records of purged times again.")
 @json_option
 @click.pass_obj
-def command(invocation: Invocation, *, before: datetime, dry_run: bool, as_json: bool) -> None:
+def command(
+    invocation: Invocation,
+    *,
+    before: datetime | None,
+    accept: int,
+    forget_threshold: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
     """Remove what is old: executions, deleted files and directories, and the relations that hang on them.
 
     Navigator's five rules, and navlin's own for deleted files ([purge] deleted_files). Never a table or what produced it.
-    If `navlin serve` runs here, it does the work. A purge that was cut off is continued by the next, with its own date.
+    What a person described or tagged stays. If `navlin serve` runs here, it does the work. A purge that was cut off is
+    continued by the next, with its own date.
+
+    A purge is held, and says why, if it would look at more than half of the executions, operations or files, or if nothing
+    was executed lately, so that the clock may be wrong; --accept lets exactly that one through.
+
+    A record of a time that was purged is not written again. If that was a mistake, --forget-threshold lowers that time to
+    nothing; what was removed comes back only if its source still has it.
 
     \b
     Examples:
@@ -40,6 +65,14 @@ def command(invocation: Invocation, *, before: datetime, dry_run: bool, as_json:
     from navlin.service import jobs
 
     configuration = invocation.configuration_without_sources()
+    if forget_threshold:
+        if before is not None:
+            raise Failure("--forget-threshold and --before exclude each other", Exit.USAGE)
+        with invocation.solr(configuration) as solr:
+            _forget_threshold(solr, as_json=as_json)
+        return
+    if before is None:
+        raise Failure("--before is missing: what is older than that date goes", Exit.USAGE)
     before_ms = round(before.astimezone().timestamp() * 1000)
     if before_ms > invocation.now_ms():
         raise Failure(f"{before:%Y-%m-%d} is in the future: everything executed so far would go", Exit.USAGE)
@@ -48,6 +81,7 @@ def command(invocation: Invocation, *, before: datetime, dry_run: bool, as_json:
             "before_ms": before_ms,
             "dry_run": dry_run,
             "deleted_files": configuration.purge.deleted_files,
+            "accepted": accept,
         }
         answer = answer_of_daemon(solr, configuration.navlin.state_directory, Job.PURGE, how)
         if answer is None:
@@ -56,7 +90,24 @@ def command(invocation: Invocation, *, before: datetime, dry_run: bool, as_json:
         print_json(answer)
     else:
         _print(answer)
-    raise SystemExit(Exit.BUSY if answer["status"] == "leased" else Exit.OK)
+    raise SystemExit(_EXITS.get(answer["status"], Exit.OK))
+
+
+_EXITS: Final = {"leased": Exit.BUSY, "held": Exit.FAILED}
+
+
+def _forget_threshold(solr: Solr, *, as_json: bool) -> None:
+    from navlin.index.purges import forget_purged_before, purged_before_ms
+
+    before_ms = purged_before_ms(solr)
+    forget_purged_before(solr)
+    if as_json:
+        print_json({"forgotten_ms": before_ms})
+    elif before_ms:
+        until = datetime.fromtimestamp(before_ms / 1000).astimezone()
+        click.echo(f"forgotten: records from before {until:%Y-%m-%d %H:%M} are written again")
+    else:
+        click.echo("nothing was ever purged")
 
 
 def _print(answer: Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ from navlin.index import entity as entity_fields
 from navlin.index import relation as relation_fields
 from navlin.index import solr_query as q
 from navlin.index.entity import StoredEntity
-from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.fields import ELEMENTS, RELATIONS, date_ms
 from navlin.index.filters import EntityFilter, RelationFilter
 from navlin.index.neighbours import Neighbours, first_by_id, neighbours
 from navlin.index.presented import with_end_names
@@ -76,6 +76,17 @@ class Graph:
     def count_entities(self, where: EntityFilter = ANY_ENTITY) -> int:
         """How many entities match."""
         return self.solr.count(ELEMENTS, q.EVERYTHING, *where.filters())
+
+    def newest_execution_ms(self) -> int:
+        """When the newest execution started, epoch ms; 0 if there is none of which that is known."""
+        newest = {
+            "q": "type:OPERATION_EXECUTION",
+            "fq": q.present("started"),
+            "sort": "started desc",
+            "rows": 1,
+        }
+        found = self._documents(ELEMENTS, {**newest, "fl": "started"})
+        return max((date_ms(document["started"]) for document in found), default=0)
 
     def entities_by_source(self, where: EntityFilter) -> dict[str, int]:
         """How many entities match, by the id of their source."""

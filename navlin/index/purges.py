@@ -71,6 +71,12 @@ def remember_purged_before(solr: Solr, before_ms: int) -> None:
     solr.add(RUNS, [{"identity": _BEFORE, "kind": "purge", "body": orjson.dumps(body).decode()}])
 
 
+def forget_purged_before(solr: Solr) -> None:
+    """Lets records of any time be written again."""
+    solr.delete_ids(RUNS, [_BEFORE])
+    solr.commit(RUNS, soft=False)
+
+
 def _document(identity: str, record: PurgeRecord, status: str) -> dict[str, Any]:
     return {
         "identity": identity,

@@ -311,6 +311,9 @@ class Daemon:
 
     def _scheduled_purge(self) -> None:
         settings = self._configuration.purge
+        if self._jump_in_doubt_ms():
+            log.error("purge put off: the clock of this machine jumped")
+            return
         before_ms = self._clock.now_ms() - settings.before_days * DAY_MS
         try:
             self._purge(before_ms, dry_run=False, deleted_files=settings.deleted_files)
@@ -318,7 +321,7 @@ class Daemon:
             # It goes on where it was cut off, tomorrow.
             log.exception("purge failed")
 
-    def _purge(self, before_ms: int, *, dry_run: bool, deleted_files: bool) -> jobs.Answer:
+    def _purge(self, before_ms: int, *, dry_run: bool, deleted_files: bool, accepted: int = 0) -> jobs.Answer:
         # Two purges of one process would both hold the lease, which is a process's.
         with self._purging, Solr(self._address) as solr:
             answer = jobs.purge(
@@ -327,9 +330,13 @@ class Daemon:
                 before_ms=before_ms,
                 dry_run=dry_run,
                 deleted_files=deleted_files,
+                accepted=accepted,
                 stop=lambda: self._stopping,
             )
         removed = {rule["rule"]: rule["removed"] for rule in answer["rules"]}
+        if answer["status"] == "held":
+            log.warning("purge held: a person must look", reason=answer["note"])
+            return answer
         log.info(
             "purge finished", status=answer["status"], before=answer["before"], dry_run=dry_run, **removed
         )
@@ -379,7 +386,10 @@ class Daemon:
     def _requested_purge(self, arguments: Mapping[str, Any], step: Step) -> jobs.Answer:
         step("purge")
         return self._purge(
-            arguments["before_ms"], dry_run=arguments["dry_run"], deleted_files=arguments["deleted_files"]
+            arguments["before_ms"],
+            dry_run=arguments["dry_run"],
+            deleted_files=arguments["deleted_files"],
+            accepted=arguments["accepted"],
         )
 
     # -- Ending ----------------------------------------------------------------------------------------------------------

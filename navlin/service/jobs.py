@@ -69,10 +69,13 @@ def purge(
     before_ms: int,
     dry_run: bool,
     deleted_files: bool,
+    accepted: int = 0,
     stop: Callable[[], bool] = lambda: False,
 ) -> Answer:
     """Purges what is older than a moment."""
     from navlin.service.purging import purge_before, report_as_json
 
-    report = purge_before(solr, before_ms, clock, deleted_files=deleted_files, dry_run=dry_run, stop=stop)
+    report = purge_before(
+        solr, before_ms, clock, deleted_files=deleted_files, dry_run=dry_run, accepted=accepted, stop=stop
+    )
     return report_as_json(report)

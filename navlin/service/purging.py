@@ -20,9 +20,11 @@ def purge_before(
     *,
     deleted_files: bool,
     dry_run: bool = False,
+    accepted: int = 0,
     stop: Callable[[], bool] = lambda: False,
 ) -> PurgeReport:
-    """Purges what is older than a moment (epoch ms). ``deleted_files`` switches navlin's own rule."""
+    """Purges what is older than a moment (epoch ms). ``deleted_files`` switches navlin's own rule;
+    ``accepted`` as for `purge`."""
     return purge(
         solr,
         before_ms,
@@ -31,6 +33,7 @@ def purge_before(
         clock=clock,
         dry_run=dry_run,
         ours=deleted_files,
+        accepted=accepted,
         stop=stop,
     )
 

@@ -1,0 +1,58 @@
+"""Whether a purge is plausible: a wrong clock or a slip of the hand would remove history that nothing brings back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from linker.purge_rules import PURGE_RULES
+from navlin.index.filters import EntityFilter
+from navlin.index.graph import Graph
+
+LEAST: Final = 1_000
+"""So few candidates are never doubted."""
+SHARE: Final = 0.5
+"""Of executions, of operations, and of files and directories: more than that would be half of the history at once."""
+QUIET_MS: Final = 14 * 86_400_000
+"""If nothing was executed for so long, the clock may rather be wrong."""
+_ALL: Final = {
+    "directories": EntityFilter(types=("DIRECTORY",)),
+    "files": EntityFilter(types=("FILE",)),
+    "executions": EntityFilter(types=("OPERATION_EXECUTION",)),
+    "operations": EntityFilter(types=("OPERATION",)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Why a purge is held, and what a person has to accept: so many ``candidates``. No reasons: it is not held."""
+
+    reasons: tuple[str, ...]
+    candidates: int
+
+    @property
+    def note(self) -> str:
+        """The sentence for a person, empty if the purge is not held."""
+        if not self.reasons:
+            return ""
+        accept = f"if that is right: navlin purge --before DATE --accept {self.candidates}"
+        return f"held, nothing was removed: {'; '.join(self.reasons)}; {accept}"
+
+
+def purge_doubt(graph: Graph, before_ms: int, now_ms: int, *, ours: bool, accepted: int = 0) -> Doubt:
+    """Counts what the rules would look at. ``accepted`` candidates, and not one more, were accepted by a person."""
+    reasons, candidates = [], 0
+    for rule in PURGE_RULES:
+        if rule.ours and not ours:
+            continue
+        aged = graph.count_entities(rule.candidates(before_ms))
+        candidates += aged
+        every = graph.count_entities(_ALL[rule.name])
+        if aged > LEAST and aged > SHARE * every:
+            reasons.append(f"{aged:,} of {every:,} {rule.name} are older than that")
+    newest_ms = graph.newest_execution_ms()
+    executions = graph.count_entities(_ALL["executions"])
+    if executions > LEAST and newest_ms and now_ms - newest_ms > QUIET_MS:
+        days = (now_ms - newest_ms) // 86_400_000
+        reasons.append(f"nothing was executed in the last {days} days: is this machine's clock right?")
+    return Doubt(() if candidates <= accepted else tuple(reasons), candidates)
