@@ -33,7 +33,8 @@ def term(field: str, value: str) -> str:
 
 def terms(field: str, values: Iterable[str]) -> str:
     """Documents whose field has one of these indexed terms; any number of them. Solr keeps no cache of the answer."""
-    return f'{{!terms f={field} separator="{_SEPARATOR}" cache=false}}' + _SEPARATOR.join(values)
+    possible = (value for value in values if _SEPARATOR not in value)
+    return f'{{!terms f={field} separator="{_SEPARATOR}" cache=false}}' + _SEPARATOR.join(possible)
 
 
 def one_of(field: str, words: Iterable[str]) -> str:
