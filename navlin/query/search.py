@@ -75,7 +75,7 @@ def search(
 
     ``core`` is nav_elements unless the query is about relations. ``filters`` may bear tags (``{!tag=type} type:TABLE``);
     ``facets`` are fields, of which the values of all that matched are counted; ``{!ex=type}type`` leaves out the filters of
-    that tag. Raises `QueryError` for a query that
+    that tag; ``fields`` are those that the documents bear, parted by commas. Raises `QueryError` for a query that
     is wrong.
     """
     if not 0 <= limit <= MAX_LIMIT or offset < 0:
@@ -89,7 +89,7 @@ def search(
         [parse(text).query for text in filters],
         _orders(sort),
         [_facet(text) for text in facets],
-        fields,
+        _shown_fields(fields),
     )
     try:
         found = find(solr, chosen, question, limit, offset)
@@ -133,6 +133,11 @@ def _countable(name: str) -> str:
     if name in REWRITTEN:
         raise QueryError(f"{name} follows from type and sourceType: count or sort by these")
     return name
+
+
+def _shown_fields(fields: str) -> str:
+    names = fields.split(",")
+    return ",".join("*" if name.strip() == "*" else plain_field(name) for name in names)
 
 
 def _facet(text: str) -> Facet:
