@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from navlin.index import entity as entity_fields
 from navlin.index.presented import presented
 from navlin.index.query_fields import ANY_TEXT
+from navlin.index.query_text import asked, asked_facet
+from navlin.index.query_tree import Facet, Query
 from navlin.index.solr import Solr
 
 PAGE_ROWS: Final = 10_000
@@ -18,14 +20,13 @@ FACET_VALUES: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class SolrQuery:
-    """A query in Solr's syntax. ``params`` are the parameters to which it and its filters refer, ``sort`` is a list of
-    (field, "asc" or "desc"), the best match first if it is empty."""
+    """A query and what belongs to it. ``sort`` is a list of (field, "asc" or "desc"), the best match first if it is
+    empty."""
 
-    text: str
-    filters: Sequence[str] = ()
-    params: Mapping[str, str] = field(default_factory=dict)
+    query: Query
+    filters: Sequence[Query] = ()
     sort: Sequence[tuple[str, str]] = ()
-    facets: Sequence[str] = ()
+    facets: Sequence[Facet] = ()
     fields: str = "*"
 
 
@@ -60,7 +61,7 @@ def find(solr: Solr, core: str, query: SolrQuery, limit: int, offset: int) -> Fo
     facets = {name: dict(zip(flat[::2], flat[1::2], strict=True)) for name, flat in counts.items()}
     if query.fields == entity_fields.WHOLE:
         documents = presented(solr, core, documents)
-    return Found(tuple(documents), total, {name: facets.get(name, {}) for name in query.facets})
+    return Found(tuple(documents), total, {each.name: facets.get(each.name, {}) for each in query.facets})
 
 
 def _params(query: SolrQuery) -> dict[str, Any]:
@@ -69,9 +70,8 @@ def _params(query: SolrQuery) -> dict[str, Any]:
         # A total order, so that no document is on two pages or on none.
         orders = [*(orders or [("score", "desc")]), ("identity", "asc")]
     return {
-        **query.params,
-        "q": query.text,
-        "fq": query.filters,
+        "q": asked(query.query),
+        "fq": [asked(each) for each in query.filters],
         "fl": query.fields,
         "df": ANY_TEXT,
         "sort": ",".join(f"{name} {direction}" for name, direction in orders),
@@ -81,4 +81,9 @@ def _params(query: SolrQuery) -> dict[str, Any]:
 def _facet_params(query: SolrQuery) -> dict[str, Any]:
     if not query.facets:
         return {}
-    return {"facet": "true", "facet.field": query.facets, "facet.mincount": 1, "facet.limit": FACET_VALUES}
+    return {
+        "facet": "true",
+        "facet.field": [asked_facet(each) for each in query.facets],
+        "facet.mincount": 1,
+        "facet.limit": FACET_VALUES,
+    }

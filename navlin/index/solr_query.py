@@ -18,7 +18,7 @@ _SEPARATOR: Final = "\t"
 
 def literal(text: str) -> str:
     """Text as one word of a clause: no character of it, and no word such as AND, is syntax."""
-    return "\\" + text if text in _OPERATORS else _SPECIAL.sub(r"\\\1", text)
+    return "\\" + text if text.upper() in _OPERATORS else _SPECIAL.sub(r"\\\1", text)
 
 
 def phrase(text: str) -> str:
@@ -33,7 +33,8 @@ def term(field: str, value: str) -> str:
 
 def terms(field: str, values: Iterable[str]) -> str:
     """Documents whose field has one of these indexed terms; any number of them. Solr keeps no cache of the answer."""
-    return f'{{!terms f={field} separator="{_SEPARATOR}" cache=false}}' + _SEPARATOR.join(values)
+    possible = (value for value in values if _SEPARATOR not in value)
+    return f'{{!terms f={field} separator="{_SEPARATOR}" cache=false}}' + _SEPARATOR.join(possible)
 
 
 def one_of(field: str, words: Iterable[str]) -> str:
@@ -81,32 +82,8 @@ def at_or_below(field: str, path: str) -> str:
     return present(field) if path == "/" else f"{field}:{literal(path)} {below(field, path)}"
 
 
-# -- What a person typed -----------------------------------------------------------------------------------------------
-
-
-def escaped(word: str) -> str:
-    """A word as a person typed it, for Solr: slashes and colons in it, and signs before it, are plain characters.
-    Wildcards, and what is escaped already, stay."""
-    out: list[str] = []
-    at = 0
-    while at < len(word):
-        char = word[at]
-        if char == "\\":
-            out.append(word[at : at + 2])
-            at += 2
-            continue
-        out.append("\\" + char if char in "/:!" or (at == 0 and char in "+-") else char)
-        at += 1
-    return "".join(out)
-
-
-def unescaped(word: str) -> str:
-    """A word as it was meant."""
-    return re.sub(r"\\(.)", r"\1", word)
-
-
 def quoted(value: str) -> str:
-    """A value of local parameters."""
+    """Text as a value of local parameters."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 

@@ -8,10 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from navlin.index.query_fields import REWRITTEN, core_asked, field_named, field_names
+from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.query_fields import REWRITTEN, core_asked, field_names
+from navlin.index.query_text import printed
+from navlin.index.query_tree import Facet
 from navlin.index.searching import SolrQuery, find
 from navlin.index.solr import Solr, SolrError, SolrUnavailable
-from navlin.query.syntax import Parsed, QueryError, parse
+from navlin.query.syntax import Parsed, QueryError, parse, parse_facet, plain_field
 
 MAX_LIMIT: Final = 500_000
 """Navigator's own limit of a page."""
@@ -29,7 +32,7 @@ class SearchAnswer:
 
     core: str
     query: str
-    """As it was sent to Solr."""
+    """As it was understood."""
     total: int
     offset: int
     limit: int
@@ -71,31 +74,34 @@ def search(
     """Documents that match ``query`` and every filter, best match first unless ``sort`` ("created desc") says otherwise.
 
     ``core`` is nav_elements unless the query is about relations. ``filters`` may bear tags (``{!tag=type} type:TABLE``);
-    ``facets`` are fields, of which the values of all that matched are counted. Raises `QueryError` for a query that
+    ``facets`` are fields, of which the values of all that matched are counted; ``{!ex=type}type`` leaves out the filters of
+    that tag; ``fields`` are those that the documents bear, parted by commas. Raises `QueryError` for a query that
     is wrong.
     """
     if not 0 <= limit <= MAX_LIMIT or offset < 0:
         raise QueryError(f"a page has from 0 to {MAX_LIMIT} results and starts at 0 or later")
     parsed = parse(query)
-    parsed_filters = [parse(text, parameter_prefix=f"nf{number}_") for number, text in enumerate(filters)]
     chosen = core or core_for(parsed)
-    asked = SolrQuery(
-        parsed.text,
-        [each.text for each in parsed_filters],
-        {name: value for each in (parsed, *parsed_filters) for name, value in each.params.items()},
+    if chosen not in (ELEMENTS, RELATIONS):
+        raise QueryError(f"there is no core {chosen!r}; {ELEMENTS} and {RELATIONS} are searched")
+    question = SolrQuery(
+        parsed.query,
+        [parse(text).query for text in filters],
         _orders(sort),
-        [_countable(field_named(name)) for name in facets],
-        fields,
+        [_facet(text) for text in facets],
+        _shown_fields(fields),
     )
     try:
-        found = find(solr, chosen, asked, limit, offset)
+        found = find(solr, chosen, question, limit, offset)
     except SolrUnavailable:
         raise
     except SolrError as error:
         if error.status != 400 and "Determinizing automaton" not in error.message:
             raise
         raise explain(error.message, query, parsed) from error
-    return SearchAnswer(chosen, parsed.text, found.total, offset, limit, found.documents, found.facets)
+    return SearchAnswer(
+        chosen, printed(parsed.query), found.total, offset, limit, found.documents, found.facets
+    )
 
 
 def core_for(parsed: Parsed) -> str:
@@ -129,6 +135,17 @@ def _countable(name: str) -> str:
     return name
 
 
+def _shown_fields(fields: str) -> str:
+    names = fields.split(",")
+    return ",".join("*" if name.strip() == "*" else plain_field(name) for name in names)
+
+
+def _facet(text: str) -> Facet:
+    facet = parse_facet(text)
+    _countable(facet.field)
+    return facet
+
+
 def _orders(sort: str) -> list[tuple[str, str]]:
     orders = []
     for order in filter(None, (part.strip() for part in sort.split(","))):
@@ -136,5 +153,5 @@ def _orders(sort: str) -> list[tuple[str, str]]:
         direction = direction.strip().lower() or "asc"
         if direction not in ("asc", "desc"):
             raise QueryError(f"results are sorted as in 'lastModified desc', not as in {order!r}")
-        orders.append((_countable(field_named(name)), direction))
+        orders.append((_countable(plain_field(name)), direction))
     return orders

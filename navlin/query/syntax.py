@@ -1,9 +1,10 @@
-"""The query language of Navigator's search box → Solr's.
+"""The query language of Navigator's search box → a tree (`navlin.index.query_tree`), from which navlin prints its own query.
 
 People and programs write Solr's own syntax, as Navigator understood it, with liberties that Solr does not take: ``and``
 and ``or`` in lower case, the spelling twins of fields, a slash that needs no escape (there are no regular expressions
-here), properties as ``namespace.key:value``, a group of nothing but negations (`` +deleted:(-deleted:true)``), and the
-SDK's ``{!terms f=ep2Ids}id1,id2 AND extractorRunId:(*)``, whose tail an old Solr swallowed into the last id.
+here), properties as ``namespace.key:value``, a group of nothing but negations (`` +deleted:(-deleted:true)``), a star behind
+a phrase (``parentPath:"/db"*``), and the SDK's ``{!terms f=ep2Ids}id1,id2 AND extractorRunId:(*)``, whose tail an old Solr
+swallowed into the last id.
 
 What is wrong is found here, with its place in the text as it was typed, before Solr sees anything.
 """
@@ -13,21 +14,61 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal, NoReturn
 
-from navlin.index.query_fields import CASELESS, CONSTANTS, REWRITTEN, TYPE, clause, field_named, value_of
-from navlin.index.solr_query import escaped, quoted, unescaped
+from navlin.index.query_fields import REWRITTEN, TWINS, TYPE, field_named
+from navlin.index.query_tree import (
+    Boost,
+    Clause,
+    Everything,
+    ExactTerms,
+    Facet,
+    FieldValue,
+    FunctionRange,
+    Group,
+    Node,
+    Phrase,
+    Query,
+    Range,
+    Wild,
+    Word,
+)
 
-PARSERS: Final = frozenset({"terms", "term", "prefix", "frange"})
-"""The query parsers of Solr that a clause may name. Joins and graph walks are wrong on more than one shard."""
+PARSERS: Final[Mapping[str, frozenset[str]]] = {
+    "terms": frozenset({"f", "v"}),
+    "term": frozenset({"f", "v"}),
+    "prefix": frozenset({"f", "v"}),
+    "frange": frozenset({"l", "u", "incl", "incu", "v"}),
+}
+"""The query parsers of Solr that a clause may name, with the local parameters of each."""
+_OF_QUERY: Final = frozenset({"tag", "ex", "key"})
+"""The local parameters of a whole query."""
+
+MAX_CHARS: Final = 2_000_000
+"""Of a query: an SDK asks for tens of thousands of ids in one."""
+MAX_DEPTH: Final = 100
+"""Of parentheses in each other."""
+MAX_CLAUSES: Final = 10_000
+"""As Solr's ``maxBooleanClauses``."""
+MAX_PATTERNS: Final = 200
+"""Of words with wildcards or a distance in one query, each of which may run through all terms of a field."""
+MAX_PATTERN_CHARS: Final = 1_000
+MAX_PATTERN_WILDCARDS: Final = 20
+"""Of one such word."""
+MAX_NAME_CHARS: Final = 500
+"""Of a field's name, a tag or a key."""
 
 _SPECIAL = frozenset(' \t\r\n\u3000()[]{}":^~')
 _SPACE = frozenset(" \t\r\n\u3000")
 _OPERATORS = frozenset({"AND", "OR"})
-_HIDDEN = frozenset({"_query_", "_val_"})
 _LOCAL_PARAM = re.compile(
-    r"""\s*(?:(?P<key>[\w.]+)\s*=\s*)?(?P<value>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s}'"=]+)"""
+    r"""\s*(?:(?P<key>[\w.]+)\s*=\s*)?(?P<value>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s}'"=]+)""", re.DOTALL
 )
+_NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?|\.\d{1,9}", re.ASCII)
+_SIGNED = re.compile(r"([+-]?)(\d{1,18})(?:\.(\d{1,9}))?", re.ASCII)
+_PLAIN_FIELD = re.compile(r"[A-Za-z][\w.]*", re.ASCII)
+_TAG = re.compile(r"[\w.-]+", re.ASCII)
+_TO = re.compile(r"to(?=[ \t\r\n\u3000\"])", re.IGNORECASE)
 
 
 class QueryError(Exception):
@@ -43,332 +84,552 @@ class QueryError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A query as it is sent, the parameters that it refers to, and what it asks about."""
+    """A query as a tree, and what it asks about."""
 
-    text: str
-    params: Mapping[str, str]
+    query: Query
     fields: Mapping[str, int]
     """Each field by its name in the index → where it first stands in the text as typed."""
     types: frozenset[str]
     """The values that ``type`` is compared with, upper case."""
 
 
-def parse(query: str, *, parameter_prefix: str = "nq") -> Parsed:
-    """Reads a query. ``parameter_prefix`` keeps the parameters of several queries of one request apart."""
-    return _Reader(query, parameter_prefix).read()
+def parse(query: str) -> Parsed:
+    """Reads a query. Raises `QueryError`."""
+    return _Reader(query).read()
+
+
+def parse_facet(text: str) -> Facet:
+    """Reads a field to count the values of, ``{!ex=tag key=name}field`` or ``field``. Raises `QueryError`."""
+    reader = _Reader(text)
+    local = reader.read_local_params("a facet", _OF_QUERY - {"tag"}) if text.startswith("{!") else {}
+    return Facet(plain_field(text[reader.at :], reader.at), reader.tags_of(local, "ex"), reader.key_of(local))
+
+
+def plain_field(text: str, at: int = -1) -> str:
+    """The index's name of a field that is counted, sorted by or computed with: no function is one. Raises `QueryError`."""
+    name = text.strip()
+    if not _PLAIN_FIELD.fullmatch(name) or len(name) > MAX_NAME_CHARS:
+        raise QueryError(f"{_shown(name)} is no name of a field", at)
+    return field_named(name)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:60] + "…")
 
 
 @dataclass(slots=True)
-class _Group:
-    """One pair of parentheses, or the whole query, while it is read."""
+class _Pending:
+    """The clauses of one group while they are read, and the operator and the sign that wait for the next."""
 
-    opened: int
-    field: str
-    out_index: int
-    clauses: int = 0
-    negative: int = 0
-    negates: bool = False
+    clauses: list[Clause] = field(default_factory=list)
+    operator: Literal["", "AND", "OR"] = ""
+    sign: Literal["", "+", "-"] = ""
     waits: str = ""
     """The operator or sign that something must follow, if one was read last."""
     waits_at: int = 0
+
+    def add(self, node: Node, boost: Boost | None) -> None:
+        self.clauses.append(Clause(node, self.operator, self.sign, boost))
+        self.operator, self.sign, self.waits = "", "", ""
 
 
 @dataclass(slots=True)
 class _Reader:
     query: str
-    prefix: str
     at: int = 0
-    out: list[str] = field(default_factory=list)
-    params: dict[str, str] = field(default_factory=dict)
+    depth: int = 0
+    clauses: int = 0
+    patterns: int = 0
     fields: dict[str, int] = field(default_factory=dict)
     types: set[str] = field(default_factory=set)
-    groups: list[_Group] = field(default_factory=list)
+    of_query: dict[str, str] = field(default_factory=dict)
 
     def read(self) -> Parsed:
+        if len(self.query) > MAX_CHARS:
+            raise QueryError(f"a query has at most {MAX_CHARS} characters")
+        try:
+            self.query.encode()
+        except UnicodeEncodeError as error:
+            raise QueryError("here stands half a character", error.start) from None
         self._read_leading_params()
-        self.groups.append(_Group(self.at, "", len(self.out)))
-        while self.at < len(self.query):
-            self._read_one()
-        if len(self.groups) > 1:
-            raise QueryError("a parenthesis is opened and not closed", self.groups[-1].opened)
-        self._end_group(self.groups[0], "the query")
-        if not self.groups[0].clauses:
+        pending = self._read_clauses("")
+        if self.at < len(self.query):
+            self._refuse("a parenthesis is closed that was not opened", self.at)
+        self._end_group(pending, "the query")
+        if not pending.clauses:
             raise QueryError("the query is empty")
-        return Parsed("".join(self.out), self.params, self.fields, frozenset(self.types))
+        whole = Query(
+            tuple(pending.clauses),
+            self.tags_of(self.of_query, "tag"),
+            self.tags_of(self.of_query, "ex"),
+            self.key_of(self.of_query),
+        )
+        return Parsed(whole, self.fields, frozenset(self.types))
+
+    def _refuse(self, message: str, at: int) -> NoReturn:
+        raise QueryError(message, at)
 
     # -- Structure -------------------------------------------------------------------------------------------------
 
-    def _read_one(self) -> None:
-        start, char, group = self.at, self.query[self.at], self.groups[-1]
-        if char in _SPACE:
-            self.at += 1
-            self.out.append(" ")
-        elif char == "(":
-            self._open(group.field)
-        elif char == ")":
-            self._close()
-        elif char in "+-!":
-            self.at += 1
-            self._wait(char, start)
-            group.negates = char != "+"
-            self.out.append(char)
-        elif self.query.startswith(("&&", "||"), start):
-            self.at += 2
-            self._operator("AND" if char == "&" else "OR", start)
-        else:
-            self._read_clause(group)
+    def _read_clauses(self, field_name: str) -> _Pending:
+        """Reads up to the parenthesis that closes these clauses, or the end."""
+        pending = _Pending()
+        while self.at < len(self.query) and self.query[self.at] != ")":
+            start, char = self.at, self.query[self.at]
+            if char in _SPACE:
+                self.at += 1
+            elif char in "+-!":
+                self.at += 1
+                self._sign(pending, "+" if char == "+" else "-", char, start)
+            elif self.query.startswith(("&&", "||"), start):
+                self.at += 2
+                self._operator(pending, "AND" if char == "&" else "OR", start)
+            else:
+                self._read_clause(pending, field_name)
+        return pending
 
-    def _open(self, field_name: str) -> None:
-        self.groups.append(_Group(self.at, field_name, len(self.out) + 1))
-        self.out.append("(")
+    def _sign(self, pending: _Pending, sign: Literal["+", "-"], typed: str, at: int) -> None:
+        if pending.sign:
+            self._refuse(f"{typed} follows {pending.waits}: one sign a clause", at)
+        pending.sign, pending.waits, pending.waits_at = sign, typed, at
+
+    def _operator(self, pending: _Pending, operator: str, at: int) -> None:
+        if not pending.clauses or pending.waits:
+            self._refuse(f"nothing stands before {operator}", at)
+        pending.operator = "AND" if operator == "AND" else "OR"
+        pending.waits, pending.waits_at = operator, at
+
+    def _end_group(self, pending: _Pending, where: str) -> None:
+        if pending.waits:
+            self._refuse(f"nothing follows {pending.waits} before {where} ends", pending.waits_at)
+
+    def _read_group(self, field_name: str) -> Group:
+        opened = self.at
         self.at += 1
-
-    def _close(self) -> None:
-        if len(self.groups) == 1:
-            raise QueryError("a parenthesis is closed that was not opened", self.at)
-        group = self.groups.pop()
-        if not group.clauses:
-            raise QueryError("there is nothing between these parentheses", group.opened)
-        self._end_group(group, "this parenthesis")
-        if group.negative == group.clauses:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            self._refuse(f"more than {MAX_DEPTH} parentheses stand in each other", opened)
+        pending = self._read_clauses(field_name)
+        if self.at >= len(self.query):
+            self._refuse("a parenthesis is opened and not closed", opened)
+        if not pending.clauses and not pending.waits:
+            self._refuse("there is nothing between these parentheses", opened)
+        self._end_group(pending, "this parenthesis")
+        self.at += 1
+        self.depth -= 1
+        if all(each.sign == "-" for each in pending.clauses):
             # What only excludes, excludes from everything; Solr sees to that for a whole query, not inside one.
-            self.out.insert(group.out_index, "*:* ")
-        self.out.append(")")
-        self.at += 1
-        self._read_suffix()
-        self._count_clause(self.groups[-1])
-
-    def _end_group(self, group: _Group, where: str) -> None:
-        if group.waits:
-            raise QueryError(f"nothing follows {group.waits} before {where} ends", group.waits_at)
-
-    def _wait(self, sign: str, at: int) -> None:
-        group = self.groups[-1]
-        group.waits, group.waits_at = sign, at
-
-    def _count_clause(self, group: _Group) -> None:
-        group.clauses += 1
-        group.negative += group.negates
-        group.negates = False
-        group.waits = ""
-
-    def _operator(self, operator: str, at: int) -> None:
-        group = self.groups[-1]
-        if not group.clauses or group.waits:
-            raise QueryError(f"nothing stands before {operator}", at)
-        self._wait(operator, at)
-        self.out.append(f" {operator} ")
+            pending.clauses.insert(0, Clause(Everything()))
+        return Group(tuple(pending.clauses))
 
     # -- Clauses -----------------------------------------------------------------------------------------------------
 
-    def _read_clause(self, group: _Group) -> None:
-        start = self.at
-        if self.query.startswith("{!", start):
-            self._read_parser_clause()
-        elif self.query[start] in '"[{':
-            self._read_value(group.field)
-        elif self.query[start] in "]}:^~":
-            raise QueryError(f"{self.query[start]!r} stands where a word or a field should", start)
+    def _read_clause(self, pending: _Pending, field_name: str) -> None:
+        start, char = self.at, self.query[self.at]
+        if char == "(":
+            self._add(pending, self._read_group(field_name))
+        elif self.query.startswith("{!", start):
+            self._add(pending, self._read_parser_clause())
+        elif char in '"[{':
+            self._add(pending, self._read_value(field_name))
+        elif char in "]}:^~":
+            self._refuse(f"{char!r} stands where a word or a field should", start)
         else:
-            word = self._read_word(value=False)
-            if self.at < len(self.query) and self.query[self.at] == ":":
-                if self.query.startswith("://", self.at):
-                    self.at = start
-                    self._emit_word(group.field, self._read_word(value=True))
-                else:
-                    self.at += 1
-                    self._read_field(word, start)
-                    return
-            elif word.upper() in _OPERATORS and self._joins(group, word):
-                self._operator(word.upper(), start)
-                return
-            elif word == "NOT":
-                self._wait(word, start)
-                group.negates = True
-                self.out.append(word)
-                return
-            else:
-                self._emit_word(group.field, word)
-        self._read_suffix()
-        self._count_clause(group)
+            self._read_word_or_field(pending, field_name)
 
-    def _joins(self, group: _Group, word: str) -> bool:
+    def _add(self, pending: _Pending, node: Node) -> None:
+        self.clauses += 1
+        if self.clauses > MAX_CLAUSES:
+            self._refuse(
+                f"the query has more than {MAX_CLAUSES} words; {{!terms f=FIELD}}a,b,c takes any number of values",
+                self.at,
+            )
+        pending.add(node, self._read_boost())
+
+    def _read_word_or_field(self, pending: _Pending, field_name: str) -> None:
+        start = self.at
+        parts = self._read_parts(value=False)
+        raw = self.query[start : self.at]
+        if self.at < len(self.query) and self.query[self.at] == ":":
+            if not self.query.startswith("://", self.at):
+                self.at += 1
+                self._read_field(pending, parts, start)
+                return
+            self.at = start
+            parts = self._read_parts(value=True)
+        elif raw.upper() in _OPERATORS and self._joins(pending, raw):
+            self._operator(pending, raw.upper(), start)
+            return
+        elif raw == "NOT":
+            self._sign(pending, "-", raw, start)
+            return
+        self._add(pending, self._word(field_name, parts, start))
+
+    def _joins(self, pending: _Pending, word: str) -> bool:
         """Whether and/or joins two clauses here. In capitals it always does; small, it may be a word in its own right."""
         if word.upper() == word:
             return True
-        rest = self.query[self.at :].lstrip()
-        return bool(group.clauses) and not group.waits and rest[:1] not in ("", ")")
+        at = self.at
+        while at < len(self.query) and self.query[at] in _SPACE:
+            at += 1
+        return bool(pending.clauses) and not pending.waits and at < len(self.query) and self.query[at] != ")"
 
-    def _read_field(self, raw: str, start: int) -> None:
-        typed = unescaped(raw)
-        if typed in _HIDDEN:
-            raise QueryError(f"{typed} is not available here", start)
-        name = field_named(typed)
-        group = self.groups[-1]
-        if typed == "*":
-            self.out.append("*:")
-        else:
-            self.fields.setdefault(name, start)
-            if name not in REWRITTEN:
-                # The raw form keeps the escapes that Solr needs in a property's name.
-                own = raw if name == typed else "cp_" + raw if name == "cp_" + typed else name
-                self.out.append(own + ":")
-        if self.at >= len(self.query) or self.query[self.at] in _SPACE or self.query[self.at] == ")":
-            raise QueryError(f"{typed}: is not followed by a value", start)
-        if self.query[self.at] == "(":
-            self._open(name)
+    def _read_field(self, pending: _Pending, parts: tuple[str | Wild, ...], start: int) -> None:
+        self._skip_space()
+        if self.at >= len(self.query) or self.query[self.at] == ")":
+            self._refuse(f"{self._field_shown(parts)}: is not followed by a value", start)
+        if parts == (Wild.MANY,):
+            if self._read_parts(value=True) != (Wild.MANY,):
+                self._refuse("*: asks for everything, as in *:*", start)
+            self._add(pending, Everything())
             return
-        self._read_value(name)
-        self._read_suffix()
-        self._count_clause(group)
+        match parts:
+            case (str(typed),):
+                name = self._field(typed, start)
+            case _:
+                self._refuse("the name of a field has no wildcards", start)
+        if self.query[self.at] == "(":
+            self._add(pending, self._read_group(name))
+        elif self.query.startswith("{!", self.at):
+            self._refuse(f"{typed}: is followed by a parser; a value should stand here", self.at)
+        else:
+            self._add(pending, self._read_value(name))
 
-    def _read_value(self, field_name: str) -> None:
+    def _field_shown(self, parts: tuple[str | Wild, ...]) -> str:
+        return "".join(part.value if isinstance(part, Wild) else part for part in parts)[:MAX_NAME_CHARS]
+
+    def _field(self, typed: str, at: int) -> str:
+        """The field's name in the tree; remembers that the query names it."""
+        if typed.startswith("_"):
+            self._refuse(f"{typed[:MAX_NAME_CHARS]} is not available here", at)
+        if len(typed) > MAX_NAME_CHARS:
+            self._refuse(f"the name of a field has at most {MAX_NAME_CHARS} characters", at)
+        name = TWINS.get(typed, typed)
+        self.fields.setdefault(name, at)
+        return name
+
+    # -- Values ------------------------------------------------------------------------------------------------------
+
+    def _read_value(self, field_name: str) -> Node:
         start, char = self.at, self.query[self.at]
         if char == '"':
-            phrase = self._read_quoted()
-            self._note_type(field_name, phrase[1:-1])
-            self._emit(field_name, phrase)
-        elif char in "[{":
-            self._emit(field_name, self._read_range())
-        elif char in "]}:^~":
-            raise QueryError(f"{char!r} stands where a value should", start)
-        else:
-            self._emit_word(field_name, self._read_word(value=True))
+            text = self._read_quoted()
+            if self.query.startswith("*", self.at):
+                # HUE's way to ask for what is below a database: the star belongs to the phrase.
+                self.at += 1
+                return self._word(field_name, (text, Wild.MANY) if text else (Wild.MANY,), start)
+            self._note_type(field_name, text)
+            return FieldValue(field_name, Phrase(text, self._read_distance(words=False)))
+        if char in "[{":
+            return FieldValue(field_name, self._read_range())
+        if char in "]}:^~":
+            self._refuse(f"{char!r} stands where a value should", start)
+        return self._word(field_name, self._read_parts(value=True), start)
 
-    def _read_word(self, *, value: bool) -> str:
-        """A word with its escapes. In a value a colon is a character like any other, for it can be nothing else."""
-        start = self.at
+    def _word(self, field_name: str, parts: tuple[str | Wild, ...], start: int) -> Node:
+        wildcards = sum(isinstance(part, Wild) for part in parts)
+        if wildcards and self.query.startswith("~", self.at):
+            self._refuse("a distance belongs to a word without wildcards", self.at)
+        word = Word(parts, self._read_distance(words=True))
+        if parts == (Wild.MANY,):
+            return FieldValue(field_name, word) if field_name else Everything()
+        if wildcards or word.distance:
+            self._count_pattern(parts, wildcards, start)
+        elif isinstance(parts[0], str):
+            self._note_type(field_name, parts[0])
+        return FieldValue(field_name, word)
+
+    def _count_pattern(self, parts: tuple[str | Wild, ...], wildcards: int, start: int) -> None:
+        self.patterns += 1
+        if self.patterns > MAX_PATTERNS:
+            self._refuse(f"more than {MAX_PATTERNS} words have wildcards or a distance", start)
+        if sum(len(part) for part in parts if isinstance(part, str)) > MAX_PATTERN_CHARS:
+            self._refuse("a word with wildcards or a distance is too long", start)
+        if wildcards > MAX_PATTERN_WILDCARDS:
+            self._refuse(f"a word has more than {MAX_PATTERN_WILDCARDS} wildcards", start)
+
+    def _read_parts(self, *, value: bool) -> tuple[str | Wild, ...]:
+        """A word without its escapes. In a value a colon is a character like any other, for it can be nothing else."""
+        parts: list[str | Wild] = []
+        text: list[str] = []
         while self.at < len(self.query):
             char = self.query[self.at]
             if char == "\\":
-                if self.at + 1 >= len(self.query):
-                    raise QueryError("a backslash stands at the very end", self.at)
-                self.at += 2
-            elif char in _SPECIAL and not (value and char == ":"):
+                text.append(self._read_escape())
+                continue
+            if char in _SPECIAL and not (value and char == ":"):
                 break
-            else:
-                self.at += 1
-        return self.query[start : self.at]
+            self.at += 1
+            if char not in "*?":
+                text.append(char)
+                continue
+            if text:
+                parts.append("".join(text))
+                text.clear()
+            if char == "?" or parts[-1:] != [Wild.MANY]:
+                parts.append(Wild(char))
+        if text:
+            parts.append("".join(text))
+        return tuple(parts)
 
-    def _emit_word(self, field_name: str, word: str) -> None:
-        self._note_type(field_name, word)
-        self._emit(field_name, escaped(word))
-
-    def _emit(self, field_name: str, value: str) -> None:
-        """Writes a value, behind its field's name if it has one, or the clause that stands for both."""
-        distance = re.compile(r"~\d*\.?\d*").match(self.query, self.at)
-        if distance and field_name in ("", *REWRITTEN):
-            # Several fields are asked for it, each with the distance.
-            value += distance.group()
-            self.at = distance.end()
-        self.out.append(clause(field_name, value) or value_of(field_name, value))
+    def _read_escape(self) -> str:
+        """The character that a backslash stands before; ``\\u0041`` is one, as in Lucene."""
+        start = self.at
+        if start + 1 >= len(self.query):
+            self._refuse("a backslash stands at the very end", start)
+        code = self.query[start + 2 : start + 6]
+        if self.query[start + 1] == "u" and re.fullmatch(r"[0-9A-Fa-f]{4}", code):
+            self.at += 6
+            char = chr(int(code, 16))
+            if "\ud800" <= char <= "\udfff":
+                self._refuse("here stands half a character", start)
+            return char
+        self.at += 2
+        return self.query[start + 1]
 
     def _note_type(self, field_name: str, value: str) -> None:
         if field_name == TYPE:
-            self.types.add(unescaped(value).strip().upper())
+            self.types.add(value.strip().upper())
 
     def _read_quoted(self) -> str:
         start = self.at
         self.at += 1
+        text: list[str] = []
         while self.at < len(self.query):
             char = self.query[self.at]
-            self.at += 2 if char == "\\" else 1
+            if char == "\\" and self.at + 1 < len(self.query):
+                text.append(self._read_escape())
+                continue
+            self.at += 1
             if char == '"':
-                return self.query[start : self.at]
+                return "".join(text)
+            text.append(char)
         raise QueryError("a quotation mark is opened and not closed", start)
 
-    def _read_range(self) -> str:
+    def _read_range(self) -> Range:
         start = self.at
-        end = next((i for i in range(start, len(self.query)) if self.query[i] in "]}"), -1)
-        if end < 0:
-            raise QueryError("a range is opened and not closed", start)
-        bounds = re.split(r"\s+to\s+", self.query[start + 1 : end].strip(), flags=re.IGNORECASE)
-        if len(bounds) != 2 or not all(bounds):
-            raise QueryError("a range has the form [from TO to]", start)
-        self.at = end + 1
-        return f"{self.query[start]}{bounds[0]} TO {bounds[1]}{self.query[end]}"
+        self.at += 1
+        low = self._read_bound(start)
+        if not _TO.match(self.query, self.at):
+            self._refuse_range(start)
+        self.at += 2
+        high = self._read_bound(start)
+        if self.at >= len(self.query) or self.query[self.at] not in "]}":
+            self._refuse_range(start)
+        self.at += 1
+        return Range(low, high, self.query[start] == "[", self.query[self.at - 1] == "]")
 
-    def _read_suffix(self) -> None:
-        """A boost ``^2``, a distance ``~2``."""
-        while self.at < len(self.query) and self.query[self.at] in "^~":
-            sign, start = self.query[self.at], self.at
-            number = re.match(r"=?\d*\.?\d*", self.query[start + 1 :])
-            digits = number.group() if number else ""
-            if sign == "^" and not digits.strip("="):
-                raise QueryError("a boost needs a number, as in name^2", start)
-            self.out.append(sign + digits)
-            self.at = start + 1 + len(digits)
+    def _read_bound(self, opened: int) -> str | None:
+        self._skip_space()
+        start = self.at
+        if self.query.startswith('"', start):
+            text: str | None = self._read_quoted()
+        else:
+            read: list[str] = []
+            while self.at < len(self.query) and self.query[self.at] not in _SPACE | {"]", "}", '"'}:
+                if self.query[self.at] == "\\":
+                    read.append(self._read_escape())
+                else:
+                    read.append(self.query[self.at])
+                    self.at += 1
+            if self.at == start:
+                self._refuse_range(opened)
+            text = None if self.query[start : self.at] == "*" else "".join(read)
+        self._skip_space()
+        return text
+
+    def _refuse_range(self, start: int) -> NoReturn:
+        closed = any(char in self.query[start:] for char in "]}")
+        self._refuse(
+            "a range has the form [from TO to]" if closed else "a range is opened and not closed", start
+        )
+
+    def _skip_space(self) -> None:
+        while self.at < len(self.query) and self.query[self.at] in _SPACE:
+            self.at += 1
+
+    # -- Behind a clause ---------------------------------------------------------------------------------------------
+
+    def _read_distance(self, *, words: bool) -> str:
+        """``~2`` behind a word or a phrase; "~" without a number."""
+        if not self.query.startswith("~", self.at):
+            return ""
+        start = self.at
+        self.at += 1
+        number = self._read_number()
+        if not words and not number.isdigit():
+            self._refuse('a phrase\'s distance is a whole number, as in "a b"~2', start)
+        if words and "." in number and not number.startswith("0."):
+            self._refuse("a word's distance is 0, 1 or 2, as in name~1", start)
+        return number or "~"
+
+    def _read_boost(self) -> Boost | None:
+        if self.query.startswith("~", self.at):
+            self._refuse("a distance belongs to a word or a phrase", self.at)
+        if not self.query.startswith("^", self.at):
+            return None
+        start = self.at
+        self.at += 1
+        constant = self.query.startswith("=", self.at)
+        self.at += constant
+        factor = self._read_number()
+        if not factor:
+            self._refuse("a boost needs a number, as in name^2", start)
+        if self.query.startswith(("^", "~"), self.at):
+            self._refuse(f"{self.query[self.at]!r} stands behind a boost", self.at)
+        return Boost(factor, constant)
+
+    def _read_number(self) -> str:
+        found = _NUMBER.match(self.query, self.at)
+        if found is None:
+            return ""
+        self.at = found.end()
+        whole, _, rest = found.group().partition(".")
+        return _decimal("", whole, rest)
 
     # -- {!parser key=value} -----------------------------------------------------------------------------------------
 
     def _read_leading_params(self) -> None:
         """``{!tag=type}`` before a whole query: it names no parser, so what follows is an ordinary query."""
-        stripped = len(self.query) - len(self.query.lstrip())
-        if not self.query.startswith("{!", stripped):
+        self._skip_space()
+        if not self.query.startswith("{!", self.at):
             return
-        self.at = stripped
-        local, _ = self._read_local_params()
-        if local.get("type", "lucene") != "lucene" or "v" in local:
-            self.at = stripped
+        start = self.at
+        local = self._read_any_params()
+        if local.get("type", "lucene") == "lucene":
+            local.pop("type", None)
+            self._only(local, _OF_QUERY, "a query", start)
+            self.of_query = local
             return
-        kept = {key: value for key, value in local.items() if key in ("tag", "ex", "cache", "cost")}
-        self.out.append("{!" + " ".join(f"{key}={quoted(value)}" for key, value in kept.items()) + "}")
+        # What belongs to the query may stand among the parameters of its first parser.
+        self.at = start
+        self.of_query = {key: text for key, text in local.items() if key in _OF_QUERY}
 
-    def _read_local_params(self) -> tuple[dict[str, str], int]:
+    def _only(self, local: Mapping[str, str], allowed: frozenset[str], what: str, at: int) -> None:
+        for key in local:
+            if key not in allowed:
+                names = ", ".join(sorted(allowed))
+                self._refuse(f"the local parameter {key} is not available for {what}; {names} are", at)
+
+    def read_local_params(self, what: str, allowed: frozenset[str]) -> dict[str, str]:
+        """Local parameters that name no parser."""
+        start = self.at
+        local = self._read_any_params()
+        self._only(local, allowed, what, start)
+        return local
+
+    def tags_of(self, local: Mapping[str, str], key: str) -> tuple[str, ...]:
+        """The tags that a local parameter lists."""
+        if key not in local:
+            return ()
+        tags = tuple(each.strip() for each in local[key].split(","))
+        for tag in tags:
+            if not _TAG.fullmatch(tag) or len(tag) > MAX_NAME_CHARS:
+                self._refuse(f"{_shown(tag)} is no name of a tag", 0)
+        return tags
+
+    def key_of(self, local: Mapping[str, str]) -> str:
+        """The name of a count."""
+        key = local.get("key", "")
+        if len(key) > MAX_NAME_CHARS:
+            self._refuse(f"a key has at most {MAX_NAME_CHARS} characters", 0)
+        return key
+
+    def _read_any_params(self) -> dict[str, str]:
         start = self.at
         self.at += 2
         local: dict[str, str] = {}
-        while True:
-            found = _LOCAL_PARAM.match(self.query, self.at)
-            if found is None:
-                break
-            value = found["value"]
+        while found := _LOCAL_PARAM.match(self.query, self.at):
+            value, key = found["value"], found["key"] or "type"
             if value[0] in "\"'":
-                value = re.sub(r"\\(.)", r"\1", value[1:-1])
+                value = re.sub(r"\\(.)", r"\1", value[1:-1], flags=re.DOTALL)
             elif value.startswith("$"):
-                raise QueryError("a reference to a parameter is not available here", found.start("value"))
-            local[found["key"] or "type"] = value
+                self._refuse("a reference to a parameter is not available here", found.start("value"))
+            if key in local:
+                self._refuse(f"the local parameter {key} stands here twice", found.start("value"))
+            local[key] = value
             self.at = found.end()
-        while self.at < len(self.query) and self.query[self.at] in _SPACE:
-            self.at += 1
+        self._skip_space()
         if self.at >= len(self.query) or self.query[self.at] != "}":
-            raise QueryError("{! is not closed by }", start)
+            self._refuse("{! is not closed by }", start)
         self.at += 1
-        return local, start
+        return local
 
-    def _read_parser_clause(self) -> None:
-        local, start = self._read_local_params()
+    def _read_parser_clause(self) -> Node:
+        start = self.at
+        first = not self.clauses and not self.depth
+        local = self._read_any_params()
         parser = local.pop("type", "lucene")
         if parser not in PARSERS:
-            raise QueryError(f"{{!{parser}}} is not available here; {', '.join(sorted(PARSERS))} are", start)
-        value = local.pop("v") if "v" in local else self._read_parser_value()
-        if "f" in local:
-            name = local["f"] = field_named(local["f"])
-            self.fields.setdefault(name, start)
-            if name in CONSTANTS:
-                value = value.upper()
-            elif name in CASELESS and parser != "frange":
-                value = value.lower()
-            if name in REWRITTEN:
-                raise QueryError(f"{{!{parser}}} is not available for {name}: write {name}:(…)", start)
-            if name == TYPE:
-                self.types.update(part.strip().upper() for part in value.split(","))
-        elif parser != "frange":
-            raise QueryError(f"{{!{parser}}} names no field: f=…", start)
-        reference = f"{self.prefix}{len(self.params)}"
-        self.params[reference] = value
-        given = "".join(f" {key}={quoted(text)}" for key, text in local.items() if key not in ("tag", "ex"))
-        self.out.append(f"({{!{parser}{given} v=${reference}}})")
+            self._refuse(f"{{!{parser[:60]}}} is not available here; {', '.join(sorted(PARSERS))} are", start)
+        allowed = PARSERS[parser] | (_OF_QUERY if first else frozenset())
+        self._only(local, allowed, f"{{!{parser}}}", start)
+        value = local["v"] if "v" in local else self._read_parser_value()
+        match parser:
+            case "frange":
+                return self._function_range(local, value, start)
+            case "terms" | "term" | "prefix":
+                return self._exact_terms(parser, local, value, start)
+        raise AssertionError(parser)
+
+    def _exact_terms(
+        self, parser: Literal["terms", "term", "prefix"], local: Mapping[str, str], value: str, start: int
+    ) -> ExactTerms:
+        if not local.get("f"):
+            self._refuse(f"{{!{parser}}} names no field: f=…", start)
+        name = plain_field(local["f"], start)
+        self.fields.setdefault(name, start)
+        if name in REWRITTEN:
+            self._refuse(f"{{!{parser}}} is not available for {name}: write {name}:(…)", start)
+        values = tuple(each.strip() for each in value.split(",")) if parser == "terms" else (value,)
+        if parser == "prefix":
+            self._count_pattern(values, 0, start)
+        if name == TYPE:
+            self.types.update(each.strip().upper() for each in values)
+        return ExactTerms(parser, name, values)
+
+    def _function_range(self, local: Mapping[str, str], value: str, start: int) -> FunctionRange:
+        name = value.strip()
+        if not _PLAIN_FIELD.fullmatch(name):
+            self._refuse(f"{{!frange}} compares a field, and {_shown(name)} is none", start)
+        name = plain_field(name, start)
+        if name in REWRITTEN:
+            self._refuse(f"{{!frange}} is not available for {name}", start)
+        self.fields.setdefault(name, start)
+        bounds = {}
+        for key in ("l", "u"):
+            bounds[key] = ""
+            if key in local:
+                number = _SIGNED.fullmatch(local[key].strip())
+                if number is None:
+                    self._refuse(f"{key} of {{!frange}} is a number, as in l=0", start)
+                bounds[key] = _decimal(number[1], number[2], number[3] or "")
+        includes = {}
+        for key in ("incl", "incu"):
+            if local.get(key, "true") not in ("true", "false"):
+                self._refuse(f"{key} of {{!frange}} is true or false", start)
+            includes[key] = local.get(key, "true") == "true"
+        return FunctionRange(name, bounds["l"], bounds["u"], includes["incl"], includes["incu"])
 
     def _read_parser_value(self) -> str:
         """Up to a space or a closing parenthesis that is not its own: what follows is the rest of the query."""
-        start, depth = self.at, 0
+        start, depth, last = self.at, 0, ""
         while self.at < len(self.query):
             char = self.query[self.at]
-            if char in _SPACE and not depth and self.query[start : self.at].rstrip()[-1:] != ",":
-                break
-            if char == ")" and not depth:
-                break
-            depth += (char == "(") - (char == ")")
+            if char in _SPACE:
+                if not depth and last != ",":
+                    break
+            else:
+                if char == ")" and not depth:
+                    break
+                depth += (char == "(") - (char == ")")
+                last = char
             self.at += 1
         return self.query[start : self.at].strip()
+
+
+def _decimal(sign: str, whole: str, rest: str) -> str:
+    """A number as it is written without what says nothing."""
+    whole, rest = whole.lstrip("0") or "0", rest.rstrip("0")
+    text = f"{whole}.{rest}" if rest else whole
+    return "-" + text if sign == "-" and text != "0" else text

@@ -1,0 +1,143 @@
+"""A question as a tree: what the text of a person's query becomes before anything is asked of Solr.
+
+The tree keeps Lucene's flat list of clauses, each with its operator and its sign, since ``a AND b OR c`` has no other
+meaning there. Texts are as they were meant, without escapes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal
+
+
+class Wild(Enum):
+    """A wildcard in a word."""
+
+    MANY = "*"
+    ONE = "?"
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word: texts and wildcards in turn. ``distance`` ("", "2", "0.5", or "~" for Solr's own) finds similar words."""
+
+    parts: tuple[str | Wild, ...]
+    distance: str = ""
+
+    @property
+    def text(self) -> str | None:
+        """The word; None if it has wildcards or a distance."""
+        match self.parts:
+            case (str(text),) if not self.distance:
+                return text
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """What stands between quotation marks; ``distance`` is how many places its words may be apart."""
+
+    text: str
+    distance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """From ``low`` to ``high``; None leaves that side open."""
+
+    low: str | None
+    high: str | None
+    includes_low: bool = True
+    includes_high: bool = True
+
+
+Value = Word | Phrase | Range
+
+
+@dataclass(frozen=True, slots=True)
+class Everything:
+    """``*:*``"""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldValue:
+    """A value of a field (the index's name of it, or ``namespace.key``); "" for a word without one."""
+
+    field: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class ExactTerms:
+    """``{!terms f=field}a,b``: the field has one of these indexed terms; with ``prefix`` a term that starts with
+    the only value."""
+
+    parser: Literal["terms", "term", "prefix"]
+    field: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionRange:
+    """``{!frange l=0 u=1}field``: bounds of a field of numbers, as decimal numbers; "" leaves that side open."""
+
+    field: str
+    low: str = ""
+    high: str = ""
+    includes_low: bool = True
+    includes_high: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Boost:
+    """``^2``, or with ``constant`` ``^=2``, which is the clause's whole score."""
+
+    factor: str
+    constant: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One clause with what stands before it and behind it."""
+
+    node: Node
+    operator: Literal["", "AND", "OR"] = ""
+    sign: Literal["", "+", "-"] = ""
+    boost: Boost | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Clauses between parentheses."""
+
+    clauses: tuple[Clause, ...]
+
+
+Node = Everything | FieldValue | ExactTerms | FunctionRange | Group
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A whole query. ``tags`` name it for facets that are counted without it; ``excluded`` are such tags."""
+
+    clauses: tuple[Clause, ...]
+    tags: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    key: str = ""
+    """The name of its count, if it is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """A field whose values are counted, under the name ``key``, without the filters that bear one of the ``excluded``
+    tags."""
+
+    field: str
+    excluded: tuple[str, ...] = ()
+    key: str = ""
+
+    @property
+    def name(self) -> str:
+        """What its counts are called in the answer."""
+        return self.key or self.field
