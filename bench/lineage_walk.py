@@ -1,37 +1,41 @@
-"""Lineage answers over some hundred thousand relations, beside the bare requests to Solr that they are made of.
+"""Lineage answers over some hundred thousand relations: how long they take, in how many requests, and where the time goes.
 
-    python bench/lineage_walk.py [--operations N] [--starts N]
+    python bench/lineage_walk.py [--operations N] [--starts N] [--rounds N] [--against CHECKOUT]
 
-Each walk's requests are recorded and sent again with nothing done about the answers: the ratio says what navlin's own part
-of an answer costs.
+With ``--against`` the code of another checkout (``git worktree add``) answers the same questions by turns with this one,
+each over an index of its own. "bare" are the requests of an answer, sent again one after the other with nothing done about
+what comes back.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import random
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from navlin.index.cores import CORES
-from navlin.index.documents import end_of
 from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.relation import relation_fields
 from navlin.index.solr import Solr
 from navlin.model.identity import relation_id
 from navlin.model.keys import Key, RelationType, column_key, operation_key, sub_operation_key, table_key
 from navlin.model.source import HIVE, IMPALA, Source, source_id
-from navlin.query.answer import Lineage
 from navlin.query.lineage import lineage
 from navlin.query.options import Options
 from navlin.shipped import CONF
-from navlin.solr_server.embedded import EmbeddedSolr
 
 REPOSITORY = Path(__file__).parents[1]
 HMS = Source(source_id("bench", "hms"), HIVE, "hms", "bench")
@@ -43,32 +47,16 @@ ASKED = {
     "operations": Options(operations=True),
     "columns": Options(columns=True),
 }
+TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 
-class Recorded:
-    """A Solr whose searches are remembered."""
-
-    def __init__(self, solr: Solr) -> None:
-        self.solr = solr
-        self.requests: list[tuple[str, dict[str, Any]]] = []
-
-    def select(self, core: str, params: dict[str, Any]) -> dict[str, Any]:
-        self.requests.append((core, dict(params)))
-        return self.solr.select(core, params)
-
-    def replay(self) -> float:
-        """Seconds that the remembered searches take by themselves."""
-        began = time.perf_counter()
-        for core, params in self.requests:
-            form = {"wt": "json", "omitHeader": "true", **params}
-            _ = self.solr.session.post(f"{self.solr.address.url}/{core}/select", data=form).content
-        return time.perf_counter() - began
+# -- The index ---------------------------------------------------------------------------------------------------------
 
 
-def fill(solr: Solr, operations: int) -> list[Key]:
+def fill(solr: Solr, operations: int) -> None:
     """Tables in layers, each made by some statements of one to four tables of the layers before; two columns each."""
     rng = random.Random(7)
-    tables = [table_key(HMS, f"db{number % 50}", f"t{number}") for number in range(operations // 2)]
+    tables = all_tables(operations)
     documents: dict[str, list[dict[str, Any]]] = {ELEMENTS: [], RELATIONS: []}
     for table in tables:
         put(solr, documents, ELEMENTS, entity(table))
@@ -89,7 +77,10 @@ def fill(solr: Solr, operations: int) -> list[Key]:
     for core in documents:
         put(solr, documents, core, None)
         solr.commit(core, soft=False)
-    return tables
+
+
+def all_tables(operations: int) -> list[Key]:
+    return [table_key(HMS, f"db{number % 50}", f"t{number}") for number in range(operations // 2)]
 
 
 def entity(key: Key) -> dict[str, Any]:
@@ -107,8 +98,14 @@ def entity(key: Key) -> dict[str, Any]:
 
 def flow(ep1: Key, ep2: Key) -> dict[str, Any]:
     identity = relation_id(RelationType.DATA_FLOW, ep1.identity, ep2.identity, ENGINE.id)
-    fields = relation_fields(RelationType.DATA_FLOW, end_of(ep1), end_of(ep2))
-    return {**fields, "identity": identity, "writer": ENGINE.id, "deleted": False, "asOf": 1}
+    fields: dict[str, Any] = {"identity": identity, "type": "DATA_FLOW", "writer": ENGINE.id, "asOf": 1}
+    for side, end in ((1, ep1), (2, ep2)):
+        fields[f"endpoint{side}Ids"] = [end.identity]
+        fields[f"endpoint{side}Type"] = end.type.value
+        fields[f"endpoint{side}SourceType"] = end.source.type
+        fields[f"endpoint{side}SourceId"] = end.source.id
+        fields[f"endpoint{side}Name"] = f"{(end.parent_path or '').strip('/')}.{end.name}".strip(".")
+    return {**fields, "deleted": False, "unlinked": False, "claimedIds": [ep1.identity]}
 
 
 def put(
@@ -117,30 +114,156 @@ def put(
     if document is not None:
         documents[core].append(document)
     if len(documents[core]) >= BATCH or (document is None and documents[core]):
-        solr.add(core, documents[core])
+        added = solr.add(core, documents[core])
+        assert not added.refused, added.refused[0]
         documents[core].clear()
 
 
-def measure(
-    solr: Solr, starts: list[Key], options: Options
-) -> tuple[list[float], list[float], list[int], list[Lineage]]:
-    """Seconds of each walk, seconds of its bare requests, how many they were, and the answers."""
-    walked, bare, counts, answers = [], [], [], []
-    for start in starts:
-        recorded = Recorded(solr)
-        lineage(recorded, start.identity, options)  # type: ignore[arg-type] # it is asked for nothing but `select`
-        # Once to warm Solr's caches for both.
-        recorded.requests.clear()
+@contextmanager
+def own_solr(state: Path) -> Iterator[Solr]:
+    """An embedded Solr of this code's own."""
+    jars, cache = REPOSITORY / ".jars" / "solr", REPOSITORY / ".jars" / "solr-launcher"
+    try:
+        from navlin.index.cores import CORES
+        from navlin.solr_server.embedded import EmbeddedSolr
+
+        server: Any = EmbeddedSolr(state, jars, CONF / "solr", cores=CORES, cache=cache)
+    except ImportError:
+        # Where it was in earlier versions.
+        server = import_module("navlin.index.embedded").EmbeddedSolr(state, jars, CONF / "solr")
+    with server, Solr(server.start()) as solr:
+        yield solr
+
+
+# -- One code: a child process, asked line by line ------------------------------------------------------------------------
+
+
+@dataclass
+class Measured:
+    """Seconds of each answer, seconds of its requests sent again, how many they were, nodes; CPU seconds of all answers."""
+
+    walked: list[float] = field(default_factory=list)
+    bare: list[float] = field(default_factory=list)
+    requests: list[int] = field(default_factory=list)
+    nodes: list[int] = field(default_factory=list)
+    solr_s: float = 0.0
+    python_s: float = 0.0
+
+
+class Recorder:
+    """Remembers what goes to a Solr."""
+
+    def __init__(self, solr: Solr) -> None:
+        self.requests: list[tuple[Any, Any]] = []
+        self._send = solr.session.request
+        solr.session.request = self.request  # type: ignore[method-assign]  # what is sent is the same
+
+    def request(self, *args: Any, **kwargs: Any) -> Any:
+        self.requests.append((args, kwargs))
+        return self._send(*args, **kwargs)
+
+    def replay(self) -> float:
+        """Seconds that the remembered requests take by themselves."""
         began = time.perf_counter()
-        answers.append(lineage(recorded, start.identity, options))  # type: ignore[arg-type] # as above
-        walked.append(time.perf_counter() - began)
-        bare.append(recorded.replay())
-        counts.append(len(recorded.requests))
-    return walked, bare, counts, answers
+        for args, kwargs in self.requests:
+            self._send(*args, **kwargs)
+        return time.perf_counter() - began
+
+
+def cpu_of_java() -> float:
+    """CPU seconds of the Solr that this process started."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, _, rest = stat.read_text().partition("(")[2].rpartition(")")
+        except OSError:
+            continue
+        fields = rest.split()
+        if name == "java" and int(fields[1]) == os.getpid():
+            return (int(fields[11]) + int(fields[12])) / TICKS_A_SECOND
+    raise LookupError("no Solr runs")
+
+
+def measure(solr: Solr, recorder: Recorder, starts: list[Key], options: Options) -> Measured:
+    measured = Measured()
+    for start in starts:
+        # Once to warm Solr's caches.
+        lineage(solr, start.identity, options)
+        recorder.requests.clear()
+        solr_s, python_s, began = cpu_of_java(), time.process_time(), time.perf_counter()
+        answer = lineage(solr, start.identity, options)
+        measured.walked.append(time.perf_counter() - began)
+        measured.python_s += time.process_time() - python_s
+        measured.solr_s += cpu_of_java() - solr_s
+        measured.requests.append(len(recorder.requests))
+        measured.nodes.append(len(answer.nodes))
+        measured.bare.append(recorder.replay())
+    return measured
+
+
+def answer_lines(operations: int, starts: int) -> None:
+    """Reads names of questions, a line each, and writes what it measured of each as JSON."""
+    with tempfile.TemporaryDirectory() as state, own_solr(Path(state)) as solr:
+        fill(solr, operations)
+        chosen = random.Random(11).sample(all_tables(operations), starts)
+        recorder = Recorder(solr)
+        print(json.dumps({"relations": solr.count(RELATIONS), "entities": solr.count(ELEMENTS)}), flush=True)
+        for line in sys.stdin:
+            print(json.dumps(vars(measure(solr, recorder, chosen, ASKED[line.strip()]))), flush=True)
+
+
+# -- All codes, by turns -------------------------------------------------------------------------------------------------
+
+
+class Code:
+    """The code of one checkout, in a process of its own."""
+
+    def __init__(self, name: str, checkout: Path, operations: int, starts: int) -> None:
+        self.name = name
+        self.measured = {asked: Measured() for asked in ASKED}
+        command = [sys.executable, __file__, "--child", f"--operations={operations}", f"--starts={starts}"]
+        environment = {**os.environ, "PYTHONPATH": str(checkout)}
+        pipe = subprocess.PIPE
+        self.child = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, text=True, cwd=checkout, env=environment
+        )
+
+    def read(self) -> dict[str, Any]:
+        assert self.child.stdout is not None
+        answer: dict[str, Any] = json.loads(self.child.stdout.readline())
+        return answer
+
+    def ask(self, asked: str) -> None:
+        assert self.child.stdin is not None
+        self.child.stdin.write(asked + "\n")
+        self.child.stdin.flush()
+        before, more = self.measured[asked], Measured(**self.read())
+        for name, value in vars(more).items():
+            setattr(before, name, getattr(before, name) + value)
+
+    def close(self) -> None:
+        assert self.child.stdin is not None
+        self.child.stdin.close()
+        self.child.wait()
 
 
 def percentile(values: list[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
+
+
+def row(code: Code, asked: str) -> list[str]:
+    measured = code.measured[asked]
+    count = len(measured.walked)
+    return [
+        asked,
+        code.name,
+        f"{statistics.median(measured.nodes):.0f}",
+        f"{statistics.mean(measured.requests):.0f}",
+        f"{percentile(measured.walked, 0.5) * 1000:.0f}",
+        f"{percentile(measured.walked, 0.95) * 1000:.0f}",
+        f"{percentile(measured.bare, 0.5) * 1000:.0f}",
+        f"{measured.solr_s / count * 1000:.0f}",
+        f"{measured.python_s / count * 1000:.0f}",
+    ]
 
 
 def main() -> None:
@@ -149,36 +272,33 @@ def main() -> None:
     )
     arguments.add_argument("--operations", type=int, default=30_000)
     arguments.add_argument("--starts", type=int, default=40)
+    arguments.add_argument("--rounds", type=int, default=2)
+    arguments.add_argument("--against", type=Path, help="a checkout whose code is asked the same")
+    arguments.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     asked = arguments.parse_args()
-    with (
-        tempfile.TemporaryDirectory() as state,
-        EmbeddedSolr(
-            Path(state),
-            REPOSITORY / ".jars" / "solr",
-            CONF / "solr",
-            cores=CORES,
-            cache=REPOSITORY / ".jars" / "solr-launcher",
-        ) as server,
-        Solr(server.start()) as solr,
-    ):
-        tables = fill(solr, asked.operations)
-        starts = random.Random(11).sample(tables, asked.starts)
-        console = Console()
-        console.print(f"{solr.count(RELATIONS):,} relations, {solr.count(ELEMENTS):,} entities")
-        table = Table("asked", "nodes", "requests", "p50 ms", "p95 ms", "bare p50 ms", "ratio")
-        for name, options in ASKED.items():
-            walked, bare, counts, answers = measure(solr, starts, options)
-            nodes = statistics.median(len(answer.nodes) for answer in answers)
-            table.add_row(
-                name,
-                f"{nodes:.0f}",
-                f"{statistics.median(counts):.0f}",
-                f"{percentile(walked, 0.5) * 1000:.0f}",
-                f"{percentile(walked, 0.95) * 1000:.0f}",
-                f"{percentile(bare, 0.5) * 1000:.0f}",
-                f"{sum(walked) / sum(bare):.2f}",
-            )
-        console.print(table)
+    if asked.child:
+        answer_lines(asked.operations, asked.starts)
+        return
+    console = Console()
+    checkouts = (
+        {"this": REPOSITORY} if asked.against is None else {"against": asked.against, "this": REPOSITORY}
+    )
+    codes = [Code(name, path.resolve(), asked.operations, asked.starts) for name, path in checkouts.items()]
+    for code in codes:
+        index = code.read()
+        console.print(f"{code.name}: {index['relations']:,} relations, {index['entities']:,} entities")
+    for name in ASKED:
+        for _ in range(asked.rounds):
+            for code in codes:
+                code.ask(name)
+    headings = ("asked", "code", "nodes", "requests", "p50 ms", "p95 ms", "bare p50 ms")
+    table = Table(*headings, "Solr's CPU ms", "Python's CPU ms")
+    for name in ASKED:
+        for code in codes:
+            table.add_row(*row(code, name))
+    console.print(table)
+    for code in codes:
+        code.close()
 
 
 if __name__ == "__main__":

@@ -106,6 +106,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Asked]:
         where = url.decode() if isinstance(url, bytes) else url
         form = kwargs.get("data")
         if urlsplit(where).path.endswith(("/select", "/export")):
+            if isinstance(form, bytes):
+                form = orjson.loads(form)["params"]
             if isinstance(form, dict):
                 asking.add(where, {key: _listed(value) for key, value in form.items()})
             else:

@@ -16,7 +16,7 @@ from navlin.index import solr_query as q
 from navlin.index.entity import StoredEntity
 from navlin.index.fields import ELEMENTS, RELATIONS, date_ms
 from navlin.index.filters import EntityFilter, RelationFilter
-from navlin.index.neighbours import Neighbours, first_by_id, neighbours
+from navlin.index.neighbours import Neighbours, Wanted, first_by_id, in_parts, neighbours, parts_of
 from navlin.index.presented import with_end_names
 from navlin.index.relation import BOTH, End, Side, StoredRelation
 from navlin.index.removals import record_removal
@@ -96,8 +96,7 @@ class Graph:
         """Those of these ids that are entities, by id, in no order: cheaper than `entities`."""
         found: dict[str, StoredEntity] = {}
         for batch in in_batches(dict.fromkeys(ids), IDS_A_QUERY):
-            params = {"q": q.terms("identity", batch), "fl": fields, "rows": IDS_A_QUERY}
-            for entity in map(StoredEntity.of, self._documents(ELEMENTS, params)):
+            for entity in map(StoredEntity.of, self._of_ids(ELEMENTS, batch, fields)):
                 found[entity.id] = entity
         return found
 
@@ -174,8 +173,7 @@ class Graph:
         """Those of these ids that are relations, by id, in no order."""
         found: dict[str, StoredRelation] = {}
         for batch in in_batches(dict.fromkeys(ids), IDS_A_QUERY):
-            params = {"q": q.terms("identity", batch), "fl": fields, "rows": IDS_A_QUERY}
-            for relation in map(StoredRelation.of, self._documents(RELATIONS, params)):
+            for relation in map(StoredRelation.of, self._of_ids(RELATIONS, batch, fields)):
                 found[relation.id] = relation
         return found
 
@@ -202,16 +200,9 @@ class Graph:
             filters = (*where.filters(), q.term(f"endpoint{side}SourceId", source_id))
             yield from self._relations(query, filters, relation_fields.TYPED)
 
-    def neighbours(
-        self,
-        ids: Iterable[str],
-        side: Side,
-        where: RelationFilter,
-        fan_out: int,
-        fields: str = relation_fields.NAMED,
-    ) -> Neighbours:
-        """The relations that match and have one of these ids at this side, at most ``fan_out`` of each id."""
-        return neighbours(self.solr, ids, side, where, fan_out, fields)
+    def neighbours(self, wanted: Sequence[Wanted], fields: str = relation_fields.NAMED) -> list[Neighbours]:
+        """The relations at some ids, for each that is wanted; ``fields`` is `NAMED` or `WALKED`."""
+        return neighbours(self.solr, wanted, fields)
 
     def latest_relations(
         self, of: Iterable[str], side: Side, where: RelationFilter, rows: int
@@ -244,14 +235,14 @@ class Graph:
         return list(map(StoredRelation.of, documents)), count
 
     def ends_below(
-        self, side: Side, directories: Iterable[End | StoredEntity], where: RelationFilter, limit: int
+        self, side: Side, directories: Iterable[StoredEntity], where: RelationFilter, limit: int
     ) -> list[str]:
         """The ids of what lies below one of these directories and is that end of a relation that matches; at most
         ``limit`` for every 200 directories."""
         return self._ends_matching(side, [_below(side, each) for each in directories], where, limit)
 
     def partitions_outside(
-        self, tables: Iterable[tuple[StoredEntity, Iterable[End | StoredEntity]]], limit: int
+        self, tables: Iterable[tuple[StoredEntity, Iterable[StoredEntity]]], limit: int
     ) -> list[str]:
         """The ids of the locations of tables' partitions that lie below none of the directories given with the table; at
         most ``limit`` for every 200 tables."""
@@ -384,6 +375,14 @@ class Graph:
             found.update(dict.fromkeys(self.solr.facet(RELATIONS, field, params)))
         return list(found)
 
+    def _of_ids(self, core: str, ids: Sequence[str], fields: str) -> Iterator[dict[str, Any]]:
+        searches = [
+            {"q": q.terms("identity", part), "fl": fields, "rows": IDS_A_QUERY}
+            for part in in_parts(ids, parts_of(len(ids)))
+        ]
+        for answer in self.solr.select_each(core, searches):
+            yield from answer["response"]["docs"]
+
     def _documents(self, core: str, params: Mapping[str, Any]) -> list[dict[str, Any]]:
         documents: list[dict[str, Any]] = self.solr.select(core, params)["response"]["docs"]
         return documents
@@ -399,7 +398,7 @@ def entity_of(end: End) -> StoredEntity:
     return StoredEntity(end.id, end.name, end.type, end.source_type, end.source_id)
 
 
-def _below(side: Side, directory: End | StoredEntity) -> str:
+def _below(side: Side, directory: StoredEntity) -> str:
     name = q.below(f"endpoint{side}Name", directory.name)
     return f"(+endpoint{side}SourceId:{q.phrase(directory.source_id)} +{name})"
 

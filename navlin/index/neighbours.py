@@ -1,76 +1,111 @@
-"""One hop of a walk: the relations at the ids of one side, with a bound to how many of one id are read.
+"""One hop of a walk: the relations at some ids, with a bound to how many of one id are read.
 
-Ids go to Solr in batches of a thousand, as ``{!terms}``, which is right on any number of shards. An entity with very many
+Ids go to Solr as ``{!terms}``, which is right on any number of shards, a thousand in a request. An entity with very many
 relations does not crowd out its neighbours: past a page, the heavy ones are found by a facet and read one by one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Final
 
 from navlin.index import solr_query as q
 from navlin.index.fields import RELATIONS
 from navlin.index.filters import RelationFilter
-from navlin.index.relation import NAMED, Side, StoredRelation
+from navlin.index.relation import NAMED, Side
 from navlin.index.solr import Solr
 from navlin.index.state import in_batches
+from navlin.index.walked_relation import WalkedRelation, merged
 
 IDS_A_BATCH: Final = 1_000
+IDS_A_PART: Final = 100
+PARTS: Final = 2
+"""Ids are looked for in so many parts side by side, if there are enough of them: more requests cost more than they bring."""
 ROWS_A_BATCH: Final = 10_000
 ROWS_A_HOP: Final = 50_000
 """How many relations a batch of ids may bring in all: what is past it is cut, and reported as cut."""
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbours:
-    """The relations of some ids, by id, and the ids that have more than were read."""
+class Wanted:
+    """The live relations of these types that have one of these ids at this side, at most ``fan_out`` of each id."""
 
-    relations: Mapping[str, Sequence[StoredRelation]]
+    ids: Collection[str]
+    side: Side
+    types: tuple[str, ...]
+    fan_out: int
+
+    @property
+    def field(self) -> str:
+        """The field with the ids."""
+        return f"endpoint{self.side}Ids"
+
+
+@dataclass(slots=True)
+class Neighbours:
+    """The relations of some ids, by id, and the ids that have more than were read. What several sources state is one
+    relation."""
+
+    relations: Mapping[str, Sequence[WalkedRelation]]
     cut: frozenset[str] = frozenset()
 
 
-def neighbours(
-    solr: Solr,
-    ids: Iterable[str],
-    side: Side,
-    where: RelationFilter,
-    fan_out: int,
-    fields: str = NAMED,
-) -> Neighbours:
-    """The relations that match and whose endpoint ``side`` is one of ``ids``; at most ``fan_out`` of each id. What several
-    sources state is one relation. ``fields`` is `NAMED` or `WALKED`."""
-    found: dict[str, dict[tuple[str, str, str], StoredRelation]] = {}
-    cut: set[str] = set()
-    filters = tuple(where.filters())
-    for batch in in_batches(dict.fromkeys(ids), IDS_A_BATCH):
-        for document in _page(solr, batch, side, filters, fan_out, fields, cut):
-            for relation in StoredRelation.each_of(document):
-                one = relation.end(side).id
-                known = found.setdefault(one, {})
-                if relation.key in known:
-                    known[relation.key] = merged(known[relation.key], relation)
+def neighbours(solr: Solr, wanted: Sequence[Wanted], fields: str = NAMED) -> list[Neighbours]:
+    """What is wanted, each by itself; all read at once if it fits a page. ``fields`` is `NAMED` or `WALKED`."""
+    collected = [_Collected(each) for each in wanted]
+    if len(wanted) == 1 or not _read_together(solr, collected, fields):
+        for each in collected:
+            for batch in in_batches(dict.fromkeys(each.wanted.ids), IDS_A_BATCH):
+                each.add(_page(solr, each, batch, fields))
+    return [each.neighbours() for each in collected]
+
+
+@dataclass(slots=True)
+class _Collected:
+    wanted: Wanted
+    found: dict[str, dict[tuple[str, str, str], WalkedRelation]] = field(default_factory=dict)
+    cut: set[str] = field(default_factory=set)
+
+    def add(self, documents: Iterator[dict[str, Any]]) -> None:
+        side, fan_out = self.wanted.side, self.wanted.fan_out
+        for document in documents:
+            for relation in WalkedRelation.each_of(document):
+                key = relation.key
+                one = key[side]
+                known = self.found.setdefault(one, {})
+                if key in known:
+                    known[key] = merged(known[key], relation)
                 elif len(known) < fan_out:
-                    known[relation.key] = relation
+                    known[key] = relation
                 else:
-                    cut.add(one)
-    return Neighbours({one: tuple(known.values()) for one, known in found.items()}, frozenset(cut))
+                    self.cut.add(one)
+
+    def neighbours(self) -> Neighbours:
+        relations = {one: tuple(known.values()) for one, known in self.found.items()}
+        return Neighbours(relations, frozenset(self.cut))
 
 
-def merged(one: StoredRelation, other: StoredRelation) -> StoredRelation:
-    """The same edge, stated twice: certain and linked if either says so, incomplete if either is."""
-    return replace(
-        one,
-        unlinked=one.unlinked and other.unlinked,
-        inferred=one.inferred and other.inferred,
-        incomplete=one.incomplete or other.incomplete,
-        parsed=one.parsed and other.parsed,
-        # Of the two, the one that counts as first hand.
-        writer=one.writer if one.first_hand else other.writer,
-        rule=one.rule if one.first_hand else other.rule,
-    )
+def _read_together(solr: Solr, collected: Sequence[_Collected], fields: str) -> bool:
+    """Reads all at once; returns False, and nothing is collected, if there is too much for that."""
+    total = sum(len(each.wanted.ids) for each in collected)
+    if total > IDS_A_BATCH:
+        return False
+    count = parts_of(total)
+    rest = {"fq": _filters(()), "fl": fields, "rows": ROWS_A_BATCH}
+    parts = zip(*(in_parts(each.wanted.ids, count) for each in collected), strict=True)
+    documents = _all_in_order(solr, [{**rest, **_clauses(collected, ids)} for ids in parts])
+    if documents is None:
+        return False
+    for each in collected:
+        ids, types, name = set(each.wanted.ids), set(each.wanted.types), each.wanted.field
+        each.add(
+            document
+            for document in documents
+            if document["type"] in types and not ids.isdisjoint(document[name])
+        )
+    return True
 
 
 def first_by_id(
@@ -78,45 +113,79 @@ def first_by_id(
 ) -> tuple[list[dict[str, Any]], int]:
     """The first ``rows`` documents that match, by identity, and how many match."""
     params = {"q": query, "fq": filters, "fl": fields, "rows": rows}
-    # Solr reads documents in half the time if it reads them in the order in which they lie.
     response = solr.select(core, params)["response"]
     count, documents = int(response["numFound"]), response["docs"]
     if count > len(documents):
         documents = solr.select(core, {**params, "sort": "identity asc"})["response"]["docs"]
-    return sorted(documents, key=itemgetter("identity")), count
+    return _in_order(documents), count
 
 
-def _page(
-    solr: Solr,
-    batch: Sequence[str],
-    side: Side,
-    filters: Sequence[str],
-    fan_out: int,
-    fields: str,
-    cut: set[str],
-) -> Iterator[dict[str, Any]]:
-    field = f"endpoint{side}Ids"
+def in_parts(ids: Collection[str], count: int) -> list[list[str]]:
+    """Ids in some lists of about one length, which Solr may look for side by side."""
+    listed = list(ids)
+    return [listed[first::count] for first in range(count)]
+
+
+def parts_of(count: int) -> int:
+    """In how many parts this many ids are looked for."""
+    return max(1, min(PARTS, count // IDS_A_PART))
+
+
+def _all_in_order(solr: Solr, searches: Sequence[dict[str, Any]]) -> list[dict[str, Any]] | None:
+    """What the searches find, each document once; None if it is more than a page."""
+    responses = [answer["response"] for answer in solr.select_each(RELATIONS, searches)]
+    if sum(response["numFound"] for response in responses) > ROWS_A_BATCH:
+        return None
+    documents = [document for response in responses for document in response["docs"]]
+    if len(responses) > 1:
+        # One with several ids may be in several answers.
+        documents = [*{document["identity"]: document for document in documents}.values()]
+    return _in_order(documents)
+
+
+def _clauses(collected: Sequence[_Collected], ids: Sequence[Sequence[str]]) -> dict[str, str]:
+    params, clauses = {}, []
+    for number, (each, of_each) in enumerate(zip(collected, ids, strict=True)):
+        if of_each:
+            params[f"ids{number}"] = q.joined(of_each)
+            at_ids = q.terms_given(each.wanted.field, f"ids{number}")
+            clauses.append(f"(+{at_ids} +filter({q.one_of('type', each.wanted.types)}))")
+    return {**params, "q": " ".join(clauses)}
+
+
+def _in_order(documents: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    # Solr reads documents in half the time if it reads them in the order in which they lie: they are sorted here.
+    return sorted(documents, key=itemgetter("identity"))
+
+
+def _filters(types: tuple[str, ...]) -> tuple[str, ...]:
     # What stands in a filter is kept by Solr from hop to hop; the ids are not asked for again.
-    params = {"q": q.terms(field, batch), "fq": filters, "fl": fields}
-    response = solr.select(RELATIONS, {**params, "rows": ROWS_A_BATCH})["response"]
-    if response["numFound"] <= ROWS_A_BATCH:
-        # Solr reads documents in half the time if it reads them in the order in which they lie.
-        yield from sorted(response["docs"], key=itemgetter("identity"))
+    return tuple(RelationFilter(types, deleted=False).filters())
+
+
+def _page(solr: Solr, collected: _Collected, batch: Sequence[str], fields: str) -> Iterator[dict[str, Any]]:
+    wanted, cut = collected.wanted, collected.cut
+    filters = _filters(wanted.types)
+    params = {"q": q.terms(wanted.field, batch), "fq": filters, "fl": fields}
+    parts = in_parts(batch, parts_of(len(batch)))
+    searches = [{**params, "q": q.terms(wanted.field, part), "rows": ROWS_A_BATCH} for part in parts]
+    documents = _all_in_order(solr, searches)
+    if documents is not None:
+        yield from documents
         return
-    wanted = set(batch)
-    facet = solr.facet(RELATIONS, field, {"q": q.terms(field, batch), "fq": filters})
-    counts = {one: count for one, count in facet.items() if one in wanted}
-    heavy = sorted(one for one, count in counts.items() if count > fan_out)
+    facet = solr.facet(RELATIONS, wanted.field, {"q": params["q"], "fq": filters})
+    counts = {one: facet[one] for one in batch if one in facet}
+    heavy = sorted(one for one, count in counts.items() if count > wanted.fan_out)
     cut.update(heavy)
     spent = 0
-    for group in (*_packed(counts, fan_out), *([one] for one in heavy)):
+    for group in (*_packed(counts, wanted.fan_out), *([one] for one in heavy)):
         # A few more than the fan-out: two sources may state one edge.
-        rows = min(sum(counts[one] for one in group), fan_out * 2 if group[0] in cut else ROWS_A_BATCH)
+        rows = min(sum(counts[one] for one in group), wanted.fan_out * 2 if group[0] in cut else ROWS_A_BATCH)
         if spent + rows > ROWS_A_HOP:
             cut.update(group)
             continue
         spent += rows
-        page = {"q": q.terms(field, group), "rows": rows, "sort": "identity asc"}
+        page = {"q": q.terms(wanted.field, group), "rows": rows, "sort": "identity asc"}
         yield from solr.select(RELATIONS, {**params, **page})["response"]["docs"]
 
 

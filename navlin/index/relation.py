@@ -23,13 +23,15 @@ TYPED: Final = (
 """The fields of which a `StoredRelation` is made."""
 WALKED: Final = (
     "identity,type,endpoint1Ids,endpoint2Ids,endpoint1Type,endpoint2Type,unlinked,inferred,incomplete,parsed"
+    ",endpoint1SourceId,writer,rule"
 )
-"""Those that a walk needs as it goes. All have docValues, so that Solr reads no stored document."""
+"""Those that a walk needs as it goes: the ends without their names."""
 NAMED: Final = (
-    f"{WALKED},endpoint1SourceType,endpoint2SourceType,endpoint1SourceId,endpoint2SourceId,endpoint1Name,endpoint2Name"
-    ",writer,rule"
+    f"{WALKED},endpoint1SourceType,endpoint2SourceType,endpoint2SourceId,endpoint1Name,endpoint2Name"
 )
-"""Those, with what the relation says of its ends, and who states it."""
+"""Those, with all that the relation says of its ends."""
+END_NAMES: Final = "identity,endpoint1Ids,endpoint2Ids,endpoint1Name,endpoint2Name"
+"""How it calls its ends."""
 WHOLE: Final = "*"
 ENDS: Final = (
     "identity,_version_,type,treePath,writer,endpoint1Ids,endpoint2Ids,endpoint1SourceId,endpoint2SourceId"
@@ -223,13 +225,22 @@ def placed(fields: dict[str, Any], writer: str, tree_path: str) -> dict[str, Any
     return fields
 
 
-def _end(document: Mapping[str, Any], side: int, identity: str) -> End:
-    prefix = f"endpoint{side}"
+_IDS: Final = {side: f"endpoint{side}Ids" for side in BOTH}
+_ENDS: Final = {
+    side: tuple(f"endpoint{side}{field}" for field in ("Name", "Type", "SourceType", "SourceId"))
+    for side in BOTH
+}
+
+
+def ends_of(document: Mapping[str, Any], side: Side) -> list[End]:
+    """The ends of a document at one side, one for each id."""
     get = document.get
-    return End(
-        identity,
-        get(f"{prefix}Name", identity),
-        get(f"{prefix}Type", ""),
-        get(f"{prefix}SourceType", ""),
-        get(f"{prefix}SourceId", ""),
-    )
+    name, kind, source_type, source_id = _ENDS[side]
+    rest = (get(kind, ""), get(source_type, ""), get(source_id, ""))
+    return [End(identity, get(name, identity), *rest) for identity in get(_IDS[side], ())]
+
+
+def _end(document: Mapping[str, Any], side: Side, identity: str) -> End:
+    get = document.get
+    name, kind, source_type, source_id = _ENDS[side]
+    return End(identity, get(name, identity), get(kind, ""), get(source_type, ""), get(source_id, ""))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Self
@@ -10,7 +11,7 @@ from typing import Any, Final, Self
 import orjson
 import pysolr
 
-from navlin.index.connection import SolrAddress, SolrError, SolrSession, SolrUnavailable
+from navlin.index.connection import POOLED_CONNECTIONS, SolrAddress, SolrError, SolrSession, SolrUnavailable
 from navlin.index.export import documents_of_export
 
 __all__ = ["Added", "Refused", "Solr", "SolrAddress", "SolrError", "SolrUnavailable"]
@@ -58,8 +59,19 @@ class Solr:
     # -- Reading -----------------------------------------------------------------------------------------------------
 
     def select(self, core: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Solr's answer to a search, whole. Sent as a form, so that lists of ids may be long."""
-        return self._post(core, "select", {"wt": "json", "omitHeader": "true", **params})
+        """Solr's answer to a search, whole. Sent as JSON: a list of ids may be long, and escaping one for a form takes
+        longer than Solr takes to find them."""
+        # Solr indents unless it is told not to: a sixth of the bytes.
+        body = orjson.dumps({"params": {"wt": "json", "indent": "false", "omitHeader": "true", **params}})
+        url, headers = f"{self.address.url}/{core}/select", {"Content-Type": "application/json"}
+        return self._json(self.session.post(url, data=body, headers=headers), core)
+
+    def select_each(self, core: str, searches: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Solr's answers to several searches, which it does side by side."""
+        if len(searches) < 2:
+            return [self.select(core, params) for params in searches]
+        others = self._threads.map(lambda params: self.select(core, params), searches[1:])
+        return [self.select(core, searches[0]), *others]
 
     def get(self, core: str, ids: Iterable[str], fields: str = "*") -> list[dict[str, Any]]:
         """The documents of these ids as they are at this moment, committed or not; absent ones are left out."""
@@ -256,7 +268,13 @@ class Solr:
 
     def close(self) -> None:
         """Closes the pooled connections; the next call opens new ones."""
+        if threads := self.__dict__.pop("_threads", None):
+            threads.shutdown()
         self.session.close()
+
+    @cached_property
+    def _threads(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(POOLED_CONNECTIONS, "solr")
 
     def __enter__(self) -> Self:
         return self

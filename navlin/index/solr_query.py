@@ -33,8 +33,17 @@ def term(field: str, value: str) -> str:
 
 def terms(field: str, values: Iterable[str]) -> str:
     """Documents whose field has one of these indexed terms; any number of them. Solr keeps no cache of the answer."""
-    possible = (value for value in values if _SEPARATOR not in value)
-    return f'{{!terms f={field} separator="{_SEPARATOR}" cache=false}}' + _SEPARATOR.join(possible)
+    return f'{{!terms f={field} separator="{_SEPARATOR}" cache=false}}{joined(values)}'
+
+
+def terms_given(field: str, parameter: str) -> str:
+    """A clause: the field has one of the terms that this parameter of the request holds, as `joined` makes it."""
+    return f'{{!terms f={field} separator="{_SEPARATOR}" v=${parameter}}}'
+
+
+def joined(values: Iterable[str]) -> str:
+    """Values as one parameter of a request, for `terms_given`. One with the separator in it cannot be asked for."""
+    return _SEPARATOR.join(value for value in values if _SEPARATOR not in value)
 
 
 def one_of(field: str, words: Iterable[str]) -> str:

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator
 
 from navlin.index.entity import TABLE_TYPES, StoredEntity
 from navlin.index.graph import end_of
-from navlin.index.relation import StoredRelation
+from navlin.index.walked_relation import WalkedRelation
 from navlin.model.keys import RelationType, column_id, path_column_id
 from navlin.query.contract import Walked
 
 
-def pairs_of(columns: Iterable[StoredEntity], walked: Walked) -> Iterator[tuple[str, str, StoredRelation]]:
+def pairs_of(columns: Iterable[StoredEntity], walked: Walked) -> Iterator[tuple[str, str, WalkedRelation]]:
     """The ids of a table's column and of a path's that are one, with the LOGICAL_PHYSICAL relation that makes them so.
 
     Whether there is such a column remains to be seen.
@@ -34,8 +34,8 @@ def pairs_of(columns: Iterable[StoredEntity], walked: Walked) -> Iterator[tuple[
 
 
 def one_column(
-    table_column: StoredEntity, path_column: StoredEntity, because: StoredRelation
-) -> StoredRelation:
+    table_column: StoredEntity, path_column: StoredEntity, because: WalkedRelation
+) -> WalkedRelation:
     """That the two are one, as certain as that the table lies at the path."""
     ends = end_of(table_column), end_of(path_column)
-    return StoredRelation("", RelationType.LOGICAL_PHYSICAL, *ends, inferred=because.inferred)
+    return WalkedRelation("", RelationType.LOGICAL_PHYSICAL, *ends, inferred=because.inferred)

@@ -31,8 +31,9 @@ _COLUMNS: Final = EntityFilter(("FIELD",))
 def with_columns(reader: Reader, walked: Walked, lineage: Lineage) -> Lineage:
     """Adds the columns that flow into one another along the edges of ``lineage``, and their edges."""
     options = reader.options
-    parts, more = reader.graph.children(_operations(walked), PARTS, MAX_PARTS)
-    made, more_made = reader.graph.children(_made_directly(walked), _COLUMNS, MAX_PARTS)
+    (parts, more), (made, more_made) = reader.all_children(
+        [(_operations(walked), PARTS), (_made_directly(walked), _COLUMNS)], MAX_PARTS
+    )
     inner = _column_graph(reader, parts, made, lineage)
     _join_columns(reader, inner, walked)
     drawn = {node.id for node in lineage.nodes}
@@ -95,7 +96,7 @@ def _column_graph(
     """Columns and parts of operations, and the flows between them; columns that are ``made`` without an operation too."""
     inner = Walked(entities={part.id: part for part in parts})
     part_ids, made_ids = list(inner.entities), [column.id for column in made]
-    flows = [*reader.all_flows(part_ids, 1), *reader.all_flows([*part_ids, *made_ids], 2)]
+    flows = reader.all_flows({Direction.DOWNSTREAM: part_ids, Direction.UPSTREAM: [*part_ids, *made_ids]})
     # What operations outside of the picture make is not in it.
     flows = [each for each in flows if each.ep1.type != "SUB_OPERATION" or each.ep1.id in inner.entities]
     ends = {end.id: end for each in flows for end in (each.ep1, each.ep2) if end.id not in inner.entities}

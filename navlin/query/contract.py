@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Set
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from navlin.index.entity import StoredEntity
-from navlin.index.neighbours import merged
 from navlin.index.relation import StoredRelation
+from navlin.index.walked_relation import WalkedRelation, merged
 from navlin.model.keys import RelationType
 from navlin.query.answer import Edge, Hop, Node
 
@@ -27,18 +27,18 @@ class Walked:
     starts: dict[str, None] = field(default_factory=dict)
     entities: dict[str, StoredEntity] = field(default_factory=dict)
     placeholders: set[str] = field(default_factory=set)
-    flows: dict[tuple[str, str, str], StoredRelation] = field(default_factory=dict)
-    aliases: dict[str, dict[str, StoredRelation]] = field(default_factory=dict)
+    flows: dict[tuple[str, str, str], WalkedRelation] = field(default_factory=dict)
+    aliases: dict[str, dict[str, WalkedRelation]] = field(default_factory=dict)
     located: set[str] = field(default_factory=set)
     looked_up: set[str] = field(default_factory=set)
 
-    def add_flow(self, relation: StoredRelation) -> None:
+    def add_flow(self, relation: WalkedRelation) -> None:
         """Keeps a flow; stated twice, it is one."""
         key = relation.key
         known = self.flows.get(key)
         self.flows[key] = relation if known is None else merged(known, relation)
 
-    def add_alias(self, relation: StoredRelation) -> None:
+    def add_alias(self, relation: WalkedRelation) -> None:
         """Keeps a LOGICAL_PHYSICAL relation."""
         self.aliases.setdefault(relation.ep1.id, {})[relation.ep2.id] = relation
         self.aliases.setdefault(relation.ep2.id, {})[relation.ep1.id] = relation
@@ -70,7 +70,7 @@ class Step(NamedTuple):
     search began: only what flows from there counts."""
 
     at: str
-    relation: StoredRelation | None = None
+    relation: WalkedRelation | None = None
     before: Step | None = None
     flowed: bool = False
     own_location: bool = False
@@ -114,15 +114,13 @@ def contract(walked: Walked, drawn: Collection[str], stops: Collection[str] = ()
 
     A way is a CONTROL_FLOW only if every way from the one to the other leads through a CONTROL_FLOW.
     """
-    ends = set(drawn) | set(stops)
-    data: dict[str, list[StoredRelation]] = {}
-    every: dict[str, list[StoredRelation]] = {}
-    for relation in walked.flows.values():
-        every.setdefault(relation.ep1.id, []).append(relation)
-        if relation.type != RelationType.CONTROL_FLOW:
-            data.setdefault(relation.ep1.id, []).append(relation)
-    steered = len(walked.flows) > sum(map(len, data.values()))
-    for source in [*drawn, *(each for each in stops if each not in drawn)]:
+    sources = dict.fromkeys([*drawn, *stops])
+    ends = sources.keys()
+    flows = walked.flows.values()
+    data = _by_source(flow for flow in flows if flow.type != RelationType.CONTROL_FLOW)
+    steered = len(flows) > sum(map(len, data.values()))
+    every = _by_source(flows) if steered else data
+    for source in sources:
         reached = _reach(walked, ends, data, source)
         for target, step in reached.items():
             yield Way(source, target, RelationType.DATA_FLOW, step)
@@ -132,11 +130,20 @@ def contract(walked: Walked, drawn: Collection[str], stops: Collection[str] = ()
                     yield Way(source, target, RelationType.CONTROL_FLOW, step)
 
 
+def _by_source(flows: Iterable[WalkedRelation]) -> dict[str, list[WalkedRelation]]:
+    by_source: dict[str, list[WalkedRelation]] = {}
+    for flow in flows:
+        by_source.setdefault(flow.ep1.id, []).append(flow)
+    return by_source
+
+
 def _reach(
-    walked: Walked, ends: set[str], flows: dict[str, list[StoredRelation]], source: str
+    walked: Walked, ends: Set[str], flows: dict[str, list[WalkedRelation]], source: str
 ) -> dict[str, Step]:
     """Each end that ``source`` flows to, by a shortest way."""
     reached: dict[str, Step] = {}
+    if source not in flows and source not in walked.aliases:
+        return reached
     seen = {(source, False)}
     queue = deque([Step(source)])
     while queue:
@@ -151,7 +158,7 @@ def _reach(
 
 
 def _steps(
-    walked: Walked, ends: set[str], flows: dict[str, list[StoredRelation]], step: Step, source: str
+    walked: Walked, ends: Set[str], flows: dict[str, list[WalkedRelation]], step: Step, source: str
 ) -> Iterator[Step]:
     stands_for_table = step.at in walked.located and step.at != source and walked.entities[step.at].physical
     if step.own_location or not stands_for_table:
@@ -163,7 +170,7 @@ def _steps(
             yield Step(other, relation, step, flowed=step.flowed, own_location=own)
 
 
-def direct(relation: StoredRelation) -> Edge:
+def direct(relation: StoredRelation | WalkedRelation) -> Edge:
     """A relation that is drawn as it stands."""
     edge = Edge(relation.ep1.id, relation.ep2.id, relation.type)
     return replace(edge, inferred=relation.inferred, incomplete=relation.incomplete, parsed=relation.parsed)

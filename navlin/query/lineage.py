@@ -13,22 +13,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from navlin.index.entity import PATH_TYPES, StoredEntity
 from navlin.index.filters import RelationFilter
 from navlin.index.graph import Graph, entity_of
-from navlin.index.relation import End, Side, StoredRelation
+from navlin.index.relation import END_NAMES, End, Side, StoredRelation
 from navlin.index.solr import Solr
+from navlin.index.walked_relation import WalkedRelation
 from navlin.model.keys import RelationType
 from navlin.query.answer import Cut, Direction, Edge, Lineage, Reason
 from navlin.query.column_locations import one_column, pairs_of
 from navlin.query.columns import with_columns, with_tables
 from navlin.query.contract import Walked, Way, contract, direct
-from navlin.query.locations import LOGICAL_TYPES, Located, locations_of, tables_around, tables_at
+from navlin.query.locations import Located, locations_of, tables_around, tables_at
 from navlin.query.options import PASSED_TYPES, Options
-from navlin.query.reading import Reader
+from navlin.query.reading import LOGICAL_TYPES, Reader
 from navlin.query.whole_tables import whole_table_flows
 
 EXECUTIONS_DRAWN: Final = 10
@@ -46,7 +48,8 @@ class UnknownEntity(LookupError):
 def lineage(solr: Solr, start: str, options: Options | None = None) -> Lineage:
     """The lineage of the entity with the id ``start``. Raises `UnknownEntity`."""
     options = options or Options()
-    return _Walk(start, options, Reader(Graph(solr), options)).run()
+    with closing(Reader(Graph(solr), options)) as reader:
+        return _Walk(start, options, reader).run()
 
 
 @dataclass(slots=True)
@@ -79,7 +82,7 @@ class _Walk:
     without_output: set[str] = field(default_factory=set)
     """Operations that are not drawn because they made nothing."""
     cuts: dict[tuple[str, Direction, Reason], None] = field(default_factory=dict)
-    unlinked: dict[tuple[str, str, str], StoredRelation] = field(default_factory=dict)
+    unlinked: dict[tuple[str, str, str], WalkedRelation] = field(default_factory=dict)
     named_by: dict[str, tuple[str, Side]] = field(default_factory=dict)
     """Operations that have no name yet → the relation that has it, and at which end."""
 
@@ -96,6 +99,7 @@ class _Walk:
             side.seen.update((each, False) for each in self.walked.starts)
             self._learn_columns(side.current, side.direction)
         while any(side.current for side in sides):
+            self._read_level(sides)
             # By turns, so that one side does not take all the nodes that may be drawn.
             for side in sides:
                 if side.current:
@@ -131,11 +135,9 @@ class _Walk:
 
     def _named_only(self) -> End:
         """The start as relations name it: with ``unlinked``, one may start at what was never captured."""
-        where = RelationFilter(self.options.flow_types, deleted=False)
         for direction in (Direction.DOWNSTREAM, Direction.UPSTREAM) if self.options.unlinked else ():
-            found = self.reader.graph.neighbours([self.start], direction.near, where, 1)
-            for relations in found.relations.values():
-                return relations[0].end(direction.near)
+            for relation in self.reader.flows([self.start], direction).relations:
+                return relation.end(direction.near)
         raise UnknownEntity(f"nothing in the index has the id {self.start}")
 
     def _start_at(self, identity: str) -> None:
@@ -153,7 +155,7 @@ class _Walk:
             self.cuts[(operation.id, Direction.DOWNSTREAM, Reason.EXECUTIONS)] = None
 
     def _draw_operations(self, executions: list[str]) -> None:
-        found = self.reader.related(executions, 2, RelationType.INSTANCE_OF, self.options.max_fan_out)
+        found = self.reader.operations(executions)
         self._cut(found.cut)
         known = self._load(relation.ep1.id for relation in found.relations)
         for relation in found.relations:
@@ -175,7 +177,7 @@ class _Walk:
         if count > RUN_FOR_DRAWN:
             self.cuts[(physical.id, Direction.BOTH, Reason.EXECUTIONS)] = None
 
-    def _draw_logical(self, relation: StoredRelation) -> None:
+    def _draw_logical(self, relation: StoredRelation | WalkedRelation) -> None:
         if self._shown(relation.ep1.id):
             self._start_at(relation.ep1.id)
             self.extra.append(direct(relation))
@@ -187,7 +189,7 @@ class _Walk:
 
         The level past the last is walked as well, to know where there is more.
         """
-        past_depth = self.options.depth is not None and side.level >= self.options.depth
+        past_depth = self._past_depth(side)
         pending: list[State] = [(each, False) for each in side.current]
         reached: dict[str, None] = {}
         while pending:
@@ -207,6 +209,15 @@ class _Walk:
                 side.current.append(each)
             else:
                 self.beyond.setdefault(each, Reason.NODES)
+
+    def _past_depth(self, side: _Side) -> bool:
+        return self.options.depth is not None and side.level >= self.options.depth
+
+    def _read_level(self, sides: list[_Side]) -> None:
+        """Reads the next level of both sides at once."""
+        frontiers = {side.direction: side.current for side in sides if side.current}
+        last = any(self._past_depth(side) for side in sides)
+        self.reader.read_level(frontiers, 0 if last else self.options.max_nodes - len(self.drawn))
 
     def _expand(self, side: _Side, states: list[State]) -> list[State]:
         """The states that one hop leads to, those seen before left out."""
@@ -238,7 +249,7 @@ class _Walk:
                 arrivals.update((table, None) for table in aliases if not self._shown(table))
         return self._arrive(side, arrivals, own_locations)
 
-    def _followed(self, flows: Iterable[StoredRelation]) -> list[StoredRelation]:
+    def _followed(self, flows: Iterable[WalkedRelation]) -> list[WalkedRelation]:
         followed = []
         for relation in flows:
             if relation.unlinked and not self.options.unlinked:
@@ -247,7 +258,7 @@ class _Walk:
                 followed.append(relation)
         return followed
 
-    def _meet(self, flows: Iterable[StoredRelation], direction: Direction) -> None:
+    def _meet(self, flows: Iterable[WalkedRelation], direction: Direction) -> None:
         """Loads what is at the other end of flows. Of operations that are not drawn, what their relation says is enough."""
         ends: dict[str, None] = {}
         for relation in flows:
@@ -314,7 +325,7 @@ class _Walk:
             if self._known(relation.ep2):
                 self._add_location(relation)
 
-    def _add_location(self, relation: StoredRelation) -> None:
+    def _add_location(self, relation: WalkedRelation) -> None:
         """Keeps that a table, or a table's column, lies somewhere."""
         self.walked.add_alias(relation)
         if relation.ep2.id not in self.walked.starts and self._shown(relation.ep1.id):
@@ -370,12 +381,12 @@ class _Walk:
 
     # -- Flows -----------------------------------------------------------------------------------------------------
 
-    def _read_flows(self, ids: Iterable[str], direction: Direction) -> list[StoredRelation]:
+    def _read_flows(self, ids: Iterable[str], direction: Direction) -> list[WalkedRelation]:
         found = self.reader.flows(ids, direction)
         self._cut(found.cut)
         return found.relations
 
-    def _flows(self, ids: list[str], direction: Direction) -> list[StoredRelation]:
+    def _flows(self, ids: list[str], direction: Direction) -> list[WalkedRelation]:
         flows = self._read_flows(ids, direction)
         columns = [self.entities[each] for each in ids if self.entities[each].type == "FIELD"]
         if not columns:
@@ -427,7 +438,7 @@ class _Walk:
     def _name_operations(self, ids: Iterable[str]) -> None:
         """Names operations of which only the ends of relations are known: those few through which an edge passes."""
         unnamed = {each: self.named_by[each] for each in ids if each in self.named_by}
-        relations = self.reader.graph.relations_of(relation for relation, _ in unnamed.values())
+        relations = self.reader.graph.relations_of((each for each, _ in unnamed.values()), END_NAMES)
         for each, (relation, side) in unnamed.items():
             if relation in relations:
                 name = relations[relation].end(side).name

@@ -8,22 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from navlin.index.entity import TABLE_TYPES, StoredEntity
+from navlin.index.entity import StoredEntity
 from navlin.index.filters import RelationFilter
 from navlin.index.graph import end_of
-from navlin.index.relation import End, StoredRelation
+from navlin.index.relation import End
+from navlin.index.walked_relation import WalkedRelation
 from navlin.model.identity import identify
-from navlin.model.keys import RelationType, surely_of_table
+from navlin.model.keys import surely_of_table
 from navlin.model.tree import upward
 from navlin.query.answer import Direction
 from navlin.query.contract import Walked
-from navlin.query.reading import Reader, Relations
-
-MAX_LOCATIONS: Final = 10_000
-"""How many locations of one table are looked at."""
-LOGICAL_TYPES: Final = frozenset({*TABLE_TYPES, "PARTITION"})
+from navlin.query.reading import LOGICAL_TYPES, MAX_LOCATIONS, Reader, Relations
 
 
 class Located(NamedTuple):
@@ -31,7 +28,7 @@ class Located(NamedTuple):
     at which the walk began; ``ends`` were only met; ``cut`` are ids that have more relations than were read;
     ``looked_up`` are paths of which it is known now what lies there."""
 
-    relations: Sequence[StoredRelation] = ()
+    relations: Sequence[WalkedRelation] = ()
     entities: Mapping[str, StoredEntity] = {}
     ends: Sequence[End] = ()
     cut: Sequence[tuple[str, Direction]] = ()
@@ -43,15 +40,15 @@ def locations_of(
 ) -> Iterator[Located]:
     """The locations of tables, and those of their partitions from which data flows in this direction. Each is to be added
     before the next is read."""
-    found = reader.related([table.id for table in tables], 1, RelationType.LOGICAL_PHYSICAL, MAX_LOCATIONS)
+    found = reader.locations(table.id for table in tables)
     stated = {each.ep1.id for each in found.relations if each.first_hand}
     locations = [each for each in found.relations if each.first_hand or each.ep1.id not in stated]
     others = [each for each in locations if each.ep2.id not in walked.starts]
     yield Located(others, reader.entities(each.ep2.id for each in locations), cut=found.cut)
-    directories: dict[str, list[StoredEntity | End]] = {table.id: [] for table in tables if table.partitioned}
+    directories: dict[str, list[StoredEntity]] = {table.id: [] for table in tables if table.partitioned}
     for each in locations:
-        if each.ep1.id in directories:
-            directories[each.ep1.id].append(walked.entities.get(each.ep2.id, each.ep2))
+        if each.ep1.id in directories and each.ep2.id in walked.entities:
+            directories[each.ep1.id].append(walked.entities[each.ep2.id])
     if directories:
         partitioned = [(table, directories[table.id]) for table in tables if table.partitioned]
         paths = _paths_of_partitions(reader, partitioned, direction)
@@ -65,7 +62,7 @@ def locations_of(
 
 
 def _paths_of_partitions(
-    reader: Reader, tables: Sequence[tuple[StoredEntity, Sequence[StoredEntity | End]]], direction: Direction
+    reader: Reader, tables: Sequence[tuple[StoredEntity, Sequence[StoredEntity]]], direction: Direction
 ) -> list[str]:
     """A table may have a hundred thousand partitions: what is asked for is flows below the directories of the table, and
     partitions that lie outside of them."""
@@ -84,7 +81,7 @@ def tables_at(reader: Reader, walked: Walked, paths: Iterable[str]) -> Located:
     new = [each for each in paths if each not in walked.looked_up]
     if not new:
         return Located()
-    found = reader.related(new, 2, RelationType.LOGICAL_PHYSICAL, reader.options.max_fan_out)
+    found = reader.located(new)
     return _of_tables(reader, walked, _without_outdated_hints(reader, found))._replace(looked_up=new)
 
 
@@ -92,7 +89,7 @@ def tables_around(reader: Reader, walked: Walked, path: StoredEntity) -> Located
     """The tables in whose location a path lies of which no relation says so: one that no data flows through by its path, as
     most files of a table. The longest location counts."""
     above = {identify(path.source_id, up): up for up in upward(path.name) if up != path.name}
-    found = reader.related(above, 2, RelationType.LOGICAL_PHYSICAL, reader.options.max_fan_out)
+    found = reader.located(above)
     stated = _without_outdated_hints(reader, found)
     tables = reader.entities(each.ep1.id for each in stated.relations)
     standing = [
@@ -105,7 +102,7 @@ def tables_around(reader: Reader, walked: Walked, path: StoredEntity) -> Located
     location = max((above[each.ep2.id] for each in standing), key=len)
     certain = surely_of_table(location, path.name)
     nearest = [
-        replace(each, ep2=end_of(path), inferred=not certain)
+        each._replace(ep2=end_of(path), inferred=not certain)
         for each in standing
         if above[each.ep2.id] == location
     ]
@@ -123,7 +120,7 @@ def _of_tables(reader: Reader, walked: Walked, found: Relations) -> Located:
         if logical is not None and logical.type == "PARTITION" and logical.id not in walked.starts:
             logical = entities.get(logical.parent_id) or walked.entities.get(logical.parent_id)
         if logical is not None and logical.type in LOGICAL_TYPES:
-            relations.append(replace(each, ep1=end_of(logical)))
+            relations.append(each._replace(ep1=end_of(logical)))
     return Located(relations, entities, cut=found.cut)
 
 
@@ -132,7 +129,7 @@ def _without_outdated_hints(reader: Reader, found: Relations) -> Relations:
     hinted = {each.ep1.id for each in found.relations if not each.first_hand}
     if not hinted:
         return found
-    at_tables = reader.related(hinted, 1, RelationType.LOGICAL_PHYSICAL, MAX_LOCATIONS)
+    at_tables = reader.locations(hinted)
     stated = {each.ep1.id for each in at_tables.relations if each.first_hand}
     kept = [each for each in found.relations if each.first_hand or each.ep1.id not in stated]
     return Relations(kept, [*found.cut, *at_tables.cut])

@@ -1,74 +1,183 @@
-"""What a walk reads of the index: every entity, and the flows at every end, once."""
+"""What a walk reads of the index: every entity, and the relations at every end, once, and in few requests."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple, TypeVar
 
-from navlin.index.entity import StoredEntity
-from navlin.index.filters import RelationFilter
+from navlin.index.entity import PATH_TYPES, TABLE_TYPES, StoredEntity
+from navlin.index.filters import EntityFilter
 from navlin.index.graph import Graph
-from navlin.index.neighbours import Neighbours
-from navlin.index.relation import NAMED, WALKED, Side, StoredRelation
+from navlin.index.neighbours import Wanted
+from navlin.index.relation import NAMED, WALKED, End, Side
+from navlin.index.walked_relation import WalkedRelation
 from navlin.model.keys import RelationType
 from navlin.query.answer import Direction
-from navlin.query.options import Options
+from navlin.query.options import PASSED_TYPES, Options
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+LOGICAL_TYPES: Final = frozenset({*TABLE_TYPES, "PARTITION"})
+MAX_LOCATIONS: Final = 10_000
+"""How many locations of one table are looked at."""
 
 
 class Relations(NamedTuple):
     """Relations, and the ids that have more of them, in which direction, than were read."""
 
-    relations: list[StoredRelation]
+    relations: list[WalkedRelation]
     cut: Sequence[tuple[str, Direction]] = ()
 
 
 @dataclass(slots=True)
+class _Read:
+    """The relations of some types at one side, by the id at that side, and the ids that have more."""
+
+    relations: dict[str, Sequence[WalkedRelation]] = field(default_factory=dict)
+    cut: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
 class Reader:
-    """Reads the index for one walk."""
+    """Reads the index for one walk, and remembers what it read. To be closed."""
 
     graph: Graph
     options: Options
-    _flows: dict[tuple[str, Direction], Sequence[StoredRelation]] = field(default_factory=dict)
-    _cut: set[tuple[str, Direction]] = field(default_factory=set)
+    _read: dict[tuple[Side, tuple[str, ...]], _Read] = field(default_factory=dict)
     _entities: dict[str, StoredEntity | None] = field(default_factory=dict)
+    _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
 
     def flows(self, ids: Iterable[str], direction: Direction) -> Relations:
         """The flows from these ids in one direction, unlinked ones too. Their ends are named if unlinked ones are walked."""
         wanted = list(dict.fromkeys(ids))
-        missing = [each for each in wanted if (each, direction) not in self._flows]
-        if missing:
-            found = self._flows_at(missing, direction.near)
-            self._flows.update(((each, direction), found.relations.get(each, ())) for each in missing)
-            self._cut.update((each, direction) for each in found.cut)
-        return Relations(
-            [relation for each in wanted for relation in self._flows[each, direction]],
-            sorted(self._cut.intersection((each, direction) for each in wanted)),
-        )
+        read = self._at(self._flows_from(wanted, direction))
+        relations = [relation for each in wanted for relation in read.relations[each]]
+        return Relations(relations, [(each, direction) for each in sorted(read.cut.intersection(wanted))])
 
-    def all_flows(self, ids: Iterable[str], side: Side) -> list[StoredRelation]:
-        """The flows of which these ids are that end, not remembered; unlinked ones only where they are asked for."""
-        return self._asked(self._flows_at(ids, side))
+    def all_flows(self, ids: Mapping[Direction, Iterable[str]]) -> list[WalkedRelation]:
+        """The flows from the ids of each direction, not remembered; unlinked ones only if they are walked."""
+        sought = [self._flows_from(list(dict.fromkeys(each)), direction) for direction, each in ids.items()]
+        found = self._side_by_side(lambda wanted: self.graph.neighbours([wanted], self._fields)[0], sought)
+        relations = (relation for each in found for of_one in each.relations.values() for relation in of_one)
+        return [relation for relation in relations if self.options.unlinked or not relation.unlinked]
 
-    def related(self, ids: Iterable[str], side: Side, relation_type: RelationType, fan_out: int) -> Relations:
-        """Relations of another type than flows; unlinked ones only where they are asked for."""
-        found = self.graph.neighbours(ids, side, RelationFilter((relation_type,), deleted=False), fan_out)
-        return Relations(self._asked(found), [(each, Direction.BOTH) for each in sorted(found.cut)])
+    def all_children(
+        self, parents: Sequence[tuple[Collection[str], EntityFilter]], limit: int
+    ) -> list[tuple[list[StoredEntity], bool]]:
+        """The entities whose parent is one of these and that match, at most ``limit``, and whether there are more; of each
+        by itself."""
+        return self._side_by_side(lambda each: self.graph.children(*each, limit), parents)
+
+    def locations(self, ids: Iterable[str]) -> Relations:
+        """The LOGICAL_PHYSICAL relations that lead from these ids; unlinked ones only if they are walked."""
+        return self._related(_locations_of(list(dict.fromkeys(ids))))
+
+    def located(self, ids: Iterable[str]) -> Relations:
+        """The LOGICAL_PHYSICAL relations that lead to these ids; unlinked ones only if they are walked."""
+        return self._related(self._located_at(list(dict.fromkeys(ids))))
+
+    def operations(self, ids: Iterable[str]) -> Relations:
+        """The INSTANCE_OF relations of these executions; unlinked ones only if they are walked."""
+        wanted = list(dict.fromkeys(ids))
+        return self._related(Wanted(wanted, 2, (RelationType.INSTANCE_OF,), self.options.max_fan_out))
 
     def entities(self, ids: Iterable[str]) -> dict[str, StoredEntity]:
         """Those of these entities that are indexed, by id."""
         wanted = list(dict.fromkeys(ids))
         missing = [each for each in wanted if each not in self._entities]
         if missing:
-            self._entities.update(dict.fromkeys(missing))
-            self._entities.update(self.graph.entities_of(missing))
+            found: Mapping[str, StoredEntity] = self.graph.entities_of(missing)
+            self._entities.update((each, found.get(each)) for each in missing)
         return {each: entity for each in wanted if (entity := self._entities[each]) is not None}
 
-    def _flows_at(self, ids: Iterable[str], side: Side) -> Neighbours:
-        where = RelationFilter(self.options.flow_types, deleted=False)
-        fields = NAMED if self.options.unlinked else WALKED
-        return self.graph.neighbours(ids, side, where, self.options.max_fan_out, fields)
+    def read_level(self, frontiers: Mapping[Direction, Sequence[str]], room: int) -> None:
+        """Reads what a walk will ask for on its way to the next drawn nodes in each direction, in few requests; and what
+        lies beyond these, if all of them can be drawn. What it does not read is read when it is asked for."""
+        tables = [each for ids in frontiers.values() for each in ids if self._type_of(each) in LOGICAL_TYPES]
+        self._remember([*self._flows_of(frontiers), _locations_of(tables)])
+        ends = {direction: self._ends(ids, direction) for direction, ids in frontiers.items()}
+        if not self.options.operations:
+            passed = {
+                direction: [end.id for end in met.values() if end.type in PASSED_TYPES]
+                for direction, met in ends.items()
+            }
+            self._remember(self._flows_of(passed))
+            for direction, met in ends.items():
+                met |= self._ends(passed[direction], direction)
+                ends[direction] = {each: end for each, end in met.items() if end.type not in PASSED_TYPES}
+        met = {each: end for met in ends.values() for each, end in met.items()}
+        beyond = [self._located_at([end.id for end in met.values() if end.type in PATH_TYPES])]
+        if len(met) <= room:
+            beyond.extend(self._flows_of(ends))
+            beyond.append(_locations_of([end.id for end in met.values() if end.type in LOGICAL_TYPES]))
+        entities = self._thread.submit(self.entities, met)
+        self._remember(beyond)
+        entities.result()
 
-    def _asked(self, found: Neighbours) -> list[StoredRelation]:
-        relations = (relation for each in found.relations.values() for relation in each)
+    def close(self) -> None:
+        """Waits for what is being read."""
+        self._thread.shutdown()
+
+    # -- Inside --------------------------------------------------------------------------------------------------------
+
+    def _side_by_side(self, read: Callable[[_T], _R], wanted: Sequence[_T]) -> list[_R]:
+        others = self._thread.map(read, wanted[1:])
+        return [*map(read, wanted[:1]), *others]
+
+    @property
+    def _fields(self) -> str:
+        return NAMED if self.options.unlinked else WALKED
+
+    def _flows_from(self, ids: Collection[str], direction: Direction) -> Wanted:
+        return Wanted(ids, direction.near, self.options.flow_types, self.options.max_fan_out)
+
+    def _flows_of(self, ids: Mapping[Direction, Collection[str]]) -> list[Wanted]:
+        return [self._flows_from(each, direction) for direction, each in ids.items()]
+
+    def _located_at(self, ids: Collection[str]) -> Wanted:
+        return Wanted(ids, 2, (RelationType.LOGICAL_PHYSICAL,), self.options.max_fan_out)
+
+    def _ends(self, ids: Iterable[str], direction: Direction) -> dict[str, End]:
+        relations = self.flows(ids, direction).relations
+        return {(end := relation.end(direction.far)).id: end for relation in relations}
+
+    def _type_of(self, identity: str) -> str:
+        entity = self._entities.get(identity)
+        return entity.type if entity is not None else ""
+
+    def _related(self, wanted: Wanted) -> Relations:
+        read = self._at(wanted)
+        cut = [(each, Direction.BOTH) for each in sorted(read.cut.intersection(wanted.ids))]
+        return Relations(self._followed(read, wanted.ids), cut)
+
+    def _at(self, wanted: Wanted) -> _Read:
+        self._remember([wanted])
+        return self._read[wanted.side, wanted.types]
+
+    def _remember(self, wanted: Sequence[Wanted]) -> None:
+        """Reads what is wanted and was not read before."""
+        reads = [self._read.setdefault((each.side, each.types), _Read()) for each in wanted]
+        new = [
+            (read, replace(each, ids=missing))
+            for read, each in zip(reads, wanted, strict=True)
+            if (missing := [one for one in each.ids if one not in read.relations])
+        ]
+        if not new:
+            return
+        found = self.graph.neighbours([each for _, each in new], self._fields)
+        for (read, each), relations in zip(new, found, strict=True):
+            read.cut.update(relations.cut)
+            read.relations.update((one, relations.relations.get(one, ())) for one in each.ids)
+
+    def _followed(self, read: _Read, ids: Iterable[str]) -> list[WalkedRelation]:
+        """What was read of these ids, in the order in which the index has it; unlinked ones only if they are walked."""
+        groups = [found for each in ids if (found := read.relations[each])]
+        groups.sort(key=lambda found: found[0].id)
+        relations = (relation for found in groups for relation in found)
         return [relation for relation in relations if self.options.unlinked or not relation.unlinked]
+
+
+def _locations_of(ids: Collection[str]) -> Wanted:
+    return Wanted(ids, 1, (RelationType.LOGICAL_PHYSICAL,), MAX_LOCATIONS)

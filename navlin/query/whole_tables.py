@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 
 from navlin.index.entity import TABLE_TYPES, StoredEntity
 from navlin.index.filters import EntityFilter
 from navlin.index.graph import end_of
-from navlin.index.relation import StoredRelation
+from navlin.index.walked_relation import WalkedRelation
 from navlin.query.answer import Direction
 from navlin.query.contract import Walked
 from navlin.query.reading import Reader, Relations
@@ -36,14 +35,14 @@ def whole_table_flows(
     outputs = reader.flows(with_parts, Direction.DOWNSTREAM)
     incomplete = {relation.ep1.id for relation in outputs.relations if relation.incomplete}
     stated = _parts_at(reader, columns, direction) if incomplete else set()
-    whole: list[StoredRelation] = []
+    whole: list[WalkedRelation] = []
     for relation, end in zip(flows.relations, far, strict=True):
         touched = of_table[relation.end(direction.near).id]
         if end.type in TABLE_TYPES and relation.incomplete:
             whole.extend(_past_known_columns(reader, relation, touched, direction))
         if end.id not in operations or (end.id in with_parts and end.id not in incomplete):
             continue
-        doubtful = replace(relation, incomplete=relation.incomplete or end.id in incomplete)
+        doubtful = relation._replace(incomplete=relation.incomplete or end.id in incomplete)
         whole.extend(
             _at(doubtful, column, direction) for column in touched if (column.id, end.id) not in stated
         )
@@ -51,8 +50,8 @@ def whole_table_flows(
 
 
 def _past_known_columns(
-    reader: Reader, flow: StoredRelation, columns: Sequence[StoredEntity], direction: Direction
-) -> Iterator[StoredRelation]:
+    reader: Reader, flow: WalkedRelation, columns: Sequence[StoredEntity], direction: Direction
+) -> Iterator[WalkedRelation]:
     """A flow between a table and a view not all of whose columns are known (no operation made it, the linker read its text),
     as one of those columns of which it is not known what they are made of, or made into."""
     known = reader.flows([each.id for each in columns], direction).relations
@@ -77,7 +76,7 @@ def _parts_at(reader: Reader, columns: Sequence[StoredEntity], direction: Direct
     return {(column, parts[part].parent_id) for column, part in pairs if part in parts}
 
 
-def _at(relation: StoredRelation, column: StoredEntity, direction: Direction) -> StoredRelation:
+def _at(relation: WalkedRelation, column: StoredEntity, direction: Direction) -> WalkedRelation:
     """The relation with a column at its near end."""
     end = end_of(column)
-    return replace(relation, ep1=end) if direction.near == 1 else replace(relation, ep2=end)
+    return relation._replace(ep1=end) if direction.near == 1 else relation._replace(ep2=end)

@@ -1,0 +1,72 @@
+"""A relation as a walk needs it.
+
+A walk reads thousands and keeps them: so they are tuples, and what the index sent is not kept beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from typing import Any, NamedTuple
+
+from navlin.index.relation import End, ends_of
+
+
+class WalkedRelation(NamedTuple):
+    """A relation with one id at each end; the fields are those of `StoredRelation`. What was not asked for has its
+    default."""
+
+    id: str
+    type: str
+    ep1: End
+    ep2: End
+    unlinked: bool = False
+    inferred: bool = False
+    incomplete: bool = False
+    parsed: bool = False
+    writer: str = ""
+    rule: str = ""
+
+    @classmethod
+    def each_of(cls, document: Mapping[str, Any]) -> list[WalkedRelation]:
+        """One relation for each pair of ends: a program may write several ids to one side."""
+        get = document.get
+        rest = (
+            get("unlinked", False),
+            get("inferred", False),
+            get("incomplete", False),
+            get("parsed", False),
+            get("writer", ""),
+            get("rule", ""),
+        )
+        identity, kind = document["identity"], get("type", "")
+        ends = product(ends_of(document, 1), ends_of(document, 2))
+        return [cls(identity, kind, ep1, ep2, *rest) for ep1, ep2 in ends]
+
+    def end(self, side: int) -> End:
+        """Endpoint 1 or 2."""
+        return self.ep1 if side == 1 else self.ep2
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What makes two statements the same edge, whichever source makes them."""
+        return (self.type, self.ep1.id, self.ep2.id)
+
+    @property
+    def first_hand(self) -> bool:
+        """Whether the source that owns endpoint 1 states it, or a rule of the linker; else it is another source's hint."""
+        return bool(self.rule) or self.writer == self.ep1.source_id
+
+
+def merged(one: WalkedRelation, other: WalkedRelation) -> WalkedRelation:
+    """The same edge, stated twice: certain and linked if either says so, incomplete if either is."""
+    # Of the two, the one that counts as first hand.
+    stated = one if one.first_hand else other
+    return one._replace(
+        unlinked=one.unlinked and other.unlinked,
+        inferred=one.inferred and other.inferred,
+        incomplete=one.incomplete or other.incomplete,
+        parsed=one.parsed and other.parsed,
+        writer=stated.writer,
+        rule=stated.rule,
+    )
