@@ -20,7 +20,7 @@ from extractors.hms.fetch import VANISHED
 from extractors.hms.idl import Database, FieldSchema, NotificationEvent, StorageDescriptor, Table
 from extractors.hms.plan import COMPLETE_MS, EVENT_ID
 from extractors.hms.splits import PartitionListSplit, PartitionSplit, RenameSplit, TableSplit
-from navlin.model.keys import EntityType, RelationType, column_key, partition_key, table_key
+from navlin.model.keys import EntityType, RelationType, column_key, database_key, partition_key, table_key
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Covered, Depth, Entity, Record, Reject, Relation, Split
 from navlin.model.source import HDFS, HIVE, Estate, Source, source_id
@@ -867,3 +867,23 @@ def test_settings_that_make_no_sense_are_named() -> None:
     wrong = HiveMetastore(SOURCE, ESTATE, ("http://hms:9083",), batch_size=0)
 
     assert [name for name, _ in wrong.problems()] == ["uris", "batch_size"]
+
+
+def test_what_a_listing_missed_is_asked_for_by_its_name(
+    hms: HiveMetastore, client: Connection, databases: tuple[str, str]
+) -> None:
+    a, b = databases
+    client.call(CREATE_TABLE, table(a, "there"))
+    source = hms.source
+    there = [database_key(source, a), database_key(source, b), table_key(source, a, "there")]
+    gone = [
+        database_key(source, f"{a}_gone"),
+        table_key(source, a, "gone"),
+        table_key(source, f"{a}_gone", "x"),
+        partition_key(table_key(source, a, "gone"), "ds=1"),
+        column_key(table_key(source, a, "there"), "gone"),
+    ]
+
+    found = hms.still_there([key.tree_path for key in (*there, *gone)])
+
+    assert found == {key.tree_path for key in there}

@@ -7,7 +7,7 @@ them; and every ``complete_every_s`` all the same, because some changes give no 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -33,7 +33,7 @@ from extractors.hdfs.plan import (
     plan_touched,
     saved_in,
 )
-from extractors.hdfs.reading import Reading, read_described, read_trees, read_walk
+from extractors.hdfs.reading import Reading, from_tree, read_described, read_trees, read_walk
 from extractors.hdfs.site import authorities
 from extractors.hdfs.splits import DescribeSplit, ImageSplit, PartSplit, TreeSplit, WalkSplit
 from navlin.model.extractor import PULL, Extractor, extractor, keeps_positions
@@ -223,6 +223,10 @@ class Hdfs(Extractor):
 
     def _fetch(self, into: Path, report: Callable[[int, int], None]) -> Path:
         return hdfs(self._address).fetch_image(into, report)
+
+    def still_there(self, paths: Sequence[str]) -> Collection[str]:
+        statuses = hdfs(self._address).describe([from_tree(path) for path in paths])
+        return {path for path, status in zip(paths, statuses, strict=True) if status is not None}
 
     # -- check ---------------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -99,7 +99,8 @@ def plan_image(
         Position(MISSED, missed),
     )
     # An image may be hours old: what has happened since is read right after it.
-    return Plan((split,), positions, (_whole(planning, ROOT, as_of_ms),), note, more=True)
+    covers = replace(_whole(planning, ROOT, as_of_ms), proved=True)
+    return Plan((split,), positions, (covers,), note, more=True)
 
 
 def image_as_of_ms(rounds: Sequence[tuple[int, int]], transaction: int, now_ms: int) -> int:

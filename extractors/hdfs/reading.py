@@ -152,6 +152,11 @@ def to_tree(path: str) -> str:
     return path.replace("%", "%25")
 
 
+def from_tree(place: str) -> str:
+    """The path of a place in the source's tree."""
+    return place.replace("%25", "%")
+
+
 def _dealt(items: Sequence[_T], piles: int) -> Iterator[tuple[_T, ...]]:
     for first in range(min(piles, len(items))):
         yield tuple(items[first::piles])

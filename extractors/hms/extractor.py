@@ -8,7 +8,7 @@ table, a changed database).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -41,6 +41,7 @@ from extractors.hms.reading import (
     read_tables,
 )
 from extractors.hms.splits import DatabaseSplit, PartitionListSplit, PartitionSplit, RenameSplit, TableSplit
+from extractors.hms.still_there import places_there
 from extractors.hms.touched import Touched
 from navlin.model.extractor import PULL, Extractor, extractor, keeps_positions
 from navlin.model.plan import Plan, Positions
@@ -168,6 +169,10 @@ class HiveMetastore(Extractor):
                 yield from read_partitions(metastore, self._reading(metastore, as_of_ms), split, sizes)
             case _:
                 raise TypeError(f"{split!r} is no split of a metastore")
+
+    def still_there(self, paths: Sequence[str]) -> Collection[str]:
+        with connected(self._address) as metastore:
+            return set(places_there(metastore, paths, self.batch_size))
 
     def check(self) -> Iterator[str]:
         """For ``navlin check``: that it answers, what it shows, and whether it keeps a notification log."""

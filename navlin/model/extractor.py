@@ -16,7 +16,7 @@ If one changes, the next plan is a complete one, unless the setting is declared 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field
 from enum import StrEnum
 from typing import Any, Final, Protocol, TypeVar, overload
@@ -59,6 +59,11 @@ class Extractor(Protocol):
         Opens its connections and closes them. Yields a `Reject` for what it cannot parse; raises as ``plan`` does.
         """
         ...
+
+    def still_there(self, paths: Sequence[str]) -> Collection[str] | None:
+        """Those of these paths of the source's own tree that the source has, asked for by their names; None if it cannot be
+        asked. They are what a full listing missed: one that is not named here is flagged deleted."""
+        return None
 
     def directories(self) -> tuple[str, ...]:
         """Local directories whose changes wake the daemon before the next poll. Raises ValueError for a wrong setting."""

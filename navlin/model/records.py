@@ -116,7 +116,8 @@ class Covered:
     ``except_paths`` are branches that it does not cover; ``matching`` is a regular expression, and it does not cover a
     path that does not match it as a whole (what a filter leaves out, though it cannot be listed). ``as_of_ms`` is when that
     was so: what is in a newer record stays. ``reported``: the source itself reported the loss (a drop, a re-read
-    statement); the plausibility guard lets such a loss through.
+    statement); the plausibility guard lets such a loss through. ``proved``: what was read is known to be whole, by a
+    checksum: what it does not have is not asked for by name.
     """
 
     path: str
@@ -125,6 +126,7 @@ class Covered:
     except_paths: Collection[str] = ()
     reported: bool = False
     matching: str = ""
+    proved: bool = False
 
 
 class Split:

@@ -16,6 +16,12 @@ def tree_path(*components: str) -> str:
     return ROOT + "/".join([part.replace("%", "%25").replace("/", "%2F") for part in components])
 
 
+def components(path: str) -> tuple[str, ...]:
+    """The components of a path, as `tree_path` takes them."""
+    parts = path[1:].split("/") if path != ROOT else []
+    return tuple(part.replace("%2F", "/").replace("%25", "%") for part in parts)
+
+
 def below(path: str, *components: str) -> str:
     """The path of something below ``path``."""
     rest = tree_path(*components)

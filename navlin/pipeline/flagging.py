@@ -12,6 +12,7 @@ from linker.flag_deletions import flag_elements, flag_relations
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.solr import Solr, SolrAddress
 from navlin.index.stamp import Stamp
+from navlin.model.tree import excepted
 
 FLAGGED_IN_TASK: Final = 10_000
 FLAGGED_COLUMNS: Final = "flagged long"
@@ -29,16 +30,19 @@ class Flagging:
     address: SolrAddress
     core: str
     stamp: Stamp
+    spared: frozenset[str] = frozenset()
+    """Places in the source's tree that are left as they are, with all below."""
 
 
 def flag(task: Flagging) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function that a Spark task maps over (identity, as_of) of what is gone; yields how many it flagged. Twice over
-    the same is once."""
+    """The function that a Spark task maps over (identity, as_of, tree path) of what is gone; yields how many it flagged.
+    Twice over the same is once."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with Solr(task.address) as solr:
             for batch in batches:
-                gone = dict(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+                rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+                gone = {identity: as_of for identity, as_of, path in rows if not excepted(path, task.spared)}
                 flagged = _FLAG[task.core](solr, gone, task.stamp)
                 yield pa.RecordBatch.from_pydict({"flagged": [flagged]})
 

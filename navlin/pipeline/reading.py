@@ -74,10 +74,16 @@ def summarize(rows: Iterable[Any]) -> ReadSummary:
             case "#position":
                 positions.append(Position(row["identity"], orjson.loads(row["document"])))
             case "#covered":
-                depth, except_paths, reported, matching = orjson.loads(row["document"])
+                depth, except_paths, reported, matching, proved = orjson.loads(row["document"])
                 covers.append(
                     Covered(
-                        row["tree_path"], row["as_of"], Depth(depth), tuple(except_paths), reported, matching
+                        row["tree_path"],
+                        row["as_of"],
+                        Depth(depth),
+                        tuple(except_paths),
+                        reported,
+                        matching,
+                        proved,
                     )
                 )
             case "#reject":
@@ -179,7 +185,7 @@ def _control_record(record: Record) -> Envelope:
         case Position():
             return _control(POSITION, identity=record.key, document=orjson.dumps(record.value))
         case Covered():
-            about = [record.depth, list(record.except_paths), record.reported, record.matching]
+            about = [record.depth, list(record.except_paths), record.reported, record.matching, record.proved]
             return _control(
                 COVERED, tree_path=record.path, as_of=record.as_of_ms, document=orjson.dumps(about)
             )

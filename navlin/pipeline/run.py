@@ -4,7 +4,7 @@ all come in here; pull and push differ in what a split is and in when they run."
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -48,6 +48,7 @@ from navlin.pipeline.fingerprint import fingerprint, settings_hash, why_read_aga
 from navlin.pipeline.flagging import FLAGGED_COLUMNS, FLAGGED_IN_TASK, Flagging, flag
 from navlin.pipeline.frames import in_ranges, rows_of_splits
 from navlin.pipeline.guard import Guard
+from navlin.pipeline.missing import BELOW_FIRST, Look, Remembered, Verdict, decide, topmost
 from navlin.pipeline.reading import ReadSummary, summarize
 from navlin.pipeline.reconciling import (
     CORES,
@@ -66,6 +67,8 @@ FIRST_RETRY_MS, LAST_RETRY_MS = 5_000, 600_000
 """A split that fails is held back, longer each time, while the others go on."""
 HELD_BACK = "held back: "
 """Key of the position that remembers a failing split."""
+MISSING = "missing"
+"""Key of the position that remembers what full listings missed (`Remembered`)."""
 _COUNT_NAMES: Final = {
     (ELEMENTS, GONE): "gone_entities",
     (RELATIONS, GONE): "gone_relations",
@@ -161,7 +164,9 @@ class _Run:
 
     def _plan(self, complete: bool) -> tuple[SavedPositions, Plan]:
         before = load_positions(self.solr, self.source.id, self.fingerprint)
-        values = {key: value for key, value in before.values.items() if not key.startswith(HELD_BACK)}
+        values = {
+            key: value for key, value in before.values.items() if not key.startswith((HELD_BACK, MISSING))
+        }
         went_back = self._clock_went_back()
         plan = self.extractor.plan(Positions(values, self.pipeline.clock(), complete or bool(went_back)))
         self._believe_clock(plan)
@@ -208,7 +213,7 @@ class _Run:
 
     def _pass(self, record: RunRecord, plan: Plan, before: SavedPositions, accept_loss: str) -> RunRecord:
         stamp = Stamp(record.run_id, self.started_ms)
-        guard = self._guard(accept_loss)
+        accepted = self._accepted(accept_loss, before)
         if not self.dry_run:
             save_run(self.solr, record)
             self._write_source(stamp)
@@ -228,14 +233,9 @@ class _Run:
                 return self._ended(record, Status.FINISHED, failures=_in_lines(summary.failures))
             self._commit(*CORES, soft=True)
             self.step("link")
-            doubt = guard.doubt(
-                lost=self.counts.gone_entities,
-                held=count_held(self.solr, ELEMENTS, self.source.id, live=True)
-                if self.counts.gone_entities
-                else 0,
-                read=summary.documents,
-            )
-            self._flag(outcomes, stamp, including_unreported=not doubt)
+            remembered = Remembered.of(before.values.get(MISSING))
+            verdict = self._verdict(outcomes, summary, covers, remembered, accepted)
+            self._flag(outcomes, stamp, verdict)
             self._link(stamp, record.iteration)
         self.step("save")
         rejects = [*summary.rejects, *refused]
@@ -249,6 +249,7 @@ class _Run:
             *summary.positions,
             *(() if summary.failures else plan.positions),
             *self._held_back(summary, plan, before.values),
+            *self._remember(remembered, verdict, covers, record),
         ]
         save_positions(
             self.solr,
@@ -258,10 +259,10 @@ class _Run:
             before.values,
             outdated=() if summary.failures else before.outdated,
         )
-        status = Status.HELD if doubt else Status.FINISHED
+        status = Status.HELD if verdict.held else Status.FINISHED
         if summary.failures and len(summary.failures) == len(plan.splits):
             status = Status.FAILED
-        note = "; ".join(filter(None, (doubt or plan.note, self._late())))
+        note = "; ".join(filter(None, (verdict.held or plan.note, *verdict.notes, self._late())))
         ended = self._ended(record, status, note=note, failures=_in_lines(summary.failures))
         save_run(self.solr, ended)
         self.solr.commit(RUNS, soft=False)
@@ -269,14 +270,16 @@ class _Run:
 
     # -- plan ------------------------------------------------------------------------------------------------------------
 
-    def _guard(self, accept_loss: str) -> Guard:
+    def _accepted(self, accept_loss: str, before: SavedPositions) -> Collection[str] | None:
+        """The places whose loss a person has accepted; None if nobody was asked. Raises `NothingHeld`."""
         if not accept_loss:
-            return self.pipeline.guard
+            return None
         held = last_run(self.solr, self.source.id, Status.HELD)
         if held is None or held.run_id != accept_loss:
             newest = f"; its newest held run is {held.run_id}" if held else ""
             raise NothingHeld(f"{self.source.name} has no held run {accept_loss}{newest}")
-        return Guard(off=True)
+        remembered = Remembered.of(before.values.get(MISSING))
+        return frozenset(remembered.shown if remembered.held_run == accept_loss else ())
 
     def _write_source(self, stamp: Stamp) -> None:
         envelope = source_envelope(self.source, self.started_ms)
@@ -375,20 +378,69 @@ class _Run:
 
     # -- link ------------------------------------------------------------------------------------------------------------
 
-    def _flag(self, outcomes: DataFrame | None, stamp: Stamp, *, including_unreported: bool) -> None:
+    def _verdict(
+        self,
+        outcomes: DataFrame | None,
+        summary: ReadSummary,
+        covers: Coverage,
+        remembered: Remembered,
+        accepted: Collection[str] | None,
+    ) -> Verdict:
+        """What of that is flagged which a full listing did not have."""
+        if outcomes is None or not self.counts.gone_entities:
+            return Verdict()
+        rows = outcomes.where((F.col("core") == ELEMENTS) & (F.col("outcome") == GONE))
+        rows = rows.select(F.translate("note", "/", BELOW_FIRST).alias("path")).orderBy("path")
+        missing = topmost(row["path"].replace(BELOW_FIRST, "/") for row in rows.toLocalIterator())
+        proved = all(each.proved for each in covers.by_path.values() if not each.reported)
+        asked = None if proved or missing.too_many else self.extractor.still_there(tuple(missing.places))
+        return decide(
+            self.pipeline.guard,
+            Look(
+                missing,
+                count_held(self.solr, ELEMENTS, self.source.id, live=True),
+                summary.documents,
+                remembered.water,
+                asked,
+                remembered.once,
+                proved,
+                accepted,
+            ),
+        )
+
+    def _remember(
+        self, remembered: Remembered, verdict: Verdict, covers: Coverage, record: RunRecord
+    ) -> Iterator[Position]:
+        """What the next run has to know of what this one missed."""
+        reported = self.counts.reported_entities
+        listed = any(not each.reported for each in covers.by_path.values())
+        if self._follows_events or not (listed or reported):
+            return
+        live = count_held(self.solr, ELEMENTS, self.source.id, live=True)
+        water = remembered.water.after(live, reported=reported, now_ms=self.started_ms)
+        if not listed:
+            yield Position(MISSING, replace(remembered, water=water).value())
+        elif verdict.held:
+            yield Position(MISSING, replace(remembered, held_run=record.run_id, shown=verdict.shown).value())
+        else:
+            yield Position(MISSING, Remembered(once=verdict.once, water=water).value())
+
+    def _flag(self, outcomes: DataFrame | None, stamp: Stamp, verdict: Verdict) -> None:
         if outcomes is None:
             return
-        kinds = (GONE, GONE_REPORTED) if including_unreported else (GONE_REPORTED,)
+        kinds = (GONE_REPORTED,) if verdict.held and not verdict.spared else (GONE, GONE_REPORTED)
         for core in CORES:
             count = sum(getattr(self.counts, _COUNT_NAMES[core, kind]) for kind in kinds)
             if not count:
                 continue
             gone = outcomes.where((F.col("core") == core) & F.col("outcome").isin(*kinds)).select(
-                "identity", "as_of"
+                "identity", "as_of", "note"
             )
             steps = math.ceil(count / FLAGGED_IN_TASK)
             gone = gone.coalesce(1) if steps == 1 else gone.repartition(steps)
-            flagged = gone.mapInArrow(flag(Flagging(self.pipeline.address, core, stamp)), FLAGGED_COLUMNS)
+            flagged = gone.mapInArrow(
+                flag(Flagging(self.pipeline.address, core, stamp, verdict.spared)), FLAGGED_COLUMNS
+            )
             self.counts = self.counts.plus(deleted=sum(row["flagged"] for row in flagged.collect()))
             self.solr.commit(core, soft=True)
 

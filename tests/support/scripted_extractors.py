@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,6 +104,14 @@ class Listing(Extractor):
         if location := more.get("location"):
             path = location_key(self.estate, location)
             yield Relation(RelationType.LOGICAL_PHYSICAL, table, path, table.tree_path, split.now_ms)
+
+    def still_there(self, paths: Sequence[str]) -> Collection[str] | None:
+        payload = self._payload()
+        if payload.get("cannot be asked"):
+            return None
+        names = [*payload["tables"], *payload.get("unlisted", ())]
+        there = {table_key(self.source, *name.split(".")).tree_path for name in names}
+        return there.intersection(paths)
 
     def _payload(self) -> dict[str, Any]:
         payload: dict[str, Any] = json.loads(Path(self.file).read_text())
@@ -227,6 +235,10 @@ class Folders(Extractor):
         )
         covers = tuple(Covered(as_of_ms=positions.now_ms, **covered) for covered in payload["covers"])
         return Plan(splits, (Position("listed", positions.now_ms),), covers)
+
+    def still_there(self, paths: Sequence[str]) -> Collection[str]:
+        payload = json.loads(Path(self.file).read_text())
+        return set(payload["folders"]).intersection(paths)
 
     def read(self, split: Split) -> Iterator[Record]:
         assert isinstance(split, Folder)

@@ -1,0 +1,156 @@
+"""What a full listing misses: when it is believed to be gone, and when not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from navlin.index.runs import Status
+from navlin.index.solr import Solr
+from navlin.pipeline.guard import WATER_MS, Guard, HighWater
+from navlin.pipeline.missing import BELOW_FIRST, Look, Missing, Verdict, decide, topmost
+from tests.support.pipeline_estate import SmallEstate
+
+GUARD = Guard(ratio=0.5, floor=3)
+TWO = Missing({"/a": 2, "/b": 1})
+
+
+def look(missing: Missing = TWO, *, held: int = 100, read: int = 97, most: int = 0, **known: object) -> Look:
+    return Look(missing, held, read, HighWater(most, 1), **known)  # type: ignore[arg-type]
+
+
+def test_the_topmost_of_what_is_missing_stands_for_what_is_below() -> None:
+    paths = ["/a", "/a/b", "/a/b/c", "/a-b", "/a.b/c", "/b/c", "/b/c/d", "/é", "/é/x"]
+    found = topmost(sorted(paths, key=lambda path: path.replace("/", BELOW_FIRST)))
+    assert found.places == {"/a": 3, "/a-b": 1, "/a.b/c": 1, "/b/c": 2, "/é": 2}
+    assert found.entities == len(paths)
+
+
+@pytest.mark.parametrize(
+    ("seen", "flagged", "held", "note"),
+    [
+        pytest.param(look(asked=()), {"/a", "/b"}, "", "", id="asked for by name, none is there"),
+        pytest.param(look(asked={"/a"}), {"/b"}, "", "missed 1 places that are there", id="one is there"),
+        pytest.param(look(asked={"/a", "/b"}), set(), "", "missed 2 places", id="all are there"),
+        pytest.param(look(), set(), "", "3 entities are missing for the first time", id="nobody can be asked"),
+        pytest.param(look(before=("/a",)), {"/a"}, "", "1 entities are missing for the first", id="missing twice"),
+        pytest.param(look(before=("/",)), {"/a", "/b"}, "", "", id="below what was missing"),
+        pytest.param(look(proved=True), {"/a", "/b"}, "", "", id="the listing is known to be whole"),
+        pytest.param(look(read=0), set(), "nothing was read", "", id="nobody can be asked, and nothing was read"),
+        pytest.param(look(proved=True, read=0), set(), "nothing was read", "", id="nothing was read"),
+        pytest.param(look(Missing({"/a": 60}), asked=()), set(), "60 of 100", "", id="too much at once"),
+        pytest.param(look(Missing({"/a": 60, "/b": 9}), asked={"/a"}), {"/b"}, "", "missed 1", id="but it is there"),
+        pytest.param(look(Missing({"/a": 3}), held=3, asked=()), {"/a"}, "", "", id="few of few"),
+        pytest.param(look(asked=(), most=300), set(), "97 of the 300", "", id="little by little too much"),
+        pytest.param(look(asked=(), most=190), {"/a", "/b"}, "", "", id="little by little"),
+        pytest.param(look(accepted=("/a", "/b"), asked=()), {"/a", "/b"}, "", "", id="accepted"),
+        pytest.param(
+            look(Missing({"/a": 60, "/c": 5}), accepted=("/a",), asked=()),
+            {"/a"}, "5 more entities are missing than were accepted: /c", "", id="more than was accepted",
+        ),
+        pytest.param(look(accepted=("/a", "/b"), asked={"/a"}), {"/b"}, "", "missed 1", id="accepted, but there"),
+        pytest.param(look(accepted=()), set(), "3 more entities", "", id="nothing was shown"),
+        pytest.param(look(Missing({}, too_many=True)), set(), "too many to ask for", "", id="too many places"),
+    ],
+)  # fmt: skip
+def test_what_is_missing_is_flagged_if_nothing_speaks_for_it(
+    seen: Look, flagged: set[str], held: str, note: str
+) -> None:
+    verdict = decide(GUARD, seen)
+    assert seen.missing.places.keys() - verdict.spared == flagged
+    assert held in verdict.held
+    assert bool(held) == bool(verdict.held)
+    assert note in "; ".join(verdict.notes)
+    assert bool(note) == bool(verdict.notes)
+
+
+def test_what_is_shown_to_a_person_is_what_is_held() -> None:
+    assert set(decide(GUARD, look(Missing({"/a": 60}), asked=())).shown) == {"/a"}
+    assert decide(GUARD, look(asked=())) == Verdict()
+
+
+def test_the_largest_size_lately_counts_for_a_week_and_reported_drops_are_off_it() -> None:
+    water = HighWater().after(100, reported=0, now_ms=1_000)
+    assert water == HighWater(100, 1_000)
+    assert water.after(52, reported=0, now_ms=2_000) == water
+    assert water.after(52, reported=48, now_ms=2_000) == HighWater(52, 2_000)
+    assert water.after(52, reported=0, now_ms=1_000 + WATER_MS) == HighWater(52, 1_000 + WATER_MS)
+    assert water.after(130, reported=0, now_ms=2_000) == HighWater(130, 2_000)
+    assert water.after(52, reported=0, now_ms=0) == HighWater(52, 0), (
+        "that of a clock that was ahead does not count"
+    )
+
+
+# -- Through the front door ----------------------------------------------------------------------------------------------
+
+
+def tables(count: int) -> dict[str, list[str]]:
+    return {f"s.t{number:03}": ["id"] for number in range(count)}
+
+
+def test_a_listing_that_is_cut_short_without_an_error_deletes_nothing(estate: SmallEstate) -> None:
+    everything = tables(40)
+    estate.tables(everything)
+    estate.pull()
+    listed = dict(list(everything.items())[:21])
+    estate.tables(listed, unlisted=list(everything))
+
+    run = estate.pull()
+
+    assert run.status is Status.FINISHED
+    assert "the listing missed 19 places that are there by their names" in run.note
+    assert estate.deleted("TABLE", "FIELD") == set()
+
+
+def test_a_source_that_cannot_be_asked_must_miss_it_twice(estate: SmallEstate) -> None:
+    estate.tables({"s.a": ["id"], "s.b": ["id"], "s.c": ["id"]})
+    estate.pull()
+    without_b = {"s.a": ["id"], "s.c": ["id"]}
+
+    estate.tables(without_b, **{"cannot be asked": True})
+    once = estate.pull()
+    assert "2 entities are missing for the first time" in once.note
+    assert estate.deleted("TABLE") == set()
+
+    estate.tables({"s.a": ["id"], "s.b": ["id"]}, **{"cannot be asked": True})
+    estate.pull()
+    assert estate.deleted("TABLE") == set(), "b is there again, and c is missing for the first time"
+
+    estate.pull()
+    assert estate.deleted("TABLE", "FIELD") == {"/S/C", "/S/C/ID"}
+
+
+def test_losing_nearly_half_again_and_again_is_held(
+    solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path
+) -> None:
+    estate = SmallEstate(solr, spark, tmp_path, guard=GUARD)
+    states = []
+    for count in (50, 27, 15):
+        estate.tables(tables(count))
+        states.append(estate.pull().status)
+    assert states == [Status.FINISHED, Status.FINISHED, Status.HELD]
+    assert len(estate.live("TABLE")) == 27
+
+
+def test_a_person_accepts_what_was_shown_and_nothing_beyond(
+    solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path
+) -> None:
+    estate = SmallEstate(solr, spark, tmp_path, guard=GUARD)
+    estate.tables(tables(20))
+    estate.pull()
+    estate.tables(tables(8))
+    held = estate.pull()
+    assert held.status is Status.HELD
+    estate.tables(tables(1))
+
+    beyond = estate.pull(accept_loss=held.run_id)
+
+    assert beyond.status is Status.HELD
+    assert "14 more entities are missing than were accepted" in beyond.note
+    assert len(estate.deleted("TABLE")) == 12
+    accepted = estate.pull(accept_loss=beyond.run_id)
+    assert accepted.status is Status.FINISHED
+    assert estate.live("TABLE") == {"/S/T000"}
