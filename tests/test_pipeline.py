@@ -308,6 +308,28 @@ def test_a_flow_whose_table_is_not_there_yet_waits_and_is_linked_when_it_comes(e
     assert {d["unlinked"] for d in estate.documents(RELATIONS) if d["type"] == "DATA_FLOW"} == {False}
 
 
+def test_however_often_a_run_fails_it_uses_up_no_iteration_and_what_it_wrote_is_linked_in_the_end(
+    estate: SmallEstate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    estate.tables({"sales.orders": ["id"], "sales.report": ["id"]})
+    estate.pull()
+    estate.happen("insert", ["sales.orders"], ["sales.report"], at_ms=T1)
+
+    def fail(_: object) -> None:
+        raise ConnectionError("Solr went away")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("navlin.pipeline.run.link", fail)
+        failed = [estate.follow() for _ in range(3)]
+    assert {(run.status, run.iteration) for run in failed} == {(Status.FAILED, 1)}
+    assert {d["unlinked"] for d in estate.documents(RELATIONS) if d["type"] == "DATA_FLOW"} == {True}
+
+    run = estate.follow()
+    assert (run.status, run.iteration) == (Status.FINISHED, 1)
+    assert {d["unlinked"] for d in estate.documents(RELATIONS) if d["type"] == "DATA_FLOW"} == {False}
+    assert estate.pull().iteration == 2
+
+
 def test_what_is_claimed_where_nobody_serves_is_granted_and_never_overwrites_an_owner(
     estate: SmallEstate,
 ) -> None:

@@ -79,7 +79,15 @@ def runs_to_link(solr: Solr, source_id: str, iteration: int) -> tuple[str, ...]:
     """The run ids since a source's last finished run, up to this one: what they stamped is not linked for sure yet."""
     finished = last_run(solr, source_id, Status.FINISHED, Status.HELD)
     first = finished.iteration + 1 if finished else 1
-    return tuple(run_id(source_id, number) for number in range(max(first, iteration - 500), iteration + 1))
+    return tuple(run_id(source_id, number) for number in range(first, iteration + 1))
+
+
+def next_iteration(previous: RunRecord | None) -> int:
+    """The iteration of the run after ``previous``. One that failed or was cut off uses none up: what both write is linked
+    together, however long a source fails."""
+    if previous is None:
+        return 1
+    return previous.iteration + (previous.status in (Status.FINISHED, Status.HELD))
 
 
 def save_run(solr: Solr, record: RunRecord) -> None:

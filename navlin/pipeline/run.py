@@ -27,6 +27,7 @@ from navlin.index.runs import (
     Status,
     last_run,
     load_positions,
+    next_iteration,
     runs_to_link,
     save_positions,
     save_rejects,
@@ -153,7 +154,7 @@ class _Run:
                     if again != before:  # somebody ran it while we planned
                         before, plan = self._plan(complete)
                 previous = last_run(self.solr, self.source.id)
-                record = replace(record, iteration=previous.iteration + 1 if previous else 1, note=plan.note)
+                record = replace(record, iteration=next_iteration(previous), note=plan.note)
                 return self._pass(record, plan, before, accept_loss)
         except Leased as leased:
             return self._ended(record, Status.LEASED, error=str(leased))
@@ -492,13 +493,8 @@ class _Run:
             return failed
         try:
             if not record.iteration:
-                previous = last_run(self.solr, self.source.id)
                 # A plan that fails again and again is one record, not one every five seconds.
-                again = (
-                    previous is not None and previous.status is Status.FAILED and previous.error == message
-                )
-                iteration = previous.iteration + (not again) if previous else 1
-                failed = replace(failed, iteration=iteration)
+                failed = replace(failed, iteration=next_iteration(last_run(self.solr, self.source.id)))
             save_run(self.solr, failed)
             self.solr.commit(RUNS, soft=False)
         except Exception:  # the index itself is away: the caller still hears of the first error

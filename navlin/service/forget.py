@@ -20,6 +20,7 @@ from navlin.index.runs import (
     Status,
     forget_positions,
     last_run,
+    next_iteration,
     runs_to_link,
     save_run,
 )
@@ -70,7 +71,7 @@ def forget(solr: Solr, forgetting: Forgetting, clock: Callable[[], int], *, conf
     with lease(solr, source.id, clock):
         last = last_run(solr, source.id)
         # A run of its own, so that whoever reads what changed since the last one finds what is flagged here.
-        record = RunRecord(source.name, source.id, last.iteration + 1 if last else 1, Status.RUNNING, clock())
+        record = RunRecord(source.name, source.id, next_iteration(last), Status.RUNNING, clock())
         run_ids = runs_to_link(solr, source.id, record.iteration)
         save_run(solr, record)
         solr.commit(RUNS, soft=False)
