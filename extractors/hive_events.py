@@ -22,6 +22,7 @@ from typing import Any
 
 from extractors.lineage.followed_files import MAX_LINE_BYTES, FileSplit, FollowedFile, Line
 from extractors.lineage.graph import (
+    KEYS,
     NotARecord,
     digest,
     edges_of,
@@ -31,6 +32,7 @@ from extractors.lineage.graph import (
     principal,
     query_text,
     rejects_of,
+    sample_of,
     text_of,
     vertex_by_name,
     vertices_of,
@@ -94,7 +96,7 @@ def _records(found: Line, path: str, statements: StatementRecords, split: FileSp
             found.text, path, found.offset, written_ms=split.written_ms, latest_ms=split.latest_ms
         )
     except NotARecord as broken:
-        yield Reject(path, str(broken), found.offset, sample(found.text))
+        yield Reject(path, str(broken), found.offset, sample_of(found.text))
         # A record cut short by a full disk is followed by the next one on the same line.
         glued = found.text.rfind(_RECORD_START)
         if glued > 0:
@@ -108,8 +110,6 @@ def _records(found: Line, path: str, statements: StatementRecords, split: FileSp
 # write is passed over. One that is indented goes on to the line where its braces balance.
 
 _START = re.compile(rb"(?:^\s*|LineageLogger\S*\s+|LINEAGE:\s*)(?=\{)")
-_KEYS = re.compile(rb'"(?:queryText|vertexType|edgeType)"\s*:')
-"""Keys of lineage records alone: in a line in which no record begins, they show that the beginning was lost."""
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}]')
 _GOES_ON = re.compile(rb"[\s{}\[\]\"]")
 """What the lines of an indented record begin with."""
@@ -131,7 +131,8 @@ class _Open:
         self.depth += _opened(text)
 
     def reject(self, path: str, why: str = _CUT_OFF) -> Reject:
-        return Reject(path, why, self.offset, sample(self.lines[0]))
+        known = any(KEYS.search(line) for line in self.lines)
+        return Reject(path, why, self.offset, sample(self.lines[0]) if known else "")
 
 
 def records_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reject]:
@@ -159,13 +160,13 @@ def records_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reje
             elif record is not None:
                 yield record.reject(file.path)
                 record = None
-            elif _KEYS.search(text):
+            elif KEYS.search(text):
                 yield Reject(file.path, "a record without its beginning", line.offset, sample(text))
             if record is None:
                 continue
             if record.depth <= 0 or (len(record.lines) == 1 and text.endswith(b"}")):
                 whole = b"\n".join(record.lines)
-                if _KEYS.search(whole):  # others may write JSON as well
+                if KEYS.search(whole):  # others may write JSON as well
                     yield Line(record.offset, whole)
                 record = None
             elif record.size_bytes > max_bytes:

@@ -37,6 +37,7 @@ from extractors.lineage.graph import (
     principal,
     query_text,
     rejects_of,
+    sample_of,
     text_of,
     vertex_by_name,
     vertices_of,
@@ -55,7 +56,7 @@ from extractors.lineage.statements import Effect, Kind, created_table, kind_name
 from navlin.model.extractor import PUSH, extractor, keeps_positions
 from navlin.model.keys import split_location
 from navlin.model.records import Record, Reject, Split
-from navlin.model.redaction import sample, without_credentials
+from navlin.model.redaction import without_credentials
 from navlin.model.source import HIVE, IMPALA, Estate, Source
 
 IMPALA_ENGINE = Engine(IMPALA, "impala_operation", "impala_sub_operation", "impala_operation_execution")
@@ -91,16 +92,14 @@ class ImpalaEvents(LineLogs):
 
 
 def _records(line: Line, path: str, statements: StatementRecords, latest_ms: int) -> Iterator[Record]:
-    # After a crash the blocks that were not written read as NULs, before or behind what was.
+    # After a crash the blocks that were not written read as NULs.
     text = line.text.strip(b"\0 \t\r")
     if not text:
-        if line.text.strip(b" \t\r"):
-            yield Reject(path, "nothing but NUL bytes: the host went down while it was written", line.offset)
         return
     try:
         statement = to_statement(text, path, line.offset, latest_ms=latest_ms)
     except NotARecord as broken:
-        yield Reject(path, str(broken), line.offset, sample(text))
+        yield Reject(path, str(broken), line.offset, sample_of(text))
         # A record cut short by a full disk is followed by the next one on the same line.
         glued = text.rfind(_RECORD_START)
         if glued > 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pickle
@@ -32,6 +33,7 @@ from extractors.lineage.followed_files import (
     follow,
     plan_files,
 )
+from extractors.lineage.held_files import HeldFiles
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Reject
 
@@ -47,6 +49,7 @@ class Reader:
         self.pattern = pattern
         self.max_line_bytes = max_line_bytes
         self.saved: dict[str, Any] = {}
+        self.held = HeldFiles()
         self.max_lines = 5_000
         self.rejects: list[Reject] = []
         self.rests: list[bytes] = []
@@ -54,7 +57,11 @@ class Reader:
     def plan(self, *, now_ms: int = NOW_MS, complete: bool = False) -> Plan:
         values = json.loads(json.dumps(self.saved))
         positions = Positions(values, now_ms=now_ms, complete=complete)
-        return plan_files(self.directories, (self.pattern,), positions, host="host-1")
+        return plan_files(self.directories, (self.pattern,), positions, host="host-1", held=self.held)
+
+    def restart(self) -> None:
+        """Another process has no descriptors."""
+        self.held = HeldFiles()
 
     def read(self, plan: Plan | None = None, *, now_ms: int = NOW_MS, rounds: int = 1_000) -> list[bytes]:
         plan = plan or self.plan(now_ms=now_ms)
@@ -222,6 +229,7 @@ def test_a_used_inode_with_other_content_is_read_from_its_beginning(tmp_path: Pa
     stat = other.stat()
     reader.saved = {f"host-1:{stat.st_dev}:{stat.st_ino}": reader.saved[key]}
     log.unlink()
+    reader.restart()
     assert reader.read() == [b"banner", b"xyz", b"more"]
 
 
@@ -253,6 +261,7 @@ def test_a_file_gone_between_plan_and_read_fails_with_its_name_and_what_is_lost(
     (split,) = reader.plan().splits
     assert isinstance(split, FileSplit)
     log.unlink()
+    reader.restart()
     with pytest.raises(FileWentAway, match=r"log was rotated out of .* or removed .* byte 0 to 4"):
         read_split(split, 100, 100)
 
@@ -358,7 +367,8 @@ def test_a_quiet_plan_opens_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     def opened(*_: object, **__: object) -> None:
         raise AssertionError("a quiet plan opened a file")
 
-    monkeypatch.setattr(Path, "open", opened)
+    monkeypatch.setattr(os, "open", opened)
+    monkeypatch.setattr(io, "open", opened)
     assert reader.plan() == Plan()
 
 
@@ -567,6 +577,7 @@ class Following(RuleBasedStateMachine):
         self.read()
         if not saved:
             self.reader.saved = before
+        self.reader.restart()
 
     def _now_ms(self) -> int:
         return self.mtime_ns // 1_000_000

@@ -22,6 +22,8 @@ from extractors.lineage.statement_records import Edge, EdgeType, Vertex
 from navlin.model.records import Reject
 from navlin.model.redaction import bounded, sample
 
+KEYS = re.compile(rb'"(?:queryText|vertexType|edgeType)"\s*:')
+"""Keys of lineage records alone."""
 _PLAIN_NAME = re.compile(r"[^\s().,'\"+*/-]+\Z")
 _MAX_REASONS = 10
 
@@ -51,6 +53,11 @@ def _leniently(text: str) -> Any:
         return value
     written = json.dumps(value, ensure_ascii=False).encode("utf-16-le", "surrogatepass")
     return json.loads(written.decode("utf-16-le", "replace"), strict=False)
+
+
+def sample_of(text: bytes) -> str:
+    """The beginning of a text that does not read, if it is part of a record: anything else is not shown to anybody."""
+    return sample(text) if KEYS.search(text) else ""
 
 
 def query_text(record: Mapping[str, Any]) -> str:

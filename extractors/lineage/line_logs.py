@@ -6,7 +6,17 @@ import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from extractors.lineage.followed_files import FileSplit, FollowedFile, Line, expand, follow, plan_files
+from extractors.lineage.followed_files import (
+    FileSplit,
+    FileWentAway,
+    FollowedFile,
+    Line,
+    expand,
+    follow,
+    plan_files,
+    sought,
+)
+from extractors.lineage.regular_files import open_regular
 from navlin.model.extractor import Extractor
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Reject, Split
@@ -37,7 +47,7 @@ class LineLogs(Extractor):
         newest = plan.splits[-1].name if plan.splits else "none yet"
         yield f"{len(plan.splits)} files, the newest {newest}" + (f"; {plan.note}" if plan.note else "")
         for split in plan.splits[-1:]:
-            with Path(split.name).open("rb") as file:
+            with open_regular(split.name, str(Path(split.name).parent)) as file:
                 file.read(1)
 
     def _read(
@@ -48,6 +58,19 @@ class LineLogs(Extractor):
     ) -> Iterator[Record]:
         """What ``records_of`` makes of each line, given its file's path; then how far the file has been read."""
         assert isinstance(split, FileSplit)
+        try:
+            yield from self._of_file(split, records_of, lines)
+        except FileWentAway as away:
+            if away.lost_bytes:
+                yield Reject(split.path, str(away), split.offset)
+            yield sought(split)
+
+    def _of_file(
+        self,
+        split: FileSplit,
+        records_of: Callable[[Line, str], Iterator[Record]],
+        lines: Callable[[FollowedFile], Iterator[Line | Reject]],
+    ) -> Iterator[Record]:
         count = 0
         with follow(split, max_line_bytes=self.max_line_bytes) as file:
             for line in lines(file):

@@ -93,6 +93,11 @@ def kind_of(line: bytes) -> str | None:
     return KINDS.get(match[1])
 
 
+def is_event(line: bytes) -> bool:
+    """Whether a line begins as events do. What does not may be anything, and is not shown to anybody."""
+    return _EVENT.match(line) is not None
+
+
 def parse(line: bytes) -> dict[str, Any]:
     """The event as a JSON object. Raises `NotAnEvent`."""
     try:

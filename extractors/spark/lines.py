@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Final, NamedTuple
@@ -14,6 +16,20 @@ from extractors.spark.places import Place
 
 HEAD_BYTES: Final = 16 << 10
 """How much of a part's beginning distinguishes it from another one of the same name."""
+
+
+MAX_CPU_S: Final = 60.0
+"""What one read of a log may cost: a hundred times what its bytes cost when they are events."""
+OUT_BYTES_FREE: Final = 64 << 20
+MAX_RATIO: Final = 1_000
+"""How many bytes may come out of one of a log, beyond the first `OUT_BYTES_FREE`. Of events it is 10 to 50; the most that
+gzip makes is 1,032, zstandard 32,768."""
+LEAST_LINE_BYTES: Final = 16
+LINES_FREE: Final = 100_000
+"""No event is as short as `LEAST_LINE_BYTES`: a log whose lines are, after the first `LINES_FREE` of one read, has none."""
+_LINES_A_LOOK: Final = 4_096
+_NULS = re.compile(rb"\0+")
+_NEWLINES = re.compile(rb"\n+")
 
 
 class Mark(NamedTuple):
@@ -46,7 +62,9 @@ class LogLines:
     """Reads the lines of some parts from a mark on, once.
 
     After iterating, ``mark`` is where to go on (``skipping``: within a line that is too long), ``at_end`` whether all
-    that was asked for has been read, ``damages`` what could not be. At least ``max_bytes`` are read where there are so
+    that was asked for has been read, ``damages`` what could not be, ``holes`` where NULs stood before a line, as path, byte
+    and how many. ``beyond`` is why reading was given up: the log is not worth what it costs. ``out_bytes``: as many had come
+    out of it before, and at the end have come out. At least ``max_bytes`` are read where there are so
     many, and as many as had to be decompressed again: what cannot be entered in the middle is read in growing steps.
     """
 
@@ -60,7 +78,15 @@ class LogLines:
         last_line: bool,
         max_line_bytes: int,
         max_bytes: int,
+        out_bytes: int = 0,
     ) -> None:
+        self.holes: list[tuple[str, int, int]] = []
+        self.beyond = ""
+        self.out_bytes = out_bytes
+        self._packed_bytes = sum(part.size for part in parts)
+        self._lines = 0
+        self._cpu_s = time.thread_time()
+        self._hole_bytes = 0
         self.mark = start or Mark(parts[0].name, 0, 0)
         self.skipping = skipping
         self.at_end = False
@@ -94,6 +120,7 @@ class LogLines:
         with open_part(self._place, part) as raw:
             self.codec = codec_of(raw.read(MAGIC_BYTES))
             begun = _Begun()
+            self._hole_bytes = 0
             try:
                 for piece in pieces(raw, self.codec, start.restart, part.size):
                     if self.read_bytes >= self._max_bytes and self.mark != start:
@@ -102,6 +129,9 @@ class LogLines:
                     cut = _behind(start, piece)
                     if cut is not None:
                         yield from self._of_piece(cut, part, begun)
+                    if self.beyond:
+                        self._stopped = True
+                        return
             except Damaged as damage:
                 self.damages.append((part.path, damage))
             self.has_rest = begun.bytes > 0
@@ -112,7 +142,25 @@ class LogLines:
     def _of_piece(self, piece: Piece, part: Part, begun: _Begun) -> Iterator[Line]:
         data, start = piece.data, 0
         self.read_bytes += len(data)
-        while (stop := data.find(b"\n", start)) >= 0:
+        self.out_bytes += len(data)
+        if self._is_beyond():
+            return
+        while True:
+            begins = not begun.bytes and not self.skipping
+            if begins and data.startswith(b"\0", start) and (nuls := _NULS.match(data, start)):
+                self._hole_bytes += nuls.end() - start
+                start = nuls.end()
+            if self._hole_bytes and start < len(data):
+                self.mark = self._mark(part, piece, start)
+                self.holes.append((part.path, self.mark.restart, self._hole_bytes))
+                self._hole_bytes = 0
+            if (stop := data.find(b"\n", start)) < 0:
+                break
+            if stop == start and begins and (blank := _NEWLINES.match(data, start)):
+                start = stop = blank.end() - 1  # empty lines, as one
+            self._lines += 1
+            if not self._lines % _LINES_A_LOOK and self._is_beyond():
+                return
             mark = self.mark
             self.mark = self._mark(part, piece, stop + 1)
             if self.skipping:
@@ -133,6 +181,17 @@ class LogLines:
                 yield Line(self.mark, part.path, b"", too_long=True)
                 self.mark, self.skipping = self._mark(part, piece, len(data)), True
                 begun.clear()
+
+    def _is_beyond(self) -> bool:
+        packed_bytes = self._packed_bytes
+        cpu_s = time.thread_time() - self._cpu_s
+        if self.codec != PLAIN and self.out_bytes > OUT_BYTES_FREE + MAX_RATIO * packed_bytes:
+            self.beyond = f"{self.out_bytes} bytes came out of {packed_bytes}"
+        elif self._lines >= LINES_FREE and self.read_bytes < self._lines * LEAST_LINE_BYTES:
+            self.beyond = f"{self._lines} lines and more in {self.read_bytes} bytes are no events"
+        elif cpu_s > MAX_CPU_S:
+            self.beyond = f"{cpu_s:.0f} s of CPU went into {self.read_bytes} bytes"
+        return bool(self.beyond)
 
     def _mark(self, part: Part, piece: Piece, position: int) -> Mark:
         if self.codec == PLAIN:

@@ -9,6 +9,7 @@ from stat import S_ISDIR, S_ISREG
 from typing import BinaryIO, Final, NamedTuple, Protocol, cast
 
 from extractors.hdfs.client import HdfsAddress, HdfsFile, hdfs
+from extractors.lineage.regular_files import leads_out, open_regular
 
 SCHEME: Final = "hdfs://"
 _BUFFER_BYTES: Final = 256 << 10
@@ -40,7 +41,9 @@ class Place(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LocalPlace:
-    """The file systems of this machine."""
+    """The file systems of this machine, in ``root`` and below it: no link is followed from there to elsewhere."""
+
+    root: str
 
     def entries(self, directory: str) -> list[Entry]:
         found = []
@@ -52,13 +55,15 @@ class LocalPlace:
                     stat = entry.stat()
                 except OSError:
                     continue  # gone since it was listed
+                if entry.is_symlink() and leads_out(entry.path, self.root):
+                    continue
                 if (is_directory := S_ISDIR(stat.st_mode)) or S_ISREG(stat.st_mode):
                     found.append(Entry(entry.name, entry.path, is_directory, stat.st_size, stat.st_mtime_ns))
         found.sort()
         return found
 
     def open(self, path: str) -> BinaryIO:
-        return open(path, "rb", buffering=0)
+        return open_regular(path, self.root)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from extractors.hdfs.client import HdfsAddress
 from extractors.lineage.followed_files import NothingToFollow
 from extractors.spark import events
 from extractors.spark.application import Application, ApplicationState, Run, to_started, to_statement
+from extractors.spark.codecs import PLAIN
 from extractors.spark.forms import Closed, Log, Part, application_in, find_logs, plain_path, reason_of
 from extractors.spark.lineage import Names, records_of
 from extractors.spark.lines import HEAD_BYTES, Line, LogLines, Mark, enters_anywhere, head_of, lines_at
@@ -37,6 +38,8 @@ MAX_REJECTS: Final = 20
 DECOMPRESS_BYTES_A_MS: Final = 50_000
 """A frame that is still being written must be decompressed from its start each time. A large one is looked at less often:
 this is a tenth of what decompression does, so that it costs a tenth of one core at most."""
+BEYOND_MS: Final = 3_600_000
+"""How long a growing log is left alone that was given up, see `extractors.spark.lines`."""
 FORGET_MS: Final = 7 * 86_400_000
 
 
@@ -57,6 +60,7 @@ class LogSplit(Split):
     skipping: bool = False
     head: str = ""
     head_bytes: int = 0
+    out_bytes: int = 0
     state: Mapping[str, Any] | None = None
 
     @property
@@ -114,7 +118,7 @@ class SparkEvents(Extractor):
     def place(self) -> Place:
         """The file system of the logs. Raises ValueError for one that is not read from."""
         if not self.path.startswith(SCHEME):
-            return LocalPlace()
+            return LocalPlace(self.path)
         url, _ = split_url(self.path)
         address = HdfsAddress(
             url,
@@ -228,6 +232,7 @@ class SparkEvents(Extractor):
             skipping=bool(known.get("skipping")),
             head=known["head"],
             head_bytes=known["head_bytes"],
+            out_bytes=known.get("out_bytes", 0),
             state=known["state"],
         )
 
@@ -256,6 +261,7 @@ class _LogReading:
             last_line=split.over,
             max_line_bytes=extractor.max_line_bytes,
             max_bytes=SPLIT_BYTES,
+            out_bytes=split.out_bytes if goes_on else 0,
         )
         self._streams = Streams(split.state.get("streams") if goes_on and split.state else None)
         self._of_streams = {
@@ -274,6 +280,11 @@ class _LogReading:
                 yield from self._counted(record)
         for path, damage in self._lines.damages:
             yield from self._counted(Reject(path, f"damaged: {damage}", damage.offset))
+        for path, offset, count in self._lines.holes:
+            yield from self._counted(Reject(path, f"{count} NUL bytes before a line passed over", offset))
+        if self._lines.beyond:
+            mark = self._lines.mark
+            yield Reject(self._split.log, f"not read on: {self._lines.beyond}", mark.restart)
         over = self._lines.at_end and (self._split.over or self._state.application.over)
         if over:
             for run in self._state.over():
@@ -311,7 +322,9 @@ class _LogReading:
                     yield from self._of_run(run)
         except events.NotAnEvent as error:
             reason = str(error) if line.whole else f"the log ends within this line ({error})"
-            yield Reject(line.path, reason, line.offset, sample(line.data))
+            yield Reject(
+                line.path, reason, line.offset, sample(line.data) if events.is_event(line.data) else ""
+            )
         for rejected in (self._state.rejected, self._streams.rejected):
             for reason in rejected:
                 yield Reject(line.path, reason, line.offset, sample(line.data))
@@ -370,7 +383,8 @@ class _LogReading:
 
     def _done(self, *, over: bool) -> Iterator[Record]:
         split, lines = self._split, self._lines
-        at_end = lines.at_end
+        # What is not worth reading on waits until it has changed.
+        at_end = lines.at_end or bool(lines.beyond)
         part = next(part for part in split.parts if part.name == lines.mark.part)
         head_bytes = min(HEAD_BYTES, part.size)
         head = head_of(self._place, part, head_bytes)
@@ -393,10 +407,14 @@ class _LogReading:
             value["open"] = True
         if lines.has_rest:
             value["rest"] = True
-        if over:
+        if lines.out_bytes and lines.codec != PLAIN:
+            value["out_bytes"] = lines.out_bytes
+        if over or lines.beyond:
             value["settled"] = True
         if not enters_anywhere(lines.codec):
             value["not_before_ms"] = split.planned_ms + lines.mark.skip // DECOMPRESS_BYTES_A_MS
+        if lines.beyond:
+            value["not_before_ms"] = split.planned_ms + BEYOND_MS
         yield Position(split.log, value)
         if not at_end:
             yield replace(
@@ -405,6 +423,7 @@ class _LogReading:
                 skipping=lines.skipping,
                 head=head,
                 head_bytes=head_bytes,
+                out_bytes=lines.out_bytes,
                 state=state,
             )
 

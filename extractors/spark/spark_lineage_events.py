@@ -8,6 +8,7 @@ has only which were touched. If Spark's own event log can be read, `extractors.s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,6 +29,8 @@ from navlin.model.records import Record, Reject, Split
 from navlin.model.redaction import bounded, sample
 from navlin.model.source import SPARK, Estate, Source
 
+_KEYS = re.compile(rb'"(?:applicationID|yarnApplicationId|dataSourceType)"\s*:')
+"""Keys of these records alone: a line without any is not shown to anybody."""
 FINE, NOT_SUPPORTED = "00", "01"
 """``errorCode``: all is there; or the plan has aggregates, of which Spark 1.6's listener wrote no lineage."""
 
@@ -69,7 +72,7 @@ class SparkLineageEvents(LineLogs):
                 return  # the application's end
             application, occurrence, effect = _query(record)
         except NotARecord as broken:
-            yield Reject(path, str(broken), line.offset, sample(text))
+            yield Reject(path, str(broken), line.offset, sample(text) if _KEYS.search(text) else "")
             return
         application = replace(application, default_fs=self.default_fs)
         names = Names(self.source, self.estate, application, self.metastore, self.yarn)

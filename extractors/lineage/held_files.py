@@ -1,0 +1,112 @@
+"""Descriptors that are kept open of files that are followed, so that one that is moved away can be read to its end.
+
+Between two polls a log may be moved out of its directory, removed, or renamed and compressed. What was written to it since
+it was last read would be lost. Vector and Fluent Bit keep a descriptor; so does navlin, in the process that plans: that of
+`navlin serve` lives on from poll to poll. Reading happens in other processes, Spark's workers on the same machine, which
+open the file again through ``/proc/PID/fd/N``. The kernel lets the same user do that, and a file that has no name any more
+opens as well. A path there is as good as a name that nobody can rename; whose number is used again is noticed by its inode.
+
+This is no state: without it, after a restart, only what was moved away meanwhile is missed. A removed file keeps its space
+on the disk until it is read, which is why the number of descriptors is small.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import BinaryIO, Final, NamedTuple
+
+from extractors.lineage.regular_files import open_regular
+
+MOST_OF_A_SOURCE: Final = 64
+"""Those that were written to last. A source that has more does not write to all of them at once."""
+MOST_SOURCES: Final = 8
+
+
+class Held(NamedTuple):
+    """A file that is held: the name that it had, where a process of this user opens it, and how it is now."""
+
+    key: str
+    path: str
+    opens: str
+    stat: os.stat_result
+
+
+@dataclass(slots=True)
+class _Of:
+    """What is held for one source."""
+
+    files: dict[str, tuple[str, BinaryIO]] = field(default_factory=dict)
+
+    def close(self) -> None:
+        for _, file in self.files.values():
+            file.close()
+        self.files.clear()
+
+
+class HeldFiles:
+    """The descriptors of one process. Sources may use it side by side; each is known by what it follows."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._sources: OrderedDict[Hashable, _Of] = OrderedDict()
+
+    def hold(self, source: Hashable, paths: Mapping[str, tuple[str, os.stat_result]]) -> dict[str, str]:
+        """Holds the newest of these files by key, each the file that the ``stat`` was of; what is held of others stays.
+
+        Returns where those that are held open.
+        """
+        with self._lock:
+            held = self._sources.setdefault(source, _Of())
+            self._sources.move_to_end(source)
+            while len(self._sources) > MOST_SOURCES:
+                self._sources.popitem(last=False)[1].close()
+            newest = sorted(paths, key=lambda key: paths[key][1].st_mtime_ns, reverse=True)[:MOST_OF_A_SOURCE]
+            for key in [key for key in held.files if key in paths and key not in newest]:
+                held.files.pop(key)[1].close()
+            for key in newest:
+                path, stat = paths[key]
+                if key in held.files:
+                    held.files[key] = path, held.files[key][1]
+                elif len(held.files) < MOST_OF_A_SOURCE:
+                    with suppress(OSError):  # gone, or not for navlin: reading says so
+                        held.files[key] = path, _open(path, stat)
+            return {key: _opens(file) for key, (_, file) in held.files.items()}
+
+    def missing(self, source: Hashable, seen: set[str]) -> Iterator[Held]:
+        """What is held of a source's files and was not ``seen`` in its directories."""
+        with self._lock:
+            files = self._sources[source].files if source in self._sources else {}
+            missing = [
+                Held(key, path, _opens(file), os.fstat(file.fileno()))
+                for key, (path, file) in files.items()
+                if key not in seen
+            ]
+        yield from missing
+
+    def release(self, source: Hashable, key: str) -> None:
+        """Closes the descriptor of a file that is read to its end."""
+        with self._lock:
+            if source in self._sources and key in self._sources[source].files:
+                self._sources[source].files.pop(key)[1].close()
+
+
+def _opens(file: BinaryIO) -> str:
+    return f"/proc/{os.getpid()}/fd/{file.fileno()}"
+
+
+def _open(path: str, stat: os.stat_result) -> BinaryIO:
+    file = open_regular(path, os.path.dirname(path))
+    found = os.fstat(file.fileno())
+    if (found.st_dev, found.st_ino) != (stat.st_dev, stat.st_ino):
+        file.close()
+        raise FileNotFoundError(f"{path} was replaced")
+    return file
+
+
+HELD: Final = HeldFiles()
+"""This process's."""

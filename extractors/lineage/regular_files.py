@@ -1,0 +1,57 @@
+"""Opening files that others can replace: regular files alone, and none outside of the directory that was configured.
+
+A FIFO would wait for its writer for ever, a device can act when it is opened, and a link can lead to any file that navlin
+may read. So a path is opened without touching what it leads to (``O_PATH``) and looked at; only a regular file is then
+opened to be read. The kernel says where that file lies, so that nobody can exchange a link in between.
+
+A link is followed to a file in its own directory or below it: current logs are named so. A directory that the configuration
+names may itself be a link. A hard link cannot be told from a file of the directory.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+
+class NotFollowed(OSError):
+    """A path is no regular file, or leads out of its directory. Nothing of it was read."""
+
+
+def open_regular(path: str, directory: str) -> BinaryIO:
+    """Opens a regular file in ``directory`` or below it, unbuffered, without waiting.
+
+    Raises `NotFollowed` for anything else, and OSError.
+    """
+    try:
+        seen = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise NotFollowed(f"{path} is a link that leads nowhere") from error
+        raise
+    try:
+        if not stat.S_ISREG(os.fstat(seen).st_mode):
+            raise NotFollowed(f"{path} is no regular file")
+        if not _within(Path(f"/proc/self/fd/{seen}").readlink(), directory):
+            raise NotFollowed(f"{path} is a link that leads out of {directory}")
+        return open_held(f"/proc/self/fd/{seen}")
+    finally:
+        os.close(seen)
+
+
+def open_held(path: str) -> BinaryIO:
+    """Opens what a descriptor holds by its path in ``/proc``: a file that was looked at when it was opened."""
+    opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    return os.fdopen(opened, "rb", buffering=0)
+
+
+def leads_out(path: str, directory: str) -> bool:
+    """Whether a link leads out of its directory now."""
+    return not _within(Path(os.path.realpath(path)), directory)
+
+
+def _within(path: Path, directory: str) -> bool:
+    return path.is_relative_to(os.path.realpath(directory))

@@ -1,0 +1,386 @@
+"""What happens to log files that are followed: moved away, compressed, cut, exchanged for something that is no file.
+
+Every case goes through whole runs of the pipeline, on directories with Impala's lineage log in them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from pyspark.sql import SparkSession
+
+from extractors.impala_events import ImpalaEvents
+from extractors.lineage import followed_files, held_files
+from extractors.lineage.held_files import HeldFiles
+from navlin.index.fields import ELEMENTS, RUNS
+from navlin.index.runs import RunRecord, Status
+from navlin.index.solr import Solr
+from navlin.model.extractor import EXTRACTORS
+from navlin.model.source import IMPALA, Estate, Source, source_id
+from navlin.pipeline.run import Pipeline
+
+SECRET = "root:$6$salt$hash:19000:0:99999:7:::"
+
+
+class Impala:
+    """A coordinator that writes its log, and the source that follows it."""
+
+    def __init__(self, solr: Solr, spark: Callable[[], SparkSession], folder: Path) -> None:
+        self.solr = solr
+        self.directory = folder / "lineage"
+        self.directory.mkdir()
+        self.elsewhere = folder / "elsewhere"
+        self.elsewhere.mkdir()
+        self.log = self.directory / "impala_lineage_log_1.0-1"
+        cluster = f"cluster-{uuid.uuid4().hex[:8]}"
+        self.source = Source(source_id(cluster, "IMPALA-1"), IMPALA, "IMPALA-1", cluster)
+        self.extractor = ImpalaEvents(self.source, Estate(cluster, (self.source,)), str(self.directory))
+        self.now_ms = time.time_ns() // 1_000_000
+        self.pipeline = Pipeline(solr.address, spark, self._clock)
+
+    def _clock(self) -> int:
+        self.now_ms += 1
+        return self.now_ms
+
+    def writes(self, *names: str, to: Path | None = None) -> None:
+        """Appends a record for each name of a table that is written."""
+        with (to or self.log).open("ab") as log:
+            for name in names:
+                log.write(record(name))
+
+    def run(self) -> RunRecord:
+        ended = self.pipeline.run(EXTRACTORS["impala_events"], self.extractor)
+        assert ended.status in (Status.FINISHED, Status.IDLE), (ended.error, ended.failures)
+        assert ended.failures == ()
+        return ended
+
+    def read(self) -> set[str]:
+        """The tables that statements in the index write."""
+        rows = self._rows(ELEMENTS, "type:OPERATION", "queryText")
+        return {row["queryText"].rpartition(" ")[2] for row in rows}
+
+    def rejects(self) -> list[tuple[str, str]]:
+        """The reason and the sample of each reject."""
+        rows = self._rows(RUNS, "kind:reject", "reason,body")
+        return [(row["reason"], orjson.loads(row["body"])["sample"]) for row in rows]
+
+    def _rows(self, core: str, kind: str, fields: str) -> list[dict[str, Any]]:
+        filters = [kind, f"sourceId:{self.source.id}"]
+        answer = self.solr.select(core, {"q": "*:*", "fq": filters, "fl": fields, "rows": 1_000})
+        rows: list[dict[str, Any]] = answer["response"]["docs"]
+        return rows
+
+
+def record(name: str) -> bytes:
+    graph = {
+        "queryText": f"INSERT INTO s.{name}",
+        "hash": uuid.uuid5(uuid.NAMESPACE_URL, name).hex,
+        "user": "ana",
+        "timestamp": 1_700_000_000,
+        "edges": [{"sources": [1], "targets": [0], "edgeType": "PROJECTION"}],
+        "vertices": [
+            {"id": 0, "vertexType": "COLUMN", "vertexId": f"s.{name}.b"},
+            {"id": 1, "vertexType": "COLUMN", "vertexId": "s.t.a"},
+        ],
+    }
+    return json.dumps(graph).encode() + b"\n"
+
+
+@pytest.fixture
+def impala(solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path) -> Impala:
+    return Impala(solr, spark, tmp_path)
+
+
+def restart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process plans from here on: it has no descriptors."""
+    monkeypatch.setattr(followed_files.plan_files, "__kwdefaults__", {"held": HeldFiles()})
+
+
+# -- moved away between two polls ---------------------------------------------------------------------------------------
+
+
+def moved_out(impala: Impala) -> None:
+    impala.log.rename(impala.elsewhere / "old")
+
+
+def removed(impala: Impala) -> None:
+    impala.log.unlink()
+
+
+def renamed_past_the_pattern(impala: Impala) -> None:
+    impala.log.rename(impala.directory / "old")
+
+
+def compressed(impala: Impala) -> None:
+    with impala.log.open("rb") as log, gzip.open(f"{impala.log}.gz", "wb") as archive:
+        shutil.copyfileobj(log, archive)
+    shutil.copystat(impala.log, f"{impala.log}.gz")
+    impala.log.unlink()
+
+
+@pytest.mark.parametrize("rotate", [moved_out, removed, renamed_past_the_pattern, compressed])
+def test_what_was_written_between_the_last_poll_and_a_rotation_is_read(
+    impala: Impala, rotate: Callable[[Impala], None]
+) -> None:
+    impala.writes("a")
+    impala.run()
+    impala.writes("b")
+    rotate(impala)
+    impala.writes("c")  # a new file of the old name
+    impala.run()
+    assert impala.read() == {"s.a", "s.b", "s.c"}
+    assert impala.rejects() == []
+    assert impala.run().status is Status.IDLE
+
+
+def test_a_writer_that_goes_on_in_a_file_that_was_moved_away_is_followed(impala: Impala) -> None:
+    with impala.log.open("ab", buffering=0) as open_log:
+        open_log.write(record("a"))
+        impala.run()
+        moved_out(impala)
+        impala.run()
+        open_log.write(record("b"))
+        impala.run()
+        half = record("c")
+        open_log.write(half[:100])
+        impala.run()
+        open_log.write(half[100:])
+    impala.run()
+    assert impala.read() == {"s.a", "s.b", "s.c"}
+
+
+def test_a_file_that_was_moved_away_and_is_read_is_let_go(
+    impala: Impala, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = HeldFiles()
+    monkeypatch.setattr(followed_files.plan_files, "__kwdefaults__", {"held": held})
+    impala.writes("a")
+    impala.run()
+    impala.log.unlink()
+    follower = ((str(impala.directory),), (impala.extractor.pattern,))
+    impala.run()
+    assert len(list(held.missing(follower, set()))) == 1
+    impala.now_ms += followed_files.ROTATED_MS
+    impala.run()
+    assert list(held.missing(follower, set())) == []
+
+
+def test_a_log_that_was_compressed_while_navlin_was_down_is_read_on(
+    impala: Impala, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    impala.writes(*(f"a{number}" for number in range(100)))
+    impala.run()
+    impala.writes("b")
+    compressed(impala)
+    with gzip.open(impala.directory / "other.gz", "wb") as other:
+        other.write(record("other") * 500)
+    restart(monkeypatch)
+    run = impala.run()
+    assert impala.read() == {"s.b", *(f"s.a{number}" for number in range(100))}
+    # Read on from where it was, not anew.
+    assert run.counts.records < 100
+    assert impala.rejects() == []
+    assert impala.run().status is Status.IDLE
+
+
+def test_a_compressed_rest_that_is_damaged_is_read_as_far_as_it_goes_and_rejected(
+    impala: Impala, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    impala.writes("a")
+    impala.run()
+    impala.writes("b", *(f"c{number}" for number in range(2_000)))
+    compressed(impala)
+    archive = Path(f"{impala.log}.gz")
+    os.truncate(archive, archive.stat().st_size // 2)
+    restart(monkeypatch)
+    impala.run()
+    assert {"s.a", "s.b", "s.c0"} <= impala.read()
+    assert any("the compressed file is not read on" in reason for reason, _ in impala.rejects())
+    assert impala.run().status is Status.IDLE
+
+
+def test_what_is_known_to_be_lost_is_counted_in_bytes(
+    impala: Impala, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    impala.writes("a")
+    with impala.log.open("ab") as log:
+        log.write(record("b")[:70])
+    impala.run()
+    impala.log.unlink()
+    restart(monkeypatch)
+    impala.run()
+    (reject,) = impala.rejects()
+    assert "70 bytes that it held" in reject[0]
+    assert impala.run().status is Status.IDLE
+
+
+def test_a_file_that_goes_between_plan_and_read_is_read_all_the_same(impala: Impala) -> None:
+    impala.writes("a")
+
+    def step(name: str) -> None:
+        if name == "read":
+            impala.log.unlink()
+
+    ended = impala.pipeline.run(EXTRACTORS["impala_events"], impala.extractor, step=step)
+    assert ended.failures == ()
+    assert impala.read() == {"s.a"}
+
+
+def test_the_number_of_descriptors_is_bounded(tmp_path: Path) -> None:
+    held = HeldFiles()
+    before = len(os.listdir("/proc/self/fd"))
+    for source in range(3 * held_files.MOST_SOURCES):
+        paths = {}
+        for number in range(2 * held_files.MOST_OF_A_SOURCE):
+            path = tmp_path / f"{source}-{number}"
+            path.write_text("line\n")
+            os.utime(path, (number, number))
+            paths[str(number)] = str(path), path.stat()
+        held.hold(source, paths)
+    most = held_files.MOST_SOURCES * held_files.MOST_OF_A_SOURCE
+    assert len(os.listdir("/proc/self/fd")) - before == most
+    newest = {each.key for each in held.missing(source, set())}
+    assert newest == {
+        str(held_files.MOST_OF_A_SOURCE + number) for number in range(held_files.MOST_OF_A_SOURCE)
+    }
+
+
+# -- holes --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [300, 5 << 20, 1 << 40], ids=["300 bytes", "5 MiB", "1 TiB"])
+def test_a_hole_that_truncation_left_before_a_line_is_passed_over_and_counted(
+    impala: Impala, size: int
+) -> None:
+    impala.writes("a")
+    impala.run()
+    # logrotate's copytruncate, and a writer that does not append but writes on where it was.
+    os.truncate(impala.log, 0)
+    with impala.log.open("r+b") as log:
+        log.seek(size)
+        log.write(record("b") + record("c"))
+    impala.run()
+    assert impala.read() == {"s.a", "s.b", "s.c"}
+    ((reason, _),) = impala.rejects()
+    assert reason.startswith(f"{size} NUL bytes passed over")
+
+
+# -- no regular file ----------------------------------------------------------------------------------------------------
+
+
+def a_fifo(path: Path, impala: Impala) -> None:
+    os.mkfifo(path)
+
+
+def a_directory(path: Path, impala: Impala) -> None:
+    path.mkdir()
+
+
+def a_socket(path: Path, impala: Impala) -> None:
+    os.mknod(path, 0o140644)
+
+
+def a_device(path: Path, impala: Impala) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def a_link_that_leads_out(path: Path, impala: Impala) -> None:
+    secret = impala.elsewhere / "shadow"
+    secret.write_text(f"{SECRET}\n")
+    path.symlink_to(secret)
+
+
+def a_link_to_nothing(path: Path, impala: Impala) -> None:
+    path.symlink_to(impala.elsewhere / "nothing")
+
+
+def a_link_to_itself(path: Path, impala: Impala) -> None:
+    path.symlink_to(path)
+
+
+NO_FILES = [
+    a_fifo,
+    a_directory,
+    a_socket,
+    a_device,
+    a_link_that_leads_out,
+    a_link_to_nothing,
+    a_link_to_itself,
+]
+
+
+@pytest.mark.parametrize("put", NO_FILES)
+def test_what_stands_in_a_files_place_and_is_none_is_left_alone(
+    impala: Impala, put: Callable[[Path, Impala], None]
+) -> None:
+    put(impala.log, impala)
+    impala.writes("a", to=impala.directory / "impala_lineage_log_1.0-2")
+    impala.run()
+    assert impala.read() == {"s.a"}
+    assert impala.rejects() == []
+
+
+@pytest.mark.parametrize("put", NO_FILES)
+def test_what_takes_a_files_place_between_plan_and_read_does_not_hold_up_the_run(
+    impala: Impala, put: Callable[[Path, Impala], None]
+) -> None:
+    impala.writes("a")
+
+    def step(name: str) -> None:
+        if name == "read":
+            impala.log.unlink()
+            put(impala.log, impala)
+
+    ended = impala.pipeline.run(EXTRACTORS["impala_events"], impala.extractor, step=step)
+    assert ended.failures == ()
+    assert impala.read() == {"s.a"}
+    assert not any(SECRET[:8] in sample for _, sample in impala.rejects())
+
+
+def test_a_link_within_the_directory_is_followed_and_one_that_leads_out_is_named(impala: Impala) -> None:
+    (impala.directory / "sub").mkdir()
+    impala.writes("a", to=impala.directory / "sub" / "log")
+    impala.log.symlink_to("sub/log")
+    a_link_that_leads_out(impala.directory / "impala_lineage_log_1.0-2", impala)
+    run = impala.run()
+    assert impala.read() == {"s.a"}
+    assert "1 links lead out of their directory" in run.note
+
+
+def test_the_configured_directory_may_be_a_link(impala: Impala) -> None:
+    impala.directory.rename(impala.elsewhere / "lineage")
+    impala.directory.symlink_to(impala.elsewhere / "lineage")
+    impala.writes("a")
+    impala.run()
+    assert impala.read() == {"s.a"}
+
+
+# -- what is no record of ours ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line", [SECRET, json.dumps({"password": SECRET}), json.dumps([SECRET]), "{" + SECRET]
+)
+def test_no_text_of_a_line_that_is_no_record_reaches_the_index(impala: Impala, line: str) -> None:
+    impala.log.write_text(f"{line}\n")
+    impala.run()
+    ((_, sample),) = impala.rejects()
+    assert sample == ""
+    assert impala.solr.count(RUNS, f"sourceId:{impala.source.id}", "body:*salt*") == 0
+
+
+def test_a_record_that_was_cut_is_shown(impala: Impala) -> None:
+    impala.log.write_bytes(record("a")[:100] + b"\n")
+    impala.run()
+    ((_, sample),) = impala.rejects()
+    assert sample.startswith('{"queryText"')
