@@ -20,14 +20,15 @@ HEAD_BYTES: Final = 16 << 10
 
 MAX_CPU_S: Final = 60.0
 """What one read of a log may cost: a hundred times what its bytes cost when they are events."""
-OUT_BYTES_FREE: Final = 64 << 20
+OUT_BYTES_FREE: Final = 256 << 20
 MAX_RATIO: Final = 1_000
 """How many bytes may come out of one of a log, beyond the first `OUT_BYTES_FREE`. Of events it is 10 to 50; the most that
 gzip makes is 1,032, zstandard 32,768."""
-LEAST_LINE_BYTES: Final = 16
+LEAST_LINE_BYTES: Final = 32
 LINES_FREE: Final = 100_000
 """No event is as short as `LEAST_LINE_BYTES`: a log whose lines are, after the first `LINES_FREE` of one read, has none."""
 _LINES_A_LOOK: Final = 4_096
+_NEWLINE = ord("\n")
 _NULS = re.compile(rb"\0+")
 _NEWLINES = re.compile(rb"\n+")
 
@@ -140,27 +141,24 @@ class LogLines:
                 yield Line(self.mark, part.path, b"".join(begun.held), whole=False)
 
     def _of_piece(self, piece: Piece, part: Part, begun: _Begun) -> Iterator[Line]:
-        data, start = piece.data, 0
+        data, lines = piece.data, self._lines
         self.read_bytes += len(data)
         self.out_bytes += len(data)
         if self._is_beyond():
             return
-        while True:
-            begins = not begun.bytes and not self.skipping
-            if begins and data.startswith(b"\0", start) and (nuls := _NULS.match(data, start)):
-                self._hole_bytes += nuls.end() - start
-                start = nuls.end()
-            if self._hole_bytes and start < len(data):
-                self.mark = self._mark(part, piece, start)
-                self.holes.append((part.path, self.mark.restart, self._hole_bytes))
-                self._hole_bytes = 0
-            if (stop := data.find(b"\n", start)) < 0:
-                break
-            if stop == start and begins and (blank := _NEWLINES.match(data, start)):
-                start = stop = blank.end() - 1  # empty lines, as one
-            self._lines += 1
-            if not self._lines % _LINES_A_LOOK and self._is_beyond():
-                return
+        start = self._behind_nuls(part, piece, 0, begun)
+        while (stop := data.find(b"\n", start)) >= 0:
+            if data[start] <= _NEWLINE and not begun.bytes and not self.skipping:
+                if not data[start]:
+                    start = self._behind_nuls(part, piece, start, begun)
+                    continue
+                if blank := _NEWLINES.match(data, start):
+                    start = stop = blank.end() - 1  # empty lines, as one
+            lines += 1
+            if not lines % _LINES_A_LOOK:
+                self._lines = lines
+                if self._is_beyond():
+                    return
             mark = self.mark
             self.mark = self._mark(part, piece, stop + 1)
             if self.skipping:
@@ -173,6 +171,8 @@ class LogLines:
                 yield Line(mark, part.path, data[start:stop])
             begun.clear()
             start = stop + 1
+        self._lines = lines
+        start = self._behind_nuls(part, piece, start, begun)
         if self.skipping:
             self.mark = self._mark(part, piece, len(data))
         elif start < len(data):
@@ -181,6 +181,19 @@ class LogLines:
                 yield Line(self.mark, part.path, b"", too_long=True)
                 self.mark, self.skipping = self._mark(part, piece, len(data)), True
                 begun.clear()
+
+    def _behind_nuls(self, part: Part, piece: Piece, start: int, begun: _Begun) -> int:
+        """Where a line begins from ``start`` on: behind NULs, which may have begun in a piece before."""
+        if begun.bytes or self.skipping or start >= len(piece.data):
+            return start
+        if nuls := _NULS.match(piece.data, start):
+            self._hole_bytes += nuls.end() - start
+            start = nuls.end()
+        if self._hole_bytes and start < len(piece.data):
+            self.mark = self._mark(part, piece, start)
+            self.holes.append((part.path, self.mark.restart, self._hole_bytes))
+            self._hole_bytes = 0
+        return start
 
     def _is_beyond(self) -> bool:
         packed_bytes = self._packed_bytes
