@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from navlin.cli.invocation import Exit, Failure, Invocation
+from navlin.cli.terminal import print_traceback
+from navlin.model.printable import printable
 from navlin.service import DEFAULT_FILE, FILE_VARIABLE
 
 COMMANDS: Final = (
@@ -43,11 +46,26 @@ class Commands(click.Group):
         command: click.Command = importlib.import_module(f"navlin.cli.{cmd_name}").command
         return command
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Reads the command line."""
+        sys.excepthook = print_traceback
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.ClickException as error:
+            error.message = printable(error.message)  # type: ignore[misc]  # click has it final, and prints it itself
+            raise
+
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command; an error that a person can do something about becomes a sentence and an exit code."""
         try:
             return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
+        except click.ClickException as error:
+            # click prints these itself. They repeat what was typed, which a shell may have made of the names of files.
+            error.message = printable(error.message)  # type: ignore[misc]  # click has it final, and prints it itself
+            raise
+        except (click.exceptions.Exit, click.Abort):
             raise
         except Exception as error:
             if (code := _exit_code(error)) is not None:

@@ -6,7 +6,8 @@ from dataclasses import asdict
 
 import click
 
-from navlin.cli.invocation import Exit, Invocation, console, json_option, print_json
+from navlin.cli.invocation import Exit, Invocation, json_option
+from navlin.cli.terminal import console, print_json
 
 
 @click.command("check", short_help="Check the configuration and every connection.")

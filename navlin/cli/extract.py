@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from navlin.cli.invocation import Exit, Invocation, console, json_option, print_json, source_named
+from navlin.cli.invocation import Exit, Invocation, json_option, source_named
+from navlin.cli.terminal import console, print_json
 
 if TYPE_CHECKING:
     from navlin.index.solr import Solr
@@ -87,6 +88,7 @@ def _code(status: str) -> Exit:
 
 def _print(run: Mapping[str, Any], *, dry_run: bool) -> None:
     from navlin.render.counts import count_lines
+    from navlin.render.text import clean
 
     out = console()
     took_s = (run["ended_ms"] - run["started_ms"]) / 1000
@@ -100,7 +102,7 @@ def _print(run: Mapping[str, Any], *, dry_run: bool) -> None:
     for line in count_lines(run["counts"]):
         out.print(f"  {line}", markup=False)
     for failure in run["failures"]:
-        out.print(f"  not read: {failure}", markup=False)
+        out.print(f"  not read: {clean(failure)}", markup=False)
     if run["more"]:
         out.print("  there is more to read already: run it again", markup=False)
     if run["status"] == "held":

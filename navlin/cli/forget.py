@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from navlin.cli.invocation import Exit, Failure, Invocation, json_option, print_json, unknown
+from navlin.cli.invocation import Exit, Failure, Invocation, json_option, unknown
+from navlin.cli.terminal import confirm, print_json, say
 
 
 @click.command("forget")
@@ -42,7 +43,7 @@ def command(invocation: Invocation, source: str, path: str, *, yes: bool, as_jso
             raise Failure(f"{source} has nothing at {found.path} that is not flagged deleted", Exit.NOTHING)
         what = f"{len(found.elements):,} entities and {len(found.relations):,} relations of {source} at {found.path}"
         if not yes:
-            click.confirm(f"Flag deleted {what}?", abort=True, err=True)
+            confirm(f"Flag deleted {what}?")
         configured = any(settings.name == source for settings in configuration.sources)
         try:
             flagged = forget(solr, found, invocation.now_ms, configured=configured)
@@ -51,4 +52,4 @@ def command(invocation: Invocation, source: str, path: str, *, yes: bool, as_jso
     if as_json:
         print_json({"source": source, "path": found.path, "flagged": flagged})
     else:
-        click.echo(f"flagged deleted: {flagged:,}")
+        say(f"flagged deleted: {flagged:,}")

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import click
 
-from navlin.cli.invocation import Invocation, console, json_option, print_json
+from navlin.cli.invocation import Invocation, json_option
+from navlin.cli.terminal import console, print_json, say
 
 
 @click.group("index")
@@ -48,7 +49,7 @@ def create(invocation: Invocation, *, as_json: bool) -> None:
         print_json({"made": list(made), "there": [core for core in CORES if core not in made]})
     else:
         for core in CORES:
-            click.echo(f"{core}: {'made' if core in made else 'was there'}")
+            say(f"{core}: {'made' if core in made else 'was there'}")
 
 
 def _archive_spark(state_directory: Path) -> None:
@@ -56,9 +57,9 @@ def _archive_spark(state_directory: Path) -> None:
 
     archiving = ArchiveProcess(state_directory)
     if archiving.start():
-        click.echo("making the archive of Spark's classes, once, half a minute", err=True)
+        say("making the archive of Spark's classes, once, half a minute", on_stderr=True)
     if not archiving.wait():
-        click.echo("it could not be made: starts take longer without it", err=True)
+        say("it could not be made: starts take longer without it", on_stderr=True)
 
 
 def _embedded(invocation: Invocation) -> Sequence[str]:
@@ -119,10 +120,10 @@ def upgrade(invocation: Invocation, *, as_json: bool) -> None:
     if as_json:
         print_json({"since": done.since, "version": done.version, "documents": done.documents})
     elif done.since == done.version:
-        click.echo(f"the index is of version {done.version}: there is nothing to do")
+        say(f"the index is of version {done.version}: there is nothing to do")
     else:
         counts = ", ".join(f"{core}: {count:,} documents" for core, count in done.documents.items())
-        click.echo(f"upgraded from version {done.since} to version {done.version}; {counts}")
+        say(f"upgraded from version {done.since} to version {done.version}; {counts}")
 
 
 @contextmanager

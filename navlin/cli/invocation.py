@@ -1,4 +1,4 @@
-"""What the commands share: the configuration, a way to the index, exit codes, and the two forms of an answer."""
+"""What the commands share: the configuration, a way to the index, exit codes, the option for an answer as JSON."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from navlin.cli.terminal import console, say
 
+if TYPE_CHECKING:
     from navlin.index.solr import Solr
     from navlin.service.configuration import Configuration
     from navlin.service.loader import ConfiguredSources, Loaded
@@ -45,7 +45,7 @@ class Failure(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         """Prints the sentence."""
-        click.echo(f"navlin: {self.message}", file=file, err=file is None)
+        say(f"navlin: {self.message}", file=file, on_stderr=file is None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,24 +139,3 @@ _C = TypeVar("_C", bound=Callable[..., Any])
 def json_option(command: _C) -> _C:
     """Adds ``--json``."""
     return click.option("--json", "as_json", is_flag=True, help="The answer as JSON, for programs.")(command)
-
-
-def print_json(answer: Any) -> None:
-    """Prints an answer for programs."""
-    import orjson
-
-    click.echo(orjson.dumps(answer, option=orjson.OPT_INDENT_2).decode())
-
-
-WIDTH_CHARS = 160
-"""How wide an answer is that goes into a file or a pipe."""
-
-
-def console(*, on_stderr: bool = False) -> Console:
-    """Where an answer for people is printed: as wide as the terminal, if it is one."""
-    import sys
-
-    from rich.console import Console
-
-    to = sys.stderr if on_stderr else sys.stdout
-    return Console(file=to, width=None if to.isatty() else WIDTH_CHARS, highlight=False)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from navlin.cli.invocation import Invocation, json_option, print_json
+from navlin.cli.invocation import Invocation, json_option
+from navlin.cli.terminal import print_json, say
 
 
 @click.command("link", short_help="Link what broken runs left unlinked, or everything anew.")
@@ -42,4 +43,4 @@ def command(invocation: Invocation, *, everything: bool, as_json: bool) -> None:
         print_json(changed)
     else:
         for rule, count in changed.items():
-            click.echo(f"{rule}: {count:,} changed")
+            say(f"{rule}: {count:,} changed")

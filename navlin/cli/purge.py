@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from navlin.cli.invocation import Exit, Failure, Invocation, console, json_option, print_json
+from navlin.cli.invocation import Exit, Failure, Invocation, json_option
+from navlin.cli.terminal import console, print_json
 
 if TYPE_CHECKING:
     from navlin.index.solr import Solr

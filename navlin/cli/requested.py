@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from navlin.cli.invocation import Exit, Failure
+from navlin.cli.terminal import say
 
 if TYPE_CHECKING:
     from navlin.index.requests import Job, Request
@@ -77,7 +78,7 @@ def _take_back(solr: Solr, request: Request) -> None:
     from navlin.index.requests import withdraw_request
 
     if not withdraw_request(solr, request):
-        click.echo("navlin: navlin serve has begun, and goes on", err=True)
+        say("navlin: navlin serve has begun, and goes on", on_stderr=True)
 
 
 def _user() -> str:

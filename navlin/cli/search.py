@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from navlin.cli.invocation import Exit, Failure, Invocation, console, json_option, print_json
+from navlin.cli.invocation import Exit, Failure, Invocation, json_option
+from navlin.cli.terminal import console, print_json
 
 
 @click.command("search", short_help="Search entities and relations.")

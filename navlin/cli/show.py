@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from navlin.cli.invocation import Invocation, console, entity_id, json_option, print_json
+from navlin.cli.invocation import Invocation, entity_id, json_option
+from navlin.cli.terminal import console, print_json
 
 
 @click.command("show", short_help="Everything that is known of one entity.")

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from navlin.cli.invocation import Exit, Invocation, console, json_option, print_json
+from navlin.cli.invocation import Exit, Invocation, json_option
+from navlin.cli.terminal import console, print_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -133,6 +134,7 @@ def _row(source: SourceStatus, now_ms: int) -> list[str]:
 
 def _print_details(source: SourceStatus, now_ms: int, out: Console) -> None:
     from navlin.render.counts import count_lines
+    from navlin.render.text import clean
 
     lines = []
     if source.error:
@@ -155,7 +157,7 @@ def _print_details(source: SourceStatus, now_ms: int, out: Console) -> None:
     if lines:
         out.print(source.name, style="bold", markup=False)
         for line in lines:
-            out.print("  " + line, markup=False, soft_wrap=True)
+            out.print("  " + clean(line), markup=False, soft_wrap=True)
 
 
 def _positions(source: SourceStatus, now_ms: int) -> str:

@@ -12,8 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import click
-
+from navlin.cli.terminal import say
 from navlin.demo import DemoFailed
 from navlin.demo.children import Interrupted, adopt_orphans, interruptible, kill_all
 from navlin.demo.estate import Estate
@@ -40,7 +39,7 @@ def demo(*, once: bool) -> None:
     started_s = time.monotonic()
 
     def show_line(line: str) -> None:
-        click.secho(f"[{time.monotonic() - started_s:5.1f} s] {line}", bold=True)
+        say(f"[{time.monotonic() - started_s:5.1f} s] {line}", bold=True)
 
     adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="navlin-demo-") as home:
@@ -97,11 +96,11 @@ def _show(estate: Estate, navlin: Navlin, show_line: Say) -> str:
 
 def _invite(navlin: Navlin, further: str, show_line: Say) -> None:
     show_line("navlin serves this estate until Ctrl-C; ask it from another terminal:")
-    click.echo(f"  {navlin.shown('lineage', 'shop.board_report', '--operations')}")
-    click.echo(f"  {navlin.shown('status')}")
+    say(f"  {navlin.shown('lineage', 'shop.board_report', '--operations')}")
+    say(f"  {navlin.shown('status')}")
     show_line("append one more Impala record, and find it within seconds:")
-    click.echo(f"  {further}")
-    click.echo(f"  {navlin.shown('search', 'type:OPERATION AND queryText:forecast')}")
+    say(f"  {further}")
+    say(f"  {navlin.shown('search', 'type:OPERATION AND queryText:forecast')}")
 
 
 def _jars(show_line: Say) -> Path:

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from navlin.index.entity import StoredEntity
+from navlin.model.printable import REPLACEMENT, printable
 from navlin.query.answer import Node
 
 
@@ -34,5 +35,5 @@ def plain_table(*headings: str) -> Table:
 
 
 def clean(text: str) -> str:
-    """Text from outside without what a terminal would obey."""
-    return "".join(char if char.isprintable() else "�" for char in text)
+    """Text from outside that stands in one line, without what a terminal would obey."""
+    return printable(text).replace("\n", REPLACEMENT)

@@ -12,6 +12,8 @@ import sys
 from collections.abc import Mapping
 from typing import Final
 
+from navlin.model.printable import printable
+
 QUIET: Final[Mapping[str, int]] = {
     # Below a warning they report their ordinary work.
     "apscheduler": logging.WARNING,
@@ -50,4 +52,4 @@ def set_up(handler: logging.Handler, level: int | str) -> None:
 
 class _WithoutPasswords(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return without_password(super().format(record))
+        return printable(without_password(super().format(record)))

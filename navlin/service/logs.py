@@ -14,6 +14,7 @@ from typing import Any, TextIO
 
 import structlog
 
+from navlin.model.printable import printable
 from navlin.service.configuration import LogSettings
 from navlin.service.library_logs import HIDDEN, set_up, without_password
 
@@ -28,6 +29,7 @@ def configure_logs(settings: LogSettings, stream: TextIO | None = None) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
         hide_secrets,
+        only_printable,
     ]
     renderer: structlog.typing.Processor = structlog.processors.JSONRenderer(sort_keys=False, default=str)
     to = stream or sys.stderr
@@ -47,6 +49,11 @@ def configure_logs(settings: LogSettings, stream: TextIO | None = None) -> None:
         )
     )
     set_up(to_stream, settings.level.upper())
+
+
+def only_printable(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """A structlog processor: the log may be followed in a terminal."""
+    return {name: printable(value) if isinstance(value, str) else value for name, value in event.items()}
 
 
 def hide_secrets(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

@@ -1,0 +1,249 @@
+"""Everything that navlin prints goes through one door, and nothing that a terminal would obey passes it."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import logging
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+from pyspark.sql import SparkSession
+from rich.panel import Panel
+from rich.table import Table
+
+from navlin.cli import main
+from navlin.cli.terminal import console, print_json
+from navlin.index.solr import Solr
+from navlin.model.printable import printable, printable_json
+from navlin.render.console import CleanConsole
+from navlin.service.configuration import LogSettings
+from navlin.service.library_logs import warnings_on_stderr
+from navlin.service.logs import configure_logs
+from tests.test_cli import configuration, run
+
+ROOT = Path(__file__).parents[1]
+
+OBEYED = {
+    "a title": "\x1b]0;owned\x07",
+    "a colour": "\x1b[31m",
+    "clearing": "\x1b[2J",
+    "one byte": "\x9b31m",
+    "a bell": "\a",
+    "back": "\b\b",
+    "return": "\r",
+    "delete": "\x7f",
+    "right to left": "\u202e",
+    "no width": "\u200b",
+    "half a pair": "\udcff",
+}
+
+
+def obeys(text: str) -> set[str]:
+    return {each for each in text if not each.isprintable() and each != "\n"}
+
+
+@pytest.mark.parametrize("name", OBEYED)
+def test_what_a_terminal_obeys_is_replaced_and_all_else_stays(name: str) -> None:
+    assert not obeys(printable(f"a{OBEYED[name]}b\nc"))
+    assert printable("Größe, 表, 🙂, [red]\n") == "Größe, 表, 🙂, [red]\n"
+
+
+@pytest.mark.parametrize("name", set(OBEYED) - {"half a pair"})
+def test_json_means_the_same_and_is_obeyed_by_no_terminal(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_json({"name": OBEYED[name]})
+    out = capsys.readouterr().out
+    assert json.loads(out) == {"name": OBEYED[name]}
+    assert not obeys(out)
+    assert json.loads(printable_json('"\U000e0001"')) == "\U000e0001"
+
+
+@pytest.mark.parametrize("name", OBEYED)
+def test_no_text_of_whatever_rich_prints_is_obeyed(name: str) -> None:
+    text = OBEYED[name]
+    out = io.StringIO()
+    to = CleanConsole(file=out, width=80)
+    table = Table(f"head{text}", title=f"title{text}", caption=text)
+    table.add_row(f"cell{text}")
+    to.print(f"text{text}", markup=False)
+    to.print(f"text{text}", soft_wrap=True)
+    to.print(table, Panel(text, title=text))
+    to.rule(f"rule{text}")
+    to.log(text)
+    assert not obeys(out.getvalue())
+
+
+def test_colours_of_our_own_stay_on_a_terminal() -> None:
+    out = io.StringIO()
+    CleanConsole(file=out, force_terminal=True, color_system="standard").print("[red]failed[/] \x1b[2J")
+    assert "\x1b[31m" in out.getvalue()
+    assert "\x1b[2J" not in out.getvalue()
+
+
+# -- no other door ------------------------------------------------------------------------------------------------------
+
+DOORS = {
+    ("navlin/cli/terminal.py", "click.echo"),
+    ("navlin/cli/terminal.py", "click.confirm"),
+    ("navlin/cli/terminal.py", "sys.stdout"),
+    ("navlin/cli/terminal.py", "sys.stderr"),
+    # The console of the door itself.
+    ("navlin/render/console.py", "class of Console"),
+    # A line of numbers and our own words that is written over again and again.
+    ("navlin/cli/requested.py", "sys.stderr"),
+    ("navlin/cli/index.py", "sys.stderr"),
+    ("navlin/solr_server/jars.py", "sys.stdout"),
+    ("navlin/solr_server/jars.py", "sys.stderr"),
+    # Nothing is printed: what is buffered goes out before the process ends, or before a child prints.
+    ("navlin/cli/serve.py", "sys.stdout"),
+    ("navlin/cli/serve.py", "sys.stderr"),
+    ("navlin/demo/serving.py", "sys.stdout"),
+    # The pipe to the parent.
+    ("navlin/sql/child.py", "sys.stdout"),
+    # Logs, which clean what they print themselves: see below.
+    ("navlin/service/logs.py", "sys.stderr"),
+    ("navlin/service/logs.py", "StreamHandler"),
+    ("navlin/service/library_logs.py", "sys.stderr"),
+    ("navlin/service/library_logs.py", "StreamHandler"),
+}
+"""Every place that could print, and why it may."""
+
+PRINTING_MODULES = {
+    "click": {"echo", "secho", "echo_via_pager", "confirm", "prompt", "progressbar", "get_text_stream"},
+    "sys": {"stdout", "stderr", "__stdout__", "__stderr__", "displayhook"},
+    "traceback": {"print_exc", "print_exception", "print_last", "print_stack", "print_tb"},
+    "rich": {"print", "print_json", "get_console", "inspect"},
+    "logging": {"basicConfig", "StreamHandler", "lastResort"},
+    "warnings": {"showwarning"},
+}
+
+
+def doors(source: str) -> Iterator[str]:
+    """What in a module can print."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Call(func=ast.Name(id="print" | "input" as name)):
+                yield name
+            case ast.Call(func=ast.Name(id="Console") | ast.Attribute(attr="Console")):
+                yield "Console"
+            case ast.ClassDef(bases=bases) if any(
+                isinstance(each, ast.Name) and each.id == "Console" for each in bases
+            ):
+                yield "class of Console"
+            case ast.Attribute(value=ast.Name(id=module), attr=name) if name in PRINTING_MODULES.get(
+                module, ()
+            ):
+                yield "StreamHandler" if name == "StreamHandler" else f"{module}.{name}"
+            case ast.ImportFrom(module=str(module), names=names):
+                yield from (
+                    f"{module}.{each.name}" for each in names if each.name in PRINTING_MODULES.get(module, ())
+                )
+
+
+def test_nothing_prints_but_the_door() -> None:
+    found = {
+        (str(file.relative_to(ROOT)), door)
+        for package in ("navlin", "linker", "extractors")
+        for file in (ROOT / package).rglob("*.py")
+        for door in doors(file.read_text())
+    }
+    assert found == DOORS
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "print(name)",
+        "import click\nclick.echo(name)",
+        "import click\nclick.secho(name)",
+        "from click import echo\necho(name)",
+        "from rich.console import Console\nConsole().print(name)",
+        "import rich.console\nrich.console.Console().print(name)",
+        "from rich import print as show\nshow(name)",
+        "import sys\nsys.stderr.write(name)",
+        "from sys import stdout\nstdout.write(name)",
+        "import traceback\ntraceback.print_exc()",
+        "import logging\nlogging.basicConfig()",
+    ],
+)
+def test_a_new_door_would_be_found(source: str) -> None:
+    assert list(doors(source))
+
+
+# -- by the front door --------------------------------------------------------------------------------------------------
+
+
+def test_a_name_of_a_file_is_obeyed_in_no_answer(
+    solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path
+) -> None:
+    logs = tmp_path / "lineage"
+    logs.mkdir()
+    evil = "".join(text for name, text in OBEYED.items() if name != "half a pair") + "\n"
+    record = {"queryText": f"INSERT INTO s.u -- {evil}", "timestamp": 1_700_000_000, "user": evil}
+    (logs / f"impala_lineage_log_1.0-{evil}").write_text(json.dumps(record) + "\nno record\n")
+    (logs / "impala_lineage_log_1.0-").write_bytes(b"")
+    sources = f'[[source]]\nname = "IMPALA-1"\nextractor = "impala_events"\ndirectory = "{logs}"\n'
+    file = configuration(solr, tmp_path, sources, cluster=f"cluster-{uuid.uuid4().hex[:8]}")
+    answers = [
+        run(file, "extract", "IMPALA-1"),
+        run(file, "status"),
+        run(file, "status", "--json"),
+        run(file, "check"),
+        run(file, "search", "sourceType:IMPALA"),
+        run(file, "search", "sourceType:IMPALA", "--json"),
+        run(file, "purge", "--before", "2020-01-01", "--dry-run"),
+        run(file, "show", f"nothing{evil}"),
+        run(file, "lineage", f"nothing{evil}"),
+        run(file, "extract", f"nothing{evil}"),
+        run(file, f"nothing{evil}"),
+        run(file, "status", f"nothing{evil}"),
+        run(file, "purge", "--before", f"soon{evil}"),
+        run(tmp_path / f"nothing{evil}", "status"),
+    ]
+    assert "impala_lineage_log_1.0-" in answers[1].output
+    for answer in answers:
+        assert answer.output
+        assert not obeys(answer.output), answer.output
+
+
+def test_an_error_that_nobody_foresaw_is_not_obeyed() -> None:
+    script = "import navlin.cli as c; c.Commands.invoke = lambda *_: 1 / 0 if 0 else int('\\x1b[2J'); c.main(['x'])"
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert ended.returncode == 1
+    assert "Traceback" in ended.stderr
+    assert not obeys(ended.stderr)
+
+
+def test_logs_are_not_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    try:
+        warnings_on_stderr()
+        logging.getLogger("library").warning("\x1b[2J%s", "\x9b")
+        first = capsys.readouterr().err
+        out = io.StringIO()
+        configure_logs(LogSettings(format="console"), out)
+        logging.getLogger("library").warning("\x1b[2J%s", "\x9b")
+    finally:
+        root.handlers[:], root.level = handlers, level
+    assert "library" in first
+    assert "library" in out.getvalue()
+    assert not obeys(first + out.getvalue())
+
+
+def test_the_console_of_commands_is_the_door() -> None:
+    assert isinstance(console(), CleanConsole)
+    assert isinstance(console(on_stderr=True), CleanConsole)
+    assert isinstance(main, click.Group)
+    assert CliRunner().invoke(main, ["--help"]).exit_code == 0
