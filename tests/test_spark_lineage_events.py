@@ -162,7 +162,7 @@ def test_a_source_that_is_neither_table_nor_path_is_named_as_unknown(read: Calla
 
 @pytest.mark.parametrize(
     "broken",
-    ["{", "\0\0\0", "[]", json.dumps({"ended": False}), json.dumps(record([], []) | {"timestamp": -1})],
+    ["{", "\0\0\0", "[]", json.dumps({"ended": False}), json.dumps(record([], []) | {"timestamp": None})],
 )
 def test_what_does_not_read_is_rejected_and_the_rest_goes_on(read: Callable[..., Read], broken: str) -> None:
     got = read(broken, record([table("a.a")], [table("b.b")]))

@@ -259,6 +259,8 @@ def _properties(parameters: Mapping[str, str]) -> dict[str, str] | None:
 def _fleeting(parameters: Mapping[str, str], last_access_s: int | None) -> dict[str, Any]:
     """Times and statistics: of the present, but no change of their own."""
     touched_s = parameters.get("transient_lastDdlTime") or parameters.get("last_modified_time")
+    if touched_s and len(touched_s) > MAX_DIGITS:
+        touched_s = None
     volatile: dict[str, Any] = {
         "lastModified": _ms(int(touched_s)) if touched_s and touched_s.isdecimal() else None,
         "lastModifiedBy": parameters.get("last_modified_by"),
@@ -268,6 +270,8 @@ def _fleeting(parameters: Mapping[str, str], last_access_s: int | None) -> dict[
     return _known({**volatile, **statistics})
 
 
+MAX_DIGITS = 1_000
+"""Python parses no number of more than some thousand digits."""
 _SHOWN_STATISTICS = frozenset({"numRows", "rawDataSize", "totalSize", "numFiles"})
 
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import orjson
 
-from extractors.lineage.followed_files import MAX_LINE_BYTES, Line
+from extractors.lineage.followed_files import MAX_LINE_BYTES, FileSplit, Line
 from extractors.lineage.line_logs import LineLogs
 from extractors.spark.application import Application
 from extractors.spark.effect import Effect
@@ -23,6 +24,7 @@ from extractors.spark.incomplete import Incomplete
 from extractors.spark.lineage import FAILED, SUCCEEDED, Names, Occurrence, occurrence_records
 from extractors.spark.plan.names import dotted_table, is_path
 from extractors.spark.plan.reads import End, path_end, table_end
+from extractors.spark.times import instant, no_time
 from navlin.model.extractor import PUSH, extractor, keeps_positions
 from navlin.model.keys import application_id
 from navlin.model.records import Record, Reject, Split
@@ -60,9 +62,10 @@ class SparkLineageEvents(LineLogs):
     max_line_bytes: int = MAX_LINE_BYTES
 
     def read(self, split: Split) -> Iterator[Record]:
-        yield from self._read(split, self._records)
+        assert isinstance(split, FileSplit)
+        yield from self._read(split, partial(self._records, written_ms=split.written_ms))
 
-    def _records(self, line: Line, path: str) -> Iterator[Record]:
+    def _records(self, line: Line, path: str, written_ms: int) -> Iterator[Record]:
         text = line.text.strip()
         if not text:
             return
@@ -70,10 +73,13 @@ class SparkLineageEvents(LineLogs):
             record = _parse(text)
             if record.get("ended") is True and not (record.get("inputs") or record.get("outputs")):
                 return  # the application's end
-            application, occurrence, effect = _query(record)
+            application, occurrence, effect = _query(record, written_ms)
         except NotARecord as broken:
             yield Reject(path, str(broken), line.offset, sample(text) if _KEYS.search(text) else "")
             return
+        if not occurrence.ended_ms:
+            reason = no_time("a time of the record cannot be one: timestamp", record["timestamp"])
+            yield Reject(path, reason, line.offset, sample(text))
         application = replace(application, default_fs=self.default_fs)
         names = Names(self.source, self.estate, application, self.metastore, self.yarn)
         yield from occurrence_records(occurrence, effect, names)
@@ -89,10 +95,11 @@ def _parse(text: bytes) -> Mapping[str, Any]:
     return record
 
 
-def _query(record: Mapping[str, Any]) -> tuple[Application, Occurrence, Effect]:
+def _query(record: Mapping[str, Any], written_ms: int) -> tuple[Application, Occurrence, Effect]:
     given = _text(record, "applicationID") or _text(record, "yarnApplicationId")
-    timestamp_ms, duration_ms = _number(record, "timestamp"), _number(record, "duration")
-    if not given or not timestamp_ms:
+    timestamp, duration_ms = record.get("timestamp"), _number(record, "duration")
+    ended_ms = instant(_number(record, "timestamp"))
+    if not given or timestamp is None:
         raise NotARecord("the record has no applicationID or no timestamp")
     run = _text(record, "yarnApplicationId") or given
     inputs, hidden = _ends(record.get("inputs"))
@@ -107,12 +114,13 @@ def _query(record: Mapping[str, Any]) -> tuple[Application, Occurrence, Effect]:
     occurrence = Occurrence(
         operation_text=f"{name}##lineage log",
         name=bounded(shown) or run,
-        run=f"{run}-exec.{timestamp_ms}",
-        original_name=f"{run}-exec.{timestamp_ms}",
+        run=f"{run}-exec.{timestamp!s:.40}",
+        original_name=f"{run}-exec.{timestamp!s:.40}",
         # The listener is called when the query has ended.
-        started_ms=timestamp_ms - duration_ms,
-        ended_ms=timestamp_ms,
-        as_of_ms=timestamp_ms,
+        started_ms=instant(ended_ms - duration_ms),
+        ended_ms=ended_ms,
+        # The newest counts: a time that is none must not be the newest for ever.
+        as_of_ms=ended_ms or written_ms,
         status=SUCCEEDED if succeeded else FAILED,
         flows=succeeded,
         principal=application.user,
@@ -165,4 +173,4 @@ def _text(record: Mapping[str, Any], name: str) -> str:
 
 def _number(record: Mapping[str, Any], name: str) -> int:
     value = record.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 1 << 52 else 0
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 1 << 63 else 0

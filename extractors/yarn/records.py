@@ -31,6 +31,8 @@ from navlin.model.records import Attributes, Record
 from navlin.model.redaction import bounded, redact
 from navlin.model.source import HIVE, OOZIE, PIG, Estate, Source, normal_authority
 
+LATEST_MS: Final = 4_102_444_800_000
+"""2100: no time of YARN's lies behind it."""
 MAX_READABLE: Final = 1_000
 NAME_BYTES: Final = 2_000
 
@@ -141,9 +143,9 @@ class _Known:
                 job.finished_ms,
             )
             # Older than anything that the ResourceManager shows of the same application, now or earlier: that goes before.
-            as_of_ms = job.submitted_ms or job.started_ms or job.finished_ms
+            as_of_ms = _first_time(job.submitted_ms, job.started_ms, job.finished_ms)
         else:
-            as_of_ms = application.finished_ms or application.started_ms or _cluster_ms(seen.id)
+            as_of_ms = _first_time(application.finished_ms, application.started_ms, _cluster_ms(seen.id))
         return cls(
             seen, application, configuration or Configuration(), oozie_action(application.name), as_of_ms
         )
@@ -232,6 +234,11 @@ class _Known:
             "oozieActionType": oozie.type if oozie else None,
             "oozieLauncher": (oozie.launcher or None) if oozie else None,
         }
+
+
+def _first_time(*times_ms: int) -> int:
+    """The first that is known and can be a time: what is of the year 3000 would be the newest for ever."""
+    return next((each for each in times_ms if 0 < each < LATEST_MS), 0)
 
 
 def _cluster_ms(application: str) -> int:

@@ -7,7 +7,7 @@ technical property ``tp_<name>``, so that a new extractor needs no new schema.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
@@ -153,8 +153,30 @@ def _stored(text: str) -> str:
     return cut(text, STORED_TEXT_CHARS).encode("utf-8", "replace").decode()
 
 
+FIRST_DATE_MS: Final = 0
+LAST_DATE_MS: Final = 4_102_444_799_999
+"""1970 to 2099: what lies outside was counted in another unit, or from another clock, and is no date of anything."""
+
+
+def is_date(value: Any) -> bool:
+    """Whether a value can be a date in epoch milliseconds."""
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and FIRST_DATE_MS <= value <= LAST_DATE_MS
+    )
+
+
+def odd_dates(attributes: Mapping[str, Any]) -> Iterator[str]:
+    """The dates among an entity's attributes that cannot be any, in words. No field is made of them."""
+    for name in DATES:
+        value = attributes.get(name)
+        if value is not None and not is_date(value):
+            yield f"{name} {value!r:.40}"
+
+
 def _date(value: Any) -> str | None:
-    return solr_date(int(value)) if value is not None else None
+    return solr_date(int(value)) if is_date(value) else None
 
 
 Convert = Callable[[Any], Any]
@@ -209,7 +231,8 @@ def to_fields(attributes: Mapping[str, Any]) -> dict[str, Any]:
             if len(text) > INDEXED_TEXT_CHARS:
                 fields["queryTextFull"] = _stored(text)
         elif convert := KNOWN.get(name):
-            fields[name] = convert(value)
+            if (converted := convert(value)) is not None:
+                fields[name] = converted
         else:
             fields[field_name(name)] = _other(name, value)
     return fields

@@ -23,8 +23,10 @@ from navlin.index.fields import (
     BOOLEANS,
     DATES,
     ELEMENTS,
+    FIRST_DATE_MS,
     INDEXED_TEXT_CHARS,
     INTS,
+    LAST_DATE_MS,
     LONGS,
     field_name,
     is_user_field,
@@ -40,8 +42,6 @@ from navlin.model.source import Source
 ROWS_AT_ONCE: Final = 4_000
 NOT_AS_IT_IS: Final = r'["\\\x00-\x1f]'
 """What JSON writes otherwise than it is."""
-FIRST_DATE_MS: Final = -62_135_596_800_000
-LAST_DATE_MS: Final = 253_402_300_799_999
 """The years 1 to 9999, which Solr and Python write with four digits."""
 
 
@@ -186,11 +186,26 @@ def _member(name: str, column: pa.Array) -> pa.Array:
 
 def _dates(column: pa.Array) -> pa.Array:
     moments_ms = pc.cast(column, pa.int64())
-    known = pc.and_(pc.greater_equal(moments_ms, FIRST_DATE_MS), pc.less_equal(moments_ms, LAST_DATE_MS))
-    moments_ms = pc.if_else(known, moments_ms, pc.if_else(pc.is_null(moments_ms), None, 0))
+    moments_ms = pc.if_else(_is_date(moments_ms), moments_ms, None)
     filled = pc.fill_null(moments_ms, 0).to_numpy(zero_copy_only=False).astype("datetime64[ms]")
     text = pa.array(np.datetime_as_string(filled, unit="ms", timezone="UTC"), pa.string())
-    return pc.if_else(pc.is_null(column), None, text)
+    return pc.if_else(pc.is_null(moments_ms), None, text)
+
+
+def _is_date(moments_ms: pa.Array) -> Any:
+    return pc.and_(pc.greater_equal(moments_ms, FIRST_DATE_MS), pc.less_equal(moments_ms, LAST_DATE_MS))
+
+
+def odd_dates_of(listing: Listing) -> Iterator[tuple[str, str, int]]:
+    """The dates of a listing that cannot be any: the path of the first, it in words, and how many of its name there are."""
+    for name, values in {**listing.volatile, **listing.attributes}.items():
+        if name not in DATES:
+            continue
+        moments_ms = pc.cast(_array(values), pa.int64())
+        odd = pc.fill_null(pc.invert(_is_date(moments_ms)), fill_value=False)
+        if count := pc.sum(odd).as_py():
+            at = pc.index(odd, value=True).as_py()
+            yield str(_array(listing.paths)[at]), f"{name} {moments_ms[at]}", count
 
 
 def _object(members: Iterable[Any]) -> Any:

@@ -14,7 +14,8 @@ import pyarrow as pa
 from navlin.index.documents import entity_envelope, granted_envelopes, relation_envelope
 from navlin.index.envelope import Envelope
 from navlin.index.envelope_schema import ENVELOPE_SCHEMA
-from navlin.index.listing import listing_envelopes
+from navlin.index.fields import odd_dates
+from navlin.index.listing import listing_envelopes, odd_dates_of
 from navlin.model.extractor import Extractor
 from navlin.model.records import Covered, Depth, Entity, Listing, Position, Record, Reject, Relation, Split
 
@@ -22,6 +23,8 @@ ROWS_IN_BATCH: Final = 2_000
 BYTES_IN_BATCH: Final = 8 << 20
 REJECTS_KEPT: Final = 100
 """Of one place in one split; the rest is counted, and one reject more gives the count."""
+
+NO_DATE: Final = "a date of it cannot be one: "
 
 POSITION, COVERED, REJECT, WITHDRAWN = "#position", "#covered", "#reject", "#withdrawn"
 SPLIT, FAILURE, COUNT = "#split", "#failure", "#count"
@@ -138,13 +141,18 @@ def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.Re
     withdrawn: set[str] = set()
     granted: set[str] = set()
     documents = 0
+    dates: list[Reject] = []
     try:
         for record in extractor.read(split):
             match record:
                 case Entity():
                     documents += 1
                     yield entity_envelope(record)
+                    for odd in odd_dates({**record.volatile, **record.attributes}):
+                        dates.append(Reject(record.key.tree_path, NO_DATE + odd))
                 case Listing():
+                    for path, odd, count in odd_dates_of(record):
+                        dates.append(Reject(path, NO_DATE + odd, count=count))
                     for batch in listing_envelopes(record):
                         documents += batch.num_rows
                         yield batch
@@ -175,6 +183,11 @@ def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.Re
             more = count - REJECTS_KEPT
             rest = Reject(place, f"{more} more of this place did not read", count=more)
             yield _control(REJECT, document=orjson.dumps(_reject_fields(rest)))
+    for reject in dates[:REJECTS_KEPT]:  # the dates alone: the entities stand
+        yield _control(REJECT, document=orjson.dumps(_reject_fields(reject)))
+    if more := sum(reject.count for reject in dates[REJECTS_KEPT:]):
+        rest = Reject(split.name, f"{more} more dates that cannot be any", count=more)
+        yield _control(REJECT, document=orjson.dumps(_reject_fields(rest)))
     for path in withdrawn:  # of every reject, whether kept or only counted
         yield _control(WITHDRAWN, tree_path=path)
     yield _control(COUNT, as_of=documents)

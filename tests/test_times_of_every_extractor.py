@@ -1,0 +1,139 @@
+"""No time that cannot be one reaches the index, whichever extractor read it; what has such a time stands without it."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pytest
+
+from extractors.hive_events import HiveEvents
+from extractors.impala_events import ImpalaEvents
+from extractors.spark import SparkLineageEvents
+from navlin.index.fields import DATES, date_ms, is_date, odd_dates, to_fields
+from navlin.index.listing import listing_envelopes, odd_dates_of
+from navlin.model.extractor import Extractor
+from navlin.model.plan import Positions
+from navlin.model.records import Listing, Reject, Split
+from navlin.model.source import Estate, Source
+from navlin.pipeline.reading import read_splits, summarize
+
+NOW_MS = 1_700_000_000_000
+
+TIMES: dict[str, Any] = {
+    "negative": -1,
+    "very negative": -(1 << 63),
+    "microseconds": NOW_MS * 1_000,
+    "nanoseconds": NOW_MS * 1_000_000,
+    "the year 2100": 4_102_444_800_000,
+    "the year 9999": 253_402_300_799_999,
+    "the year 10000": 253_402_300_800_000,
+    "the largest": (1 << 63) - 1,
+    "beyond all numbers": 10**30,
+    "text": "soon",
+    "a number as text": str(NOW_MS * 1_000),
+    "a float": 1.7e18,
+    "true": True,
+    "false": False,
+}
+"""What is no time in milliseconds."""
+
+SOURCE = Source("a" * 32, "HDFS", "S", "c", ("hdfs://nn:8020",))
+ESTATE = Estate("c", (SOURCE,))
+
+
+@pytest.mark.parametrize("name", TIMES)
+@pytest.mark.parametrize("field", DATES)
+def test_no_field_is_made_of_what_is_no_date_and_it_is_named(field: str, name: str) -> None:
+    value = TIMES[name]
+    assert to_fields({field: value, "owner": "ana"}) == {"owner": "ana"}
+    (odd,) = odd_dates({field: value})
+    assert odd.startswith(field)
+
+
+@pytest.mark.parametrize("value", [0, 1, 1_700_000_000, NOW_MS, float(NOW_MS), 4_102_444_799_999])
+def test_what_can_be_a_date_is_one(value: float) -> None:
+    assert date_ms(to_fields({"created": value})["created"]) == value
+    assert list(odd_dates({"created": value})) == []
+
+
+def test_a_listing_leaves_out_what_is_no_date_and_says_so() -> None:
+    values: list[Any] = [
+        each for each in TIMES.values() if type(each) is int and -(1 << 63) <= each < 1 << 63
+    ]
+    values = [*values, NOW_MS, None, 0]
+    paths = [f"/a/{number}" for number in range(len(values))]
+    column = pa.array(values, pa.int64())
+    listing = Listing(
+        SOURCE, NOW_MS, paths, [False] * len(values), {"lastModified": column}, {"lastAccessed": column}
+    )
+    documents = [
+        orjson.loads(document)
+        for batch in listing_envelopes(listing)
+        for document in batch.column("document").to_pylist()
+    ]
+    found = [date_ms(each["lastModified"]) if "lastModified" in each else None for each in documents]
+    assert found == [each if each is not None and is_date(each) else None for each in values]
+    count = len(values) - 3
+    assert [(path, many) for path, _, many in odd_dates_of(listing)] == [("/a/0", count)] * 2
+
+
+def through_the_task(
+    extractor: Extractor, split: Split
+) -> tuple[list[dict[str, Any]], tuple[Reject, ...], Mapping[str, str]]:
+    """The documents and rejects that a Spark task makes of a split."""
+    batch = pa.RecordBatch.from_arrays([pa.array([pickle.dumps(split)], pa.binary())], names=["split"])
+    rows = [row for out in read_splits(extractor)([batch]) for row in out.to_pylist()]
+    documents = [orjson.loads(row["document"]) for row in rows if row["core"] == "nav_elements"]
+    as_of = [row["as_of"] for row in rows if row["core"].startswith("nav_")]
+    assert all(is_date(each) for each in as_of), as_of
+    summary = summarize(rows)
+    return documents, summary.rejects, summary.failures
+
+
+def hive(time: Any) -> dict[str, Any]:
+    return GRAPH | {"timestamp": time, "duration": 5}
+
+
+def impala(time: Any) -> dict[str, Any]:
+    return GRAPH | {"timestamp": NOW_MS // 1000, "endTime": time}
+
+
+def spark_lineage(time: Any) -> dict[str, Any]:
+    ends = [{"source": "db.t", "dataSourceType": "HIVE"}]
+    return {"applicationID": "app-1", "timestamp": time, "duration": 5, "inputs": ends, "outputs": ends}
+
+
+GRAPH: dict[str, Any] = {
+    "queryText": "INSERT INTO s.u SELECT a FROM s.t",
+    "edges": [{"sources": [1], "targets": [0], "edgeType": "PROJECTION"}],
+    "vertices": [
+        {"id": 0, "vertexType": "COLUMN", "vertexId": "s.u.b"},
+        {"id": 1, "vertexType": "COLUMN", "vertexId": "s.t.a"},
+    ],
+}
+FOLLOWERS: dict[str, tuple[Callable[..., Extractor], Callable[[Any], dict[str, Any]]]] = {
+    "hive_events": (HiveEvents, hive),
+    "impala_events": (ImpalaEvents, impala),
+    "spark_lineage_events": (SparkLineageEvents, spark_lineage),
+}
+
+
+@pytest.mark.parametrize("name", TIMES)
+@pytest.mark.parametrize("follower", FOLLOWERS)
+def test_a_record_with_what_is_no_time_stands_without_it(tmp_path: Path, follower: str, name: str) -> None:
+    make, record = FOLLOWERS[follower]
+    (tmp_path / "log").write_text(json.dumps(record(TIMES[name])) + "\n")
+    extractor = make(SOURCE, ESTATE, str(tmp_path), "*")
+    (split,) = extractor.plan(Positions(now_ms=NOW_MS)).splits
+    documents, rejects, failures = through_the_task(extractor, split)
+    assert not failures
+    assert rejects
+    assert any(each.get("type") == "OPERATION_EXECUTION" for each in documents)
+    for document in documents:
+        assert not [field for field in DATES if field in document and not is_date(date_ms(document[field]))]
