@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from navlin.cli.invocation import Exit, Failure, Invocation, json_option
-from navlin.cli.terminal import console, print_json
+from navlin.cli.terminal import console, print_json, say
 
 if TYPE_CHECKING:
     from navlin.index.solr import Solr
@@ -106,9 +106,9 @@ def _forget_threshold(solr: Solr, *, as_json: bool) -> None:
         print_json({"forgotten_ms": before_ms})
     elif before_ms:
         until = datetime.fromtimestamp(before_ms / 1000).astimezone()
-        click.echo(f"forgotten: records from before {until:%Y-%m-%d %H:%M} are written again")
+        say(f"forgotten: records from before {until:%Y-%m-%d %H:%M} are written again")
     else:
-        click.echo("nothing was ever purged")
+        say("nothing was ever purged")
 
 
 def _print(answer: Mapping[str, Any]) -> None:
