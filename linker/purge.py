@@ -18,7 +18,7 @@ from linker.purge_removal import Batch
 from linker.purge_rules import CHANGED, NEVER, PURGE_RULES, Never, PurgeRule
 from navlin.index.entity import PURGE, StoredEntity
 from navlin.index.graph import Graph
-from navlin.index.leases import Holder, Leased, free_lease, take_lease
+from navlin.index.leases import LEASE_S, Holder, Lease, Leased, LeaseLost, Lives, lease, may_live
 from navlin.index.purges import PURGE as LEASE
 from navlin.index.purges import (
     PurgeRecord,
@@ -103,9 +103,10 @@ def purge(
     solr: Solr,
     before_ms: int,
     *,
-    holder: Holder,
-    lives: Callable[[Holder], bool],
     clock: Callable[[], int],
+    holder: Holder | None = None,
+    lives: Lives = may_live,
+    lease_s: float = LEASE_S,
     dry_run: bool = False,
     ours: bool = True,
     accepted: int = 0,
@@ -115,35 +116,50 @@ def purge(
     """Removes what the rules say is older than ``before_ms``; without ``ours`` only by Navigator's own rules.
 
     A purge that was begun and not ended is continued instead, with the threshold and the rules it began with.
-    ``clock`` gives epoch ms; ``holder`` and ``lives`` as for `take_lease`. ``stop`` is asked between batches.
+    ``clock`` gives epoch ms; ``holder``, ``lives`` and ``lease_s`` as for `lease`. ``stop`` is asked between batches.
     A dry run writes nothing at all. A purge that is not plausible is held; ``accepted`` is how many candidates a person has
     accepted, as `linker.purge_doubt` counts them.
     """
     if dry_run:
         return _dry_run(solr, before_ms, clock(), ours=ours, batch=batch, accepted=accepted)
     try:
-        take_lease(solr, LEASE, holder, clock(), lives=lives)
+        with lease(solr, LEASE, holder=holder, lives=lives, length_s=lease_s) as held:
+            return _purge(
+                solr, held, before_ms, clock, ours=ours, accepted=accepted, stop=stop, batch=batch
+            )
     except Leased as other:
         return PurgeReport(before_ms, "leased", dry_run, note=str(other))
+
+
+def _purge(
+    solr: Solr,
+    held: Lease,
+    before_ms: int,
+    clock: Callable[[], int],
+    *,
+    ours: bool,
+    accepted: int,
+    stop: Callable[[], bool],
+    batch: int,
+) -> PurgeReport:
     begun = open_purge(solr)
-    record = begun or PurgeRecord(before_ms, clock(), ours)
+    record = replace(begun or PurgeRecord(before_ms, clock(), ours), epoch=held.epoch)
     if begun is None:
-        if held := purge_doubt(Graph(solr), before_ms, clock(), ours=ours, accepted=accepted).note:
-            free_lease(solr, LEASE)
-            return PurgeReport(before_ms, HELD, dry_run, note=held)
+        if doubt := purge_doubt(Graph(solr), before_ms, clock(), ours=ours, accepted=accepted).note:
+            return PurgeReport(before_ms, HELD, dry_run=False, note=doubt)
         # Before the first removal: what is read anew meanwhile must not be written anew.
         remember_purged_before(solr, before_ms)
-        save_purge(solr, record)
     try:
-        run = _Run(solr, record, batch, lambda: take_lease(solr, LEASE, holder, clock(), lives=lives))
+        # Written before anything else: from now on Solr refuses the record of a purge that has lost the lease.
+        run = _Run(solr, save_purge(solr, record), batch, held.check)
         finished = all(run.rule(rule, stop) for rule in _due(record))
-    except Leased as other:
+        if finished:
+            held.renew()
+            Graph(solr).commit(soft=False)
+            expire_removals(solr, clock())
+            close_purge(solr, run.record, clock())
+    except LeaseLost as other:
         return _report(solr, record, "leased", begun is not None, str(other))
-    if finished:
-        Graph(solr).commit(soft=False)
-        expire_removals(solr, clock())
-        close_purge(solr, run.record, clock())
-    free_lease(solr, LEASE)
     note = "continued with the threshold it was begun with" if begun and begun.before_ms != before_ms else ""
     return _report(solr, run.record, "finished" if finished else "stopped", begun is not None, note)
 
@@ -158,8 +174,8 @@ def _due(record: PurgeRecord) -> Iterator[PurgeRule]:
 class _Run:
     """One process's work on a purge; ``record`` is how far it is, as last saved."""
 
-    def __init__(self, solr: Solr, record: PurgeRecord, batch: int, renew: Callable[[], None]) -> None:
-        self.solr, self.record, self.batch, self.renew = solr, record, batch, renew
+    def __init__(self, solr: Solr, record: PurgeRecord, batch: int, check: Callable[[], None]) -> None:
+        self.solr, self.record, self.batch, self.check = solr, record, batch, check
         self.linking = Linking(solr, record.started_ms, record.run_id)
 
     def rule(self, rule: PurgeRule, stop: Callable[[], bool]) -> bool:
@@ -173,7 +189,7 @@ class _Run:
         for number, candidates in enumerate(batches, 1):
             if stop():
                 return self._show(done=False)
-            self.renew()
+            self.check()
             last = candidates[-1].id
             batch = _examine(self.linking, rule, candidates, self.record.before_ms, tally)
             self._save(
@@ -203,8 +219,7 @@ class _Run:
         return done
 
     def _save(self, **changed: Any) -> None:
-        self.record = replace(self.record, **changed)
-        save_purge(self.solr, self.record)
+        self.record = save_purge(self.solr, replace(self.record, **changed))
 
 
 def _candidates(

@@ -17,7 +17,6 @@ from navlin.cli import COMMANDS, main
 from navlin.cli.invocation import Exit
 from navlin.cli.status import span
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, solr_date
-from navlin.index.leases import Holder, take_lease
 from navlin.index.run_counts import RunCounts
 from navlin.index.runs import RunRecord, Status, save_positions, save_rejects, save_run
 from navlin.index.solr import Solr
@@ -26,6 +25,7 @@ from navlin.model.keys import EntityType
 from navlin.model.records import Position, Reject
 from navlin.model.source import source_id
 from tests.support.indexed_estate import World
+from tests.support.leases import held_by
 
 ROOT = Path(__file__).parents[1]
 Navlin = Callable[..., Result]
@@ -514,14 +514,11 @@ def test_a_source_forgotten_whole_is_known_no_more(solr: Solr, left: tuple[World
 
 def test_forget_leaves_a_source_that_is_being_run(solr: Solr, left: tuple[World, Path]) -> None:
     world, file = left
-    elsewhere = Holder("another-host", 1, "1")
-    now_ms = 10**15
-    take_lease(solr, world.hive.id, elsewhere, now_ms, lives=lambda _: True)
-
-    result = run(file, "forget", "HIVE-1", "--yes")
+    with held_by(solr, world.hive.id):
+        result = run(file, "forget", "HIVE-1", "--yes")
 
     assert result.exit_code == Exit.BUSY
-    assert "process 1 on another-host" in result.stderr
+    assert "process 4711 on another-host" in result.stderr
     assert not deleted(world, "kept.t")
 
 

@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -25,7 +24,6 @@ from navlin.cli.invocation import Exit
 from navlin.index import schema_upgrade
 from navlin.index.cores import CONFIGSET, CORES, create
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
-from navlin.index.leases import Holder, take_lease
 from navlin.index.schema import VERSION, Schema, UnusableIndex, schema_of
 from navlin.index.schema_steps import UPGRADES, upgraded
 from navlin.index.solr import Solr, SolrError
@@ -36,6 +34,7 @@ from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.services.solrcloud import solr_cloud
 from tests.support import old_index
+from tests.support.leases import held_by
 from tests.support.solr_proxy import Call, SolrProxy
 
 if TYPE_CHECKING:
@@ -122,7 +121,7 @@ def test_an_index_of_before_is_upgraded_when_it_is_opened_and_answers_as_before(
 ) -> None:
     with server_on(state, solr_jars) as server, Solr(server.address) as solr:
         assert schema_of(solr) is None
-        open_index(solr, server, clock)
+        open_index(solr, server)
 
         assert schema_of(solr) == THIS
         assert old_index.everything(solr) == documents_now()
@@ -179,11 +178,10 @@ def test_while_another_navlin_runs_the_index_it_is_left_alone(state: Path, solr_
             refused = navlin(file, *command)
             assert refused.exit_code == Exit.FAILED
             assert "stop every navlin that uses it" in refused.stderr
-        other = Holder("elsewhere", 1, "1")
-        take_lease(solr, "somebody's source", other, int(time.time() * 1000), lives=lambda _: True)
-        solr.commit(RUNS, soft=True)
-        with pytest.raises(UnusableIndex, match=r"process 1 on elsewhere.*stop every navlin"):
-            upgrade_index(solr, server, lambda: int(time.time() * 1000))
+        with held_by(solr, "somebody's source"):
+            solr.commit(RUNS, soft=True)
+            with pytest.raises(UnusableIndex, match=r"process 4711 on another-host.*stop every navlin"):
+                upgrade_index(solr, server)
         solr.delete_ids(RUNS, ["lease:somebody's source"])
         solr.commit(RUNS, soft=True)
         assert old_index.everything(solr) == before
@@ -225,7 +223,7 @@ def upgrade_with_cuts(solr: Solr) -> int:
     for cuts in range(400):
         with SolrProxy(solr.address, cut_after(cuts)) as between, Solr(between.address) as connected:
             try:
-                upgrade_index(connected, None, clock)
+                upgrade_index(connected, None)
             except (SolrError, UnusableIndex):
                 continue
         return cuts
@@ -276,7 +274,7 @@ def test_killed_at_random_moments_the_embedded_index_is_upgraded_all_the_same(
         subprocess.run(command, cwd=REPOSITORY, check=True)
     assert killed, "none was quick enough to end before its kill"
     with server_on(state, solr_jars) as server, Solr(server.address) as solr:
-        open_index(solr, server, clock)
+        open_index(solr, server)
         assert old_index.everything(solr) == documents_now()
 
 
@@ -300,14 +298,14 @@ def test_collections_are_replaced_by_those_of_an_alias(
                 Solr(between.address) as connected,
                 pytest.raises((SolrError, UnusableIndex)),
             ):
-                upgrade_index(connected, None, clock, shards=2)
-        done = upgrade_index(solr, None, clock, shards=2)
+                upgrade_index(connected, None, shards=2)
+        done = upgrade_index(solr, None, shards=2)
 
         assert (done.since, done.version) == (1, VERSION)
         assert old_index.everything(solr) == documents_now()
         assert len(solr.shards(RELATIONS)) == 2
         assert create(solr, CONF / "solr", shards=2) == ()
-        open_index(solr, None, clock)
+        open_index(solr, None)
         assert set(solr.admin("collections", {"action": "LIST"})["collections"]) == {
             f"{core}-{VERSION}" for core in CORES
         }
@@ -324,7 +322,7 @@ def test_the_upgraded_index_is_what_this_navlin_makes_of_the_same_inputs(
     from tests.support.known_inputs import Loader
 
     with server_on(state, solr_jars) as server, Solr(server.address) as solr:
-        open_index(solr, server, clock)
+        open_index(solr, server)
         kept = old_index.unstamped_index(solr)
     with server_on(tmp_path / "new", solr_jars) as server, Solr(server.address) as solr:
         loader = Loader(solr, spark, tmp_path)

@@ -17,11 +17,11 @@ from pyspark.sql import SparkSession
 
 from navlin.cli import main
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
-from navlin.index.leases import Holder, free_lease, take_lease
 from navlin.index.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.source import source_id
 from navlin.service.loader import GROUP
+from tests.support.leases import held_by
 
 ROOT = Path(__file__).parents[1]
 
@@ -220,11 +220,8 @@ def test_a_source_that_another_process_runs_is_left_alone(in_extractors: Notes) 
     notes = in_extractors
     (notes.folder / "one.note").write_text("harbour")
     identity = source_id(notes.cluster, "NOTES-1")
-    take_lease(notes.solr, identity, Holder("another-host", 1, "1"), 10**15, lives=lambda _: True)
-    try:
+    with held_by(notes.solr, identity):
         left = notes.navlin("extract", "NOTES-1", code=5)
-    finally:
-        free_lease(notes.solr, identity)
 
-    assert "process 1 on another-host" in left["error"]
+    assert "process 4711 on another-host" in left["error"]
     assert notes.found("harbour") == []

@@ -145,8 +145,8 @@ HOLDS = """
 import sys
 from navlin.index.solr import Solr, SolrAddress
 from navlin.index.leases import lease
-url, user, password, name, now_ms = sys.stdin.readline().split()
-with Solr(SolrAddress(url, user, password)) as solr, lease(solr, name, lambda: int(now_ms)):
+url, user, password, name = sys.stdin.readline().split()
+with Solr(SolrAddress(url, user, password)) as solr, lease(solr, name, length_s=1.0):
     print("held", flush=True)
     sys.stdin.readline()
 """
@@ -165,7 +165,7 @@ def another_process(estate: SmallEstate) -> Iterator[subprocess.Popen[str]]:
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        words = (address.url, address.user, address.password, estate.hive.id, estate.now_ms)
+        words = (address.url, address.user, address.password, estate.hive.id)
         process.stdin.write(" ".join(map(str, words)) + "\n")
         process.stdin.flush()
         assert process.stdout.readline() == "held\n"

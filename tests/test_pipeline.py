@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
-from navlin.index.runs import Status
+from navlin.index.holder import this_process
+from navlin.index.leases import held_lease
+from navlin.index.runs import RunRecord, Status, last_run
 from navlin.index.solr import Solr
 from navlin.model.identity import relation_id
 from navlin.model.keys import location_key, operation_key
 from navlin.model.source import HDFS
 from navlin.pipeline.guard import Guard
+from tests.support.leases import ANOTHER, held_by, leave
 from tests.support.pipeline_estate import FIRST_MS, SmallEstate
 
 T1, T2, T3 = FIRST_MS + 1_000, FIRST_MS + 2_000, FIRST_MS + 3_000
@@ -478,26 +484,18 @@ def test_a_split_may_yield_further_splits(estate: SmallEstate) -> None:
 
 
 def test_a_run_of_the_same_source_elsewhere_keeps_this_one_out_with_a_message(estate: SmallEstate) -> None:
-    from navlin.index.leases import Holder, take_lease
-
     estate.tables({"sales.orders": ["id"]})
-    elsewhere = Holder("another-host", 4711, "1")
-    take_lease(estate.solr, estate.hive.id, elsewhere, estate.now_ms + 60_000, lives=lambda holder: False)
-    run = estate.pull()
+    with held_by(estate.solr, estate.hive.id):
+        run = estate.pull()
     assert run.status is Status.LEASED
     assert "process 4711 on another-host" in run.error
-    estate.now_ms += 600_000
     assert estate.pull().status is Status.FINISHED
 
 
 def test_the_lease_of_a_dead_process_of_this_host_is_taken_over_at_once(estate: SmallEstate) -> None:
-    from dataclasses import replace
-
-    from navlin.index.leases import take_lease, this_process
-
     estate.tables({"sales.orders": ["id"]})
     dead = replace(this_process(), started="long ago")
-    take_lease(estate.solr, estate.hive.id, dead, estate.now_ms, lives=lambda holder: True)
+    leave(estate.solr, estate.hive.id, dead)
     assert estate.pull().status is Status.FINISHED
 
 
@@ -511,3 +509,86 @@ def test_a_dry_run_counts_and_writes_nothing(estate: SmallEstate) -> None:
     run = estate.pull(dry_run=True)
     assert run.counts.gone_entities == 2
     assert estate.deleted("TABLE") == set()
+
+
+# -- The lease ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("minutes", [-3, 3])
+def test_a_clock_that_is_wrong_takes_no_lease_from_one_who_renews_it(
+    estate: SmallEstate, minutes: int
+) -> None:
+    estate.tables({"sales.orders": ["id"]})
+    with held_by(estate.solr, estate.hive.id, replace(ANOTHER, host=this_process().host)) as held:
+        estate.now_ms += minutes * 60_000
+        assert estate.pull().status is Status.LEASED
+        held.renew()
+    assert estate.documents(ELEMENTS) == []
+
+
+def test_a_run_that_loses_its_lease_ends_before_its_next_step_and_saves_no_position(
+    estate: SmallEstate,
+) -> None:
+    estate.pipeline = replace(estate.pipeline, lease_s=1.5)
+    estate.tables({"sales.orders": ["id"]})
+    steps = []
+
+    def step(name: str) -> None:
+        steps.append(name)
+        if name == "link":
+            leave(estate.solr, estate.hive.id, ANOTHER, epoch=7)
+            time.sleep(0.75)
+
+    run = estate.pull(step=step)
+    assert run.status is Status.FAILED
+    assert "was taken by process 4711 on another-host" in run.error
+    assert steps[-1] == "link"
+    last = last_run(estate.solr, estate.hive.id)
+    assert last is not None
+    assert (last.status, last.error) == (Status.FAILED, run.error)
+    assert estate.solr.count(RUNS, f"kind:position AND sourceId:{estate.hive.id}") == 0
+    held = held_lease(estate.solr, estate.hive.id)
+    assert held is not None
+    assert (held.holder, held.epoch) == (ANOTHER, 7)
+    again = estate.pull()
+    assert (again.status, again.epoch) == (Status.FINISHED, 8)
+
+
+def test_a_lost_lease_cancels_what_spark_is_doing(estate: SmallEstate, tmp_path: Path) -> None:
+    estate.pipeline = replace(estate.pipeline, lease_s=1.5)
+    never = tmp_path / "never"
+    estate.tables({"sales.orders": ["id"], "sales.slow": ["id"]}, waiting={"sales.slow": str(never)})
+    losing = threading.Timer(5, lambda: leave(estate.solr, estate.hive.id, ANOTHER))
+
+    def step(name: str) -> None:
+        if name == "read":
+            losing.start()
+
+    run = estate.pull(step=step)
+    losing.join()
+    assert run.status is Status.FAILED
+    assert "was taken by process 4711 on another-host" in run.error
+    assert run.ended_ms
+
+
+def test_a_loser_that_stood_still_until_its_end_saves_nothing(estate: SmallEstate) -> None:
+    """It stands still just before it saves, another process runs the source meanwhile, and its own thread renews nothing."""
+    estate.tables({"sales.orders": ["id"]})
+    winner: list[RunRecord] = []
+
+    def step(name: str) -> None:
+        if name == "save":
+            estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
+            # The same process takes over from itself: as another would do after the length of the lease.
+            winner.append(estate.pull())
+
+    loser = estate.pull(step=step)
+    assert loser.status is Status.FAILED
+    assert "lease" in loser.error
+    assert winner[0].status is Status.FINISHED
+    newest = last_run(estate.solr, estate.hive.id)
+    assert newest is not None
+    assert (newest.run_id, newest.status) == (winner[0].run_id, Status.FINISHED)
+    saved = list(estate.solr.cursor(RUNS, f"sourceId:{estate.hive.id}", "*", filters=["kind:position"]))
+    assert {document["epoch_l"] for document in saved} == {winner[0].epoch}
+    assert estate.live("TABLE") == {"/SALES/ORDERS", "/SALES/ITEMS"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import subprocess
@@ -17,12 +16,13 @@ import pytest
 from linker import purge_doubt
 from linker.purge import PurgeReport, Tally, purge
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, date_ms
-from navlin.index.leases import Holder, take_lease
+from navlin.index.leases import Holder
 from navlin.index.purges import forget_purged_before, open_purge, purged_before_ms
 from navlin.index.solr import Added, Solr
 from navlin.model.keys import EntityType, Key, RelationType
 from navlin.model.records import Entity, Relation
 from tests.support.indexed_estate import DAY_MS, NOW_MS, World
+from tests.support.leases import held_by
 
 BEFORE_MS = NOW_MS
 ME = Holder("here", 1, "today")
@@ -672,8 +672,8 @@ def test_killed_halfway_it_is_continued_with_its_own_threshold_when_its_lease_is
     assert open_purge(world.solr) is not None
     halfway = snapshot(world)
 
-    lives = run_purge(world.solr, holder=ME, lives=lambda other: other.pid != os.getpid())
-    assert lives.status == "leased", "its holder is taken for alive"
+    with held_by(world.solr, "purge", SOMEBODY):
+        assert run_purge(world.solr).status == "leased"
     assert snapshot(world) == halfway
 
     report = run_purge(world.solr, BEFORE_MS + 99 * DAY_MS, lives=lambda _: False)
@@ -703,10 +703,10 @@ def test_stopped_on_request_it_goes_on_next_time(world: World) -> None:
 
 def test_a_second_purge_beside_a_first_is_ignored(world: World) -> None:
     fill(world)
-    take_lease(world.solr, "purge", SOMEBODY, BEFORE_MS + DAY_MS, lives=lambda _: True)
     before = world.versions()
 
-    report = run_purge(world.solr)
+    with held_by(world.solr, "purge", SOMEBODY):
+        report = run_purge(world.solr)
 
     assert (report.status, report.rules) == ("leased", ())
     assert "elsewhere" in report.note

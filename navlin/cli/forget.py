@@ -27,7 +27,7 @@ def command(invocation: Invocation, source: str, path: str, *, yes: bool, as_jso
       navlin forget HIVE-1 staging            (a database)
       navlin forget HDFS-1 /tmp --yes
     """
-    from navlin.index.leases import Leased
+    from navlin.index.leases import Leased, LeaseLost
     from navlin.index.sources import known_sources
     from navlin.service.forget import forget, to_forget, tree_place
 
@@ -47,7 +47,7 @@ def command(invocation: Invocation, source: str, path: str, *, yes: bool, as_jso
         configured = any(settings.name == source for settings in configuration.sources)
         try:
             flagged = forget(solr, found, invocation.now_ms, configured=configured)
-        except Leased as error:
+        except (Leased, LeaseLost) as error:
             raise Failure(str(error), Exit.BUSY) from error
     if as_json:
         print_json({"source": source, "path": found.path, "flagged": flagged})

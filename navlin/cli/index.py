@@ -77,7 +77,7 @@ def _embedded(invocation: Invocation) -> Sequence[str]:
     with jars.progress_on(sys.stderr) as report:
         jars.fetch("solr", into, report=report, java=f"{java_home}/bin/java" if java_home else "java")
     with reachable_solr(configuration, invocation.environment) as reached, Solr(reached.address) as solr:
-        open_index(solr, reached.server, invocation.now_ms)
+        open_index(solr, reached.server)
         return absent
 
 
@@ -108,11 +108,10 @@ def upgrade(invocation: Invocation, *, as_json: bool) -> None:
     ):
         if settings.embedded and reached.server is None:
             # Another navlin runs this Solr: there is nothing to do, or it has to be stopped.
-            open_index(solr, None, invocation.now_ms)
+            open_index(solr, None)
         done = upgrade_index(
             solr,
             reached.server,
-            invocation.now_ms,
             shards=settings.shards,
             replicas=settings.replicas,
             report=report,

@@ -87,7 +87,7 @@ class Invocation:
             reachable_solr(configuration, self.environment, starting) as reached,
             Solr(reached.address) as solr,
         ):
-            open_index(solr, reached.server, self.now_ms)
+            open_index(solr, reached.server)
             yield solr
 
     def roster(self, configuration: Configuration, solr: Solr) -> ConfiguredSources:

@@ -139,6 +139,8 @@ def _print_details(source: SourceStatus, now_ms: int, out: Console) -> None:
     lines = []
     if source.error:
         lines.append(f"error: {source.error}")
+    if source.holder:
+        lines.append(f"lease: {source.holder}")
     if source.held:
         accept = f"navlin extract {source.name} --accept-loss '{source.held}'"
         lines.append(f"held: a run would have flagged too much deleted; if that is right: {accept}")

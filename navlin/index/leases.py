@@ -1,130 +1,293 @@
-"""Leases: who runs a source, or purges. They keep a second process out, and tell whether the first one still lives.
+"""Leases: who runs a source, purges or upgrades. They keep a second process out, and end the run of one that lost its lease.
 
-A lease is a document of ``nav_runs``. On the host of its holder it is free as soon as that process has ended; for other
-hosts it expires when it was not renewed for `LEASE_MS`.
+The rule
+  - A lease is a document of ``nav_runs``. Its holder renews it `RENEWALS` times in its length, and each renewal gives it
+    another ``_version_``. Each taking raises its epoch by one; a lease that is given back keeps its document and its epoch.
+  - No clock is compared with another's. Whoever wants a held lease watches its version by its own monotonic clock:
+    if the version changes, the holder lives, and `Leased` is raised; if it stays the same for the lease's length, the lease
+    is taken.
+  - A lease is taken at once if its holder has certainly ended (`may_live`), or if this process holds it already: then it
+    could not be given back, for example because Solr did not answer.
+  - Every write to a lease bears the version that was read, so Solr lets one of several win, and a loser can neither renew
+    nor give back what another has taken.
+  - A holder has lost its lease if another has taken it, or if no renewal reached Solr for its length. `Lease.check` raises
+    `LeaseLost` from then on. A process that was stopped for longer finds that out before its next step.
+  - What a run saves last bears the versions that were read under the lease, and its epoch: see `navlin.index.runs`.
+
+As Kafka Connect fences its zombies by epochs (KIP-618), with Solr's optimistic concurrency in the place of a broker.
 """
 
 from __future__ import annotations
 
-import os
-import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Final
 
 import orjson
+import structlog
 
 from navlin.index.fields import RUNS
+from navlin.index.holder import Holder, Lives, may_live, this_process
 from navlin.index.solr import Solr, SolrError
 
-LEASE_MS = 120_000
-"""How long a lease holds without a renewal. On the holder's own host the end of the holder frees it at once."""
+__all__ = [
+    "LEASE_S",
+    "Holder",
+    "Lease",
+    "LeaseLost",
+    "Leased",
+    "Lives",
+    "held_lease",
+    "lease",
+    "may_live",
+    "this_process",
+]
 
+log = structlog.stdlib.get_logger(__name__)
 
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """A process that holds a lease."""
-
-    host: str
-    pid: int
-    started: str
-    """When the process started, as its kernel counts: process ids are used again."""
+LEASE_S: Final = 120.0
+"""How long a lease holds without a renewal."""
+RENEWALS: Final = 12
+"""Renewals in the length of a lease. After one interval a waiter knows that the holder lives."""
+LOOKS: Final = 120
+"""How often a waiter looks in that length."""
+TIMEOUT_S: Final = 10.0
+"""How long a renewal waits for Solr at most; then it is tried again."""
 
 
 class Leased(Exception):
-    """Another process runs this source."""
+    """Another process holds the lease, and lives."""
 
 
-# -- Processes ---------------------------------------------------------------------------------------------------------
+class LeaseLost(Exception):
+    """This process held the lease and holds it no longer: what it was doing must end."""
 
 
-def this_process() -> Holder:
-    """This process, as a holder of leases."""
-    return Holder(socket.gethostname(), os.getpid(), _started(os.getpid()))
+@dataclass(frozen=True, slots=True)
+class HeldLease:
+    """A lease as it stands in the index. ``holder`` is None if it is free, and a holder of pid 0 if the document is of
+    no form that is known. A lease of an earlier navlin has the epoch 0."""
+
+    holder: Holder | None
+    epoch: int
+    version: int
 
 
-def lives(holder: Holder) -> bool:
-    """Whether a process of this host is still the one that took the lease."""
-    started = _started(holder.pid)
-    return started != "" and started == holder.started
+# -- The document ------------------------------------------------------------------------------------------------------
 
 
-def _started(pid: int) -> str:
-    # Field 22 of /proc/PID/stat, in clock ticks since boot; the name in field 2 may hold spaces and parentheses.
+def held_lease(solr: Solr, name: str) -> HeldLease | None:
+    """The lease ``name`` as it is at this moment; None if nobody ever took it."""
+    for document in solr.get(RUNS, [_identity(name)]):
+        return _held(document)
+    return None
+
+
+def _held(document: dict[str, Any]) -> HeldLease:
+    version = int(document["_version_"])
     try:
-        state, *fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return ""
-    # A dead process stays in the table, as a zombie, until its parent has waited for it.
-    return "" if state in "ZX" else fields[18]
+        body = orjson.loads(document["body"])
+        epoch = int(body.get("epoch", 0))
+        if body.get("free"):
+            return HeldLease(None, epoch, version)
+        known = {each.name for each in fields(Holder)}
+        holder = Holder(**{name: value for name, value in body.items() if name in known})
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return HeldLease(Holder("an unknown host", 0, ""), 0, version)
+    return HeldLease(holder, epoch, version)
 
 
-# -- Leases ------------------------------------------------------------------------------------------------------------
+def _write(solr: Solr, name: str, holder: Holder | None, epoch: int, version: int) -> int | None:
+    """Writes a lease whose indexed version is ``version`` (-1: none), and returns the new one; None if it is another."""
+    body = {"epoch": epoch, **(asdict(holder) if holder is not None else {"free": True})}
+    identity = _identity(name)
+    document = {
+        "identity": identity,
+        "kind": "lease",
+        "source": name,
+        "body": orjson.dumps(body).decode(),
+        "_version_": version,
+    }
+    added = solr.add(RUNS, [document])
+    for refused in added.refused:
+        raise SolrError(solr.address.host, RUNS, None, f"{refused.identity} was refused: {refused.reason}")
+    if added.conflicts:
+        return None
+    new = added.applied[identity]
+    if not new:  # a SolrCloud does not always give the version
+        written = held_lease(solr, name)
+        return (
+            written.version
+            if written is not None and (written.holder, written.epoch) == (holder, epoch)
+            else None
+        )
+    return new
+
+
+def _newest_epoch(solr: Solr, name: str) -> int:
+    """The highest epoch of what was saved under a lease whose document is gone, as after an upgrade of the index."""
+    parameters = {"q": "*:*", "fq": f"{{!term f=sourceId}}{name}", "sort": "epoch_l desc", "rows": 1}
+    found = solr.select(RUNS, {**parameters, "fl": "epoch_l"})["response"]["docs"]
+    return int(found[0].get("epoch_l", 0)) if found else 0
+
+
+def _identity(name: str) -> str:
+    return "lease:" + name
+
+
+# -- Holding one -------------------------------------------------------------------------------------------------------
+
+
+class Lease:
+    """A lease that this process holds. Its methods may be called from any thread."""
+
+    def __init__(
+        self, solr: Solr, name: str, holder: Holder, held: HeldLease, *, length_s: float, asked_s: float
+    ) -> None:
+        self.name, self.epoch = name, held.epoch
+        self.lost = ""
+        """Why it is lost; "" while it is held."""
+        self._solr, self._holder, self._version = solr, holder, held.version
+        self._length_s, self._renewed_s = length_s, asked_s
+        self._lock = threading.Lock()
+
+    def check(self) -> None:
+        """Returns while the lease is held; raises `LeaseLost`. Asks Solr only if no renewal succeeded for the lease's
+        length, as after this process was stopped."""
+        if not self.lost and self._still_s() >= self._length_s:
+            try:
+                self.renew()
+            except SolrError as error:
+                self._lose(self._not_renewed(error))
+        if self.lost:
+            raise LeaseLost(self.lost)
+
+    def renew(self) -> None:
+        """Renews the lease, and so proves that it is still held. Raises `LeaseLost` or `SolrError`."""
+        with self._lock:
+            if self.lost:
+                raise LeaseLost(self.lost)
+            asked_s = _awake_s()
+            while (version := self._write(self._holder)) is None:
+                if not self._is_mine():
+                    raise LeaseLost(self.lost)
+            self._version, self._renewed_s = version, asked_s
+
+    def free(self) -> None:
+        """Gives the lease back, unless another has taken it. Raises `SolrError`."""
+        with self._lock:
+            while not self.lost and self._write(None) is None:
+                self._is_mine()
+
+    def keep(self, over: threading.Event, on_lost: Callable[[], None]) -> None:
+        """Renews the lease until ``over``, or until it is lost; then calls ``on_lost``."""
+        interval_s = self._length_s / RENEWALS
+        while not over.wait(interval_s):
+            try:
+                self.renew()
+            except LeaseLost:
+                break
+            except SolrError as error:
+                if self._still_s() >= self._length_s:
+                    self._lose(self._not_renewed(error))
+                    break
+            except Exception as error:
+                self._lose(f"the lease of {self.name} cannot be renewed: {type(error).__name__}: {error}")
+                break
+        if self.lost:
+            with suppress(Exception):  # why it is lost is what `check` raises
+                on_lost()
+
+    def _write(self, holder: Holder | None) -> int | None:
+        return _write(self._solr, self.name, holder, self.epoch, self._version)
+
+    def _is_mine(self) -> bool:
+        """Whether the version in the index is another only because an answer of Solr's did not arrive."""
+        found = held_lease(self._solr, self.name)
+        if found is not None and (found.holder, found.epoch) == (self._holder, self.epoch):
+            self._version = found.version
+            return True
+        by = "somebody" if found is None or found.holder is None else str(found.holder)
+        self._lose(f"the lease of {self.name} was taken by {by}, after it was not renewed for its length")
+        return False
+
+    def _lose(self, reason: str) -> None:
+        self.lost = self.lost or reason
+
+    def _still_s(self) -> float:
+        return _awake_s() - self._renewed_s
+
+    def _not_renewed(self, error: SolrError) -> str:
+        return f"the lease of {self.name} could not be renewed for {self._still_s():.0f} s: {error}"
 
 
 @contextmanager
-def lease(solr: Solr, name: str, clock: Callable[[], int]) -> Iterator[None]:
-    """Holds the lease ``name`` for this process, renewing it in the background. Raises `Leased` if another process has it.
+def lease(
+    solr: Solr,
+    name: str,
+    *,
+    holder: Holder | None = None,
+    lives: Lives = may_live,
+    length_s: float = LEASE_S,
+    on_lost: Callable[[], None] = lambda: None,
+) -> Iterator[Lease]:
+    """Holds the lease ``name`` for this process (or ``holder``), and renews it in the background.
 
-    ``clock`` gives epoch ms.
+    Raises `Leased` if another process has it and renews it, after at most one interval between two renewals; waits for
+    ``length_s`` if the other does not. ``on_lost`` is called by the renewing thread. A Solr that does not answer when the
+    lease is given back is no error: the lease is taken over at once by this process, by others of its kernel when it has
+    ended, and by all when it was still for its length.
     """
-    holder = this_process()
-    take_lease(solr, name, holder, clock(), lives=lives)
-    over = threading.Event()
-
-    def renew() -> None:
-        while not over.wait(LEASE_MS / 4_000):
+    # Renewals have a connection of their own: they must not wait as long as a search may.
+    timeout_s = min(TIMEOUT_S, length_s / 4)
+    me = holder or this_process()
+    asked_s, taken = _take(solr, name, me, lives, length_s)
+    with Solr(replace(solr.address, timeout_s=timeout_s, connect_timeout_s=timeout_s)) as own:
+        held = Lease(own, name, me, taken, length_s=length_s, asked_s=asked_s)
+        over = threading.Event()
+        keeping = threading.Thread(
+            target=held.keep, args=(over, on_lost), name=f"lease of {name}", daemon=True
+        )
+        keeping.start()
+        try:
+            yield held
+        finally:
+            over.set()
+            keeping.join()
             try:
-                take_lease(solr, name, holder, clock(), lives=lives)
-            except SolrError:
-                continue  # the run itself will meet it, and report it
-
-    renewing = threading.Thread(target=renew, name=f"lease of {name}", daemon=True)
-    renewing.start()
-    try:
-        yield
-    except BaseException:
-        with suppress(SolrError):  # the error that ended the run is the one to report
-            _end(renewing, over, solr, name)
-        raise
-    _end(renewing, over, solr, name)
+                held.free()
+            except SolrError as error:
+                log.warning("lease not given back", lease=name, error=str(error))
 
 
-def _end(renewing: threading.Thread, over: threading.Event, solr: Solr, name: str) -> None:
-    over.set()
-    renewing.join()
-    free_lease(solr, name)
+def _take(solr: Solr, name: str, holder: Holder, lives: Lives, length_s: float) -> tuple[float, HeldLease]:
+    """When it was asked for (as `_awake_s` counts), and the lease as it was taken."""
+    seen, since_s = 0, 0.0
+    while True:
+        # Read before Solr is asked: what it answers is at least as new.
+        asked_s, now_s = _awake_s(), time.monotonic()
+        found = held_lease(solr, name)
+        if found is not None and found.holder is not None and found.holder != holder and lives(found.holder):
+            if seen not in (0, found.version):
+                raise Leased(f"{name} is being run by {found.holder}")
+            if not seen:
+                # Its version counts from when it was here, not from when it was asked for.
+                seen, since_s = found.version, time.monotonic()
+            if now_s - since_s < length_s:
+                time.sleep(length_s / LOOKS)
+                continue
+        epoch = (found.epoch if found is not None else _newest_epoch(solr, name)) + 1
+        version = _write(solr, name, holder, epoch, found.version if found is not None else -1)
+        if version is not None:
+            return asked_s, HeldLease(holder, epoch, version)
 
 
-def take_lease(
-    solr: Solr, name: str, holder: Holder, now_ms: int, *, lives: Callable[[Holder], bool]
-) -> None:
-    """Takes or renews the lease ``name``; raises `Leased` with its holder. ``lives(holder)`` knows this host's processes.
+def _awake_s() -> float:
+    """A clock that also counts while the machine sleeps: a holder must not believe that it slept for no time.
 
-    If two processes try at once, Solr's optimistic concurrency decides.
+    A waiter takes `time.monotonic`, which does not: while it slept, the holder may have been asleep as well.
     """
-    identity = "lease:" + name
-    version = -1
-    for document in solr.get(RUNS, [identity]):
-        other = orjson.loads(document["body"])
-        held_by = Holder(other["host"], other["pid"], other["started"])
-        if held_by != holder and _holds(held_by, holder, other["until_ms"], now_ms, lives):
-            raise Leased(f"{name} is being run by process {held_by.pid} on {held_by.host}")
-        version = document["_version_"]
-    body = orjson.dumps({**asdict(holder), "until_ms": now_ms + LEASE_MS}).decode()
-    answer = solr.add(
-        RUNS, [{"identity": identity, "kind": "lease", "source": name, "body": body, "_version_": version}]
-    )
-    if answer.conflicts:
-        raise Leased(f"{name} has just been taken by another process")
-
-
-def free_lease(solr: Solr, name: str) -> None:
-    """Gives a lease back. Only its holder may call this."""
-    solr.delete_ids(RUNS, ["lease:" + name])
-
-
-def _holds(other: Holder, me: Holder, until_ms: int, now_ms: int, lives: Callable[[Holder], bool]) -> bool:
-    return lives(other) if other.host == me.host else until_ms > now_ms
+    return time.clock_gettime(time.CLOCK_BOOTTIME)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 import orjson
 
 from navlin.index.fields import RUNS, solr_date
+from navlin.index.leases import LeaseLost
 from navlin.index.solr import Solr
 from navlin.model.identity import run_id
 
@@ -16,6 +17,7 @@ PURGE: Final = "purge"
 """In place of a source's id: the name of purge's lease, and of its run ids."""
 _OPEN: Final = "purge:open"
 _BEFORE: Final = "purge:before"
+_TAKEN: Final = "another process has taken the lease of the purge, and goes on with it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,10 @@ class PurgeRecord:
     after: str = ""
     pending: Mapping[str, Any] = field(default_factory=dict)
     tallies: Mapping[str, Any] = field(default_factory=dict)
+    epoch: int = 0
+    """The epoch of the lease under which it was saved."""
+    version: int = field(default=-1, compare=False)
+    """The ``_version_`` that was read or written; -1 before it was written. Not kept."""
 
     @property
     def run_id(self) -> str:
@@ -40,21 +46,30 @@ class PurgeRecord:
 def open_purge(solr: Solr) -> PurgeRecord | None:
     """The purge that was begun and has not ended, if there is one."""
     for document in solr.get(RUNS, [_OPEN]):
-        return PurgeRecord(**orjson.loads(document["body"]))
+        return PurgeRecord(**orjson.loads(document["body"]), version=int(document["_version_"]))
     return None
 
 
-def save_purge(solr: Solr, record: PurgeRecord) -> None:
-    """Records how far the open purge is. Safe from the death of navlin and Solr when this returns."""
-    solr.add(RUNS, [_document(_OPEN, record, "running")])
+def save_purge(solr: Solr, record: PurgeRecord) -> PurgeRecord:
+    """Records how far the open purge is, and returns that with its new version. Safe from the death of navlin and Solr
+    when this returns. Raises `LeaseLost` if what is indexed is not of the record's version."""
+    added = solr.add(RUNS, [{**_document(_OPEN, record, "running"), "_version_": record.version}])
+    if added.conflicts:
+        raise LeaseLost(_TAKEN)
+    version = added.applied.get(_OPEN, 0)
+    if not version:  # a SolrCloud does not always give the version
+        version = next((int(each["_version_"]) for each in solr.get(RUNS, [_OPEN])), 0)
+    return replace(record, version=version)
 
 
 def close_purge(solr: Solr, record: PurgeRecord, ended_ms: int) -> None:
-    """Ends the open purge; its record is kept."""
+    """Ends the open purge; its record is kept. Raises `LeaseLost` if another process has gone on with it."""
     document = _document(f"purge:{record.started_ms}", record, "finished")
     solr.add(RUNS, [{**document, "ended": solr_date(ended_ms)}])
-    solr.delete_ids(RUNS, [_OPEN])
+    taken = solr.delete_versions(RUNS, {_OPEN: record.version})
     solr.commit(RUNS, soft=False)
+    if taken:
+        raise LeaseLost(_TAKEN)
 
 
 def purged_before_ms(solr: Solr) -> int:
@@ -84,5 +99,8 @@ def _document(identity: str, record: PurgeRecord, status: str) -> dict[str, Any]
         "status": status,
         "runId": record.run_id,
         "started": solr_date(record.started_ms),
-        "body": orjson.dumps(asdict(record)).decode(),
+        "epoch_l": record.epoch,
+        "body": orjson.dumps(
+            {name: value for name, value in asdict(record).items() if name != "version"}
+        ).decode(),
     }

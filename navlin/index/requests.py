@@ -16,7 +16,7 @@ import orjson
 
 from navlin.index import solr_query as q
 from navlin.index.fields import RUNS, date_ms, solr_date
-from navlin.index.leases import Holder
+from navlin.index.holder import Holder
 from navlin.index.solr import Solr
 
 KEPT_MS: Final = 24 * 3_600_000

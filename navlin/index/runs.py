@@ -1,18 +1,22 @@
 """The core ``nav_runs``: run records, positions and rejects. navlin's own state, beside what it is about.
 
 Every document has a ``kind``. What is searched for has a field of its own, the rest is JSON in ``body``.
+
+Run records and positions bear the epoch of the lease under which they were saved, in ``epoch_l``. They are written over the
+versions that were read under that lease, so Solr refuses what a process saves that has lost its lease to another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 import orjson
 
 from navlin.index.fields import RUNS, cut, date_ms, solr_date
+from navlin.index.leases import LeaseLost
 from navlin.index.run_counts import RunCounts
 from navlin.index.solr import Solr
 from navlin.index.state import in_batches
@@ -55,6 +59,10 @@ class RunRecord:
     failures: Sequence[str] = ()
     more: bool = False
     """Whether there is more to read at once. Not kept: it is for the caller that ran it."""
+    epoch: int = 0
+    """The epoch of the lease under which it ran; 0 if there was none."""
+    version: int = field(default=0, compare=False)
+    """The ``_version_`` that was read or written. Not kept. 0 replaces what is there; -1 is for a new record."""
 
     @property
     def run_id(self) -> str:
@@ -90,8 +98,15 @@ def next_iteration(previous: RunRecord | None) -> int:
     return previous.iteration + (previous.status in (Status.FINISHED, Status.HELD))
 
 
-def save_run(solr: Solr, record: RunRecord) -> None:
-    """Writes a run record. It is visible after the next commit."""
+class RecordTaken(LeaseLost):
+    """Another process has written this run record since it was read."""
+
+
+def save_run(solr: Solr, record: RunRecord) -> RunRecord:
+    """Writes a run record and returns it with its new version. It is visible after the next commit.
+
+    Raises `RecordTaken` if what is indexed is not of the record's version.
+    """
     body = {
         "note": redact(record.note),
         "error": redact(record.error),
@@ -107,12 +122,32 @@ def save_run(solr: Solr, record: RunRecord) -> None:
         "iteration": record.iteration,
         "status": record.status.value,
         "started": solr_date(record.started_ms),
+        "epoch_l": record.epoch,
         "body": orjson.dumps(body).decode(),
+        "_version_": record.version,
     }
     if record.ended_ms:
         document["ended"] = solr_date(record.ended_ms)
         solr.delete_ids(RUNS, ["run:" + run_id(record.source_id, record.iteration - RUNS_KEPT)])
-    solr.add(RUNS, [document])
+    added = solr.add(RUNS, [document])
+    if added.conflicts:
+        raise RecordTaken(f"the record of run {record.run_id} was written by another process")
+    version = added.applied.get(document["identity"], 0)
+    if not version:  # a SolrCloud does not always give the version
+        version = next((int(each["_version_"]) for each in solr.get(RUNS, [document["identity"]])), 0)
+    return replace(record, version=version)
+
+
+def save_run_fenced(solr: Solr, record: RunRecord, renew: Callable[[], None]) -> RunRecord:
+    """As `save_run`, under a lease. ``renew`` raises if it is lost. If it is held, then what another process has written
+    since was written without it, and is replaced."""
+    while True:
+        try:
+            return save_run(solr, record)
+        except RecordTaken:
+            renew()
+            versions = _versions(solr, ["run:" + record.run_id])
+            record = replace(record, version=versions.get("run:" + record.run_id, -1))
 
 
 def _run(document: Mapping[str, Any]) -> RunRecord:
@@ -124,6 +159,8 @@ def _run(document: Mapping[str, Any]) -> RunRecord:
         Status(document["status"]),
         date_ms(document["started"]),
         date_ms(document["ended"]) if "ended" in document else 0,
+        epoch=int(document.get("epoch_l", 0)),
+        version=int(document["_version_"]),
         **{**body, "counts": RunCounts.of(body["counts"])},
     )
 
@@ -134,23 +171,26 @@ def _run(document: Mapping[str, Any]) -> RunRecord:
 @dataclass(frozen=True, slots=True)
 class SavedPositions:
     """The positions of a source: the ``values`` by key of those that count; the ids of those that were saved under other
-    fingerprints, by other settings or another version, with these."""
+    fingerprints, by other settings or another version, with these; the ``versions`` of all of them by id."""
 
     values: Mapping[str, Any]
     outdated: Mapping[str, str]
+    versions: Mapping[str, int] = field(default_factory=dict)
 
 
 def load_positions(solr: Solr, source_id: str, fingerprint: str) -> SavedPositions:
     """What was saved of a source."""
     values: dict[str, Any] = {}
     outdated: dict[str, str] = {}
+    versions: dict[str, int] = {}
     filters = ["kind:position", f"{{!term f=sourceId}}{source_id}"]
-    for document in solr.cursor(RUNS, "*:*", "identity,key,fingerprint,body", filters=filters):
+    for document in solr.cursor(RUNS, "*:*", "identity,key,fingerprint,body,_version_", filters=filters):
+        versions[document["identity"]] = int(document["_version_"])
         if document["fingerprint"] == fingerprint:
             values[document["key"]] = orjson.loads(document["body"])
         else:
             outdated[document["identity"]] = document["fingerprint"]
-    return SavedPositions(values, outdated)
+    return SavedPositions(values, outdated, versions)
 
 
 def save_positions(
@@ -161,10 +201,12 @@ def save_positions(
     before: Mapping[str, Any],
     *,
     outdated: Iterable[str] = (),
+    fence: Fence | None = None,
 ) -> int:
     """Writes the positions that differ from ``before``; returns how many. Call it after the hard commit of the data.
 
     ``outdated`` are ids of positions that count no more: they go, lest they count again when their settings come back.
+    With a ``fence``, nothing that another process has saved under a later lease is replaced or removed.
     """
     # The last position of a key counts: a split that is read in parts yields one after each part.
     latest = {position.key: position.value for position in positions}
@@ -178,16 +220,62 @@ def save_positions(
             "key": key,
             "fingerprint": fingerprint,
             "body": orjson.dumps(value).decode(),
+            **({"epoch_l": fence.epoch} if fence is not None else {}),
         }
         for key, value in changed.items()
         if value is not None
     ]
-    for start in range(0, len(documents), 1_000):
-        solr.add(RUNS, documents[start : start + 1_000])
-    written = {document["identity"] for document in documents}
-    for batch in in_batches([*gone, *(each for each in outdated if each not in written)], 1_000):
-        solr.delete_ids(RUNS, batch)
+    for written in in_batches(documents, 1_000):
+        _add_fenced(solr, written, fence)
+    ids = {document["identity"] for document in documents}
+    for batch in in_batches([*gone, *(each for each in outdated if each not in ids)], 1_000):
+        _delete_fenced(solr, batch, fence)
     return len(changed)
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """What keeps a process that has lost its lease from saving positions over those of the process that took it: the
+    ``epoch`` of its lease; the ``versions`` by id that it read; ``renew``, which raises if the lease is lost."""
+
+    epoch: int
+    versions: Mapping[str, int]
+    renew: Callable[[], None]
+
+
+def _add_fenced(solr: Solr, documents: Sequence[Mapping[str, Any]], fence: Fence | None) -> None:
+    if fence is None:
+        solr.add(RUNS, documents)
+        return
+    versions = fence.versions
+    todo = {document["identity"]: document for document in documents}
+    while todo:
+        versioned = [
+            {**document, "_version_": versions.get(identity, -1)} for identity, document in todo.items()
+        ]
+        conflicts = solr.add(RUNS, versioned).conflicts
+        if conflicts:
+            # Either we have lost the lease, or what is there was saved late by one that has: ours counts.
+            fence.renew()
+            versions = _versions(solr, conflicts)
+        todo = {identity: todo[identity] for identity in conflicts}
+
+
+def _delete_fenced(solr: Solr, ids: Sequence[str], fence: Fence | None) -> None:
+    if fence is None:
+        solr.delete_ids(RUNS, ids)
+        return
+    versions = {identity: fence.versions[identity] for identity in ids if identity in fence.versions}
+    while versions:
+        stayed = solr.delete_versions(RUNS, versions)
+        if stayed:
+            fence.renew()
+        versions = _versions(solr, stayed)
+
+
+def _versions(solr: Solr, ids: Sequence[str]) -> dict[str, int]:
+    found = solr.get(RUNS, ids, "identity,_version_") if ids else []
+    return {document["identity"]: int(document["_version_"]) for document in found}
 
 
 def forget_positions(solr: Solr, source_id: str) -> None:

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
+from uuid import uuid4
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
@@ -19,9 +20,10 @@ from linker.linking import Linking
 from linker.purge import purged_before_ms
 from navlin.index.documents import source_envelope
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
-from navlin.index.leases import Leased, lease
+from navlin.index.leases import LEASE_S, Lease, Leased, LeaseLost, lease
 from navlin.index.run_counts import RunCounts
 from navlin.index.runs import (
+    Fence,
     RunRecord,
     SavedPositions,
     Status,
@@ -32,6 +34,7 @@ from navlin.index.runs import (
     save_positions,
     save_rejects,
     save_run,
+    save_run_fenced,
 )
 from navlin.index.solr import Solr, SolrAddress
 from navlin.index.stamp import Stamp
@@ -94,6 +97,8 @@ class Pipeline:
     guard: Guard = field(default_factory=Guard)
     wall_clock: WallClock | None = None
     """That of the process, if it lives long enough for its clock to jump."""
+    lease_s: float = LEASE_S
+    """The length of a source's lease, see `navlin.index.leases`."""
 
     def run(
         self,
@@ -132,7 +137,10 @@ class _Run:
     ) -> None:
         self.pipeline, self.solr, self.registration, self.extractor = pipeline, solr, registration, extractor
         self.source: Source = extractor.source
-        self.dry_run, self.step = dry_run, step
+        self.dry_run, self._report_step = dry_run, step
+        self.lease: Lease | None = None
+        self.session: SparkSession | None = None
+        self.tag = f"run {uuid4()}"
         self.fingerprint = fingerprint(registration, extractor)
         self.settings = settings_hash(extractor)
         self.started_ms = pipeline.clock()
@@ -147,21 +155,38 @@ class _Run:
                 return self._ended(record, Status.IDLE, note=plan.note)
             with ExitStack() as stack:
                 if not self.dry_run:
-                    stack.enter_context(lease(self.solr, self.source.id, self.pipeline.clock))
+                    self.lease = stack.enter_context(
+                        lease(self.solr, self.source.id, length_s=self.pipeline.lease_s, on_lost=self._cancel)
+                    )
                     # A run that died has written what nobody sees yet: documents, its record, positions.
                     self._commit(*CORES, RUNS, soft=True)
                     again = load_positions(self.solr, self.source.id, self.fingerprint)
                     if again != before:  # somebody ran it while we planned
                         before, plan = self._plan(complete)
+                stack.callback(self._untag)
                 previous = last_run(self.solr, self.source.id)
                 record = replace(record, iteration=next_iteration(previous), note=plan.note)
-                return self._pass(record, plan, before, accept_loss)
+                if self.lease is not None:
+                    # Over the record of a run that failed or was cut off: Solr then refuses what that would still save.
+                    again = previous is not None and previous.iteration == record.iteration
+                    version = previous.version if previous is not None and again else -1
+                    record = self._save_run(replace(record, epoch=self.lease.epoch, version=version))
+                try:
+                    return self._pass(record, plan, before, accept_loss)
+                except Exception as error:  # its record is written while the lease is held
+                    return self._failed(record, self._cause(error))
         except Leased as leased:
             return self._ended(record, Status.LEASED, error=str(leased))
         except (
             Exception
         ) as error:  # the record says what failed; the source is tried again at its next interval
             return self._failed(record, error)
+
+    def step(self, name: str) -> None:
+        """Begins a step, unless the lease is lost."""
+        if self.lease is not None:
+            self.lease.check()
+        self._report_step(name)
 
     def _plan(self, complete: bool) -> tuple[SavedPositions, Plan]:
         before = load_positions(self.solr, self.source.id, self.fingerprint)
@@ -216,7 +241,6 @@ class _Run:
         stamp = Stamp(record.run_id, self.started_ms)
         accepted = self._accepted(accept_loss, before)
         if not self.dry_run:
-            save_run(self.solr, record)
             self._write_source(stamp)
         with ExitStack() as stack:
             self.step("read")
@@ -259,13 +283,14 @@ class _Run:
             positions,
             before.values,
             outdated=() if summary.failures else before.outdated,
+            fence=self._fence(before),
         )
         status = Status.HELD if verdict.held else Status.FINISHED
         if summary.failures and len(summary.failures) == len(plan.splits):
             status = Status.FAILED
         note = "; ".join(filter(None, (verdict.held or plan.note, *verdict.notes, self._late())))
         ended = self._ended(record, status, note=note, failures=_in_lines(summary.failures))
-        save_run(self.solr, ended)
+        self._save_run(ended)
         self.solr.commit(RUNS, soft=False)
         return replace(ended, more=plan.more and status is Status.FINISHED and not summary.failures)
 
@@ -479,9 +504,44 @@ class _Run:
             list(at_once.map(lambda core: self.solr.commit(core, soft=soft), cores))
 
     def _spark(self) -> SparkSession:
-        spark = self.pipeline.spark()
+        self.session = spark = self.pipeline.spark()
         use_pool(spark, self.registration.mode)
+        if self.lease is not None:
+            spark.sparkContext.addJobTag(self.tag)
+            self.lease.check()
         return spark
+
+    def _cancel(self) -> None:
+        """Ends what Spark does for this run; the renewing thread calls it when the lease is lost."""
+        if self.session is not None:
+            self.session.sparkContext.cancelJobsWithTag(self.tag)
+
+    def _untag(self) -> None:
+        # The thread runs other sources later.
+        if self.session is not None:
+            self.session.sparkContext.removeJobTag(self.tag)
+
+    def _fence(self, before: SavedPositions) -> Fence | None:
+        """Called just before the positions are saved: a run that has lost its lease ends here."""
+        if self.lease is None:
+            return None
+        self.lease.renew()
+        return Fence(self.lease.epoch, before.versions, self.lease.renew)
+
+    def _save_run(self, record: RunRecord) -> RunRecord:
+        if self.lease is None:
+            return save_run(self.solr, record)
+        return save_run_fenced(self.solr, record, self.lease.renew)
+
+    def _cause(self, error: Exception) -> Exception:
+        """The loss of the lease, if that is what ended the run: Spark's jobs were cancelled, for example."""
+        if self.lease is None:
+            return error
+        try:
+            self.lease.check()
+        except LeaseLost as lost:
+            return lost
+        return error
 
     def _ended(self, record: RunRecord, status: Status, **more: Any) -> RunRecord:
         return replace(record, status=status, ended_ms=self.pipeline.clock(), counts=self.counts, **more)
@@ -495,7 +555,7 @@ class _Run:
             if not record.iteration:
                 # A plan that fails again and again is one record, not one every five seconds.
                 failed = replace(failed, iteration=next_iteration(last_run(self.solr, self.source.id)))
-            save_run(self.solr, failed)
+            self._save_run(failed)
             self.solr.commit(RUNS, soft=False)
         except Exception:  # the index itself is away: the caller still hears of the first error
             return failed

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import structlog
 
-from navlin.index.leases import this_process
+from navlin.index.holder import this_process
 from navlin.index.requests import Job
 from navlin.index.runs import RunRecord, Status
 from navlin.index.schema import UnusableIndex
@@ -170,7 +170,7 @@ class Daemon:
 
     def _take_up(self, configuration: Configuration) -> None:
         with Solr(self._address) as solr:
-            open_index(solr, self._embedded, self._clock.now_ms)
+            open_index(solr, self._embedded)
             self._roster = load(configuration, known_sources(solr))
         self._configuration = configuration
         self._pipeline = Pipeline(self._address, self._spark, self._clock.now_ms, wall_clock=self._clock)

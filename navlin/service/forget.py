@@ -22,7 +22,7 @@ from navlin.index.runs import (
     last_run,
     next_iteration,
     runs_to_link,
-    save_run,
+    save_run_fenced,
 )
 from navlin.index.solr import Solr
 from navlin.index.sources import KnownSource
@@ -62,18 +62,21 @@ def _counts(held: Held, path: str) -> bool:
 
 
 def forget(solr: Solr, forgetting: Forgetting, clock: Callable[[], int], *, configured: bool) -> int:
-    """Flags it and returns how many documents it flagged. Holds the source's lease; raises `Leased`.
+    """Flags it and returns how many documents it flagged. Holds the source's lease; raises `Leased`
+    or `LeaseLost`.
 
     A source that is not configured any more, forgotten whole, is flagged itself. Positions are forgotten too: should it be
     read again, then from the beginning.
     """
     source = forgetting.source
-    with lease(solr, source.id, clock):
+    with lease(solr, source.id) as held:
         last = last_run(solr, source.id)
         # A run of its own, so that whoever reads what changed since the last one finds what is flagged here.
-        record = RunRecord(source.name, source.id, next_iteration(last), Status.RUNNING, clock())
+        number = next_iteration(last)
+        version = last.version if last is not None and last.iteration == number else -1
+        record = RunRecord(source.name, source.id, number, Status.RUNNING, clock(), epoch=held.epoch, version=version)
+        record = save_run_fenced(solr, record, held.renew)
         run_ids = runs_to_link(solr, source.id, record.iteration)
-        save_run(solr, record)
         solr.commit(RUNS, soft=False)
         stamp = Stamp(record.run_id, record.started_ms)
         elements, flagged = dict(forgetting.elements), 0
@@ -81,16 +84,16 @@ def forget(solr: Solr, forgetting: Forgetting, clock: Callable[[], int], *, conf
             elements[source.id] = stamp.now_ms
         for flag, gone in ((flag_elements, elements), (flag_relations, forgetting.relations)):
             for batch in in_batches(iter(gone), BATCH):
+                held.check()
                 flagged += flag(solr, {identity: gone[identity] for identity in batch}, stamp)
             solr.commit(ELEMENTS, soft=False)
             solr.commit(RELATIONS, soft=False)
         link(Linking(solr, stamp.now_ms, stamp.run_id, run_ids))
         solr.commit(RELATIONS, soft=False)
+        held.renew()
         forget_positions(solr, source.id)
         counts = RunCounts(deleted=flagged)
-        save_run(
-            solr,
-            replace(record, status=Status.FINISHED, ended_ms=clock(), note="forgotten", counts=counts),
-        )
+        ended = replace(record, status=Status.FINISHED, ended_ms=clock(), note="forgotten", counts=counts)
+        save_run_fenced(solr, ended, held.renew)
         solr.commit(RUNS, soft=False)
     return flagged

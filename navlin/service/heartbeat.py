@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from navlin.index.leases import Holder, lives, this_process
+from navlin.index.holder import Holder, lives, this_process
 
 HEARTBEAT_FILE = "daemon.json"
 

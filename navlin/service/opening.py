@@ -5,7 +5,6 @@ Every command comes through here, so this loads little: the upgrade itself is in
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from navlin.index.cores import CORES, opened_schema
@@ -19,7 +18,7 @@ DOCUMENTS_A_SECOND: Final = 2_000
 """What the message about a larger one reckons with."""
 
 
-def open_index(solr: Solr, server: EmbeddedSolr | None, clock: Callable[[], int]) -> None:
+def open_index(solr: Solr, server: EmbeddedSolr | None) -> None:
     """Returns if the index is there and of the present version, if need be after an upgrade that takes seconds.
 
     ``server`` is the embedded Solr if this process runs it. Raises `NotCreated` or `UnusableIndex`.
@@ -39,4 +38,4 @@ def open_index(solr: Solr, server: EmbeddedSolr | None, clock: Callable[[], int]
         )
     from navlin.service.upgrading import upgrade_index
 
-    upgrade_index(solr, server, clock)
+    upgrade_index(solr, server)

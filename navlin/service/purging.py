@@ -1,4 +1,4 @@
-"""Purge as the daemon and the command line run it: with this process as the holder of its lease."""
+"""Purge as the daemon and the command line run it: its report for programs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from linker.purge import PurgeReport, purge
-from navlin.index.leases import lives, this_process
 from navlin.index.solr import Solr
 
 DAY_MS = 86_400_000
@@ -28,8 +27,6 @@ def purge_before(
     return purge(
         solr,
         before_ms,
-        holder=this_process(),
-        lives=lives,
         clock=clock,
         dry_run=dry_run,
         ours=deleted_files,

@@ -10,7 +10,7 @@ from typing import Any, Final
 import structlog
 
 from navlin.index.fields import RUNS
-from navlin.index.leases import Holder, lives
+from navlin.index.holder import Holder, may_live
 from navlin.index.requests import (
     Job,
     Request,
@@ -112,9 +112,9 @@ class Requests:
         return replace(request, state=State.DONE, answer=answer)
 
     def _give_up(self, request: Request) -> None:
-        """Ends a request whose daemon has died on this host; it may have been run in part."""
+        """Ends a request whose daemon has certainly died; it may have been run in part."""
         holder = request.holder
-        if holder is None or holder.host != self._me.host or lives(holder):
+        if holder is None or may_live(holder):
             return
         error = "navlin serve died meanwhile; what it wrote stays, and the next run goes on from there"
         failed = replace(request, state=State.FAILED, error=error, ended_ms=self._clock())

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from navlin.index.leases import held_lease
 from navlin.index.overview import (
     IncompleteOperations,
     SourceOverview,
@@ -34,7 +35,8 @@ class SourceStatus:
 
     ``lag_s`` is how old what the index says of it may be: the time since a look at the source began that went well.
     ``due_s`` is when the daemon runs it next (epoch s); None while it runs, or without a daemon. ``held`` is the newest
-    run that waits for a person.
+    run that waits for a person. ``holder`` is the process that holds the source's lease, "" if none does: it runs the
+    source, or it has ended and could not give the lease back.
     """
 
     name: str
@@ -49,6 +51,7 @@ class SourceStatus:
     lag_s: float | None
     due_s: float | None
     held: str
+    holder: str
     index: SourceOverview
 
     @property
@@ -157,5 +160,13 @@ def _source(solr: Solr, loaded: Loaded, daemon: Heartbeat | None, now_ms: int) -
         (now_ms - looked_ms) / 1000 if looked_ms is not None else None,
         due_s,
         held_run(solr, source_id),
+        _holder(solr, source_id),
         source_overview(solr, source_id),
     )
+
+
+def _holder(solr: Solr, source_id: str) -> str:
+    lease = held_lease(solr, source_id)
+    if lease is None or lease.holder is None:
+        return ""
+    return f"{lease.holder} (epoch {lease.epoch})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -16,7 +15,7 @@ from navlin.index.cores import (
     replace_by_beside,
 )
 from navlin.index.fields import RUNS
-from navlin.index.leases import Leased, lease
+from navlin.index.leases import LEASE_S, Lease, Leased, lease
 from navlin.index.schema import VERSION, UnusableIndex, require_known
 from navlin.index.schema_upgrade import Report, copy_index
 from navlin.index.solr import Solr
@@ -37,8 +36,8 @@ class Upgraded:
 def upgrade_index(
     solr: Solr,
     server: EmbeddedSolr | None,
-    clock: Callable[[], int],
     *,
+    lease_s: float = LEASE_S,
     shards: int = 1,
     replicas: int = 1,
     report: Report = lambda done, total: None,
@@ -46,16 +45,24 @@ def upgrade_index(
     """Brings the index up to date, or goes on with that where it was cut off. Nothing but the upgrade writes meanwhile:
     it holds the leases of all sources.
 
-    ``shards`` and ``replicas`` are those of new collections. Raises `UnusableIndex` or `NotCreated`.
+    ``shards`` and ``replicas`` are those of new collections. Raises `UnusableIndex`, `NotCreated` or `LeaseLost`.
     """
     schema = opened_schema(solr)
     require_known(schema)
     if schema.version < VERSION:
         with ExitStack() as leases:
-            _take_leases(leases, solr, clock)
+            held = _take_leases(leases, solr, lease_s)
+
+            def report_held(done: int, total: int) -> None:
+                for each in held:
+                    each.check()
+                report(done, total)
+
             cores = outdated(solr)
             create_beside(solr, CONF / "solr", cores, shards=shards, replicas=replicas)
-            copy_index(solr, cores, schema.version, report)
+            copy_index(solr, cores, schema.version, report_held)
+            for each in held:
+                each.renew()
             if server is None:
                 for core in cores:
                     replace_by_beside(solr, core)
@@ -67,16 +74,15 @@ def upgrade_index(
     return Upgraded(schema.version, VERSION, documents)
 
 
-def _take_leases(leases: ExitStack, solr: Solr, clock: Callable[[], int]) -> None:
-    held = solr.cursor(RUNS, "kind:lease", "source")
+def _take_leases(leases: ExitStack, solr: Solr, lease_s: float) -> list[Lease]:
+    known = solr.cursor(RUNS, "kind:lease", "source")
     names = {
         "upgrade",
         "purge",
         *(source.id for source in known_sources(solr)),
-        *(each["source"] for each in held),
+        *(each["source"] for each in known),
     }
     try:
-        for name in sorted(names):
-            leases.enter_context(lease(solr, name, clock))
+        return [leases.enter_context(lease(solr, name, length_s=lease_s)) for name in sorted(names)]
     except Leased as error:
         raise UnusableIndex(f"{error}: stop every navlin that uses this index first") from error

@@ -1,0 +1,138 @@
+"""Processes that hold something in the index: which one it is, and whether it is known to have ended.
+
+A name of a host proves nothing: two machines may bear one. What proves something is the boot id (one running kernel, until
+it stops), the namespace of process ids within it (a container has its own), the process id, and when that process started.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+_PROC: Final = Path("/proc")
+_MACHINE_ID_FILES: Final = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A process. What is "" is not known (a holder that an earlier navlin wrote has the first three only)."""
+
+    host: str
+    """For people."""
+    pid: int
+    started: str
+    """When the process started, as its kernel counts: process ids are used again."""
+    machine: str = ""
+    """A hash of the machine id: machine-id(5) asks not to pass on the id itself."""
+    boot: str = ""
+    namespace: str = ""
+    """In which ``pid`` and ``started`` mean something."""
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host}"
+
+
+Lives = Callable[[Holder], bool]
+"""Whether a process may still live."""
+
+
+def this_process() -> Holder:
+    """This process. Asked anew each time: it may have been forked."""
+    pid = os.getpid()
+    shown, started = _own_stat()
+    # /proc may be mounted for another namespace than ours: then nothing in it is about our process ids.
+    namespace = _namespace() if shown == pid else ""
+    return Holder(
+        socket.gethostname(), pid, started if namespace else "", _machine(), _text(_boot_file()), namespace
+    )
+
+
+def may_live(holder: Holder) -> bool:
+    """False only if it is certain that the process has ended: it is gone from the process table that it and we are in, or
+    its machine was started again since."""
+    me = this_process()
+    if not holder.boot or not me.boot:
+        return True
+    if holder.boot != me.boot:
+        # Copies of one virtual machine often share a machine id; few of them share the name as well.
+        return not holder.machine or (holder.machine, holder.host) != (me.machine, me.host)
+    return not _is_ours(holder, me) or _runs(holder)
+
+
+def lives(holder: Holder) -> bool:
+    """True only if it is certain that the process lives."""
+    return _is_ours(holder, this_process()) and _runs(holder)
+
+
+def _is_ours(holder: Holder, me: Holder) -> bool:
+    return "" not in (holder.boot, holder.namespace) and (holder.boot, holder.namespace) == (
+        me.boot,
+        me.namespace,
+    )
+
+
+def _runs(holder: Holder) -> bool:
+    """Whether it is in the process table; one that /proc hides from us counts as running."""
+    try:
+        os.kill(holder.pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    try:
+        text = (_PROC / str(holder.pid) / "stat").read_text()
+    except OSError:
+        return True
+    state, started = _state_and_start(text)
+    # A dead process stays in the table, as a zombie, until its parent has waited for it.
+    return state not in "ZX" and started == holder.started
+
+
+def _own_stat() -> tuple[int, str]:
+    try:
+        text = (_PROC / "self" / "stat").read_text()
+    except OSError:
+        return 0, ""
+    return int(text.partition(" ")[0]), _state_and_start(text)[1]
+
+
+def _state_and_start(stat: str) -> tuple[str, str]:
+    # Fields 3 and 22, the latter in clock ticks since boot; the name in field 2 may hold spaces and parentheses.
+    state, *fields = stat.rpartition(")")[2].split()
+    return state, fields[18]
+
+
+def _namespace() -> str:
+    # A namespace of time shifts when a process started.
+    try:
+        return " ".join(os.readlink(_PROC / "self" / "ns" / name) for name in ("pid", "time"))
+    except OSError:
+        return ""
+
+
+def _boot_file() -> Path:
+    return _PROC / "sys" / "kernel" / "random" / "boot_id"
+
+
+@cache
+def _machine() -> str:
+    for file in _MACHINE_ID_FILES:
+        text = _text(file)
+        # A machine that has not come so far yet has an empty file, or this word in it.
+        if text and text != "uninitialized":
+            return hmac.new(text.encode(), b"navlin", hashlib.sha256).hexdigest()[:32]
+    return ""
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text().strip()
+    except OSError:
+        return ""

@@ -1,0 +1,35 @@
+"""Leases of others: of a process that lives and renews, and of one that does nothing any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+import orjson
+
+from navlin.index.fields import RUNS
+from navlin.index.leases import Holder, Lease, lease
+from navlin.index.solr import Solr
+
+ANOTHER = Holder("another-host", 4711, "1", machine="another", boot="another", namespace="another")
+"""A process of which nothing can be found out from here."""
+
+
+@contextmanager
+def held_by(solr: Solr, name: str, holder: Holder = ANOTHER) -> Iterator[Lease]:
+    """``holder`` holds the lease, and renews it many times a second."""
+    with lease(solr, name, holder=holder, lives=lambda _: False, length_s=1.0) as held:
+        yield held
+
+
+def leave(solr: Solr, name: str, holder: Holder = ANOTHER, **more: Any) -> None:
+    """Lays down a lease that nobody renews."""
+    lay(solr, name, {**asdict(holder), "epoch": 1, **more})
+
+
+def lay(solr: Solr, name: str, body: object) -> None:
+    """Lays down a lease of this body."""
+    text = orjson.dumps(body).decode()
+    solr.add(RUNS, [{"identity": "lease:" + name, "kind": "lease", "source": name, "body": text}])

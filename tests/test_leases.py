@@ -1,0 +1,533 @@
+"""Leases on a real Solr: two holders, processes that stand still, a Solr that goes away, and what a loser still writes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from navlin.index import leases
+from navlin.index.fields import RUNS
+from navlin.index.holder import Holder, lives, may_live, this_process
+from navlin.index.leases import Leased, LeaseLost, held_lease, lease
+from navlin.index.runs import (
+    Fence,
+    RecordTaken,
+    RunRecord,
+    Status,
+    end_cut_off,
+    last_run,
+    load_positions,
+    open_run,
+    save_positions,
+    save_run,
+)
+from navlin.index.solr import Solr, SolrAddress, SolrUnavailable
+from navlin.model.records import Position
+from tests.support.leases import ANOTHER, held_by, lay, leave
+from tests.support.solr_proxy import SolrProxy
+
+REPOSITORY = Path(__file__).parents[1]
+LENGTH_S = 1.5
+SOON_S = 30.0
+
+
+@pytest.fixture
+def name() -> str:
+    return f"source-{uuid4().hex[:8]}"
+
+
+def epoch_of(solr: Solr, name: str) -> int:
+    held = held_lease(solr, name)
+    assert held is not None
+    return held.epoch
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SOON_S
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to that"
+        time.sleep(0.02)
+
+
+# -- Which process it is -----------------------------------------------------------------------------------------------
+
+ME = this_process()
+
+
+@pytest.mark.parametrize(
+    ("holder", "may", "certain"),
+    [
+        (ME, True, True),
+        (replace(ME, started="long ago"), False, False),
+        (replace(ME, pid=2**22 + 1), False, False),
+        (replace(ME, host="renamed meanwhile"), True, True),
+        (replace(ME, boot="an earlier one", started="long ago"), False, False),
+        (replace(ME, boot="an earlier one", host="a copy of the machine"), True, False),
+        (replace(ME, boot="another", machine="another", pid=2**22 + 1), True, False),
+        (replace(ME, boot="another", machine="", pid=2**22 + 1), True, False),
+        (replace(ME, namespace="another", pid=2**22 + 1), True, False),
+        (Holder(ME.host, 2**22 + 1, "1"), True, False),
+    ],
+    ids=[
+        "this process",
+        "its process id was used again",
+        "no such process",
+        "the host has another name now",
+        "the machine was started again",
+        "a machine that was copied with its machine id",
+        "another machine of this host's name",
+        "another machine that has no machine id",
+        "another container of this machine",
+        "written by an earlier navlin",
+    ],
+)
+def test_a_process_is_taken_for_dead_or_for_alive_only_where_that_is_certain(
+    holder: Holder, *, may: bool, certain: bool
+) -> None:
+    assert (may_live(holder), lives(holder)) == (may, certain)
+
+
+def test_a_zombie_is_dead() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        stat = Path(f"/proc/{process.pid}/stat").read_text()
+        child = replace(ME, pid=process.pid, started=stat.rpartition(")")[2].split()[19])
+        assert lives(child)
+        assert process.stdin is not None
+        process.stdin.close()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert not may_live(child)
+
+
+# -- Taking and giving back --------------------------------------------------------------------------------------------
+
+
+def test_each_taking_raises_the_epoch_and_giving_back_keeps_it(solr: Solr, name: str) -> None:
+    for epoch in (1, 2, 3):
+        with lease(solr, name) as held:
+            assert held.epoch == epoch
+            found = held_lease(solr, name)
+            assert found is not None
+            assert found.holder == this_process()
+        freed = held_lease(solr, name)
+        assert freed is not None
+        assert (freed.holder, freed.epoch) == (None, epoch)
+
+
+def test_a_lease_whose_document_is_gone_goes_on_from_the_epoch_of_what_was_saved(
+    solr: Solr, name: str
+) -> None:
+    save_run(solr, RunRecord("S", name, 1, Status.FINISHED, 1, epoch=41))
+    solr.commit(RUNS, soft=True)
+    with lease(solr, name) as held:
+        assert held.epoch == 42
+
+
+@pytest.mark.parametrize(
+    "holder",
+    [
+        replace(ANOTHER, host=ME.host),
+        replace(ANOTHER, host=ME.host, pid=ME.pid, started=ME.started),
+        replace(ME, namespace="another"),
+        Holder(ME.host, 1, "1"),
+    ],
+    ids=["another pid", "the same pid and start", "another container", "an earlier navlin"],
+)
+def test_another_machine_of_the_same_name_keeps_its_lease_while_it_renews_it(
+    solr: Solr, name: str, holder: Holder
+) -> None:
+    with held_by(solr, name, holder) as held:
+        for _ in range(2):
+            with (
+                pytest.raises(Leased, match=f"process {holder.pid} on {ME.host}"),
+                lease(solr, name, length_s=LENGTH_S),
+            ):
+                pass
+        held.check()
+        assert epoch_of(solr, name) == held.epoch
+
+
+def test_a_lease_that_nobody_renews_is_taken_after_its_length_and_not_before(solr: Solr, name: str) -> None:
+    leave(solr, name)
+    began_s = time.monotonic()
+    with lease(solr, name, length_s=LENGTH_S) as held:
+        assert time.monotonic() - began_s >= LENGTH_S
+        assert held.epoch == 2
+
+
+@pytest.mark.parametrize(
+    "dead",
+    [replace(ME, started="long ago"), replace(ME, boot="an earlier one")],
+    ids=["ended", "of an earlier boot"],
+)
+def test_the_lease_of_a_process_that_has_certainly_ended_is_taken_at_once(
+    solr: Solr, name: str, dead: Holder
+) -> None:
+    leave(solr, name, dead)
+    with lease(solr, name, length_s=3_600) as held:
+        assert held.epoch == 2
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"host": "another-host", "pid": 1, "started": "1", "until_ms": 10**15},
+        {"host": ME.host, "pid": 2**22 + 1, "started": "1", "until_ms": 1},
+        {},
+        {"pid": "?"},
+        [],
+        "words",
+        {"free": True, "epoch": "many"},
+    ],
+    ids=["earlier, elsewhere", "earlier, here", "empty", "strange fields", "a list", "a text", "no number"],
+)
+def test_a_lease_of_another_form_is_replaced_when_it_was_still_for_the_length(
+    solr: Solr, name: str, body: object
+) -> None:
+    lay(solr, name, body)
+    began_s = time.monotonic()
+    with lease(solr, name, length_s=LENGTH_S) as held:
+        assert time.monotonic() - began_s >= LENGTH_S
+        assert held.epoch == 1
+
+
+def test_a_lease_of_an_earlier_navlin_is_left_while_that_writes_it(solr: Solr, name: str) -> None:
+    over = threading.Event()
+
+    def renew() -> None:
+        while not over.wait(0.1):
+            lay(solr, name, {"host": ME.host, "pid": 7, "started": "1", "until_ms": 1})
+
+    lay(solr, name, {"host": ME.host, "pid": 7, "started": "1", "until_ms": 1})
+    renewing = threading.Thread(target=renew)
+    renewing.start()
+    try:
+        with pytest.raises(Leased, match="process 7 on"), lease(solr, name, length_s=LENGTH_S):
+            pass
+    finally:
+        over.set()
+        renewing.join()
+
+
+def test_of_many_that_try_at_once_one_gets_it(solr: Solr, name: str) -> None:
+    leave(solr, name)
+    together, both = threading.Barrier(4), threading.Event()
+    outcomes: list[str] = []
+
+    def take(number: int) -> None:
+        together.wait()
+        try:
+            with lease(solr, name, holder=replace(ANOTHER, pid=number), length_s=LENGTH_S):
+                outcomes.append("taken")
+                both.wait(SOON_S)
+        except Leased:
+            outcomes.append("leased")
+
+    threads = [threading.Thread(target=take, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    until(lambda: len(outcomes) == 4)
+    both.set()
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes) == ["leased", "leased", "leased", "taken"]
+
+
+# -- Losing it ---------------------------------------------------------------------------------------------------------
+
+
+def test_who_has_lost_it_is_stopped_at_once_and_does_not_give_back_the_winners(solr: Solr, name: str) -> None:
+    lost = threading.Event()
+    with lease(solr, name, length_s=LENGTH_S, on_lost=lost.set) as held:
+        leave(solr, name, epoch=7)
+        assert lost.wait(SOON_S)
+        with pytest.raises(LeaseLost, match="was taken by process 4711 on another-host"):
+            held.check()
+        with pytest.raises(LeaseLost):
+            held.renew()
+    found = held_lease(solr, name)
+    assert found is not None
+    assert (found.holder, found.epoch) == (ANOTHER, 7)
+
+
+def test_before_its_thread_has_noticed_it_it_does_not_give_back_the_winners_either(
+    solr: Solr, name: str
+) -> None:
+    with lease(solr, name, length_s=3_600):
+        leave(solr, name, epoch=7)
+    found = held_lease(solr, name)
+    assert found is not None
+    assert found.holder == ANOTHER
+
+
+def test_whatever_the_renewing_thread_meets_ends_the_run(
+    solr: Solr, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> int:
+        raise MemoryError("no room")
+
+    lost = threading.Event()
+    with lease(solr, name, length_s=LENGTH_S, on_lost=lost.set) as held:
+        with monkeypatch.context() as patch:
+            patch.setattr(leases, "_write", broken)
+            assert lost.wait(SOON_S)
+        with pytest.raises(LeaseLost, match="cannot be renewed: MemoryError: no room"):
+            held.check()
+
+
+def test_a_solr_that_is_away_for_less_than_the_length_loses_nothing(solr: Solr, name: str) -> None:
+    away = threading.Event()
+    with SolrProxy(solr.address, lambda call: not away.is_set()) as proxy, Solr(proxy.address) as behind:
+        with lease(behind, name, length_s=2 * LENGTH_S) as held:
+            away.set()
+            time.sleep(LENGTH_S)
+            away.clear()
+            time.sleep(LENGTH_S)
+            held.check()
+            assert epoch_of(solr, name) == held.epoch == 1
+        assert held_lease(solr, name) != None  # noqa: E711
+
+
+def test_a_solr_that_is_away_for_the_length_loses_the_lease(solr: Solr, name: str) -> None:
+    away, lost = threading.Event(), threading.Event()
+    with (
+        SolrProxy(solr.address, lambda call: not away.is_set()) as proxy,
+        Solr(proxy.address) as behind,
+        lease(behind, name, length_s=LENGTH_S, on_lost=lost.set) as held,
+    ):
+        began_s = time.monotonic()
+        away.set()
+        assert lost.wait(SOON_S)
+        assert time.monotonic() - began_s >= LENGTH_S / 2
+        with pytest.raises(LeaseLost, match=r"could not be renewed for \d+ s: Solr at"):
+            held.check()
+
+
+def test_an_answer_that_does_not_arrive_loses_nothing(solr: Solr, name: str) -> None:
+    cut = [False]
+
+    def passes(call: object) -> bool:
+        # Every second write is applied, and its answer is lost.
+        if getattr(call, "answered", False) and getattr(call, "documents", []):
+            cut[0] = not cut[0]
+            return not cut[0]
+        return True
+
+    with SolrProxy(solr.address, passes) as proxy, Solr(proxy.address) as behind:
+        with pytest.raises(SolrUnavailable), lease(behind, name, length_s=LENGTH_S):
+            pytest.fail("its taking was not answered")
+        with lease(behind, name, length_s=LENGTH_S) as held:
+            time.sleep(2 * LENGTH_S)
+            held.check()
+            assert epoch_of(solr, name) == held.epoch == 2
+
+
+def test_one_that_could_not_be_given_back_is_taken_over_at_once_by_the_same_process(
+    solr: Solr, name: str
+) -> None:
+    away = threading.Event()
+    with SolrProxy(solr.address, lambda call: not away.is_set()) as proxy, Solr(proxy.address) as behind:
+        with lease(behind, name, length_s=3_600):
+            away.set()
+        found = held_lease(solr, name)
+        assert found is not None
+        assert found.holder == this_process()
+        away.clear()
+        with lease(behind, name, length_s=3_600) as held:
+            assert held.epoch == 2
+
+
+def test_an_error_in_the_run_gives_the_lease_back(solr: Solr, name: str) -> None:
+    with pytest.raises(KeyError), lease(solr, name):
+        raise KeyError
+    found = held_lease(solr, name)
+    assert found is not None
+    assert found.holder is None
+
+
+# -- What a loser still writes -----------------------------------------------------------------------------------------
+
+
+def test_the_record_of_a_loser_is_refused_by_solr(solr: Solr, name: str) -> None:
+    with lease(solr, name, length_s=LENGTH_S) as loser:
+        opened = open_run(solr, RunRecord("S", name, 1, Status.RUNNING, 1, epoch=loser.epoch), loser.renew)
+        solr.commit(RUNS, soft=True)
+        with lease(solr, name, length_s=LENGTH_S) as winner:  # this process may take over from itself
+            previous = last_run(solr, name)
+            assert previous == opened
+            end_cut_off(solr, previous, 2)
+            with pytest.raises(RecordTaken):
+                save_run(solr, replace(opened, status=Status.FINISHED, ended_ms=3))
+            second = RunRecord("S", name, 2, Status.RUNNING, 2, epoch=winner.epoch)
+            saved = save_run(solr, replace(open_run(solr, second, winner.renew), status=Status.FINISHED))
+            solr.commit(RUNS, soft=True)
+            assert last_run(solr, name) == saved
+            assert saved.epoch == winner.epoch == loser.epoch + 1
+            with pytest.raises(LeaseLost):
+                loser.renew()
+
+
+def test_a_loser_that_opens_its_record_late_gets_no_number_of_the_winners(solr: Solr, name: str) -> None:
+    with lease(solr, name, length_s=3_600) as loser, lease(solr, name, length_s=3_600) as winner:
+        first = RunRecord("S", name, 1, Status.RUNNING, 1)
+        late = save_run(solr, replace(first, version=-1, epoch=loser.epoch))
+        assert (
+            open_run(solr, replace(first, epoch=winner.epoch), winner.renew).iteration == late.iteration + 1
+        )
+        with pytest.raises(LeaseLost):
+            open_run(solr, replace(first, epoch=loser.epoch), loser.renew)
+
+
+def test_the_positions_of_a_loser_are_refused_and_the_winners_replace_them(solr: Solr, name: str) -> None:
+    values = {"a": 1, "b": 1, "gone": 1}
+    save_positions(solr, name, "old", [Position("outdated", 1)], {})
+    save_positions(solr, name, "f", [Position(key, value) for key, value in values.items()], {})
+    solr.commit(RUNS, soft=True)
+    before = load_positions(solr, name, "f")
+    with lease(solr, name, length_s=3_600) as loser, lease(solr, name, length_s=3_600) as winner:
+
+        def save(held: leases.Lease, values: dict[str, int | None], outdated: list[str]) -> None:
+            fence = Fence(held.epoch, before.versions, held.renew)
+            positions = [Position(key, value) for key, value in values.items()]
+            save_positions(solr, name, "f", positions, before.values, outdated=outdated, fence=fence)
+
+        # What the winner has not written yet, a loser may still write: it is true, and the winner's replaces it.
+        save(loser, {"b": 2, "late": 2}, [])
+        save(winner, {"a": 9, "b": 9, "late": 9, "gone": 9}, [])
+        for values_of_loser in ({"a": 2}, {"b": 2}, {"late": 2}, {"gone": None}):
+            with pytest.raises(LeaseLost):
+                save(loser, dict(values_of_loser), [])
+        save(winner, {}, list(before.outdated))
+    solr.commit(RUNS, soft=True)
+    after = load_positions(solr, name, "f")
+    assert after.values == {"a": 9, "b": 9, "late": 9, "gone": 9}
+    assert after.outdated == {}
+    epochs = {
+        d["key"]: d["epoch_l"] for d in solr.cursor(RUNS, f"sourceId:{name}", "*", filters=["kind:position"])
+    }
+    assert epochs == dict.fromkeys(after.values, 2)
+
+
+# -- Real processes ----------------------------------------------------------------------------------------------------
+
+HOLDS = """
+import sys, time
+from navlin.index.leases import lease, LeaseLost
+from navlin.index.solr import Solr, SolrAddress
+url, user, password, name, length_s = sys.stdin.readline().split()
+with Solr(SolrAddress(url, user, password)) as solr, lease(solr, name, length_s=float(length_s)) as held:
+    print("held", held.epoch, flush=True)
+    sys.stdin.readline()
+    try:
+        held.check()
+        held.renew()
+        print("still held", flush=True)
+    except LeaseLost as lost:
+        print(lost, flush=True)
+"""
+
+
+class Process:
+    """A process of its own that holds a lease; a line makes it go on."""
+
+    def __init__(self, solr: Solr, name: str, length_s: float, *before: str) -> None:
+        self.popen = subprocess.Popen(
+            [*before, sys.executable, "-c", HOLDS],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=REPOSITORY,
+        )
+        address: SolrAddress = solr.address
+        self.write_line(f"{address.url} {address.user} {address.password} {name} {length_s}")
+
+    def write_line(self, line: str) -> None:
+        assert self.popen.stdin is not None
+        self.popen.stdin.write(line + "\n")
+        self.popen.stdin.flush()
+
+    def read_line(self) -> str:
+        assert self.popen.stdout is not None
+        return self.popen.stdout.readline().strip()
+
+
+@contextmanager
+def process(solr: Solr, name: str, length_s: float = LENGTH_S, *before: str) -> Iterator[Process]:
+    holding = Process(solr, name, length_s, *before)
+    try:
+        yield holding
+    finally:
+        holding.popen.send_signal(signal.SIGCONT)
+        holding.popen.kill()
+        holding.popen.communicate()
+
+
+def test_a_stopped_process_loses_its_lease_and_finds_that_out_when_it_goes_on(solr: Solr, name: str) -> None:
+    with process(solr, name) as first:
+        assert first.read_line() == "held 1"
+        first.popen.send_signal(signal.SIGSTOP)
+        with lease(solr, name, length_s=LENGTH_S) as held:
+            assert held.epoch == 2
+            first.popen.send_signal(signal.SIGCONT)
+            first.write_line("go on")
+            assert f"was taken by process {os.getpid()} on" in first.read_line()
+            first.popen.wait(SOON_S)
+            held.renew()
+            assert epoch_of(solr, name) == 2
+
+
+def test_a_process_that_stood_still_for_the_length_still_holds_what_nobody_took(
+    solr: Solr, name: str
+) -> None:
+    with process(solr, name) as first:
+        assert first.read_line() == "held 1"
+        first.popen.send_signal(signal.SIGSTOP)
+        time.sleep(2 * LENGTH_S)
+        first.popen.send_signal(signal.SIGCONT)
+        first.write_line("go on")
+        assert first.read_line() == "still held"
+
+
+def namespaces_refused() -> str:
+    """Why this machine gives an unprivileged process no namespaces of its own; "" if it does."""
+    tried = subprocess.run(
+        ["unshare", "-Urpn", "--fork", "--mount-proc", "true"], capture_output=True, text=True, check=False
+    )
+    return tried.stderr.strip() if tried.returncode else ""
+
+
+def test_two_processes_of_which_each_has_process_ids_of_its_own_keep_each_other_out(
+    solr: Solr, name: str
+) -> None:
+    """As two containers of one machine and one name: both have the process id 1 or 2, and see nothing of each other."""
+    if refused := namespaces_refused():
+        pytest.skip(refused)
+    contained = ("unshare", "-Urp", "--fork", "--kill-child", "--mount-proc")
+    with (
+        process(solr, name, LENGTH_S, *contained) as first,
+        process(solr, name, LENGTH_S, *contained) as second,
+    ):
+        taken = first.read_line()
+        assert taken == "held 1"
+        # The second ends with `Leased`: the first renews.
+        assert second.popen.stdout is not None
+        assert second.read_line() == ""
+        assert second.popen.wait(SOON_S) == 1
+        held = held_lease(solr, name)
+        assert held is not None
+        assert held.holder is not None
+        assert held.holder.pid < 10
+        assert held.holder.boot == ME.boot
+        assert held.holder.namespace != ME.namespace
+        first.write_line("go on")
+        assert first.read_line() == "still held"
