@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pytest
@@ -34,8 +36,9 @@ from navlin.index.runs import (
 )
 from navlin.index.solr import Solr, SolrAddress, SolrUnavailable
 from navlin.model.records import Position
+from tests.support import namespaces
 from tests.support.leases import ANOTHER, held_by, lay, leave
-from tests.support.solr_proxy import SolrProxy
+from tests.support.solr_proxy import Call, SolrProxy
 
 REPOSITORY = Path(__file__).parents[1]
 LENGTH_S = 1.5
@@ -295,7 +298,9 @@ def test_a_solr_that_is_away_for_less_than_the_length_loses_nothing(solr: Solr, 
             time.sleep(LENGTH_S)
             held.check()
             assert epoch_of(solr, name) == held.epoch == 1
-        assert held_lease(solr, name) != None  # noqa: E711
+        freed = held_lease(solr, name)
+        assert freed is not None
+        assert freed.holder is None
 
 
 def test_a_solr_that_is_away_for_the_length_loses_the_lease(solr: Solr, name: str) -> None:
@@ -314,14 +319,11 @@ def test_a_solr_that_is_away_for_the_length_loses_the_lease(solr: Solr, name: st
 
 
 def test_an_answer_that_does_not_arrive_loses_nothing(solr: Solr, name: str) -> None:
-    cut = [False]
+    answers = itertools.count()
 
-    def passes(call: object) -> bool:
-        # Every second write is applied, and its answer is lost.
-        if getattr(call, "answered", False) and getattr(call, "documents", []):
-            cut[0] = not cut[0]
-            return not cut[0]
-        return True
+    def passes(call: Call) -> bool:
+        # Every third write is applied, and its answer is lost.
+        return not (call.answered and call.documents) or next(answers) % 3 != 0
 
     with SolrProxy(solr.address, passes) as proxy, Solr(proxy.address) as behind:
         with pytest.raises(SolrUnavailable), lease(behind, name, length_s=LENGTH_S):
@@ -364,14 +366,21 @@ def test_the_record_of_a_loser_is_refused_by_solr(solr: Solr, name: str) -> None
         solr.commit(RUNS, soft=True)
         with lease(solr, name, length_s=LENGTH_S) as winner:  # this process may take over from itself
             previous = last_run(solr, name)
-            assert previous == opened
+            assert previous is not None
+            assert (previous.run_id, previous.version) == (opened.run_id, opened.version)
             end_cut_off(solr, previous, 2)
             with pytest.raises(RecordTaken):
                 save_run(solr, replace(opened, status=Status.FINISHED, ended_ms=3))
             second = RunRecord("S", name, 2, Status.RUNNING, 2, epoch=winner.epoch)
             saved = save_run(solr, replace(open_run(solr, second, winner.renew), status=Status.FINISHED))
             solr.commit(RUNS, soft=True)
-            assert last_run(solr, name) == saved
+            newest = last_run(solr, name)
+            assert newest is not None
+            assert (newest.run_id, newest.status, newest.epoch) == (
+                saved.run_id,
+                Status.FINISHED,
+                winner.epoch,
+            )
             assert saved.epoch == winner.epoch == loser.epoch + 1
             with pytest.raises(LeaseLost):
                 loser.renew()
@@ -425,6 +434,9 @@ import sys, time
 from navlin.index.leases import lease, LeaseLost
 from navlin.index.solr import Solr, SolrAddress
 url, user, password, name, length_s = sys.stdin.readline().split()
+if len(sys.argv) > 1:
+    from tests.support.namespaces import cross
+    url = f"http://127.0.0.1:{cross(sys.argv[1])}/solr"
 with Solr(SolrAddress(url, user, password)) as solr, lease(solr, name, length_s=float(length_s)) as held:
     print("held", held.epoch, flush=True)
     sys.stdin.readline()
@@ -440,9 +452,10 @@ with Solr(SolrAddress(url, user, password)) as solr, lease(solr, name, length_s=
 class Process:
     """A process of its own that holds a lease; a line makes it go on."""
 
-    def __init__(self, solr: Solr, name: str, length_s: float, *before: str) -> None:
+    def __init__(self, solr: Solr, name: str, length_s: float, bridge: Path | None) -> None:
+        host, path = (namespaces.HOST, [str(bridge)]) if bridge is not None else ((), [])
         self.popen = subprocess.Popen(
-            [*before, sys.executable, "-c", HOLDS],
+            [*host, sys.executable, "-c", HOLDS, *path],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -462,8 +475,10 @@ class Process:
 
 
 @contextmanager
-def process(solr: Solr, name: str, length_s: float = LENGTH_S, *before: str) -> Iterator[Process]:
-    holding = Process(solr, name, length_s, *before)
+def process(
+    solr: Solr, name: str, length_s: float = LENGTH_S, bridge: Path | None = None
+) -> Iterator[Process]:
+    holding = Process(solr, name, length_s, bridge)
     try:
         yield holding
     finally:
@@ -498,36 +513,34 @@ def test_a_process_that_stood_still_for_the_length_still_holds_what_nobody_took(
         assert first.read_line() == "still held"
 
 
-def namespaces_refused() -> str:
-    """Why this machine gives an unprivileged process no namespaces of its own; "" if it does."""
-    tried = subprocess.run(
-        ["unshare", "-Urpn", "--fork", "--mount-proc", "true"], capture_output=True, text=True, check=False
-    )
-    return tried.stderr.strip() if tried.returncode else ""
-
-
-def test_two_processes_of_which_each_has_process_ids_of_its_own_keep_each_other_out(
-    solr: Solr, name: str
+def test_two_hosts_of_one_name_keep_each_other_out_and_one_follows_the_other(
+    solr: Solr, name: str, tmp_path: Path
 ) -> None:
-    """As two containers of one machine and one name: both have the process id 1 or 2, and see nothing of each other."""
-    if refused := namespaces_refused():
-        pytest.skip(refused)
-    contained = ("unshare", "-Urp", "--fork", "--kill-child", "--mount-proc")
-    with (
-        process(solr, name, LENGTH_S, *contained) as first,
-        process(solr, name, LENGTH_S, *contained) as second,
-    ):
-        taken = first.read_line()
-        assert taken == "held 1"
-        # The second ends with `Leased`: the first renews.
-        assert second.popen.stdout is not None
-        assert second.read_line() == ""
-        assert second.popen.wait(SOON_S) == 1
-        held = held_lease(solr, name)
-        assert held is not None
-        assert held.holder is not None
-        assert held.holder.pid < 10
-        assert held.holder.boot == ME.boot
-        assert held.holder.namespace != ME.namespace
-        first.write_line("go on")
-        assert first.read_line() == "still held"
+    """Both are process 1 of a host of their own, and see nothing of each other."""
+    if why := namespaces.refused():
+        pytest.skip(why)
+    path, port = tmp_path / "solr", urlsplit(solr.address.url).port
+    assert port is not None
+    with namespaces.bridge(path, port):
+        with process(solr, name, LENGTH_S, bridge=path) as first:
+            assert first.read_line() == "held 1"
+            held = held_lease(solr, name)
+            assert held is not None
+            assert held.holder is not None
+            assert (held.holder.host, held.holder.pid, held.holder.boot) == (ME.host, 1, ME.boot)
+            assert held.holder.namespace != ME.namespace
+            with process(solr, name, LENGTH_S, bridge=path) as second:
+                assert second.read_line() == "", "it ends with `Leased`: the first renews"
+                assert second.popen.wait(SOON_S) == 1
+            first.write_line("go on")
+            assert first.read_line() == "still held"
+            assert first.popen.wait(SOON_S) == 0
+        with process(solr, name, LENGTH_S, bridge=path) as third:
+            assert third.read_line() == "held 2"
+            third.popen.kill()
+            third.popen.wait()
+            # Nobody can know here that it has ended.
+            began_s = time.monotonic()
+            with process(solr, name, LENGTH_S, bridge=path) as fourth:
+                assert fourth.read_line() == "held 3"
+                assert time.monotonic() - began_s >= LENGTH_S

@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -16,13 +17,14 @@ import pytest
 from linker import purge_doubt
 from linker.purge import PurgeReport, Tally, purge
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, date_ms
-from navlin.index.leases import Holder
+from navlin.index.leases import Holder, held_lease
 from navlin.index.purges import forget_purged_before, open_purge, purged_before_ms
-from navlin.index.solr import Added, Solr
+from navlin.index.solr import Added, Solr, SolrUnavailable
 from navlin.model.keys import EntityType, Key, RelationType
 from navlin.model.records import Entity, Relation
 from tests.support.indexed_estate import DAY_MS, NOW_MS, World
 from tests.support.leases import held_by
+from tests.support.solr_proxy import Call, SolrProxy
 
 BEFORE_MS = NOW_MS
 ME = Holder("here", 1, "today")
@@ -711,6 +713,46 @@ def test_a_second_purge_beside_a_first_is_ignored(world: World) -> None:
     assert (report.status, report.rules) == ("leased", ())
     assert "elsewhere" in report.note
     assert world.versions() == before
+
+
+@pytest.mark.parametrize(
+    "again", [ME, SOMEBODY], ids=["the same process", "another, when it was still for its length"]
+)
+def test_a_solr_that_went_away_in_the_middle_leaves_no_lease_in_the_way(world: World, again: Holder) -> None:
+    fill(world)
+    away = threading.Event()
+
+    def passes(call: Call) -> bool:
+        if call.core == ELEMENTS and call.handler == "update":
+            away.set()
+        return not away.is_set()
+
+    with SolrProxy(world.solr.address, passes) as proxy, Solr(proxy.address) as behind:
+        with pytest.raises(SolrUnavailable):
+            run_purge(behind, lease_s=1.5)
+        held = held_lease(world.solr, "purge")
+        assert held is not None
+        assert held.holder == ME, "it could not be given back"
+    report = run_purge(world.solr, holder=again, lease_s=1.5 if again != ME else 3_600)
+    assert (report.status, report.resumed) == ("finished", True)
+
+
+def test_one_that_lost_its_lease_records_nothing_more(world: World) -> None:
+    fill(world)
+    other: list[PurgeReport] = []
+
+    def taken_over() -> bool:
+        if not other:
+            other.append(
+                run_purge(world.solr, batch=2)
+            )  # as another process would after the length of the lease
+        return False
+
+    report = run_purge(world.solr, batch=2, stop=taken_over)
+    assert (other[0].status, other[0].resumed) == ("finished", True)
+    assert report.status == "leased"
+    assert "another process has taken the lease of the purge" in report.note
+    assert open_purge(world.solr) is None
 
 
 # -- Beside others who write ---------------------------------------------------------------------------------------------
