@@ -124,9 +124,7 @@ def purge(
         return _dry_run(solr, before_ms, clock(), ours=ours, batch=batch, accepted=accepted)
     try:
         with lease(solr, LEASE, holder=holder, lives=lives, length_s=lease_s) as held:
-            return _purge(
-                solr, held, before_ms, clock, ours=ours, accepted=accepted, stop=stop, batch=batch
-            )
+            return _purge(solr, held, before_ms, clock, ours=ours, accepted=accepted, stop=stop, batch=batch)
     except Leased as other:
         return PurgeReport(before_ms, "leased", dry_run, note=str(other))
 
