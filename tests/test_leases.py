@@ -544,3 +544,25 @@ def test_two_hosts_of_one_name_keep_each_other_out_and_one_follows_the_other(
             with process(solr, name, LENGTH_S, bridge=path) as fourth:
                 assert fourth.read_line() == "held 3"
                 assert time.monotonic() - began_s >= LENGTH_S
+
+
+# -- A Solr of several shards ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.services
+@pytest.mark.parametrize(
+    "holds",
+    [
+        test_each_taking_raises_the_epoch_and_giving_back_keeps_it,
+        test_of_many_that_try_at_once_one_gets_it,
+        test_who_has_lost_it_is_stopped_at_once_and_does_not_give_back_the_winners,
+        test_the_record_of_a_loser_is_refused_by_solr,
+        test_the_positions_of_a_loser_are_refused_and_the_winners_replace_them,
+        test_a_stopped_process_loses_its_lease_and_finds_that_out_when_it_goes_on,
+    ],
+    ids=lambda test: test.__name__,
+)
+def test_two_shards_hold_leases_as_one_server_does(
+    cloud: Solr, name: str, holds: Callable[[Solr, str], None]
+) -> None:
+    holds(cloud, name)

@@ -27,7 +27,6 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Final
 
 import orjson
-import structlog
 
 from navlin.index.fields import RUNS
 from navlin.index.holder import Holder, Lives, may_live, this_process
@@ -45,8 +44,6 @@ __all__ = [
     "may_live",
     "this_process",
 ]
-
-log = structlog.stdlib.get_logger(__name__)
 
 LEASE_S: Final = 120.0
 """How long a lease holds without a renewal."""
@@ -257,10 +254,8 @@ def lease(
         finally:
             over.set()
             keeping.join()
-            try:
+            with suppress(SolrError):
                 held.free()
-            except SolrError as error:
-                log.warning("lease not given back", lease=name, error=str(error))
 
 
 def _take(solr: Solr, name: str, holder: Holder, lives: Lives, length_s: float) -> tuple[float, HeldLease]:

@@ -15,7 +15,7 @@ from navlin.index.cores import (
     replace_by_beside,
 )
 from navlin.index.fields import RUNS
-from navlin.index.leases import LEASE_S, Lease, Leased, lease
+from navlin.index.leases import LEASE_S, Lease, Leased, LeaseLost, lease
 from navlin.index.schema import VERSION, UnusableIndex, require_known
 from navlin.index.schema_upgrade import Report, copy_index
 from navlin.index.solr import Solr
@@ -45,29 +45,32 @@ def upgrade_index(
     """Brings the index up to date, or goes on with that where it was cut off. Nothing but the upgrade writes meanwhile:
     it holds the leases of all sources.
 
-    ``shards`` and ``replicas`` are those of new collections. Raises `UnusableIndex`, `NotCreated` or `LeaseLost`.
+    ``shards`` and ``replicas`` are those of new collections. Raises `UnusableIndex` or `NotCreated`.
     """
     schema = opened_schema(solr)
     require_known(schema)
     if schema.version < VERSION:
-        with ExitStack() as leases:
-            held = _take_leases(leases, solr, lease_s)
+        try:
+            with ExitStack() as leases:
+                held = _take_leases(leases, solr, lease_s)
 
-            def report_held(done: int, total: int) -> None:
+                def report_held(done: int, total: int) -> None:
+                    for each in held:
+                        each.check()
+                    report(done, total)
+
+                cores = outdated(solr)
+                create_beside(solr, CONF / "solr", cores, shards=shards, replicas=replicas)
+                copy_index(solr, cores, schema.version, report_held)
                 for each in held:
-                    each.check()
-                report(done, total)
-
-            cores = outdated(solr)
-            create_beside(solr, CONF / "solr", cores, shards=shards, replicas=replicas)
-            copy_index(solr, cores, schema.version, report_held)
-            for each in held:
-                each.renew()
-            if server is None:
-                for core in cores:
-                    replace_by_beside(solr, core)
-            else:
-                server.use(CONFIGSET)
+                    each.renew()
+                if server is None:
+                    for core in cores:
+                        replace_by_beside(solr, core)
+                else:
+                    server.use(CONFIGSET)
+        except LeaseLost as error:
+            raise UnusableIndex(f"{error}: the index is as it was; upgrade it again") from error
     if server is None:
         remove_replaced(solr)
     documents = {core: solr.count(core) for core in CORES} if schema.version < VERSION else {}
