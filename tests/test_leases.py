@@ -27,12 +27,11 @@ from navlin.index.runs import (
     RecordTaken,
     RunRecord,
     Status,
-    end_cut_off,
     last_run,
     load_positions,
-    open_run,
     save_positions,
     save_run,
+    save_run_fenced,
 )
 from navlin.index.solr import Solr, SolrAddress, SolrUnavailable
 from navlin.model.records import Position
@@ -360,41 +359,33 @@ def test_an_error_in_the_run_gives_the_lease_back(solr: Solr, name: str) -> None
 # -- What a loser still writes -----------------------------------------------------------------------------------------
 
 
-def test_the_record_of_a_loser_is_refused_by_solr(solr: Solr, name: str) -> None:
-    with lease(solr, name, length_s=LENGTH_S) as loser:
-        opened = open_run(solr, RunRecord("S", name, 1, Status.RUNNING, 1, epoch=loser.epoch), loser.renew)
-        solr.commit(RUNS, soft=True)
-        with lease(solr, name, length_s=LENGTH_S) as winner:  # this process may take over from itself
-            previous = last_run(solr, name)
-            assert previous is not None
-            assert (previous.run_id, previous.version) == (opened.run_id, opened.version)
-            end_cut_off(solr, previous, 2)
+def test_the_record_of_a_loser_is_refused_by_solr_and_the_winners_replaces_it(solr: Solr, name: str) -> None:
+    first = RunRecord("S", name, 1, Status.RUNNING, 1, version=-1)
+    with lease(solr, name, length_s=3_600) as loser:
+        opened = save_run_fenced(solr, replace(first, epoch=loser.epoch), loser.renew)
+        with lease(solr, name, length_s=3_600) as winner:  # this process may take over from itself
+            # What the loser failed to end is run again under its number.
+            again = replace(first, epoch=winner.epoch, version=opened.version)
+            again = save_run_fenced(solr, again, winner.renew)
             with pytest.raises(RecordTaken):
                 save_run(solr, replace(opened, status=Status.FINISHED, ended_ms=3))
-            second = RunRecord("S", name, 2, Status.RUNNING, 2, epoch=winner.epoch)
-            saved = save_run(solr, replace(open_run(solr, second, winner.renew), status=Status.FINISHED))
+            with pytest.raises(LeaseLost, match="was taken by"):
+                save_run_fenced(solr, replace(opened, status=Status.FINISHED, ended_ms=3), loser.renew)
+            save_run(solr, replace(first, version=0, note="without any lease"))
+            save_run_fenced(solr, replace(again, status=Status.FINISHED, ended_ms=4), winner.renew)
             solr.commit(RUNS, soft=True)
             newest = last_run(solr, name)
             assert newest is not None
-            assert (newest.run_id, newest.status, newest.epoch) == (
-                saved.run_id,
-                Status.FINISHED,
-                winner.epoch,
-            )
-            assert saved.epoch == winner.epoch == loser.epoch + 1
-            with pytest.raises(LeaseLost):
-                loser.renew()
+            assert (newest.status, newest.epoch, newest.note) == (Status.FINISHED, loser.epoch + 1, "")
 
 
-def test_a_loser_that_opens_its_record_late_gets_no_number_of_the_winners(solr: Solr, name: str) -> None:
+def test_a_record_that_a_loser_opens_late_is_the_winners(solr: Solr, name: str) -> None:
+    first = RunRecord("S", name, 1, Status.RUNNING, 1, version=-1)
     with lease(solr, name, length_s=3_600) as loser, lease(solr, name, length_s=3_600) as winner:
-        first = RunRecord("S", name, 1, Status.RUNNING, 1)
-        late = save_run(solr, replace(first, version=-1, epoch=loser.epoch))
-        assert (
-            open_run(solr, replace(first, epoch=winner.epoch), winner.renew).iteration == late.iteration + 1
-        )
+        late = save_run(solr, replace(first, epoch=loser.epoch))
+        save_run_fenced(solr, replace(first, epoch=winner.epoch), winner.renew)
         with pytest.raises(LeaseLost):
-            open_run(solr, replace(first, epoch=loser.epoch), loser.renew)
+            save_run_fenced(solr, replace(late, status=Status.FINISHED, ended_ms=3), loser.renew)
 
 
 def test_the_positions_of_a_loser_are_refused_and_the_winners_replace_them(solr: Solr, name: str) -> None:
@@ -556,7 +547,7 @@ def test_two_hosts_of_one_name_keep_each_other_out_and_one_follows_the_other(
         test_each_taking_raises_the_epoch_and_giving_back_keeps_it,
         test_of_many_that_try_at_once_one_gets_it,
         test_who_has_lost_it_is_stopped_at_once_and_does_not_give_back_the_winners,
-        test_the_record_of_a_loser_is_refused_by_solr,
+        test_the_record_of_a_loser_is_refused_by_solr_and_the_winners_replaces_it,
         test_the_positions_of_a_loser_are_refused_and_the_winners_replace_them,
         test_a_stopped_process_loses_its_lease_and_finds_that_out_when_it_goes_on,
     ],

@@ -168,8 +168,8 @@ class _Run:
                 record = replace(record, iteration=next_iteration(previous), note=plan.note)
                 if self.lease is not None:
                     # Over the record of a run that failed or was cut off: Solr then refuses what that would still save.
-                    again = previous is not None and previous.iteration == record.iteration
-                    version = previous.version if previous is not None and again else -1
+                    over = previous is not None and previous.iteration == record.iteration
+                    version = previous.version if previous is not None and over else -1
                     record = self._save_run(replace(record, epoch=self.lease.epoch, version=version))
                 try:
                     return self._pass(record, plan, before, accept_loss)

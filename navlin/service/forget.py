@@ -74,7 +74,9 @@ def forget(solr: Solr, forgetting: Forgetting, clock: Callable[[], int], *, conf
         # A run of its own, so that whoever reads what changed since the last one finds what is flagged here.
         number = next_iteration(last)
         version = last.version if last is not None and last.iteration == number else -1
-        record = RunRecord(source.name, source.id, number, Status.RUNNING, clock(), epoch=held.epoch, version=version)
+        record = RunRecord(
+            source.name, source.id, number, Status.RUNNING, clock(), epoch=held.epoch, version=version
+        )
         record = save_run_fenced(solr, record, held.renew)
         run_ids = runs_to_link(solr, source.id, record.iteration)
         solr.commit(RUNS, soft=False)
