@@ -585,7 +585,7 @@ class Dying(Solr):
 @pytest.mark.services
 def test_cut_off_at_any_write_and_continued_it_ends_the_same(world: World) -> None:
     fill(world)
-    filled = {core: world.documents(core) for core in (ELEMENTS, RELATIONS)}
+    filled = {core: world.stored(core) for core in (ELEMENTS, RELATIONS)}
     whole_counts = _entities(run_purge(world.solr, batch=6))
     whole = snapshot(world)
 
@@ -611,7 +611,7 @@ def test_cut_off_at_any_write_and_continued_it_ends_the_same(world: World) -> No
 def test_cut_off_again_and_again_and_continued_it_ends_the_same(world: World, seed: str) -> None:
     chance = random.Random(seed)
     fill(world)
-    filled = {core: world.documents(core) for core in (ELEMENTS, RELATIONS)}
+    filled = {core: world.stored(core) for core in (ELEMENTS, RELATIONS)}
     run_purge(world.solr)
     whole = snapshot(world)
     for _ in range(20):
@@ -637,7 +637,8 @@ def _entities(report: PurgeReport) -> dict[str, tuple[int, int]]:
 def _restore(world: World, documents: Mapping[str, list[dict[str, Any]]]) -> None:
     world.clear()
     for core, each in documents.items():
-        world.solr.add(core, [{**document, "_version_": 0} for document in each])
+        added = world.solr.add(core, [{**document, "_version_": 0} for document in each])
+        assert not added.refused
     world.solr.client(RUNS).delete(q="*:*", commit=False)
     world.solr.commit(RUNS, soft=True)
     world.commit()

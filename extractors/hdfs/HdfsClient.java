@@ -100,7 +100,7 @@ public final class HdfsClient {
         } catch (Throwable error) {
             write(out, json -> describe(json, error, "", ""));
         }
-        System.exit(0); // Hadoop leaves threads behind; an orderly end may leave a class archive
+        System.exit(0); // Hadoop leaves threads behind; an orderly end may leave a class archive, which takes seconds
     }
 
     private HdfsClient(Map<String, String> settings) throws IOException {
@@ -193,11 +193,15 @@ public final class HdfsClient {
         void write(JsonGenerator json) throws Exception;
     }
 
+    /** Answers requests until the parent wants an end. If the parent just went away, this ends at once. */
     private void serve(InputStream in, OutputStream out) throws IOException {
         try (JsonParser requests = JSON.createParser(in)) {
             while (requests.nextToken() == JsonToken.START_OBJECT) {
                 asked = true;
                 Map<String, Object> request = objectOf(requests);
+                if ("end".equals(request.get("op"))) {
+                    return;
+                }
                 ByteArrayOutputStream bytes = new ByteArrayOutputStream();
                 Answer answer;
                 try {
@@ -216,6 +220,7 @@ public final class HdfsClient {
                 asked = false;
             }
         }
+        Runtime.getRuntime().halt(0);
     }
 
     /** Many processes may have a child; one that is not used is not needed. The parent starts another if need be. */

@@ -96,6 +96,7 @@ class Child:
             if self._process is not None:
                 assert self._process.stdin is not None
                 with suppress(OSError):
+                    self._process.stdin.write(orjson.dumps({"op": "end"}) + b"\n")
                     self._process.stdin.close()
                 with suppress(subprocess.TimeoutExpired):  # it may be leaving an archive of its classes
                     self._process.wait(10)

@@ -23,6 +23,7 @@ from pyspark.sql import SparkSession
 
 from extractors.hdfs import Hdfs
 from navlin.index.fields import ELEMENTS, RELATIONS, STAMPS
+from navlin.index.presented import with_end_names
 from navlin.index.runs import RunRecord
 from navlin.index.solr import Solr, SolrAddress
 from navlin.model.extractor import EXTRACTORS
@@ -88,7 +89,8 @@ class HdfsEstate:
         writer = writer or self.extractor().source.id
         for core in (ELEMENTS, RELATIONS):
             field = "sourceId" if core == ELEMENTS else "writer"
-            for document in self.solr.cursor(core, f"{field}:{writer}", "*"):
+            every = list(self.solr.cursor(core, f"{field}:{writer}", "*"))
+            for document in with_end_names(self.solr, every) if core == RELATIONS else every:
                 if document["deleted"] or document["type"] == "SOURCE":
                     continue
                 left_out = STAMPS | _OF_A_SOURCE | {"lastAccessed"}

@@ -202,15 +202,19 @@ class World:
         }
 
     def documents(self, core: str) -> list[dict[str, Any]]:
-        """All documents of this world in a core, as committed."""
+        """All documents of this world in a core, as committed, with what follows from their fields."""
+        documents = presented(self.solr, core, self.stored(core))
+        return sorted(documents, key=lambda document: str(document["identity"]))
+
+    def stored(self, core: str) -> list[dict[str, Any]]:
+        """All documents of this world in a core, as Solr has them."""
         ids = ",".join(source.id for source in self.sources)
         fields = ("endpoint1SourceId", "endpoint2SourceId") if core == RELATIONS else ("sourceId",)
         found: dict[str, dict[str, Any]] = {}
         for field in fields:
             for document in self.solr.cursor(core, f"{{!terms f={field}}}{ids}", "*"):
                 found[document["identity"]] = document
-        documents = presented(self.solr, core, found.values())
-        return sorted(documents, key=lambda document: str(document["identity"]))
+        return list(found.values())
 
     def index(self) -> dict[str, list[dict[str, Any]]]:
         """Every document, navlin's own stamps aside."""
