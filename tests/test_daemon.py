@@ -362,6 +362,8 @@ def test_a_changed_configuration_is_taken_up_while_running(daemon: Served) -> No
 
 @pytest.mark.services
 def test_a_solr_that_died_is_started_again(daemon: Served) -> None:
+    daemon.append("daemon.written_before")
+    daemon.until(lambda: daemon.find("type:OPERATION AND queryText:written_before"), "the operation")
     seen = len(daemon.log)
     os.kill(daemon.java("SolrServer"), signal.SIGKILL)
 
@@ -369,7 +371,7 @@ def test_a_solr_that_died_is_started_again(daemon: Served) -> None:
 
     daemon.logged("solr started again", after=seen)
     daemon.until(lambda: daemon.find("type:OPERATION AND queryText:revived"), "the operation")
-    assert daemon.find("type:OPERATION AND queryText:first") == 1
+    assert daemon.find("type:OPERATION AND queryText:written_before") == 1
 
 
 def test_sigterm_ends_it_in_order_and_leaves_nothing_running(daemon: Served) -> None:
