@@ -23,6 +23,7 @@ PACKAGES = ("navlin", "extractors", "linker")
 DISTRIBUTIONS = {
     "puresasl": "pure-sasl",
     "py4j": "pyspark",
+    "re2": "google-re2",
     "requests_gssapi": "requests-gssapi",
     "thrift_sasl": "thrift-sasl",
 }

@@ -36,10 +36,12 @@ from navlin.index.stored_form import PACKAGE, class_of
 from navlin.model.identity import identify_each
 from navlin.model.keys import EntityType, listed_path_key
 from navlin.model.records import Entity, Listing
-from navlin.model.redaction import MASK, SIGNS, redact
+from navlin.model.redaction import MASK, redact, shows
 from navlin.model.source import Source
 
 ROWS_AT_ONCE: Final = 4_000
+LOOKED_AT_ONCE: Final = 500
+"""Texts that are redacted one by one if one of them may have a secret."""
 NOT_AS_IT_IS: Final = r'["\\\x00-\x1f]'
 """What JSON writes otherwise than it is."""
 """The years 1 to 9999, which Solr and Python write with four digits."""
@@ -93,11 +95,22 @@ def _redacted(name: str, column: pa.Array) -> pa.Array:
         return pa.DictionaryArray.from_arrays(column.indices, _redacted(name, column.dictionary))
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return column
-    suspect = pc.fill_null(pc.match_substring_regex(column, SIGNS, ignore_case=True), fill_value=False)
-    if not pc.any(suspect).as_py():
+    pieces = [column.slice(start, LOOKED_AT_ONCE) for start in range(0, len(column), LOOKED_AT_ONCE)]
+    if not any(may := [_may_have_secrets(piece) for piece in pieces]):
         return column
-    texts = [redact(text) for text in column.filter(suspect).to_pylist()]
-    return pc.replace_with_mask(column, suspect, pa.array(texts, column.type))
+    return pa.concat_arrays(
+        [_each_redacted(piece) if so else piece for piece, so in zip(pieces, may, strict=True)]
+    )
+
+
+def _may_have_secrets(column: pa.Array) -> bool:
+    texts = column.drop_null().cast(pa.string())
+    ends = pa.array([0, len(texts)], pa.int32())
+    return shows(pc.binary_join(pa.ListArray.from_arrays(ends, texts), "\n")[0].as_buffer().to_pybytes())
+
+
+def _each_redacted(column: pa.Array) -> pa.Array:
+    return pa.array([None if text is None else redact(text) for text in column.to_pylist()], column.type)
 
 
 def _by_column(rows: _Rows) -> pa.RecordBatch:

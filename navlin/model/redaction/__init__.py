@@ -1,0 +1,113 @@
+"""What may be kept of a text from outside: no secrets, and not without bound.
+
+The index redacts every text that becomes part of a document, a reject or a run record. An extractor redacts what enters an
+identity or a position, and nothing else; but what it cuts is redacted first (`bounded`, `sample`), because a secret that was
+cut in two may not be recognised.
+
+Secrets are replaced by `MASK`: values beside the name of a secret (``password = '…'``, ``'fs.s3a.secret.key'='…'``,
+``?sig=…``, ``IDENTIFIED BY '…'``), the password of a URL's user, and what shows by its form that it is one (AWS access keys,
+JSON web tokens, private keys). In doubt a value is masked; names are not: ``token_count`` and ``a.token = b.token`` stay.
+
+Everything here is pure and takes time in proportion to the text: no pattern can look at one place again and again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from navlin.model.redaction import assignments, command_lines, documents, statements, tokens, urls
+from navlin.model.redaction.names import is_secret
+from navlin.model.redaction.signs import EVERYTHING, look
+from navlin.model.redaction.urls import without_credentials
+from navlin.model.redaction.values import MASK
+
+__all__ = [
+    "CLASSES",
+    "CUT",
+    "MASK",
+    "MAX_TEXT_BYTES",
+    "SAMPLE_CHARACTERS",
+    "bounded",
+    "is_secret",
+    "redact",
+    "redact_by",
+    "redact_options",
+    "sample",
+    "shows",
+    "without_credentials",
+]
+
+Class = tuple[tuple[str, ...], Callable[[str], str]]
+"""A class of forms: what a text must contain for RE2, and the text without the secrets that have one of the forms."""
+CLASSES: tuple[Class, ...] = (
+    (urls.SIGNS, urls.without_passwords),
+    (tokens.SIGNS, tokens.without_tokens),
+    (command_lines.SIGNS, command_lines.without_arguments),
+    (documents.SIGNS, documents.without_values),
+    (assignments.SIGNS, assignments.without_values),
+    (statements.SIGNS, statements.without_keys),
+)
+"""In this order: a password of an address may contain the name of a secret."""
+_look = look((EVERYTHING, *("|".join(signs) for signs, _ in CLASSES)))
+_NONE = [0]
+"""Of the look, if no class shows."""
+_SHORTEST = 6
+"""No form of a secret is shorter, its name included."""
+MAX_TEXT_BYTES = 1 << 20
+CUT = " … [cut]"
+SAMPLE_CHARACTERS = 200
+
+
+def bounded(text: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
+    """The text, if it has at most so many bytes of UTF-8; else its redacted beginning with a note that it was cut.
+
+    Lone surrogates become U+FFFD.
+    """
+    if text.isascii() and len(text) <= max_bytes:
+        return text
+    data = _utf8(text)
+    if len(data) > max_bytes:
+        data = _utf8(redact(text))
+    if len(data) <= max_bytes:
+        return data.decode()
+    return data[: max_bytes - len(CUT.encode())].decode(errors="ignore") + CUT
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+
+
+def sample(data: bytes) -> str:
+    """The beginning of a line that does not read, redacted, for a person to recognise it."""
+    text = data[: 8 * SAMPLE_CHARACTERS].decode(errors="replace")
+    return redact(text).replace("\0", "␀")[:SAMPLE_CHARACTERS]
+
+
+def redact(text: str) -> str:
+    """The text without its secrets: SQL, a URL, a configuration, a command line, or one within another.
+
+    Redacting twice changes nothing more.
+    """
+    if len(text) < _SHORTEST:
+        return text
+    found = _look(text.encode("utf-8", "replace"))
+    if found == _NONE:
+        return text
+    return redact_by(text, [CLASSES[at - 1] for at in sorted(found) if at] if found else CLASSES)
+
+
+def redact_by(text: str, classes: Iterable[Class]) -> str:
+    """The text without the secrets of these classes. For the whole of it, `redact` is quicker."""
+    for _, without in classes:
+        text = without(text)
+    return text
+
+
+def shows(texts: bytes) -> bool:
+    """Whether one of several texts, in UTF-8 and on lines of their own, may have a secret: a quick look at many."""
+    return _look(texts) != _NONE
+
+
+def redact_options(options: Mapping[str, str]) -> dict[str, str]:
+    """A configuration without its secrets: values of keys that name secrets are masked, others are redacted as texts."""
+    return {key: MASK if is_secret(key) else redact(value) for key, value in options.items()}

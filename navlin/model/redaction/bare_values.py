@@ -1,0 +1,170 @@
+"""Whether a word without quotes beside the name of a secret is its value: where it stands decides."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from navlin.model.redaction.values import MASK, bare_at, is_no_value, is_opaque, masked_at
+
+_HEAD = re.compile(
+    r"\s*(?:(?:-\s+)?|(?:set|export|define|declare|let|const|var|val|local|readonly|env|add)\s+(?:-\w\s+)?)(?:\$env:|hive\w{2,4}:|var:|@|\$|-D)?\Z",
+    re.IGNORECASE,
+)
+_SETS = re.compile(r"\s*(?:set|export|define|env|setenv)\s", re.IGNORECASE)
+_IN_SQL = re.compile(
+    r"\b(?:where|and|or|on|having|when|set|by|select|not|using|if|then|else|case)\s+\(?\Z|[(,<>=!]\s*\Z",
+    re.IGNORECASE,
+)
+_GOES_ON = re.compile(
+    r"(?:\b(?:where|and|or|on|set|when|then|by|select|having|else|case)|[,(=])\s*\Z", re.IGNORECASE
+)
+_WORD = re.compile(r"[A-Za-z_][\w$]*(?:\.[A-Za-z_]\w*)*(?:#\d+L?)?\Z")
+_COLUMN = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+\Z")
+_NUMBER = re.compile(r"-?\d{1,4}(?:\.\d*)?\Z")
+_IN_BRACES = re.compile(r"[{,]\s*['\"]?\Z")
+_NEXT_ENTRY = re.compile(r"\s*[},]")
+_PARAMETER = re.compile(r"(?:\A|\s)(?:/|--?)\Z")
+_MORE_SETTINGS = re.compile(r"[;&,]\s*[\w.]{1,60}\s*=|['\"]|\s(?:-|&&|;)|\s[^\s=]{1,200}=|; ")
+_QUOTE_WITHIN = re.compile(r"'[^\s'\"]{1,300}")
+_MASKED = re.compile(r"\*+\Z")
+_LOOK_BACK = 200
+LONG = 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Bare:
+    """A word without quotes beside a name, and what is around: before it, before it on its line, behind it on its line."""
+
+    named: re.Match[str]
+    name: str
+    value: str
+    before: str
+    line: str
+    rest: str
+    in_sql: bool
+
+    @property
+    def is_alone(self) -> bool:
+        return _is_alone(self.rest, self.value)
+
+    @property
+    def is_spaced(self) -> bool:
+        return " " in (self.named["equals"] or "")
+
+
+def bare_value(text: str, named: re.Match[str], *, in_sql: bool) -> tuple[str, int] | None:
+    """What replaces the word that stands beside a name, and where that ends; nothing if the word is no secret."""
+    start, at = start_of_name(text, named.start()), named.end()
+    value = bare_at(text, at)
+    if value.startswith("{") and (braced := masked_at(text, at)) is not None:
+        return braced
+    is_call = text.startswith("(", at + len(value)) and (
+        named["equals"] != "=" or _WORD.match(value) is not None
+    )
+    if not value or is_no_value(value) or is_call or (named["weak"] is not None and len(value) < LONG):
+        return None
+    before = text[max(0, start - _LOOK_BACK) : start]
+    line = before[max(before.rfind("\n"), before.rfind(";")) + 1 :]
+    bare = _Bare(named, text[start : named.end("closed")], value, before, line, _line_at(text, at), in_sql)
+    if named["space"] is not None:
+        length = len(value) if _is_operand(bare) else 0
+    elif named["arrow"] is not None:
+        length = len(value) if "Map(" in text or bare.is_alone else 0
+    elif named["colon"] is not None:
+        length = len(value) if _is_entry(bare) else 0
+    else:
+        length = _length_assigned(bare)
+    return (MASK, at + length) if length else None
+
+
+def _is_entry(bare: _Bare) -> bool:
+    """Whether a word after a name and a colon is its value: a line of YAML, one of ``{a: b, c: d}``, ``/password:S``."""
+    value = bare.value
+    if value[0] == "/" or (_NUMBER.match(value) and not bare.named["closed"]):
+        return False
+    return (
+        (_HEAD.match(bare.line) is not None and bare.is_alone)
+        or (
+            _IN_BRACES.search(bare.before[-9:]) is not None
+            and _NEXT_ENTRY.match(bare.rest[len(value) :]) is not None
+        )
+        or _PARAMETER.search(bare.before[-3:]) is not None
+        or is_opaque(value)
+    )
+
+
+def _length_assigned(bare: _Bare) -> int:
+    """How much behind an equals sign is a value: the word, or more of a line of properties; nothing if it is a column."""
+    value = bare.value
+    is_word = _WORD.match(value) is not None
+    at_head = _HEAD.match(bare.line) is not None
+    name = bare.name.strip("\\\"'`")
+    if _is_column_of(name, value) or _NUMBER.match(value) or _is_part_of_path(bare.before):
+        return 0
+    if is_word and (_is_column_at_head(bare) if at_head else _is_column(bare)):
+        return 0
+    is_property = at_head and not bare.in_sql and not _SETS.match(bare.line) and not name.isupper()
+    if is_property and not _MORE_SETTINGS.search(bare.rest):
+        kept = bare.rest.rstrip(" ;,\r")
+        if bare.is_alone or (not bare.is_spaced and kept.count(" ") <= 2):
+            return len(kept)
+    if (
+        bare.before.rstrip().endswith("--conf")
+        and (quoted := _QUOTE_WITHIN.match(bare.rest, len(value))) is not None
+    ):
+        return quoted.end()
+    return len(value)
+
+
+def _is_column_at_head(bare: _Bare) -> bool:
+    if not bare.in_sql or _SETS.match(bare.line):
+        return False
+    lines_before = bare.before[: len(bare.before) - len(bare.line)]
+    return _GOES_ON.search(lines_before[-40:]) is not None or (bare.is_spaced and not bare.is_alone)
+
+
+def _is_column(bare: _Bare) -> bool:
+    if bare.is_spaced and (bare.in_sql or not bare.is_alone):
+        return True
+    return _IN_SQL.search(bare.before[-40:]) is not None and (bare.in_sql or "#" in bare.value)
+
+
+def _is_operand(bare: _Bare) -> bool:
+    """Whether a word after a name and a space is its value: ``--password S``, or a line of a file of properties."""
+    if bare.value.startswith("-") or _MASKED.match(bare.value):
+        return False
+    if bare.name.startswith("-"):
+        return not bare.named["closed"]
+    return bare.name.count(".") >= 2 and not bare.line.strip() and bare.is_alone
+
+
+def _is_alone(rest: str, value: str) -> bool:
+    return re.match(r"[\s;,]*(?:[ \t]#.*)?\Z", rest[len(value) :]) is not None
+
+
+def _is_column_of(name: str, value: str) -> bool:
+    """Whether both sides are columns of one name (``a.token=b.token``)."""
+    return (
+        _COLUMN.match(value) is not None
+        and value.lower().rpartition(".")[2] == name.lower().rpartition(".")[2]
+    )
+
+
+def _is_part_of_path(before: str) -> bool:
+    """Whether the assignment is a part of a path, as partitions are: ``/warehouse/t/token=abc/ds=2020``."""
+    word = re.split(r"[\s'\"]", before[-200:])[-1]
+    return word.endswith("/") and "?" not in word and "/" in word[:-1] and "=" not in word.split("/")[-1]
+
+
+def _line_at(text: str, at: int) -> str:
+    end = text.find("\n", at, at + _LOOK_BACK)
+    return text[at : at + _LOOK_BACK if end < 0 else end]
+
+
+def start_of_name(text: str, at: int) -> int:
+    """Where the name begins of which the part at a place shows that it names a secret."""
+    first = max(0, at - 200)
+    while at > first and (text[at - 1].isalnum() or text[at - 1] in "_.-"):
+        at -= 1
+    return at

@@ -1,0 +1,113 @@
+"""Secrets in the forms of documents: XML, pairs of a name and a value, blocks of YAML, headers, password files."""
+
+from __future__ import annotations
+
+import re
+
+from navlin.model.redaction.names import NAME, SIGN
+from navlin.model.redaction.signs import BEYOND_ASCII, SPACE, loosened
+from navlin.model.redaction.values import MASK
+
+_ELEMENT = re.compile(
+    rf"""(
+        (?: <name> [^<\s]{{0,200}}? {NAME} \s*+ </name>
+            (?: \s | <(?:final|description|source)>[^<]{{0,300}}</\w{{1,20}}> ){{0,50}}+ <value>
+          | <(?:[\w.-]{{1,60}}:)? [\w.-]{{0,60}}? {NAME} (?:\s[^<>]{{0,200}})? >
+          | <\w{{1,60}}\s [^<>]{{0,200}}? = \s?["'] [\w.-]{{0,100}}? {NAME} ["']
+            (?:\s[^<>/]{{0,200}})? > (?:\s{{0,50}}+<\w{{1,20}}>)?
+        ) (?: \s | <!\[CDATA\[ ){{0,50}}+
+    )
+    (?P<value> [^<\s] (?: [^<\]]{{0,2000}}+ ) )""".replace("(?P<weak>", "(?:"),
+    re.IGNORECASE | re.VERBOSE,
+)
+_VALUE = re.compile(
+    r"(?P<before>\\*[\"']\s?,?\s*+(?:\\*[\"'])?value(?:\\*[\"'])?\s?[:=]\s*+\\*[\"'])(?:[^\"'\\\n]|\\.){1,2000}+",
+    re.IGNORECASE,
+)
+_NAME_BEFORE = re.compile(rf"{NAME}\Z", re.IGNORECASE | re.VERBOSE)
+_ENTRY = re.compile(
+    rf"( name: \s*+ [\"']? [\w.-]{{0,60}}? {NAME} [\"']? \s*+ ,?+ \s*+ value: \s*+ [\"']? )[^\s\"',}}]++".replace(
+        "(?P<weak>", "(?:"
+    ),
+    re.IGNORECASE | re.VERBOSE,
+)
+_BLOCK = re.compile(
+    rf"( {NAME} [\"']? :\s [|>][+-]? \n )( (?P<indent>[ \t]++) [^\n]*+ (?: \n (?P=indent) [^\n]*+ )*+ )".replace(
+        "(?P<weak>", "(?:"
+    ),
+    re.IGNORECASE | re.VERBOSE,
+)
+_COOKIES = re.compile(
+    r"((?P<quote>\\*['\"])?\b(?:set-)?cookie\\*['\"]?\s*+:\s*+\\*['\"]?)(?=[\w.-]{1,100}=)(?(quote)[^\n'\"]|[^\n]){1,4000}+",
+    re.IGNORECASE,
+)
+_AUTHORIZATION = re.compile(
+    r"((?<![\w.])(?:proxy-)?authorization\\*['\"]?\s*+(?::|=>|=(?=\s*+\\*['\"]|\s*+(?:basic|bearer)\b)|,(?=\s*+\\*['\"]))\s*+\\*['\"]?"
+    r"(?:(?:basic|bearer|digest|negotiate|token|ntlm|apikey|api-key|key|oauth|sharedkey\w{0,4}|[\w-]{1,30})\s++)?)"
+    r"(?P<value>(?!true|false)[^\s'\"\\,;]++)",
+    re.IGNORECASE,
+)
+_DIGEST = re.compile(r"(\bresponse=\\*\")[0-9a-f]{32,128}", re.IGNORECASE)
+_BEARER = re.compile(r"(\bbearer\s++)[\w.~+/=-]{16,}+", re.IGNORECASE)
+_BASIC = re.compile(
+    r"(\bbasic\s++)(?=[A-Za-z+/]{0,300}[0-9=])(?=[^A-Z\s]{0,300}[A-Z])[A-Za-z0-9+/]{12,}+={0,2}",
+    re.IGNORECASE,
+)
+_CALL = re.compile(
+    r"((?:\b\w{0,40}(?:BasicAuth\w{0,20}|DigestAuth|Credentials?|PasswordAuthentication)|\bauth\s?=|\b(?:cx_Oracle|oracledb|vertica_python)\.connect|getConnection\([^,()\n]{1,300},)\s?\(?\s?"
+    r"[A-Za-z]?['\"][^'\"\n]{0,200}['\"]\s?,\s?[A-Za-z]?['\"])[^'\"\n]{1,300}"
+)
+_NETRC = re.compile(r"(\b(?:machine\s++\S{1,200}|default)\s++login\s++\S{1,200}\s++password\s++)\S{1,200}")
+_PGPASS = re.compile(
+    r"(^[\w.*-]{1,200}:(?:\d{2,5}|\*):[\w.*-]{1,100}:[\w.*-]{1,100}:)(?!\d{1,5}\b)[^\s:]{1,200}$",
+    re.MULTILINE,
+)
+
+
+SIGNS = (
+    rf"(?i:{SIGN}[\"']?(?:{SPACE}[^<>]*)?>)",
+    rf"(?i:{SIGN}{SPACE}*</name>)",
+    rf"(?i:{SIGN}\\*[\"']?{SPACE}*,?{SPACE}*(?:\\*[\"'])?value)",
+    rf"(?i:{SIGN}[\"']?:{SPACE}[|>][+-]?\n)",
+    rf"(?i:cookie\\*['\"]?{SPACE}*:{SPACE}*\\*['\"]?[\w.{BEYOND_ASCII}-]+=)",
+    rf"(?i:authorization\\*['\"]?{SPACE}*(?::|=>|={SPACE}*(?:\\*['\"]|basic|bearer)|,{SPACE}*\\*['\"]))",
+    r"(?i:response=\\*\"[0-9a-f]{16})",
+    rf"(?i:bearer{SPACE}+[\w.~+/={BEYOND_ASCII}-]{{16}})",
+    rf"(?i:basic{SPACE}+[A-Za-z0-9+/]{{12}})",
+    loosened(_CALL.pattern.replace(r"\b\w{0,40}", "")),
+    loosened(_NETRC.pattern),
+    rf"(?m:^)[\w.*{BEYOND_ASCII}-]+:(?:\d\d|\*)\d*:[\w.*{BEYOND_ASCII}-]+:[\w.*{BEYOND_ASCII}-]+:[^\s:]",
+)
+
+
+def without_values(text: str) -> str:
+    """The text without secrets in the forms of documents."""
+    folded = text.lower()
+    if "</" in text or ("<" in text and "/>" in text):
+        text = _ELEMENT.sub(rf"\g<1>{MASK}", text)
+    if "value" in folded:
+        text = _VALUE.sub(_pair, text)
+    if "value:" in folded:
+        text = _ENTRY.sub(rf"\g<1>{MASK}", text)
+    if "|\n" in text or ">\n" in text or "-\n" in text or "+\n" in text:
+        text = _BLOCK.sub(rf"\g<1>\g<indent>{MASK}", text)
+    if "cookie" in folded:
+        text = _COOKIES.sub(rf"\g<1>{MASK}", text)
+    if "authorization" in folded:
+        text = _AUTHORIZATION.sub(rf"\g<1>{MASK}", text)
+        text = _DIGEST.sub(rf"\g<1>{MASK}", text)
+    if "bearer" in folded:
+        text = _BEARER.sub(rf"\g<1>{MASK}", text)
+    if "basic" in folded:
+        text = _BASIC.sub(rf"\g<1>{MASK}", text)
+    if "auth" in folded or "credential" in folded or "connect" in folded:
+        text = _CALL.sub(rf"\g<1>{MASK}", text)
+    if "login" in folded:
+        text = _NETRC.sub(rf"\g<1>{MASK}", text)
+    return _PGPASS.sub(rf"\g<1>{MASK}", text) if text.count(":") >= 4 else text
+
+
+def _pair(value: re.Match[str]) -> str:
+    """A pair of a name and a value without the value, if the name is one of a secret."""
+    name = value.string[max(0, value.start() - 60) : value.start()]
+    return f"{value['before']}{MASK}" if _NAME_BEFORE.search(name) else value[0]
