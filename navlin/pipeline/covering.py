@@ -46,6 +46,11 @@ class Coverage:
         return max(covered.as_of_ms, self.floors.get(covered.path, 0))
 
     @property
+    def listed(self) -> tuple[Covered, ...]:
+        """Those that the source did not report by an event: it was listed."""
+        return tuple(each for each in self.by_path.values() if not each.reported)
+
+    @property
     def everything(self) -> bool:
         """Whether it speaks of the whole source: what the index holds is then exported, not looked up."""
         return ROOT in self.by_path and self.by_path[ROOT].depth is Depth.ALL

@@ -1,4 +1,5 @@
-"""The two Spark frames of a run: splits → the rows that reading them gives; rows → ranges of identities, sorted."""
+"""The Spark frames of a run: splits → the rows that reading them gives; rows → ranges of identities, sorted; outcomes →
+what is missing."""
 
 from __future__ import annotations
 
@@ -11,10 +12,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from navlin.index.envelope import ENVELOPE_COLUMNS
+from navlin.index.fields import ELEMENTS
 from navlin.model.extractor import Extractor
 from navlin.model.records import Split
+from navlin.pipeline.missing import BELOW_FIRST, Missing, topmost
 from navlin.pipeline.reading import read_splits
-from navlin.pipeline.reconciling import CORES, PREFIX_DIGITS, PREFIXES
+from navlin.pipeline.reconciling import CORES, GONE, PREFIX_DIGITS, PREFIXES
 
 
 def rows_of_splits(spark: SparkSession, extractor: Extractor, splits: Sequence[Split]) -> DataFrame:
@@ -39,3 +42,10 @@ def in_ranges(spark: SparkSession, rounds: Sequence[DataFrame], ranges: int) -> 
         prefix = F.conv(F.substring("identity", 1, PREFIX_DIGITS), 16, 10).cast("long")
         frame = frame.repartitionById(ranges, F.floor(prefix * ranges / PREFIXES).cast("int"))
     return frame.sortWithinPartitions("core", "identity", F.desc("as_of"), F.desc("digest"))
+
+
+def missing_in(outcomes: DataFrame) -> Missing:
+    """The entities that a full listing did not have and no event reported as gone."""
+    rows = outcomes.where((F.col("core") == ELEMENTS) & (F.col("outcome") == GONE))
+    rows = rows.select(F.translate("note", "/", BELOW_FIRST).alias("path")).orderBy("path")
+    return topmost(row["path"].replace(BELOW_FIRST, "/") for row in rows.toLocalIterator())

@@ -8,7 +8,7 @@ for all below them: of a dropped database its own path is asked for, and none of
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from navlin.model.tree import contains, excepted
@@ -139,6 +139,12 @@ class Remembered:
             tuple(value["shown"]),
             HighWater(value["most"], value["at_ms"]),
         )
+
+    def after(self, verdict: Verdict, run_id: str, water: HighWater) -> Remembered:
+        """After a full listing. While a loss is held, the size from before counts on."""
+        if verdict.held:
+            return replace(self, held_run=run_id, shown=verdict.shown)
+        return Remembered(once=verdict.once, water=water)
 
     def value(self) -> dict[str, Any] | None:
         """The position's value; None, which forgets it, if there is nothing to remember."""

@@ -41,18 +41,19 @@ from navlin.index.stamp import Stamp
 from navlin.index.state import Held, count_held, held_below, look_up
 from navlin.index.writing import outcome_of, write
 from navlin.model.extractor import PUSH, Extractor, Registration
-from navlin.model.plan import Plan, Positions
+from navlin.model.plan import Plan
 from navlin.model.records import Position, Reject, Split
 from navlin.model.source import Source
-from navlin.pipeline.clock_doubt import TOLERANCE_MS, ClockInDoubt, clock_doubt, span_in_words
+from navlin.pipeline.clock_doubt import TOLERANCE_MS
 from navlin.pipeline.comparison import RECORDS_IN_TASK, HeldState, Sizes, choose
 from navlin.pipeline.covering import Coverage, coverage
 from navlin.pipeline.failing import in_words
-from navlin.pipeline.fingerprint import fingerprint, settings_hash, why_read_again
+from navlin.pipeline.fingerprint import fingerprint
 from navlin.pipeline.flagging import FLAGGED_COLUMNS, FLAGGED_IN_TASK, Flagging, flag
-from navlin.pipeline.frames import in_ranges, rows_of_splits
+from navlin.pipeline.frames import in_ranges, missing_in, rows_of_splits
 from navlin.pipeline.guard import Guard
-from navlin.pipeline.missing import BELOW_FIRST, Look, Remembered, Verdict, decide, topmost
+from navlin.pipeline.missing import Look, Remembered, Verdict, decide
+from navlin.pipeline.planning import MISSING, Planner, has_news
 from navlin.pipeline.reading import ReadSummary, summarize
 from navlin.pipeline.reconciling import (
     CORES,
@@ -67,12 +68,6 @@ from navlin.pipeline.reconciling import (
 from navlin.pipeline.session import use_pool
 from navlin.pipeline.wall_clock import WallClock
 
-FIRST_RETRY_MS, LAST_RETRY_MS = 5_000, 600_000
-"""A split that fails is held back, longer each time, while the others go on."""
-HELD_BACK = "held back: "
-"""Key of the position that remembers a failing split."""
-MISSING = "missing"
-"""Key of the position that remembers what full listings missed (`Remembered`)."""
 _COUNT_NAMES: Final = {
     (ELEMENTS, GONE): "gone_entities",
     (RELATIONS, GONE): "gone_relations",
@@ -142,7 +137,7 @@ class _Run:
         self.session: SparkSession | None = None
         self.tag = f"run {uuid4()}"
         self.fingerprint = fingerprint(registration, extractor)
-        self.settings = settings_hash(extractor)
+        self.planner = Planner(solr, registration, extractor, pipeline.clock, pipeline.wall_clock)
         self.started_ms = pipeline.clock()
         self.counts = RunCounts()
 
@@ -150,8 +145,8 @@ class _Run:
         record = RunRecord(self.source.name, self.source.id, 0, Status.RUNNING, self.started_ms)
         try:
             self.step("plan")
-            before, plan = self._plan(complete)
-            if not plan.splits and not plan.covers and not _news(plan, before.values):
+            before, plan = self.planner.plan(complete=complete)
+            if not plan.splits and not plan.covers and not has_news(plan, before.values):
                 return self._ended(record, Status.IDLE, note=plan.note)
             with ExitStack() as stack:
                 if not self.dry_run:
@@ -162,7 +157,7 @@ class _Run:
                     self._commit(*CORES, RUNS, soft=True)
                     again = load_positions(self.solr, self.source.id, self.fingerprint)
                     if again != before:  # somebody ran it while we planned
-                        before, plan = self._plan(complete)
+                        before, plan = self.planner.plan(complete=complete)
                 stack.callback(self._untag)
                 previous = last_run(self.solr, self.source.id)
                 record = replace(record, iteration=next_iteration(previous), note=plan.note)
@@ -188,55 +183,6 @@ class _Run:
             self.lease.check()
         self._report_step(name)
 
-    def _plan(self, complete: bool) -> tuple[SavedPositions, Plan]:
-        before = load_positions(self.solr, self.source.id, self.fingerprint)
-        values = {
-            key: value for key, value in before.values.items() if not key.startswith((HELD_BACK, MISSING))
-        }
-        went_back = self._clock_went_back()
-        plan = self.extractor.plan(Positions(values, self.pipeline.clock(), complete or bool(went_back)))
-        self._believe_clock(plan)
-        if went_back:
-            return before, replace(plan, note="; ".join(filter(None, (went_back, plan.note))))
-        if plan.splits and not values and before.outdated:
-            because = why_read_again(before.outdated.values(), self.fingerprint)
-            plan = replace(plan, note="; ".join(filter(None, (because, plan.note))))
-        if complete:
-            return before, plan
-        now_ms = self.pipeline.clock()
-        # Other settings, be it only a longer timeout, may mend what failed: then it is tried at once.
-        waiting = {
-            k.removeprefix(HELD_BACK)
-            for k, v in before.values.items()
-            if k.startswith(HELD_BACK) and v["until_ms"] > now_ms and v.get("settings") == self.settings
-        }
-        if not waiting:
-            return before, plan
-        # Without those splits the plan covers nothing, and what it knew beforehand is not so yet.
-        ready = tuple(split for split in plan.splits if split.name not in waiting)
-        if len(ready) < len(plan.splits):
-            plan = replace(plan, splits=ready, covers=(), positions=())
-        return before, plan
-
-    def _believe_clock(self, plan: Plan) -> None:
-        wall_clock = self.pipeline.wall_clock
-        jump_ms = wall_clock.jump_ms() if wall_clock else 0
-        doubt = clock_doubt(self.pipeline.clock(), plan.source_time, jump_ms)
-        if doubt and not self._follows_events:
-            raise ClockInDoubt(doubt)
-        if wall_clock and not doubt and plan.source_time is not None and plan.source_time.exact:
-            wall_clock.believe()
-
-    def _clock_went_back(self) -> str:
-        """Why all is to be read anew, in words: the last reading was made by a clock that was ahead of the one of now."""
-        if self._follows_events:
-            return ""
-        last = last_run(self.solr, self.source.id, Status.FINISHED, Status.HELD)
-        ahead_ms = last.started_ms - self.pipeline.clock() if last else 0
-        if ahead_ms <= TOLERANCE_MS:
-            return ""
-        return f"the last run was made by a clock that was {span_in_words(ahead_ms)} ahead"
-
     def _pass(self, record: RunRecord, plan: Plan, before: SavedPositions, accept_loss: str) -> RunRecord:
         stamp = Stamp(record.run_id, self.started_ms)
         accepted = self._accepted(accept_loss, before)
@@ -249,7 +195,7 @@ class _Run:
                 [*summary.covers, *(() if summary.failures else plan.covers)], summary.withdrawn
             )
             self.counts = self.counts.plus(complete_listings=int(covers.everything))
-            if not self._follows_events and any(not each.reported for each in covers.by_path.values()):
+            if covers.listed and not self._follows_events:
                 stamp = replace(stamp, believed_ms=self.started_ms + TOLERANCE_MS)
             self.step("reconcile and write")
             outcomes = self._reconcile(rounds, summary.documents, covers, stamp, stack)
@@ -273,7 +219,7 @@ class _Run:
         positions = [
             *summary.positions,
             *(() if summary.failures else plan.positions),
-            *self._held_back(summary, plan, before.values),
+            *self.planner.held_back(summary, plan, before.values),
             *self._remember(remembered, verdict, covers, record),
         ]
         save_positions(
@@ -415,41 +361,30 @@ class _Run:
         """What of that is flagged which a full listing did not have."""
         if outcomes is None or not self.counts.gone_entities:
             return Verdict()
-        rows = outcomes.where((F.col("core") == ELEMENTS) & (F.col("outcome") == GONE))
-        rows = rows.select(F.translate("note", "/", BELOW_FIRST).alias("path")).orderBy("path")
-        missing = topmost(row["path"].replace(BELOW_FIRST, "/") for row in rows.toLocalIterator())
-        proved = all(each.proved for each in covers.by_path.values() if not each.reported)
+        missing = missing_in(outcomes)
+        # What follows events covers what an event stated anew.
+        proved = self._follows_events or all(each.proved for each in covers.listed)
         asked = None if proved or missing.too_many else self.extractor.still_there(tuple(missing.places))
-        return decide(
-            self.pipeline.guard,
-            Look(
-                missing,
-                count_held(self.solr, ELEMENTS, self.source.id, live=True),
-                summary.documents,
-                remembered.water,
-                asked,
-                remembered.once,
-                proved,
-                accepted,
-            ),
+        held = count_held(self.solr, ELEMENTS, self.source.id, live=True)
+        known = Look(
+            missing, held, summary.documents, remembered.water, asked, remembered.once, proved, accepted
         )
+        return decide(self.pipeline.guard, known)
 
     def _remember(
         self, remembered: Remembered, verdict: Verdict, covers: Coverage, record: RunRecord
     ) -> Iterator[Position]:
         """What the next run has to know of what this one missed."""
         reported = self.counts.reported_entities
-        listed = any(not each.reported for each in covers.by_path.values())
-        if self._follows_events or not (listed or reported):
-            return
-        live = count_held(self.solr, ELEMENTS, self.source.id, live=True)
-        water = remembered.water.after(live, reported=reported, now_ms=self.started_ms)
-        if not listed:
-            yield Position(MISSING, replace(remembered, water=water).value())
-        elif verdict.held:
-            yield Position(MISSING, replace(remembered, held_run=record.run_id, shown=verdict.shown).value())
-        else:
-            yield Position(MISSING, Remembered(once=verdict.once, water=water).value())
+        if not self._follows_events and (covers.listed or reported):
+            live = count_held(self.solr, ELEMENTS, self.source.id, live=True)
+            water = remembered.water.after(live, reported=reported, now_ms=self.started_ms)
+            after = (
+                remembered.after(verdict, record.run_id, water)
+                if covers.listed
+                else replace(remembered, water=water)
+            )
+            yield Position(MISSING, after.value())
 
     def _flag(self, outcomes: DataFrame | None, stamp: Stamp, verdict: Verdict) -> None:
         if outcomes is None:
@@ -486,18 +421,6 @@ class _Run:
     def _save_source(self, iteration: int) -> None:
         update = {"identity": self.source.id, "sourceExtractIteration": {"set": iteration}, "_version_": 1}
         self.solr.add(ELEMENTS, [update])
-
-    def _held_back(self, summary: ReadSummary, plan: Plan, before: Mapping[str, Any]) -> Iterator[Position]:
-        for name in summary.failures:
-            failed = before.get(HELD_BACK + name, {"times": 0})["times"] + 1
-            wait_ms = min(FIRST_RETRY_MS << min(failed, 10), LAST_RETRY_MS)
-            until_ms = self.pipeline.clock() + wait_ms
-            error = summary.failures[name]
-            value = {"times": failed, "until_ms": until_ms, "error": error, "settings": self.settings}
-            yield Position(HELD_BACK + name, value)
-        for split in plan.splits:
-            if HELD_BACK + split.name in before and split.name not in summary.failures:
-                yield Position(HELD_BACK + split.name, None)
 
     def _commit(self, *cores: str, soft: bool) -> None:
         with ThreadPoolExecutor(len(cores)) as at_once:
@@ -560,10 +483,6 @@ class _Run:
         except Exception:  # the index itself is away: the caller still hears of the first error
             return failed
         return failed
-
-
-def _news(plan: Plan, before: Mapping[str, Any]) -> bool:
-    return any(before.get(position.key) != position.value for position in plan.positions)
 
 
 def _in_lines(failures: Mapping[str, str]) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ Everything here is pure and takes time in proportion to the text: no pattern can
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 
 from navlin.model.redaction import assignments, command_lines, documents, statements, tokens, urls
 from navlin.model.redaction.names import is_secret
@@ -48,7 +49,13 @@ CLASSES: tuple[Class, ...] = (
     (statements.SIGNS, statements.without_keys),
 )
 """In this order: a password of an address may contain the name of a secret."""
-_look = look((EVERYTHING, *("|".join(signs) for signs, _ in CLASSES)))
+
+
+@lru_cache(maxsize=1)
+def _look() -> Callable[[bytes], list[int] | None]:
+    return look((EVERYTHING, *("|".join(signs) for signs, _ in CLASSES)))
+
+
 _NONE = [0]
 """Of the look, if no class shows."""
 _SHORTEST = 6
@@ -90,7 +97,7 @@ def redact(text: str) -> str:
     """
     if len(text) < _SHORTEST:
         return text
-    found = _look(text.encode("utf-8", "replace"))
+    found = _look()(text.encode("utf-8", "replace"))
     if found == _NONE:
         return text
     return redact_by(text, [CLASSES[at - 1] for at in sorted(found) if at] if found else CLASSES)
@@ -105,7 +112,7 @@ def redact_by(text: str, classes: Iterable[Class]) -> str:
 
 def shows(texts: bytes) -> bool:
     """Whether one of several texts, in UTF-8 and on lines of their own, may have a secret: a quick look at many."""
-    return _look(texts) != _NONE
+    return _look()(texts) != _NONE
 
 
 def redact_options(options: Mapping[str, str]) -> dict[str, str]:

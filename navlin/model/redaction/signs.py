@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-import re2
-
 BEYOND_ASCII = r"\x{80}-\x{10FFFF}"
 SPACE = rf"[\s\v\x1c-\x1f{BEYOND_ASCII}]"
 """At least what Python's ``\\s`` matches."""
@@ -50,6 +48,9 @@ def look(expressions: Iterable[str]) -> Callable[[bytes], list[int] | None]:
 
     What stands first must be `EVERYTHING`: RE2 gives nothing if it runs out of memory, too.
     """
+    # Not above: most commands redact nothing, and need not wait for it.
+    import re2
+
     options = re2.Options()
     options.never_capture = True
     # What 20 000 texts of all kinds need, and twice as much: the automaton is built while texts are read.

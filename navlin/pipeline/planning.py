@@ -1,0 +1,112 @@
+"""What a run starts from: the positions that were saved, and the plan that its extractor makes of them.
+
+Here a clock is doubted before anything is stamped by it, and a split that failed is left out until it is due again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from navlin.index.runs import SavedPositions, Status, last_run, load_positions
+from navlin.index.solr import Solr
+from navlin.model.extractor import PUSH, Extractor, Registration
+from navlin.model.plan import Plan, Positions
+from navlin.model.records import Position
+from navlin.pipeline.clock_doubt import TOLERANCE_MS, ClockInDoubt, clock_doubt, span_in_words
+from navlin.pipeline.fingerprint import fingerprint, settings_hash, why_read_again
+from navlin.pipeline.reading import ReadSummary
+from navlin.pipeline.wall_clock import WallClock
+
+FIRST_RETRY_MS, LAST_RETRY_MS = 5_000, 600_000
+"""A split that fails is held back, longer each time, while the others go on."""
+HELD_BACK: Final = "held back: "
+"""Key of the position that remembers a failing split."""
+MISSING: Final = "missing"
+"""Key of the position that remembers what full listings missed (`navlin.pipeline.missing.Remembered`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Plans the runs of one source. ``clock`` gives epoch ms."""
+
+    solr: Solr
+    registration: Registration
+    extractor: Extractor
+    clock: Callable[[], int]
+    wall_clock: WallClock | None = None
+
+    def plan(self, *, complete: bool) -> tuple[SavedPositions, Plan]:
+        """What was saved, and what to read. Raises `ClockInDoubt`, and what the extractor raises."""
+        kind = fingerprint(self.registration, self.extractor)
+        before = load_positions(self.solr, self.extractor.source.id, kind)
+        values = {
+            key: value for key, value in before.values.items() if not key.startswith((HELD_BACK, MISSING))
+        }
+        went_back = self._clock_went_back()
+        plan = self.extractor.plan(Positions(values, self.clock(), complete or bool(went_back)))
+        self._believe_clock(plan)
+        if went_back:
+            return before, _noted(plan, went_back)
+        if plan.splits and not values and before.outdated:
+            plan = _noted(plan, why_read_again(before.outdated.values(), kind))
+        return before, plan if complete else self._without_waiting(plan, before.values)
+
+    def held_back(self, summary: ReadSummary, plan: Plan, before: Mapping[str, Any]) -> Iterator[Position]:
+        """What to remember of splits that failed, and to forget of those that did not."""
+        for name in summary.failures:
+            failed = before.get(HELD_BACK + name, {"times": 0})["times"] + 1
+            wait_ms = min(FIRST_RETRY_MS << min(failed, 10), LAST_RETRY_MS)
+            until_ms, settings = self.clock() + wait_ms, settings_hash(self.extractor)
+            value = {
+                "times": failed,
+                "until_ms": until_ms,
+                "error": summary.failures[name],
+                "settings": settings,
+            }
+            yield Position(HELD_BACK + name, value)
+        for split in plan.splits:
+            if HELD_BACK + split.name in before and split.name not in summary.failures:
+                yield Position(HELD_BACK + split.name, None)
+
+    def _without_waiting(self, plan: Plan, before: Mapping[str, Any]) -> Plan:
+        now_ms, settings = self.clock(), settings_hash(self.extractor)
+        # Other settings, be it only a longer timeout, may mend what failed: then it is tried at once.
+        waiting = {
+            key.removeprefix(HELD_BACK)
+            for key, value in before.items()
+            if key.startswith(HELD_BACK) and value["until_ms"] > now_ms and value.get("settings") == settings
+        }
+        ready = tuple(split for split in plan.splits if split.name not in waiting)
+        if len(ready) == len(plan.splits):
+            return plan
+        # Without those splits the plan covers nothing, and what it knew beforehand is not so yet.
+        return replace(plan, splits=ready, covers=(), positions=())
+
+    def _believe_clock(self, plan: Plan) -> None:
+        jump_ms = self.wall_clock.jump_ms() if self.wall_clock else 0
+        doubt = clock_doubt(self.clock(), plan.source_time, jump_ms)
+        if doubt and self.registration.mode is not PUSH:
+            raise ClockInDoubt(doubt)
+        if self.wall_clock and not doubt and plan.source_time is not None and plan.source_time.exact:
+            self.wall_clock.believe()
+
+    def _clock_went_back(self) -> str:
+        """Why all is to be read anew, in words: the last reading was made by a clock that was ahead of the one of now."""
+        if self.registration.mode is PUSH:
+            return ""
+        last = last_run(self.solr, self.extractor.source.id, Status.FINISHED, Status.HELD)
+        ahead_ms = last.started_ms - self.clock() if last else 0
+        if ahead_ms <= TOLERANCE_MS:
+            return ""
+        return f"the last run was made by a clock that was {span_in_words(ahead_ms)} ahead"
+
+
+def has_news(plan: Plan, before: Mapping[str, Any]) -> bool:
+    """Whether a plan knows positions beforehand that were not saved."""
+    return any(before.get(position.key) != position.value for position in plan.positions)
+
+
+def _noted(plan: Plan, reason: str) -> Plan:
+    return replace(plan, note="; ".join(filter(None, (reason, plan.note))))
