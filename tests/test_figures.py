@@ -22,6 +22,12 @@ MEASURE = re.compile(
 SET_NOT_MEASURED = {
     "ten minutes after its last run ended": "an interval",
     "more than ten seconds or a gigabyte": "bounds of a child process",
+    "until a minute after their last": "for how long a descriptor is kept",
+    "more than 256 MiB and 1,000 times its size": "bounds of an event log",
+    "if one reading of it takes a minute": "a bound as well",
+    "are more than ten minutes apart": "how far clocks may differ",
+    "watches the lease for two minutes": "the length of a lease",
+    "did not answer it, for two minutes": "the same",
     "linked within five seconds, mostly": "measured, and the next row has the whole of it",
 }
 """Figures that the code sets; each with what it is."""

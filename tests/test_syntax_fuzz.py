@@ -169,9 +169,9 @@ def test_an_attack_is_refused_as_a_query_and_as_a_filter(solr: Solr, query: str)
         "{!terms f=name}{!join",
         "{!terms f=name v='x\\'}{!join from=a to=b}y'}",
         "{!prefix f=name}\\'}{!join",
-        "{!key='{!join}' tag=t}x",
+        "{!key='{!join}' tag=t}qzxv",
         "name:x/*comment",
-        "name:filter(y)",
+        "name:filter(qzxv) AND name:qzxv",
     ],
 )
 def test_syntax_in_a_value_is_a_value(solr: Solr, text: str) -> None:
@@ -259,4 +259,5 @@ def test_a_query_is_bounded(query: str, sentence: str | None) -> None:
     ids=lambda each: each[:20],
 )
 def test_what_is_within_the_bounds_is_answered(solr: Solr, query: str) -> None:
-    assert search(solr, query, limit=1).total == 0
+    answer = search(solr, query, limit=1)
+    assert len(answer.documents) == min(answer.total, 1)
