@@ -1,4 +1,4 @@
-"""Lineage: what is drawn around an entity, and what is only walked through."""
+"""Lineage: what is shown around an entity, and what is only walked through."""
 
 from __future__ import annotations
 
@@ -227,9 +227,9 @@ def test_depth_counts_drawn_hops_on_each_side_and_says_where_there_is_more(world
     assert answer.truncated
     assert arrows(ask(world, keys[1], depth=3)) == {"a -> b", "b -> c", "c -> d", "d -> e"}
     assert not ask(world, keys[1], depth=3).truncated
-    drawn = ask(world, keys[1], depth=1, operations=True)
-    assert arrows(drawn) == {"b from a -> b", "b -> c from b"}
-    assert cuts(drawn) == {
+    shown = ask(world, keys[1], depth=1, operations=True)
+    assert arrows(shown) == {"b from a -> b", "b -> c from b"}
+    assert cuts(shown) == {
         ("b from a", "upstream", "depth"),
         ("c from b", "downstream", "depth"),
     }
@@ -479,9 +479,9 @@ def test_a_column_has_a_lineage_of_columns(world: World, sales: dict[str, Key]) 
         "customers.region ~> total.amount",
         "orders.customer ~> total.amount",
     }
-    drawn = ask(world, world.column("total.amount"), operations=True, direction=Direction.UPSTREAM)
-    (part,) = [node for node in drawn.nodes if node.type == "SUB_OPERATION"]
-    assert {(e.source, e.target) for e in drawn.edges} == {
+    shown = ask(world, world.column("total.amount"), operations=True, direction=Direction.UPSTREAM)
+    (part,) = [node for node in shown.nodes if node.type == "SUB_OPERATION"]
+    assert {(e.source, e.target) for e in shown.edges} == {
         (world.column("orders.amount").identity, part.id),
         (part.id, world.column("total.amount").identity),
     }
@@ -567,8 +567,8 @@ def test_what_is_written_by_path_and_read_by_name_is_one_lineage(world: World) -
     assert arrows(ask(world, keys["d"])) == {"a -> t", "t -> d"}
     assert arrows(ask(world, keys["a"], depth=1)) == {"a -> t"}
     assert cuts(ask(world, keys["a"], depth=1)) == {("t", "downstream", "depth")}
-    drawn = arrows(ask(world, keys["c"], operations=True))
-    assert drawn == {"a -> job 1", "job 1 -> t", "t -> job 2", "job 2 -> c"}
+    shown = arrows(ask(world, keys["c"], operations=True))
+    assert shown == {"a -> job 1", "job 1 -> t", "t -> job 2", "job 2 -> c"}
 
 
 def test_started_at_the_location_both_are_drawn(world: World) -> None:
@@ -728,8 +728,8 @@ def test_columns_have_a_limit_of_their_own(world: World) -> None:
     answer = ask(world, b, columns=True, max_nodes=3)
     assert ("b", "both", "columns") in cuts(answer)
     assert sum(node.type == "FIELD" for node in answer.nodes) <= 30
-    drawn = {node.id for node in answer.nodes}
-    assert all({each.source, each.target} <= drawn for each in answer.edges)
+    shown = {node.id for node in answer.nodes}
+    assert all({each.source, each.target} <= shown for each in answer.edges)
 
 
 # -- The form of an answer -----------------------------------------------------------------------------------------------

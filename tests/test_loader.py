@@ -25,8 +25,10 @@ ROOT = Path(__file__).parents[1]
 CLUSTER = "loader"
 
 
-def roster(tmp_path: Path, sources: dict[str, str], known: tuple[KnownSource, ...] = ()) -> ConfiguredSources:
-    """A roster of metastores, by name and host."""
+def configured_sources(
+    tmp_path: Path, sources: dict[str, str], known: tuple[KnownSource, ...] = ()
+) -> ConfiguredSources:
+    """The configured metastores, by name and host."""
     file = tmp_path / "navlin.toml"
     tables = [
         f'[[source]]\nname = "{name}"\nextractor = "hms"\nuris = ["thrift://{host}:9083"]\n'
@@ -45,7 +47,7 @@ def test_every_module_of_the_package_registers_itself() -> None:
 
 
 def test_a_new_source_has_navigators_id(tmp_path: Path) -> None:
-    loaded = roster(tmp_path, {"HIVE-1": "a"}).named("HIVE-1")
+    loaded = configured_sources(tmp_path, {"HIVE-1": "a"}).named("HIVE-1")
 
     assert loaded is not None
     assert loaded.source.id == source_id(CLUSTER, "HIVE-1")
@@ -73,10 +75,10 @@ def test_a_service_whose_files_are_followed_answers_for_no_claim(tmp_path: Path)
 def test_a_source_takes_over_what_was_granted_in_its_place(tmp_path: Path, authority: str) -> None:
     granted = known("whatever", authority, granted=True)
 
-    first = roster(tmp_path, {"HIVE-1": "a"}, (granted,))
+    first = configured_sources(tmp_path, {"HIVE-1": "a"}, (granted,))
     # Its first run has written its SOURCE document in place of the granted one.
     written = known("HIVE-1", "thrift://a:9083", identity=granted.id)
-    later = roster(tmp_path, {"HIVE-1": "a"}, (written,))
+    later = configured_sources(tmp_path, {"HIVE-1": "a"}, (written,))
 
     assert [each.estate.sources[0].id for each in (first, later)] == [granted.id, granted.id]
     assert later.estate.serving(HIVE).id == granted.id
@@ -85,7 +87,7 @@ def test_a_source_takes_over_what_was_granted_in_its_place(tmp_path: Path, autho
 def test_with_two_metastores_nobody_takes_over_what_had_no_address(tmp_path: Path) -> None:
     granted = known("hive", "", granted=True)
 
-    estate = roster(tmp_path, {"HIVE-1": "a", "HIVE-2": "b"}, (granted,)).estate
+    estate = configured_sources(tmp_path, {"HIVE-1": "a", "HIVE-2": "b"}, (granted,)).estate
 
     assert granted.id not in [source.id for source in estate.sources]
     assert estate.serving(HIVE).id == granted.id
@@ -95,7 +97,7 @@ def test_a_second_metastore_does_not_inherit_claims_without_an_address_to_the_fi
     # HIVE-1 once took over the identity under which such claims were granted.
     first = known("HIVE-1", "thrift://a:9083", identity=source_id(CLUSTER, "hive"))
 
-    estate = roster(tmp_path, {"HIVE-1": "a", "HIVE-2": "b"}, (first,)).estate
+    estate = configured_sources(tmp_path, {"HIVE-1": "a", "HIVE-2": "b"}, (first,)).estate
 
     assert estate.sources[0].id == first.id
     assert estate.serving(HIVE).id not in [source.id for source in estate.sources]
@@ -104,19 +106,19 @@ def test_a_second_metastore_does_not_inherit_claims_without_an_address_to_the_fi
 def test_a_renamed_source_stays_the_same(tmp_path: Path) -> None:
     before = known("HIVE-1", "thrift://a:9083")
 
-    assert roster(tmp_path, {"HIVE-PROD": "a"}, (before,)).estate.sources[0].id == before.id
+    assert configured_sources(tmp_path, {"HIVE-PROD": "a"}, (before,)).estate.sources[0].id == before.id
 
 
 def test_a_source_that_moved_to_another_host_stays_the_same(tmp_path: Path) -> None:
     before = known("HIVE-1", "thrift://a:9083")
 
-    assert roster(tmp_path, {"HIVE-1": "b"}, (before,)).estate.sources[0].id == before.id
+    assert configured_sources(tmp_path, {"HIVE-1": "b"}, (before,)).estate.sources[0].id == before.id
 
 
 def test_a_new_source_on_the_host_that_another_left_is_a_new_one(tmp_path: Path) -> None:
     before = known("HIVE-1", "thrift://a:9083")
 
-    estate = roster(tmp_path, {"HIVE-2": "a", "HIVE-1": "b"}, (before,)).estate
+    estate = configured_sources(tmp_path, {"HIVE-2": "a", "HIVE-1": "b"}, (before,)).estate
 
     assert [source.id for source in estate.sources] == [source_id(CLUSTER, "HIVE-2"), before.id]
 
@@ -124,7 +126,7 @@ def test_a_new_source_on_the_host_that_another_left_is_a_new_one(tmp_path: Path)
 def test_sources_that_change_places_keep_their_names(tmp_path: Path) -> None:
     before = (known("HIVE-1", "thrift://a:9083"), known("HIVE-2", "thrift://b:9083"))
 
-    estate = roster(tmp_path, {"HIVE-2": "a", "HIVE-1": "b"}, before).estate
+    estate = configured_sources(tmp_path, {"HIVE-2": "a", "HIVE-1": "b"}, before).estate
 
     assert [source.id for source in estate.sources] == [before[1].id, before[0].id]
 
@@ -132,7 +134,7 @@ def test_sources_that_change_places_keep_their_names(tmp_path: Path) -> None:
 def test_claims_on_a_source_taken_out_of_the_configuration_keep_its_identity(tmp_path: Path) -> None:
     before = known("HIVE-1", "thrift://a:9083")
 
-    estate = roster(tmp_path, {}, (before,)).estate
+    estate = configured_sources(tmp_path, {}, (before,)).estate
 
     assert estate.serving(HIVE, "thrift://a:9083").id == before.id
     assert estate.serving(HIVE).id == before.id
@@ -142,7 +144,7 @@ def test_claims_on_a_source_taken_out_of_the_configuration_keep_its_identity(tmp
 def test_sources_of_another_cluster_are_others(tmp_path: Path) -> None:
     elsewhere = KnownSource("0" * 32, HIVE, "HIVE-1", "elsewhere", ("thrift://a:9083",), granted=False)
 
-    assert roster(tmp_path, {"HIVE-1": "a"}, (elsewhere,)).estate.sources[0].id == source_id(
+    assert configured_sources(tmp_path, {"HIVE-1": "a"}, (elsewhere,)).estate.sources[0].id == source_id(
         CLUSTER, "HIVE-1"
     )
 
@@ -152,7 +154,7 @@ def test_two_sources_never_share_an_identity(tmp_path: Path) -> None:
     first = known("HIVE-1", "thrift://a:9083", identity=source_id(CLUSTER, "thrift"))
 
     with pytest.raises(SharedIdentity, match='give "thrift" another name'):
-        roster(tmp_path, {"HIVE-1": "a", "thrift": "b"}, (first,))
+        configured_sources(tmp_path, {"HIVE-1": "a", "thrift": "b"}, (first,))
 
 
 SHIPPED = [name for name, each in load_extractors().items() if each.make.__module__.startswith("extractors.")]
@@ -282,7 +284,7 @@ def test_the_metastores_source_is_navigators_template_and_no_other_is(tmp_path: 
 
 
 def test_the_index_knows_granted_and_configured_sources(tmp_path: Path, solr: Solr) -> None:
-    estate = roster(tmp_path, {}).estate
+    estate = configured_sources(tmp_path, {}).estate
     claimed = table_key(estate.serving(HIVE, "thrift://granted:9083"), "db", "t")
     envelopes = [each for each in granted_envelopes(claimed, 1) if each.core == ELEMENTS]
     stamp = Stamp("loader##1", 1)
@@ -290,7 +292,7 @@ def test_the_index_knows_granted_and_configured_sources(tmp_path: Path, solr: So
     solr.commit(ELEMENTS, soft=True)
 
     [granted] = [each for each in known_sources(solr) if each.name == "thrift://granted:9083"]
-    taken = roster(tmp_path, {"HIVE-G": "granted"}, (granted,)).estate.sources[0]
+    taken = configured_sources(tmp_path, {"HIVE-G": "granted"}, (granted,)).estate.sources[0]
     assert granted.granted
     assert taken.id == granted.id == claimed.source.id
     assert envelopes[0].granted

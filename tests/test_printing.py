@@ -9,13 +9,12 @@ import logging
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
-from pyspark.sql import SparkSession
 from rich.panel import Panel
 from rich.table import Table
 
@@ -182,9 +181,8 @@ def test_a_new_door_would_be_found(source: str) -> None:
 # -- by the front door --------------------------------------------------------------------------------------------------
 
 
-def test_a_name_of_a_file_is_obeyed_in_no_answer(
-    solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path
-) -> None:
+@pytest.mark.usefixtures("spark_of_commands")
+def test_a_name_of_a_file_is_obeyed_in_no_answer(solr: Solr, tmp_path: Path) -> None:
     logs = tmp_path / "lineage"
     logs.mkdir()
     evil = "".join(text for name, text in OBEYED.items() if name != "half a pair") + "\n"

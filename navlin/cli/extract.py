@@ -54,7 +54,7 @@ def command(
         # Spark takes about as long to start as Solr: if one has to start, the other starts beside it.
         invocation.solr(configuration, starting=spark.start_early) as solr,
     ):
-        loaded = source_named(invocation.roster(configuration, solr), source)
+        loaded = source_named(invocation.configured_sources(configuration, solr), source)
         run = answer_of_daemon(solr, state_directory, Job.EXTRACT, {"source": source, **how})
         if run is None:
             run = _extract(invocation, solr, loaded, spark, how)

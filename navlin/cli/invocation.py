@@ -90,7 +90,7 @@ class Invocation:
             open_index(solr, reached.server)
             yield solr
 
-    def roster(self, configuration: Configuration, solr: Solr) -> ConfiguredSources:
+    def configured_sources(self, configuration: Configuration, solr: Solr) -> ConfiguredSources:
         """The configured sources, ready to run."""
         from navlin.index.sources import known_sources
         from navlin.service.loader import load
@@ -102,11 +102,11 @@ class Invocation:
         return time.time_ns() // 1_000_000
 
 
-def source_named(roster: ConfiguredSources, name: str) -> Loaded:
+def source_named(sources: ConfiguredSources, name: str) -> Loaded:
     """The configured source of that name; ends with what there is if there is none."""
-    loaded = roster.named(name)
+    loaded = sources.named(name)
     if loaded is None:
-        raise unknown("source", name, [other.name for other in roster.sources])
+        raise unknown("source", name, [other.name for other in sources.sources])
     return loaded
 
 

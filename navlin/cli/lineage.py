@@ -14,7 +14,7 @@ from navlin.cli.terminal import console, print_json
     "--direction", type=click.Choice(["upstream", "downstream", "both"]), default="both", show_default=True
 )
 @click.option(
-    "--depth", type=click.IntRange(1), help="How many drawn hops in each direction; all without it."
+    "--depth", type=click.IntRange(1), help="How many shown hops in each direction; all without it."
 )
 @click.option("--columns", is_flag=True, help="Columns inside tables.")
 @click.option("--operations", is_flag=True, help="The statements and jobs in between.")
@@ -40,7 +40,7 @@ def command(
 ) -> None:
     """Where ENTITY comes from and where it goes.
 
-    ENTITY is db.table, db.table.column, a path, or an id. At most 400 nodes are drawn; what was cut is said.
+    ENTITY is db.table, db.table.column, a path, or an id. At most 400 nodes are shown; what was cut is said.
 
     \b
     Examples:

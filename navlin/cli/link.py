@@ -36,7 +36,7 @@ def command(invocation: Invocation, *, everything: bool, as_json: bool) -> None:
     with invocation.solr(configuration) as solr:
         changed = answer_of_daemon(solr, state_directory, Job.LINK, {"everything": everything})
         if changed is None:
-            configured = invocation.roster(configuration, solr)
+            configured = invocation.configured_sources(configuration, solr)
             with LazySparkSession(configuration.spark, state_directory) as spark:
                 changed = jobs.link(solr, configured, spark, invocation.now_ms, everything=everything)
     if as_json:

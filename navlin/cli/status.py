@@ -37,8 +37,8 @@ def command(invocation: Invocation, *, as_json: bool) -> None:
 
     configuration = invocation.configuration()
     with invocation.solr(configuration) as solr:
-        roster = invocation.roster(configuration, solr)
-        overall = status(solr, roster, configuration.navlin.state_directory, invocation.now_ms())
+        sources = invocation.configured_sources(configuration, solr)
+        overall = status(solr, sources, configuration.navlin.state_directory, invocation.now_ms())
     if as_json:
         print_json(overall.as_json())
     else:

@@ -31,22 +31,22 @@ class Reason(StrEnum):
     """Why an answer ends at a node though there is more."""
 
     DEPTH = "depth"
-    """As many drawn hops as were asked for."""
+    """As many shown hops as were asked for."""
     NODES = "nodes"
-    """As many nodes as may be drawn."""
+    """As many nodes as may be shown."""
     FAN_OUT = "fan_out"
     """The node has more relations than are followed from one."""
     WALKED = "walked"
-    """As many nodes as may be looked at, drawn or not."""
+    """As many nodes as may be looked at, shown or not."""
     COLUMNS = "columns"
-    """As many columns as may be drawn."""
+    """As many columns as may be shown."""
     EXECUTIONS = "executions"
-    """Only the latest executions of an operation are drawn."""
+    """Only the latest executions of an operation are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An entity that is drawn, or one that was only ever named (``placeholder``)."""
+    """An entity that is shown, or one that was only ever named (``placeholder``)."""
 
     id: str
     name: str
@@ -80,7 +80,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """A thing that an edge passes through without its being drawn."""
+    """A thing that an edge passes through without its being shown."""
 
     id: str
     name: str
@@ -101,7 +101,7 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """How one node flows to another. ``via`` is one shortest way through what is not drawn; there may be others.
+    """How one node flows to another. ``via`` is one shortest way through what is not shown; there may be others.
 
     For LOGICAL_PHYSICAL ``source`` is the logical end, for INSTANCE_OF the operation.
     """
@@ -160,11 +160,11 @@ class Lineage:
 
     @property
     def truncated(self) -> bool:
-        """Whether there is more than is drawn."""
+        """Whether there is more than is shown."""
         return bool(self.truncated_at)
 
     def node(self, node_id: str) -> Node:
-        """The node with this id; raises KeyError for one that is not drawn."""
+        """The node with this id; raises KeyError for one that is not shown."""
         for node in self.nodes:
             if node.id == node_id:
                 return node

@@ -1,6 +1,6 @@
 """The columns inside a picture of tables.
 
-They are those of the very operations that the tables' picture passes through, and an edge between columns is drawn only
+They are those of the very operations that the tables' picture passes through, and an edge between columns is shown only
 inside an edge between their tables: the two levels cannot disagree.
 """
 
@@ -23,7 +23,7 @@ from navlin.query.whole_tables import PARTS
 MAX_PARTS: Final = 20_000
 """How many parts of operations are looked at."""
 COLUMNS_A_NODE: Final = 10
-"""How many columns may be drawn, for each node that may be."""
+"""How many columns may be shown, for each node that may be."""
 
 _COLUMNS: Final = EntityFilter(("FIELD",))
 
@@ -36,9 +36,9 @@ def with_columns(reader: Reader, walked: Walked, lineage: Lineage) -> Lineage:
     )
     inner = _column_graph(reader, parts, made, lineage)
     _join_columns(reader, inner, walked)
-    drawn = {node.id for node in lineage.nodes}
-    shown = {each for each, entity in inner.entities.items() if _shown(entity, drawn, options)}
-    # A column of a table that would be drawn, were there room: nothing is drawn past it either.
+    node_ids = {node.id for node in lineage.nodes}
+    shown = {each for each, entity in inner.entities.items() if _shown(entity, node_ids, options)}
+    # A column of a table that would be shown, were there room: nothing is shown past it either.
     stops = {
         each
         for each, entity in inner.entities.items()
@@ -71,8 +71,8 @@ def with_columns(reader: Reader, walked: Walked, lineage: Lineage) -> Lineage:
 
 def with_tables(reader: Reader, lineage: Lineage) -> Lineage:
     """Adds the tables that contain the columns of a walk that began at a column."""
-    drawn = {node.id for node in lineage.nodes}
-    wanted = [node.parent for node in lineage.nodes if node.type == "FIELD" and node.parent not in drawn]
+    node_ids = {node.id for node in lineage.nodes}
+    wanted = [node.parent for node in lineage.nodes if node.type == "FIELD" and node.parent not in node_ids]
     tables = Walked(entities=reader.entities(filter(None, wanted)))
     return replace(lineage, nodes=(*lineage.nodes, *map(tables.node, tables.entities)))
 
@@ -128,14 +128,14 @@ def _join_columns(reader: Reader, inner: Walked, outer: Walked) -> None:
                 inner.located.add(path_column)
 
 
-def _shown(entity: StoredEntity, drawn: set[str], options: Options) -> bool:
-    if entity.parent_id not in drawn or (entity.deleted and not options.deleted):
+def _shown(entity: StoredEntity, node_ids: set[str], options: Options) -> bool:
+    if entity.parent_id not in node_ids or (entity.deleted and not options.deleted):
         return False
     return entity.type != "SUB_OPERATION" or options.operations
 
 
 def _hidden(column: StoredEntity, outer: Walked, options: Options) -> bool:
-    """Whether a column is not drawn because it, or its table, is deleted: then the walk passes through."""
+    """Whether a column is not shown because it, or its table, is deleted: then the walk passes through."""
     table = outer.entities.get(column.parent_id)
     return not options.deleted and (column.deleted or (table is not None and table.deleted))
 

@@ -1,4 +1,4 @@
-"""What is not drawn is contracted, not cut: flows between drawn nodes, through everything that was walked between them."""
+"""What is not shown is contracted, not cut: flows between shown nodes, through everything that was walked between them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Walked:
 
     ``placeholders`` are those of the entities that only relations name. ``aliases`` are LOGICAL_PHYSICAL relations, kept at
     both their ends: a table and its location are one and the same data, and so are their columns of one name. ``located``
-    are the paths that stand for a table that may be drawn: such a path is never drawn itself, and what flows into it flows
+    are the paths that stand for a table that may be shown: such a path is never shown itself, and what flows into it flows
     into the table. ``starts`` are where the walk began, ``looked_up`` the paths of which it is known what lies there.
     """
 
@@ -44,7 +44,7 @@ class Walked:
         self.aliases.setdefault(relation.ep2.id, {})[relation.ep1.id] = relation
 
     def node(self, identity: str, unlinked: int = 0) -> Node:
-        """An entity as it is drawn."""
+        """An entity as it is shown."""
         entity = self.entities[identity]
         return Node(
             entity.id,
@@ -66,7 +66,7 @@ class Walked:
 
 
 class Step(NamedTuple):
-    """A way from the node where a search began. With ``own_location`` it is at a location of the drawn table where the
+    """A way from the node where a search began. With ``own_location`` it is at a location of the shown table where the
     search began: only what flows from there counts."""
 
     at: str
@@ -90,7 +90,7 @@ class Way(NamedTuple):
         return ids[::-1]
 
     def edge(self, walked: Walked) -> Edge:
-        """The edge that is drawn for it."""
+        """The edge that is shown for it."""
         relations = [step.relation for step in self._steps() if step.relation is not None]
         return Edge(
             self.source,
@@ -109,12 +109,12 @@ class Way(NamedTuple):
             step = step.before
 
 
-def contract(walked: Walked, drawn: Collection[str], stops: Collection[str] = ()) -> Iterator[Way]:
-    """The ways between ``drawn`` nodes; also those from and to ``stops``, which may be drawn and are not.
+def contract(walked: Walked, shown: Collection[str], stops: Collection[str] = ()) -> Iterator[Way]:
+    """The ways between ``shown`` nodes; also those from and to ``stops``, which may be shown and are not.
 
     A way is a CONTROL_FLOW only if every way from the one to the other leads through a CONTROL_FLOW.
     """
-    sources = dict.fromkeys([*drawn, *stops])
+    sources = dict.fromkeys([*shown, *stops])
     ends = sources.keys()
     flows = walked.flows.values()
     data = _by_source(flow for flow in flows if flow.type != RelationType.CONTROL_FLOW)
@@ -171,6 +171,6 @@ def _steps(
 
 
 def direct(relation: StoredRelation | WalkedRelation) -> Edge:
-    """A relation that is drawn as it stands."""
+    """A relation that is shown as it stands."""
     edge = Edge(relation.ep1.id, relation.ep2.id, relation.type)
     return replace(edge, inferred=relation.inferred, incomplete=relation.incomplete, parsed=relation.parsed)

@@ -9,7 +9,7 @@ from navlin.model.keys import RelationType
 from navlin.query.answer import Edge
 
 CONTAINED = frozenset({"FIELD", "SUB_OPERATION"})
-"""Types that are drawn inside another node."""
+"""Types that are shown inside another node."""
 
 
 def fold_edges(edges: Iterable[Edge], parents: Mapping[str, str]) -> tuple[Edge, ...]:

@@ -1,11 +1,11 @@
 """The walk: from one entity to all that it was made from and all that was made of it.
 
-It goes hop by hop over the indexed ids of relations' ends. What is not drawn (deleted entities, operations, the locations
-of tables) is walked through all the same; `navlin.query.contract` makes the edges. Depth counts drawn hops, so hiding
+It goes hop by hop over the indexed ids of relations' ends. What is not shown (deleted entities, operations, the locations
+of tables) is walked through all the same; `navlin.query.contract` makes the edges. Depth counts shown hops, so hiding
 operations makes the same depth reach further.
 
 The rules are Navigator's: tables show only operations with an output; a location leads to its table and not the other way
-round (but what flows through a table's location flows through the table); executions are drawn only around an operation
+round (but what flows through a table's location flows through the table); executions are shown only around an operation
 or an execution from which one starts; relations flagged deleted do not count.
 """
 
@@ -33,7 +33,7 @@ from navlin.query.options import PASSED_TYPES, Options
 from navlin.query.reading import LOGICAL_TYPES, Reader
 from navlin.query.whole_tables import whole_table_flows
 
-EXECUTIONS_DRAWN: Final = 10
+EXECUTIONS_SHOWN: Final = 10
 RUN_FOR_DRAWN: Final = 100
 """Of what one application of YARN was run for: a job of Spark's may have had thousands of executions."""
 
@@ -60,7 +60,7 @@ class _Side:
     level: int = 0
     current: list[str] = field(default_factory=list)
     seen: set[tuple[str, bool]] = field(default_factory=set)
-    """(id, whether it was reached as the location of a drawn table)"""
+    """(id, whether it was reached as the location of a shown table)"""
 
 
 State = tuple[str, bool]
@@ -68,19 +68,19 @@ State = tuple[str, bool]
 
 @dataclass(slots=True)
 class _Walk:
-    """``drawn`` are nodes in the order of their distance, ``beyond`` those that are not drawn, and why. ``unlinked`` are
+    """``shown`` are nodes in the order of their distance, ``beyond`` those that are not shown, and why. ``unlinked`` are
     flows that were not followed because an end of theirs is not known."""
 
     start: str
     options: Options
     reader: Reader
     walked: Walked = field(default_factory=Walked)
-    drawn: dict[str, None] = field(default_factory=dict)
+    shown: dict[str, None] = field(default_factory=dict)
     beyond: dict[str, Reason] = field(default_factory=dict)
     extra: list[Edge] = field(default_factory=list)
     executions: list[str] = field(default_factory=list)
     without_output: set[str] = field(default_factory=set)
-    """Operations that are not drawn because they made nothing."""
+    """Operations that are not shown because they made nothing."""
     cuts: dict[tuple[str, Direction, Reason], None] = field(default_factory=dict)
     unlinked: dict[tuple[str, str, str], WalkedRelation] = field(default_factory=dict)
     named_by: dict[str, tuple[str, Side]] = field(default_factory=dict)
@@ -100,7 +100,7 @@ class _Walk:
             self._learn_columns(side.current, side.direction)
         while any(side.current for side in sides):
             self._read_level(sides)
-            # By turns, so that one side does not take all the nodes that may be drawn.
+            # By turns, so that one side does not take all the nodes that may be shown.
             for side in sides:
                 if side.current:
                     self._advance(side)
@@ -116,9 +116,9 @@ class _Walk:
         self.entities[entity.id] = entity
         self._start_at(entity.id)
         if entity.type == "OPERATION":
-            self._draw_executions(entity)
+            self._show_executions(entity)
         elif entity.type == "OPERATION_EXECUTION":
-            self._draw_operations([entity.id])
+            self._show_operations([entity.id])
         elif entity.type == "PARTITION" and entity.parent_id:
             self._load([entity.parent_id])
             if entity.parent_id in self.entities:
@@ -129,9 +129,9 @@ class _Walk:
             if entity.type in PATH_TYPES and alone:
                 self._take(tables_around(self.reader, self.walked, entity))
             for relation in self.walked.aliases.get(entity.id, {}).values():
-                self._draw_logical(relation)
+                self._show_logical(relation)
         elif entity.type in ("OPERATION", "OPERATION_EXECUTION"):
-            self._draw_run_for(entity)
+            self._show_run_for(entity)
 
     def _named_only(self) -> End:
         """The start as relations name it: with ``unlinked``, one may start at what was never captured."""
@@ -141,11 +141,11 @@ class _Walk:
         raise UnknownEntity(f"nothing in the index has the id {self.start}")
 
     def _start_at(self, identity: str) -> None:
-        self.walked.starts[identity] = self.drawn[identity] = None
+        self.walked.starts[identity] = self.shown[identity] = None
 
-    def _draw_executions(self, operation: StoredEntity) -> None:
+    def _show_executions(self, operation: StoredEntity) -> None:
         graph = self.reader.graph
-        relations, count = graph.latest_relations([operation.id], 1, _RUNS, EXECUTIONS_DRAWN)
+        relations, count = graph.latest_relations([operation.id], 1, _RUNS, EXECUTIONS_SHOWN)
         known = self._load(relation.ep2.id for relation in relations)
         for relation in relations:
             if relation.ep2.id in known:
@@ -154,7 +154,7 @@ class _Walk:
         if count > len(relations):
             self.cuts[(operation.id, Direction.DOWNSTREAM, Reason.EXECUTIONS)] = None
 
-    def _draw_operations(self, executions: list[str]) -> None:
+    def _show_operations(self, executions: list[str]) -> None:
         found = self.reader.operations(executions)
         self._cut(found.cut)
         known = self._load(relation.ep1.id for relation in found.relations)
@@ -163,21 +163,21 @@ class _Walk:
                 self._start_at(relation.ep1.id)
                 self.extra.append(direct(relation))
 
-    def _draw_run_for(self, physical: StoredEntity) -> None:
+    def _show_run_for(self, physical: StoredEntity) -> None:
         """What was run as this; of executions the operations too, because those are what data flows through."""
         latest, count = self.reader.graph.latest_relations([physical.id], 2, _RUN_FOR, RUN_FOR_DRAWN)
         relations = [each for each in latest if self.options.unlinked or not each.unlinked]
         known = self._load(each.ep1.id for each in relations)
         relations = [each for each in relations if each.ep1.id in known and self._shown(each.ep1.id)]
         for each in relations:
-            self._draw_logical(each)
+            self._show_logical(each)
         executions = [each.ep1.id for each in relations if each.ep1.type == "OPERATION_EXECUTION"]
         if executions:
-            self._draw_operations(executions)
+            self._show_operations(executions)
         if count > RUN_FOR_DRAWN:
             self.cuts[(physical.id, Direction.BOTH, Reason.EXECUTIONS)] = None
 
-    def _draw_logical(self, relation: StoredRelation | WalkedRelation) -> None:
+    def _show_logical(self, relation: StoredRelation | WalkedRelation) -> None:
         if self._shown(relation.ep1.id):
             self._start_at(relation.ep1.id)
             self.extra.append(direct(relation))
@@ -185,7 +185,7 @@ class _Walk:
     # -- One level -----------------------------------------------------------------------------------------------------
 
     def _advance(self, side: _Side) -> None:
-        """From the drawn nodes of one level, through all that is not drawn, to those of the next.
+        """From the shown nodes of one level, through all that is not shown, to those of the next.
 
         The level past the last is walked as well, to know where there is more.
         """
@@ -204,8 +204,8 @@ class _Walk:
         for each in reached:
             if past_depth:
                 self.beyond.setdefault(each, Reason.DEPTH)
-            elif each in self.drawn or len(self.drawn) < self.options.max_nodes:
-                self.drawn[each] = None
+            elif each in self.shown or len(self.shown) < self.options.max_nodes:
+                self.shown[each] = None
                 side.current.append(each)
             else:
                 self.beyond.setdefault(each, Reason.NODES)
@@ -217,7 +217,7 @@ class _Walk:
         """Reads the next level of both sides at once."""
         frontiers = {side.direction: side.current for side in sides if side.current}
         last = any(self._past_depth(side) for side in sides)
-        self.reader.read_level(frontiers, 0 if last else self.options.max_nodes - len(self.drawn))
+        self.reader.read_level(frontiers, 0 if last else self.options.max_nodes - len(self.shown))
 
     def _expand(self, side: _Side, states: list[State]) -> list[State]:
         """The states that one hop leads to, those seen before left out."""
@@ -242,7 +242,7 @@ class _Walk:
             *self._through_locations(tables, arrivals, direction),
             *self._through_locations(columns, arrivals, direction),
         ]
-        # A drawn path whose tables are not drawn: the flow goes on through them.
+        # A shown path whose tables are not shown: the flow goes on through them.
         for each in here:
             if each.physical and each.id not in self.walked.located:
                 aliases = self.walked.aliases.get(each.id, {})
@@ -259,7 +259,7 @@ class _Walk:
         return followed
 
     def _meet(self, flows: Iterable[WalkedRelation], direction: Direction) -> None:
-        """Loads what is at the other end of flows. Of operations that are not drawn, what their relation says is enough."""
+        """Loads what is at the other end of flows. Of operations that are not shown, what their relation says is enough."""
         ends: dict[str, None] = {}
         for relation in flows:
             end = relation.end(direction.far)
@@ -288,7 +288,7 @@ class _Walk:
         return fresh
 
     def _shown(self, identity: str) -> bool:
-        """Whether an entity that was met is drawn, if there is room."""
+        """Whether an entity that was met is shown, if there is room."""
         if identity in self.walked.starts:
             return True
         entity = self.entities[identity]
@@ -365,7 +365,7 @@ class _Walk:
     def _through_locations(
         self, logical: Iterable[StoredEntity], arrivals: dict[str, None], direction: Direction
     ) -> list[str]:
-        """Where these tables or columns physically are: the walk goes on there. A path of what is not drawn joins the
+        """Where these tables or columns physically are: the walk goes on there. A path of what is not shown joins the
         arrivals if something flows through it: it stands for itself."""
         own: dict[str, None] = {}
         for each in logical:
@@ -396,7 +396,7 @@ class _Walk:
         return [*flows, *whole.relations]
 
     def _find_outputs(self, arrivals: Iterable[str]) -> None:
-        """Around tables only operations with an output are drawn, be it one that nobody captured."""
+        """Around tables only operations with an output are shown, be it one that nobody captured."""
         operations = [each for each in arrivals if self.entities[each].type in PASSED_TYPES]
         with_output = {each.ep1.id for each in self._read_flows(operations, Direction.DOWNSTREAM)}
         self.without_output.update(each for each in operations if each not in with_output)
@@ -404,14 +404,14 @@ class _Walk:
     # -- The answer ------------------------------------------------------------------------------------------------------
 
     def _answer(self) -> Lineage:
-        beyond = {each: why for each, why in self.beyond.items() if each not in self.drawn}
+        beyond = {each: why for each, why in self.beyond.items() if each not in self.shown}
         ways: list[Way] = []
-        for way in contract(self.walked, self.drawn, beyond):
-            if way.source in self.drawn and way.target in self.drawn:
+        for way in contract(self.walked, self.shown, beyond):
+            if way.source in self.shown and way.target in self.shown:
                 ways.append(way)
-            elif way.source in self.drawn:
+            elif way.source in self.shown:
                 self.cuts[(way.source, Direction.DOWNSTREAM, beyond[way.target])] = None
-            elif way.target in self.drawn:
+            elif way.target in self.shown:
                 self.cuts[(way.target, Direction.UPSTREAM, beyond[way.source])] = None
         self._name_operations(
             [*(each for way in ways for each in way.between()), *(cut[0] for cut in self.cuts)]
@@ -420,7 +420,7 @@ class _Walk:
         edges = {(way.type, way.source, way.target): way.edge(self.walked) for way in ways}
         for edge in self.extra:
             edges.setdefault((edge.type, edge.source, edge.target), edge)
-        nodes = [*self.drawn, *(each for each in self.executions if each not in self.drawn)]
+        nodes = [*self.shown, *(each for each in self.executions if each not in self.shown)]
         ends = ((relation.ep1.id, relation.ep2.id) for relation in self.unlinked.values())
         unlinked = Counter(end for pair in ends for end in set(pair))
         answer = Lineage(

@@ -14,17 +14,17 @@ MAX_FAN_OUT: Final = 1_000
 MAX_WALKED: Final = 20_000
 
 PASSED_TYPES: Final = frozenset({"OPERATION", "SUB_OPERATION"})
-"""What stands between the data: drawn only if that is asked for."""
+"""What stands between the data: shown only if that is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """``depth`` counts drawn hops in each direction; None walks to the limits.
+    """``depth`` counts shown hops in each direction; None walks to the limits.
 
     ``columns`` draws columns inside tables, ``operations`` the statements and jobs between them, ``deleted`` what is flagged
     deleted, ``control_flow`` walks tables and columns that only steer, ``unlinked`` those that were named and never
     captured. ``max_fan_out`` is how many relations of one node are followed, ``max_walked`` how many nodes in one
-    direction are looked at, drawn or not.
+    direction are looked at, shown or not.
     """
 
     direction: Direction = Direction.BOTH

@@ -93,8 +93,8 @@ class Reader:
         return {each: entity for each in wanted if (entity := self._entities[each]) is not None}
 
     def read_level(self, frontiers: Mapping[Direction, Sequence[str]], room: int) -> None:
-        """Reads what a walk will ask for on its way to the next drawn nodes in each direction, in few requests; and what
-        lies beyond these, if all of them can be drawn. What it does not read is read when it is asked for."""
+        """Reads what a walk will ask for on its way to the next shown nodes in each direction, in few requests; and what
+        lies beyond these, if all of them can be shown. What it does not read is read when it is asked for."""
         tables = [each for ids in frontiers.values() for each in ids if self._type_of(each) in LOGICAL_TYPES]
         self._remember([*self._flows_of(frontiers), _locations_of(tables)])
         ends = {direction: self._ends(ids, direction) for direction, ids in frontiers.items()}

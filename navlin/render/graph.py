@@ -28,11 +28,11 @@ _ARROWS: Final = {
 }
 _WHY: Final = {
     Reason.DEPTH: "more lies beyond the depth that was asked for",
-    Reason.NODES: "as many nodes are drawn as may be",
+    Reason.NODES: "as many nodes are shown as may be",
     Reason.FAN_OUT: "it has more relations than are followed from one node",
     Reason.WALKED: "as many nodes were looked at as may be",
-    Reason.COLUMNS: "as many columns are drawn as may be",
-    Reason.EXECUTIONS: "only its latest executions are drawn",
+    Reason.COLUMNS: "as many columns are shown as may be",
+    Reason.EXECUTIONS: "only its latest executions are shown",
 }
 
 

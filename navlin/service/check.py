@@ -53,11 +53,11 @@ def check(configuration: Configuration, environment: Mapping[str, str]) -> Itera
         finding, known = _external(configuration, environment)
         yield finding
     try:
-        roster = load(configuration, known)
+        configured = load(configuration, known)
     except SharedIdentity as error:
         yield Finding("sources", False, str(error))
         return
-    for loaded in roster.sources:
+    for loaded in configured.sources:
         yield from _source(loaded)
 
 

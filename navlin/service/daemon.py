@@ -93,7 +93,7 @@ class Daemon:
         self._purging = threading.Lock()
         self._stopping = False
         self._address: SolrAddress
-        self._roster: ConfiguredSources
+        self._sources: ConfiguredSources
         self._pipeline: Pipeline
 
     def handle_signals(self) -> None:
@@ -137,7 +137,7 @@ class Daemon:
         if self._stop_asked():
             return False
         self._systemd.notify(STATUS="warming up Spark")
-        warm_up(self._pipeline, [source.extractor for source in self._roster.sources])
+        warm_up(self._pipeline, [source.extractor for source in self._sources.sources])
         self._watching.start()
         self._schedule.start()
         self._set_jobs()
@@ -171,12 +171,12 @@ class Daemon:
     def _take_up(self, configuration: Configuration) -> None:
         with Solr(self._address) as solr:
             open_index(solr, self._embedded)
-            self._roster = load(configuration, known_sources(solr))
+            self._sources = load(configuration, known_sources(solr))
         self._configuration = configuration
         self._pipeline = Pipeline(self._address, self._spark, self._clock.now_ms, wall_clock=self._clock)
 
     def _set_jobs(self) -> None:
-        sources = self._roster.sources
+        sources = self._sources.sources
         self._watch()
         self._schedule.set_sources({source.name: source.settings.interval_s for source in sources})
         purge = self._configuration.purge
@@ -185,7 +185,7 @@ class Daemon:
     def _watch(self) -> None:
         wanted = [
             (source.name, directory)
-            for source in self._roster.sources
+            for source in self._sources.sources
             for directory in source.extractor.directories()
         ]
         self._watching.watch(wanted)
@@ -261,7 +261,7 @@ class Daemon:
     # -- Running a source ------------------------------------------------------------------------------------------------
 
     def _run_source(self, name: str) -> None:
-        loaded = self._roster.named(name)
+        loaded = self._sources.named(name)
         if loaded is None:
             return
         with structlog.contextvars.bound_contextvars(source=name):
@@ -346,7 +346,7 @@ class Daemon:
 
     def _requested_extract(self, arguments: Mapping[str, Any], step: Step) -> jobs.Answer:
         name, dry_run = arguments["source"], arguments["dry_run"]
-        loaded = self._roster.named(name)
+        loaded = self._sources.named(name)
         if loaded is None:
             raise Refused(
                 f'the running navlin serve has no source "{name}": reload its configuration (SIGHUP)'
@@ -381,7 +381,7 @@ class Daemon:
         step("link")
         with Solr(self._address) as solr:
             everything = arguments["everything"]
-            return jobs.link(solr, self._roster, self._spark, self._clock.now_ms, everything=everything)
+            return jobs.link(solr, self._sources, self._spark, self._clock.now_ms, everything=everything)
 
     def _requested_purge(self, arguments: Mapping[str, Any], step: Step) -> jobs.Answer:
         step("purge")
@@ -433,7 +433,7 @@ class Daemon:
 
     def _status_line(self) -> str:
         failing = sorted(name for name, run in self._last_runs.items() if run.status == Status.FAILED)
-        words = f"{len(self._roster.sources)} sources"
+        words = f"{len(self._sources.sources)} sources"
         return f"{words}, failing: {', '.join(failing)}" if failing else f"{words}, all well"
 
     def _jump_in_doubt_ms(self) -> int:

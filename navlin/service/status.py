@@ -104,15 +104,15 @@ class Overall:
         }
 
 
-def status(solr: Solr, roster: ConfiguredSources, state_directory: Path, now_ms: int) -> Overall:
+def status(solr: Solr, sources: ConfiguredSources, state_directory: Path, now_ms: int) -> Overall:
     """Reads the index, and the daemon's heartbeat if one runs on this state directory. Changes nothing."""
     daemon = read_heartbeat(state_directory)
-    configured = {source.id for source in roster.estate.sources}
+    configured = {source.id for source in sources.estate.sources}
     return Overall(
         now_ms,
         daemon,
-        tuple(_source(solr, loaded, daemon, now_ms) for loaded in roster.sources),
-        _left(known_sources(solr), configured, roster.estate.cluster),
+        tuple(_source(solr, loaded, daemon, now_ms) for loaded in sources.sources),
+        _left(known_sources(solr), configured, sources.estate.cluster),
         unlinked_relations(solr, now_ms),
         unparsed_views(solr),
         incomplete_operations(solr),

@@ -82,8 +82,8 @@ class Loader:
         for _ in range(2):
             for name in IN_ORDER:
                 configuration = read_configuration(file, load_extractors(), {})
-                roster = load(configuration, known_sources(self.solr))
-                loaded = next(source for source in roster.sources if source.name == name)
+                sources = load(configuration, known_sources(self.solr))
+                loaded = next(source for source in sources.sources if source.name == name)
                 more = True
                 while more:
                     self.now_ms += 60_000
