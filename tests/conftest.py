@@ -27,8 +27,11 @@ if TYPE_CHECKING:
     from tests.services.rest import JobHistory, ResourceManager
     from tests.support.pipeline_estate import SmallEstate
 
-# How long an example takes says nothing on a machine that others use as well.
-settings.register_profile("navlin", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# How long an example takes says nothing on a machine that others use as well. The examples are the same in each run, so
+# that a change fails by its own fault; tests marked soak take others.
+settings.register_profile(
+    "navlin", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("navlin")
 
 REPOSITORY = Path(__file__).parents[1]

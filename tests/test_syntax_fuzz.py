@@ -6,8 +6,9 @@ from __future__ import annotations
 import re
 import time
 
+import hypothesis
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from navlin.index.query_text import asked, printed
@@ -61,9 +62,7 @@ def understood(text: str) -> syntax.Parsed | None:
         return None
 
 
-@settings(max_examples=3_000, deadline=None)
-@given(TEXTS)
-def test_what_is_printed_is_read_back_as_the_same(text: str) -> None:
+def is_read_back(text: str) -> None:
     if parsed := understood(text):
         again = parse(printed(parsed.query))
         assert again.query == parsed.query
@@ -71,15 +70,39 @@ def test_what_is_printed_is_read_back_as_the_same(text: str) -> None:
         assert again.types == parsed.types
 
 
-@settings(max_examples=3_000, deadline=None)
-@given(TEXTS)
-def test_nothing_of_the_text_is_syntax_for_solr(text: str) -> None:
+def holds_no_syntax_of_the_text(text: str) -> None:
     if parsed := understood(text):
         for query in (asked(parsed.query), printed(parsed.query)):
             bare = _OUR_OWN.sub("", _QUOTED_OR_ESCAPED.sub(_letter_or_nothing, query))
             assert _PLAIN.fullmatch(bare), bare
             assert "{!" not in bare
             assert not re.search(r"(?<!\w)(_query_|_val_):", bare)
+
+
+@settings(max_examples=500)
+@given(TEXTS)
+def test_what_is_printed_is_read_back_as_the_same(text: str) -> None:
+    is_read_back(text)
+
+
+@settings(max_examples=500)
+@given(TEXTS)
+@example("{!frange}name")
+@example("type:\u1f80")  # One letter, which is two in capitals.
+def test_nothing_of_the_text_is_syntax_for_solr(text: str) -> None:
+    holds_no_syntax_of_the_text(text)
+
+
+@pytest.mark.soak
+def test_a_hundred_thousand_other_texts(seed: str) -> None:
+    @hypothesis.seed(seed)
+    @settings(max_examples=100_000, derandomize=False, database=None)
+    @given(TEXTS)
+    def check(text: str) -> None:
+        is_read_back(text)
+        holds_no_syntax_of_the_text(text)
+
+    check()
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +124,7 @@ def test_solr_reads_what_is_printed(solr: Solr) -> None:
     taken = refused = 0
     others: list[str] = []
 
-    @settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=600, suppress_health_check=list(HealthCheck))
     @given(TEXTS)
     def ask(text: str) -> None:
         nonlocal taken, refused

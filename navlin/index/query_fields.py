@@ -97,8 +97,8 @@ def core_asked(fields: Collection[str], types: Collection[str]) -> str:
 
 
 def value_of(field: str, value: str) -> str:
-    """A value as the field has it."""
-    return value.upper() if field in CONSTANTS else value
+    """A value as the field has it. Constants are ASCII: what one other letter becomes in capitals may be two."""
+    return value.upper() if field in CONSTANTS and value.isascii() else value
 
 
 def clause(field: str, value: str) -> str | None:

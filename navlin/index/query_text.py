@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from navlin.index.fields import DATES
-from navlin.index.query_fields import ANY_TEXT, CASELESS, CONSTANTS, clause, value_of
+from navlin.index.query_fields import ANY_TEXT, CASELESS, clause, value_of
 from navlin.index.query_tree import (
     Clause,
     Everything,
@@ -95,13 +95,14 @@ def _node(node: Node, field_clause: FieldClause, parser_clause: str) -> str:
                 values = _terms_as_stored(node.field, values)
             return parser_clause.format(f"{{!{node.parser} {_local(f=node.field, v=values, empty=True)}}}")
         case FunctionRange():
-            bounds = _local(
+            given = _local(
                 l=node.low,
                 u=node.high,
                 incl="" if node.includes_low else "false",
                 incu="" if node.includes_high else "false",
+                v=node.field,
             )
-            return parser_clause.format(f"{{!frange {bounds} v={quoted(node.field)}}}")
+            return parser_clause.format(f"{{!frange {given}}}")
 
 
 def _local(*, empty: bool = False, **given: str) -> str:
@@ -109,8 +110,7 @@ def _local(*, empty: bool = False, **given: str) -> str:
 
 
 def _terms_as_stored(field: str, values: str) -> str:
-    if field in CONSTANTS:
-        return values.upper()
+    values = value_of(field, values)
     return values.lower() if field in CASELESS else values
 
 
