@@ -36,6 +36,7 @@ FIGURES: Final = (
     Figure("Solr's jars", "checkout", "", "54 MB for Solr"),
     Figure("Hadoop's and Hive's jars", "checkout", "", "another 100 MB of Hadoop's and Hive's"),
     Figure("a new line, indexed and linked", "latency", "", "linked within five seconds, mostly within one"),
+    Figure("suggestions as one types, over a million entities", "suggestions"),
     Figure("disk for entities", "size", "0.5 to 0.7 GB", "1 million entities take 0.5 to 0.7 GB"),
     Figure("disk for relations", "size", "90 MB", "1 million relations 90 MB"),
     Figure("inodes into an empty index", "fsimage --inodes 0 --growth ''", "1,878 inodes/s"),

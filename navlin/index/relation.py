@@ -225,19 +225,10 @@ def placed(fields: dict[str, Any], writer: str, tree_path: str) -> dict[str, Any
     return fields
 
 
-_IDS: Final = {side: f"endpoint{side}Ids" for side in BOTH}
 _ENDS: Final = {
     side: tuple(f"endpoint{side}{field}" for field in ("Name", "Type", "SourceType", "SourceId"))
     for side in BOTH
 }
-
-
-def ends_of(document: Mapping[str, Any], side: Side) -> list[End]:
-    """The ends of a document at one side, one for each id."""
-    get = document.get
-    name, kind, source_type, source_id = _ENDS[side]
-    rest = (get(kind, ""), get(source_type, ""), get(source_id, ""))
-    return [End(identity, get(name, identity), *rest) for identity in get(_IDS[side], ())]
 
 
 def _end(document: Mapping[str, Any], side: Side, identity: str) -> End:

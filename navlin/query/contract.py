@@ -147,27 +147,28 @@ def _reach(
     seen = {(source, False)}
     queue = deque([Step(source)])
     while queue:
-        for step in _steps(walked, ends, flows, queue.popleft(), source):
-            if step.at in ends:
-                if step.flowed:
-                    reached.setdefault(step.at, step)
-            elif (step.at, step.own_location) not in seen:
-                seen.add((step.at, step.own_location))
-                queue.append(step)
+        step = queue.popleft()
+        at, entities = step.at, walked.entities
+        # A flow leads on; an alias is another name of the same place.
+        if step.own_location or at not in walked.located or at == source or not entities[at].physical:
+            for relation in flows.get(at, ()):
+                other = relation.ep2.id
+                if other in ends:
+                    if other not in reached:
+                        reached[other] = Step(other, relation, step, True)
+                elif (other, False) not in seen:
+                    seen.add((other, False))
+                    queue.append(Step(other, relation, step, True))
+        if not step.own_location and (aliases := walked.aliases.get(at)):
+            own = at in ends and not entities[at].physical
+            for other, relation in aliases.items():
+                if other in ends:
+                    if step.flowed and other not in reached:
+                        reached[other] = Step(other, relation, step, True, own)
+                elif (other, own) not in seen:
+                    seen.add((other, own))
+                    queue.append(Step(other, relation, step, step.flowed, own))
     return reached
-
-
-def _steps(
-    walked: Walked, ends: Set[str], flows: dict[str, list[WalkedRelation]], step: Step, source: str
-) -> Iterator[Step]:
-    stands_for_table = step.at in walked.located and step.at != source and walked.entities[step.at].physical
-    if step.own_location or not stands_for_table:
-        for relation in flows.get(step.at, ()):
-            yield Step(relation.ep2.id, relation, step, flowed=True)
-    if not step.own_location and (aliases := walked.aliases.get(step.at)):
-        own = step.at in ends and not walked.entities[step.at].physical
-        for other, relation in aliases.items():
-            yield Step(other, relation, step, flowed=step.flowed, own_location=own)
 
 
 def direct(relation: StoredRelation | WalkedRelation) -> Edge:

@@ -11,9 +11,10 @@ or an execution from which one starts; relations flagged deleted do not count.
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -48,8 +49,21 @@ class UnknownEntity(LookupError):
 def lineage(solr: Solr, start: str, options: Options | None = None) -> Lineage:
     """The lineage of the entity with the id ``start``. Raises `UnknownEntity`."""
     options = options or Options()
-    with closing(Reader(Graph(solr), options)) as reader:
+    with _uncollected(), closing(Reader(Graph(solr), options)) as reader:
         return _Walk(start, options, reader).run()
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Keeps Python from looking for cycles: a walk makes tens of thousands of tuples and no cycle, and looking through them
+    again and again took a third of its time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 @dataclass(slots=True)

@@ -1,0 +1,104 @@
+"""Suggestions as one types, over a million entities: how soon the names that begin with some letters are found.
+
+    python -m bench suggestions [--tables 60000] [--columns 15] [--asked 300]
+
+Asked are the first one to six letters of names that are there, of tables and columns by how often each occurs, and of parts
+of names (``id`` of ``customer_id``), which people type as often.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.lineage_walk import HMS, entity, own_solr, percentile, put
+from navlin.index import solr_query as q
+from navlin.index.fields import ELEMENTS
+from navlin.index.solr import Solr
+from navlin.model.keys import column_key, table_key
+
+WORDS = (
+    "customer order invoice payment account address city country product category price amount currency date day month year"
+    " status type code id key name first last email phone user session event page click view item cart stock store region"
+    " employee department salary manager project task ticket device sensor value unit channel campaign source target batch"
+).split()
+SHOWN = 10
+
+
+def name(rng: random.Random) -> str:
+    """A name of one to three words, at times with a number."""
+    words = [rng.choice(WORDS) for _ in range(rng.choice((1, 2, 2, 3)))]
+    return "_".join([*words, *([f"{rng.randrange(100):02}"] if rng.random() < 0.2 else [])])
+
+
+def fill(solr: Solr, tables: int, columns: int) -> list[str]:
+    """Puts tables with columns into the index; returns names, each as often as it occurs there (a sample)."""
+    rng, names = random.Random(7), []
+    documents: dict[str, list[dict[str, Any]]] = {ELEMENTS: []}
+    for number in range(tables):
+        table = table_key(HMS, f"db{number % 200}", f"{name(rng)}_{number}")
+        put(solr, documents, ELEMENTS, entity(table))
+        names.append(table.name)
+        for column in {name(rng) for _ in range(columns)}:
+            put(solr, documents, ELEMENTS, entity(column_key(table, column)))
+            if rng.random() < 0.05:
+                names.append(column)
+    put(solr, documents, ELEMENTS, None)
+    solr.commit(ELEMENTS, soft=False)
+    return names
+
+
+def prefixes(names: list[str], count: int) -> dict[int, list[str]]:
+    """What people type, by its length."""
+    rng = random.Random(11)
+    starts = [rng.choice([chosen := rng.choice(names), rng.choice(chosen.split("_"))]) for _ in range(count)]
+    return {length: [each[:length] for each in starts if len(each) >= length] for length in (1, 2, 3, 4, 6)}
+
+
+def seconds(solr: Solr, start: str) -> float:
+    began = time.perf_counter()
+    text = q.literal(start)
+    # Tables before columns.
+    query = f"+(originalName:{text}* name:{text}*) type:(DATABASE TABLE VIEW)"
+    fields = "identity,originalName,type"
+    solr.select(ELEMENTS, {"q": query, "fq": "-deleted:true", "fl": fields, "rows": SHOWN})
+    return time.perf_counter() - began
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    arguments.add_argument("--tables", type=int, default=60_000)
+    arguments.add_argument("--columns", type=int, default=16)
+    arguments.add_argument("--asked", type=int, default=300)
+    asked = arguments.parse_args()
+    console = Console()
+    with tempfile.TemporaryDirectory() as state, own_solr(Path(state)) as solr:
+        names = fill(solr, asked.tables, asked.columns)
+        console.print(f"{solr.count(ELEMENTS):,} entities")
+        table = Table("letters", "p50 ms", "p95 ms", "matches")
+        for length, starts in prefixes(names, asked.asked).items():
+            taken = [seconds(solr, each) for each in starts]
+            found = statistics.median(
+                solr.count(ELEMENTS, f"originalName:{q.literal(each)}*") for each in starts[:20]
+            )
+            table.add_row(
+                str(length),
+                f"{percentile(taken, 0.5) * 1000:.1f}",
+                f"{percentile(taken, 0.95) * 1000:.1f}",
+                f"{found:,.0f}",
+            )
+        console.print(table)
+
+
+if __name__ == "__main__":
+    main()
