@@ -152,9 +152,9 @@ def _of_entity(key: Key, as_of_ms: int, digest: int, fields: Document, volatile:
         as_of_ms,
         digest,
         # A name that stands twice in JSON would be two values.
-        orjson.dumps({name: value for name, value in content.items() if name not in volatile}),
+        orjson.dumps({name: content[name] for name in content if name not in volatile}),
         orjson.dumps(volatile) if volatile else b"",
-        user_fields=",".join(sorted(name for name in (*fields, *volatile) if is_user_field(name))),
+        user_fields=",".join(sorted(filter(is_user_field, (*fields, *volatile)))),
     )
     if key.parent is None:
         return envelope

@@ -103,6 +103,7 @@ def kept_on_rewrite(field: str) -> bool:
     )
 
 
+@lru_cache(maxsize=4_096)
 def is_user_field(field: str) -> bool:
     """Whether only people write a field."""
     return field in USER_FIELDS or field.startswith(USER_PREFIXES)
@@ -133,9 +134,21 @@ def date_ms(text: str) -> int:
     return round(moment.timestamp() * 1000)
 
 
+SHORT_TEXT_CHARS: Final = 100
+
+
 def _text(value: Any) -> str:
+    text = str(value)
+    return _short_text(text) if len(text) <= SHORT_TEXT_CHARS else _long_text(text)
+
+
+def _long_text(text: str) -> str:
     # Before it is cut: a secret that was cut in two may not be recognised.
-    return _name(redact(str(value)))
+    return _name(redact(text))
+
+
+_short_text: Final = lru_cache(maxsize=16_384)(_long_text)
+"""Owners, types and formats are the same in very many records."""
 
 
 def _name(value: Any) -> str:
@@ -222,19 +235,18 @@ def to_fields(attributes: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in attributes.items():
         if value is None or value == "" or value == [] or value == ():
             continue
-        if isinstance(value, Mapping):
-            fields[field_name(name)] = _name(json.dumps(redact_options(value), ensure_ascii=False))
-            continue
         if name == "queryText":
             text = redact(str(value))
             fields["queryText"] = _name(text)
             if len(text) > INDEXED_TEXT_CHARS:
                 fields["queryTextFull"] = _stored(text)
-        elif convert := KNOWN.get(name):
-            if (converted := convert(value)) is not None:
-                fields[name] = converted
-        else:
-            fields[field_name(name)] = _other(name, value)
+            continue
+        field, convert = _field_for(name)
+        # Most values are texts: whether they are mappings is not worth a question.
+        if type(value) is not str and isinstance(value, Mapping):
+            fields[field] = _name(json.dumps(redact_options(value), ensure_ascii=False))
+        elif (converted := convert(value)) is not None:
+            fields[field] = converted
     return fields
 
 
@@ -248,10 +260,19 @@ def names_a_secret(attribute: str) -> bool:
     return attribute not in KNOWN and not attribute.startswith(USER_PREFIXES) and is_secret(attribute)
 
 
-def _other(name: str, value: Any) -> str | list[str]:
+@lru_cache(maxsize=4_096)
+def _field_for(attribute: str) -> tuple[str, Convert]:
+    """The field of an attribute, and how a value becomes the field's."""
+    field = field_name(attribute)
+    return field, KNOWN.get(attribute) or (_masked if names_a_secret(attribute) else _other)
+
+
+def _masked(value: Any) -> str:
+    return MASK
+
+
+def _other(value: Any) -> str | list[str]:
     """The value of an attribute that no field of the model is for."""
-    if names_a_secret(name):
-        return MASK
     return _texts(value) if isinstance(value, list | tuple) else _text(_plain(value))
 
 
