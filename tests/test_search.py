@@ -7,8 +7,9 @@ import pytest
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.solr import Solr
 from navlin.model.keys import EntityType, operation_key
+from navlin.query.scanner import QueryError
 from navlin.query.search import SearchAnswer, core_for, search
-from navlin.query.syntax import QueryError, parse
+from navlin.query.syntax import parse
 from tests.support.query_estate import AS_OF_MS, HIVE, IMPALA, SPARK, World
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from navlin.index.query_text import printed
-from navlin.query.syntax import QueryError, parse
+from navlin.query.scanner import QueryError
+from navlin.query.syntax import parse
 
 ACCEPTED = {
     # -- words --

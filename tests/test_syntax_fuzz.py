@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from navlin.index.query_text import asked, printed
 from navlin.index.solr import Solr
 from navlin.query import syntax
+from navlin.query.scanner import QueryError
 from navlin.query.search import search
-from navlin.query.syntax import QueryError, parse
+from navlin.query.syntax import parse
 
 PIECES = (
     (

@@ -44,8 +44,8 @@ def command(
       navlin search 'type:OPERATION_EXECUTION AND started:[NOW/DAY-5DAYS TO NOW]' --sort 'started desc'
       navlin search '*' --facet type --facet sourceType --limit 3
     """
+    from navlin.query.scanner import QueryError
     from navlin.query.search import search
-    from navlin.query.syntax import QueryError
 
     with invocation.solr() as solr:
         try:

@@ -14,7 +14,8 @@ from navlin.index.query_text import printed
 from navlin.index.query_tree import Facet
 from navlin.index.searching import SolrQuery, find
 from navlin.index.solr import Solr, SolrError, SolrUnavailable
-from navlin.query.syntax import Parsed, QueryError, parse, parse_facet, plain_field
+from navlin.query.scanner import QueryError
+from navlin.query.syntax import Parsed, parse, parse_facet, plain_field
 
 MAX_LIMIT: Final = 500_000
 """Navigator's own limit of a page."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, NoReturn
+from typing import Final, Literal
 
 from navlin.index.query_fields import REWRITTEN, TWINS, TYPE, field_named
 from navlin.index.query_tree import (
@@ -29,10 +29,10 @@ from navlin.index.query_tree import (
     Node,
     Phrase,
     Query,
-    Range,
     Wild,
     Word,
 )
+from navlin.query.scanner import SPACE, QueryError, Scanner, decimal
 
 PARSERS: Final[Mapping[str, frozenset[str]]] = {
     "terms": frozenset({"f", "v"}),
@@ -58,28 +58,10 @@ MAX_PATTERN_WILDCARDS: Final = 20
 MAX_NAME_CHARS: Final = 500
 """Of a field's name, a tag or a key."""
 
-_SPECIAL = frozenset(' \t\r\n\u3000()[]{}":^~')
-_SPACE = frozenset(" \t\r\n\u3000")
 _OPERATORS = frozenset({"AND", "OR"})
-_LOCAL_PARAM = re.compile(
-    r"""\s*(?:(?P<key>[\w.]+)\s*=\s*)?(?P<value>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s}'"=]+)""", re.DOTALL
-)
-_NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?|\.\d{1,9}", re.ASCII)
 _SIGNED = re.compile(r"([+-]?)(\d{1,18})(?:\.(\d{1,9}))?", re.ASCII)
 _PLAIN_FIELD = re.compile(r"[A-Za-z][\w.]*", re.ASCII)
 _TAG = re.compile(r"[\w.-]+", re.ASCII)
-_TO = re.compile(r"to(?=[ \t\r\n\u3000\"])", re.IGNORECASE)
-
-
-class QueryError(Exception):
-    """A query that cannot be understood: what is wrong, and where (``position`` counts characters from 0, or -1)."""
-
-    def __init__(self, message: str, position: int = -1) -> None:
-        super().__init__(message, position)
-        self.message, self.position = message, position
-
-    def __str__(self) -> str:
-        return self.message if self.position < 0 else f"{self.message}, at character {self.position + 1}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +116,7 @@ class _Pending:
 
 
 @dataclass(slots=True)
-class _Reader:
-    query: str
-    at: int = 0
+class _Reader(Scanner):
     depth: int = 0
     clauses: int = 0
     patterns: int = 0
@@ -154,7 +134,7 @@ class _Reader:
         self._read_leading_params()
         pending = self._read_clauses("")
         if self.at < len(self.query):
-            self._refuse("a parenthesis is closed that was not opened", self.at)
+            self.refuse("a parenthesis is closed that was not opened", self.at)
         self._end_group(pending, "the query")
         if not pending.clauses:
             raise QueryError("the query is empty")
@@ -166,9 +146,6 @@ class _Reader:
         )
         return Parsed(whole, self.fields, frozenset(self.types))
 
-    def _refuse(self, message: str, at: int) -> NoReturn:
-        raise QueryError(message, at)
-
     # -- Structure -------------------------------------------------------------------------------------------------
 
     def _read_clauses(self, field_name: str) -> _Pending:
@@ -176,7 +153,7 @@ class _Reader:
         pending = _Pending()
         while self.at < len(self.query) and self.query[self.at] != ")":
             start, char = self.at, self.query[self.at]
-            if char in _SPACE:
+            if char in SPACE:
                 self.at += 1
             elif char in "+-!":
                 self.at += 1
@@ -190,30 +167,30 @@ class _Reader:
 
     def _sign(self, pending: _Pending, sign: Literal["+", "-"], typed: str, at: int) -> None:
         if pending.sign:
-            self._refuse(f"{typed} follows {pending.waits}: one sign a clause", at)
+            self.refuse(f"{typed} follows {pending.waits}: one sign a clause", at)
         pending.sign, pending.waits, pending.waits_at = sign, typed, at
 
     def _operator(self, pending: _Pending, operator: str, at: int) -> None:
         if not pending.clauses or pending.waits:
-            self._refuse(f"nothing stands before {operator}", at)
+            self.refuse(f"nothing stands before {operator}", at)
         pending.operator = "AND" if operator == "AND" else "OR"
         pending.waits, pending.waits_at = operator, at
 
     def _end_group(self, pending: _Pending, where: str) -> None:
         if pending.waits:
-            self._refuse(f"nothing follows {pending.waits} before {where} ends", pending.waits_at)
+            self.refuse(f"nothing follows {pending.waits} before {where} ends", pending.waits_at)
 
     def _read_group(self, field_name: str) -> Group:
         opened = self.at
         self.at += 1
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            self._refuse(f"more than {MAX_DEPTH} parentheses stand in each other", opened)
+            self.refuse(f"more than {MAX_DEPTH} parentheses stand in each other", opened)
         pending = self._read_clauses(field_name)
         if self.at >= len(self.query):
-            self._refuse("a parenthesis is opened and not closed", opened)
+            self.refuse("a parenthesis is opened and not closed", opened)
         if not pending.clauses and not pending.waits:
-            self._refuse("there is nothing between these parentheses", opened)
+            self.refuse("there is nothing between these parentheses", opened)
         self._end_group(pending, "this parenthesis")
         self.at += 1
         self.depth -= 1
@@ -233,22 +210,22 @@ class _Reader:
         elif char in '"[{':
             self._add(pending, self._read_value(field_name))
         elif char in "]}:^~":
-            self._refuse(f"{char!r} stands where a word or a field should", start)
+            self.refuse(f"{char!r} stands where a word or a field should", start)
         else:
             self._read_word_or_field(pending, field_name)
 
     def _add(self, pending: _Pending, node: Node) -> None:
         self.clauses += 1
         if self.clauses > MAX_CLAUSES:
-            self._refuse(
+            self.refuse(
                 f"the query has more than {MAX_CLAUSES} words; {{!terms f=FIELD}}a,b,c takes any number of values",
                 self.at,
             )
-        pending.add(node, self._read_boost())
+        pending.add(node, self.read_boost())
 
     def _read_word_or_field(self, pending: _Pending, field_name: str) -> None:
         start = self.at
-        parts = self._read_parts(value=False)
+        parts = self.read_parts(value=False)
         raw = self.query[start : self.at]
         if self.at < len(self.query) and self.query[self.at] == ":":
             if not self.query.startswith("://", self.at):
@@ -256,7 +233,7 @@ class _Reader:
                 self._read_field(pending, parts, start)
                 return
             self.at = start
-            parts = self._read_parts(value=True)
+            parts = self.read_parts(value=True)
         elif raw.upper() in _OPERATORS and self._joins(pending, raw):
             self._operator(pending, raw.upper(), start)
             return
@@ -270,28 +247,28 @@ class _Reader:
         if word.upper() == word:
             return True
         at = self.at
-        while at < len(self.query) and self.query[at] in _SPACE:
+        while at < len(self.query) and self.query[at] in SPACE:
             at += 1
         return bool(pending.clauses) and not pending.waits and at < len(self.query) and self.query[at] != ")"
 
     def _read_field(self, pending: _Pending, parts: tuple[str | Wild, ...], start: int) -> None:
-        self._skip_space()
+        self.skip_space()
         if self.at >= len(self.query) or self.query[self.at] == ")":
-            self._refuse(f"{self._field_shown(parts)}: is not followed by a value", start)
+            self.refuse(f"{self._field_shown(parts)}: is not followed by a value", start)
         if parts == (Wild.MANY,):
-            if self._read_parts(value=True) != (Wild.MANY,):
-                self._refuse("*: asks for everything, as in *:*", start)
+            if self.read_parts(value=True) != (Wild.MANY,):
+                self.refuse("*: asks for everything, as in *:*", start)
             self._add(pending, Everything())
             return
         match parts:
             case (str(typed),):
                 name = self._field(typed, start)
             case _:
-                self._refuse("the name of a field has no wildcards", start)
+                self.refuse("the name of a field has no wildcards", start)
         if self.query[self.at] == "(":
             self._add(pending, self._read_group(name))
         elif self.query.startswith("{!", self.at):
-            self._refuse(f"{typed}: is followed by a parser; a value should stand here", self.at)
+            self.refuse(f"{typed}: is followed by a parser; a value should stand here", self.at)
         else:
             self._add(pending, self._read_value(name))
 
@@ -301,9 +278,9 @@ class _Reader:
     def _field(self, typed: str, at: int) -> str:
         """The field's name in the tree; remembers that the query names it."""
         if typed.startswith("_"):
-            self._refuse(f"{typed[:MAX_NAME_CHARS]} is not available here", at)
+            self.refuse(f"{typed[:MAX_NAME_CHARS]} is not available here", at)
         if len(typed) > MAX_NAME_CHARS:
-            self._refuse(f"the name of a field has at most {MAX_NAME_CHARS} characters", at)
+            self.refuse(f"the name of a field has at most {MAX_NAME_CHARS} characters", at)
         name = TWINS.get(typed, typed)
         self.fields.setdefault(name, at)
         return name
@@ -313,24 +290,24 @@ class _Reader:
     def _read_value(self, field_name: str) -> Node:
         start, char = self.at, self.query[self.at]
         if char == '"':
-            text = self._read_quoted()
+            text = self.read_quoted()
             if self.query.startswith("*", self.at):
                 # HUE's way to ask for what is below a database: the star belongs to the phrase.
                 self.at += 1
                 return self._word(field_name, (text, Wild.MANY) if text else (Wild.MANY,), start)
             self._note_type(field_name, text)
-            return FieldValue(field_name, Phrase(text, self._read_distance(words=False)))
+            return FieldValue(field_name, Phrase(text, self.read_distance(words=False)))
         if char in "[{":
-            return FieldValue(field_name, self._read_range())
+            return FieldValue(field_name, self.read_range())
         if char in "]}:^~":
-            self._refuse(f"{char!r} stands where a value should", start)
-        return self._word(field_name, self._read_parts(value=True), start)
+            self.refuse(f"{char!r} stands where a value should", start)
+        return self._word(field_name, self.read_parts(value=True), start)
 
     def _word(self, field_name: str, parts: tuple[str | Wild, ...], start: int) -> Node:
         wildcards = sum(isinstance(part, Wild) for part in parts)
         if wildcards and self.query.startswith("~", self.at):
-            self._refuse("a distance belongs to a word without wildcards", self.at)
-        word = Word(parts, self._read_distance(words=True))
+            self.refuse("a distance belongs to a word without wildcards", self.at)
+        word = Word(parts, self.read_distance(words=True))
         if parts == (Wild.MANY,):
             return FieldValue(field_name, word) if field_name else Everything()
         if wildcards or word.distance:
@@ -342,160 +319,25 @@ class _Reader:
     def _count_pattern(self, parts: tuple[str | Wild, ...], wildcards: int, start: int) -> None:
         self.patterns += 1
         if self.patterns > MAX_PATTERNS:
-            self._refuse(f"more than {MAX_PATTERNS} words have wildcards or a distance", start)
+            self.refuse(f"more than {MAX_PATTERNS} words have wildcards or a distance", start)
         if sum(len(part) for part in parts if isinstance(part, str)) > MAX_PATTERN_CHARS:
-            self._refuse("a word with wildcards or a distance is too long", start)
+            self.refuse("a word with wildcards or a distance is too long", start)
         if wildcards > MAX_PATTERN_WILDCARDS:
-            self._refuse(f"a word has more than {MAX_PATTERN_WILDCARDS} wildcards", start)
-
-    def _read_parts(self, *, value: bool) -> tuple[str | Wild, ...]:
-        """A word without its escapes. In a value a colon is a character like any other, for it can be nothing else."""
-        parts: list[str | Wild] = []
-        text: list[str] = []
-        while self.at < len(self.query):
-            char = self.query[self.at]
-            if char == "\\":
-                text.append(self._read_escape())
-                continue
-            if char in _SPECIAL and not (value and char == ":"):
-                break
-            self.at += 1
-            if char not in "*?":
-                text.append(char)
-                continue
-            if text:
-                parts.append("".join(text))
-                text.clear()
-            if char == "?" or parts[-1:] != [Wild.MANY]:
-                parts.append(Wild(char))
-        if text:
-            parts.append("".join(text))
-        return tuple(parts)
-
-    def _read_escape(self) -> str:
-        """The character that a backslash stands before; ``\\u0041`` is one, as in Lucene."""
-        start = self.at
-        if start + 1 >= len(self.query):
-            self._refuse("a backslash stands at the very end", start)
-        code = self.query[start + 2 : start + 6]
-        if self.query[start + 1] == "u" and re.fullmatch(r"[0-9A-Fa-f]{4}", code):
-            self.at += 6
-            char = chr(int(code, 16))
-            if "\ud800" <= char <= "\udfff":
-                self._refuse("here stands half a character", start)
-            return char
-        self.at += 2
-        return self.query[start + 1]
+            self.refuse(f"a word has more than {MAX_PATTERN_WILDCARDS} wildcards", start)
 
     def _note_type(self, field_name: str, value: str) -> None:
         if field_name == TYPE:
             self.types.add(value.strip().upper())
 
-    def _read_quoted(self) -> str:
-        start = self.at
-        self.at += 1
-        text: list[str] = []
-        while self.at < len(self.query):
-            char = self.query[self.at]
-            if char == "\\" and self.at + 1 < len(self.query):
-                text.append(self._read_escape())
-                continue
-            self.at += 1
-            if char == '"':
-                return "".join(text)
-            text.append(char)
-        raise QueryError("a quotation mark is opened and not closed", start)
-
-    def _read_range(self) -> Range:
-        start = self.at
-        self.at += 1
-        low = self._read_bound(start)
-        if not _TO.match(self.query, self.at):
-            self._refuse_range(start)
-        self.at += 2
-        high = self._read_bound(start)
-        if self.at >= len(self.query) or self.query[self.at] not in "]}":
-            self._refuse_range(start)
-        self.at += 1
-        return Range(low, high, self.query[start] == "[", self.query[self.at - 1] == "]")
-
-    def _read_bound(self, opened: int) -> str | None:
-        self._skip_space()
-        start = self.at
-        if self.query.startswith('"', start):
-            text: str | None = self._read_quoted()
-        else:
-            read: list[str] = []
-            while self.at < len(self.query) and self.query[self.at] not in _SPACE | {"]", "}", '"'}:
-                if self.query[self.at] == "\\":
-                    read.append(self._read_escape())
-                else:
-                    read.append(self.query[self.at])
-                    self.at += 1
-            if self.at == start:
-                self._refuse_range(opened)
-            text = None if self.query[start : self.at] == "*" else "".join(read)
-        self._skip_space()
-        return text
-
-    def _refuse_range(self, start: int) -> NoReturn:
-        closed = any(char in self.query[start:] for char in "]}")
-        self._refuse(
-            "a range has the form [from TO to]" if closed else "a range is opened and not closed", start
-        )
-
-    def _skip_space(self) -> None:
-        while self.at < len(self.query) and self.query[self.at] in _SPACE:
-            self.at += 1
-
-    # -- Behind a clause ---------------------------------------------------------------------------------------------
-
-    def _read_distance(self, *, words: bool) -> str:
-        """``~2`` behind a word or a phrase; "~" without a number."""
-        if not self.query.startswith("~", self.at):
-            return ""
-        start = self.at
-        self.at += 1
-        number = self._read_number()
-        if not words and not number.isdigit():
-            self._refuse('a phrase\'s distance is a whole number, as in "a b"~2', start)
-        if words and "." in number and not number.startswith("0."):
-            self._refuse("a word's distance is 0, 1 or 2, as in name~1", start)
-        return number or "~"
-
-    def _read_boost(self) -> Boost | None:
-        if self.query.startswith("~", self.at):
-            self._refuse("a distance belongs to a word or a phrase", self.at)
-        if not self.query.startswith("^", self.at):
-            return None
-        start = self.at
-        self.at += 1
-        constant = self.query.startswith("=", self.at)
-        self.at += constant
-        factor = self._read_number()
-        if not factor:
-            self._refuse("a boost needs a number, as in name^2", start)
-        if self.query.startswith(("^", "~"), self.at):
-            self._refuse(f"{self.query[self.at]!r} stands behind a boost", self.at)
-        return Boost(factor, constant)
-
-    def _read_number(self) -> str:
-        found = _NUMBER.match(self.query, self.at)
-        if found is None:
-            return ""
-        self.at = found.end()
-        whole, _, rest = found.group().partition(".")
-        return _decimal("", whole, rest)
-
     # -- {!parser key=value} -----------------------------------------------------------------------------------------
 
     def _read_leading_params(self) -> None:
         """``{!tag=type}`` before a whole query: it names no parser, so what follows is an ordinary query."""
-        self._skip_space()
+        self.skip_space()
         if not self.query.startswith("{!", self.at):
             return
         start = self.at
-        local = self._read_any_params()
+        local = self.read_params()
         if local.get("type", "lucene") == "lucene":
             local.pop("type", None)
             self._only(local, _OF_QUERY, "a query", start)
@@ -509,12 +351,12 @@ class _Reader:
         for key in local:
             if key not in allowed:
                 names = ", ".join(sorted(allowed))
-                self._refuse(f"the local parameter {key} is not available for {what}; {names} are", at)
+                self.refuse(f"the local parameter {key} is not available for {what}; {names} are", at)
 
     def read_local_params(self, what: str, allowed: frozenset[str]) -> dict[str, str]:
         """Local parameters that name no parser."""
         start = self.at
-        local = self._read_any_params()
+        local = self.read_params()
         self._only(local, allowed, what, start)
         return local
 
@@ -525,46 +367,26 @@ class _Reader:
         tags = tuple(each.strip() for each in local[key].split(","))
         for tag in tags:
             if not _TAG.fullmatch(tag) or len(tag) > MAX_NAME_CHARS:
-                self._refuse(f"{_shown(tag)} is no name of a tag", 0)
+                self.refuse(f"{_shown(tag)} is no name of a tag", 0)
         return tags
 
     def key_of(self, local: Mapping[str, str]) -> str:
         """The name of a count."""
         key = local.get("key", "")
         if len(key) > MAX_NAME_CHARS:
-            self._refuse(f"a key has at most {MAX_NAME_CHARS} characters", 0)
+            self.refuse(f"a key has at most {MAX_NAME_CHARS} characters", 0)
         return key
-
-    def _read_any_params(self) -> dict[str, str]:
-        start = self.at
-        self.at += 2
-        local: dict[str, str] = {}
-        while found := _LOCAL_PARAM.match(self.query, self.at):
-            value, key = found["value"], found["key"] or "type"
-            if value[0] in "\"'":
-                value = re.sub(r"\\(.)", r"\1", value[1:-1], flags=re.DOTALL)
-            elif value.startswith("$"):
-                self._refuse("a reference to a parameter is not available here", found.start("value"))
-            if key in local:
-                self._refuse(f"the local parameter {key} stands here twice", found.start("value"))
-            local[key] = value
-            self.at = found.end()
-        self._skip_space()
-        if self.at >= len(self.query) or self.query[self.at] != "}":
-            self._refuse("{! is not closed by }", start)
-        self.at += 1
-        return local
 
     def _read_parser_clause(self) -> Node:
         start = self.at
         first = not self.clauses and not self.depth
-        local = self._read_any_params()
+        local = self.read_params()
         parser = local.pop("type", "lucene")
         if parser not in PARSERS:
-            self._refuse(f"{{!{parser[:60]}}} is not available here; {', '.join(sorted(PARSERS))} are", start)
+            self.refuse(f"{{!{parser[:60]}}} is not available here; {', '.join(sorted(PARSERS))} are", start)
         allowed = PARSERS[parser] | (_OF_QUERY if first else frozenset())
         self._only(local, allowed, f"{{!{parser}}}", start)
-        value = local["v"] if "v" in local else self._read_parser_value()
+        value = local["v"] if "v" in local else self.read_parser_value()
         match parser:
             case "frange":
                 return self._function_range(local, value, start)
@@ -576,11 +398,11 @@ class _Reader:
         self, parser: Literal["terms", "term", "prefix"], local: Mapping[str, str], value: str, start: int
     ) -> ExactTerms:
         if not local.get("f"):
-            self._refuse(f"{{!{parser}}} names no field: f=…", start)
+            self.refuse(f"{{!{parser}}} names no field: f=…", start)
         name = plain_field(local["f"], start)
         self.fields.setdefault(name, start)
         if name in REWRITTEN:
-            self._refuse(f"{{!{parser}}} is not available for {name}: write {name}:(…)", start)
+            self.refuse(f"{{!{parser}}} is not available for {name}: write {name}:(…)", start)
         values = tuple(each.strip() for each in value.split(",")) if parser == "terms" else (value,)
         if parser == "prefix":
             self._count_pattern(values, 0, start)
@@ -591,10 +413,10 @@ class _Reader:
     def _function_range(self, local: Mapping[str, str], value: str, start: int) -> FunctionRange:
         name = value.strip()
         if not _PLAIN_FIELD.fullmatch(name):
-            self._refuse(f"{{!frange}} compares a field, and {_shown(name)} is none", start)
+            self.refuse(f"{{!frange}} compares a field, and {_shown(name)} is none", start)
         name = plain_field(name, start)
         if name in REWRITTEN:
-            self._refuse(f"{{!frange}} is not available for {name}", start)
+            self.refuse(f"{{!frange}} is not available for {name}", start)
         self.fields.setdefault(name, start)
         bounds = {}
         for key in ("l", "u"):
@@ -602,34 +424,11 @@ class _Reader:
             if key in local:
                 number = _SIGNED.fullmatch(local[key].strip())
                 if number is None:
-                    self._refuse(f"{key} of {{!frange}} is a number, as in l=0", start)
-                bounds[key] = _decimal(number[1], number[2], number[3] or "")
+                    self.refuse(f"{key} of {{!frange}} is a number, as in l=0", start)
+                bounds[key] = decimal(number[1], number[2], number[3] or "")
         includes = {}
         for key in ("incl", "incu"):
             if local.get(key, "true") not in ("true", "false"):
-                self._refuse(f"{key} of {{!frange}} is true or false", start)
+                self.refuse(f"{key} of {{!frange}} is true or false", start)
             includes[key] = local.get(key, "true") == "true"
         return FunctionRange(name, bounds["l"], bounds["u"], includes["incl"], includes["incu"])
-
-    def _read_parser_value(self) -> str:
-        """Up to a space or a closing parenthesis that is not its own: what follows is the rest of the query."""
-        start, depth, last = self.at, 0, ""
-        while self.at < len(self.query):
-            char = self.query[self.at]
-            if char in _SPACE:
-                if not depth and last != ",":
-                    break
-            else:
-                if char == ")" and not depth:
-                    break
-                depth += (char == "(") - (char == ")")
-                last = char
-            self.at += 1
-        return self.query[start : self.at].strip()
-
-
-def _decimal(sign: str, whole: str, rest: str) -> str:
-    """A number as it is written without what says nothing."""
-    whole, rest = whole.lstrip("0") or "0", rest.rstrip("0")
-    text = f"{whole}.{rest}" if rest else whole
-    return "-" + text if sign == "-" and text != "0" else text
