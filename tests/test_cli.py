@@ -308,6 +308,16 @@ POSITIONS: list[tuple[str, Any, str]] = [
         {"times": 1, "until_ms": 0, "error": "no such file"},
         "held back: /logs/four, failed once, again in 0.0 s: no such file",
     ),
+    (
+        "missing",
+        {"once": [], "held_run": "", "shown": [], "most": 1_037, "at_ms": NOW_MS},
+        "full listings of the last week had up to 1,037 entities",
+    ),
+    (
+        "missing",
+        {"once": ["/db/t", "/db/u"], "held_run": "", "shown": [], "most": 37, "at_ms": NOW_MS},
+        "full listings of the last week had up to 37 entities, the last one missed 2 places",
+    ),
     ("token", "a7", "token a7"),
 ]
 """What extractors and the pipeline save, and what a person reads of it."""

@@ -175,6 +175,9 @@ def _position(key: str, value: object, now_ms: int) -> str:
         case {"times": int(times), "until_ms": int(until_ms), "error": str(error)}:
             failed = "failed once" if times == 1 else f"failed {times:,} times"
             return f"{key}, {failed}, again in {span(max(0, until_ms - now_ms) / 1000)}: {error}"
+        case {"once": list(once), "most": int(most)}:
+            missed = f", the last one missed {len(once):,} places" if once else ""
+            return f"full listings of the last week had up to {most:,} entities{missed}"
         case {"offset": int(offset), "size": int(size), **more} if size >= 0:
             return f"{more.get('path', key)} at byte {offset:,} of {size:,}"
         case {"offset": int(offset), **more}:
