@@ -123,7 +123,7 @@ class Played:
         """Runs what is not through yet: two runs a generation, the metastore's and the engine's."""
         for run in range(max(first, self.through), last):
             number = run // 2
-            self._lay(number)
+            self.lay(number)
             self.estate.now_ms = FIRST_MS + (number + 1) * GENERATION_MS + life * LIFE_MS
             name, start = (("pull", self.estate.pull), ("follow", self.estate.follow))[run % 2]
 
@@ -135,7 +135,8 @@ class Played:
                 raise AssertionError(f"generation {number + 1}: {record}")
             self._through.write_text(str(run + 1))
 
-    def _lay(self, number: int) -> None:
+    def lay(self, number: int) -> None:
+        """The sources hold what they hold in this generation, from 0."""
         now = GENERATIONS[number]
         self.estate.tables(now.tables, broken=now.broken, rejected=now.rejected)
         lines = [line for generation in GENERATIONS[: number + 1] for line in generation.lines]

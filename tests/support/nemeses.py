@@ -1,0 +1,267 @@
+"""Nemeses: faults that chance injects while the inputs of `tests.support.killed_runs` are run.
+
+A nemesis disturbs one run or more, whatever these come to. After it the run is made undisturbed and has to be through, as
+the daemon's next one would be.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from navlin.index.runs import RunRecord, Status
+from navlin.pipeline.run import NothingHeld
+from navlin.solr_server.embedded import EmbeddedSolr
+from tests.support.killed_runs import GENERATION_MS, Played
+from tests.support.pipeline_estate import FIRST_MS, SmallEstate
+from tests.support.solr_proxy import Call, SolrProxy
+
+HOUR_MS, DAY_MS = 3_600_000, 86_400_000
+REQUESTS = 45
+"""A run makes about so many."""
+THROUGH = (Status.FINISHED, Status.IDLE)
+
+
+@dataclass(slots=True)
+class World:
+    """What a nemesis can get at. ``struck`` counts the faults by their names, ``came_to`` what the disturbed runs did."""
+
+    estate: SmallEstate
+    """Its requests go through the proxy."""
+    proxy: SolrProxy
+    solr_server: EmbeddedSolr
+    chance: random.Random
+    struck: Counter[str] = field(default_factory=Counter)
+    came_to: Counter[str] = field(default_factory=Counter)
+
+    def disturbed(self, run: Callable[[], RunRecord]) -> RunRecord:
+        """Makes a run that may end as it likes."""
+        record = run()
+        self.came_to[record.status] += 1
+        return record
+
+    @contextmanager
+    def holding(self, **changes: Any) -> Iterator[None]:
+        """The metastore holds something else for a while."""
+        before = self.estate.tables_file.read_text()
+        self.estate.tables_file.write_text(json.dumps({**json.loads(before), **changes}))
+        try:
+            yield
+        finally:
+            self.estate.tables_file.write_text(before)
+
+    @contextmanager
+    def at_request(self, strike: Callable[[], bool]) -> Iterator[None]:
+        """Calls ``strike`` from some request on, before and after each; it returns whether the request passes."""
+        left = self.chance.randrange(REQUESTS)
+
+        def passes(call: Call) -> bool:
+            nonlocal left
+            left -= not call.answered
+            return left >= 0 or strike()
+
+        self.proxy.passes = passes
+        try:
+            yield
+        finally:
+            self.proxy.passes = lambda call: True
+
+
+Run = Callable[..., RunRecord]
+Nemesis = Callable[[World, Run], None]
+
+
+# -- Solr and the process ----------------------------------------------------------------------------------------------
+
+
+def dead_from_a_request_on(world: World, run: Run) -> None:
+    """No request arrives any more: for the index that is the death of the process."""
+    with world.at_request(lambda: False):
+        world.disturbed(run)
+
+
+def one_request_is_lost(world: World, run: Run) -> None:
+    lost = [False]
+
+    def strike() -> bool:
+        lost[0], before = True, lost[0]
+        return before
+
+    with world.at_request(strike):
+        world.disturbed(run)
+
+
+def solr_is_killed(world: World, run: Run) -> None:
+    killed = [False]
+
+    def strike() -> bool:
+        if not killed[0]:
+            killed[0] = True
+            os.kill(world.solr_server.pid or 0, signal.SIGKILL)
+        return False
+
+    with world.at_request(strike):
+        world.disturbed(run)
+    if killed[0]:
+        # On a busy machine a killed process is there a moment longer.
+        while world.solr_server.alive:
+            time.sleep(0.01)
+        world.solr_server.start()
+
+
+def solr_stands_still(world: World, run: Run) -> None:
+    stood = [False]
+
+    def strike() -> bool:
+        if not stood[0]:
+            stood[0] = True
+            pid = world.solr_server.pid or 0
+            os.kill(pid, signal.SIGSTOP)
+            threading.Timer(world.chance.uniform(0.05, 1.0), os.kill, (pid, signal.SIGCONT)).start()
+        return True
+
+    with world.at_request(strike):
+        world.disturbed(run)
+
+
+def solr_answers_late(world: World, run: Run) -> None:
+    def strike() -> bool:
+        time.sleep(world.chance.uniform(0, 0.02))
+        return True
+
+    with world.at_request(strike):
+        world.disturbed(run)
+
+
+# -- The clock ---------------------------------------------------------------------------------------------------------
+
+
+def _at_another_time(world: World, run: Run, off_ms: int) -> None:
+    world.estate.now_ms += off_ms
+    try:
+        world.disturbed(run)
+    finally:
+        world.estate.now_ms -= off_ms
+
+
+def clock_ahead(world: World, run: Run) -> None:
+    """Nobody shows a clock that would contradict it: it stamps what it reads, and the next listing heals that."""
+    _at_another_time(world, run, world.chance.choice((HOUR_MS, DAY_MS, 30 * DAY_MS)))
+
+
+def clock_behind(world: World, run: Run) -> None:
+    _at_another_time(world, run, -world.chance.choice((1_000, HOUR_MS, 30 * DAY_MS)))
+
+
+def clock_that_the_source_contradicts(world: World, run: Run) -> None:
+    right = {"at_ms": world.estate.now_ms, "exact": True}
+    with world.holding(clock=right):
+        _at_another_time(world, run, world.chance.choice((-1, 1)) * 30 * DAY_MS)
+
+
+# -- The source --------------------------------------------------------------------------------------------------------
+
+
+def _some(world: World, share: float) -> tuple[Mapping[str, Any], Sequence[str]]:
+    """The tables that are listed all the same, and the names of the others."""
+    tables: dict[str, Any] = json.loads(world.estate.tables_file.read_text())["tables"]
+    missed = world.chance.sample(sorted(tables), max(1, int(len(tables) * share)))
+    return {name: table for name, table in tables.items() if name not in missed}, missed
+
+
+def listing_is_short(world: World, run: Run) -> None:
+    """Without an error. The source knows by name what it did not list."""
+    listed, missed = _some(world, world.chance.random())
+    with world.holding(tables=listed, unlisted=missed):
+        world.disturbed(run)
+
+
+def listing_is_short_and_nobody_can_be_asked(world: World, run: Run) -> None:
+    listed, _ = _some(world, world.chance.random())
+    with world.holding(tables=listed, **{"cannot be asked": True}):
+        world.disturbed(run)
+
+
+def some_tables_cannot_be_read(world: World, run: Run) -> None:
+    _, missed = _some(world, world.chance.uniform(0, 0.3))
+    with world.holding(broken=missed):
+        world.disturbed(run)
+
+
+def source_is_down(world: World, run: Run) -> None:
+    with world.holding(down="nobody answers"):
+        world.disturbed(run)
+
+
+# -- People ------------------------------------------------------------------------------------------------------------
+
+
+def everything_is_read_again(world: World, run: Run) -> None:
+    world.disturbed(lambda: run(complete=True))
+
+
+def only_looked_at(world: World, run: Run) -> None:
+    world.disturbed(lambda: run(dry_run=True))
+
+
+def a_loss_is_accepted_that_nobody_held(world: World, run: Run) -> None:
+    try:
+        world.disturbed(lambda: run(accept_loss="no such run"))
+    except NothingHeld:
+        world.came_to["refused"] += 1
+
+
+OF_EITHER: tuple[Nemesis, ...] = (
+    dead_from_a_request_on,
+    one_request_is_lost,
+    solr_is_killed,
+    solr_stands_still,
+    solr_answers_late,
+    clock_ahead,
+    clock_behind,
+    everything_is_read_again,
+    only_looked_at,
+    a_loss_is_accepted_that_nobody_held,
+)
+OF_THE_METASTORE: tuple[Nemesis, ...] = (
+    clock_that_the_source_contradicts,
+    listing_is_short,
+    listing_is_short_and_nobody_can_be_asked,
+    some_tables_cannot_be_read,
+    source_is_down,
+)
+
+
+def play_among(world: World, *, runs: int, faults_a_run: int) -> None:
+    """Runs the inputs, with so many faults before each run, drawn by chance."""
+    estate = world.estate
+    played = Played(estate)
+    for number in range(runs):
+        played.lay(number // 2)
+        estate.now_ms = FIRST_MS + (number // 2 + 1) * GENERATION_MS
+        run, nemeses = (
+            (estate.pull, OF_EITHER + OF_THE_METASTORE),
+            (estate.follow, OF_EITHER),
+        )[number % 2]
+        for nemesis in world.chance.choices(nemeses, k=faults_a_run):
+            nemesis(world, run)
+            world.struck[nemesis.__name__] += 1
+        record = run()
+        if record.status not in THROUGH:
+            raise AssertionError(f"run {number}, undisturbed after {world.struck}: {record}")
+
+
+def in_words(world: World) -> str:
+    """What was done, in a line."""
+    faults = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in world.struck.most_common())
+    came_to = ", ".join(f"{status} {count}" for status, count in world.came_to.most_common())
+    return f"{world.struck.total()} faults ({faults}); the disturbed runs were {came_to}"
