@@ -28,6 +28,7 @@ SET_NOT_MEASURED = {
     "are more than ten minutes apart": "how far clocks may differ",
     "watches the lease for two minutes": "the length of a lease",
     "did not answer it, for two minutes": "the same",
+    "does not answer within a minute": "a bound of a search",
     "linked within five seconds, mostly": "measured, and the next row has the whole of it",
 }
 """Figures that the code sets; each with what it is."""

@@ -258,3 +258,12 @@ def test_a_page_has_limits(world: World) -> None:
         search(world.solr, "*:*", limit=500_001)
     with pytest.raises(QueryError, match="lastModified desc"):
         search(world.solr, "*:*", sort="created upwards")
+
+
+def test_a_query_that_takes_too_long_is_refused_and_never_answered_in_part(world: World) -> None:
+    with pytest.raises(QueryError, match="Solr takes longer than 0.001 s for this query: fewer wildcards"):
+        search(
+            world.solr,
+            " ".join(f"originalName:*{'?*a' * (number % 9)}" for number in range(200)),
+            most_s=0.001,
+        )

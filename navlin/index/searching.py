@@ -16,6 +16,8 @@ from navlin.index.solr import Solr
 PAGE_ROWS: Final = 10_000
 """How many documents one request fetches; a larger limit is several requests."""
 FACET_VALUES: Final = 100
+MOST_S: Final = 60.0
+"""How long Solr may look for the documents of one request: a few wildcards may run through every name that there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +41,17 @@ class Found:
     facets: Mapping[str, Mapping[str, int]]
 
 
-def find(solr: Solr, core: str, query: SolrQuery, limit: int, offset: int) -> Found:
-    """The documents from ``offset`` on, at most ``limit``. Raises `SolrError` with status 400 for a query that is wrong."""
-    params = _params(query)
+class TookTooLong(Exception):
+    """Solr did not find all documents in the time that it was given."""
+
+
+def find(solr: Solr, core: str, query: SolrQuery, limit: int, offset: int, most_s: float = MOST_S) -> Found:
+    """The documents from ``offset`` on, at most ``limit``. Raises `SolrError` with status 400 for a query that is wrong, and
+    `TookTooLong`."""
+    params = {**_params(query), "timeAllowed": round(most_s * 1000), "omitHeader": "false"}
     rows = min(limit, PAGE_ROWS)
     where: dict[str, Any] = {"cursorMark": "*"} if not offset and limit > PAGE_ROWS else {"start": offset}
-    answer = solr.select(core, {**params, **_facet_params(query), **where, "rows": rows})
+    answer = _in_time(solr.select(core, {**params, **_facet_params(query), **where, "rows": rows}))
     documents: list[dict[str, Any]] = answer["response"]["docs"]
     total = int(answer["response"]["numFound"])
     counts = answer["facet_counts"]["facet_fields"] if query.facets else {}
@@ -54,7 +61,9 @@ def find(solr: Solr, core: str, query: SolrQuery, limit: int, offset: int) -> Fo
             if "cursorMark" in where
             else {"start": offset + len(documents)}
         )
-        answer = solr.select(core, {**params, **where, "rows": min(PAGE_ROWS, limit - len(documents))})
+        answer = _in_time(
+            solr.select(core, {**params, **where, "rows": min(PAGE_ROWS, limit - len(documents))})
+        )
         if not answer["response"]["docs"]:
             break
         documents.extend(answer["response"]["docs"])
@@ -62,6 +71,13 @@ def find(solr: Solr, core: str, query: SolrQuery, limit: int, offset: int) -> Fo
     if query.fields == entity_fields.WHOLE:
         documents = presented(solr, core, documents)
     return Found(tuple(documents), total, {each.name: facets.get(each.name, {}) for each in query.facets})
+
+
+def _in_time(answer: dict[str, Any]) -> dict[str, Any]:
+    # Part of an answer would be counted as the whole.
+    if answer["responseHeader"].get("partialResults"):
+        raise TookTooLong
+    return answer
 
 
 def _params(query: SolrQuery) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.query_fields import REWRITTEN, core_asked, field_names
 from navlin.index.query_text import printed
 from navlin.index.query_tree import Facet
-from navlin.index.searching import SolrQuery, find
+from navlin.index.searching import MOST_S, SolrQuery, TookTooLong, find
 from navlin.index.solr import Solr, SolrError, SolrUnavailable
 from navlin.query.scanner import QueryError
 from navlin.query.syntax import Parsed, parse, parse_facet, plain_field
@@ -71,13 +71,14 @@ def search(
     sort: str = "",
     facets: Sequence[str] = (),
     fields: str = "*",
+    most_s: float = MOST_S,
 ) -> SearchAnswer:
     """Documents that match ``query`` and every filter, best match first unless ``sort`` ("created desc") says otherwise.
 
     ``core`` is nav_elements unless the query is about relations. ``filters`` may bear tags (``{!tag=type} type:TABLE``);
     ``facets`` are fields, of which the values of all that matched are counted; ``{!ex=type}type`` leaves out the filters of
     that tag; ``fields`` are those that the documents bear, parted by commas. Raises `QueryError` for a query that
-    is wrong.
+    is wrong, or for which Solr takes longer than ``most_s`` seconds.
     """
     if not 0 <= limit <= MAX_LIMIT or offset < 0:
         raise QueryError(f"a page has from 0 to {MAX_LIMIT} results and starts at 0 or later")
@@ -93,9 +94,14 @@ def search(
         _shown_fields(fields),
     )
     try:
-        found = find(solr, chosen, question, limit, offset)
+        found = find(solr, chosen, question, limit, offset, most_s)
     except SolrUnavailable:
         raise
+    except TookTooLong:
+        raise QueryError(
+            f"Solr takes longer than {most_s:g} s for this query: fewer wildcards, above all at the beginning of words,"
+            " or another field or filter beside them make it quicker"
+        ) from None
     except SolrError as error:
         if error.status != 400 and "Determinizing automaton" not in error.message:
             raise
