@@ -274,7 +274,7 @@ def test_the_last_transactions_are_kept_and_each_field_of_their_events_counts() 
 
     many = [Event(number, "CREATE", f"/{number}", "", False, 5) for number in range(1, 100)]
     base = Event(7, "RENAME", "/a", "/b", False, 5)
-    others = [base._replace(**{name: value}) for name, value in OTHER_VALUES.items()]
+    others = [Event(**{**base._asdict(), name: value}) for name, value in OTHER_VALUES.items()]
 
     assert last() is None
     assert last(*many) == last(*many[-TRANSACTIONS_KEPT:]) and last(*many)[:2] == [84, 99]  # type: ignore[index]

@@ -38,6 +38,8 @@ ROUNDS_KEPT: Final = 200
 EVENTS_AT_ONCE: Final = 100_000
 MOST_PLACES: Final = 1_000_000
 """From so many touched paths on, the rest is left to the next round: all of them are held in memory."""
+MOST_MOVES: Final = 10_000
+"""Renames in one round with which words go along: what the index has below their names is read beforehand."""
 SILENT_TRANSACTIONS: Final = 10_000
 """So many that give no event are not worth saving that they were passed."""
 PATHS_IN_SPLIT: Final = 1_000
@@ -173,8 +175,12 @@ def plan_touched(
     positions.append(Position(ROUNDS, [list(each) for each in rounds]))
     if saved.missed:
         positions.append(Position(MISSED, 0))
-    note = "more events are left for the next round" if touched.places > MOST_PLACES else ""
-    return Plan(tuple(splits), tuple(positions), covers, note)
+    notes = ["more events are left for the next round"] if touched.places > MOST_PLACES else []
+    moves = tuple((to_tree(before), to_tree(after)) for before, after in touched.renames)
+    if len(moves) > MOST_MOVES:
+        notes.append(f"{len(moves)} renames in one round: what people wrote stays with the names")
+        moves = ()
+    return Plan(tuple(splits), tuple(positions), covers, "; ".join(notes), moves=moves)
 
 
 # -- Listings ----------------------------------------------------------------------------------------------------------
