@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 
 from extractors.hdfs import Hdfs, reading, spool
+from extractors.hdfs.continuity import NAMESPACE_ID
 from extractors.hdfs.errors import HdfsError, HdfsNotFound
 from extractors.hdfs.image import ImageError
 from extractors.hdfs.plan import COMPLETE_MS, IMAGE, TRANSACTION, image_as_of_ms
 from extractors.hdfs.splits import DescribeSplit, ImageSplit, PartSplit, TreeSplit, WalkSplit
 from navlin.demo.hadoop import Hadoop
 from navlin.model.plan import Plan, Positions
-from navlin.model.records import Listing
+from navlin.model.records import Listing, Position
 from navlin.model.source import HDFS, Estate, Source, source_id
 from tests.services.hdfs import Writer
 from tests.support.hdfs_runs import MINUTE_MS, NOW_MS, Follower, rows_of
@@ -346,7 +347,9 @@ def test_the_split_of_an_image_may_be_read_again(follower: Follower, hdfs: Hadoo
     (split,) = (one for one in run.splits if isinstance(one, ImageSplit))
     parts = [one for one in run.splits if isinstance(one, PartSplit)]
 
-    assert list(follower.hdfs.read(split)) == parts
+    again = list(follower.hdfs.read(split))
+    assert [one for one in again if isinstance(one, PartSplit)] == parts
+    assert [one.key for one in again if isinstance(one, Position)] == [NAMESPACE_ID]
     (listing,) = (one for one in follower.hdfs.read(parts[0]) if not isinstance(one, DescribeSplit))
     assert len(listing.paths) == 3  # type: ignore[union-attr]  # a listing is all that a part without sidecars has
 

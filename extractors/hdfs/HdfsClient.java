@@ -67,6 +67,7 @@ public final class HdfsClient {
     private static final int READ_BYTES = 4 << 20;
     private static final int ASKED_AT_ONCE = 8;
     private static final long IDLE_MS = 600_000;
+    private static final int ASIDE_MS = 5_000;
     private static final Pattern IMAGE = Pattern.compile("fsimage_(\\d+)");
 
     private final Map<String, String> settings;
@@ -241,6 +242,8 @@ public final class HdfsClient {
             case "transaction":
                 long newest = client.getNamenode().getCurrentEditLogTxid();
                 return json -> json.writeNumberField("transaction", newest);
+            case "namespace":
+                return namespace();
             case "events":
                 return events((Long) request.get("after"));
             case "describe":
@@ -318,26 +321,42 @@ public final class HdfsClient {
         json.writeString(event.getEventType().name());
         String to = "";
         boolean directory = false;
+        long timeMs = 0;
         String path;
         switch (event.getEventType()) {
             case CREATE -> {
                 path = ((Event.CreateEvent) event).getPath();
+                timeMs = ((Event.CreateEvent) event).getCtime();
                 directory = ((Event.CreateEvent) event).getiNodeType() == Event.CreateEvent.INodeType.DIRECTORY;
             }
             case RENAME -> {
                 path = ((Event.RenameEvent) event).getSrcPath();
                 to = ((Event.RenameEvent) event).getDstPath();
+                timeMs = ((Event.RenameEvent) event).getTimestamp();
             }
-            case CLOSE -> path = ((Event.CloseEvent) event).getPath();
+            case CLOSE -> {
+                path = ((Event.CloseEvent) event).getPath();
+                timeMs = ((Event.CloseEvent) event).getTimestamp();
+            }
             case APPEND -> path = ((Event.AppendEvent) event).getPath();
-            case METADATA -> path = ((Event.MetadataUpdateEvent) event).getPath();
-            case UNLINK -> path = ((Event.UnlinkEvent) event).getPath();
-            case TRUNCATE -> path = ((Event.TruncateEvent) event).getPath();
+            case METADATA -> {
+                path = ((Event.MetadataUpdateEvent) event).getPath();
+                timeMs = ((Event.MetadataUpdateEvent) event).getMtime();
+            }
+            case UNLINK -> {
+                path = ((Event.UnlinkEvent) event).getPath();
+                timeMs = ((Event.UnlinkEvent) event).getTimestamp();
+            }
+            case TRUNCATE -> {
+                path = ((Event.TruncateEvent) event).getPath();
+                timeMs = ((Event.TruncateEvent) event).getTimestamp();
+            }
             default -> throw new IllegalStateException("unknown event " + event.getEventType());
         }
         json.writeString(path);
         json.writeString(to);
         json.writeBoolean(directory);
+        json.writeNumber(timeMs);
     }
 
     // -- Status -----------------------------------------------------------------------------------------------------
@@ -577,7 +596,11 @@ public final class HdfsClient {
     private Answer offeredImage() throws Exception {
         return newestImage(chosen -> {
             long transaction = transactionOf(chosen);
-            return json -> json.writeNumberField("transaction", transaction);
+            String md5 = chosen.getHeaderField("X-MD5-Digest");
+            return json -> {
+                json.writeNumberField("transaction", transaction);
+                json.writeStringField("md5", md5 == null ? "" : md5);
+            };
         });
     }
 
@@ -661,8 +684,40 @@ public final class HdfsClient {
         return standby;
     }
 
+    /** The ids of the namespace as any NameNode's JMX shows them to everyone; empty where none does. */
+    private Answer namespace() {
+        Map<String, String> found = new HashMap<>();
+        for (String address : httpAddresses()) {
+            try {
+                found.put("cluster", attribute(address, "ClusterId"));
+                found.put("pool", attribute(address, "BlockPoolId"));
+                break;
+            } catch (Exception silent) {
+                found.clear(); // the ids are a proof where they can be had, not a need
+            }
+        }
+        return json -> {
+            json.writeStringField("cluster", found.getOrDefault("cluster", ""));
+            json.writeStringField("pool", found.getOrDefault("pool", ""));
+        };
+    }
+
+    private String attribute(String address, String name) throws Exception {
+        // One attribute: all of them together hold a line for each DataNode.
+        HttpURLConnection asked = connect(address + "/jmx?get=Hadoop:service=NameNode,name=NameNodeInfo::" + name, ASIDE_MS);
+        try (InputStream body = asked.getInputStream()) {
+            String text = new String(body.readNBytes(1 << 16), StandardCharsets.UTF_8);
+            Matcher value = Pattern.compile("\"" + name + "\"\\s*:\\s*\"([^\"]*)\"").matcher(text);
+            return value.find() ? value.group(1) : "";
+        }
+    }
+
     private HttpURLConnection connect(String url) throws Exception {
-        int timeoutMs = Integer.parseInt(settings.get("http_timeout_ms"));
+        return connect(url, Integer.MAX_VALUE);
+    }
+
+    private HttpURLConnection connect(String url, int mostMs) throws Exception {
+        int timeoutMs = Math.min(mostMs, Integer.parseInt(settings.get("http_timeout_ms")));
         boolean secure = UserGroupInformation.isSecurityEnabled();
         if (secure) {
             user.checkTGTAndReloginFromKeytab();

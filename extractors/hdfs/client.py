@@ -71,8 +71,8 @@ class Event(NamedTuple):
     """One thing that happened. ``kind`` is CREATE, CLOSE, APPEND, RENAME, METADATA, UNLINK or TRUNCATE.
 
     A RENAME (from ``path``, over whatever was there, ``to``) or UNLINK of a directory is about all below it; only CREATE
-    ``directory``: whether it is of one. Names that are not UTF-8 come with U+FFFD for the bad bytes: the NameNode itself
-    does not keep them in its edits.
+    ``directory``: whether it is of one. ``time_ms`` is 0 where the edit has none. Names that are not UTF-8 come with U+FFFD
+    for the bad bytes: the NameNode itself does not keep them in its edits.
     """
 
     txid: int
@@ -80,6 +80,7 @@ class Event(NamedTuple):
     path: str
     to: str = ""
     directory: bool = False
+    time_ms: int = 0
 
 
 class Status(NamedTuple):
@@ -219,11 +220,16 @@ class HdfsClient:
         """A file to be read at any place, as long as it was when it was opened."""
         return HdfsFile(self._child, path)
 
-    def offered_image(self) -> int:
-        """The transaction of the image that `fetch_image` would fetch now; none of it is read."""
+    def namespace(self) -> tuple[str, str]:
+        """The cluster's id and the block pool's, as a NameNode's JMX shows them to everyone; empty if it cannot be asked."""
+        answer, _ = self._child.ask({"op": "namespace"})
+        return answer["cluster"], answer["pool"]
+
+    def offered_image(self) -> tuple[int, str]:
+        """The transaction of the image that `fetch_image` would fetch now, and its MD5 ("" if that is not given); none of
+        it is read."""
         answer, _ = self._child.ask({"op": "offered"})
-        offered: int = answer["transaction"]
-        return offered
+        return answer["transaction"], answer["md5"]
 
     def fetch_image(
         self, into: Path, report: Callable[[int, int], None] = lambda done_bytes, total_bytes: None

@@ -14,12 +14,14 @@ from typing import Any, Literal
 
 from extractors.hdfs import spool
 from extractors.hdfs.client import HdfsAddress, hdfs
-from extractors.hdfs.errors import HdfsNotFound, HdfsRefused, HdfsUnavailable, MissingEvents
+from extractors.hdfs.continuity import Namespace, edits_before, why_another, why_not_continued
+from extractors.hdfs.errors import HdfsError, HdfsNotFound, HdfsRefused, HdfsUnavailable, MissingEvents
 from extractors.hdfs.filters import STAGING, BadGlob, Filters, check_exclude, check_include
 from extractors.hdfs.image_reading import (
     NAMENODE,
     ImageSettings,
-    local_transaction,
+    OfferedImage,
+    local_image,
     read_image,
     read_image_part,
 )
@@ -116,88 +118,132 @@ class Hdfs(Extractor):
     # -- plan ----------------------------------------------------------------------------------------------------------
 
     def plan(self, positions: Positions) -> Plan:
-        """Costs one call where nothing has happened."""
+        """Costs some small calls where nothing has happened."""
         saved = saved_in(positions.values)
         planning = Planning(self.source, self._filters, self.sidecars, self._spool, positions.now_ms)
+        here = self._namespace()
+        another = why_another(saved.namespace, here)
+        before = Saved() if another else saved
         try:
             if self.events:
-                plan = self._plan_by_events(planning, saved, complete=positions.complete)
+                plan = self._plan_by_events(planning, before, here, another, complete=positions.complete)
             else:
-                plan = self._plan_by_images(planning, saved, "events is false", complete=positions.complete)
+                because = another or "events is false"
+                plan = self._plan_by_images(planning, before, here, because, complete=positions.complete)
         except HdfsRefused as refused:
-            plan = self._plan_by_images(planning, saved, str(refused), complete=positions.complete)
+            because = f"{another}; {refused}" if another else str(refused)
+            plan = self._plan_by_images(planning, before, here, because, complete=positions.complete)
         read = (split.transaction for split in plan.splits if isinstance(split, ImageSplit))
         spool.clear(self._spool, keep=next(read, None))
-        return plan
+        ids = before.namespace.with_known(here).positions(saved.namespace)
+        return replace(plan, positions=(*plan.positions, *ids)) if ids else plan
 
-    def _plan_by_events(self, planning: Planning, saved: Saved, *, complete: bool) -> Plan:
+    def _namespace(self) -> Namespace:
+        """What can be known of the namespace beforehand: of a NameNode the ids of its cluster and its block pool."""
+        if self.image != NAMENODE and not self.events:
+            return local_image(self.image).namespace
+        try:
+            cluster_id, block_pool_id = hdfs(self._address).namespace()
+        except HdfsRefused:
+            return Namespace()
+        return Namespace(0, cluster_id, block_pool_id)
+
+    def _plan_by_events(
+        self, planning: Planning, saved: Saved, here: Namespace, another: str, *, complete: bool
+    ) -> Plan:
         client = hdfs(self._address)
         newest, followed = client.transaction(), saved.transaction
         if newest < 0:
             raise HdfsUnavailable(f"{self.url}: the NameNode is becoming active")
-        if followed is None:
+        restored = ""
+        if followed is not None and newest < followed:
+            restored = (
+                f"the NameNode was restored: it is at transaction {newest}, {followed} was followed already"
+            )
+        elif followed is not None:
+            restored = why_not_continued(client, saved.edits)
+        if another:
+            because = another
+        elif restored:
+            because, saved = restored, replace(saved, rounds=())
+        elif followed is None:
             because = "it is the first with these settings"
         elif complete:
             because = "it was asked for"
-        elif newest < followed:
-            because = (
-                f"the NameNode was restored: it is at transaction {newest}, {followed} was followed already"
-            )
-            saved = replace(saved, rounds=())
         elif self._overdue(planning, saved) and self._has_newer_image(saved):
             because = f"the last one is more than {self.complete_every_s} s old"
         elif newest == followed:
             return Plan()
         else:
             try:
-                touched, through = follow(client, planning, followed)
+                touched, through, last = follow(client, planning, followed)
             except MissingEvents as missing:
-                return self._plan_after_gap(planning, saved, newest, missing)
-            return plan_touched(planning, saved, touched, through)
-        return self._plan_whole(planning, saved, newest, because)
+                return self._plan_after_gap(planning, saved, here, newest, missing)
+            return plan_touched(planning, saved, touched, through, last.position() or saved.edits)
+        return self._plan_whole(planning, saved, here, newest, because)
 
-    def _plan_after_gap(self, planning: Planning, saved: Saved, newest: int, missing: MissingEvents) -> Plan:
+    def _plan_after_gap(
+        self, planning: Planning, saved: Saved, here: Namespace, newest: int, missing: MissingEvents
+    ) -> Plan:
         missed = saved.missed + 1
         # Once may be an outage of navlin's own; twice is how it will go on.
         note = f"{missing}; {RAISE}" if missed > 1 else str(missing)
-        return self._plan_whole(planning, saved, newest, note, missed=missed)
+        return self._plan_whole(planning, saved, here, newest, note, missed=missed)
 
     def _plan_whole(
-        self, planning: Planning, saved: Saved, newest: int, because: str, *, missed: int = 0
+        self, planning: Planning, saved: Saved, here: Namespace, newest: int, because: str, *, missed: int = 0
     ) -> Plan:
         """The newest image; or, for who may follow events and has no image, a listing that began at ``newest``."""
         note = f"complete plan: {because}"
         try:
-            image = self._newest_image()
+            image = self._newest_image(saved.namespace.with_known(here))
         except HdfsRefused as refused:
             reason = f"{note}; {refused}; so {', '.join(self.roots)} is listed"
-            return plan_listing(planning, self.roots, reason, through=newest, missed=missed)
-        if missed and image <= (saved.transaction or 0):
-            return Plan(note=f"{because}; waiting for a newer image than that of transaction {image}")
-        return plan_image(planning, saved, image, note, missed=missed)
+            edits = edits_before(hdfs(self._address), newest)
+            return plan_listing(
+                planning, saved, self.roots, reason, through=newest, missed=missed, edits=edits
+            )
+        if missed and image.transaction <= (saved.transaction or 0):
+            return Plan(
+                note=f"{because}; waiting for a newer image than that of transaction {image.transaction}"
+            )
+        edits = edits_before(hdfs(self._address), image.transaction)
+        return plan_image(planning, saved, image, note, missed=missed, edits=edits)
 
-    def _plan_by_images(self, planning: Planning, saved: Saved, because: str, *, complete: bool) -> Plan:
+    def _plan_by_images(
+        self, planning: Planning, saved: Saved, here: Namespace, because: str, *, complete: bool
+    ) -> Plan:
         """Where events may not be followed: every newer image is a complete plan; without images, a listing is."""
         try:
-            image = self._newest_image()
+            image = self._newest_image(saved.namespace.with_known(here))
         except HdfsRefused as refused:
             reason = f"{because}; {refused}; so {', '.join(self.roots)} is listed at every run"
-            return plan_listing(planning, self.roots, reason)
+            return plan_listing(planning, saved, self.roots, reason)
+        same = image.transaction == saved.image
+        if same and image.md5 and saved.image_md5 and image.md5 != saved.image_md5:
+            because += (
+                f"; the NameNode was restored: its image of transaction {saved.image} is another than before"
+            )
+            same, saved = False, replace(saved, rounds=())
         # An older one may come from a NameNode that is behind, or from one that was restored: that shows with time.
-        older = image < saved.image and not self._overdue(planning, saved)
-        if (image == saved.image or older) and not complete:
+        older = image.transaction < saved.image and not self._overdue(planning, saved)
+        if (same or older) and not complete:
             return Plan(note=f"{because}; there is no newer image than that of transaction {saved.image}")
         note = f"complete plan: {because}; every newer image is read as a whole"
         return plan_image(planning, saved, image, note, follow=False)
 
-    def _newest_image(self) -> int:
-        return (
-            hdfs(self._address).offered_image() if self.image == NAMENODE else local_transaction(self.image)
-        )
+    def _newest_image(self, of: Namespace) -> OfferedImage:
+        """The newest image. Raises HdfsError for a file of another namespace than the one that is followed."""
+        if self.image == NAMENODE:
+            return OfferedImage(*hdfs(self._address).offered_image(), Namespace())
+        image = local_image(self.image)
+        if unlike := of.unlike(image.namespace):
+            raise HdfsError(f"{self.image}: the image is of another HDFS than {self.url}: {unlike}")
+        return image
 
     def _has_newer_image(self, saved: Saved) -> bool:
         try:
-            return self._newest_image() > saved.image
+            return self._newest_image(saved.namespace).transaction > saved.image
         except HdfsRefused:  # a listing is always newer
             return True
 
@@ -241,7 +287,8 @@ class Hdfs(Extractor):
             except HdfsRefused as refused:
                 yield f"its events may not be followed: every newer image is read as a whole instead ({refused})"
         try:
-            yield f"the newest image is of transaction {self._newest_image()}"
+            newest_image = self._newest_image(Namespace()).transaction
+            yield f"the newest image is of transaction {newest_image}"
         except HdfsRefused as refused:
             for root, status in zip(self.roots, client.describe(self.roots), strict=True):
                 if status is None:

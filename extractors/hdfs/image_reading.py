@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from extractors.hdfs import spool
+from extractors.hdfs.continuity import NAMESPACE_ID, Namespace, version_beside
 from extractors.hdfs.errors import HdfsUnavailable
 from extractors.hdfs.reading import Reading
 from extractors.hdfs.sidecars import target_of
 from extractors.hdfs.splits import DescribeSplit, ImageSplit, PartSplit
-from navlin.model.records import Listing, Record
+from navlin.model.records import Listing, Position, Record, Reject
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,12 +38,24 @@ class ImageSettings:
     inodes_in_split: int
 
 
-def local_transaction(place: str) -> int:
-    """The transaction of the newest image at a place. Raises ImageError."""
-    # pyarrow is loaded where an image is read, and nowhere before.
-    from extractors.hdfs.image import describe_image, find_image
+@dataclass(frozen=True, slots=True)
+class OfferedImage:
+    """The newest image, before it is read. ``md5`` is "" where it is not known."""
 
-    return describe_image(find_image(place)).transaction_id
+    transaction: int
+    md5: str
+    namespace: Namespace
+
+
+def local_image(place: str) -> OfferedImage:
+    """The newest image at a place, with the ids in its header and in the file VERSION beside it. Raises ImageError."""
+    # pyarrow is loaded where an image is read, and nowhere before.
+    from extractors.hdfs.image import describe_image, find_image, md5_beside
+
+    image = find_image(place)
+    described = describe_image(image)
+    namespace = version_beside(image).with_known(Namespace(described.namespace_id))
+    return OfferedImage(described.transaction_id, md5_beside(image), namespace)
 
 
 def read_image(settings: ImageSettings, split: ImageSplit, fetch: Fetch) -> Iterator[Record]:
@@ -50,7 +63,7 @@ def read_image(settings: ImageSettings, split: ImageSplit, fetch: Fetch) -> Iter
 
     Raises ImageError for an image that is not sound, which is not kept.
     """
-    from extractors.hdfs.image import ImageError, prepare
+    from extractors.hdfs.image import ImageError, describe_image, prepare
 
     directory = Path(split.directory)
     with spool.alone_in(directory):
@@ -62,8 +75,16 @@ def read_image(settings: ImageSettings, split: ImageSplit, fetch: Fetch) -> Iter
             if settings.place == NAMENODE:
                 image.unlink(missing_ok=True)
             raise
+    yield from _namespace(split, image.name, describe_image(image).namespace_id)
     for number, part in enumerate(prepared.parts(settings.inodes_in_split), 1):
         yield PartSplit(split.directory, prepared, part, number, split.as_of_ms)
+
+
+def _namespace(split: ImageSplit, name: str, found: int) -> Iterator[Record]:
+    if split.namespace_id and found and found != split.namespace_id:
+        yield Reject(name, f"it is of the namespace {found}, and {split.namespace_id} was followed")
+    if found:
+        yield Position(NAMESPACE_ID, found)
 
 
 def _found(
@@ -72,7 +93,7 @@ def _found(
     from extractors.hdfs.image import check_md5, describe_image, find_image
 
     if settings.place == NAMENODE:
-        image = _fetched(directory, split.transaction) or fetch(directory, progress.of("fetched"))
+        image = _fetched(directory, split) or fetch(directory, progress.of("fetched"))
     else:
         image = find_image(settings.place)
         # Fetched ones are compared on their way.
@@ -85,10 +106,14 @@ def _found(
     return image
 
 
-def _fetched(directory: Path, transaction: int) -> Path | None:
+def _fetched(directory: Path, split: ImageSplit) -> Path | None:
+    from extractors.hdfs.image import md5_beside
+
     for file in directory.iterdir():
-        if (found := _FETCHED.fullmatch(file.name)) and int(found[1]) >= transaction:
-            return file
+        if (found := _FETCHED.fullmatch(file.name)) and int(found[1]) >= split.transaction:
+            # After a format, or from a backup, there is another image of the same transaction.
+            another = int(found[1]) == split.transaction and split.md5 and md5_beside(file) != split.md5
+            return None if another else file
     return None
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from extractors.hdfs.client import HdfsClient
+from extractors.hdfs.continuity import EDITS, UNKNOWN, LastEdits, Namespace
 from extractors.hdfs.filters import Filters
+from extractors.hdfs.image_reading import OfferedImage
 from extractors.hdfs.reading import to_tree
 from extractors.hdfs.splits import DescribeSplit, ImageSplit, TreeSplit
 from extractors.hdfs.touched import Touched
@@ -22,6 +24,8 @@ TRANSACTION: Final = "transaction"
 """Position: the last transaction that was followed; what was read is at least as new."""
 IMAGE: Final = "image"
 """Position: the transaction of the last image that was read."""
+IMAGE_MD5: Final = "image md5"
+"""Position: the MD5 of that image."""
 COMPLETE_MS: Final = "complete_ms"
 """Position: when the last complete plan was made, epoch ms."""
 ROUNDS: Final = "rounds"
@@ -34,6 +38,8 @@ ROUNDS_KEPT: Final = 200
 EVENTS_AT_ONCE: Final = 100_000
 MOST_PLACES: Final = 1_000_000
 """From so many touched paths on, the rest is left to the next round: all of them are held in memory."""
+MOST_MOVES: Final = 10_000
+"""Renames in one round with which words go along: what the index has below their names is read beforehand."""
 SILENT_TRANSACTIONS: Final = 10_000
 """So many that give no event are not worth saving that they were passed."""
 PATHS_IN_SPLIT: Final = 1_000
@@ -57,6 +63,9 @@ class Saved:
     complete_ms: int = 0
     rounds: tuple[tuple[int, int], ...] = ()
     missed: int = 0
+    namespace: Namespace = UNKNOWN
+    edits: list[Any] | None = None
+    image_md5: str = ""
 
 
 def saved_in(values: Mapping[str, Any]) -> Saved:
@@ -67,6 +76,9 @@ def saved_in(values: Mapping[str, Any]) -> Saved:
         values.get(COMPLETE_MS, 0),
         tuple((transaction, at_ms) for transaction, at_ms in values.get(ROUNDS, ())),
         values.get(MISSED, 0),
+        Namespace.saved_in(values),
+        values.get(EDITS),
+        values.get(IMAGE_MD5) or "",
     )
 
 
@@ -85,15 +97,27 @@ class Planning:
 
 
 def plan_image(
-    planning: Planning, saved: Saved, transaction: int, note: str, *, missed: int = 0, follow: bool = True
+    planning: Planning,
+    saved: Saved,
+    image: OfferedImage,
+    note: str,
+    *,
+    missed: int = 0,
+    follow: bool = True,
+    edits: list[Any] | None = None,
 ) -> Plan:
-    """Reads the image of a transaction, or a newer one. With ``follow``, events are followed from that transaction on."""
+    """Reads an image, or a newer one. With ``follow``, events are followed from its transaction on; ``edits`` are the last
+    before that."""
+    transaction = image.transaction
     as_of_ms = image_as_of_ms(saved.rounds, transaction, planning.now_ms)
-    split = ImageSplit(str(planning.spool / str(transaction)), transaction, as_of_ms)
+    directory = str(planning.spool / str(transaction))
+    split = ImageSplit(directory, transaction, as_of_ms, saved.namespace.namespace_id, image.md5)
     positions = (
         # A user who may not follow events may not have seen all sidecars: one who may begins with all of them.
         Position(TRANSACTION, transaction if follow else None),
+        Position(EDITS, edits),
         Position(IMAGE, transaction),
+        Position(IMAGE_MD5, image.md5 or None),
         Position(COMPLETE_MS, planning.now_ms),
         Position(ROUNDS, [list(each) for each in saved.rounds]),
         Position(MISSED, missed),
@@ -115,24 +139,27 @@ def image_as_of_ms(rounds: Sequence[tuple[int, int]], transaction: int, now_ms: 
 # -- What events touched -----------------------------------------------------------------------------------------------
 
 
-def follow(client: HdfsClient, planning: Planning, after: int) -> tuple[Touched, int]:
+def follow(client: HdfsClient, planning: Planning, after: int) -> tuple[Touched, int, LastEdits]:
     """What was touched after a transaction, and up to which; all there is, or so much as memory should hold.
 
     Raises `MissingEvents`.
     """
-    touched = Touched(planning.filters.takes, planning.sidecars)
+    touched, last = Touched(planning.filters.takes, planning.sidecars), LastEdits()
     while True:
         events = client.events(after, EVENTS_AT_ONCE)
         count = 0
         for event in events:
             touched.add(event)
+            last.add(event)
             count += 1
         after = events.through
         if count < EVENTS_AT_ONCE or touched.places > MOST_PLACES:
-            return touched, after
+            return touched, after, last
 
 
-def plan_touched(planning: Planning, saved: Saved, touched: Touched, through: int) -> Plan:
+def plan_touched(
+    planning: Planning, saved: Saved, touched: Touched, through: int, edits: list[Any] | None
+) -> Plan:
     """Reads what was touched as it is now; what is gone is covered and not read."""
     now_ms = planning.now_ms
     splits: list[Split] = [
@@ -142,27 +169,40 @@ def plan_touched(planning: Planning, saved: Saved, touched: Touched, through: in
     covers = tuple(Covered(to_tree(path), now_ms, reported=True) for path in touched.gone())
     if not splits and not covers:
         silent = through - (saved.transaction or 0) < SILENT_TRANSACTIONS
-        return Plan() if silent else Plan(positions=(Position(TRANSACTION, through),))
+        return Plan() if silent else Plan(positions=(Position(TRANSACTION, through), Position(EDITS, edits)))
     rounds = [*saved.rounds, (through, now_ms)][-ROUNDS_KEPT:]
-    positions = [Position(TRANSACTION, through), Position(ROUNDS, [list(each) for each in rounds])]
+    positions = [Position(TRANSACTION, through), Position(EDITS, edits)]
+    positions.append(Position(ROUNDS, [list(each) for each in rounds]))
     if saved.missed:
         positions.append(Position(MISSED, 0))
-    note = "more events are left for the next round" if touched.places > MOST_PLACES else ""
-    return Plan(tuple(splits), tuple(positions), covers, note)
+    notes = ["more events are left for the next round"] if touched.places > MOST_PLACES else []
+    moves = tuple((to_tree(before), to_tree(after)) for before, after in touched.renames)
+    if len(moves) > MOST_MOVES:
+        notes.append(f"{len(moves)} renames in one round: what people wrote stays with the names")
+        moves = ()
+    return Plan(tuple(splits), tuple(positions), covers, "; ".join(notes), moves=moves)
 
 
 # -- Listings ----------------------------------------------------------------------------------------------------------
 
 
 def plan_listing(
-    planning: Planning, roots: Sequence[str], note: str, *, through: int | None = None, missed: int = 0
+    planning: Planning,
+    saved: Saved,
+    roots: Sequence[str],
+    note: str,
+    *,
+    through: int | None = None,
+    missed: int = 0,
+    edits: list[Any] | None = None,
 ) -> Plan:
     """Lists trees, whole each time. With ``through``, events are followed from that transaction on."""
     splits = tuple(TreeSplit((root,), planning.now_ms, configured=True) for root in roots)
     covers = tuple(_whole(planning, root, planning.now_ms) for root in roots)
     positions = [Position(COMPLETE_MS, planning.now_ms)]
     if through is not None:
-        positions += [Position(TRANSACTION, through), Position(MISSED, missed)]
+        positions += [Position(TRANSACTION, through), Position(MISSED, missed), Position(EDITS, edits)]
+        positions.append(Position(ROUNDS, [list(each) for each in saved.rounds]))
     return Plan(splits, tuple(positions), covers, note)
 
 

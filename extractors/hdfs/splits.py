@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 class ImageSplit(Split):
     """A whole image: to be fetched, checked and prepared; it yields a split for each part.
 
-    The image is of ``transaction`` or newer. ``directory`` is where it is kept, with what is made of it.
+    The image is of ``transaction`` or newer. ``directory`` is where it is kept, with what is made of it. ``namespace_id``
+    is of the namespace that was followed, 0 if unknown; ``md5`` is the offered image's, "" if unknown.
     """
 
     directory: str
     transaction: int
     as_of_ms: int
+    namespace_id: int = 0
+    md5: str = ""
 
     @property
     def name(self) -> str:

@@ -36,6 +36,8 @@ class Touched:
     sidecars: bool = True
     places: int = 0
     """How large the tree has become (it only grows by this count)."""
+    renames: list[tuple[str, str]] = field(default_factory=list)
+    """Paths before and after, in their order, of which both are read."""
     _root: _Place = field(default_factory=_Place)
 
     def add(self, event: Event) -> None:
@@ -50,6 +52,8 @@ class Touched:
             case "RENAME":
                 self._remove(event.path)
                 self._arrive(event.to)
+                if self.takes(event.path) and self.takes(event.to):
+                    self.renames.append((event.path, event.to))
             case _:
                 self._describe(event.path)
         if self.sidecars:

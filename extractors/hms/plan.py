@@ -127,7 +127,8 @@ def _events(metastore: Connection, last: int, current: int) -> Iterator[Notifica
 def plan_incremental(planning: Planning, touched: Touched, positions: tuple[Position, ...]) -> Plan:
     """Reads what was touched; what was dropped is covered and not read."""
     splits = (*_rename_splits(planning, touched), *_touched_splits(planning, touched))
-    return Plan(splits, positions, tuple(_dropped(planning, touched)))
+    moves = tuple(_moves(planning, touched))
+    return Plan(splits, positions, tuple(_dropped(planning, touched)), moves=moves)
 
 
 def plan_complete(
@@ -162,7 +163,7 @@ def plan_complete(
         listed = None if planning.partitions else ()
         splits.append(TableSplit(some, as_of_ms, list_partitions=listed, renamed=_renamed(some, touched)))
     covers = Covered(ROOT, as_of_ms, except_paths=tuple(left_out))
-    return Plan(tuple(splits), positions, (covers,), note)
+    return Plan(tuple(splits), positions, (covers,), note, moves=tuple(_moves(planning, touched)))
 
 
 def _touched_splits(planning: Planning, touched: Touched) -> Iterator[Split]:
@@ -210,6 +211,13 @@ def _rename_splits(planning: Planning, touched: Touched) -> Iterator[RenameSplit
     renames = tuple(filter(concerns, touched.renames))
     if renames:
         yield RenameSplit(renames)
+
+
+def _moves(planning: Planning, touched: Touched) -> Iterator[tuple[str, str]]:
+    for rename in touched.renames:
+        if planning.filters.take(rename.before) or planning.filters.take(rename.after):
+            before, after = (table_key(planning.source, *name) for name in (rename.before, rename.after))
+            yield before.tree_path, after.tree_path
 
 
 def _renamed(names: Sequence[TableName], touched: Touched) -> Renamed:

@@ -137,6 +137,38 @@ class Run:
             yield self.statement_mark
 
 
+@dataclass(slots=True)
+class Numbers:
+    """The numbers of executions, which an application gives one after the other from 0: what is left out was not shown.
+
+    Counted from ``first`` on, -1 for the next one. ``awaited`` are those before that had not ended and should come again.
+    """
+
+    first: int = 0
+    next: int = 0
+    count: int = 0
+    awaited: list[int] = field(default_factory=list)
+    lost: str = ""
+    """How some may have been lost, in words for "so many SQL executions …", until all that is there was read."""
+
+    def take(self, number: int) -> None:
+        if self.first < 0:
+            self.first = number
+        if number in self.awaited:
+            self.awaited.remove(number)
+        if number >= self.first:
+            self.next, self.count = max(self.next, number + 1), self.count + 1
+
+    @property
+    def left_out(self) -> int:
+        """How many were not shown."""
+        return max(self.next - self.first - self.count, 0) + len(self.awaited)
+
+    def begin_anew(self, awaited: list[int]) -> Numbers:
+        """To count what comes after all that was counted."""
+        return Numbers(self.next if self.first >= 0 else -1, self.next, 0, awaited)
+
+
 class ApplicationState:
     """Takes a log's events in their order and hands out runs that are complete.
 
@@ -154,6 +186,8 @@ class ApplicationState:
         self._marks = {key: Mark(*value) for key, value in saved.get("statements", {}).items()}
         self._statements: dict[str, Statement] = {}
         self._catalogs = Catalogs(**saved.get("catalogs", {}))
+        # A position of before they were counted knows nothing of what came before it.
+        self.numbers = Numbers(**saved.get("numbers", {"first": -1} if saved else {}))
 
     def saved(self) -> dict[str, Any]:
         """The state as JSON values. Runs handed out are not in it any more."""
@@ -177,6 +211,8 @@ class ApplicationState:
         }
         if self._catalogs.created or self._catalogs.seen:
             value["catalogs"] = asdict(self._catalogs)
+        if self.numbers != Numbers():
+            value["numbers"] = asdict(self.numbers)
         if self._jobs:
             value["jobs"] = {str(job): execution for job, execution in self._jobs.items()}
         if self._done:
@@ -212,6 +248,11 @@ class ApplicationState:
     @property
     def open(self) -> bool:
         return bool(self._open)
+
+    @property
+    def open_numbers(self) -> list[int]:
+        """The executions that have not ended."""
+        return sorted(self._open)
 
     # -- Events --------------------------------------------------------------------------------------
 
@@ -264,6 +305,7 @@ class ApplicationState:
         if root in self._done and root != number:
             # A thread that outlived the command that it was started in.
             root = number
+        self.numbers.take(number)
         self._time(event, "time", f"execution {number} starts at")
         above = self._open.get(root)
         started = to_started(event, of_batch=above is not None and above.of_batch)

@@ -20,6 +20,7 @@ from typing import Final
 from extractors.spark.places import Entry, Place
 
 IN_PROGRESS: Final = ".inprogress"
+_COMPACTING: Final = ".compact.inprogress"
 _ROLLING: Final = "eventlog_v2_"
 _EVENTS: Final = re.compile(r"events_(\d+)_.*?(\.compact)?$")
 _DATABRICKS: Final = re.compile(r"eventlog(-.+)?$")
@@ -43,7 +44,7 @@ class Log:
 
     ``finished``: its writer has closed it, as its name shows. ``held``: it is open to its writer at this moment, as only
     HDFS knows; False means nothing. ``parts`` is None for a directory that was not listed
-    because the caller knew it already.
+    because the caller knew it already. ``missing`` are numbers of a rolling log's parts that are not there, from and to.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Log:
     finished: bool
     parts: tuple[Part, ...] | None
     held: bool = False
+    missing: tuple[tuple[int, int], ...] = ()
 
     @property
     def size(self) -> int:
@@ -130,6 +132,8 @@ def _rolling(path: str, found: Iterable[Entry], mtime_ns: int) -> Log | None:
     numbered: list[tuple[int, bool, Part]] = []
     latest_ns, running, held = mtime_ns, False, False
     for entry in found:
+        if entry.name.endswith(_COMPACTING):
+            continue  # what it will stand for is still there
         running = running or entry.name.endswith(IN_PROGRESS)
         match = _EVENTS.match(_plain_name(entry.name))
         if match is None:
@@ -146,7 +150,21 @@ def _rolling(path: str, found: Iterable[Entry], mtime_ns: int) -> Log | None:
     )
     parts = tuple(part for _, _, part in kept if part.size)
     # The directory's own time is what `known` is asked with: a finished log changes in no other way.
-    return Log(path, latest_ns if running else mtime_ns, not running, parts, held=held) if parts else None
+    if not parts:
+        return None
+    # An empty part is there all the same.
+    missing = tuple(
+        _between(max(compacted, 0), sorted(number for number, _, _ in kept if number > compacted))
+    )
+    return Log(path, latest_ns if running else mtime_ns, not running, parts, held, missing)
+
+
+def _between(last: int, numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """The numbers that are left out after ``last``."""
+    for number in numbers:
+        if number > last + 1:
+            yield last + 1, number - 1
+        last = number
 
 
 def _databricks(path: str, found: list[Entry]) -> Log | None:

@@ -266,6 +266,13 @@ def lines_at(
                 break
 
 
+def all_lines(place: Place, part: Part, max_line_bytes: int) -> Iterator[Line]:
+    """The lines of one part, from its beginning."""
+    yield from LogLines(
+        place, (part,), None, last_line=True, max_line_bytes=max_line_bytes, max_bytes=part.size << 10
+    )
+
+
 def open_part(place: Place, part: Part) -> BinaryIO:
     """Opens a part's file, which may have been renamed as finished since it was planned."""
     for path in (part.path, part.path.removesuffix(IN_PROGRESS)):

@@ -9,6 +9,7 @@ codecs, see `extractors.spark.forms` and `extractors.spark.codecs`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
@@ -16,12 +17,22 @@ from urllib.parse import unquote, urlsplit
 from extractors.hdfs.client import HdfsAddress
 from extractors.lineage.followed_files import NothingToFollow
 from extractors.spark import events
-from extractors.spark.application import Application, ApplicationState, Run, to_started, to_statement
+from extractors.spark.application import Application, ApplicationState, Run, Started, to_started, to_statement
 from extractors.spark.codecs import PLAIN
 from extractors.spark.forms import Closed, Log, Part, application_in, find_logs, plain_path, reason_of
 from extractors.spark.lineage import Names, records_of
-from extractors.spark.lines import HEAD_BYTES, Line, LogLines, Mark, enters_anywhere, head_of, lines_at
+from extractors.spark.lines import (
+    HEAD_BYTES,
+    Line,
+    LogLines,
+    Mark,
+    all_lines,
+    enters_anywhere,
+    head_of,
+    lines_at,
+)
 from extractors.spark.places import SCHEME, HdfsPlace, LocalPlace, Place, split_url
+from extractors.spark.rolled import entry_behind, is_compact, lost_parts, number_of
 from extractors.spark.settings import advice
 from extractors.spark.streams import Streams
 from navlin.model.extractor import PUSH, Extractor, extractor, keeps_positions
@@ -47,7 +58,8 @@ FORGET_MS: Final = 7 * 86_400_000
 class LogSplit(Split):
     """What to read of one log: from ``mark`` to the sizes that ``parts`` had when it was planned.
 
-    ``state`` is the application's as it was saved at ``mark``. ``over``: nothing more will come.
+    ``state`` is the application's as it was saved at ``mark``. ``over``: nothing more will come. ``missing`` are numbers of
+    parts that are not there, ``sizes`` those that the parts of a rolling log had before, by name.
     """
 
     log: str
@@ -62,6 +74,8 @@ class LogSplit(Split):
     head_bytes: int = 0
     out_bytes: int = 0
     state: Mapping[str, Any] | None = None
+    missing: tuple[tuple[int, int], ...] = ()
+    sizes: Mapping[str, int] | None = None
 
     @property
     def name(self) -> str:
@@ -216,7 +230,7 @@ class SparkEvents(Extractor):
             return None
         stale = not log.held and now_ms - log.mtime_ns // 1_000_000 >= self.stale_after_s * 1000
         over = log.finished or stale
-        split = LogSplit(log.name, log.parts, log.mtime_ns, log.finished, over, now_ms)
+        split = LogSplit(log.name, log.parts, log.mtime_ns, log.finished, over, now_ms, missing=log.missing)
         if known is None:
             return split
         if known["size"] == log.size and known["mtime_ns"] == log.mtime_ns:
@@ -234,6 +248,7 @@ class SparkEvents(Extractor):
             head_bytes=known["head_bytes"],
             out_bytes=known.get("out_bytes", 0),
             state=known["state"],
+            sizes=known.get("sizes"),
         )
 
     # -- Read ---------------------------------------------------------------------------------------------------------
@@ -250,14 +265,26 @@ class _LogReading:
     def __init__(self, extractor: SparkEvents, split: LogSplit) -> None:
         self._place = extractor.place
         goes_on = split.mark is not None and _is_the_same(self._place, split)
+        entry = entry_behind(split.mark, split.parts) if split.mark and not goes_on else None
+        mark, self._read_up_to, before = (split.mark if goes_on else None), 0, split.state
+        if goes_on and split.mark:
+            self._read_up_to = number_of(split.mark.part)
+        elif entry and split.mark:
+            # Of the part that was being read the rest is gone, unless a compacted part has it.
+            goes_on, mark, self._read_up_to = not entry.anew, entry.mark, number_of(split.mark.part) - 1
+        if not self._read_up_to and is_compact(split.parts[0].name):
+            self._read_up_to = number_of(split.parts[0].name) - 1
         self._extractor = extractor
         self._split = split
-        self._state = ApplicationState(_unnamed(extractor, split), split.state if goes_on else None)
+        self._state = ApplicationState(_unnamed(extractor, split), before if goes_on else None)
+        if entry and entry.anew:
+            followed = ApplicationState(_unnamed(extractor, split), before)
+            self._state.numbers = followed.numbers.begin_anew(followed.open_numbers)
         self._lines = LogLines(
             self._place,
             split.parts,
-            split.mark if goes_on else None,
-            skipping=split.skipping and goes_on,
+            mark,
+            skipping=split.skipping and goes_on and mark == split.mark,
             last_line=split.over,
             max_line_bytes=extractor.max_line_bytes,
             max_bytes=SPLIT_BYTES,
@@ -282,6 +309,8 @@ class _LogReading:
             yield from self._counted(Reject(path, f"damaged: {damage}", damage.offset))
         for path, offset, count in self._lines.holes:
             yield from self._counted(Reject(path, f"{count} NUL bytes before a line passed over", offset))
+        for reason in self._lost():
+            yield from self._counted(Reject(self._split.log, reason))
         if self._lines.beyond:
             mark = self._lines.mark
             yield Reject(self._split.log, f"not read on: {self._lines.beyond}", mark.restart)
@@ -297,6 +326,24 @@ class _LogReading:
             more = self._rejects - MAX_REJECTS
             yield replace(self._last_reject, reason=f"{more} further lines that would not read", count=more)
         yield from self._done(over=over)
+
+    def _lost(self) -> Iterator[str]:
+        """What was passed and is not there, in words, once."""
+        split, numbers = self._split, self._state.numbers
+        last = number_of(self._lines.mark.part)
+        if not last:
+            return
+        passed = (self._read_up_to + 1, last)
+        lost = list(lost_parts(split.missing, passed, split.sizes or {}, split.mark))
+        yield from lost
+        if is_compact(split.parts[0].name) and self._read_up_to < number_of(split.parts[0].name):
+            numbers.lost = "were compacted away before they were read"
+        elif lost and not numbers.lost:
+            numbers.lost = "are in no part that is left"
+        if numbers.lost and self._lines.at_end:
+            if numbers.left_out:
+                yield f"{numbers.left_out} SQL executions {numbers.lost}"
+            self._state.numbers = numbers.begin_anew([])
 
     def _counted(self, record: Record) -> Iterator[Record]:
         if isinstance(record, Reject):
@@ -364,10 +411,13 @@ class _LogReading:
                         pass
             except events.NotAnEvent:
                 continue  # rejected below, as all lines that are not there any more
+        compacted = self._compacted(runs, wanted)
         for run in runs:
             for member in run.members:
                 if member.started is None and member.mark in started:
                     member.started = started[member.mark]
+                elif member.started is None and member.id in compacted:
+                    member.started = compacted[member.id]
                 elif member.started is None:
                     yield Reject(
                         self._split.log,
@@ -380,6 +430,24 @@ class _LogReading:
             run.members = [member for member in run.members if member.started is not None]
             if run.members:
                 yield from self._of_run(run)
+
+    def _compacted(self, runs: list[Run], wanted: set[Mark]) -> dict[int, Started]:
+        """The starts, by execution, whose parts were compacted since: the compacted part keeps them, elsewhere."""
+        part = self._split.parts[0]
+        if not is_compact(part.name):
+            return {}
+        last = number_of(part.name)
+        gone = {mark for mark in wanted if mark.part != part.name and 0 < number_of(mark.part) <= last}
+        of_batch = {each.id: each.of_batch for run in runs for each in run.members if each.mark in gone}
+        found: dict[int, Started] = {}
+        for line in all_lines(self._place, part, self._extractor.max_line_bytes) if of_batch else ():
+            with suppress(events.NotAnEvent):
+                if events.kind_of(line.data) == events.EXECUTION_START:
+                    event = events.parse(line.data)
+                    number = events.integer(event.get("executionId"), -1)
+                    if number in of_batch:
+                        found[number] = to_started(event, of_batch=of_batch[number])
+        return found
 
     def _done(self, *, over: bool) -> Iterator[Record]:
         split, lines = self._split, self._lines
@@ -401,6 +469,8 @@ class _LogReading:
             "finished": split.finished,
             "state": state,
         }
+        if number_of(lines.mark.part):
+            value["sizes"] = {part.name: part.size for part in split.parts}
         if lines.skipping:
             value["skipping"] = True
         if self._state.open or streams:

@@ -67,6 +67,15 @@ def held_below(solr: Solr, core: str, writer: str, paths: Iterable[str]) -> Iter
             yield _held(document)
 
 
+def documents_below(solr: Solr, writer: str, paths: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """All entities that ``writer`` holds at or below each path, flagged deleted or not, with their tree paths."""
+    for batch in in_batches(paths, LOOKUP_PATHS):
+        found = solr.cursor(ELEMENTS, _below(ELEMENTS, batch), "identity", filters=_of(ELEMENTS, writer))
+        # As they are at this moment, not as they were when they were made visible.
+        for document in solr.get(ELEMENTS, [each["identity"] for each in found]):
+            yield tree_path_of(document), document
+
+
 def held_in_range(
     solr: Solr, core: str, writer: str, low: str = "", high: str = "", *, below: Iterable[str] = (ROOT,)
 ) -> Iterator[Held]:

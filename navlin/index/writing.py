@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -25,6 +25,9 @@ from navlin.index.fields import (
 from navlin.index.solr import Refused, Solr
 from navlin.index.stamp import Stamp
 from navlin.index.state import Held, in_batches
+
+if TYPE_CHECKING:
+    from navlin.index.moved import Moved
 
 WRITE_BATCH = 1_000
 ATTEMPTS = 8
@@ -83,9 +86,14 @@ def outcome_of(
 
 
 def write(
-    solr: Solr, core: str, records: Sequence[tuple[Envelope, Outcome]], stamp: Stamp
+    solr: Solr,
+    core: str,
+    records: Sequence[tuple[Envelope, Outcome]],
+    stamp: Stamp,
+    moved: Moved | None = None,
 ) -> Iterator[tuple[Envelope, Outcome, str]]:
-    """Writes one batch of one core; yields what became of each, with Solr's reason if it was refused.
+    """Writes one batch of one core; yields what became of each, with Solr's reason if it was refused. ``moved`` has what
+    belongs to those that their source renamed.
 
     Implied relations are written before their entities: a crash in between leaves the entity new, and both are written
     again.
@@ -116,7 +124,9 @@ def write(
                 del todo[identity]
                 continue
             withdrawn = outcome is Outcome.WITHDRAWN
-            documents.append((identity, _to_write(solr, envelope, before, stamp, withdrawn=withdrawn)))
+            words = moved.at(envelope.tree_path, before) if moved is not None else None
+            text = _to_write(solr, envelope, before, stamp, words, withdrawn=withdrawn)
+            documents.append((identity, text))
         answer = solr.add_json(core, documents)
         for refused in answer.refused:
             envelope, _ = todo.pop(refused.identity)
@@ -172,12 +182,18 @@ def _overtaken(envelope: Envelope, before: Document, stamp: Stamp) -> bool:
 
 
 def _to_write(
-    solr: Solr, envelope: Envelope, before: Document | None, stamp: Stamp, *, withdrawn: bool
+    solr: Solr,
+    envelope: Envelope,
+    before: Document | None,
+    stamp: Stamp,
+    words: Mapping[str, Any] | None,
+    *,
+    withdrawn: bool,
 ) -> bytes:
     """The document as it is sent. That of a new one is put together without being parsed."""
     added = _pipeline_fields(envelope, stamp, withdrawn=withdrawn)
-    if before is not None or envelope.renamed_from:
-        return orjson.dumps(_merged(solr, {**envelope.fields(), **added}, envelope, before, stamp))
+    if before is not None or envelope.renamed_from or words:
+        return orjson.dumps(_merged(solr, {**envelope.fields(), **added}, envelope, before, stamp, words))
     if envelope.user_fields:
         added[SOURCE_WORDS] = envelope.user_fields.split(",")
     volatile = envelope.volatile[1:-1] + b"," if envelope.volatile else b""
@@ -201,11 +217,22 @@ def _pipeline_fields(envelope: Envelope, stamp: Stamp, *, withdrawn: bool) -> di
 
 
 def _merged(
-    solr: Solr, document: Document, envelope: Envelope, before: Document | None, stamp: Stamp
+    solr: Solr,
+    document: Document,
+    envelope: Envelope,
+    before: Document | None,
+    stamp: Stamp,
+    words: Mapping[str, Any] | None,
 ) -> Document:
-    """A document as its extractor has it, with what others own of the indexed one, and of the one before a rename."""
+    """A document as its extractor has it, with what others own of the indexed one, and of the one before a rename; if there
+    are ``words``, with them instead."""
     of_source = set(filter(None, envelope.user_fields.split(",")))
-    if before is not None:
+    if words is not None:
+        of_source -= words.keys()
+        document.update(words)
+        if before is not None:
+            document["_version_"] = before["_version_"]
+    elif before is not None:
         kept = {name: value for name, value in _own_words(before).items() if kept_on_rewrite(name)}
         of_source -= kept.keys()
         document.update(kept)
@@ -218,7 +245,7 @@ def _merged(
                 *before.get("recreated", []),
                 document.get("created", solr_date(stamp.now_ms)),
             ]
-    if envelope.renamed_from:
+    if envelope.renamed_from and words is None:
         for old in solr.get(ELEMENTS, [envelope.renamed_from]):
             own = _own_words(old).items()
             document.update(

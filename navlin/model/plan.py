@@ -41,7 +41,8 @@ class Plan:
     ``positions`` and ``covers`` hold once every split, and every split that those yielded, was read without error.
     ``note`` is a sentence on why the plan is what it is, if a person would ask ("event ids have a gap"). ``more``: once it
     is carried out there is more to read at once, which only then can be planned. ``source_time`` is what the source's own
-    clock showed, if it showed anything: this machine's is held against it.
+    clock showed, if it showed anything: this machine's is held against it. ``moves`` are what the source renamed since the
+    last plan, in that order, as tree paths before and after: what people wrote goes along, also of all below.
     """
 
     splits: tuple[Split, ...] = ()
@@ -50,3 +51,4 @@ class Plan:
     note: str = ""
     more: bool = False
     source_time: SourceTime | None = None
+    moves: tuple[tuple[str, str], ...] = ()

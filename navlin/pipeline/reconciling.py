@@ -18,6 +18,7 @@ from pyspark import TaskContext
 
 from navlin.index.envelope import Envelope
 from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.moved import Moved
 from navlin.index.solr import Solr, SolrAddress
 from navlin.index.stamp import Stamp
 from navlin.index.state import Held, claimed, held_in_range, look_up
@@ -62,6 +63,7 @@ class Reconciliation:
     carried: Mapping[str, Mapping[str, Held]] = field(default_factory=dict)
     """What the index holds below the covered paths, by core and id, if the driver read it (`HeldState.CARRIED`)."""
     dry_run: bool = False
+    moved: Moved = Moved()  # noqa: RUF009  # it is frozen
 
 
 def range_bounds(index: int, ranges: int) -> tuple[str, str]:
@@ -183,6 +185,7 @@ def _state(solr: Solr, task: Reconciliation, core: str, low: str, high: str) -> 
 def _reconcile_core(
     solr: Solr, task: Reconciliation, core: str, envelopes: Iterator[Envelope], state: State, rows: _Rows
 ) -> None:
+    moved = task.moved if core == ELEMENTS else None
     newest = (next(versions) for _, versions in groupby(envelopes, key=attrgetter("identity")))
     while batch := list(islice(newest, WRITE_BATCH)):
         held = state.of([envelope.identity for envelope in batch])
@@ -196,7 +199,7 @@ def _reconcile_core(
         if task.dry_run:
             counted = [outcome for _, outcome in records]
         else:
-            for envelope, outcome, reason in write(solr, core, records, task.stamp):
+            for envelope, outcome, reason in write(solr, core, records, task.stamp, moved):
                 counted.append(outcome)
                 if outcome is Outcome.REFUSED:
                     rows.refused(core, envelope.identity, f"{envelope.tree_path}: {reason}")
@@ -227,7 +230,7 @@ def _compared(task: Reconciliation, envelope: Envelope, held: Held | None, core:
         # A newer reading of what contains it no longer has it.
         rows.gone(core, covered, envelope.identity, envelope.tree_path)
         return Outcome.LATE
-    return outcome_of(
+    outcome = outcome_of(
         envelope,
         held,
         covered_as_of_ms=task.coverage.known_as_of_ms(covered),
@@ -235,6 +238,10 @@ def _compared(task: Reconciliation, envelope: Envelope, held: Held | None, core:
         purged_before_ms=task.purged_before_ms,
         stamp=task.stamp,
     )
+    if outcome is Outcome.UNCHANGED and core == ELEMENTS and task.moved.concerns(envelope.tree_path):
+        # As its source has it it may look like what was there before: what people wrote is another's all the same.
+        return Outcome.CHANGED
+    return outcome
 
 
 class _Rows:

@@ -21,6 +21,7 @@ from linker.purge import purged_before_ms
 from navlin.index.documents import source_envelope
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.leases import LEASE_S, Lease, Leased, LeaseLost, lease
+from navlin.index.moved import Moved, put_where_nothing_is, read_moved
 from navlin.index.run_counts import RunCounts
 from navlin.index.runs import (
     Fence,
@@ -198,7 +199,10 @@ class _Run:
             if covers.listed and not self._follows_events:
                 stamp = replace(stamp, believed_ms=self.started_ms + TOLERANCE_MS)
             self.step("reconcile and write")
-            outcomes = self._reconcile(rounds, summary.documents, covers, stamp, stack)
+            moved = Moved()
+            if not self.dry_run:
+                moved = read_moved(self.solr, self.source.id, stamp.run_id, plan.moves)
+            outcomes = self._reconcile(rounds, summary.documents, covers, stamp, moved, stack)
             refused = self._count(outcomes)
             if self.dry_run:
                 return self._ended(record, Status.FINISHED, failures=_in_lines(summary.failures))
@@ -207,6 +211,7 @@ class _Run:
             remembered = Remembered.of(before.values.get(MISSING))
             verdict = self._verdict(outcomes, summary, covers, remembered, accepted)
             self._flag(outcomes, stamp, verdict)
+            put_where_nothing_is(self.solr, self.source.id, stamp.run_id, moved)
             self._link(stamp, record.iteration)
         self.step("save")
         rejects = [*summary.rejects, *refused]
@@ -234,7 +239,7 @@ class _Run:
         status = Status.HELD if verdict.held else Status.FINISHED
         if summary.failures and len(summary.failures) == len(plan.splits):
             status = Status.FAILED
-        note = "; ".join(filter(None, (verdict.held or plan.note, *verdict.notes, self._late())))
+        note = "; ".join(filter(None, (verdict.held or plan.note, *verdict.notes, moved.note, self._late())))
         ended = self._ended(record, status, note=note, failures=_in_lines(summary.failures))
         self._save_run(ended)
         self.solr.commit(RUNS, soft=False)
@@ -280,7 +285,13 @@ class _Run:
     # -- reconcile and write ---------------------------------------------------------------------------------------------
 
     def _reconcile(
-        self, rounds: Sequence[DataFrame], documents: int, covers: Coverage, stamp: Stamp, stack: ExitStack
+        self,
+        rounds: Sequence[DataFrame],
+        documents: int,
+        covers: Coverage,
+        stamp: Stamp,
+        moved: Moved,
+        stack: ExitStack,
     ) -> DataFrame | None:
         if not rounds and not covers.by_path:
             return None
@@ -298,6 +309,7 @@ class _Run:
             comparison,
             carried,
             dry_run=self.dry_run,
+            moved=moved,
         )
         frame = in_ranges(self._spark(), rounds, comparison.ranges)
         outcomes = frame.mapInArrow(reconcile(task), OUTCOME_COLUMNS).persist(StorageLevel.DISK_ONLY)

@@ -10,7 +10,7 @@ from typing import Any
 
 from extractors.hdfs import Hdfs
 from navlin.model.plan import Plan, Positions
-from navlin.model.records import Covered, Listing, Record, Reject, Split
+from navlin.model.records import Covered, Listing, Position, Record, Reject, Split
 from navlin.model.tree import contains
 
 NOW_MS = 1_800_000_000_000
@@ -50,7 +50,8 @@ class Run:
 
     @property
     def positions(self) -> dict[str, Any]:
-        return {one.key: one.value for one in self.plan.positions}
+        read = [one for one in self.records if isinstance(one, Position)]
+        return {one.key: one.value for one in (*read, *self.plan.positions)}
 
     def is_gone(self, path: str) -> bool:
         """Whether something at ``path`` that was known before counts as gone after this run."""

@@ -79,8 +79,9 @@ class Tree:
         layout: int = -66,
         mask_bits: int | None = None,
         transaction_id: int = 4711,
+        namespace_id: int = 1_234_567,
     ) -> None:
-        self.layout, self.transaction_id = layout, transaction_id
+        self.layout, self.transaction_id, self.namespace_id = layout, transaction_id, namespace_id
         expanded = layout <= _EXPANDED_STRING_TABLE
         self._strings = Strings((3 if expanded else 0) if mask_bits is None else mask_bits)
         self.inodes: dict[int, Inode] = {}
@@ -268,7 +269,7 @@ class Tree:
 
     def _name_system(self) -> bytes:
         last_block = _FIRST_BLOCK + sum(len(inode.blocks) for inode in self.inodes.values())
-        section = number(1, 1_234_567) + number(2, 1000) + number(3, 1001) + number(4, 0)
+        section = number(1, self.namespace_id) + number(2, 1000) + number(3, 1001) + number(4, 0)
         section += number(5, last_block) + number(6, self.transaction_id)
         return section + (number(8, -9_223_372_036_854_775_808) if self.layout <= _ERASURE_CODING else b"")
 

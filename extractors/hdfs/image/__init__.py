@@ -9,7 +9,7 @@ Nothing here knows of extractors. It needs pyarrow and NumPy, so it is imported 
 """
 
 from extractors.hdfs.image.errors import ImageError
-from extractors.hdfs.image.files import check_md5, find_image
+from extractors.hdfs.image.files import check_md5, find_image, md5_beside
 from extractors.hdfs.image.layout import ImageSummary, describe_image
 from extractors.hdfs.image.prepared import ImagePart, Prepared
 from extractors.hdfs.image.preparing import prepare
@@ -23,6 +23,7 @@ __all__ = [
     "check_md5",
     "describe_image",
     "find_image",
+    "md5_beside",
     "prepare",
     "read_part",
 ]

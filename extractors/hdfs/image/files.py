@@ -50,6 +50,15 @@ def find_image(place: Path | str) -> Path:
     return max(whole)[1]
 
 
+def md5_beside(image: Path) -> str:
+    """The MD5 that is said of an image; "" if none is."""
+    try:
+        found = _LINE.fullmatch(checksum_file(image).read_text(encoding="utf-8", errors="replace")[:4096])
+    except OSError:
+        return ""
+    return found[1].lower() if found else ""
+
+
 READ_BYTES: Final = 4 << 20
 _LINE: Final = re.compile(r"\s*([0-9a-fA-F]{32})(?:\s+\*?(.+?))?\s*")
 

@@ -37,7 +37,8 @@ class Section:
 @dataclass(frozen=True, slots=True)
 class ImageSummary:
     """The summary of an image. ``codec`` is the class that Hadoop names, "" for none; ``sections`` stand in the file's
-    order, without the parts of parallel images. ``changed_ns`` and ``file_id`` (the inode) identify the file."""
+    order, without the parts of parallel images. ``namespace_id`` is 0 if the image has none. ``changed_ns`` and ``file_id``
+    (the inode) identify the file."""
 
     path: str
     layout: int
@@ -48,6 +49,7 @@ class ImageSummary:
     bytes: int
     changed_ns: int
     file_id: int
+    namespace_id: int = 0
 
     def section(self, name: str) -> Section | None:
         return next((each for each in self.sections if each.name == name), None)
@@ -100,7 +102,10 @@ def _describe(file: str, source: BinaryIO) -> ImageSummary:
     )
     transaction_id = _header(summary, source, NS_INFO, 6)
     inodes = _header(summary, source, INODE, 2)
-    return dataclasses.replace(summary, transaction_id=transaction_id, inodes=inodes)
+    namespace_id = _header(summary, source, NS_INFO, 1)
+    return dataclasses.replace(
+        summary, transaction_id=transaction_id, inodes=inodes, namespace_id=namespace_id
+    )
 
 
 def _not_an_image(head: bytes, size: int) -> str:

@@ -1,0 +1,154 @@
+"""Whether an HDFS is still the one that was followed.
+
+Transactions count from 1 in each namespace, and go back with a NameNode that is set back to an older image: another history
+shows other edits by the same numbers. So the ids that a namespace gets when it is formatted are kept beside the transaction,
+and of the last edits that were followed a digest: they are read again. Of an image its MD5 is kept.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final, Self
+
+from extractors.hdfs.client import Event, HdfsClient
+from extractors.hdfs.errors import MissingEvents
+from navlin.model.records import Position
+
+NAMESPACE_ID: Final = "namespace id"
+"""Position: the number in the image's own header."""
+CLUSTER_ID: Final = "cluster id"
+BLOCK_POOL_ID: Final = "block pool id"
+EDITS: Final = "last edits"
+"""Position: the first and last of the last transactions that were followed and gave events, and the digest of the events."""
+
+TRANSACTIONS_KEPT: Final = 16
+"""Some: a change of rights gives an event without a time, which another history may have under the same number."""
+
+_READ_AGAIN: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """The ids of a namespace: given when it is formatted, kept over restarts, failovers and upgrades. 0 or "" if unknown."""
+
+    namespace_id: int = 0
+    cluster_id: str = ""
+    block_pool_id: str = ""
+
+    @classmethod
+    def saved_in(cls, values: Mapping[str, Any]) -> Self:
+        return cls(
+            values.get(NAMESPACE_ID) or 0, values.get(CLUSTER_ID) or "", values.get(BLOCK_POOL_ID) or ""
+        )
+
+    def with_known(self, other: Namespace) -> Namespace:
+        """What the other has, and what of this one the other does not know."""
+        return Namespace(
+            other.namespace_id or self.namespace_id,
+            other.cluster_id or self.cluster_id,
+            other.block_pool_id or self.block_pool_id,
+        )
+
+    def unlike(self, other: Namespace) -> str:
+        """In which id the other is another, in words; empty if nothing that both know speaks against it."""
+        for each in fields(self):
+            here, there = getattr(self, each.name), getattr(other, each.name)
+            if here and there and here != there:
+                return f"its {each.name.replace('_', ' ')} is {there}, not {here}"
+        return ""
+
+    def positions(self, saved: Namespace) -> tuple[Position, ...]:
+        """Those that are not saved like that. The namespace's id is saved where the image is read."""
+        return tuple(
+            Position(key, now or None)
+            for key, now, before in (
+                (CLUSTER_ID, self.cluster_id, saved.cluster_id),
+                (BLOCK_POOL_ID, self.block_pool_id, saved.block_pool_id),
+            )
+            if now != before
+        )
+
+
+UNKNOWN: Final = Namespace()
+
+
+def version_beside(image: Path) -> Namespace:
+    """The ids in the file VERSION of a NameNode's directory; unknown ones where there is no such file."""
+    try:
+        lines = image.with_name("VERSION").read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return Namespace()
+    said = dict(line.split("=", 1) for line in lines if "=" in line)
+    number = said.get("namespaceID", "").strip()
+    return Namespace(
+        int(number) if number.isdecimal() else 0,
+        said.get("clusterID", "").strip(),
+        said.get("blockpoolID", "").strip(),
+    )
+
+
+def why_another(followed: Namespace, now: Namespace) -> str:
+    """Why a namespace is not the one that was followed, in words; empty if nothing speaks against it."""
+    unlike = followed.unlike(now)
+    return f"this is another HDFS than the one that was followed: {unlike}" if unlike else ""
+
+
+@dataclass(slots=True)
+class LastEdits:
+    """The events of the last transactions, to be kept as a position. Fill it by `add`, event after event."""
+
+    _events: OrderedDict[int, list[Event]] = field(default_factory=OrderedDict)
+
+    def add(self, event: Event) -> None:
+        self._events.setdefault(event.txid, []).append(event)
+        if len(self._events) > TRANSACTIONS_KEPT:
+            self._events.popitem(last=False)
+
+    def position(self) -> list[Any] | None:
+        """[first transaction, last transaction, digest]; None if there was no event."""
+        if not self._events:
+            return None
+        digest = blake2b(digest_size=16)
+        for events in self._events.values():
+            for event in events:
+                digest.update(f"{tuple(event)!r}\0".encode("utf-8", "surrogatepass"))
+        return [next(iter(self._events)), next(reversed(self._events)), digest.hexdigest()]
+
+
+def edits_before(client: HdfsClient, transaction: int) -> list[Any] | None:
+    """The last edits up to a transaction, as a position; None if the NameNode has them no more, or they gave no events."""
+    last = LastEdits()
+    try:
+        for event in client.events(max(transaction - 4 * TRANSACTIONS_KEPT, 0), 1):
+            if event.txid <= transaction:
+                last.add(event)
+    except MissingEvents:
+        return None
+    return last.position()
+
+
+def why_not_continued(client: HdfsClient, kept: list[Any] | None) -> str:
+    """Why the NameNode's edits are not those that were followed, in words; empty if nothing speaks against it.
+
+    They are read again, which costs one call. Edits that the NameNode has no more cannot be compared.
+    """
+    if not kept:
+        return ""
+    first, last, _ = kept
+    again, beyond = LastEdits(), False
+    events = client.events(first - 1, _READ_AGAIN)
+    try:
+        for event in events:
+            if beyond := event.txid > last:
+                break
+            again.add(event)
+    except MissingEvents:
+        return ""
+    # A NameNode that has just become active does not show all of its edits yet.
+    if again.position() == kept or not (beyond or events.through >= last):
+        return ""
+    return f"the NameNode was restored: its edits up to transaction {last} are not those that were followed"

@@ -1,0 +1,82 @@
+"""What of a rolling log is not there any more, as the numbers of its parts show.
+
+Spark numbers the parts of a rolling log from 1. Its history server puts a ``.compact`` in place of all up to a number, which
+keeps what belongs to executions that were open then, and takes all others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from extractors.spark.forms import Part
+from extractors.spark.lines import Mark
+
+_NUMBER: Final = re.compile(r"events_(\d+)_.*?(\.compact)?$")
+
+Range = tuple[int, int]
+
+
+def number_of(part: str) -> int:
+    """The number of a part of a rolling log by its name; 0 for other logs' parts."""
+    found = _NUMBER.match(part)
+    return int(found[1]) if found else 0
+
+
+def is_compact(part: str) -> bool:
+    """Whether a part stands for all up to its number."""
+    found = _NUMBER.match(part)
+    return bool(found and found[2])
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where reading goes on in a rolling log of which the part at the mark is not there any more.
+
+    ``anew``: at a compacted part, which begins with what the application is, so that the state of before is replaced.
+    """
+
+    mark: Mark
+    anew: bool
+
+
+def entry_behind(mark: Mark, parts: tuple[Part, ...]) -> Entry | None:
+    """Where to go on; None if the log is to be read from its beginning, as another one."""
+    number = number_of(mark.part)
+    if not number or any(part.name == mark.part for part in parts):
+        return None
+    behind = next(
+        (part for part in parts if number_of(part.name) > number or _stands_for(part, number)), None
+    )
+    if behind is None:
+        return None
+    return Entry(Mark(behind.name, 0, 0), is_compact(behind.name))
+
+
+def _stands_for(part: Part, number: int) -> bool:
+    return is_compact(part.name) and number_of(part.name) >= number
+
+
+def lost_parts(
+    missing: Iterable[Range], passed: Range, seen: Mapping[str, int], mark: Mark | None
+) -> Iterator[str]:
+    """What is lost of the parts that are missing between the numbers ``passed``, both included, in words.
+
+    ``seen`` are the sizes of parts when they were seen last; what stands before ``mark`` was read.
+    """
+    for first, last in missing:
+        first, last = max(first, passed[0]), min(last, passed[1])
+        if first > last:
+            continue
+        unread = sum(
+            size - (mark.restart if mark and mark.part == name else 0)
+            for name, size in seen.items()
+            if first <= number_of(name) <= last
+        )
+        if first == last and mark and number_of(mark.part) == first and unread == 0:
+            continue  # it was read to its end before it went
+        parts = f"part {first} is" if first == last else f"parts {first} to {last} are"
+        bytes_ = f"; {unread} bytes of it were seen and not read" if unread else ""
+        yield f"{parts} not there, and no compacted part stands for it{bytes_}"

@@ -1,0 +1,165 @@
+"""What people wrote, and when something was first seen, goes along with what its source renamed.
+
+Ids follow names, and renames come in rows: two tables may change places by way of a third name. So what the index has at all
+names concerned is read before anything is written, and kept in the index itself: if the run ends half way, the one that
+repeats it knows still what stood where. What people wrote of a thing that was dropped waits under its name, for whatever is
+created there, or renamed to it without words of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import orjson
+
+from navlin.index.documents import Document
+from navlin.index.fields import ELEMENTS, LINKER_FIELDS, RUNS, SOURCE_WORDS, is_user_field
+from navlin.index.solr import Solr
+from navlin.index.state import LOOKUP_PATHS, count_held, documents_below, in_batches
+from navlin.index.writing import rewrite
+from navlin.model.tree import ROOT, contains, upward
+
+MOST_DOCUMENTS: Final = 100_000
+"""What may stand below the names of one run's renames: it is held in memory."""
+Words = Mapping[str, Any]
+_OF_THE_THING: Final = frozenset({"firstSeen", "recreated"})
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """``words`` are what belongs at each tree path after all renames; at a path that is concerned and not among them
+    nothing does. ``run_id``: documents that this run has written before, before it was repeated, have theirs already."""
+
+    paths: frozenset[str] = frozenset()
+    words: Mapping[str, Words] = field(default_factory=dict)
+    run_id: str = ""
+    note: str = ""
+
+    def concerns(self, tree_path: str) -> bool:
+        return (
+            bool(self.paths)
+            and tree_path.startswith(ROOT)
+            and any(path in self.paths for path in upward(tree_path))
+        )
+
+    def at(self, tree_path: str, before: Document | None) -> Words | None:
+        """What belongs to what is written at a path; None if it is what ``before`` has."""
+        if not self.concerns(tree_path) or (before and before.get("extractorRunId") == self.run_id):
+            return None
+        linked = {name: before[name] for name in LINKER_FIELDS & before.keys()} if before else {}
+        return {**linked, **self.words.get(tree_path, {})}
+
+
+def read_moved(solr: Solr, source_id: str, run_id: str, moves: Sequence[tuple[str, str]]) -> Moved:
+    """What stood at the names of renames (before, after; in their order) before this run wrote anything, moved along."""
+    kept = next(iter(solr.get(RUNS, [_identity(source_id)])), None)
+    before = orjson.loads(kept["body"]) if kept is not None else {}
+    repeats = kept is not None and kept["key"] == run_id
+    known: dict[str, Words] = dict(before.get("words" if repeats else "waiting", {}))
+    if not moves and not known:
+        return Moved()
+    paths = frozenset(path for move in moves for path in move) | known.keys()
+    batches = in_batches(sorted(paths), LOOKUP_PATHS)
+    below = sum(count_held(solr, ELEMENTS, source_id, below=batch) for batch in batches)
+    if below > MOST_DOCUMENTS:
+        return Moved(
+            note=f"{below} entities were renamed at once: what people wrote of them stays with the names"
+        )
+    written = frozenset(before["paths"]) if repeats else frozenset()
+    for path, document in documents_below(solr, source_id, sorted(paths)):
+        # What the run that is repeated may have written counts no more.
+        if not any(each in written for each in upward(path)):
+            known[path] = _of_thing(document)
+    moved_moves = [list(move) for move in moves]
+    body = {"paths": sorted(paths), "words": known, "moves": moved_moves, "waiting": {}}
+    _keep(solr, source_id, run_id, body)
+    same = repeats and before["moves"] == moved_moves
+    return Moved(paths, moved_along(known, moves), run_id if same else "")
+
+
+def _identity(source_id: str) -> str:
+    return f"moved##{source_id}"
+
+
+def _keep(solr: Solr, source_id: str, run_id: str, body: Mapping[str, Any]) -> None:
+    text = orjson.dumps(body).decode()
+    identity = _identity(source_id)
+    solr.add(
+        RUNS, [{"identity": identity, "kind": "moved", "sourceId": source_id, "key": run_id, "body": text}]
+    )
+
+
+def moved_along(known: Mapping[str, Words], moves: Sequence[tuple[str, str]]) -> dict[str, Words]:
+    """What belongs at each path after all moves, given what did before."""
+    slots = _Slots(known, frozenset(path for move in moves for path in move))
+    for before, after in moves:
+        taken = {after + path.removeprefix(before): words for path, words in slots.take(before)}
+        waiting = dict(slots.take(after))
+        described = any(map(_written, taken.values()))
+        if not described:
+            for path, words in waiting.items():
+                slots.put(path, _written(words))
+        for path, words in taken.items():
+            slots.put(path, words if described else {**words, **_written(waiting.get(path, {}))})
+    return slots.words
+
+
+def put_where_nothing_is(solr: Solr, source_id: str, run_id: str, moved: Moved) -> None:
+    """Lets documents that are flagged deleted have what waits at their place: after all others were written and flagged.
+
+    Where there is no document at all (what had a new name was dropped before it was read) it is kept for the next run.
+    """
+    if not moved.paths:
+        return
+
+    def change(document: Document) -> Document | None:
+        words = _written(moved.words.get(by_id[document["identity"]], {}))
+        if not document.get("deleted") or _written(document) == words:
+            return None
+        of_source = document.get(SOURCE_WORDS, ())
+        left = {k: v for k, v in document.items() if not is_user_field(k) or k in of_source}
+        return {**left, **words}
+
+    found = dict(documents_below(solr, source_id, sorted(moved.paths)))
+    by_id = {document["identity"]: path for path, document in found.items() if document.get("deleted")}
+    list(rewrite(solr, ELEMENTS, list(by_id), change))
+    waiting = {path: words for path, words in moved.words.items() if path not in found and _written(words)}
+    (kept,) = solr.get(RUNS, [_identity(source_id)])
+    _keep(solr, source_id, run_id, {**orjson.loads(kept["body"]), "waiting": waiting})
+
+
+def _of_thing(document: Document) -> Words:
+    when = {name: document[name] for name in _OF_THE_THING & document.keys()}
+    return {**when, **_written(document)}
+
+
+def _written(document: Words) -> dict[str, Any]:
+    """What people wrote of it."""
+    of_source = document.get(SOURCE_WORDS, ())
+    return {name: value for name, value in document.items() if is_user_field(name) and name not in of_source}
+
+
+class _Slots:
+    """Words by path, found by the paths above that renames name."""
+
+    def __init__(self, known: Mapping[str, Words], named: frozenset[str]) -> None:
+        self.words: dict[str, Words] = {}
+        self._named = named
+        self._below: dict[str, set[str]] = {}
+        for path, words in known.items():
+            self.put(path, words)
+
+    def put(self, path: str, words: Words) -> None:
+        self.words[path] = words
+        for each in upward(path):
+            if each in self._named:
+                self._below.setdefault(each, set()).add(path)
+
+    def take(self, top: str) -> Iterator[tuple[str, Words]]:
+        for path in sorted(self._below.get(top, ())):
+            if contains(top, path):
+                for each in upward(path):
+                    self._below.get(each, set()).discard(path)
+                yield path, self.words.pop(path)

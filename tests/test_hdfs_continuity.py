@@ -1,0 +1,286 @@
+"""A position is one of this namespace and of this history of it: another one is noticed, and read as a whole."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from extractors.hdfs import Hdfs
+from extractors.hdfs.client import Event, HdfsAddress, HdfsClient, hdfs
+from extractors.hdfs.continuity import (
+    BLOCK_POOL_ID,
+    CLUSTER_ID,
+    EDITS,
+    NAMESPACE_ID,
+    TRANSACTIONS_KEPT,
+    LastEdits,
+    Namespace,
+    why_another,
+)
+from extractors.hdfs.errors import HdfsError
+from extractors.hdfs.plan import IMAGE, IMAGE_MD5, TRANSACTION
+from extractors.hdfs.splits import ImageSplit
+from navlin.demo.hadoop import Hadoop
+from navlin.model.plan import Plan, Positions
+from navlin.model.source import HDFS, Estate, Source, source_id
+from tests.services.hdfs import Writer
+from tests.support.hdfs_runs import Follower
+from tests.support.images import Tree
+
+SOURCE = Source(source_id("cluster", "continued"), HDFS, "HDFS", "cluster", ("hdfs://ns1",))
+
+
+# -- A NameNode --------------------------------------------------------------------------------------------------------
+
+
+class Estranged:
+    """An HDFS that can be formatted and restored, and a source that follows it."""
+
+    def __init__(self, hadoop: Hadoop, cache: Path, spool: Path) -> None:
+        self.hadoop, self._cache = hadoop, cache
+        address = HdfsAddress(hadoop.url, http=hadoop.http, cache=str(cache))
+        self._client = HdfsClient(address)
+        estate = Estate("cluster", (SOURCE,), spool=str(spool))
+        directory = str(hadoop.configuration_directory)
+        self.hdfs = Hdfs(SOURCE, estate, hadoop.url, hadoop_configuration_directory=directory)
+        self.follower = Follower(self.hdfs)
+
+    def restart(self) -> None:
+        """Starts the NameNode after a stop. Connections of before are gone: clients start anew."""
+        self.hadoop.start()
+        self._client.stop()
+        hdfs(self.hdfs._address).stop()
+
+    def stop(self) -> None:
+        self._client.stop()
+        hdfs(self.hdfs._address).stop()
+
+    def write(self, *paths: str) -> None:
+        """Makes directories: a transaction each."""
+        with Writer(self.hadoop, self._cache) as writer:
+            for path in paths:
+                writer.mkdirs(path)
+
+    def follow_to_the_end(self) -> None:
+        while self.follower.hdfs.plan(Positions(self.follower.saved, self.follower.now_ms)) != Plan():
+            self.follower.run()
+
+    def newest(self) -> int:
+        """The NameNode's newest transaction."""
+        return self._client.transaction()
+
+    def grow_to(self, transaction: int) -> None:
+        """Other things happen than before, until the NameNode is at this transaction."""
+        count = transaction - self.newest()
+        assert count > 0
+        self.write(*(f"/other{number}" for number in range(count)))
+        assert self.newest() == transaction
+
+
+@pytest.fixture
+def estranged(tmp_path: Path, hadoop_jars: Path) -> Iterator[Estranged]:
+    cache = hadoop_jars.parent / "hadoop-launcher"
+    with Hadoop(tmp_path / "hadoop", hadoop_jars, cache=cache) as hadoop:
+        made = Estranged(hadoop, cache, tmp_path)
+        try:
+            yield made
+        finally:
+            made.stop()
+
+
+@pytest.mark.services
+def test_a_namenode_that_was_formatted_is_read_as_a_whole_though_it_has_grown_past_the_position(
+    estranged: Estranged,
+) -> None:
+    estranged.write("/before", "/kept")
+    estranged.follow_to_the_end()
+    before = dict(estranged.follower.saved)
+    estranged.hadoop.stop()
+    for directory in (estranged.hadoop.name_directory().parent, estranged.hadoop.directory / "data"):
+        shutil.rmtree(directory)
+    estranged.restart()
+    estranged.write("/kept", "/after")
+    estranged.grow_to(before[TRANSACTION] + 5)
+    run = estranged.follower.run()
+    estranged.follow_to_the_end()
+    after = estranged.follower.saved
+
+    assert "another HDFS than the one that was followed: its cluster id is" in run.plan.note
+    assert any(isinstance(split, ImageSplit) for split in run.splits)
+    assert "/before" not in estranged.follower.known
+    assert {"/kept", "/after"} <= set(estranged.follower.known)
+    for key in (CLUSTER_ID, BLOCK_POOL_ID, NAMESPACE_ID):
+        assert before[key] and after[key] and before[key] != after[key]
+
+
+@pytest.mark.services
+@pytest.mark.parametrize("past", [0, 7], ids=["at the position", "past the position"])
+def test_a_namenode_that_was_restored_and_has_grown_again_is_read_as_a_whole(
+    estranged: Estranged, tmp_path: Path, past: int
+) -> None:
+    estranged.write("/before")
+    estranged.hadoop.save_namespace()
+    estranged.hadoop.stop()
+    shutil.copytree(estranged.hadoop.name_directory(), tmp_path / "backup")
+    estranged.restart()
+    estranged.write(*(f"/lost{number}" for number in range(20)))
+    estranged.follow_to_the_end()
+    followed = estranged.follower.saved[TRANSACTION]
+    assert "/lost19" in estranged.follower.known
+    estranged.hadoop.stop()
+    shutil.rmtree(estranged.hadoop.name_directory())
+    shutil.copytree(tmp_path / "backup", estranged.hadoop.name_directory())
+    estranged.restart()
+    estranged.grow_to(followed + past)
+    run = estranged.follower.run()
+    estranged.follow_to_the_end()
+
+    assert "the NameNode was restored: its edits up to transaction" in run.plan.note
+    assert not [path for path in estranged.follower.known if path.startswith("/lost")]
+    assert {"/before", "/other0"} <= set(estranged.follower.known)
+
+
+@pytest.mark.services
+def test_a_namenode_that_was_only_started_again_is_followed_on(estranged: Estranged) -> None:
+    estranged.write("/before")
+    estranged.follow_to_the_end()
+    assert estranged.follower.saved[EDITS][1] <= estranged.follower.saved[TRANSACTION]
+    estranged.hadoop.stop()
+    estranged.restart()
+    estranged.write("/after")
+    run = estranged.follower.run()
+
+    assert not run.plan.note and "/after" in run.rows
+    assert not any(isinstance(split, ImageSplit) for split in run.splits)
+
+
+# -- Images ------------------------------------------------------------------------------------------------------------
+
+
+class Checkpoints:
+    """A directory of checkpoints, and a source that reads them and nothing else."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory / "current"
+        self.directory.mkdir()
+        estate = Estate("cluster", (SOURCE,), spool=str(directory))
+        hdfs = Hdfs(SOURCE, estate, "hdfs://ns1", image=str(self.directory), events=False)
+        self.follower = Follower(replace(hdfs, sidecars=False))
+
+    def write(self, transaction: int, path: str, *, namespace_id: int = 1, version: str = "") -> None:
+        """The one image that lies there; with the ids in VERSION if ``version`` has them."""
+        for each in self.directory.iterdir():
+            each.unlink()
+        tree = Tree(transaction_id=transaction, namespace_id=namespace_id)
+        tree.file(path)
+        tree.write(self.directory / f"fsimage_{transaction:019}")
+        if version:
+            (self.directory / "VERSION").write_text(version)
+
+
+@pytest.fixture
+def checkpoints(tmp_path: Path) -> Checkpoints:
+    return Checkpoints(tmp_path)
+
+
+VERSION = "#Sun Nov 22\nnamespaceID={}\nblockpoolID={}\nclusterID={}\ncTime=0\nlayoutVersion=-66\n"
+OTHERS = {
+    "another namespace id": ({"namespace_id": 2}, "its namespace id is 2, not 1"),
+    "another block pool": ({"version": VERSION.format(1, "BP-2", "CID-1")}, "its block pool id is BP-2"),
+    "another cluster": ({"version": VERSION.format(1, "BP-1", "CID-2")}, "its cluster id is CID-2"),
+}
+
+
+@pytest.mark.parametrize("transaction", [50, 100, 150], ids=["older", "as old", "newer"])
+@pytest.mark.parametrize(("other", "why"), OTHERS.values(), ids=OTHERS)
+def test_an_image_of_another_namespace_is_read_as_a_whole_whatever_its_transaction(
+    checkpoints: Checkpoints, other: dict[str, int | str], why: str, transaction: int
+) -> None:
+    checkpoints.write(100, "/before", version=VERSION.format(1, "BP-1", "CID-1"))
+    checkpoints.follower.run()
+    checkpoints.write(transaction, "/after", **other)  # type: ignore[arg-type]
+    run = checkpoints.follower.run()
+
+    assert why in run.plan.note
+    assert set(checkpoints.follower.known) == {"/", "/after"}
+    assert checkpoints.follower.saved[IMAGE] == transaction
+    assert {listing.as_of_ms for listing in run.listings} == {checkpoints.follower.now_ms}
+
+
+def test_another_image_of_the_same_transaction_is_read(checkpoints: Checkpoints) -> None:
+    checkpoints.write(100, "/before")
+    checkpoints.follower.run()
+    first = checkpoints.follower.saved[IMAGE_MD5]
+    assert checkpoints.follower.run().splits == []
+    checkpoints.write(100, "/after")
+    run = checkpoints.follower.run()
+
+    assert "its image of transaction 100 is another than before" in run.plan.note
+    assert set(checkpoints.follower.known) == {"/", "/after"}
+    assert checkpoints.follower.saved[IMAGE_MD5] != first
+    assert checkpoints.follower.run().splits == []
+
+
+def test_an_older_image_of_the_same_namespace_is_not_read(checkpoints: Checkpoints) -> None:
+    checkpoints.write(100, "/before")
+    checkpoints.follower.run()
+    checkpoints.write(50, "/earlier")
+
+    assert checkpoints.follower.run().splits == []
+
+
+@pytest.mark.services
+def test_an_image_file_of_another_namespace_than_the_namenode_s_is_not_read(
+    estranged: Estranged, checkpoints: Checkpoints
+) -> None:
+    checkpoints.write(1, "/foreign", version=VERSION.format(1, "BP-1", "CID-1"))
+    estranged.follower.hdfs = replace(estranged.hdfs, image=str(checkpoints.directory))
+
+    with pytest.raises(HdfsError, match="the image is of another HDFS than"):
+        estranged.follower.run()
+
+
+# -- The parts ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("followed", "now", "another"),
+    [
+        (Namespace(), Namespace(1, "CID-1", "BP-1"), False),
+        (Namespace(1, "CID-1", "BP-1"), Namespace(), False),
+        (Namespace(1, "CID-1", "BP-1"), Namespace(1, "CID-1", "BP-1"), False),
+        (Namespace(1, "", ""), Namespace(0, "CID-1", "BP-1"), False),
+        (Namespace(1, "CID-1", "BP-1"), Namespace(2, "CID-1", "BP-1"), True),
+        (Namespace(1, "CID-1", "BP-1"), Namespace(1, "CID-2", "BP-1"), True),
+        (Namespace(1, "CID-1", "BP-1"), Namespace(0, "CID-1", "BP-2"), True),
+    ],
+)
+def test_only_an_id_that_both_know_tells_two_namespaces_apart(
+    followed: Namespace, now: Namespace, another: bool
+) -> None:
+    assert bool(why_another(followed, now)) is another
+
+
+def test_the_last_transactions_are_kept_and_each_field_of_their_events_counts() -> None:
+    def last(*events: Event) -> list[object] | None:
+        kept = LastEdits()
+        for event in events:
+            kept.add(event)
+        return kept.position()
+
+    many = [Event(number, "CREATE", f"/{number}", "", False, 5) for number in range(1, 100)]
+    base = Event(7, "RENAME", "/a", "/b", False, 5)
+    others = [Event(**{**base._asdict(), name: value}) for name, value in OTHER_VALUES.items()]
+
+    assert last() is None
+    assert last(*many) == last(*many[-TRANSACTIONS_KEPT:]) and last(*many)[:2] == [84, 99]  # type: ignore[index]
+    assert set(OTHER_VALUES) == set(Event._fields)
+    assert len({str(last(event)) for event in (base, *others)}) == len(OTHER_VALUES) + 1
+    assert last(base, base) != last(base)
+
+
+OTHER_VALUES = {"txid": 8, "kind": "CREATE", "path": "/c", "to": "/d", "directory": True, "time_ms": 6}

@@ -1,0 +1,148 @@
+"""What people wrote of files and directories follows them through renames, with all that is below."""
+
+from __future__ import annotations
+
+import itertools
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from navlin.demo.hadoop import Hadoop
+from navlin.index.fields import ELEMENTS
+from navlin.index.runs import RunRecord, Status
+from navlin.index.solr import Solr
+from tests.services.hdfs import Writer
+from tests.support.hdfs_estate import HdfsEstate
+from tests.test_renames import Row, after, rows
+
+
+class Described:
+    """A directory of a test's own, followed from an image on; people describe what is in it."""
+
+    def __init__(self, estate: HdfsEstate, writer: Writer, top: str) -> None:
+        self.estate, self.writer, self.top = estate, writer, top
+
+    def follow(self) -> RunRecord:
+        record = self.estate.follow()
+        assert record.status in (Status.FINISHED, Status.IDLE) and record.failures == (), record
+        return record
+
+    def documents(self) -> dict[str, dict[str, object]]:
+        """What is live, by path below the directory."""
+        self.estate.solr.commit(ELEMENTS, soft=True)
+        query = f"sourceId:{self.estate.extractor().source.id} AND deleted:false AND type:(FILE OR DIRECTORY)"
+        found = self.estate.solr.cursor(ELEMENTS, query, "identity,fileSystemPath,description,firstSeen")
+        return {
+            each["fileSystemPath"].removeprefix(f"{self.top}/"): each
+            for each in found
+            if each["fileSystemPath"].startswith(f"{self.top}/")
+        }
+
+    def describe(self, words: dict[str, str]) -> None:
+        there = self.documents()
+        self.estate.solr.add(
+            ELEMENTS,
+            [
+                {"identity": there[path]["identity"], "description": {"set": text}}
+                for path, text in words.items()
+            ],
+        )
+        self.estate.solr.commit(ELEMENTS, soft=True)
+
+    def descriptions(self) -> dict[str, str]:
+        return {path: str(each.get("description", "")) for path, each in self.documents().items()}
+
+
+@pytest.fixture
+def described(
+    hdfs: Hadoop,
+    hdfs_writer: Writer,
+    solr: Solr,
+    spark: Callable[[], SparkSession],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Described:
+    top = f"/renames/{uuid.uuid4().hex[:8]}"
+    hdfs_writer.mkdirs(top)
+    settings = {
+        "url": hdfs.url,
+        "hadoop_configuration_directory": str(hdfs.configuration_directory),
+        "include": (top,),
+    }
+    hdfs.save_namespace()
+    spool = tmp_path_factory.getbasetemp() / "hdfs-spool"
+    spool.mkdir(exist_ok=True)
+    return Described(HdfsEstate(solr, spark, Path(spool), settings), hdfs_writer, top)
+
+
+def do_and_compare(described: Described, every: list[Row]) -> None:
+    """Does each row on three directories of its own, in one batch and cut into two at each place."""
+    writer, top = described.writer, described.top
+    cut = {f"t{at}x{k}": (row, k) for at, row in enumerate(every) for k in range(len(row))}
+    for prefix, name in itertools.product(cut, "ab"):
+        writer.create(f"{top}/{prefix}/{name}/f", b"1")
+    described.follow()
+    described.follow()
+    described.describe(
+        {f"{prefix}/{name}{below}": name.upper() for prefix in cut for name in "ab" for below in ("", "/f")}
+    )
+    for first in (True, False):
+        for prefix, (row, k) in cut.items():
+            for step in row[:k] if first else row[k:]:
+                match step:
+                    case "create", name:
+                        writer.create(f"{top}/{prefix}/{name}/f", b"2")
+                    case "drop", name:
+                        writer.delete(f"{top}/{prefix}/{name}")
+                    case "rename", name, to:
+                        writer.rename(f"{top}/{prefix}/{name}", f"{top}/{prefix}/{to}")
+        described.follow()
+    found = described.descriptions()
+    for prefix, (row, k) in cut.items():
+        owners = {
+            f"{prefix}/{name}{below}": words
+            for name, words in after(row).things.items()
+            for below in ("", "/f")
+        }
+        assert {path: text for path, text in found.items() if path.startswith(f"{prefix}/")} == owners, (
+            row,
+            k,
+        )
+
+
+def test_words_follow_a_directory_and_its_files_through_every_row_of_two_steps(
+    described: Described,
+) -> None:
+    do_and_compare(described, rows(2))
+
+
+@pytest.mark.services
+def test_words_follow_a_directory_and_its_files_through_every_row_of_three_steps(
+    described: Described,
+) -> None:
+    do_and_compare(described, [row for row in rows(3) if len(row) == 3])
+
+
+def test_a_file_keeps_when_it_was_first_seen_under_its_new_name(described: Described) -> None:
+    described.writer.create(f"{described.top}/old", b"1")
+    described.follow()
+    described.follow()
+    before = described.documents()["old"]["firstSeen"]
+    described.writer.rename(f"{described.top}/old", f"{described.top}/new")
+    described.follow()
+
+    assert described.documents()["new"]["firstSeen"] == before
+
+
+def test_what_a_job_moves_into_place_over_a_described_file_leaves_the_words(described: Described) -> None:
+    described.writer.create(f"{described.top}/report", b"1")
+    described.follow()
+    described.follow()
+    described.describe({"report": "sales by day"})
+    described.writer.create(f"{described.top}/_temporary/0/report", b"2")
+    described.writer.rename(f"{described.top}/_temporary/0/report", f"{described.top}/report")
+    described.follow()
+
+    assert described.descriptions()["report"] == "sales by day"

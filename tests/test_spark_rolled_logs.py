@@ -1,0 +1,288 @@
+"""Parts of a rolling log that are not there: what is known to be lost is noted once, and the rest is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from extractors.spark.forms import Part
+from extractors.spark.lines import Mark
+from extractors.spark.rolled import entry_behind, is_compact, number_of
+from tests.support.spark_logs import (
+    Extracted,
+    Follower,
+    application,
+    application_end,
+    end,
+    environment,
+    insert,
+    lines,
+    log_start,
+    scan,
+    start,
+)
+
+COPY = insert("hdfs://ns1/out", scan("sales.orders"))
+BEGINNING = lines(log_start(), environment(), application())
+
+
+def whole(*numbers: int) -> bytes:
+    """Executions that start and end."""
+    return b"".join(lines(start(number, COPY), end(number)) for number in numbers)
+
+
+class Rolling:
+    """A rolling log, part by part, as Spark and its history server leave it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory / "eventlog_v2_application_1_0001"
+        self.directory.mkdir()
+        (self.directory / "appstatus_application_1_0001.inprogress").touch()
+        self.follower = Follower(directory)
+
+    def part(self, number: int, data: bytes) -> None:
+        (self.directory / f"events_{number}_application_1_0001").write_bytes(data)
+
+    def remove(self, *numbers: int) -> None:
+        for number in numbers:
+            (self.directory / f"events_{number}_application_1_0001").unlink()
+
+    def compact(self, last: int, data: bytes, *, ending: str = "") -> None:
+        (self.directory / f"events_{last}_application_1_0001.compact{ending}").write_bytes(data)
+
+    def poll(self) -> tuple[list[int], list[str]]:
+        """The executions that are known, and the rejects of this poll alone."""
+        before = len(self.follower.extracted.rejects)
+        extracted = self.follower.poll()
+        return numbers_in(extracted), [each.reason for each in extracted.rejects[before:]]
+
+
+def numbers_in(extracted: Extracted) -> list[int]:
+    return sorted(int(each.key.name.rpartition(".")[2]) for each in extracted.executions)
+
+
+@pytest.fixture
+def rolling(tmp_path: Path) -> Rolling:
+    return Rolling(tmp_path)
+
+
+# -- Seen for the first time -------------------------------------------------------------------------------------------
+
+
+FOUND = {
+    "all there": ([1, 2, 3], None, []),
+    "the first is missing": (
+        [2, 3],
+        None,
+        [
+            "part 1 is not there, and no compacted part stands for it",
+            "1 SQL executions are in no part that is left",
+        ],
+    ),
+    "one between is missing": (
+        [1, 3],
+        None,
+        [
+            "part 2 is not there, and no compacted part stands for it",
+            "1 SQL executions are in no part that is left",
+        ],
+    ),
+    "two are missing": (
+        [1, 4],
+        None,
+        [
+            "parts 2 to 3 are not there, and no compacted part stands for it",
+            "2 SQL executions are in no part that is left",
+        ],
+    ),
+    "two gaps": (
+        [1, 3, 5],
+        None,
+        [
+            "part 2 is not there, and no compacted part stands for it",
+            "part 4 is not there, and no compacted part stands for it",
+            "2 SQL executions are in no part that is left",
+        ],
+    ),
+    "compacted": ([3, 4], 2, ["2 SQL executions were compacted away before they were read"]),
+    "compacted, and one missing behind": (
+        [4],
+        2,
+        [
+            "part 3 is not there, and no compacted part stands for it",
+            "3 SQL executions were compacted away before they were read",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("parts", "compacted", "reasons"), FOUND.values(), ids=FOUND)
+def test_what_is_missing_of_a_log_is_noted_once_and_the_rest_is_read(
+    rolling: Rolling, parts: Sequence[int], compacted: int | None, reasons: list[str]
+) -> None:
+    # Part n has execution n - 1, so the first has execution 0.
+    for number in parts:
+        rolling.part(number, (BEGINNING if number == 1 else b"") + whole(number - 1))
+    if compacted:
+        rolling.compact(compacted, BEGINNING)
+    there, rejects = rolling.poll()
+
+    assert there == [number - 1 for number in parts]
+    assert rejects == reasons
+    rolling.part(6, whole(6))
+    rolling.part(7, lines(application_end()))
+    again = rolling.poll()[1]
+    assert not [each for each in again if each in reasons and "in no part" not in each]
+    rolling.part(8, whole(7))
+    assert rolling.poll()[1] == []
+
+
+def test_an_empty_part_is_not_missing(rolling: Rolling) -> None:
+    rolling.part(1, BEGINNING + whole(0))
+    rolling.part(2, b"")
+    rolling.part(3, whole(1))
+
+    assert rolling.poll() == ([0, 1], [])
+
+
+def test_a_compacted_part_that_is_being_written_stands_for_nothing_yet(rolling: Rolling) -> None:
+    rolling.part(1, BEGINNING + whole(0))
+    rolling.part(2, whole(1))
+    rolling.compact(2, BEGINNING[:40], ending=".inprogress")
+
+    assert rolling.poll() == ([0, 1], [])
+
+
+# -- Between two polls -------------------------------------------------------------------------------------------------
+
+
+def test_a_part_that_vanished_while_it_was_read_is_noted_with_the_bytes_and_the_application_stays_known(
+    rolling: Rolling,
+) -> None:
+    begun = lines(start(1, COPY))[:-30]
+    rolling.part(1, BEGINNING + whole(0))
+    rolling.part(2, begun)
+    assert rolling.poll() == ([0], [])
+    rolling.remove(1, 2)
+    rolling.part(3, whole(2))
+    there, rejects = rolling.poll()
+
+    assert there == [0, 2]
+    assert rejects == [
+        f"part 2 is not there, and no compacted part stands for it; {len(begun)} bytes of it were seen and not read",
+        "1 SQL executions are in no part that is left",
+    ]
+    operations = {each.key.identity for each in rolling.follower.extracted.operations}
+    assert len(operations) == 1, "the application's name is known still, so it is one operation"
+    assert rolling.poll() == ([0, 2], [])
+
+
+def test_parts_that_were_read_to_their_end_before_they_went_are_no_loss(rolling: Rolling) -> None:
+    rolling.part(1, BEGINNING + whole(0))
+    rolling.part(2, whole(1))
+    assert rolling.poll() == ([0, 1], [])
+    rolling.remove(1, 2)
+    rolling.part(3, whole(2))
+
+    assert rolling.poll() == ([0, 1, 2], [])
+
+
+def test_an_execution_whose_start_vanished_with_its_part_is_noted_by_its_number(rolling: Rolling) -> None:
+    rolling.part(1, BEGINNING + lines(start(0, COPY)))
+    rolling.part(2, whole(1))
+    assert rolling.poll() == ([1], [])
+    rolling.remove(1)
+    rolling.part(3, lines(end(0)) + whole(2))
+    there, rejects = rolling.poll()
+
+    assert there == [1, 2]
+    assert rejects == ["the start of execution 0 is not in the log any more"]
+
+
+def test_compaction_of_what_was_read_takes_nothing_and_keeps_what_is_open(rolling: Rolling) -> None:
+    rolling.part(1, BEGINNING + whole(0) + lines(start(1, COPY)))
+    rolling.part(2, whole(2))
+    rolling.part(3, whole(3))
+    assert rolling.poll() == ([0, 2, 3], [])
+    rolling.compact(2, BEGINNING + lines(start(1, COPY)))
+    rolling.remove(1, 2)
+    rolling.part(4, lines(end(1)) + whole(4))
+
+    assert rolling.poll() == ([0, 1, 2, 3, 4], [])
+
+
+def test_compaction_takes_executions_that_were_not_read_and_their_number_is_noted(rolling: Rolling) -> None:
+    rolling.part(1, BEGINNING + whole(0) + lines(start(1, COPY)))
+    assert rolling.poll() == ([0], [])
+    # Meanwhile 1 ended, 2 to 4 came and went, 5 is open still.
+    rolling.compact(3, BEGINNING + lines(start(5, COPY)))
+    rolling.remove(1)
+    rolling.part(4, lines(end(5)) + whole(6))
+    there, rejects = rolling.poll()
+
+    assert there == [0, 5, 6]
+    assert rejects == ["4 SQL executions were compacted away before they were read"]
+    assert rolling.poll() == ([0, 5, 6], [])
+
+
+def test_a_second_compaction_counts_only_what_it_took_itself(rolling: Rolling) -> None:
+    rolling.compact(2, BEGINNING)
+    rolling.part(3, whole(4))
+    assert rolling.poll()[1] == ["4 SQL executions were compacted away before they were read"]
+    rolling.compact(5, BEGINNING)
+    rolling.remove(3)
+    rolling.part(6, whole(7))
+
+    assert rolling.poll() == ([4, 7], ["2 SQL executions were compacted away before they were read"])
+
+
+def test_what_a_read_in_many_pieces_passes_is_noted_once(
+    rolling: Rolling, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("extractors.spark.spark_events.SPLIT_BYTES", 2_000)
+    rolling.part(1, BEGINNING + whole(*range(10)))
+    rolling.part(3, whole(*range(12, 30)))
+    there, rejects = rolling.poll()
+
+    assert there == [*range(10), *range(12, 30)]
+    assert len(rejects) == 2 and rolling.follower.splits > 1
+    assert "2 SQL executions" in rejects[1]
+
+
+# -- Names -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "compact"),
+    [
+        ("events_1_app-1", 1, False),
+        ("events_12_app-1_2.zstd", 12, False),
+        ("events_3_app-1.compact", 3, True),
+        ("events_3_app-1.zstd.compact", 3, True),
+        ("appstatus_app-1", 0, False),
+        ("eventlog-2024-02-13--19-00", 0, False),
+        ("application_1_0001", 0, False),
+    ],
+)
+def test_a_part_s_name_shows_its_number(name: str, number: int, compact: bool) -> None:
+    assert (number_of(name), is_compact(name)) == (number, compact)
+
+
+@pytest.mark.parametrize(
+    ("mark", "parts", "behind"),
+    [
+        ("events_2_a", ["events_2_a", "events_3_a"], None),
+        ("events_2_a", ["events_3_a"], ("events_3_a", False)),
+        ("events_2_a", ["events_4_a.compact", "events_5_a"], ("events_4_a.compact", True)),
+        ("events_2_a", ["events_1_a"], None),
+        ("events_2_a.compact", ["events_4_a.compact"], ("events_4_a.compact", True)),
+        ("application_1", ["events_1_a"], None),
+    ],
+)
+def test_reading_goes_on_behind_a_part_that_is_gone(
+    mark: str, parts: list[str], behind: tuple[str, bool] | None
+) -> None:
+    entry = entry_behind(Mark(mark, 5, 0), tuple(Part(name, f"/{name}", 1) for name in parts))
+    assert (entry and (entry.mark.part, entry.anew)) == behind
