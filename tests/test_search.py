@@ -261,7 +261,7 @@ def test_a_page_has_limits(world: World) -> None:
 
 
 def test_a_query_that_takes_too_long_is_refused_and_never_answered_in_part(world: World) -> None:
-    with pytest.raises(QueryError, match="Solr takes longer than 0.001 s for this query: fewer wildcards"):
+    with pytest.raises(QueryError, match=r"Solr takes longer than 0\.001 s for this query"):
         search(
             world.solr,
             " ".join(f"originalName:*{'?*a' * (number % 9)}" for number in range(200)),
