@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import shutil
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -278,8 +280,20 @@ def corpora() -> Path:
 
 
 @pytest.fixture(scope="session")
-def spark_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Event logs of a real Spark job, see `tests.services.spark_jobs`: one run of it for the whole session."""
-    folder = tmp_path_factory.mktemp("spark")
-    write_logs(folder)
+def spark_logs(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """Event logs of a real Spark job, see `tests.services.spark_jobs`: one run of it for all processes of the tests."""
+    if worker_id == "master":
+        folder = tmp_path_factory.mktemp("spark")
+        write_logs(folder)
+        return folder
+    folder = tmp_path_factory.getbasetemp().parent / "spark-logs"
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        whole = folder.with_suffix(".whole")
+        if not whole.exists():
+            # The logs name the folder: it cannot be renamed once they are there.
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            write_logs(folder)
+            whole.touch()
     return folder

@@ -377,7 +377,8 @@ def test_what_a_dead_run_wrote_and_did_not_commit_is_seen_by_the_next(
     assert estate.deleted("TABLE") == {"/SALES/ORDERS"}
 
 
-@pytest.mark.parametrize("last", [SMALL, pytest.param(ALL, marks=pytest.mark.services)])
+@pytest.mark.services
+@pytest.mark.parametrize("last", [SMALL, ALL])
 def test_reading_everything_again_changes_nothing(estate: SmallEstate, last: int) -> None:
     played = Played(estate)
     played.play(last=last)

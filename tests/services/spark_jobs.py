@@ -19,7 +19,12 @@ CODECS = ("lz4", "snappy", "lzf", "zstd")
 
 def write_logs(folder: Path) -> None:
     """Runs the job in a process of its own and leaves the logs in ``folder``."""
-    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment = os.environ | {
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        # It runs for seconds: code that is compiled for long runs comes too late.
+        "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    }
     done = subprocess.run(
         [sys.executable, "-m", "tests.services.spark_jobs", str(folder)],
         cwd=Path(__file__).parents[2],
