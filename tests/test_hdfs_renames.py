@@ -16,7 +16,7 @@ from navlin.index.runs import RunRecord, Status
 from navlin.index.solr import Solr
 from tests.services.hdfs import Writer
 from tests.support.hdfs_estate import HdfsEstate
-from tests.test_renames import Row, after, rows
+from tests.test_renames import SWAP, Row, after, rows
 
 
 class Described:
@@ -112,6 +112,11 @@ def do_and_compare(described: Described, every: list[Row]) -> None:
         )
 
 
+def test_words_follow_a_directory_and_its_files_through_a_rename_and_a_swap(described: Described) -> None:
+    do_and_compare(described, [(("rename", "a", "c"),), SWAP])
+
+
+@pytest.mark.services
 def test_words_follow_a_directory_and_its_files_through_every_row_of_two_steps(
     described: Described,
 ) -> None:
