@@ -17,10 +17,13 @@ from extractors.hms import HiveMetastore
 from extractors.hms.client import MetastoreError, connected
 from extractors.kerberos.client import Login, kerberos
 from extractors.kerberos.words import in_words
+from extractors.yarn import Yarn
+from extractors.yarn.rest import RestError
+from navlin.demo.hadoop import Hadoop
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.plan import Positions
 from navlin.model.records import Entity, Record, Split
-from navlin.model.source import HIVE, Estate, Source, source_id
+from navlin.model.source import HIVE, YARN, Estate, Source, source_id
 from tests.services.kerberos import REALM, Kdc, kerberized_metastore
 from tests.services.metastore import CREATE_TABLE, Metastore, table
 from tests.test_cli import json_of, run
@@ -250,6 +253,38 @@ def section(name: str, hms: HiveMetastore) -> str:
         value = getattr(hms, each)
         lines.append(f"{each} = {list(value)}\n" if isinstance(value, tuple) else f'{each} = "{value}"\n')
     return "".join(lines)
+
+
+@pytest.mark.services
+def test_a_resource_manager_that_wants_kerberos_answers_to_a_keytab(
+    kdc: Kdc, keytab: Path, hadoop_jars: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "signature").write_text("of the cookies")
+    settings = {
+        "hadoop.http.filter.initializers": "org.apache.hadoop.security.AuthenticationFilterInitializer",
+        "hadoop.http.authentication.type": "kerberos",
+        "hadoop.http.authentication.kerberos.principal": f"HTTP/localhost@{REALM}",
+        "hadoop.http.authentication.kerberos.keytab": str(kdc.keytab("http.keytab", "HTTP/localhost")),
+        "hadoop.http.authentication.signature.secret.file": str(tmp_path / "signature"),
+    }
+    options = [f"-Djava.security.krb5.conf={kdc.krb5_conf}"]
+    cache = hadoop_jars.parent / "hadoop-launcher"
+    hadoop = Hadoop(tmp_path / "hadoop", hadoop_jars, cache=cache, settings=settings, java_options=options)
+    with hadoop:
+        hadoop.start_yarn()
+        url = hadoop.yarn.replace("127.0.0.1", "localhost")
+        source = Source(source_id(CLUSTER, "yarn"), YARN, "yarn", CLUSTER)
+        yarn = Yarn(source, Estate(CLUSTER, (source,)), (url,))
+        with pytest.raises(RestError, match=r'401.*set auth = "kerberos"'):
+            list(yarn.check())
+
+        with_keytab = replace(
+            yarn, auth="kerberos", principal=NAVLIN, keytab=str(keytab), krb5_conf=str(kdc.krb5_conf)
+        )
+
+        assert next(with_keytab.check()).startswith(f"{url} answers: Hadoop 3.5.0")
+        with pytest.raises(RestError, match="Kerberos: there is no keytab"):
+            list(replace(with_keytab, keytab="/absent").check())
 
 
 @pytest.mark.parametrize(
