@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from extractors.hdfs import Hdfs
+from extractors.hdfs.errors import HdfsError
 from extractors.hms import HiveMetastore
 from extractors.hms.client import MetastoreError, connected
 from extractors.kerberos.client import Login, kerberos
@@ -23,7 +25,7 @@ from navlin.demo.hadoop import Hadoop
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.plan import Positions
 from navlin.model.records import Entity, Record, Split
-from navlin.model.source import HIVE, YARN, Estate, Source, source_id
+from navlin.model.source import HDFS, HIVE, YARN, Estate, Source, source_id
 from tests.services.kerberos import REALM, Kdc, kerberized_metastore
 from tests.services.metastore import CREATE_TABLE, Metastore, table
 from tests.test_cli import json_of, run
@@ -253,6 +255,54 @@ def section(name: str, hms: HiveMetastore) -> str:
         value = getattr(hms, each)
         lines.append(f"{each} = {list(value)}\n" if isinstance(value, tuple) else f'{each} = "{value}"\n')
     return "".join(lines)
+
+
+@pytest.mark.services
+def test_a_namenode_that_wants_kerberos_answers_to_a_keytab(
+    kdc: Kdc, keytab: Path, hadoop_jars: Path, tmp_path: Path
+) -> None:
+    servers = str(kdc.keytab("hdfs.keytab", "hdfs/localhost", "HTTP/localhost"))
+    settings = {
+        "hadoop.security.authentication": "kerberos",
+        "dfs.block.access.token.enable": "true",
+        "dfs.namenode.kerberos.principal": f"hdfs/localhost@{REALM}",
+        "dfs.namenode.keytab.file": servers,
+        "dfs.datanode.kerberos.principal": f"hdfs/localhost@{REALM}",
+        "dfs.datanode.keytab.file": servers,
+        "dfs.web.authentication.kerberos.principal": f"HTTP/localhost@{REALM}",
+        "dfs.web.authentication.kerberos.keytab": servers,
+        "dfs.data.transfer.protection": "authentication",
+        # With Kerberos, a NameNode gives its image to these alone.
+        "dfs.cluster.administrators": "navlin",
+        # A DataNode otherwise wants ports below 1024, or HTTPS.
+        "ignore.secure.ports.for.testing": "true",
+        "hadoop.user.group.static.mapping.overrides": "navlin=supergroup;hdfs=supergroup",
+    }
+    options = (f"-Djava.security.krb5.conf={kdc.krb5_conf}",)
+    cache = hadoop_jars.parent / "hadoop-launcher"
+    with Hadoop(
+        tmp_path / "hadoop", hadoop_jars, cache=cache, settings=settings, java_options=options
+    ) as hadoop:
+        source = Source(source_id(CLUSTER, "hdfs"), HDFS, "hdfs", CLUSTER)
+        hdfs = Hdfs(
+            source,
+            Estate(CLUSTER, (source,), spool=str(tmp_path / "spool")),
+            hadoop.url,
+            hadoop_configuration_directory=str(hadoop.configuration_directory),
+            principal=NAVLIN,
+            keytab=str(keytab),
+            java_options=options,
+        )
+
+        first, second = hdfs.check()
+        assert first.startswith(f"{hadoop.url} answers, and its events may be followed")
+        assert second.startswith("the newest image is of transaction")
+        for wrong, words in (
+            (replace(hdfs, keytab="/absent.keytab"), "keytab"),
+            (replace(hdfs, principal="", keytab=""), "neither a keytab nor a ticket"),
+        ):
+            with pytest.raises(HdfsError, match=words):
+                list(wrong.check())
 
 
 @pytest.mark.services

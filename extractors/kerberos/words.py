@@ -57,7 +57,7 @@ _REMEDIES: Final = (
     ),
     (
         r"Ticket expired|\(32\)|Failed to find any Kerberos tgt",
-        "the ticket has expired, and there is no keytab to get another with: set principal and keytab",
+        "the ticket has expired: with principal and keytab, navlin gets another by itself",
     ),
 )
 
