@@ -4,8 +4,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 JARS   := .jars
-# Hive, its metastore, HDFS and YARN run in the tests and the demo alone.
-SETS   := solr hive-metastore hive hadoop
+# Hive, its metastore, HDFS and YARN run in the tests and the demo alone, a KDC in the tests alone.
+SETS   := solr hive-metastore hive hadoop kdc
 JAVA   := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
 # How many processes run the tests side by side; each has a Solr and a Spark of its own, of some 2 GB.
 WORKERS ?= 2

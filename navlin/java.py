@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import stat
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Final
 from zipfile import ZipFile, ZipInfo
 
@@ -121,6 +122,16 @@ class JavaProgram:
         if not compiled.exists():
             compile_program(self._source, self._jars, compiled, self.java)
         return compiled, archive
+
+
+def own_directory() -> Path:
+    """A cache in the system's temporary directory, where nobody else can put another program. Raises PermissionError."""
+    directory = Path(gettempdir()) / f"navlin-java-{os.getuid()}"
+    directory.mkdir(mode=0o700, exist_ok=True)
+    found = directory.lstat()
+    if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode) or found.st_mode & 0o022:
+        raise PermissionError(f"{directory} is not this user's alone")
+    return directory
 
 
 def compile_program(source: Path, jars: Sequence[Path], into: Path, java: str) -> None:

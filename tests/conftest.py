@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from navlin.demo.hadoop import Hadoop
     from tests.services.hdfs import Writer
+    from tests.services.kerberos import Kdc
     from tests.services.metastore import Metastore
     from tests.services.rest import JobHistory, ResourceManager
     from tests.support.pipeline_estate import SmallEstate
@@ -199,6 +200,36 @@ def metastore(tmp_path_factory: pytest.TempPathFactory, metastore_jars: Path) ->
     from tests.services.metastore import Metastore
 
     with Metastore(tmp_path_factory.mktemp("metastore"), metastore_jars) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def kdc_jars() -> Path:
+    """What a KDC needs beside PySpark's jars."""
+    jars = REPOSITORY / ".jars" / "kdc"
+    if not jars.is_dir():
+        pytest.skip("the KDC's jars are missing: `make jars` fetches them")
+    return jars
+
+
+@pytest.fixture(scope="session")
+def kdc(tmp_path_factory: pytest.TempPathFactory, kdc_jars: Path) -> Iterator[Kdc]:
+    """The session's KDC."""
+    from tests.services.kerberos import Kdc
+
+    with Kdc(tmp_path_factory.mktemp("kdc"), kdc_jars) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def kerberized(
+    tmp_path_factory: pytest.TempPathFactory, metastore_jars: Path, kdc: Kdc
+) -> Iterator[Metastore]:
+    """The session's metastore that wants tickets of the KDC, and enciphers all that it says."""
+    from tests.services.kerberos import kerberized_metastore
+
+    directory = tmp_path_factory.mktemp("kerberized")
+    with kerberized_metastore(directory, metastore_jars, kdc, protection="privacy") as running:
         yield running
 
 

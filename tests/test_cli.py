@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -547,3 +548,17 @@ def test_index_create_keeps_what_is_there(navlin: Navlin, solr: Solr, world: Wor
 
     assert answer == {"made": [], "there": [ELEMENTS, RELATIONS, RUNS]}
     assert world.entity_of(world.table("cli_shop.orders")) is not None
+
+
+def test_what_a_command_writes_is_for_nobody_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def mask() -> int:
+        found = os.umask(0o022)
+        os.umask(found)
+        return found
+
+    found: list[int] = []
+    monkeypatch.setattr("navlin.cli.invocation.Invocation.configuration", lambda _: found.append(mask()))
+
+    run(tmp_path / "navlin.toml", "check")
+
+    assert (found, mask()) == ([0o077], 0o022)

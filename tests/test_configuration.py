@@ -189,6 +189,11 @@ interval_s = -1
         (LEAST + '[spark]\ndriver_memory = "much"\n', 4, "[spark] driver_memory must be a size"),
         (LEAST + '[spark.conf]\n"park.x" = "1"\n', 3, '[spark] "park.x" is no setting of Spark'),
         (LEAST + '[spark.conf]\n"spark.master" = "yarn"\n', 3, '[spark] "spark.master" does not belong here'),
+        (
+            LEAST + '[spark.conf]\nspark.authenticate.secret = "x"\n',
+            3,
+            '[spark] "spark.authenticate.secret" does not belong here: Spark always wants a secret',
+        ),
         (LEAST + '[spark.conf]\nspark.remote = "sc://h"\n', 3, '[spark] "spark.remote" does not belong here'),
         (LEAST + '[purge]\nat = "25:00"\n', 4, "[purge] at must be a time of day"),
         (LEAST + '[log]\nformat = "xml"\n', 4, '[log] format must be one of "json", "console"'),

@@ -110,11 +110,12 @@ def test_the_readme_tells_of_every_section() -> None:
         assert f"| `[{section}]` |" in README
 
 
-def test_the_readmes_configuration_is_one(tmp_path: Path) -> None:
-    [example] = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
-    (tmp_path / "navlin.toml").write_text(example)
+def test_the_readmes_configurations_are_such(tmp_path: Path) -> None:
+    shortest, kerberos = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
 
-    assert read_configuration(tmp_path / "navlin.toml", EXTRACTORS, {}).sources
+    for example in (shortest, f'[navlin]\ncluster = "c"\n{kerberos}'):
+        (tmp_path / "navlin.toml").write_text(example)
+        assert read_configuration(tmp_path / "navlin.toml", EXTRACTORS, {}).sources
 
 
 def test_readme_help_and_code_agree_on_the_exit_codes() -> None:

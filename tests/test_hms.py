@@ -851,9 +851,11 @@ def test_an_error_of_the_metastore_is_told_in_its_own_words(client: Connection) 
         client.database("no_such_database")
 
 
-def test_kerberos_without_its_packages_says_which(hms: HiveMetastore) -> None:
-    with pytest.raises(MetastoreError, match="thrift-sasl, pure-sasl and gssapi"):
-        list(replace(hms, sasl="kerberos", principal="hive/_HOST@EXAMPLE.ORG").check())
+def test_settings_of_kerberos_need_each_other() -> None:
+    wrong = HiveMetastore(SOURCE, ESTATE, ("thrift://hms:9083",), keytab="/etc/navlin.keytab")
+
+    assert [name for name, _ in wrong.problems()] == ["keytab", "keytab"]
+    assert not list(replace(wrong, sasl="kerberos", principal="navlin@EXAMPLE.ORG").problems())
 
 
 def test_the_authorities_it_serves_are_its_addresses() -> None:

@@ -21,11 +21,8 @@ LOCKS = ("requirements-build.txt", "requirements.txt", "requirements-dev.txt")
 PACKAGES = ("navlin", "extractors", "linker")
 # Where the name to import is not the name to install.
 DISTRIBUTIONS = {
-    "puresasl": "pure-sasl",
     "py4j": "pyspark",
     "re2": "google-re2",
-    "requests_gssapi": "requests-gssapi",
-    "thrift_sasl": "thrift-sasl",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from navlin.java import NoJava
+from navlin.java import JavaProgram, NoJava, pyspark_jars
 from navlin.pipeline.spark_jvm import (
     FOR_NEWER_JAVA,
     OPENED,
@@ -119,6 +120,83 @@ def test_an_archive_that_is_missing_or_broken_only_costs_time(tmp_path: Path, co
 
     with a_jvm(archive) as gateway:
         assert gateway.jvm.java.lang.Math.abs(-3) == 3
+
+
+VISITOR = Path(__file__).parent / "services" / "SparkVisitor.java"
+
+
+def test_a_local_process_without_the_secret_gets_no_answer_at_any_port(
+    spark: Callable[[], SparkSession],
+) -> None:
+    context: Any = spark().sparkContext
+    ports = sorted(listening_ports(context._gateway.proc.pid))
+    assert int(context.getConf().get("spark.driver.port")) in ports
+
+    answers = visit(context.applicationId, ports)
+
+    assert answers.pop("open rpc").startswith("answered ")
+    assert answers.keys() == {f"{port} {what}" for port in ports for what in ("rpc", "blocks")}
+    assert {answer.partition(" ")[0] for answer in answers.values()} == {"refused"}, answers
+
+
+def test_the_secret_is_of_one_session_and_in_nothing_that_can_be_read(
+    spark: Callable[[], SparkSession],
+) -> None:
+    context: Any = spark().sparkContext
+    hadoop = context._jvm.org.apache.hadoop
+    user = hadoop.security.UserGroupInformation.getCurrentUser()
+    secret = bytes(user.getCredentials().getSecretKey(hadoop.io.Text("sparkCookie"))).decode()
+    assert len(secret) >= 32
+
+    process = Path(f"/proc/{context._gateway.proc.pid}")
+    assert secret not in process.joinpath("cmdline").read_text()
+    assert secret.encode() not in process.joinpath("environ").read_bytes()
+    assert not any(secret in value for _, value in context.getConf().getAll())
+
+
+def test_what_spark_spills_is_for_nobody_else(spark: Callable[[], SparkSession]) -> None:
+    context: Any = spark().sparkContext
+    scratch = Path(context.getConf().get("spark.local.dir"))
+    assert scratch.stat().st_mode & 0o777 == 0o700
+
+    masks = spark().range(4).repartition(4).rdd.map(lambda _: Path("/proc/self/status").read_text()).collect()
+
+    assert {re.search(r"Umask:\s*(\d+)", each)[1] for each in masks} == {"0077"}  # type: ignore[index]
+    ours = {"log4j2.properties", "tests.zip"}
+    spilled = [path for path in scratch.rglob("*") if path.name not in ours]
+    assert any(path.is_file() for path in spilled)
+    assert [path for path in spilled if path.stat().st_mode & 0o077] == []
+
+
+def listening_ports(pid: int) -> set[int]:
+    """The TCP ports at which a process listens."""
+    descriptors = (link.readlink() for link in Path(f"/proc/{pid}/fd").iterdir())
+    sockets = {found.name for found in descriptors if found.name.startswith("socket:")}
+    lines = (
+        line.split()
+        for name in ("tcp", "tcp6")
+        for line in Path(f"/proc/{pid}/net/{name}").read_text().splitlines()[1:]
+    )
+    listening = "0A"
+    return {
+        int(words[1].rpartition(":")[2], 16)
+        for words in lines
+        if words[3] == listening and f"socket:[{words[9]}]" in sockets
+    }
+
+
+def visit(application: str, ports: list[int]) -> dict[str, str]:
+    """What a process of Spark's own classes that has no secret is answered: by "PORT rpc" and "PORT blocks"."""
+    program = JavaProgram(VISITOR, sorted(pyspark_jars().glob("*.jar")), ROOT / ".jars" / "spark-visitor")
+    opened = [f"--add-opens={each}=ALL-UNNAMED" for each in OPENED]
+    command = program.command(
+        ("-Xmx256m", *opened, *PROPERTIES), (application, *map(str, ports)), archive_classes=False
+    )
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=True)
+    return {
+        f"{port} {what}": answer
+        for port, what, answer in (line.split(maxsplit=2) for line in done.stdout.splitlines())
+    }
 
 
 def test_an_operators_java_options_count() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import threading
 from typing import Any
 from urllib.parse import urlencode
@@ -128,14 +127,6 @@ def test_settings_that_cannot_be_are_named() -> None:
     )
     assert [setting for setting, _ in Yarn(SOURCE, ESTATE, ()).problems()] == ["urls"]
     assert list(Yarn(SOURCE, ESTATE, ("http://rm:8088", "https://rm2")).problems()) == []
-
-
-def test_kerberos_names_the_package_that_it_needs() -> None:
-    if importlib.util.find_spec("requests_gssapi"):
-        pytest.skip("it is there")
-    extractor = Yarn(SOURCE, ESTATE, ("http://127.0.0.1:1",), auth="kerberos")
-    with pytest.raises(RestError, match="needs the Python package requests-gssapi"):
-        extractor.plan(Positions())
 
 
 def test_check_says_who_answers(resource_manager: ResourceManager, history: JobHistory) -> None:

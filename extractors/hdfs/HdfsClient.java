@@ -206,6 +206,7 @@ public final class HdfsClient {
                 ByteArrayOutputStream bytes = new ByteArrayOutputStream();
                 Answer answer;
                 try {
+                    user.checkTGTAndReloginFromKeytab(); // Hadoop's RPC does it by itself, HTTP does not
                     if (client == null) {
                         client = new DFSClient(uri, conf);
                     }

@@ -5,20 +5,18 @@ from __future__ import annotations
 import json
 import os
 import select
-import stat
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from tempfile import gettempdir
 from typing import Any, Final
 
 import orjson
 
 from extractors.hdfs.errors import HdfsError, HdfsUnavailable, to_error
-from navlin.java import JavaProgram, NoJava, pyspark_jars
+from navlin.java import JavaProgram, NoJava, own_directory, pyspark_jars
 
 SOURCE: Final = Path(__file__).with_name("HdfsClient.java")
 _JARS: Final = ("hadoop-client-api-*", "hadoop-client-runtime-*", "slf4j-api-*", "jackson-core-*")
@@ -129,7 +127,7 @@ class Child:
         if self._process is None:
             try:
                 jars = [jar for name in _JARS for jar in sorted(pyspark_jars().glob(f"{name}.jar"))]
-                program = JavaProgram(SOURCE, jars, self._cache or _own_directory(), self._java_home)
+                program = JavaProgram(SOURCE, jars, self._cache or own_directory(), self._java_home)
                 options = (*_OPTIONS, *self._java_options)
                 command = program.command(options, (self._settings,), archive_classes=True)
                 self._process = subprocess.Popen(
@@ -192,16 +190,6 @@ class Child:
         self._received.clear()
         last_words = bytes(self._last_words).decode(errors="replace").strip()
         return last_words or f"it wrote nothing (code {code})"
-
-
-def _own_directory() -> Path:
-    """A place for the compiled child in the system's temporary directory, where nobody else can put another program."""
-    directory = Path(gettempdir()) / f"navlin-java-{os.getuid()}"
-    directory.mkdir(mode=0o700, exist_ok=True)
-    found = directory.lstat()
-    if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode) or found.st_mode & 0o022:
-        raise PermissionError(f"{directory} is not this user's alone")
-    return directory
 
 
 def _listen(process: subprocess.Popen[bytes], last_words: bytearray) -> None:

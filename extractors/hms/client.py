@@ -17,6 +17,9 @@ from thrift.transport.TTransport import TBufferedTransport, TFramedTransport, TT
 
 from extractors.hms import idl
 from extractors.hms.thrift import Call, Refusal
+from extractors.kerberos.client import TICKET_CACHE, Conversation, Login
+from extractors.kerberos.thrift_sasl import SaslTransport
+from extractors.kerberos.words import KerberosFailed
 
 _T = TypeVar("_T")
 
@@ -53,7 +56,8 @@ class Address:
     connect_timeout_s: float = 10.0
     call_timeout_s: float = 120.0
     sasl: str = "none"
-    principal: str = ""
+    metastore_principal: str = ""
+    login: Login = TICKET_CACHE
 
 
 class Connection:
@@ -71,6 +75,9 @@ class Connection:
         for uri in self._address.uris:
             try:
                 self._protocol: Any = _protocol(uri, self._address)
+            except KerberosFailed as error:
+                # It is there. What keeps one instance from believing us keeps the others.
+                raise MetastoreError(f"{uri}: {error}") from error
             except (TTransportException, OSError) as error:
                 failures.append(f"{uri}: {_line(str(error))}")
             else:
@@ -206,62 +213,23 @@ def _protocol(uri: str, address: Address) -> Any:
 
 
 def _wrapped(socket: Any, host: str, address: Address) -> Any:
-    """The transport over a socket. Mechanisms of authentication find their place here."""
+    """The transport over a socket."""
     match address.sasl:
         case "none":
             return TFramedTransport(socket) if address.framed else TBufferedTransport(socket, _BUFFER_BYTES)
         case "kerberos":
-            return _kerberos(socket, host, address.principal)
+            return _kerberos(socket, host, address)
         case other:
             raise MetastoreError(f'sasl = "{other}" is unknown: it is "none" or "kerberos"')
 
 
-def _kerberos(socket: Any, host: str, principal: str) -> Any:
-    try:
-        from puresasl.client import SASLClient  # type: ignore[import-not-found, unused-ignore]
-        from thrift_sasl import TSaslClientTransport  # type: ignore[import-not-found, unused-ignore]
-    except ImportError as error:
-        raise MetastoreError(
-            f'sasl = "kerberos" needs the Python packages thrift-sasl, pure-sasl and gssapi ({error}): install them '
-            "into navlin's environment"
-        ) from error
-    service, named_host = _service_and_host(principal)
+def _kerberos(socket: Any, host: str, address: Address) -> SaslTransport:
+    service, named_host = service_and_host(address.metastore_principal)
     server = host if named_host in ("", "_HOST") else named_host
-    return TSaslClientTransport(lambda: _Gssapi(SASLClient(server, service)), "GSSAPI", socket)
+    return SaslTransport(socket, lambda: Conversation(address.login, service, server))
 
 
-class _Gssapi:
-    """pure-sasl's client in the shape that thrift-sasl calls it."""
-
-    def __init__(self, client: Any) -> None:
-        self._client = client
-        self._error = ""
-
-    def start(self, mechanism: str) -> tuple[bool, str, bytes]:
-        self._client.choose_mechanism([mechanism], allow_anonymous=False)
-        done, answer = self.step(None)
-        return done, mechanism, answer
-
-    def step(self, challenge: bytes | None) -> tuple[bool, bytes]:
-        try:
-            return True, self._client.process(challenge) or b""
-        except Exception as error:  # whatever GSSAPI raises is the reason that people need to read
-            self._error = (
-                f"{type(error).__name__}: {error} (is there a ticket, see klist, and is the principal right?)"
-            )
-            return False, b""
-
-    def encode(self, plain: bytes) -> tuple[bool, bytes]:
-        return True, self._client.wrap(plain)
-
-    def decode(self, wrapped: bytes) -> tuple[bool, bytes]:
-        return True, self._client.unwrap(wrapped)
-
-    def getError(self) -> str:
-        return self._error
-
-
-def _service_and_host(principal: str) -> tuple[str, str]:
+def service_and_host(principal: str) -> tuple[str, str]:
     """``hive/_HOST@REALM`` → (``hive``, ``_HOST``)."""
     service, _, host = principal.partition("@")[0].partition("/")
     return service or "hive", host

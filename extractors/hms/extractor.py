@@ -43,6 +43,7 @@ from extractors.hms.reading import (
 from extractors.hms.splits import DatabaseSplit, PartitionListSplit, PartitionSplit, RenameSplit, TableSplit
 from extractors.hms.still_there import places_there
 from extractors.hms.touched import Touched
+from extractors.kerberos.client import Login
 from navlin.model.extractor import PULL, Extractor, extractor, keeps_positions
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Split
@@ -76,8 +77,12 @@ class HiveMetastore(Extractor):
     framed: bool = keeps_positions(False)
     # Not kept: with Kerberos the metastore knows who asks, and may show less or more.
     sasl: Literal["none", "kerberos"] = "none"
-    # The metastore's own, to be believed by its client.
+    # The metastore's own.
+    metastore_principal: str = keeps_positions("")
+    # Who asks.
     principal: str = keeps_positions("")
+    keytab: str = keeps_positions("")
+    krb5_conf: str = keeps_positions("")
     connect_timeout_s: float = keeps_positions(10.0)
     call_timeout_s: float = keeps_positions(120.0)
 
@@ -105,6 +110,11 @@ class HiveMetastore(Extractor):
         ):
             if not getattr(self, name) > 0:
                 yield name, f"{name} must be more than 0"
+        if self.keytab and not self.principal:
+            yield "keytab", "keytab needs a principal beside it"
+        for name in ("metastore_principal", "principal", "keytab", "krb5_conf"):
+            if getattr(self, name) and self.sasl == "none":
+                yield name, f'{name} is for Kerberos: it needs sasl = "kerberos"'
         if self.framed and self.sasl != "none":
             yield "framed", "framed and sasl exclude each other: SASL has frames of its own"
 
@@ -185,8 +195,15 @@ class HiveMetastore(Extractor):
 
     @property
     def _address(self) -> Address:
+        cache = f"{self.estate.spool}/java" if self.estate.spool else ""
         return Address(
-            self.uris, self.framed, self.connect_timeout_s, self.call_timeout_s, self.sasl, self.principal
+            self.uris,
+            self.framed,
+            self.connect_timeout_s,
+            self.call_timeout_s,
+            self.sasl,
+            self.metastore_principal,
+            Login(self.principal, self.keytab, self.krb5_conf, cache),
         )
 
     @property

@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from extractors.kerberos.client import Login
 from extractors.yarn.configuration import Configuration, to_configuration
 from extractors.yarn.plan import JOBS, Before, Planning, SeenSplit, UnansweredSplit
 from extractors.yarn.records import ApplicationRecords
@@ -52,6 +53,9 @@ class Yarn(Extractor):
     # Not kept: the ResourceManager hides from who may not look at an application what there is to know of it.
     auth: Literal["none", "kerberos"] = "none"
     user: str = ""
+    principal: str = keeps_positions("")
+    keytab: str = keeps_positions("")
+    krb5_conf: str = keeps_positions("")
     ca_file: str = keeps_positions("")
     connect_timeout_s: float = keeps_positions(10.0)
     read_timeout_s: float = keeps_positions(120.0)
@@ -79,6 +83,11 @@ class Yarn(Extractor):
                 "user",
                 'user is for clusters without Kerberos: with auth = "kerberos", the ticket says who asks',
             )
+        if self.keytab and not self.principal:
+            yield "keytab", "keytab needs a principal beside it"
+        for name in ("principal", "keytab", "krb5_conf"):
+            if getattr(self, name) and self.auth == "none":
+                yield name, f'{name} is for Kerberos: it needs auth = "kerberos"'
 
     def plan(self, positions: Positions) -> Plan:
         """Costs two requests, or three, where nothing has happened."""
@@ -133,7 +142,9 @@ class Yarn(Extractor):
 
     def _address(self, name: str, setting: str, urls: tuple[str, ...]) -> RestAddress:
         limits = (self.connect_timeout_s, self.read_timeout_s)
-        return RestAddress(name, setting, urls, self.auth, self.user, self.ca_file, *limits)
+        cache = f"{self.estate.spool}/java" if self.estate.spool else ""
+        login = Login(self.principal, self.keytab, self.krb5_conf, cache)
+        return RestAddress(name, setting, urls, self.auth, self.user, self.ca_file, *limits, login)
 
 
 def _configuration(history: RestService, job: str) -> tuple[Configuration | None, Reject | None]:

@@ -14,6 +14,10 @@ from urllib.parse import urljoin, urlsplit
 import orjson
 import requests
 
+from extractors.kerberos.client import TICKET_CACHE, Login
+from extractors.kerberos.spnego import Spnego
+from extractors.kerberos.words import KerberosFailed
+
 Parameters = Mapping[str, str | int]
 
 REDIRECTS: Final = 4
@@ -51,6 +55,7 @@ class RestAddress:
     ca_file: str = ""
     connect_timeout_s: float = 10.0
     read_timeout_s: float = 120.0
+    login: Login = TICKET_CACHE
 
 
 class RestService:
@@ -64,7 +69,7 @@ class RestService:
         self._session.verify = address.ca_file or True
         self._session.headers["Accept"] = "application/json"
         if address.auth == "kerberos":
-            self._session.auth = _kerberos()
+            self._session.auth = Spnego(address.login)
         self._answering = ""
         self.now_ms = 0
         """The service's own time by its last answer, to the second; 0 where it has none."""
@@ -118,6 +123,8 @@ class RestService:
             raise RestError(
                 f"{url}: TLS failed: {_innermost(error)} (`ca_file` names the authorities to believe, as PEM)"
             ) from error
+        except KerberosFailed as error:
+            raise RestError(f"{url}: {error}") from error
         except requests.exceptions.ReadTimeout as error:
             raise RestUnavailable(
                 f"{url}: no answer within {self._address.read_timeout_s:g} s (`read_timeout_s`)"
@@ -151,9 +158,7 @@ class RestService:
 
     def _hint(self, status: int) -> str:
         if self._address.auth == "kerberos":
-            return (
-                "is there a ticket (klist), and may its principal look at every application (yarn.admin.acl)?"
-            )
+            return "may its principal look at every application (yarn.admin.acl)? Its own log says why it refused"
         if status == 401:
             return 'set auth = "kerberos" where the cluster has Kerberos, else `user`'
         return "the user must be allowed to look at every application (yarn.admin.acl, or its view ACLs)"
@@ -220,17 +225,3 @@ def _innermost(error: BaseException) -> str:
     while (cause := error.__cause__ or error.__context__) is not None:
         error = cause
     return str(error) or type(error).__name__
-
-
-def _kerberos() -> requests.auth.AuthBase:
-    try:
-        import requests_gssapi
-    except ImportError as error:
-        raise RestError(
-            f'auth = "kerberos" needs the Python package requests-gssapi ({error}): install it into navlin\'s environment'
-        ) from error
-    # Sent with the first request already: a redirect then costs no further one.
-    auth: requests.auth.AuthBase = requests_gssapi.HTTPSPNEGOAuth(
-        mutual_authentication=requests_gssapi.DISABLED, opportunistic_auth=True
-    )
-    return auth

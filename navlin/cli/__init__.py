@@ -99,6 +99,7 @@ def _exit_code(error: Exception) -> Exit | None:
     return None
 
 
+OTHERS_NOTHING: Final = 0o077
 EPILOG = """\b
 Exit codes:
   0  it is done
@@ -125,4 +126,7 @@ Exit codes:
 @click.pass_context
 def main(context: click.Context, file: Path) -> None:
     """Metadata and lineage of a Hadoop and Spark estate: extracted, linked, searched and purged, in Solr."""
+    # What navlin and its children write holds what was read, and the index's password: it is nobody else's.
+    before = os.umask(OTHERS_NOTHING)
+    context.call_on_close(lambda: os.umask(before))
     context.obj = Invocation(file, os.environ)

@@ -42,7 +42,8 @@ class Hadoop:
     """An HDFS of one's own in ``directory`` on ports of this machine: NameNode and DataNode in one process.
 
     All ends with the process that started it. It can be killed, and started again with what it holds, at the same ports.
-    ``settings`` are properties of Hadoop's own that come on top. With ``ha`` there are two NameNodes of one nameservice,
+    ``settings`` are properties of Hadoop's own that come on top, ``java_options`` go to its JVMs.
+    With ``ha`` there are two NameNodes of one nameservice,
     each a process (the DataNode is with the second one): they share a directory of edits, and the first is active.
     `start_yarn` adds ResourceManager and NodeManager. ``jars`` is where the jars of the set "hadoop" are, ``cache`` where
     the compiled launcher is kept. ``ports`` are as many as `PORTS`; without them free ones are taken.
@@ -57,7 +58,9 @@ class Hadoop:
         settings: Mapping[str, str] | None = None,
         ha: bool = False,
         ports: Iterable[int] | None = None,
+        java_options: Sequence[str] = (),
     ) -> None:
+        self._java_options = tuple(java_options)
         self.directory = directory.resolve()
         self.configuration_directory = self.directory / "conf"
         """core-site.xml, hdfs-site.xml and yarn-site.xml, as a client needs them"""
@@ -199,6 +202,7 @@ class Hadoop:
             "-Xmx1g",
             f"-Dhadoop.home.dir={self.directory}",
             f"-Djava.io.tmpdir={self._temporary()}",
+            *self._java_options,
         ]
         folders = (self.directory / f"conf-{name}", self.directory / "classes")
         command = self._program.command(options, services, archive_classes=False, before=folders)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -24,6 +25,7 @@ class Metastore:
 
     It can be ended and started again with what it holds. ``jars`` is where the jar of the notification listener is; without
     ``listener`` the metastore notes no events. ``short_lived`` makes it quick to start rather than quick to run.
+    ``settings`` are properties of Hive's and Hadoop's own that come on top, ``java_options`` go to its JVM.
     """
 
     def __init__(
@@ -34,11 +36,15 @@ class Metastore:
         listener: bool = True,
         short_lived: bool = True,
         port: int | None = None,
+        settings: Mapping[str, str] | None = None,
+        java_options: Sequence[str] = (),
     ) -> None:
         self.directory = directory.resolve()
         self._jars = jars.resolve()
         self._listener = listener
         self._short_lived = short_lived
+        self._settings = dict(settings or {})
+        self._java_options = tuple(java_options)
         self.port = port or _free_port()
         self.uri = f"thrift://127.0.0.1:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
@@ -65,6 +71,7 @@ class Metastore:
         conf = self.directory / "conf"
         conf.mkdir(parents=True, exist_ok=True)
         (conf / "hive-site.xml").write_text(self._hive_site())
+        (conf / "core-site.xml").write_text(_site(self._settings))
         opens = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in ("lang", "net", "util")]
         classes = [str(conf), *map(str, self._jars.glob("*.jar")), f"{pyspark_jars()}/*"]
         options = [
@@ -73,6 +80,7 @@ class Metastore:
             "-Dderby.system.durability=test",
             f"-Dderby.stream.error.file={conf}/derby.log",
             f"-Djava.io.tmpdir={conf}",
+            *self._java_options,
         ]
         main = "org.apache.hadoop.hive.metastore.HiveMetaStore"
         with (self.directory / "metastore.log").open("ab") as log:
@@ -126,8 +134,12 @@ class Metastore:
             properties["hive.metastore.transactional.event.listeners"] = (
                 "org.apache.hive.hcatalog.listener.DbNotificationListener"
             )
-        lines = (f"<property><name>{k}</name><value>{v}</value></property>" for k, v in properties.items())
-        return "<configuration>" + "".join(lines) + "</configuration>"
+        return _site(properties | self._settings)
+
+
+def _site(properties: Mapping[str, str]) -> str:
+    lines = (f"<property><name>{k}</name><value>{v}</value></property>" for k, v in properties.items())
+    return "<configuration>" + "".join(lines) + "</configuration>"
 
 
 def _free_port() -> int:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pyspark.core.context import SparkContext
 from pyspark.sql import SparkSession
@@ -15,9 +15,18 @@ from pyspark.sql import SparkSession
 from navlin.model.extractor import Mode
 from navlin.pipeline.spark_jvm import is_left_to_pyspark, start_jvm
 
+OWNER_ALONE: Final = 0o700
 LOCAL_MASTER = "local[*,4]"
 """Every core of this machine, and a task that fails may be tried four times."""
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+LOCKED: Final = {
+    # Spark makes the secret itself, anew for each session, and keeps it in its JVM: it is in no command line, environment,
+    # configuration or log. Without it every process of this machine could talk to the driver, in serialized Java objects.
+    "spark.authenticate": "true",
+    "spark.network.crypto.enabled": "true",
+    "spark.network.crypto.saslFallback": "false",
+}
+"""What keeps other processes out of a session."""
 END_S = 20.0
 """How long its JVM may take to end in order."""
 
@@ -33,7 +42,8 @@ def start_session(
 ) -> SparkSession:
     """Starts Spark; `navlin.pipeline.warming` then takes what its first use costs, before an event has to wait.
 
-    ``scratch`` is where Spark spills. ``settings`` go before navlin's own. ``archive`` is a file of loaded classes
+    ``scratch`` is where Spark spills; nobody else may look into it. ``settings`` go before navlin's own, but for `LOCKED`.
+    ``archive`` is a file of loaded classes
     (`navlin.pipeline.spark_jvm.archive_in`): with it a start takes a third of the time; with ``record`` the end of this
     session writes it.
     """
@@ -43,6 +53,7 @@ def start_session(
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     scratch.mkdir(parents=True, exist_ok=True)
+    scratch.chmod(OWNER_ALONE)
     settings = settings or {}
     own = {
         "spark.driver.memory": driver_memory,
@@ -62,6 +73,7 @@ def start_session(
     properties = {
         **own,
         **settings,
+        **LOCKED,
         JAVA_OPTIONS: java_options,
         "spark.master": master,
         "spark.app.name": "navlin",

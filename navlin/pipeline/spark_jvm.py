@@ -48,6 +48,7 @@ FOR_NEWER_JAVA: Final = (
     "--enable-native-access=ALL-UNNAMED",
 )
 STANDARD_ERROR: Final = 2
+OTHERS_NOTHING: Final = 0o077
 START_S: Final = 300.0
 """How long the JVM may take until it listens."""
 
@@ -96,6 +97,7 @@ def start_jvm(properties: Mapping[str, str], *, archive: Path | None, record: bo
                 stdout=STANDARD_ERROR,  # standard output is for answers
                 env=environment,
                 start_new_session=True,  # Ctrl-C is for navlin, which ends its child in its own time
+                umask=OTHERS_NOTHING,  # what it and its workers spill holds what was read
             )
         except FileNotFoundError as error:
             raise NoSpark(f"there is no {_java()}: install Java 17 or newer, or set JAVA_HOME") from error

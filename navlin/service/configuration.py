@@ -25,6 +25,11 @@ PULL_INTERVAL_S: Final = 600.0
 PUSH_INTERVAL_S: Final = 5.0
 
 _SIZE = re.compile(r"\d+[kmgKMG]")
+_LOCKED_SETTINGS: Final = (
+    "spark.authenticate",
+    "spark.network.crypto.enabled",
+    "spark.network.crypto.saslFallback",
+)
 _LOCAL_MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(\s*,\s*[1-9]\d*)?\])?")
 Problems = Iterator[tuple[str, str]]
 
@@ -101,6 +106,11 @@ class SparkSettings:
         for key in self.conf:
             if not key.startswith("spark."):
                 yield "conf", f'"{key}" is no setting of Spark: they begin with "spark."'
+            if key.startswith(_LOCKED_SETTINGS):
+                yield (
+                    "conf",
+                    f'"{key}" does not belong here: Spark always wants a secret, which it makes anew at each start',
+                )
             if key in ("spark.master", "spark.remote"):
                 yield "conf", f'"{key}" does not belong here: master of [spark] says where Spark runs'
 

@@ -1,0 +1,121 @@
+"""A KDC of one's own, on loopback: Kerby, of the jars in the set "kdc". And services that want its tickets."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+from pathlib import Path
+from typing import Final, Self
+
+from extractors.kerberos.client import Login
+from navlin.demo.children import end_with_parent
+from navlin.java import QUICK, JavaProgram, pyspark_jars
+from tests.services.metastore import Metastore
+
+REALM: Final = "NAVLIN.TEST"
+SOURCE: Final = Path(__file__).with_name("KeyDistribution.java")
+CLOCK: Final = Path(__file__).with_name("moved_clock.c")
+_LOGGING: Final = "slf4j-api-*.jar"
+
+
+class Kdc:
+    """A KDC in ``directory``, which lives as long as this object. Tickets of it last ``life_s``, and its clock is
+    ``ahead_s`` ahead. ``jars`` is where the jars of the set "kdc" are."""
+
+    def __init__(self, directory: Path, jars: Path, *, life_s: int = 86_400, ahead_s: int = 0) -> None:
+        self.directory = directory
+        self.port = _free_port()
+        self.krb5_conf = directory / "krb5.conf"
+        jar_files = (*sorted(jars.glob("*.jar")), *sorted(pyspark_jars().glob(_LOGGING)))
+        self._program = JavaProgram(SOURCE, jar_files, jars.parent / "kdc-launcher")
+        self._life_s = life_s
+        self._ahead_s = ahead_s
+        self._process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Starts it, and writes a ``krb5.conf`` that names it."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.krb5_conf.write_text(
+            f"[libdefaults]\n default_realm = {REALM}\n udp_preference_limit = 1\n dns_lookup_kdc = false\n"
+            f" rdns = false\n kdc_timeout = 3000\n max_retries = 1\n"
+            f"[realms]\n {REALM} = {{\n  kdc = 127.0.0.1:{self.port}\n }}\n"
+        )
+        arguments = (str(self.directory), REALM, str(self.port), str(self._life_s))
+        self._process = subprocess.Popen(
+            self._program.command(QUICK, arguments, archive_classes=False),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=(self.directory / "kdc.log").open("ab"),
+            text=True,
+            env={**os.environ, **self._clock()},
+            preexec_fn=end_with_parent,
+        )
+        self._await()
+
+    def _clock(self) -> dict[str, str]:
+        """Variables that move its clock."""
+        if not self._ahead_s:
+            return {}
+        library = self.directory / "moved_clock.so"
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", str(library), str(CLOCK)], check=True)
+        return {"LD_PRELOAD": str(library), "AHEAD_S": str(self._ahead_s)}
+
+    def stop(self) -> None:
+        """Ends it."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+    def keytab(self, name: str, *principals: str) -> Path:
+        """A new keytab of that name with the keys of these principals, which are made if they are not there."""
+        assert self._process is not None
+        assert self._process.stdin is not None
+        keytab = self.directory / name
+        keytab.unlink(missing_ok=True)
+        self._process.stdin.write(f"keytab {keytab} {' '.join(principals)}\n")
+        self._process.stdin.flush()
+        self._await()
+        keytab.chmod(0o600)
+        return keytab
+
+    def login(self, principal: str, keytab: Path) -> Login:
+        """Who asks, for navlin."""
+        return Login(f"{principal}@{REALM}", str(keytab), str(self.krb5_conf))
+
+    def _await(self) -> None:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        if (line := self._process.stdout.readline()) != "READY\n":
+            raise RuntimeError(f"the KDC said {line!r}: {(self.directory / 'kdc.log').read_text()[-2000:]}")
+
+
+def kerberized_metastore(
+    directory: Path, jars: Path, kdc: Kdc, *, protection: str = "authentication"
+) -> Metastore:
+    """A metastore that wants tickets of the KDC. ``protection`` is Hadoop's word for the layers that it offers."""
+    principal = "hive/localhost"
+    settings = {
+        "hadoop.security.authentication": "kerberos",
+        "hadoop.rpc.protection": protection,
+        "hive.metastore.sasl.enabled": "true",
+        "hive.metastore.kerberos.principal": f"{principal}@{REALM}",
+        "hive.metastore.kerberos.keytab.file": str(kdc.keytab("hive.keytab", principal)),
+    }
+    options = [f"-Djava.security.krb5.conf={kdc.krb5_conf}"]
+    return Metastore(directory, jars, settings=settings, java_options=options)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
