@@ -26,6 +26,7 @@ COMMANDS: Final = (
     "check",
     "purge",
     "forget",
+    "annotations",
     "index",
     "demo",
 )
