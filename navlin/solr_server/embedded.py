@@ -143,6 +143,12 @@ class EmbeddedSolr:
                 )
             case ["FAILED", "port:", reason]:
                 raise NoSolr(f"Solr cannot listen: {reason}; configure another port, or 0 for any free one")
+            case ["FAILED", "fields:", reason]:
+                raise NoSolr(
+                    f"{reason}: the index in {self.home} was written with another schema, and would be misread. Put back the"
+                    " directory that was there, or restore a backup (navlin restore); without one, remove that directory and"
+                    " extract all sources again"
+                )
             case ["FAILED", "core:", reason]:
                 raise NoSolr(f"a core of Solr did not open: {reason} (more in {log / 'solr.log'})")
             case ["FAILED", _, reason]:
