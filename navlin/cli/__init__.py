@@ -27,6 +27,8 @@ COMMANDS: Final = (
     "purge",
     "forget",
     "annotations",
+    "backup",
+    "restore",
     "index",
     "demo",
 )

@@ -22,6 +22,9 @@ CONFIGSET_FILE: Final = "configset"
 """Names the configset that the home's cores use."""
 FIRST_CONFIGSET: Final = "navlin"
 """What homes use in which no such file is."""
+LOCK_FILE: Final = "navlin.lock"
+"""What a running server holds locked."""
+_REPLACED: Final = "solr.replaced"
 LOG_PROPERTY: Final = "solr.log.dir"
 """Java property that names the home's directory of logs; a running server tells it to those who know the password."""
 
@@ -34,6 +37,7 @@ def make(home: Path, conf: Path, *, cores: Sequence[str]) -> None:
     and what was used before is removed.
     """
     (shipped,) = (path for path in conf.iterdir() if path.is_dir())
+    undo_replacement(home)
     home.mkdir(parents=True, exist_ok=True)
     home.chmod(0o700)
     logs(home).mkdir(exist_ok=True)
@@ -65,6 +69,44 @@ def make(home: Path, conf: Path, *, cores: Sequence[str]) -> None:
 def use(home: Path, configset: str) -> None:
     """From the next `make` on the cores are those of this configset."""
     write_private(home / CONFIGSET_FILE, configset + "\n")
+
+
+def used(home: Path) -> str:
+    """The configset of the cores of a home that was made."""
+    return _used(home, FIRST_CONFIGSET, ())
+
+
+def lay_out(home: Path, configset: str, cores: Sequence[str]) -> dict[str, Path]:
+    """Makes what an empty home needs so that it has these cores; returns where the files of each core's index belong."""
+    (home / "configsets" / configset / "conf").mkdir(parents=True)
+    use(home, configset)
+    indexes = {}
+    for core in cores:
+        _place(home / _directory(core, configset), core, configset)
+        indexes[core] = home / _directory(core, configset) / "data" / "index"
+        indexes[core].mkdir(parents=True)
+    return indexes
+
+
+def replace(home: Path, by: Path) -> None:
+    """Puts another home in the place of this one, which need not be there, and removes this one. Nobody may use either."""
+    replaced = home.with_name(_REPLACED)
+    shutil.rmtree(replaced, ignore_errors=True)
+    if home.exists():
+        home.rename(replaced)
+    by.rename(home)
+    shutil.rmtree(replaced, ignore_errors=True)
+
+
+def undo_replacement(home: Path) -> None:
+    """Puts back the home that a `replace` took away before it was killed; removes it if that had only this left to do."""
+    replaced = home.with_name(_REPLACED)
+    if not replaced.is_dir():
+        return
+    if home.exists():
+        shutil.rmtree(replaced)
+    else:
+        replaced.rename(home)
 
 
 def _used(home: Path, shipped: str, cores: Sequence[str]) -> str:
