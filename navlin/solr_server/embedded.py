@@ -95,7 +95,7 @@ class EmbeddedSolr:
             *home.java_options(self.home, self.settings.memory),
             *self.settings.java_options,
         ]
-        with (self.home / "logs" / "console.log").open("ab") as console:
+        with home.console_log(self.home).open("ab") as console:
             self._child = subprocess.Popen(
                 self._launcher.command(options, (str(self.home), HOST, str(port))),
                 stdin=subprocess.PIPE,

@@ -158,6 +158,7 @@ LATE_COMPILER: Final = (
 """Ten times Java's own thresholds for its thorough compiler, which else takes as much of two cores as the first 50,000
 documents do. Three loads of 56,000 documents one after the other took 41, 24 and 16 processor seconds with Java's defaults,
 and 28, 15 and 11 with these and the serial collector."""
+CONSOLE_LOG_BYTES: Final = 4 << 20
 SMALL_HEAP_MB: Final = 2_048
 """Up to this size the collector that needs no threads of its own is the cheapest, and its pauses are short."""
 
@@ -182,6 +183,15 @@ def java_options(home: Path, memory: str) -> list[str]:
 
 def _megabytes(memory: str) -> float:
     return int(memory[:-1]) * {"k": 1 / 1024, "m": 1, "g": 1024}[memory[-1].lower()]
+
+
+def console_log(home: Path) -> Path:
+    """The file for what Java prints, which is little. It begins anew with a start once it is large; one older is kept."""
+    file = logs(home) / "console.log"
+    with suppress(FileNotFoundError):
+        if file.stat().st_size > CONSOLE_LOG_BYTES:
+            file.replace(file.with_name("console.log.1"))
+    return file
 
 
 def note(home: Path) -> SolrAddress | None:
