@@ -34,9 +34,12 @@ from navlin.service.backup_file import (
     unpack_backup,
     write_backup,
 )
+from navlin.service.opening import open_index
 from navlin.shipped import CONF
-from navlin.solr_server.embedded import EmbeddedSolr
+from navlin.solr_server.embedded import EmbeddedSolr, running_solr
+from tests.support import old_index
 from tests.support.leases import held_by
+from tests.support.pipeline_estate import unstamped
 from tests.test_cli import json_of, run
 
 if TYPE_CHECKING:
@@ -218,6 +221,70 @@ def without_reading_time(index: Index) -> Index:
         key: {name: value for name, value in document.items() if name != "asOf"}
         for key, document in index.items()
     }
+
+
+@pytest.mark.services
+def test_a_serve_that_goes_on_from_a_backup_made_while_another_served_loses_nothing(
+    tmp_path: Path, solr_jars: Path
+) -> None:
+    from tests.test_daemon import CONFIGURATION, Served, ready
+
+    first, second = tmp_path / "first", tmp_path / "second"
+    for each in (first, second):
+        (each / "impala").mkdir(parents=True)
+        (each / "navlin.toml").write_text(CONFIGURATION.format(home=first))
+    names = [f"t{number:02d}" for number in range(24)]
+
+    def complete(serving: Served) -> Index:
+        serving.until(lambda: serving.find("originalName:t*"), "the tables")
+        for name in names:
+            serving.until(partial(serving.find, f"originalName:{name}"), name)
+        serving.until(lambda: not serving.runs("IMPALA-1"), "the last run's end")
+        address = running_solr(serving.state)
+        assert address is not None
+        with Solr(address) as solr:
+            return {
+                (core, document["identity"]): unstamped(document)
+                for core in (ELEMENTS, RELATIONS)
+                for document in solr.cursor(core, "*:*", "*")
+            }
+
+    served = ready(Served(first))
+    try:
+        made = []
+        for number, name in enumerate(names):
+            served.append(f"daemon.{name}")
+            time.sleep(0.1)
+            if number in (7, 15):
+                file = tmp_path / f"{number}.tar.zst"
+                asked = served.ask("backup", str(file), "--json")
+                assert asked.returncode == 0, asked.stderr
+                made.append((file, json.loads(asked.stdout)["documents"]))
+        undisturbed = complete(served)
+    finally:
+        served.end()
+    assert made[0][1][ELEMENTS] < made[1][1][ELEMENTS] < len(undisturbed)
+
+    restore(made[0][0], second / "state", overwrite=False, report=nothing)
+    served = ready(Served(second))
+    try:
+        assert complete(served) == undisturbed
+        assert served.find("originalName:t00"), "what was in the backup"
+    finally:
+        served.end()
+
+
+def test_an_index_of_an_earlier_navlin_is_upgraded_after_its_restore(tmp_path: Path, solr_jars: Path) -> None:
+    state, file = tmp_path / "old", tmp_path / "old.tar.zst"
+    old_index.make_old_home(state, solr_jars)
+    with server_on(state, solr_jars) as server, Solr(server.address) as solr:
+        assert back_up(solr, server.home, file, NOW_MS, nothing).header.schema == 1
+        open_index(solr, server)
+        expected = old_index.everything(solr)
+    restore(file, tmp_path / "new", overwrite=False, report=nothing)
+    with server_on(tmp_path / "new", solr_jars) as server, Solr(server.address) as solr:
+        open_index(solr, server)
+        assert old_index.everything(solr) == expected
 
 
 # -- Snapshots -----------------------------------------------------------------------------------------------------------

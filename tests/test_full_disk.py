@@ -78,9 +78,14 @@ def test_serve_waits_for_room_and_goes_on_by_itself(
         assert not each["traceback"]
         assert each["lines"].count("no space: sources wait until there is some") == 1
         assert each["lines"].count("heartbeat not written, `navlin status` shows an older one") <= 1
-        assert len(each["lines"]) <= 6, "one line, not one each second"
+        unasked = [line for line in each["lines"] if not line.startswith("request ")]
+        assert len(unasked) <= 6, "one line, not one each second"
         assert each["then"][0] == "space again: sources go on"
     assert "run failed" not in guarded["lines"]
+    assert len(guarded["requests"]) == 3
+    for code, text in guarded["requests"].values():
+        assert code == 1
+        assert "nothing is extracted below 48 MiB" in " ".join(text.split())
     assert "solr started again" in unguarded["then"]
     assert all(seen["left"].values())
     assert seen["exit_code"] == 0

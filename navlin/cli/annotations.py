@@ -61,7 +61,8 @@ def export(invocation: Invocation, file: Path, *, query: str, form: str | None, 
     from navlin.edit.annotation_files import write_annotations
     from navlin.edit.annotations import annotated
     from navlin.index.query_text import asked
-    from navlin.query.syntax import QueryError, parse
+    from navlin.query.scanner import QueryError
+    from navlin.query.syntax import parse
 
     try:
         wanted = asked(parse(query).query)

@@ -422,8 +422,7 @@ class Daemon:
                 f'the running navlin serve has no source "{name}": reload its configuration (SIGHUP)'
             )
 
-        if self._disk.short:
-            raise Refused(str(self._disk))
+        self._require_space()
 
         def next_step(step_name: str) -> None:
             self._between_steps(step_name)
@@ -450,13 +449,19 @@ class Daemon:
         self._remember(record)
         return jobs.run_as_json(record)
 
+    def _require_space(self) -> None:
+        if self._disk.short:
+            raise Refused(str(self._disk))
+
     def _requested_link(self, arguments: Mapping[str, Any], step: Step) -> jobs.Answer:
+        self._require_space()
         step("link")
         with Solr(self._address) as solr:
             everything = arguments["everything"]
             return jobs.link(solr, self._sources, self._spark, self._clock.now_ms, everything=everything)
 
     def _requested_purge(self, arguments: Mapping[str, Any], step: Step) -> jobs.Answer:
+        self._require_space()
         step("purge")
         return self._purge(
             arguments["before_ms"],

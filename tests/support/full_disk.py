@@ -28,12 +28,13 @@ def mount(directory: Path, megabytes: int) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(directory)], check=True)
 
 
-def fill(directory: Path) -> None:
-    """Takes all room of the disk."""
+def fill(directory: Path, *, but_bytes: int = 0) -> None:
+    """Takes all room of the disk, but for so much."""
     filler = os.open(directory / FILLER, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     with suppress(OSError):
         while True:
             os.write(filler, bytes(1 << 16))
+    os.ftruncate(filler, os.fstat(filler).st_size - but_bytes)
     os.close(filler)
 
 

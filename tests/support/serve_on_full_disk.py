@@ -28,6 +28,8 @@ extractor = "impala_events"
 directory = "{home}/impala"
 """
 WAIT_S = 8.0
+REQUESTS = ("extract IMPALA-1", "link", "purge --before 2020-01-01")
+"""What a running ``navlin serve`` is asked to do."""
 
 
 def main() -> None:
@@ -73,13 +75,17 @@ def main() -> None:
             served.process.send_signal(signal.SIGHUP)
             served.logged("configuration taken up", after=len(served.log) - 1)
             begun = len(served.log)
-            fill(state)
+            fill(state, but_bytes=20 << 20 if name == "guarded" else 0)
             if name == "guarded":
                 served.logged("no space: sources wait until there is some", after=begun)
             served.append(f"full.{name}")
             time.sleep(WAIT_S)
+            asked = {each: served.ask(*each.split()) for each in REQUESTS} if name == "guarded" else {}
             status = served.ask("status")
             seen[name] = {
+                "requests": {
+                    each: [done.returncode, done.stdout + done.stderr] for each, done in asked.items()
+                },
                 "alive": served.process.poll() is None,
                 "answers": served.find("originalName:before"),
                 "extracted": served.find(f"originalName:{name}"),
