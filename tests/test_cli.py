@@ -67,7 +67,7 @@ def json_of(result: Result) -> Any:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_explains_itself_with_an_example(command: str) -> None:
-    group = ["index", "create"] if command == "index" else [command]
+    group = {"index": ["index", "create"], "annotations": ["annotations", "export"]}.get(command, [command])
     shown = CliRunner().invoke(main, [*group, "--help"])
 
     assert shown.exit_code == 0

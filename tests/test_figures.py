@@ -29,6 +29,9 @@ SET_NOT_MEASURED = {
     "watches the lease for two minutes": "the length of a lease",
     "did not answer it, for two minutes": "the same",
     "does not answer within a minute": "a bound of a search",
+    "the first runs may wait two minutes": "the same",
+    "in the state directory: 90 MB at most": "bounds of logs",
+    "cut after 15 seconds or 64 MB": "when Solr commits by itself",
     "linked within five seconds, mostly": "measured, and the next row has the whole of it",
 }
 """Figures that the code sets; each with what it is."""

@@ -24,6 +24,7 @@ MAY_IMPORT = {
     "navlin.sql": set[str](),
     "linker": {"navlin.model", "navlin.index", "navlin.sql"},
     "navlin.query": {"navlin.model", "navlin.index"},
+    "navlin.edit": {"navlin.model", "navlin.index"},
     "navlin.pipeline": {"navlin.model", "navlin.index", "navlin.java", "linker"},
     "navlin.service": {
         "navlin.model",
@@ -31,6 +32,7 @@ MAY_IMPORT = {
         "navlin.solr_server",
         "linker",
         "navlin.query",
+        "navlin.edit",
         "navlin.pipeline",
         "navlin.java",
         "navlin.shipped",

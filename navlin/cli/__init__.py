@@ -26,6 +26,9 @@ COMMANDS: Final = (
     "check",
     "purge",
     "forget",
+    "annotations",
+    "backup",
+    "restore",
     "index",
     "demo",
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from navlin.cli.invocation import Exit, Invocation, json_option
+from navlin.cli.invocation import Exit, Failure, Invocation, json_option
 from navlin.cli.terminal import console, print_json
 
 if TYPE_CHECKING:
@@ -25,25 +25,34 @@ def command(invocation: Invocation, *, as_json: bool) -> None:
     """Each source's last run, position, lag, errors, rejects and held runs; unlinked relations by reason and age; views
     whose text does not parse.
 
-    Lag is how old what the index says of a source may be. The exit code is 1 if a source's last run failed or if one is
-    held, so that a monitor may call it.
+    Lag is how old what the index says of a source may be. The exit code is 1 if a source's last run failed, if one is
+    held or if there is no space, so that a monitor may call it.
 
     \b
     Examples:
       navlin status
       navlin status --json | jq '.sources[] | {name, state, lag_s}'
     """
+    from navlin.service.disk_space import space
     from navlin.service.status import status
+    from navlin.solr_server.embedded import NoSolr
 
     configuration = invocation.configuration()
-    with invocation.solr(configuration) as solr:
-        sources = invocation.configured_sources(configuration, solr)
-        overall = status(solr, sources, configuration.navlin.state_directory, invocation.now_ms())
+    state, least_free_bytes = configuration.navlin.state_directory, configuration.navlin.least_free_bytes
+    try:
+        with invocation.solr(configuration) as solr:
+            sources = invocation.configured_sources(configuration, solr)
+            overall = status(solr, sources, state, least_free_bytes, invocation.now_ms())
+    except (NoSolr, OSError) as error:
+        # `navlin serve` may be waiting for room, and no Solr can be started for this question.
+        if not (left := space(state, least_free_bytes)).short:
+            raise
+        raise Failure(f"no space: {left}. Solr does not start: {error}", Exit.FAILED) from error
     if as_json:
         print_json(overall.as_json())
     else:
         _print(overall, console())
-    raise SystemExit(Exit.FAILED if overall.failing else Exit.OK)
+    raise SystemExit(Exit.FAILED if overall.failing or overall.space.short else Exit.OK)
 
 
 def _print(overall: Overall, out: Console) -> None:
@@ -61,6 +70,8 @@ def _print(overall: Overall, out: Console) -> None:
                 " pulled; if it is right now: systemctl reload navlin",
                 markup=False,
             )
+    if overall.space.short:
+        out.print(f"no space: {overall.space}", style="red", markup=False, soft_wrap=True)
     table = Table(box=None, pad_edge=False)
     for column in (
         "source",

@@ -26,6 +26,7 @@ __all__ = [
     "CORES",
     "NotCreated",
     "beside",
+    "collection_of",
     "create",
     "create_beside",
     "missing",
@@ -143,6 +144,11 @@ def remove_replaced(solr: Solr) -> None:
         elif schema_name(solr, beside(core)) != CONFIGSET:
             unload = {"action": "UNLOAD", "core": beside(core), "deleteInstanceDir": "true"}
             solr.admin("cores", unload)
+
+
+def collection_of(solr: Solr, core: str) -> str:
+    """The collection's own name, where the usual one may be its alias."""
+    return _aliases(solr).get(core, core)
 
 
 # -- Solr's side -------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from navlin.index.fields import ELEMENTS, USER_FIELDS, date_ms, is_user_field, solr_date
+from navlin.index.fields import ELEMENTS, USER_FIELDS, USER_PREFIXES, date_ms, is_user_field, solr_date
 from navlin.index.stored_form import whole
 from navlin.model.keys import EntityType
 
@@ -27,7 +27,8 @@ CORE: Final = _CORE
 """What a diagram needs: which entity it is, its name and its parent."""
 ID: Final = "identity"
 VERSION: Final = "identity,_version_"
-PURGE: Final = f"{_CORE},_version_,ended,started,asOf,principal,{','.join(sorted(USER_FIELDS))},up_*,cp_*"
+_USER: Final = ",".join((*sorted(USER_FIELDS), *(f"{prefix}*" for prefix in USER_PREFIXES)))
+PURGE: Final = f"{_CORE},_version_,ended,started,asOf,principal,{_USER}"
 """What purge looks at: age, people's fields, and the version that must not have changed."""
 EXECUTION_LISTED: Final = "identity,originalName,started,ended,principal,status,engineType"
 EXECUTION: Final = f"{_CORE},started,ended,principal,status,engineType"

@@ -45,7 +45,8 @@ LINKER_FIELDS: Final = frozenset(
 """What the linker says of a relation, why a view's text told it nothing, and what purge leaves on an operation of the
 executions that it removed."""
 USER_FIELDS: Final = frozenset({"name", "description", "tags"})
-USER_PREFIXES: Final = ("up_", "cp_")
+USER_PREFIXES: Final = ("up_", "cp_", "cpl_", "cpd_", "cpt_", "cpb_")
+"""Properties of a person's own, and those of a namespace by their type, as in the schema."""
 SOURCE_WORDS: Final = "sourceWords"
 """Names the user fields whose values came from the source: they follow it until a person writes others."""
 STAMPS: Final = frozenset(

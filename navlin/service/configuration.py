@@ -40,10 +40,18 @@ class NavlinSettings:
 
     cluster: str
     state_directory: Path = Path("/var/lib/navlin")
+    least_free: str = "512m"
+
+    @property
+    def least_free_bytes(self) -> int:
+        """What must be free on the disk of the state directory."""
+        return int(self.least_free[:-1]) << {"k": 10, "m": 20, "g": 30}[self.least_free[-1].lower()]
 
     def problems(self) -> Problems:
         if not self.cluster.strip():
             yield "cluster", "cluster must not be empty: it is part of every identity"
+        if not _SIZE.fullmatch(self.least_free):
+            yield "least_free", 'least_free must be a size, like "512m"'
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import structlog
 
+from navlin.index.cores import CORES
 from navlin.index.holder import this_process
 from navlin.index.requests import Job
 from navlin.index.runs import RunRecord, Status
@@ -30,6 +31,7 @@ from navlin.pipeline.wall_clock import WallClock
 from navlin.pipeline.warming import warm_up
 from navlin.service import jobs
 from navlin.service.configuration import BadConfiguration, Configuration
+from navlin.service.disk_space import DiskWatch
 from navlin.service.heartbeat import Heartbeat, LastRun, remove_heartbeat, save_heartbeat
 from navlin.service.loader import ConfiguredSources, ExtractorNotLoaded, SharedIdentity, load
 from navlin.service.logs import configure_logs
@@ -60,6 +62,10 @@ class Command(Enum):
     RELOAD = "reload"
 
 
+class NoSpace(Exception):
+    """The state directory's disk is full."""
+
+
 class SparkDied(Exception):
     """Spark ended under the daemon. It has no way back but a new process."""
 
@@ -83,6 +89,10 @@ class Daemon:
         self._systemd = Systemd(environment)
         self._embedded: EmbeddedSolr | None = None
         self._restarting: threading.Thread | None = None
+        self._disk = DiskWatch(configuration.navlin.state_directory, configuration.navlin.least_free_bytes)
+        self._solr_in_doubt = False
+        """Whether Solr may have stopped writing, as it does for good when a write of its own failed."""
+        self._heartbeat_saved = True
         self._spark = LazySparkSession(configuration.spark, configuration.navlin.state_directory)
         self._archiving = ArchiveProcess(configuration.navlin.state_directory)
         self._schedule = Schedule(self._run_source, clock=self._clock)
@@ -124,6 +134,8 @@ class Daemon:
         """Starts everything; returns False if it was asked to stop meanwhile."""
         configuration = self._configuration
         log.info("navlin starting", configuration=str(configuration.file), sources=len(configuration.sources))
+        if not self._wait_for_space():
+            return False
         self._systemd.notify(STATUS="starting Solr and Spark")
         with ThreadPoolExecutor(1, "spark-start") as beside:
             spark = beside.submit(self._spark)
@@ -152,6 +164,29 @@ class Daemon:
         if self._archiving.start():
             log.info("class archive started: with it the next start is quicker")
         return True
+
+    def _wait_for_space(self) -> bool:
+        """Waits until there is room to start; returns False if it was asked to stop meanwhile."""
+        self._look_at_disk()
+        while self._disk.short:
+            self._systemd.notify(EXTEND_TIMEOUT_USEC="60000000", STATUS=f"waiting: {self._disk}")
+            if self._stop_asked():
+                return False
+            time.sleep(TICK_S)
+            self._look_at_disk()
+        self._solr_in_doubt = False
+        return True
+
+    def _look_at_disk(self) -> None:
+        if (now := self._disk.changed()) is None:
+            return
+        if self._disk.short:
+            log.error("no space: sources wait until there is some", reason=str(now))
+            return
+        log.info("space again: sources go on", free_bytes=now.free_bytes)
+        self._solr_in_doubt = True
+        for source in self._schedule.due_s():
+            self._schedule.wake(source)
 
     def _request_jobs(self) -> Requests:
         run = {
@@ -210,8 +245,12 @@ class Daemon:
             raise SparkDied("Spark ended by itself; its last lines are on standard error")
         if not self._schedule.alive:
             raise RuntimeError("the scheduler's thread ended")
-        if self._embedded is not None and not self._embedded.alive:
-            self._revive(self._embedded)
+        self._look_at_disk()
+        if self._embedded is not None and not self._disk.short:
+            if not self._embedded.alive:
+                self._revive(self._embedded)
+            elif self._solr_in_doubt:
+                self._try_writing(self._embedded)
         if jump_s := self._clock.new_jump_s():
             log.warning("the clock of this machine jumped", by_s=round(jump_s, 1))
             self._schedule.clock_jumped()
@@ -224,20 +263,44 @@ class Daemon:
 
     def _revive(self, embedded: EmbeddedSolr) -> None:
         """Starts a Solr that died, beside the ticks: it may have to replay its log, and systemd waits for the watchdog."""
-        if self._restarting is not None and self._restarting.is_alive():
-            return
 
         def start_again() -> None:
             log.error("solr died, starting it again")
-            try:
-                embedded.start()
-            except NoSolr as error:
-                log.error("solr not started, trying again", error=str(error))
-            else:
-                log.info("solr started again", pid=embedded.pid)
+            self._start_again(embedded)
 
-        self._restarting = threading.Thread(target=start_again, name="solr-restart", daemon=True)
-        self._restarting.start()
+        self._beside_the_ticks(start_again)
+
+    def _try_writing(self, embedded: EmbeddedSolr) -> None:
+        """A Solr whose own write failed answers questions, and writes nothing until it is started again. What it had
+        acknowledged is in its update log; what a run had not made durable is repeated by the next."""
+
+        def commit() -> None:
+            self._solr_in_doubt = False
+            try:
+                with Solr(self._address) as solr:
+                    for core in CORES:
+                        solr.commit(core, soft=False)
+            except SolrError as error:
+                log.error("solr does not write any more, starting it again", error=str(error))
+                embedded.stop()
+                self._start_again(embedded)
+                for source in self._schedule.due_s():
+                    self._schedule.wake(source)
+
+        self._beside_the_ticks(commit)
+
+    def _start_again(self, embedded: EmbeddedSolr) -> None:
+        try:
+            embedded.start()
+        except (NoSolr, OSError) as error:
+            log.error("solr not started, trying again", error=str(error))
+        else:
+            log.info("solr started again", pid=embedded.pid)
+
+    def _beside_the_ticks(self, work: Callable[[], None]) -> None:
+        if self._restarting is None or not self._restarting.is_alive():
+            self._restarting = threading.Thread(target=work, name="solr-restart", daemon=True)
+            self._restarting.start()
 
     def _reload(self) -> None:
         # Whoever asks for this has looked.
@@ -254,6 +317,7 @@ class Daemon:
                 if getattr(before, section) != getattr(configuration, section):
                     log.warning("section takes effect at the next start only", section=section)
             configure_logs(configuration.log)
+            self._disk.least_bytes = configuration.navlin.least_free_bytes
             self._set_jobs()
             log.info("configuration taken up", sources=len(configuration.sources))
         self._systemd.notify(READY="1", STATUS=self._status_line())
@@ -262,7 +326,7 @@ class Daemon:
 
     def _run_source(self, name: str) -> None:
         loaded = self._sources.named(name)
-        if loaded is None:
+        if loaded is None or self._disk.short:
             return
         with structlog.contextvars.bound_contextvars(source=name):
             try:
@@ -290,6 +354,8 @@ class Daemon:
     def _between_steps(self, step: str) -> None:
         if self._stopping:
             raise Stopped(step)
+        if self._disk.short:
+            raise NoSpace(f"left off before the step {step!r}: {self._disk}")
 
     def _log_run(self, record: RunRecord) -> None:
         if self._stopping and record.status is Status.FAILED:
@@ -300,6 +366,7 @@ class Daemon:
             case Status.IDLE:
                 log.debug("nothing new", **about)
             case Status.FAILED:
+                self._solr_in_doubt |= record.error.startswith("Solr at ")
                 log.error("run failed", error=record.error, failures=list(record.failures), **about)
             case Status.HELD:
                 log.warning("run held: a person must look", reason=record.note, **about)
@@ -311,6 +378,9 @@ class Daemon:
 
     def _scheduled_purge(self) -> None:
         settings = self._configuration.purge
+        if self._disk.short:
+            log.error("purge put off", reason=str(self._disk))
+            return
         if self._jump_in_doubt_ms():
             log.error("purge put off: the clock of this machine jumped")
             return
@@ -352,6 +422,8 @@ class Daemon:
                 f'the running navlin serve has no source "{name}": reload its configuration (SIGHUP)'
             )
 
+        self._require_space()
+
         def next_step(step_name: str) -> None:
             self._between_steps(step_name)
             step(step_name)
@@ -377,13 +449,19 @@ class Daemon:
         self._remember(record)
         return jobs.run_as_json(record)
 
+    def _require_space(self) -> None:
+        if self._disk.short:
+            raise Refused(str(self._disk))
+
     def _requested_link(self, arguments: Mapping[str, Any], step: Step) -> jobs.Answer:
+        self._require_space()
         step("link")
         with Solr(self._address) as solr:
             everything = arguments["everything"]
             return jobs.link(solr, self._sources, self._spark, self._clock.now_ms, everything=everything)
 
     def _requested_purge(self, arguments: Mapping[str, Any], step: Step) -> jobs.Answer:
+        self._require_space()
         step("purge")
         return self._purge(
             arguments["before_ms"],
@@ -429,11 +507,20 @@ class Daemon:
             dict(self._last_runs),
             clock_jump_ms=self._jump_in_doubt_ms(),
         )
-        save_heartbeat(self._configuration.navlin.state_directory, heartbeat)
+        try:
+            save_heartbeat(self._configuration.navlin.state_directory, heartbeat)
+        except OSError as error:
+            if self._heartbeat_saved:
+                log.warning("heartbeat not written, `navlin status` shows an older one", error=str(error))
+            self._heartbeat_saved = False
+        else:
+            self._heartbeat_saved = True
 
     def _status_line(self) -> str:
         failing = sorted(name for name, run in self._last_runs.items() if run.status == Status.FAILED)
         words = f"{len(self._sources.sources)} sources"
+        if self._disk.short:
+            return f"{words} wait: {self._disk}"
         return f"{words}, failing: {', '.join(failing)}" if failing else f"{words}, all well"
 
     def _jump_in_doubt_ms(self) -> int:

@@ -48,7 +48,11 @@ def save_heartbeat(state_directory: Path, heartbeat: Heartbeat) -> None:
     """Writes the file, whole or not at all."""
     file = state_directory / HEARTBEAT_FILE
     new = file.with_suffix(".new")
-    new.write_bytes(orjson.dumps({"holder": asdict(this_process()), **asdict(heartbeat)}))
+    try:
+        new.write_bytes(orjson.dumps({"holder": asdict(this_process()), **asdict(heartbeat)}))
+    except OSError:
+        new.unlink(missing_ok=True)
+        raise
     new.replace(file)
 
 

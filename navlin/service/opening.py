@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from navlin.index.cores import CORES, opened_schema
+from navlin.index.cores import CONFIGSET, CORES, opened_schema
 from navlin.index.schema import VERSION, UnusableIndex, require_known
+from navlin.index.schema_fields import require_fields
 from navlin.index.solr import Solr
+from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
 
 AT_ONCE_DOCUMENTS: Final = 50_000
@@ -18,11 +20,24 @@ DOCUMENTS_A_SECOND: Final = 2_000
 """What the message about a larger one reckons with."""
 
 
+REMEDY: Final = (
+    "somebody changed Solr's schema, or put another core there. Put the core back that was there, or put navlin's schema"
+    " back: the embedded Solr gets it when navlin is started again, another one by `navlin index create`. What was written"
+    " meanwhile is kept otherwise: restore a backup then, or remove the cores and extract all sources again"
+)
+
+
 def open_index(solr: Solr, server: EmbeddedSolr | None) -> None:
-    """Returns if the index is there and of the present version, if need be after an upgrade that takes seconds.
+    """Returns if the index is there, of the present version and with its fields, if need be after an upgrade that takes
+    seconds.
 
     ``server`` is the embedded Solr if this process runs it. Raises `NotCreated` or `UnusableIndex`.
     """
+    _bring_up_to_date(solr, server)
+    require_fields(solr, CONF / "solr" / CONFIGSET / "schema.xml", REMEDY)
+
+
+def _bring_up_to_date(solr: Solr, server: EmbeddedSolr | None) -> None:
     schema = opened_schema(solr)
     require_known(schema)
     if schema.version == VERSION:

@@ -22,6 +22,7 @@ from navlin.index.overview import (
 from navlin.index.runs import RunRecord, Status, last_run
 from navlin.index.solr import Solr
 from navlin.index.sources import KnownSource, known_sources
+from navlin.service.disk_space import Space, space
 from navlin.service.heartbeat import Heartbeat, read_heartbeat
 from navlin.service.loader import ConfiguredSources, Loaded
 
@@ -71,6 +72,7 @@ class Overall:
     unlinked: tuple[Unlinked, ...]
     unparsed: tuple[Unparsed, ...]
     incomplete: tuple[IncompleteOperations, ...]
+    space: Space
 
     @property
     def failing(self) -> tuple[str, ...]:
@@ -88,6 +90,11 @@ class Overall:
             }
             if self.daemon
             else None,
+            "space": {
+                "free_bytes": self.space.free_bytes,
+                "least_bytes": self.space.least_bytes,
+                "short": self.space.short,
+            },
             "failing": list(self.failing),
             "sources": [
                 {
@@ -104,8 +111,10 @@ class Overall:
         }
 
 
-def status(solr: Solr, sources: ConfiguredSources, state_directory: Path, now_ms: int) -> Overall:
-    """Reads the index, and the daemon's heartbeat if one runs on this state directory. Changes nothing."""
+def status(
+    solr: Solr, sources: ConfiguredSources, state_directory: Path, least_free_bytes: int, now_ms: int
+) -> Overall:
+    """Reads the index, the daemon's heartbeat if one runs on this state directory, and the room there. Changes nothing."""
     daemon = read_heartbeat(state_directory)
     configured = {source.id for source in sources.estate.sources}
     return Overall(
@@ -116,6 +125,7 @@ def status(solr: Solr, sources: ConfiguredSources, state_directory: Path, now_ms
         unlinked_relations(solr, now_ms),
         unparsed_views(solr),
         incomplete_operations(solr),
+        space(state_directory, least_free_bytes),
     )
 
 

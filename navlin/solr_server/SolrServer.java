@@ -12,11 +12,18 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import javax.servlet.DispatcherType;
 import javax.servlet.http.HttpServlet;
+import org.apache.lucene.index.DocValuesType;
+import org.apache.lucene.index.FieldInfo;
+import org.apache.lucene.index.IndexOptions;
 import org.apache.solr.core.CoreContainer;
 import org.apache.solr.core.SolrCore;
+import org.apache.solr.schema.NumberType;
+import org.apache.solr.schema.SchemaField;
+import org.apache.solr.search.SolrIndexSearcher;
 import org.apache.solr.servlet.CoreContainerProvider;
 import org.apache.solr.servlet.SolrDispatchFilter;
 import org.apache.solr.update.UpdateLog;
+import org.apache.solr.util.RefCounted;
 import org.eclipse.jetty.http2.server.HTTP2CServerConnectionFactory;
 import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.HttpConnectionFactory;
@@ -123,6 +130,9 @@ public final class SolrServer {
                 Thread.sleep(20);
             }
         }
+        for (SolrCore core : cores.getCores()) {
+            requireOwnFields(core);
+        }
         Path security = home.resolve("security.json");
         if (cores.isZooKeeperAware() && Files.exists(security)) { // with ZooKeeper, Solr looks for it there only
             cores.getZkController().getZkClient().setData("/security.json", Files.readAllBytes(security), true);
@@ -131,6 +141,37 @@ public final class SolrServer {
                     throw new TimeoutException("the password did not come into force within 30 s");
                 }
             }
+        }
+    }
+
+    /** Lucene opens an index whose fields were written as another type than the schema has now, and reads 0 or nothing of them. */
+    private static void requireOwnFields(SolrCore core) throws Failed, IOException {
+        RefCounted<SolrIndexSearcher> searcher = core.getSearcher();
+        try {
+            for (FieldInfo info : searcher.get().getSlowAtomicReader().getFieldInfos()) {
+                SchemaField field = core.getLatestSchema().getFieldOrNull(info.name);
+                if (field == null) {
+                    continue;
+                }
+                NumberType number = field.getType().getNumberType();
+                boolean points = field.getType().isPointField();
+                int bytes = number == NumberType.INTEGER || number == NumberType.FLOAT ? 4 : 8;
+                DocValuesType values = info.getDocValuesType();
+                DocValuesType expected = field.multiValued() ? DocValuesType.SORTED_NUMERIC : DocValuesType.NUMERIC;
+                boolean numbers = values == DocValuesType.SORTED_NUMERIC || values == DocValuesType.NUMERIC;
+                boolean otherValues = values != DocValuesType.NONE && (points ? values != expected : numbers);
+                boolean otherPoints = info.getPointDimensionCount() > 0 && (!points || info.getPointNumBytes() != bytes);
+                boolean otherTerms = info.getIndexOptions() != IndexOptions.NONE && points;
+                if (otherValues || otherPoints || otherTerms) {
+                    throw new Failed("fields", info.name + " of " + core.getName() + " was written as "
+                        + (info.getPointDimensionCount() > 0 ? "numbers of " + info.getPointNumBytes() + " bytes"
+                            : numbers ? "numbers" : "texts")
+                        + (field.multiValued() ? ", and the schema wants a list of type " : ", and the schema wants it of type ")
+                        + field.getType().getTypeName());
+                }
+            }
+        } finally {
+            searcher.decref();
         }
     }
 

@@ -95,7 +95,7 @@ class EmbeddedSolr:
             *home.java_options(self.home, self.settings.memory),
             *self.settings.java_options,
         ]
-        with (self.home / "logs" / "console.log").open("ab") as console:
+        with home.console_log(self.home).open("ab") as console:
             self._child = subprocess.Popen(
                 self._launcher.command(options, (str(self.home), HOST, str(port))),
                 stdin=subprocess.PIPE,
@@ -143,6 +143,12 @@ class EmbeddedSolr:
                 )
             case ["FAILED", "port:", reason]:
                 raise NoSolr(f"Solr cannot listen: {reason}; configure another port, or 0 for any free one")
+            case ["FAILED", "fields:", reason]:
+                raise NoSolr(
+                    f"{reason}: the index in {self.home} was written with another schema, and would be misread. Put back the"
+                    " directory that was there, or restore a backup (navlin restore); without one, remove that directory and"
+                    " extract all sources again"
+                )
             case ["FAILED", "core:", reason]:
                 raise NoSolr(f"a core of Solr did not open: {reason} (more in {log / 'solr.log'})")
             case ["FAILED", _, reason]:

@@ -22,6 +22,9 @@ CONFIGSET_FILE: Final = "configset"
 """Names the configset that the home's cores use."""
 FIRST_CONFIGSET: Final = "navlin"
 """What homes use in which no such file is."""
+LOCK_FILE: Final = "navlin.lock"
+"""What a running server holds locked."""
+_REPLACED: Final = "solr.replaced"
 LOG_PROPERTY: Final = "solr.log.dir"
 """Java property that names the home's directory of logs; a running server tells it to those who know the password."""
 
@@ -34,6 +37,7 @@ def make(home: Path, conf: Path, *, cores: Sequence[str]) -> None:
     and what was used before is removed.
     """
     (shipped,) = (path for path in conf.iterdir() if path.is_dir())
+    undo_replacement(home)
     home.mkdir(parents=True, exist_ok=True)
     home.chmod(0o700)
     logs(home).mkdir(exist_ok=True)
@@ -65,6 +69,44 @@ def make(home: Path, conf: Path, *, cores: Sequence[str]) -> None:
 def use(home: Path, configset: str) -> None:
     """From the next `make` on the cores are those of this configset."""
     write_private(home / CONFIGSET_FILE, configset + "\n")
+
+
+def used(home: Path) -> str:
+    """The configset of the cores of a home that was made."""
+    return _used(home, FIRST_CONFIGSET, ())
+
+
+def lay_out(home: Path, configset: str, cores: Sequence[str]) -> dict[str, Path]:
+    """Makes what an empty home needs so that it has these cores; returns where the files of each core's index belong."""
+    (home / "configsets" / configset / "conf").mkdir(parents=True)
+    use(home, configset)
+    indexes = {}
+    for core in cores:
+        _place(home / _directory(core, configset), core, configset)
+        indexes[core] = home / _directory(core, configset) / "data" / "index"
+        indexes[core].mkdir(parents=True)
+    return indexes
+
+
+def replace(home: Path, by: Path) -> None:
+    """Puts another home in the place of this one, which need not be there, and removes this one. Nobody may use either."""
+    replaced = home.with_name(_REPLACED)
+    shutil.rmtree(replaced, ignore_errors=True)
+    if home.exists():
+        home.rename(replaced)
+    by.rename(home)
+    shutil.rmtree(replaced, ignore_errors=True)
+
+
+def undo_replacement(home: Path) -> None:
+    """Puts back the home that a `replace` took away before it was killed; removes it if that had only this left to do."""
+    replaced = home.with_name(_REPLACED)
+    if not replaced.is_dir():
+        return
+    if home.exists():
+        shutil.rmtree(replaced)
+    else:
+        replaced.rename(home)
 
 
 def _used(home: Path, shipped: str, cores: Sequence[str]) -> str:
@@ -116,6 +158,7 @@ LATE_COMPILER: Final = (
 """Ten times Java's own thresholds for its thorough compiler, which else takes as much of two cores as the first 50,000
 documents do. Three loads of 56,000 documents one after the other took 41, 24 and 16 processor seconds with Java's defaults,
 and 28, 15 and 11 with these and the serial collector."""
+CONSOLE_LOG_BYTES: Final = 4 << 20
 SMALL_HEAP_MB: Final = 2_048
 """Up to this size the collector that needs no threads of its own is the cheapest, and its pauses are short."""
 
@@ -140,6 +183,15 @@ def java_options(home: Path, memory: str) -> list[str]:
 
 def _megabytes(memory: str) -> float:
     return int(memory[:-1]) * {"k": 1 / 1024, "m": 1, "g": 1024}[memory[-1].lower()]
+
+
+def console_log(home: Path) -> Path:
+    """The file for what Java prints, which is little. It begins anew with a start once it is large; one older is kept."""
+    file = logs(home) / "console.log"
+    with suppress(FileNotFoundError):
+        if file.stat().st_size > CONSOLE_LOG_BYTES:
+            file.replace(file.with_name("console.log.1"))
+    return file
 
 
 def note(home: Path) -> SolrAddress | None:

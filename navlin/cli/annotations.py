@@ -1,0 +1,203 @@
+"""``navlin annotations``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
+
+import click
+
+from navlin.cli.invocation import Exit, Failure, Invocation, json_option
+from navlin.cli.terminal import print_json, say
+
+if TYPE_CHECKING:
+    from navlin.edit.annotation_files import FileContent, Format
+    from navlin.edit.annotations import Imported
+
+SHOWN: Final = 20
+"""How many of a kind are printed for people; ``--json`` has all."""
+_FORMAT = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "csv"]),
+    help="JSON lines or CSV; without it as the name of the file ends.",
+)
+
+
+@click.group("annotations", short_help="What people wrote, to a file and back.")
+def command() -> None:
+    """What people wrote: names, descriptions, tags and properties, which no source can bring again.
+
+    \b
+    Examples:
+      navlin annotations export words.jsonl
+      navlin annotations import words.jsonl --dry-run
+    """
+
+
+@command.command("export")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--query", default="*", show_default=True, help="Only entities that match, as in `navlin search`."
+)
+@_FORMAT
+@json_option
+@click.pass_obj
+def export(invocation: Invocation, file: Path, *, query: str, form: str | None, as_json: bool) -> None:
+    """Write people's fields to FILE, of JSON lines (an entity a line) or CSV (a value a row).
+
+    What a source wrote into these fields, such as a sidecar file, is left out. In CSV an apostrophe stands before what a
+    spreadsheet would take for a formula; the import takes it away.
+
+    \b
+    Examples:
+      navlin annotations export words.jsonl
+      navlin annotations export words.csv --query 'type:TABLE AND tags:pii'
+    """
+    from navlin.edit.annotation_files import write_annotations
+    from navlin.edit.annotations import annotated
+    from navlin.index.query_text import asked
+    from navlin.query.scanner import QueryError
+    from navlin.query.syntax import parse
+
+    try:
+        wanted = asked(parse(query).query)
+    except QueryError as error:
+        raise Failure(str(error), Exit.USAGE) from error
+    chosen = _format(file, form)
+    with invocation.solr() as solr, _replaced(file) as out:
+        count = write_annotations(out, annotated(solr, wanted), chosen)
+    if as_json:
+        print_json({"file": str(file), "format": chosen.value, "entities": count})
+    else:
+        say(f"{count:,} entities of which people wrote something")
+    raise SystemExit(Exit.OK if count else Exit.NOTHING)
+
+
+@command.command("import")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
+@click.option("--overwrite", is_flag=True, help="Write the file's values over those that people wrote.")
+@click.option(
+    "--unknown",
+    "keep",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Keep what is about unknown entities in this file, for a later import.",
+)
+@_FORMAT
+@json_option
+@click.pass_obj
+def import_(
+    invocation: Invocation,
+    file: Path,
+    *,
+    dry_run: bool,
+    overwrite: bool,
+    keep: Path | None,
+    form: str | None,
+    as_json: bool,
+) -> None:
+    """Write people's fields from FILE, as `navlin annotations export` made it, into the index.
+
+    A field that is empty, or that a source filled, gets the file's value. If a person wrote another value, that is a
+    conflict: it stays and is reported, unless --overwrite is given. Tags are added, and none is taken away. Entities that
+    the index does not have are reported. A line that cannot be read is a reject with its number, and the rest goes on.
+
+    The exit code is 1 if anything of the file is not in the index afterwards: a conflict, an unknown entity, a reject.
+
+    \b
+    Examples:
+      navlin annotations import words.jsonl --dry-run
+      navlin annotations import words.csv --unknown later.csv
+    """
+    from navlin.edit.annotation_files import read_annotations, write_annotations
+    from navlin.edit.annotations import import_annotations
+
+    chosen = _format(file, form)
+    try:
+        with file.open("rb") as opened:
+            content = read_annotations(opened, chosen)
+    except OSError as error:
+        raise Failure(f"{file} cannot be read: {error.strerror}", Exit.USAGE) from error
+    with invocation.solr() as solr:
+        done = import_annotations(solr, content.annotations, overwrite=overwrite, dry_run=dry_run)
+    if keep is not None and done.unknown:
+        with _replaced(keep) as out:
+            write_annotations(out, done.unknown, _format(keep, None))
+    if as_json:
+        print_json(_as_json(content, done, dry_run=dry_run))
+    else:
+        _print(content, done, dry_run=dry_run)
+    left = done.conflicts or done.unknown or content.rejects
+    raise SystemExit(Exit.FAILED if left else Exit.OK)
+
+
+def _format(file: Path, form: str | None) -> Format:
+    from navlin.edit.annotation_files import Format
+
+    try:
+        return Format(form or file.suffix.removeprefix(".").lower() or Format.JSONL)
+    except ValueError:
+        raise Failure(
+            f"{file.name} ends neither in .jsonl nor in .csv: give --format jsonl or --format csv", Exit.USAGE
+        ) from None
+
+
+@contextmanager
+def _replaced(file: Path) -> Iterator[IO[bytes]]:
+    """A file to write, which takes its place when it is whole."""
+    unfinished = file.with_name(file.name + ".new")
+    try:
+        unfinished.unlink(missing_ok=True)
+        # People wrote it for each other: nobody else need read it.
+        with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        unfinished.replace(file)
+    except OSError as error:
+        raise Failure(f"{file} cannot be written: {error.strerror}", Exit.FAILED) from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _as_json(content: FileContent, done: Imported, *, dry_run: bool) -> dict[str, Any]:
+    return {
+        "dry_run": dry_run,
+        "entities": done.entities,
+        "written": done.written,
+        "unchanged": done.unchanged,
+        "overwritten": [asdict(each) for each in done.overwritten],
+        "conflicts": [asdict(each) for each in done.conflicts],
+        "unknown": [{"id": each.id, "type": each.type, "entity": each.entity} for each in done.unknown],
+        "rejects": [asdict(each) for each in content.rejects],
+        "redacted": [{"line": line, "field": field} for line, field in content.redacted],
+    }
+
+
+def _print(content: FileContent, done: Imported, *, dry_run: bool) -> None:
+    verb = "would be written" if dry_run else "written"
+    say(f"{done.written:,} fields of {done.entities:,} entities {verb}, {done.unchanged:,} are there already")
+    lines = {
+        "overwritten" if not dry_run else "would be overwritten": [
+            f"{each.field} of {each.entity} ({each.id}) was {each.indexed!r:.80}" for each in done.overwritten
+        ],
+        "conflicts, the index keeps its value": [
+            f"{each.field} of {each.entity} ({each.id}): {each.indexed!r:.80}, in the file {each.given!r:.80}"
+            for each in done.conflicts
+        ],
+        "unknown entities": [f"{each.type} {each.entity} ({each.id})" for each in done.unknown],
+        "rejects": [f"line {each.line}: {each.reason}" for each in content.rejects],
+        "values in which a secret was blanked": [f"line {line}: {name}" for line, name in content.redacted],
+    }
+    for title, found in lines.items():
+        if found:
+            say(f"{title}: {len(found):,}")
+            for line in found[:SHOWN]:
+                say("  " + line)
+            if len(found) > SHOWN:
+                say(f"  and {len(found) - SHOWN:,} more (--json has all)")

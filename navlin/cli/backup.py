@@ -1,0 +1,98 @@
+"""``navlin backup``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from navlin.cli.invocation import Exit, Failure, Invocation, json_option
+from navlin.cli.terminal import console, print_json, say
+
+if TYPE_CHECKING:
+    from navlin.index.solr import Solr
+
+
+@click.command("backup", short_help="Write the index to a file, while navlin runs.")
+@click.argument("file", type=click.Path(path_type=Path))
+@json_option
+@click.pass_obj
+def command(invocation: Invocation, file: Path, *, as_json: bool) -> None:
+    """Write the index to FILE, also while `navlin serve` runs and writes. FILE takes its place when it is whole.
+
+    What was extracted while the backup was made is in it or is read again after a restore: positions are never newer than
+    what they stand for.
+
+    With a SolrCloud, FILE is DIRECTORY/NAME: each node writes its shards to the directory, which must be there, be seen by
+    all nodes under that path, and be in their solr.allowPaths.
+
+    \b
+    Examples:
+      navlin backup /backup/navlin.tar.zst
+      navlin backup /shared/solr-backups/monday
+    """
+    from navlin.index import collection_backup
+    from navlin.index.leases import Leased
+    from navlin.index.snapshots import TooBusy
+    from navlin.index.solr import Solr
+    from navlin.service.backup import back_up
+    from navlin.service.solr import reachable_solr
+
+    configuration = invocation.configuration_without_sources()
+    file = file.absolute()
+    try:
+        with reachable_solr(configuration, invocation.environment) as reached, Solr(reached.address) as solr:
+            if not configuration.solr.embedded:
+                require_cloud(solr)
+                with progress("collections", in_bytes=False) as report:
+                    documents = collection_backup.back_up(solr, str(file.parent), file.name, report)
+                size = None
+            else:
+                home = configuration.navlin.state_directory.absolute() / "solr"
+                with progress("backup", in_bytes=True) as report:
+                    done = back_up(solr, home, file, invocation.now_ms(), report)
+                documents, size = dict(done.header.documents), done.size
+    except Leased as error:
+        raise Failure(str(error), Exit.BUSY) from error
+    except (TooBusy, collection_backup.NotBackedUp) as error:
+        raise Failure(str(error), Exit.FAILED) from error
+    except OSError as error:
+        raise Failure(f"{file} cannot be written: {error.strerror or error}", Exit.FAILED) from error
+    if as_json:
+        print_json({"file": str(file), "bytes": size, "documents": documents})
+    else:
+        counts = ", ".join(f"{core}: {count:,} documents" for core, count in documents.items())
+        say(f"{file}: {counts}" + (f"; {size:,} bytes" if size is not None else ""))
+
+
+def require_cloud(solr: Solr) -> None:
+    """Ends the command if a Solr of the operator's own is no SolrCloud."""
+    if not solr.cloud:
+        raise Failure(
+            f"Solr at {solr.address.host} is a single server of your own, whose files navlin does not see: use its own"
+            " backup (/replication?command=backup), nav_runs first and nav_relation last",
+            Exit.FAILED,
+        )
+
+
+@contextmanager
+def progress(what: str, *, in_bytes: bool) -> Iterator[Callable[[int, int], None]]:
+    """A bar on standard error, if that is a terminal; what it yields takes what is done and what there is to do."""
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    out = console(on_stderr=True)
+    counted = DownloadColumn() if in_bytes else MofNCompleteColumn()
+    columns = (TextColumn(what), BarColumn(), counted, TimeRemainingColumn())
+    with Progress(*columns, console=out, disable=not out.is_terminal) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

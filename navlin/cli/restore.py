@@ -1,0 +1,73 @@
+"""``navlin restore``."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from navlin.cli.backup import progress, require_cloud
+from navlin.cli.invocation import Exit, Failure, Invocation, json_option
+from navlin.cli.terminal import print_json, say
+
+
+@click.command("restore", short_help="Make the index of a backup the index.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Another state directory than that of the configuration; for the embedded Solr.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace the index that is there.")
+@json_option
+@click.pass_obj
+def command(invocation: Invocation, file: Path, *, into: Path | None, overwrite: bool, as_json: bool) -> None:
+    """Make the index in FILE, which `navlin backup` wrote, that of the state directory. navlin must not run there.
+
+    An index that is there is kept and the command refused, unless --overwrite is given; then it is replaced when all of FILE
+    was unpacked and found whole. The next runs read again what happened since the backup.
+
+    With a SolrCloud, FILE is DIRECTORY/NAME as it was for `navlin backup`; stop navlin on every host first.
+
+    \b
+    Examples:
+      navlin restore /backup/navlin.tar.zst
+      navlin restore /backup/navlin.tar.zst --into /srv/copy
+    """
+    from navlin.index import collection_backup
+    from navlin.index.solr import Solr
+    from navlin.service.backup import IndexInUse, IndexThere, restore
+    from navlin.service.backup_file import DamagedBackup, NewerBackup
+    from navlin.service.solr import external_address
+
+    configuration = invocation.configuration_without_sources()
+    file = file.absolute()
+    try:
+        if not configuration.solr.embedded and into is None:
+            with Solr(external_address(configuration.solr, invocation.environment)) as solr:
+                require_cloud(solr)
+                with progress("collections", in_bytes=False) as report:
+                    documents = collection_backup.restore(
+                        solr, str(file.parent), file.name, overwrite=overwrite, report=report
+                    )
+            where, created = solr.address.host, ""
+        else:
+            state = (into or configuration.navlin.state_directory).absolute()
+            with progress("restore", in_bytes=True) as report:
+                header = restore(file, state, overwrite=overwrite, report=report)
+            where, documents = str(state), dict(header.documents)
+            created = (
+                datetime.fromtimestamp(header.created_ms / 1000).astimezone().isoformat(timespec="seconds")
+            )
+    except (IndexThere, collection_backup.CollectionsThere) as error:
+        raise Failure(f"{error}: to replace it, add --overwrite", Exit.FAILED) from error
+    except (IndexInUse, DamagedBackup, NewerBackup, collection_backup.NotBackedUp) as error:
+        raise Failure(str(error), Exit.FAILED) from error
+    except OSError as error:
+        raise Failure(f"not restored: {error}", Exit.FAILED) from error
+    if as_json:
+        print_json({"into": where, "created": created, "documents": documents})
+    else:
+        counts = ", ".join(f"{core}: {count:,} documents" for core, count in documents.items())
+        say(f"{where} has the index{f' of {created}' if created else ''}: {counts}")

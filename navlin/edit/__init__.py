@@ -1,0 +1,1 @@
+"""What people write into the index: over `navlin.index` alone."""

@@ -1,0 +1,84 @@
+"""Backup and restore of the three collections of a SolrCloud, by its own collections API.
+
+Each node writes its shards to the location, so it must be a file system that all nodes see under the same path, and one
+that their ``solr.allowPaths`` admits. The order is that of `navlin.index.snapshots`, in both directions: ``nav_runs`` first.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Final
+from uuid import uuid4
+
+from navlin.index.cores import collection_of, there
+from navlin.index.leases import lease
+from navlin.index.snapshots import ORDER
+from navlin.index.solr import Solr, SolrError
+
+POLL_S: Final = 0.5
+Report = Callable[[int, int], None]
+"""(collections done, collections there are)"""
+
+
+class NotBackedUp(Exception):
+    """Solr could not back up or restore; the text has its reason, and what a location must be."""
+
+
+class CollectionsThere(Exception):
+    """Collections are there that a restore would overwrite."""
+
+
+def back_up(solr: Solr, location: str, name: str, report: Report) -> dict[str, int]:
+    """Writes ``NAME.COLLECTION`` below the location for each collection, and returns their counts of documents. Raises
+    `NotBackedUp`, or `Leased` if another process is at it."""
+    documents = {}
+    with lease(solr, "backup") as held:
+        for number, core in enumerate(ORDER):
+            report(number, len(ORDER))
+            held.check()
+            solr.commit(core, soft=False)
+            documents[core] = solr.count(core)
+            _do(solr, "BACKUP", location, f"{name}.{core}", collection_of(solr, core))
+        report(len(ORDER), len(ORDER))
+    return documents
+
+
+def restore(solr: Solr, location: str, name: str, *, overwrite: bool, report: Report) -> dict[str, int]:
+    """The inverse. Raises `NotBackedUp`, or `CollectionsThere` unless it may ``overwrite``."""
+    found = [core for core in ORDER if core in there(solr)]
+    if found and not overwrite:
+        raise CollectionsThere(f"Solr at {solr.address.host} has {', '.join(found)} already")
+    for number, core in enumerate(ORDER):
+        report(number, len(ORDER))
+        _do(solr, "RESTORE", location, f"{name}.{core}", collection_of(solr, core) if core in found else core)
+    report(len(ORDER), len(ORDER))
+    return {core: solr.count(core) for core in ORDER}
+
+
+def _do(solr: Solr, action: str, location: str, name: str, collection: str) -> None:
+    """Asked for as a task of Solr's own: it may take hours, longer than any connection is kept."""
+    task = uuid4().hex
+    asked = {"action": action, "name": name, "collection": collection, "location": location, "async": task}
+    try:
+        solr.admin("collections", asked)
+        while (status := _status(solr, task))["state"] in ("submitted", "running"):
+            time.sleep(POLL_S)
+    except SolrError as error:
+        raise NotBackedUp(_in_words(action, collection, location, error.message)) from error
+    if status["state"] != "completed":
+        raise NotBackedUp(_in_words(action, collection, location, status["msg"]))
+    solr.admin("collections", {"action": "DELETESTATUS", "requestid": task})
+
+
+def _status(solr: Solr, task: str) -> Mapping[str, str]:
+    answer = solr.admin("collections", {"action": "REQUESTSTATUS", "requestid": task})
+    reason = answer.get("exception", {}).get("msg") or answer["status"].get("msg", "")
+    return {"state": answer["status"]["state"], "msg": str(reason)}
+
+
+def _in_words(action: str, collection: str, location: str, reason: str) -> str:
+    return (
+        f"{action} of {collection}: {reason}. {location} must be a directory that every node of the SolrCloud sees under"
+        " this path, and that solr.allowPaths of each admits"
+    )

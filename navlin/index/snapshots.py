@@ -1,0 +1,77 @@
+"""Snapshots of the three cores of a Solr on this machine, together consistent, while others write.
+
+The order is the whole of it. ``nav_runs`` is first: an older position repeats, a newer one would lose what it is ahead of.
+``nav_relation`` is last: the relations that an entity implies are written before it, so none is missing that an entity in
+``nav_elements`` stands for. If a run has finished between the first and the last, its documents are in the cores without its
+record, and the run after next would be the first to link them: then the snapshots are taken anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.leases import lease
+from navlin.index.runs import Status
+from navlin.index.solr import Solr, SolrError
+
+ORDER: Final = (RUNS, ELEMENTS, RELATIONS)
+ATTEMPTS: Final = 20
+"""How often snapshots are taken anew. Between the first and the last lies a fraction of a second."""
+_NAME: Final = "navlin-backup"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The files of a core as of one commit. They stay as they are while the snapshot exists."""
+
+    core: str
+    directory: Path
+    files: tuple[str, ...]
+    documents: int
+
+
+class TooBusy(Exception):
+    """A run finished during each attempt at the snapshots."""
+
+
+@contextmanager
+def snapshots(solr: Solr) -> Iterator[tuple[Snapshot, ...]]:
+    """Snapshots of the cores in `ORDER`, removed at the end. Raises `TooBusy`, or `Leased` if another process has some."""
+    with lease(solr, "backup") as held, ExitStack() as stack:
+        for core in ORDER:
+            # Of one that was killed. The kept files would stay for ever.
+            _delete(solr, core)
+            stack.callback(_delete, solr, core)
+        for _ in range(ATTEMPTS):
+            held.check()
+            before = _finished_runs(solr)
+            taken = tuple(_take(solr, core) for core in ORDER)
+            if _finished_runs(solr) == before:
+                yield taken
+                return
+            for core in ORDER:
+                _delete(solr, core)
+    raise TooBusy(f"runs finished during each of {ATTEMPTS} attempts: try again")
+
+
+def _take(solr: Solr, core: str) -> Snapshot:
+    solr.commit(core, soft=False)
+    documents = solr.count(core)
+    answer = solr.admin("cores", {"action": "CREATESNAPSHOT", "core": core, "commitName": _NAME})
+    return Snapshot(core, Path(answer["indexDirPath"]), tuple(sorted(answer["files"])), documents)
+
+
+def _delete(solr: Solr, core: str) -> None:
+    with suppress(SolrError):  # there is none, or Solr is away: the next backup removes it
+        solr.admin("cores", {"action": "DELETESNAPSHOT", "core": core, "commitName": _NAME})
+
+
+def _finished_runs(solr: Solr) -> set[str]:
+    solr.commit(RUNS, soft=True)
+    ended = f"status:({Status.FINISHED.value} OR {Status.HELD.value})"
+    return {document["identity"] for document in solr.cursor(RUNS, "kind:run", "identity", filters=[ended])}

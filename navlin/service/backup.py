@@ -1,0 +1,131 @@
+"""Backup and restore of the embedded index: its files as of snapshots that Solr keeps still, in one file.
+
+A restore unpacks beside the home of Solr and changes the two by their names, so that it is whole or not at all.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+from navlin.index.cores import CORES
+from navlin.index.schema import VERSION, Schema, schema_of, version_of_cores
+from navlin.index.snapshots import snapshots
+from navlin.index.solr import Solr
+from navlin.service.backup_file import (
+    DamagedBackup,
+    Header,
+    NewerBackup,
+    Report,
+    read_header,
+    sync_directory,
+    unpack_backup,
+    write_backup,
+)
+from navlin.solr_server import home
+
+_CONFIGSET: Final = "configset"
+
+
+class IndexThere(Exception):
+    """There is an index that a restore would overwrite."""
+
+
+class IndexInUse(Exception):
+    """A Solr runs on the home."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackedUp:
+    """A backup that was written: its size, and what is in it."""
+
+    file: Path
+    size: int
+    header: Header
+
+
+def back_up(solr: Solr, solr_home: Path, file: Path, now_ms: int, report: Report) -> BackedUp:
+    """Writes the index that the embedded Solr of this home has to a file, while others write to it.
+
+    Raises `TooBusy`, `Leased` or `OSError`; then a file that was there before is as it was.
+    """
+    configset = home.used(solr_home)
+    schema = schema_of(solr) or Schema(version_of_cores(solr))
+    members = {
+        f"{_CONFIGSET}/{path.name}": path
+        for path in sorted((solr_home / "configsets" / configset / "conf").iterdir())
+    }
+    with snapshots(solr) as taken:
+        for snapshot in taken:
+            members |= {f"{snapshot.core}/{name}": snapshot.directory / name for name in snapshot.files}
+        size = sum(path.stat().st_size for path in members.values())
+        documents = {snapshot.core: snapshot.documents for snapshot in taken}
+        header = Header(version("navlin"), schema.version, configset, now_ms, documents, size)
+        return BackedUp(file, write_backup(file, header, members, report), header)
+
+
+def restore(file: Path, state: Path, *, overwrite: bool, report: Report) -> Header:
+    """Makes the index of a backup that of a state directory, which is made if it is not there.
+
+    Raises `IndexThere` unless it may ``overwrite``, `IndexInUse`, `DamagedBackup`, `NewerBackup` or `OSError`; then the
+    index that was there is as it was.
+    """
+    solr_home = state.absolute() / "solr"
+    header = read_header(file)
+    if header.schema > VERSION:
+        raise NewerBackup(
+            f"{file} has an index of version {header.schema}, written by navlin {header.navlin}, and this navlin knows"
+            f" versions up to {VERSION}: use navlin {header.navlin} or a later one"
+        )
+    state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    home.undo_replacement(solr_home)
+    if any(solr_home.glob("*/core.properties")) and not overwrite:
+        raise IndexThere(f"there is an index in {solr_home}")
+    unpacked = solr_home.with_name("solr.restored")
+    shutil.rmtree(unpacked, ignore_errors=True)
+    unpacked.mkdir(mode=0o700)
+    with _locked(unpacked):
+        try:
+            # Whoever starts a Solr here meanwhile must not have its files changed under it.
+            with _locked(solr_home):
+                _unpack(file, unpacked, header, report)
+                home.replace(solr_home, unpacked)
+        finally:
+            shutil.rmtree(unpacked, ignore_errors=True)
+    return header
+
+
+def _unpack(file: Path, unpacked: Path, header: Header, report: Report) -> None:
+    configset = unpacked / "configsets" / header.configset / "conf"
+    indexes = home.lay_out(unpacked, header.configset, CORES)
+
+    def place(name: str) -> Path:
+        folder, _, member = name.partition("/")
+        if folder != _CONFIGSET and folder not in indexes:
+            raise DamagedBackup(f"{file} is damaged: it has a member {name!r:.60} that does not belong there")
+        return (configset if folder == _CONFIGSET else indexes[folder]) / member
+
+    unpack_backup(file, place, report)
+    for directory, _, _ in os.walk(unpacked):
+        sync_directory(Path(directory))
+
+
+@contextmanager
+def _locked(solr_home: Path) -> Iterator[None]:
+    """Holds the lock that a Solr takes on its home; nothing if there is no such home."""
+    if not solr_home.is_dir():
+        yield
+        return
+    with (solr_home / home.LOCK_FILE).open("ab") as lock:
+        try:
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise IndexInUse(f"a navlin runs Solr on {solr_home}: stop it first") from error
+        yield

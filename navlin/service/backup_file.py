@@ -1,0 +1,204 @@
+"""The file of a backup: a tar, packed by zstandard. ``backup.json`` is its first member and says what it is; ``sums.json``
+is the last, with the SHA-256 of all others: a file that was cut off has none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tarfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from typing import IO, Any, Final, cast
+
+import orjson
+import zstandard
+
+FORMAT: Final = 1
+_HEADER: Final = "backup.json"
+_SUMS: Final = "sums.json"
+_MEMBER = re.compile(r"[A-Za-z][A-Za-z0-9_-]*/[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_CHUNK_BYTES: Final = 1 << 20
+
+Report = Callable[[int, int], None]
+"""(bytes so far, bytes in all)"""
+
+
+class DamagedBackup(Exception):
+    """The file is no backup, or not a whole one."""
+
+
+class NewerBackup(Exception):
+    """A later navlin wrote the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a backup is of. ``schema`` is the index's version, ``configset`` Solr's configuration of its cores, ``bytes`` the
+    size of all members, ``documents`` how many there are by core."""
+
+    navlin: str
+    schema: int
+    configset: str
+    created_ms: int
+    documents: Mapping[str, int]
+    bytes: int
+    format: int = FORMAT
+
+
+def write_backup(target: Path, header: Header, members: Mapping[str, Path], report: Report) -> int:
+    """Writes the files under their names in the backup beside ``target``, which is then replaced; returns its size."""
+    unfinished = target.with_name(target.name + ".new")
+    unfinished.unlink(missing_ok=True)
+    try:
+        # It holds what the index does: for its owner alone.
+        with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            packer = zstandard.ZstdCompressor(level=3, write_checksum=True)
+            with (
+                packer.stream_writer(file, closefd=False) as packed,
+                tarfile.open(mode="w|", fileobj=cast(IO[bytes], packed)) as tar,
+            ):
+                _add(tar, _HEADER, orjson.dumps(asdict(header)))
+                sums: dict[str, str] = {}
+                done = 0
+                for name, path in members.items():
+                    with path.open("rb") as source:
+                        info = tarfile.TarInfo(name)
+                        info.size = os.fstat(source.fileno()).st_size
+                        hashed = _Hashed(source, partial(_report, report, done, header.bytes))
+                        tar.addfile(info, cast(IO[bytes], hashed))
+                    sums[name] = hashed.digest()
+                    done += info.size
+                _add(tar, _SUMS, orjson.dumps(sums))
+            file.flush()
+            os.fsync(file.fileno())
+            size = file.tell()
+        unfinished.replace(target)
+        sync_directory(target.parent)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return size
+
+
+def _add(tar: tarfile.TarFile, name: str, content: bytes) -> None:
+    info = tarfile.TarInfo(name)
+    info.size = len(content)
+    tar.addfile(info, BytesIO(content))
+
+
+def _report(report: Report, before: int, total: int, count: int) -> None:
+    report(before + count, total)
+
+
+class _Hashed:
+    """A file that is hashed as it is read."""
+
+    def __init__(self, file: IO[bytes], report: Callable[[int], None]) -> None:
+        self._file, self._report, self._count, self._sum = file, report, 0, hashlib.sha256()
+
+    def read(self, size: int = -1) -> bytes:
+        chunk = self._file.read(size)
+        self._sum.update(chunk)
+        self._count += len(chunk)
+        self._report(self._count)
+        return chunk
+
+    def digest(self) -> str:
+        return self._sum.hexdigest()
+
+
+def read_header(file: Path) -> Header:
+    """What a backup is of. Raises `DamagedBackup`, `NewerBackup` or `OSError`."""
+    with _opened(file) as (tar, _):
+        return _header(file, tar)
+
+
+def unpack_backup(file: Path, place: Callable[[str], Path], report: Report) -> Header:
+    """Writes each member to the path that ``place`` has for its name, durably. If this returns, all are as they were.
+
+    Else it raises `DamagedBackup` or `NewerBackup`, and what was unpacked is worth nothing.
+    """
+    with _opened(file) as (tar, unpacked):
+        header = _header(file, tar)
+        found: dict[str, str] = {}
+        done = 0
+        sums: Any = None
+        while (member := tar.next()) is not None:
+            content = tar.extractfile(member) if member.isreg() else None
+            if content is None or sums is not None:
+                raise DamagedBackup(
+                    f"{file} is damaged: it has a member {member.name!r:.60} that does not belong there"
+                )
+            if member.name == _SUMS:
+                sums = _json(file, content.read())
+                continue
+            if not _MEMBER.fullmatch(member.name):
+                raise DamagedBackup(
+                    f"{file} is damaged: it has a member {member.name!r:.60} that does not belong there"
+                )
+            path = place(member.name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            hashed = _Hashed(content, partial(_report, report, done, header.bytes))
+            with path.open("xb") as out:
+                while chunk := hashed.read(_CHUNK_BYTES):
+                    out.write(chunk)
+                out.flush()
+                os.fsync(out.fileno())
+            found[member.name] = hashed.digest()
+            done += member.size
+        while unpacked.read(_CHUNK_BYTES):
+            pass  # to the checksum at the very end
+    if sums is None:
+        raise DamagedBackup(f"{file} is damaged: its end is missing")
+    if sums != found:
+        wrong = sorted(name for name in {*sums, *found} if sums.get(name) != found.get(name))
+        raise DamagedBackup(f"{file} is damaged: {', '.join(wrong[:3])} is not as it was written")
+    return header
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[tuple[tarfile.TarFile, IO[bytes]]]:
+    with file.open("rb") as packed:
+        try:
+            unpacked = cast(IO[bytes], zstandard.ZstdDecompressor().stream_reader(packed))
+            with tarfile.open(mode="r|", fileobj=unpacked) as tar:
+                yield tar, unpacked
+        except (tarfile.TarError, zstandard.ZstdError, EOFError) as error:
+            raise DamagedBackup(f"{file} is no backup of navlin's, or damaged: {error}") from error
+
+
+def _header(file: Path, tar: tarfile.TarFile) -> Header:
+    member = tar.next()
+    content = tar.extractfile(member) if member is not None and member.name == _HEADER else None
+    if content is None:
+        raise DamagedBackup(f"{file} is no backup of navlin's")
+    about = _json(file, content.read())
+    if not isinstance(about, dict) or not isinstance(about.get("format"), int):
+        raise DamagedBackup(f"{file} is no backup of navlin's")
+    if about["format"] > FORMAT:
+        raise NewerBackup(f"{file} was written by navlin {about.get('navlin')}: use that one or a later one")
+    try:
+        return Header(**about)
+    except TypeError as error:
+        raise DamagedBackup(f"{file} is damaged: {error}") from error
+
+
+def _json(file: Path, content: bytes) -> Any:
+    try:
+        return orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        raise DamagedBackup(f"{file} is damaged: {error}") from error
+
+
+def sync_directory(directory: Path) -> None:
+    """Makes the names in a directory safe from the loss of power."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

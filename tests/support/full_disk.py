@@ -1,0 +1,43 @@
+"""A small disk of its own for a program: a tmpfs that nobody else sees, in a namespace of users and mounts."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+NAMESPACE: Final = ("unshare", "--user", "--map-root-user", "--mount", "--fork", "--kill-child")
+"""Put before a command, it runs where it may mount."""
+FILLER: Final = "filler"
+
+
+def refused() -> str:
+    """Why this machine gives an unprivileged process no such disk; "" if it does."""
+    tried = subprocess.run(
+        [*NAMESPACE, "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True, text=True, check=False
+    )
+    return tried.stderr.strip() if tried.returncode else ""
+
+
+def mount(directory: Path, megabytes: int) -> None:
+    """Inside: gives the directory a disk of its own."""
+    directory.mkdir(exist_ok=True)
+    size = f"size={megabytes}m"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(directory)], check=True)
+
+
+def fill(directory: Path, *, but_bytes: int = 0) -> None:
+    """Takes all room of the disk, but for so much."""
+    filler = os.open(directory / FILLER, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    with suppress(OSError):
+        while True:
+            os.write(filler, bytes(1 << 16))
+    os.ftruncate(filler, os.fstat(filler).st_size - but_bytes)
+    os.close(filler)
+
+
+def empty(directory: Path) -> None:
+    """Gives the room back."""
+    (directory / FILLER).unlink()

@@ -1,0 +1,113 @@
+"""Inside a namespace: ``navlin serve`` whose state directory is on a small disk, which fills and empties. Prints as JSON
+what was seen."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.support.full_disk import empty, fill, mount
+from tests.test_daemon import ROOT, Served
+
+CONFIGURATION = """\
+[navlin]
+cluster = "full"
+state_directory = "state"
+least_free = "{least_free}"
+
+[solr]
+memory = "512m"
+
+[[source]]
+name = "IMPALA-1"
+extractor = "impala_events"
+directory = "{home}/impala"
+"""
+WAIT_S = 8.0
+REQUESTS = ("extract IMPALA-1", "link", "purge --before 2020-01-01")
+"""What a running ``navlin serve`` is asked to do."""
+
+
+def main() -> None:
+    home = Path(sys.argv[1])
+    state = home / "state"
+    mount(state, 400)
+    (state / "class-archives").symlink_to(ROOT / ".jars" / "class-archives")
+    (home / "impala").mkdir()
+    seen: dict[str, Any] = {}
+
+    def configure(least_free: str) -> None:
+        (home / "navlin.toml").write_text(CONFIGURATION.format(home=home, least_free=least_free))
+
+    def found(name: str) -> int:
+        served.until(lambda: served.find(f"originalName:{name}"), f"what happened while {name}")
+        return served.find(f"originalName:{name}")
+
+    def lines(event: str) -> int:
+        return sum(line.get("event") == event for line in served.log)
+
+    configure("48m")
+    fill(state)
+    served = Served(home)
+    try:
+        served.logged("no space: sources wait until there is some")
+        time.sleep(3)
+        status = served.ask("status")
+        seen["start"] = {
+            "alive": served.process.poll() is None,
+            "ready": lines("navlin ready"),
+            "said": lines("no space: sources wait until there is some"),
+            "status": [status.returncode, status.stdout + status.stderr],
+            "told": any(line.startswith("STATUS=waiting: the disk of") for line in served.reported),
+            "extended": sum(line.startswith("EXTEND_TIMEOUT_USEC=") for line in served.reported),
+        }
+        empty(state)
+        served.logged("navlin ready")
+        served.append("full.before")
+        found("before")
+
+        for name, least_free in (("guarded", "48m"), ("unguarded", "1k")):
+            configure(least_free)
+            served.process.send_signal(signal.SIGHUP)
+            served.logged("configuration taken up", after=len(served.log) - 1)
+            begun = len(served.log)
+            fill(state, but_bytes=20 << 20 if name == "guarded" else 0)
+            if name == "guarded":
+                served.logged("no space: sources wait until there is some", after=begun)
+            served.append(f"full.{name}")
+            time.sleep(WAIT_S)
+            asked = {each: served.ask(*each.split()) for each in REQUESTS} if name == "guarded" else {}
+            status = served.ask("status")
+            seen[name] = {
+                "requests": {
+                    each: [done.returncode, done.stdout + done.stderr] for each, done in asked.items()
+                },
+                "alive": served.process.poll() is None,
+                "answers": served.find("originalName:before"),
+                "extracted": served.find(f"originalName:{name}"),
+                "lines": [line.get("event") for line in served.log[begun:]],
+                "status": [status.returncode, status.stdout],
+                "traceback": any("Traceback" in str(line) for line in served.log[begun:]),
+            }
+            again = len(served.log)
+            empty(state)
+            found(name)
+            seen[name]["then"] = [line.get("event") for line in served.log[again:]]
+        served.append("full.after")
+        found("after")
+        seen["left"] = {
+            name: served.find(f"originalName:{name}") for name in ("before", "guarded", "unguarded", "after")
+        }
+        served.process.send_signal(signal.SIGTERM)
+        seen["exit_code"] = served.process.wait(60)
+    finally:
+        served.end()
+    sys.stdout.write(json.dumps(seen) + "\n")
+
+
+if __name__ == "__main__":
+    main()

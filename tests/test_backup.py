@@ -1,0 +1,574 @@
+"""Backup while navlin writes, and restore elsewhere: every document, and no position ahead of what it stands for."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+import pytest
+import zstandard
+from click.testing import Result
+
+from navlin.cli.invocation import Exit
+from navlin.index.cores import CORES, create
+from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.snapshots import ORDER, TooBusy, snapshots
+from navlin.index.solr import Solr
+from navlin.service.backup import back_up, restore
+from navlin.service.backup_file import (
+    DamagedBackup,
+    Header,
+    NewerBackup,
+    read_header,
+    unpack_backup,
+    write_backup,
+)
+from navlin.service.opening import open_index
+from navlin.shipped import CONF
+from navlin.solr_server.embedded import EmbeddedSolr, running_solr
+from tests.support import old_index
+from tests.support.leases import held_by
+from tests.support.pipeline_estate import unstamped
+from tests.test_cli import json_of, run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NOW_MS = 1_800_000_000_000
+Index = dict[tuple[str, str], dict[str, Any]]
+
+
+def nothing(_done: int, _total: int) -> None:
+    """No bar."""
+
+
+def server_on(state: Path, jars: Path) -> EmbeddedSolr:
+    return EmbeddedSolr(state, jars, CONF / "solr", cores=CORES, cache=jars.parent / "solr-launcher")
+
+
+def configuration(state: Path, jars: Path) -> Path:
+    file = state.parent / f"{state.name}.toml"
+    file.write_text(
+        f'[navlin]\ncluster = "kept"\nstate_directory = "{state}"\n[solr]\njars_directory = "{jars}"\n'
+    )
+    state.mkdir(exist_ok=True)
+    if not (state / "solr-launcher").exists():
+        (state / "solr-launcher").symlink_to(jars.parent / "solr-launcher")
+    return file
+
+
+def everything(solr: Solr, *, leases: bool = True) -> Index:
+    """All documents of all cores, with their versions."""
+    for core in CORES:
+        solr.commit(core, soft=True)
+    return {
+        (core, document["identity"]): document
+        for core in CORES
+        for document in solr.cursor(core, "*:*", "*")
+        if leases or document.get("kind") != "lease"
+    }
+
+
+def restored(file: Path, state: Path, jars: Path, **options: Any) -> Index:
+    restore(file, state, overwrite=False, report=nothing, **options)
+    with server_on(state, jars) as server, Solr(server.address) as solr:
+        return everything(solr, leases=False)
+
+
+def fill(solr: Solr, first: int, count: int) -> None:
+    for core in CORES:
+        extra = {"kind": "position"} if core == RUNS else {"tags": ["a", "b"], "asOf": 7}
+        documents = [{"identity": f"d{number:05d}", **extra} for number in range(first, first + count)]
+        assert not solr.add(core, documents).refused
+
+
+# -- The whole way -----------------------------------------------------------------------------------------------------
+
+
+def test_every_document_is_there_again_elsewhere(
+    private_server: EmbeddedSolr, private_solr: Solr, tmp_path: Path, solr_jars: Path
+) -> None:
+    fill(private_solr, 0, 300)
+    private_solr.commit(ELEMENTS, soft=False)
+    fill(private_solr, 300, 20)
+    private_solr.delete_ids(RELATIONS, ["d00001"])
+    before = everything(private_solr, leases=False)
+    seen: list[tuple[int, int]] = []
+
+    done = back_up(
+        private_solr, private_server.home, tmp_path / "kept.tar.zst", NOW_MS, lambda *at: seen.append(at)
+    )
+    fill(private_solr, 900, 5)
+    private_solr.delete_ids(ELEMENTS, ["d00002"])
+
+    assert done.header.documents == {RUNS: 321, ELEMENTS: 320, RELATIONS: 319}, (
+        "and the lease of the backup itself"
+    )
+    assert done.size == done.file.stat().st_size
+    assert done.file.stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in tmp_path.iterdir()] == ["kept.tar.zst"]
+    assert seen[-1] == (done.header.bytes, done.header.bytes)
+    assert seen == sorted(seen)
+    assert restored(done.file, tmp_path / "else" / "where", solr_jars) == before
+    for core in CORES:
+        assert private_solr.admin("cores", {"action": "LISTSNAPSHOTS", "core": core})["snapshots"] == {}
+
+
+def test_a_backup_while_others_write_has_what_was_durable_and_no_document_before_what_it_stands_for(
+    private_server: EmbeddedSolr, private_solr: Solr, tmp_path: Path, solr_jars: Path
+) -> None:
+    """A writer makes numbered documents as the pipeline does: implied relation, entity, hard commits, position."""
+    stop, written = threading.Event(), []
+
+    def write() -> None:
+        with Solr(private_solr.address) as solr:
+            number = 0
+            while not stop.is_set():
+                for core in (RELATIONS, ELEMENTS):
+                    solr.add(core, [{"identity": f"n{number:05d}"}])
+                if number % 5 == 4:
+                    solr.commit(ELEMENTS, soft=False)
+                    solr.commit(RELATIONS, soft=False)
+                    body = orjson.dumps(number).decode()
+                    solr.add(RUNS, [{"identity": "position", "kind": "position", "body": body}])
+                    solr.commit(RUNS, soft=False)
+                written.append(number)
+                number += 1
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    durable = 0
+    try:
+        for round_number in range(4):
+            while len(written) < 30 * (round_number + 1):
+                time.sleep(0.01)
+            file = tmp_path / f"{round_number}.tar.zst"
+            durable = written[-1] // 5 * 5 - 1
+            back_up(private_solr, private_server.home, file, NOW_MS, nothing)
+    finally:
+        stop.set()
+        writer.join()
+
+    for number in (0, 3):
+        index = restored(tmp_path / f"{number}.tar.zst", tmp_path / f"state-{number}", solr_jars)
+        entities = {identity for core, identity in index if core == ELEMENTS}
+        relations = {identity for core, identity in index if core == RELATIONS}
+        position = int(index[RUNS, "position"]["body"])
+        assert {f"n{each:05d}" for each in range(position + 1)} <= entities, "no position is ahead"
+        assert entities <= relations, "what an entity implies is there"
+        if number == 3:
+            assert position >= durable - 5
+
+
+def test_an_extraction_after_a_restore_ends_in_the_same_index(
+    private_server: EmbeddedSolr,
+    private_solr: Solr,
+    spark: Callable[[], SparkSession],
+    tmp_path: Path,
+    solr_jars: Path,
+) -> None:
+    from tests.support.pipeline_estate import SmallEstate
+
+    def tables(*names: str) -> dict[str, Any]:
+        return {f"shop.{name}": {"columns": ["a", "b"]} for name in names}
+
+    def estate_on(solr: Solr) -> SmallEstate:
+        estate = SmallEstate(solr, spark, tmp_path, cluster="restored")
+        estate.tables(tables("raw", "orders"))
+        return estate
+
+    estate = estate_on(private_solr)
+    estate.lines_file.write_text("")
+    assert estate.pull().status == "finished"
+    estate.happen("INSERT one", ["shop.raw"], ["shop.orders"], at_ms=NOW_MS + 1_000)
+    assert estate.follow().status == "finished"
+    file = tmp_path / "kept.tar.zst"
+    back_up(private_solr, private_server.home, file, NOW_MS, nothing)
+    estate.tables(tables("raw", "daily"))
+    estate.happen("INSERT two", ["shop.orders"], ["shop.daily"], at_ms=NOW_MS + 2_000)
+    for _ in range(3):
+        estate.pull()
+    estate.follow()
+    undisturbed = without_reading_time(estate.index())
+
+    restore(file, tmp_path / "state", overwrite=False, report=nothing)
+    with server_on(tmp_path / "state", solr_jars) as server, Solr(server.address) as solr:
+        again = estate_on(solr)
+        again.now_ms = estate.now_ms
+        again.tables(tables("raw", "daily"))
+        for _ in range(3):
+            assert again.pull().status == "finished"
+        assert again.follow().status == "finished"
+        assert without_reading_time(again.index()) == undisturbed
+        assert again.flows() == estate.flows()
+    assert {"shop.orders", "shop.daily"} <= {end for flow in estate.flows() for end in flow}
+
+
+def without_reading_time(index: Index) -> Index:
+    """A listing's ``asOf`` is when it was read."""
+    return {
+        key: {name: value for name, value in document.items() if name != "asOf"}
+        for key, document in index.items()
+    }
+
+
+@pytest.mark.services
+def test_a_serve_that_goes_on_from_a_backup_made_while_another_served_loses_nothing(
+    tmp_path: Path, solr_jars: Path
+) -> None:
+    from tests.test_daemon import CONFIGURATION, Served, ready
+
+    first, second = tmp_path / "first", tmp_path / "second"
+    for each in (first, second):
+        (each / "impala").mkdir(parents=True)
+        (each / "navlin.toml").write_text(CONFIGURATION.format(home=first))
+    names = [f"t{number:02d}" for number in range(24)]
+
+    def complete(serving: Served) -> Index:
+        serving.until(lambda: serving.find("originalName:t*"), "the tables")
+        for name in names:
+            serving.until(partial(serving.find, f"originalName:{name}"), name)
+        serving.until(lambda: not serving.runs("IMPALA-1"), "the last run's end")
+        address = running_solr(serving.state)
+        assert address is not None
+        with Solr(address) as solr:
+            return {
+                (core, document["identity"]): unstamped(document)
+                for core in (ELEMENTS, RELATIONS)
+                for document in solr.cursor(core, "*:*", "*")
+            }
+
+    served = ready(Served(first))
+    try:
+        made = []
+        for number, name in enumerate(names):
+            served.append(f"daemon.{name}")
+            time.sleep(0.1)
+            if number in (7, 15):
+                file = tmp_path / f"{number}.tar.zst"
+                asked = served.ask("backup", str(file), "--json")
+                assert asked.returncode == 0, asked.stderr
+                made.append((file, json.loads(asked.stdout)["documents"]))
+        undisturbed = complete(served)
+    finally:
+        served.end()
+    assert made[0][1][ELEMENTS] < made[1][1][ELEMENTS] < len(undisturbed)
+
+    restore(made[0][0], second / "state", overwrite=False, report=nothing)
+    served = ready(Served(second))
+    try:
+        assert complete(served) == undisturbed
+        assert served.find("originalName:t00"), "what was in the backup"
+    finally:
+        served.end()
+
+
+def test_an_index_of_an_earlier_navlin_is_upgraded_after_its_restore(tmp_path: Path, solr_jars: Path) -> None:
+    state, file = tmp_path / "old", tmp_path / "old.tar.zst"
+    old_index.make_old_home(state, solr_jars)
+    with server_on(state, solr_jars) as server, Solr(server.address) as solr:
+        assert back_up(solr, server.home, file, NOW_MS, nothing).header.schema == 1
+        open_index(solr, server)
+        expected = old_index.everything(solr)
+    restore(file, tmp_path / "new", overwrite=False, report=nothing)
+    with server_on(tmp_path / "new", solr_jars) as server, Solr(server.address) as solr:
+        open_index(solr, server)
+        assert old_index.everything(solr) == expected
+
+
+# -- Snapshots -----------------------------------------------------------------------------------------------------------
+
+
+def test_positions_are_first_and_relations_last() -> None:
+    assert ORDER == (RUNS, ELEMENTS, RELATIONS)
+
+
+def test_snapshots_are_taken_anew_while_runs_finish(
+    private_solr: Solr, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from navlin.index import snapshots as module
+
+    taken: list[str] = []
+    take = module._take
+
+    def finishing(solr: Solr, core: str) -> Any:
+        taken.append(core)
+        if len(taken) == 2:
+            solr.add(RUNS, [{"identity": "run:x", "kind": "run", "status": "finished"}])
+        return take(solr, core)
+
+    monkeypatch.setattr(module, "_take", finishing)
+    with snapshots(private_solr) as found:
+        assert [each.core for each in found] == list(ORDER)
+        assert found[0].documents == 2, "the run that finished, and the lease"
+    assert taken == [*ORDER, *ORDER]
+
+    def always(solr: Solr, core: str) -> Any:
+        taken.append(core)
+        solr.add(RUNS, [{"identity": f"run:{len(taken)}", "kind": "run", "status": "finished"}])
+        return take(solr, core)
+
+    monkeypatch.setattr(module, "_take", always)
+    with pytest.raises(TooBusy), snapshots(private_solr):
+        pass
+    for core in CORES:
+        assert private_solr.admin("cores", {"action": "LISTSNAPSHOTS", "core": core})["snapshots"] == {}
+
+
+def test_a_backup_that_was_killed_leaves_the_old_file_and_the_next_removes_its_snapshots(
+    private_server: EmbeddedSolr, private_solr: Solr, tmp_path: Path
+) -> None:
+    file = tmp_path / "kept.tar.zst"
+    file.write_bytes(b"before")
+    fill(private_solr, 0, 10)
+    program = (
+        "import sys, time; from pathlib import Path; from navlin.index.solr import Solr\n"
+        "from navlin.service import backup; from navlin.solr_server.embedded import running_solr\n"
+        "def hang(*_): print('taken', flush=True); time.sleep(600)\n"
+        "backup.write_backup = hang\n"
+        "state, file = map(Path, sys.argv[1:])\n"
+        "backup.back_up(Solr(running_solr(state)), state / 'solr', file, 1, lambda *_: None)"
+    )
+    arguments = [sys.executable, "-c", program, str(private_server.home.parent), str(file)]
+    child = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, cwd=CONF.parent)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "taken\n"
+    asked = {"action": "LISTSNAPSHOTS", "core": ELEMENTS}
+    assert private_solr.admin("cores", asked)["snapshots"] != {}
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+    child.stdout.close()
+    assert file.read_bytes() == b"before"
+
+    back_up(private_solr, private_server.home, file, NOW_MS, nothing)
+    assert private_solr.admin("cores", asked)["snapshots"] == {}
+    assert read_header(file).documents[ELEMENTS] == 10
+
+
+# -- The file ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    """A small backup that no Solr made."""
+    (tmp_path / "a").write_bytes(os.urandom(70_000))
+    (tmp_path / "b").write_bytes(b"text")
+    header = Header("0.1", 2, "navlin-2", NOW_MS, {}, 70_004)
+    members = {"nav_runs/a.cfs": tmp_path / "a", "configset/schema.xml": tmp_path / "b"}
+    write_backup(tmp_path / "kept.tar.zst", header, members, nothing)
+    return tmp_path / "kept.tar.zst"
+
+
+def unpack(file: Path) -> dict[str, bytes]:
+    out = file.parent / f"out-{time.monotonic_ns()}"
+    unpack_backup(file, lambda name: out / name, nothing)
+    return {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+
+
+def test_a_file_has_what_was_put_in(kept: Path) -> None:
+    assert unpack(kept) == {
+        "nav_runs/a.cfs": (kept.parent / "a").read_bytes(),
+        "configset/schema.xml": b"text",
+    }
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.7, 0.99])
+def test_a_file_that_was_cut_off_is_refused(kept: Path, share: float) -> None:
+    content = kept.read_bytes()
+    kept.write_bytes(content[: int(len(content) * share)])
+    with pytest.raises(DamagedBackup, match=r"damaged|no backup"):
+        unpack(kept)
+
+
+@pytest.mark.parametrize("place", [0, 1_000, 40_000, 69_000, -5])
+def test_a_file_with_one_wrong_byte_is_refused(kept: Path, place: int) -> None:
+    content = bytearray(kept.read_bytes())
+    content[place] ^= 0x55
+    kept.write_bytes(content)
+    with pytest.raises(DamagedBackup):
+        unpack(kept)
+
+
+def repacked(kept: Path, change: Callable[[bytes], bytes]) -> Path:
+    """The tar in it changed, and packed so that zstandard finds no fault."""
+    unpacked = zstandard.ZstdDecompressor().stream_reader(kept.read_bytes()).read()
+    kept.write_bytes(zstandard.ZstdCompressor().compress(change(unpacked)))
+    return kept
+
+
+def test_a_member_that_is_not_as_it_was_written_or_does_not_belong_there_is_refused(kept: Path) -> None:
+    content = kept.read_bytes()
+    with pytest.raises(DamagedBackup, match=r"configset/schema.xml is not as it was written"):
+        unpack(repacked(kept, lambda tar: tar.replace(b"text", b"test")))
+    for name in (b"../../../etc/x.xm", b"/configset/sch.xm", b"nav_runs/../a.xml"):
+        kept.write_bytes(content)
+        other = name + b"\0" * 3
+        with pytest.raises(DamagedBackup):
+            unpack(repacked(kept, partial(renamed, other)))
+
+
+def renamed(name: bytes, tar: bytes) -> bytes:
+    return tar.replace(b"configset/schema.xml", name)
+
+
+def test_what_is_no_backup_and_what_a_later_navlin_wrote_is_refused(kept: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_text("something else")
+    with pytest.raises(DamagedBackup, match="no backup of navlin's"):
+        read_header(other)
+    for header, words in (
+        (Header("9.1", 2, "navlin-2", NOW_MS, {}, 0, format=99), r"written by navlin 9\.1"),
+        (Header("9.1", 99, "navlin-99", NOW_MS, {}, 0), r"an index of version 99, written by navlin 9\.1"),
+    ):
+        write_backup(kept, header, {}, nothing)
+        with pytest.raises(NewerBackup, match=words):
+            restore(kept, tmp_path / "state", overwrite=False, report=nothing)
+    assert not (tmp_path / "state" / "solr").exists()
+
+
+# -- Restoring over what is there ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two(
+    tmp_path: Path, private_server: EmbeddedSolr, private_solr: Solr, solr_jars: Path
+) -> Iterator[tuple[Path, Path]]:
+    """A backup of ten documents each, and a state directory that has an index of its own."""
+    fill(private_solr, 0, 10)
+    file = tmp_path / "kept.tar.zst"
+    back_up(private_solr, private_server.home, file, NOW_MS, nothing)
+    with server_on(tmp_path / "state", solr_jars) as server, Solr(server.address) as solr:
+        solr.add(ELEMENTS, [{"identity": "own"}])
+        solr.commit(ELEMENTS, soft=False)
+    yield file, tmp_path / "state"
+
+
+def elements(state: Path, jars: Path) -> int:
+    with server_on(state, jars) as server, Solr(server.address) as solr:
+        return solr.count(ELEMENTS)
+
+
+def test_an_index_is_replaced_only_when_asked_and_never_under_a_running_navlin_or_by_half(
+    two: tuple[Path, Path], solr_jars: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, state = two
+    toml = configuration(state, solr_jars)
+    left = {path.name for path in state.iterdir()}
+
+    refused = run(toml, "restore", str(file))
+    assert refused.exit_code == Exit.FAILED
+    assert f"there is an index in {state / 'solr'}: to replace it, add --overwrite" in refused.stderr
+    with server_on(state, solr_jars):
+        in_use = run(toml, "restore", str(file), "--overwrite")
+        assert in_use.exit_code == Exit.FAILED
+        assert "stop it first" in in_use.stderr
+    damaged = file.with_name("damaged")
+    damaged.write_bytes(file.read_bytes()[:-100])
+    half = run(toml, "restore", str(damaged), "--overwrite")
+    assert half.exit_code == Exit.FAILED
+    assert "damaged" in half.stderr
+    assert run(toml, "restore", str(file) + "-none").exit_code == Exit.FAILED
+    assert {path.name for path in state.iterdir()} == left, "nothing is left behind"
+
+    # Killed between the two renames: the next start has the index that was there.
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", lambda *_, **__: None)
+        rename = Path.rename
+
+        def once(self: Path, target: Path) -> Path:
+            if self.name == "solr.restored":
+                raise KeyboardInterrupt
+            return rename(self, target)
+
+        patch.setattr(Path, "rename", once)
+        with pytest.raises(KeyboardInterrupt):
+            restore(file, state, overwrite=True, report=nothing)
+    assert not (state / "solr").exists()
+    assert elements(state, solr_jars) == 1
+
+    done = json_of(run(toml, "restore", str(file), "--overwrite", "--json"))
+    assert done["documents"][ELEMENTS] == 10
+    assert elements(state, solr_jars) == 10
+    assert not [path.name for path in state.iterdir() if path.name in ("solr.restored", "solr.replaced")]
+
+
+def test_by_the_commands_into_a_directory_of_its_own(
+    two: tuple[Path, Path], solr_jars: Path, tmp_path: Path
+) -> None:
+    file, state = two
+    toml = configuration(state, solr_jars)
+    again = tmp_path / "again.tar.zst"
+
+    def told(result: Result) -> str:
+        assert result.exit_code == Exit.OK, result.output
+        return result.stdout
+
+    with server_on(state, solr_jars) as server, Solr(server.address) as solr:
+        assert "nav_elements: 1 documents" in told(run(toml, "backup", str(again)))
+        with held_by(solr, "backup"):
+            assert run(toml, "backup", str(again)).exit_code == Exit.BUSY
+        away = run(toml, "backup", str(tmp_path / "nowhere" / "x"))
+        assert away.exit_code == Exit.FAILED
+        assert "cannot be written: No such file or directory" in away.stderr
+    assert "nav_elements: 10 documents" in told(
+        run(toml, "restore", str(file), "--into", str(tmp_path / "copy"))
+    )
+    assert elements(tmp_path / "copy", solr_jars) == 10
+    assert elements(state, solr_jars) == 1
+
+
+# -- SolrCloud -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.services
+def test_a_solrcloud_is_backed_up_and_restored_by_its_own_means(cloud: Solr, tmp_path: Path) -> None:
+    for core in CORES:
+        cloud.client(core).delete(q="*:*")
+    fill(cloud, 0, 50)
+    before = everything(cloud, leases=False)
+    assert cloud.address.password is not None
+    (tmp_path / "password").write_text(cloud.address.password)
+    toml = tmp_path / "navlin.toml"
+    toml.write_text(
+        f'[navlin]\ncluster = "kept"\nstate_directory = "state"\n[solr]\nurl = "{cloud.address.url}"\n'
+        f'user = "{cloud.address.user}"\npassword_file = "password"\n'
+    )
+    location = Path(cloud.admin("info/system", {})["solr_home"]) / "backups"
+    location.mkdir()
+
+    done = json_of(run(toml, "backup", str(location / "monday"), "--json"))
+    assert done["documents"][ELEMENTS] == 50
+    assert sorted(path.name for path in location.iterdir()) == [f"monday.{core}" for core in sorted(CORES)]
+    unseen = run(toml, "backup", "/proc/nowhere/monday")
+    assert unseen.exit_code == Exit.FAILED
+    assert "/proc/nowhere must be a directory that every node of the SolrCloud sees" in unseen.stderr
+
+    fill(cloud, 100, 5)
+    cloud.delete_ids(ELEMENTS, ["d00003"])
+    assert "to replace it, add --overwrite" in run(toml, "restore", str(location / "monday")).stderr
+    try:
+        assert run(toml, "restore", str(location / "monday"), "--overwrite").exit_code == Exit.OK
+        assert everything(cloud, leases=False).keys() == before.keys()
+        for core in CORES:
+            cloud.admin("collections", {"action": "DELETE", "name": core})
+        assert run(toml, "restore", str(location / "monday")).exit_code == Exit.OK
+        assert {key: text(document) for key, document in everything(cloud, leases=False).items()} == {
+            key: text(document) for key, document in before.items()
+        }
+    finally:
+        create(cloud, CONF / "solr", shards=2)
+
+
+def text(document: dict[str, Any]) -> str:
+    return json.dumps(document, sort_keys=True)

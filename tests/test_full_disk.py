@@ -1,0 +1,191 @@
+"""A state directory without room: navlin goes on as far as it can, says so once, loses nothing, and goes on by itself."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from navlin.index.cores import CONFIGSET
+from navlin.index.fields import ELEMENTS
+from navlin.index.solr import Solr
+from navlin.service.disk_space import AGAIN, DiskWatch
+from navlin.shipped import CONF
+from navlin.solr_server import home
+from navlin.solr_server.embedded import EmbeddedSolr
+from tests.support import full_disk
+from tests.test_cli import configuration, json_of, run
+
+ROOT = Path(__file__).parents[1]
+MIB = 1 << 20
+
+
+@pytest.fixture
+def namespace() -> tuple[str, ...]:
+    """Put before a command, it may mount a disk of its own."""
+    if reason := full_disk.refused():
+        pytest.skip(f"no disk of its own can be mounted here: {reason}")
+    return full_disk.NAMESPACE
+
+
+def inside(namespace: tuple[str, ...], module: str, *arguments: Path) -> Any:
+    command = [*namespace, sys.executable, "-m", f"tests.support.{module}", *map(str, arguments)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=500)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_solr_loses_nothing_on_a_full_disk_and_writes_again_once_it_is_started_again(
+    namespace: tuple[str, ...], tmp_path: Path, solr_jars: Path
+) -> None:
+    seen = inside(namespace, "solr_on_full_disk", tmp_path, solr_jars)
+
+    assert seen["failed"] > 0
+    assert any("No space left on device" in error for error in seen["errors"])
+    assert seen["answered_on_full_disk"] == 600
+    assert seen["still_failing_with_space"], "why navlin starts it again"
+    assert seen["failing_after_restart"] == 0
+    assert seen["durable"] == 1_200
+    assert (seen["durable_lost"], seen["acknowledged_lost"]) == (0, 0)
+
+
+@pytest.mark.services
+def test_serve_waits_for_room_and_goes_on_by_itself(
+    namespace: tuple[str, ...], tmp_path: Path, solr_jars: Path
+) -> None:
+    seen = inside(namespace, "serve_on_full_disk", tmp_path)
+
+    start, guarded, unguarded = seen["start"], seen["guarded"], seen["unguarded"]
+    assert (start["alive"], start["ready"], start["said"]) == (True, 0, 1), (
+        "it waits, and systemd starts nothing again"
+    )
+    assert start["told"]
+    assert start["extended"] >= 2, "nor does systemd end it, for a start that takes long"
+    for each in (start, guarded, unguarded):
+        code, text = each["status"]
+        assert code == 1
+        assert "no space: the disk of" in text
+    for each in (guarded, unguarded):
+        assert each["alive"]
+        assert each["answers"] > 0
+        assert each["extracted"] == 0
+        assert not each["traceback"]
+        assert each["lines"].count("no space: sources wait until there is some") == 1
+        assert each["lines"].count("heartbeat not written, `navlin status` shows an older one") <= 1
+        unasked = [line for line in each["lines"] if not line.startswith("request ")]
+        assert len(unasked) <= 6, "one line, not one each second"
+        assert each["then"][0] == "space again: sources go on"
+    assert "run failed" not in guarded["lines"]
+    assert len(guarded["requests"]) == 3
+    for code, text in guarded["requests"].values():
+        assert code == 1
+        assert "nothing is extracted below 48 MiB" in " ".join(text.split())
+    assert "solr started again" in unguarded["then"]
+    assert all(seen["left"].values())
+    assert seen["exit_code"] == 0
+
+
+def test_a_change_of_room_is_seen_once_and_a_little_more_must_be_free_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = {"bytes": 100 * MIB}
+
+    class Disk:
+        f_frsize = 1
+
+        @property
+        def f_bavail(self) -> int:
+            return free["bytes"]
+
+    monkeypatch.setattr("os.statvfs", lambda _: Disk())
+    watch = DiskWatch(tmp_path / "not" / "there", 64 * MIB)
+    seen = []
+    for megabytes in (100, 64, 63, 0, 64, round(64 * AGAIN) - 1, round(64 * AGAIN), 100, 10):
+        free["bytes"] = megabytes * MIB
+        changed = watch.changed()
+        seen.append((megabytes, watch.short, None if changed is None else changed.free_bytes // MIB))
+    assert seen == [
+        (100, False, None),
+        (64, False, None),
+        (63, True, 63),
+        (0, True, None),
+        (64, True, None),
+        (79, True, None),
+        (80, False, 80),
+        (100, False, None),
+        (10, True, 10),
+    ]
+    assert "has 10 MiB left, and nothing is extracted below 64 MiB" in str(watch)
+
+
+def test_status_says_how_much_room_there_is_and_is_not_well_without(solr: Solr, tmp_path: Path) -> None:
+    file = configuration(solr, tmp_path)
+    well = run(file, "status", "--json")
+    assert well.exit_code == 0
+    assert json_of(well)["space"]["short"] is False
+    assert json_of(well)["space"]["free_bytes"] > 0
+
+    file.write_text(file.read_text().replace("[navlin]\n", '[navlin]\nleast_free = "900000g"\n'))
+    short = run(file, "status")
+    assert short.exit_code == 1
+    assert f"no space: the disk of {tmp_path / 'state'} has" in short.stdout
+    assert json_of(run(file, "status", "--json"))["space"]["short"] is True
+
+
+@pytest.mark.parametrize("size", ["512", "much", "-1m", "1t"])
+def test_least_free_is_a_size(solr: Solr, tmp_path: Path, size: str) -> None:
+    file = configuration(solr, tmp_path)
+    file.write_text(file.read_text().replace("[navlin]\n", f'[navlin]\nleast_free = "{size}"\n'))
+
+    result = run(file, "status")
+    assert result.exit_code == 2
+    assert 'least_free must be a size, like "512m"' in result.stderr
+
+
+# -- What Solr writes beside the index -------------------------------------------------------------------------------------
+
+
+def test_the_logs_of_solr_are_bounded(tmp_path: Path) -> None:
+    root = ElementTree.parse(CONF / "solr" / "log4j2.xml").getroot()
+    [file] = root.iterfind("Appenders/*")
+    assert file.tag == "RollingFile"
+    [policy] = file.iterfind("SizeBasedTriggeringPolicy")
+    [strategy] = file.iterfind("DefaultRolloverStrategy")
+    assert (policy.get("size"), strategy.get("max")) == ("16 MB", "4"), "80 MB in all"
+
+    home.logs(tmp_path).mkdir()
+    log = home.console_log(tmp_path)
+    log.write_bytes(b"x" * home.CONSOLE_LOG_BYTES)
+    assert home.console_log(tmp_path).exists()
+    with log.open("ab") as more:
+        more.write(b"x")
+    assert not home.console_log(tmp_path).exists()
+    assert [path.name for path in home.logs(tmp_path).iterdir()] == ["console.log.1"]
+
+
+def test_the_update_log_is_cut_by_its_size_and_not_only_by_time(
+    private_server: EmbeddedSolr, private_solr: Solr
+) -> None:
+    config = ElementTree.parse(CONF / "solr" / CONFIGSET / "solrconfig.xml").getroot()
+    assert config.findtext("updateHandler/autoCommit/maxSize") == "64m"
+    private_solr.commit(ELEMENTS, soft=False)
+    [core] = private_server.home.glob(f"{ELEMENTS}*")
+    logs = core / "data" / "tlog"
+    before = {path.name for path in logs.iterdir()}
+    begun_s = time.monotonic()
+    for number in range(8):
+        documents = [{"identity": f"t{number}-{each}", "queryTextFull": "x" * MIB} for each in range(10)]
+        assert not private_solr.add(ELEMENTS, documents).refused
+    new: set[str] = set()
+    while len(new) < 2 and time.monotonic() - begun_s < 12:
+        private_solr.add(ELEMENTS, [{"identity": "one more"}])
+        new = {path.name for path in logs.iterdir()} - before
+        time.sleep(0.2)
+    assert len(new) >= 2, "a log was closed before the 15 seconds were over"
+    private_solr.commit(ELEMENTS, soft=False)
