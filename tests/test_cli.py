@@ -90,7 +90,7 @@ def test_every_command_explains_itself_with_an_example(command: str) -> None:
         (["search", "originalName:cli_nowhere"], Exit.NOTHING),
     ],
 )
-def test_what_cannot_be_done_is_told_in_a_sentence_and_by_the_exit_code(
+def test_what_cannot_be_done_is_reported_in_a_sentence_and_by_the_exit_code(
     navlin: Navlin, arguments: list[str], code: Exit
 ) -> None:
     result = navlin(*arguments)
@@ -100,7 +100,7 @@ def test_what_cannot_be_done_is_told_in_a_sentence_and_by_the_exit_code(
     assert "Traceback" not in result.output
 
 
-def test_a_wrong_configuration_is_told_with_file_and_line_and_all_of_it(tmp_path: Path) -> None:
+def test_a_wrong_configuration_is_reported_with_file_and_line_and_all_of_it(tmp_path: Path) -> None:
     file = tmp_path / "wrong.toml"
     file.write_text('[navlin]\nclster = "x"\n[log]\nlevel = "loud"\n')
 
@@ -122,7 +122,7 @@ def test_a_spark_on_other_machines_is_refused_at_every_start(tmp_path: Path, com
     assert f"{file}:4: [spark] master must be local so far" in result.stderr + result.stdout
 
 
-def test_a_solr_that_does_not_answer_is_told_in_a_sentence(tmp_path: Path) -> None:
+def test_a_solr_that_does_not_answer_is_reported_in_a_sentence(tmp_path: Path) -> None:
     file = tmp_path / "navlin.toml"
     file.write_text('[navlin]\ncluster = "x"\n[solr]\nurl = "http://127.0.0.1:9/solr"\n')
 
@@ -170,7 +170,7 @@ def test_lineage_of_a_misspelt_table_suggests_the_right_one(navlin: Navlin, worl
     assert "cli_shop.orders" in result.stderr
 
 
-def test_show_tells_all_of_an_entity(navlin: Navlin, world: World) -> None:
+def test_show_prints_all_of_an_entity(navlin: Navlin, world: World) -> None:
     assert "cli_etl" in navlin("show", "cli_shop.orders").stdout
     assert "cli_etl" in json.dumps(json_of(navlin("show", "cli_shop.orders", "--json")))
 
@@ -250,7 +250,7 @@ def test_status_of_a_source_that_never_ran(solr: Solr, tmp_path: Path) -> None:
     assert (source["state"], source["lag_s"], source["last"]) == ("never", None, None)
 
 
-def test_status_tells_of_runs_positions_and_rejects(solr: Solr, tmp_path: Path) -> None:
+def test_status_shows_runs_positions_and_rejects(solr: Solr, tmp_path: Path) -> None:
     name = "TOLD"
     identity = source_id(CLUSTER, name)
     finished = a_run(name, 7, Status.FINISHED, counts=RunCounts(new=1234), note="event ids have a gap")
@@ -325,7 +325,7 @@ POSITIONS: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("key", "value", "words"), POSITIONS, ids=[words for _, _, words in POSITIONS])
-def test_status_tells_positions_in_words_and_as_json_whole(
+def test_status_shows_positions_in_words_and_as_json_whole(
     solr: Solr, tmp_path: Path, key: str, value: Any, words: str
 ) -> None:
     name = f"AT-{words[:20]}"
@@ -345,13 +345,13 @@ def test_status_fails_for_a_failed_source_and_shows_its_error(solr: Solr, tmp_pa
     assert "error: the host is away" in result.stdout
 
 
-def test_a_run_that_was_cut_off_is_told_as_that(solr: Solr, tmp_path: Path) -> None:
+def test_a_run_that_was_cut_off_is_reported_as_that(solr: Solr, tmp_path: Path) -> None:
     result = run(source_with(solr, tmp_path, "CUT", a_run("CUT", 1, Status.RUNNING)), "status", "--json")
 
     assert json_of(result)["sources"][0]["state"] == "interrupted"
 
 
-def test_a_held_run_is_told_until_a_complete_listing_is_believed(solr: Solr, tmp_path: Path) -> None:
+def test_a_held_run_is_reported_until_a_complete_listing_is_believed(solr: Solr, tmp_path: Path) -> None:
     name = "HELD"
     held = run_id(source_id(CLUSTER, name), 3)
     runs = [a_run(name, 3, Status.HELD), a_run(name, 4, Status.FINISHED)]
@@ -395,7 +395,7 @@ def test_status_counts_unlinked_relations_by_reason_and_age(solr: Solr, navlin: 
     assert "not in CLI yet" in navlin("status").stdout
 
 
-def test_status_tells_of_views_whose_text_tells_nothing(solr: Solr, navlin: Navlin) -> None:
+def test_status_shows_views_whose_text_shows_nothing(solr: Solr, navlin: Navlin) -> None:
     world = World(solr, "unparsed")
     view = world.table("s.v", EntityType.VIEW)
     world.link(world.put(world.hive, world.entity(view, {"queryText": "DROP TABLE x"})))
@@ -426,14 +426,14 @@ def test_status_counts_incomplete_operations_by_reason_and_names_the_setting(
     ("seconds", "words"),
     [(0.04, "0.0 s"), (9.96, "10.0 s"), (75, "75 s"), (600, "10 min"), (7_300, "2 h"), (864_000, "10 days")],
 )
-def test_a_length_of_time_is_told_as_a_person_would(seconds: float, words: str) -> None:
+def test_a_length_of_time_is_reported_as_a_person_would(seconds: float, words: str) -> None:
     assert span(seconds) == words
 
 
 # -- Check ----------------------------------------------------------------------------
 
 
-def test_check_tells_each_thing_and_what_to_do(solr: Solr, tmp_path: Path) -> None:
+def test_check_shows_each_thing_and_what_to_do(solr: Solr, tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     sources = "".join(
         f'[[source]]\nname = "{name}"\nextractor = "impala_events"\ndirectory = "{tmp_path / name}"\n'

@@ -118,7 +118,7 @@ def test_a_clock_that_was_set_back_a_little_flags_nothing_wrong(estate: SmallEst
     assert estate.deleted("TABLE") == set()
 
 
-def test_records_that_count_as_old_on_a_pull_are_told_of(estate: SmallEstate) -> None:
+def test_records_that_count_as_old_on_a_pull_are_reported(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"]})
     estate.now_ms += 5 * MINUTE_MS
     estate.pull()
@@ -130,7 +130,7 @@ def test_records_that_count_as_old_on_a_pull_are_told_of(estate: SmallEstate) ->
     assert "3 records are older than what the index holds" in run.note
 
 
-def test_an_event_that_comes_late_is_told_of_nobody(estate: SmallEstate) -> None:
+def test_an_event_that_comes_late_is_nobodys(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"]})
     estate.pull()
     for at_ms in (estate.now_ms, estate.now_ms - HOUR_MS):

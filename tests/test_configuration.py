@@ -109,7 +109,7 @@ def test_a_source_gets_its_settings_its_interval_and_what_it_serves(tmp_path: Pa
     assert (pull.interval_s, push.interval_s) == (600, 2)
 
 
-def test_every_mistake_is_told_at_once_with_its_line(tmp_path: Path) -> None:
+def test_every_mistake_is_reported_at_once_with_its_line(tmp_path: Path) -> None:
     found = problems(
         tmp_path,
         """[navlin]
@@ -277,7 +277,7 @@ directory = "/same"
     assert found == [(8, '[[source]] notes:///same is already served by the source "N-1"')]
 
 
-def test_a_missing_file_is_told_in_a_sentence(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(BadConfiguration, match="there is no such file: name one with --config"):
         read_configuration(tmp_path / "none.toml", EXTRACTORS, {})
 

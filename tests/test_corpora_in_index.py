@@ -136,7 +136,9 @@ def test_all_spark_event_logs_go_through_and_each_execution_has_its_operation(
     assert again.status is Status.IDLE
 
 
-def test_what_is_told_of_columns_folds_to_what_is_told_of_tables(indexed: Indexed, corpora: Path) -> None:
+def test_what_is_reported_of_columns_folds_to_what_is_reported_of_tables(
+    indexed: Indexed, corpora: Path
+) -> None:
     hive = Source(
         source_id(indexed.estate.cluster, "events"), HIVE, "events", indexed.estate.cluster, claimable=False
     )

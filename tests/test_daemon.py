@@ -232,7 +232,7 @@ def gone(pid: int) -> bool:
     return not Path(f"/proc/{pid}").exists()
 
 
-def test_it_tells_systemd_that_it_is_ready_and_well(daemon: Served) -> None:
+def test_it_reports_to_systemd_that_it_is_ready_and_well(daemon: Served) -> None:
     assert "READY=1" in daemon.reported
     daemon.until(lambda: "WATCHDOG=1" in daemon.reported, "a sign of life")
     daemon.until(

@@ -75,7 +75,7 @@ def test_the_example_shows_every_key_of_a_section_with_its_default(section: str)
             assert SHOWN[section][key] == default, key
 
 
-def test_the_example_tells_of_the_keys_that_every_source_has() -> None:
+def test_the_example_shows_the_keys_that_every_source_has() -> None:
     text = EXAMPLE.read_text()
 
     for item in fields(SourceKeys):
@@ -105,7 +105,7 @@ def test_the_readme_names_only_commands_and_options_that_there_are() -> None:
             assert option in help_text, mention
 
 
-def test_the_readme_tells_of_every_section() -> None:
+def test_the_readme_shows_every_section() -> None:
     for section in (*SECTIONS, "[source]"):
         assert f"| `[{section}]` |" in README
 

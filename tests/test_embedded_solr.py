@@ -57,7 +57,7 @@ def kill(server: EmbeddedSolr) -> None:
     assert within(30, lambda: not server.alive)
 
 
-def test_a_second_navlin_on_one_state_directory_is_told_who_is_there(
+def test_a_second_navlin_on_one_state_directory_learns_who_is_there(
     solr_server: EmbeddedSolr, solr_jars: Path
 ) -> None:
     second = EmbeddedSolr(
@@ -193,7 +193,7 @@ def test_an_address_without_a_scheme_or_with_a_password_is_refused() -> None:
         SolrAddress("http://me:secret@localhost:8983/solr")
 
 
-def test_a_server_that_is_not_there_is_told_from_one_that_refuses(solr: Solr) -> None:
+def test_a_server_that_is_not_there_is_distinguished_from_one_that_refuses(solr: Solr) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         host = f"127.0.0.1:{taken.getsockname()[1]}"

@@ -441,7 +441,7 @@ def test_who_may_follow_events_and_has_no_image_lists_once(
     assert f"so {top} is listed" in overdue.plan.note
 
 
-def test_a_check_tells_what_the_user_may(extractor: Hdfs, forbidden: str) -> None:
+def test_a_check_shows_what_the_user_may(extractor: Hdfs, forbidden: str) -> None:
     events, image = extractor.check()
     assert "events may be followed" in events and "newest image is of transaction" in image
 
@@ -552,7 +552,7 @@ def test_files_that_only_matter_where_something_refers_to_them_are_marked(
         ({"image_memory_bytes": 1}, "image_memory_bytes"),
     ],
 )
-def test_a_setting_that_cannot_be_is_told(settings: dict[str, Any], named: str) -> None:
+def test_a_setting_that_cannot_be_is_reported(settings: dict[str, Any], named: str) -> None:
     found = list(Hdfs(SOURCE, Estate("cluster"), **({"url": "hdfs://ns1"} | settings)).problems())
 
     assert [name for name, _ in found] == [named]

@@ -79,7 +79,9 @@ def one(client: HdfsClient, path: str) -> Status:
 # -- Events -----------------------------------------------------------------------------------------------------------
 
 
-def test_every_operation_is_told_in_order(client: HdfsClient, hdfs_writer: Writer, directory: str) -> None:
+def test_every_operation_is_reported_in_order(
+    client: HdfsClient, hdfs_writer: Writer, directory: str
+) -> None:
     before = client.transaction()
     at = directory
     hdfs_writer.mkdirs(f"{at}/d")

@@ -142,7 +142,7 @@ def test_without_a_filter_everything_is_spoken_of() -> None:
 
 
 @pytest.mark.parametrize("glob", ["data", "**/x", "/a/x**", "/a/../b", "/a/[b", "/a/[*-0]", "/a/[z-a]"])
-def test_a_glob_that_says_nothing_sensible_is_told(glob: str) -> None:
+def test_a_glob_that_says_nothing_sensible_is_reported(glob: str) -> None:
     with pytest.raises(BadGlob, match=re.escape(glob)):
         check_exclude(glob)
 

@@ -162,7 +162,7 @@ def test_after_a_gap_an_image_that_is_older_than_what_was_followed_is_not_read(
 
 
 @pytest.mark.services
-def test_a_gap_in_the_events_is_told_from_an_end(
+def test_a_gap_in_the_events_is_distinguished_from_an_end(
     forgetful: Hadoop, writer: Writer, tmp_path: Path, hadoop_jars: Path
 ) -> None:
     cache = str(hadoop_jars.parent / "hadoop-launcher")

@@ -58,7 +58,7 @@ def test_what_says_nothing_gives_nothing(text: str) -> None:
         (b" " * (MOST_BYTES + 1), "more than"),
     ],
 )
-def test_what_is_none_is_told(text: bytes, reason: str | None) -> None:
+def test_what_is_none_is_reported(text: bytes, reason: str | None) -> None:
     if reason is None:
         assert parse_sidecar(text) == {}
         return

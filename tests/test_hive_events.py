@@ -167,7 +167,7 @@ def test_a_source_that_was_a_temporary_table_leaves_the_part_without_input(read:
     assert read(record(edges=edges)).columns == {"PROJECTION  -> sales.totals.total"}
 
 
-def test_a_run_is_told_from_others_by_text_time_user_and_duration(read: Callable[..., Read]) -> None:
+def test_a_run_is_distinguished_from_others_by_text_time_user_and_duration(read: Callable[..., Read]) -> None:
     def runs(*records: Json) -> int:
         return len({entity.key.identity for entity in read(*records).of(EntityType.OPERATION_EXECUTION)})
 

@@ -608,7 +608,7 @@ def test_renames_in_a_row_keep_the_first_name(
     assert not any(second.is_gone(name_of(a, name, "id")) for name in ("one", "two"))
 
 
-def test_a_complete_plan_tells_renames_as_well(
+def test_a_complete_plan_shows_renames_as_well(
     hms: HiveMetastore, client: Connection, databases: tuple[str, str]
 ) -> None:
     a, _ = databases
@@ -838,7 +838,7 @@ def test_the_next_address_is_taken_where_the_first_does_not_answer(
         list(replace(hms, uris=(behind_nothing,)).check())
 
 
-def test_what_is_no_metastore_is_told_in_words(hms: HiveMetastore, metastore: Metastore) -> None:
+def test_what_is_no_metastore_is_reported_in_words(hms: HiveMetastore, metastore: Metastore) -> None:
     with (
         Wire(metastore.port, lambda sent: None) as wire,
         pytest.raises(MetastoreError, match="check that `framed`"),
@@ -846,7 +846,7 @@ def test_what_is_no_metastore_is_told_in_words(hms: HiveMetastore, metastore: Me
         list(replace(hms, uris=(wire.uri,)).check())
 
 
-def test_an_error_of_the_metastore_is_told_in_its_own_words(client: Connection) -> None:
+def test_an_error_of_the_metastore_is_reported_in_its_own_words(client: Connection) -> None:
     with pytest.raises(MetastoreRefused, match=r"get_database: NoSuchObjectException: .*no_such_database"):
         client.database("no_such_database")
 

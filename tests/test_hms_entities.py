@@ -78,7 +78,7 @@ def test_a_partition_key_that_is_a_column_as_well_counts_once() -> None:
     ) == [ds]
 
 
-def test_formats_and_orders_are_told() -> None:
+def test_formats_and_orders_are_reported() -> None:
     descriptor = StorageDescriptor(
         inputFormat="in",
         outputFormat="out",
@@ -179,7 +179,7 @@ def test_a_location_counts_where_files_lie(table: Table, location: str | None) -
         ({"type": "udt", "class": "x", "sqlType": "string"}, "string"),
     ],
 )
-def test_types_of_spark_are_told_in_words_of_hive(spark: object, hive: str) -> None:
+def test_types_of_spark_are_reported_in_words_of_hive(spark: object, hive: str) -> None:
     schema = json.dumps({"type": "struct", "fields": [{"name": "c", "type": spark}]})
 
     assert spark_columns({"spark.sql.sources.schema": schema}) == [FieldSchema("c", hive)]

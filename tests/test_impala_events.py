@@ -480,7 +480,7 @@ def test_secrets_are_masked_and_do_not_make_another_operation(read: Callable[...
     assert other.operation.key.identity != got.operation.key.identity
 
 
-def test_a_long_text_is_cut_and_its_operation_is_told_by_all_of_it(read: Callable[..., Read]) -> None:
+def test_a_long_text_is_cut_and_its_operation_is_reported_by_all_of_it(read: Callable[..., Read]) -> None:
     long = of_5_0() | {"queryText": TEXT + " -- " + "x" * (2 << 20)}
     got = read(long, long | {"queryText": long["queryText"] + "y"})
     first, second = got.of(EntityType.OPERATION)

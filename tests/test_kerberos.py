@@ -350,7 +350,7 @@ def test_a_resource_manager_that_wants_kerberos_answers_to_a_keytab(
         ("something new", f"Kerberos as {NAVLIN} for hive/h failed: something new"),
     ],
 )
-def test_what_java_says_is_told_as_what_it_means(said: str, meant: str) -> None:
+def test_what_java_says_is_reported_as_what_it_means(said: str, meant: str) -> None:
     assert meant in in_words(said, NAVLIN, "/etc/navlin.keytab", "hive/h")
 
 

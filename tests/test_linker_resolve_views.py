@@ -338,7 +338,7 @@ def test_a_table_in_the_place_of_a_view_is_made_of_nothing(world: World) -> None
     assert found_flows(world) == set()
 
 
-def test_a_text_that_tells_nothing_leaves_its_reason_on_the_view(world: World) -> None:
+def test_a_text_that_shows_nothing_leaves_its_reason_on_the_view(world: World) -> None:
     def reason() -> str | None:
         shown = show(world.solr, world.table("s.v").identity)
         return shown.fields.linker.get("unparsedReason")
@@ -358,7 +358,7 @@ def test_a_text_that_tells_nothing_leaves_its_reason_on_the_view(world: World) -
     assert found_flows(world) == {"s.orders -> s.v", "s.orders.id -> s.v.id"}
 
 
-def test_a_reason_goes_when_an_engine_tells_what_the_text_does_not(world: World) -> None:
+def test_a_reason_goes_when_an_engine_shows_what_the_text_does_not(world: World) -> None:
     world.link(world.put(world.hive, *view(world, "s.v", "SELECT FROM WHERE GROUP", "id")))
 
     world.link(world.put(world.impala, *created_by_impala(world, "s.v")))

@@ -75,7 +75,7 @@ def test_paths_are_spelled_as_they_are(world: World) -> None:
         entity_named(world.solr, "hdfs://elsewhere/naming/in2")
 
 
-def test_a_name_in_two_metastores_is_told_with_both(world: World) -> None:
+def test_a_name_in_two_metastores_is_reported_with_both(world: World) -> None:
     other = World(world.solr, "naming-other", database="Naming_Db")
     other.table("shared")
     other.index()

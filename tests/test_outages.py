@@ -64,7 +64,7 @@ def test_solr_killed_in_the_middle_of_a_write_fails_the_run_and_the_next_complet
     assert differences(expected, index_of(uninterrupted)) == []
 
 
-def test_solr_away_while_it_plans_is_told_in_words(
+def test_solr_away_while_it_plans_is_reported_in_words(
     solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path
 ) -> None:
     with SolrProxy(solr.address, lambda call: False) as proxy, Solr(proxy.address) as nowhere:

@@ -203,7 +203,7 @@ def test_a_setting_that_changes_what_is_read_changes_what_positions_are_saved_un
         ("0123456789abcdef", "the extractor is another one or a newer one than at the last run"),
     ],
 )
-def test_why_everything_is_read_again_is_told(saved_under: str, why: str) -> None:
+def test_why_everything_is_read_again_is_reported(saved_under: str, why: str) -> None:
     assert why_read_again([saved_under], "hms 1 0000").startswith(why)
 
 
@@ -309,7 +309,7 @@ def test_another_directory_is_read_and_the_files_of_the_first_are_not_read_again
     assert fourth.counts.records == first.counts.records + second.counts.records
 
 
-def test_why_everything_is_read_is_told_until_it_was(estate: SmallEstate) -> None:
+def test_why_everything_is_read_is_reported_until_it_was(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"]})
     estate.pull()
     moved = estate.tables_file.with_name("moved.json")

@@ -495,7 +495,7 @@ def counts(report: PurgeReport) -> dict[str, tuple[int, int, int, Mapping[str, i
     return {rule.name: (t.candidates, t.removed, t.relations, t.kept) for rule, t in report.rules}
 
 
-def test_a_dry_run_tells_exactly_what_would_go_and_writes_nothing(world: World) -> None:
+def test_a_dry_run_shows_exactly_what_would_go_and_writes_nothing(world: World) -> None:
     fill(world)
     before = world.versions()
     runs_before = world.solr.count(RUNS)

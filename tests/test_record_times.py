@@ -187,7 +187,7 @@ def test_when_a_table_was_created_is_a_time_as_well(
     assert (got.rejects == []) is fine
 
 
-def test_runs_are_told_apart_by_what_is_no_time_too(tmp_path: Path) -> None:
+def test_runs_are_distinguished_by_what_is_no_time_too(tmp_path: Path) -> None:
     records = [GRAPH | {"timestamp": 72 * 10**9 + at, "duration": after(72 * 10**12)} for at in (0, 1, 1)]
     got = read(hive, tmp_path, *records)
     assert len({run.key.identity for run in got.of(EntityType.OPERATION_EXECUTION)}) == 2

@@ -242,7 +242,9 @@ def test_facets_count_all_that_matched(world: World) -> None:
         ("x\\", "a backslash stands at the very end, at character 2"),
     ],
 )
-def test_a_wrong_query_is_told_in_a_sentence_with_its_place(world: World, query: str, sentence: str) -> None:
+def test_a_wrong_query_is_reported_in_a_sentence_with_its_place(
+    world: World, query: str, sentence: str
+) -> None:
     with pytest.raises(QueryError) as error:
         search(world.solr, query)
     assert str(error.value) == sentence

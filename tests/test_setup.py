@@ -56,7 +56,7 @@ def test_every_declared_dependency_is_locked() -> None:
     assert extra <= pins_of("requirements-dev.txt").keys()
 
 
-def test_what_the_linter_is_told_of_files_speaks_of_files_that_there_are() -> None:
+def test_what_the_linter_knows_of_files_speaks_of_files_that_there_are() -> None:
     ruff = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"]
     globs = list(ruff["lint"]["per-file-ignores"])
 

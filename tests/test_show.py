@@ -68,7 +68,7 @@ def test_runs_of_an_operation_and_of_what_it_writes_include_those_that_purge_rem
         assert [run["originalName"] for run in runs.listed] == ["early"]
 
 
-def test_unlinked_relations_are_told_with_their_reason(world: World) -> None:
+def test_unlinked_relations_are_reported_with_their_reason(world: World) -> None:
     operation = world.operation("x", [world.named("ghost")], [world.table("t")])
     world.index()
     shown = show(world.solr, operation.identity)

@@ -49,7 +49,7 @@ COPY = insert("/w/b", scan("db.a"), table="db.b")
 # -- A real job -----------------------------------------------------------------------------------------------------
 
 
-def test_a_real_jobs_log_tells_what_each_statement_read_and_wrote(spark_logs: Path) -> None:
+def test_a_real_jobs_log_shows_what_each_statement_read_and_wrote(spark_logs: Path) -> None:
     extracted = read_once(spark_logs / "plain")
     data = f"file://{spark_logs}/data"
     assert extracted.flows == {

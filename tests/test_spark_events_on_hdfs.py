@@ -80,7 +80,7 @@ def executions(follower: Follower, now_ms: int = NOW_MS) -> list[str]:
 
 
 @pytest.mark.parametrize("form", ["default", "plain", *(f"codecs/{codec}" for codec in CODECS)])
-def test_a_log_on_hdfs_tells_what_it_tells_elsewhere(
+def test_a_log_on_hdfs_shows_what_it_shows_elsewhere(
     spark_logs: Path, hdfs_writer: Writer, directory: str, follower: Callable[..., Follower], form: str
 ) -> None:
     put(hdfs_writer, spark_logs / form, directory)

@@ -141,7 +141,7 @@ def test_paths_are_claimed_where_they_are(read: Callable[..., Read], uri: str, k
     assert (source.file_system_path, source.source.type) == (shown, kind)
 
 
-def test_a_plan_with_aggregates_is_told_as_incomplete(read: Callable[..., Read]) -> None:
+def test_a_plan_with_aggregates_is_reported_as_incomplete(read: Callable[..., Read]) -> None:
     assert read(record([table("a.a")], [table("b.b")], errorCode="01")).operation.attributes["incomplete"]
 
 

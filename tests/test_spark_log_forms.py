@@ -152,7 +152,7 @@ def test_a_log_without_a_beginning_stays_one_execution_under_all_its_names(tmp_p
                 path.unlink()
 
 
-def test_where_a_name_says_nothing_the_path_tells_logs_from_each_other(tmp_path: Path) -> None:
+def test_where_a_name_says_nothing_the_path_distinguishes_logs(tmp_path: Path) -> None:
     for folder in ("blue", "green"):
         _put(BODY, folder, "eventlog")(tmp_path)
     _put(BODY, "driver")(tmp_path)
@@ -186,7 +186,7 @@ def test_sparks_default_form_and_a_plain_log_tell_the_same(spark_logs: Path) -> 
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_every_codec_of_sparks_own_tells_the_same(spark_logs: Path, codec: str) -> None:
+def test_every_codec_of_sparks_own_shows_the_same(spark_logs: Path, codec: str) -> None:
     [path] = (spark_logs / "codecs" / codec).iterdir()
     assert codec_of(path.read_bytes()[:8]) == codec
     extracted = read_once(path.parent)
@@ -317,7 +317,7 @@ def _compressed(spark_logs: Path, plain_log: Path) -> Iterator[tuple[str, bytes]
         yield form, compress(plain_log.read_bytes())
 
 
-def test_a_growing_log_read_in_any_steps_tells_what_it_tells_at_its_end(
+def test_a_growing_log_read_in_any_steps_shows_what_it_shows_at_its_end(
     spark_logs: Path, plain_log: Path, tmp_path: Path
 ) -> None:
     whole = read_once(spark_logs / "plain").everything()
@@ -451,7 +451,7 @@ def test_a_frame_still_being_written_is_looked_at_less_often_the_longer_it_is(tm
 
 
 @pytest.mark.parametrize("compress", [bytes, zstd])
-def test_a_large_log_is_read_in_several_splits_and_tells_the_same(
+def test_a_large_log_is_read_in_several_splits_and_shows_the_same(
     tmp_path: Path, compress: Callable[[bytes], bytes]
 ) -> None:
     padding = lines({"Event": "SparkListenerTaskEnd", "x": "y" * 4_000}) * (SPLIT_BYTES * 2 // 3 // 4_000)

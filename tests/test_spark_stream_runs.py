@@ -90,7 +90,7 @@ def old(kind: str, state: str, **more: Any) -> dict[str, Any]:
         ("StartedEvent", "ProgressEvent", "TerminatedEvent", "queryStatus", 1_480_491_481_350),
     ],
 )
-def test_spark_20_tells_the_same_in_other_words(
+def test_spark_20_shows_the_same_in_other_words(
     tmp_path: Path, begun: str, gone_on: str, over: str, state: str, started_ms: int | None
 ) -> None:
     times = [{"timestamp": at} if started_ms else {} for at in (1_480_491_481_350, 1_480_491_493_386)]
@@ -107,7 +107,7 @@ def test_spark_20_tells_the_same_in_other_words(
     assert not seen(extracted, "clicks").complete
 
 
-def test_spark_20_tells_of_a_failure_with_nothing_moved(tmp_path: Path) -> None:
+def test_spark_20_shows_a_failure_with_nothing_moved(tmp_path: Path) -> None:
     over = old("Terminated", "queryInfo", sinkStatus={"description": "FileSink[/out]", "offsetDesc": "[-]"})
     extracted = extracted_of(tmp_path, {**over, "exception": "/ by zero"})
     [execution] = extracted.executions

@@ -187,7 +187,7 @@ def test_every_query_that_ran_is_in_a_table_of_these_tests(streams: Extracted) -
 
 
 @pytest.mark.parametrize("step", [1, 3, 40])
-def test_a_stream_read_in_any_steps_tells_what_it_tells_at_its_end(
+def test_a_stream_read_in_any_steps_shows_what_it_shows_at_its_end(
     stream_logs: Path, streams: Extracted, tmp_path: Path, step: int
 ) -> None:
     [log] = [each for each in stream_logs.iterdir() if not each.name.startswith(".")]

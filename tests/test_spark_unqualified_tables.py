@@ -58,7 +58,7 @@ def test_use_and_save_as_table_writes_the_table_that_the_child_execution_names(t
     assert extracted.stored == {("sales.t", "file:///w/sales.db/t")}
 
 
-def test_before_3_4_the_catalogs_event_tells_the_database(tmp_path: Path) -> None:
+def test_before_3_4_the_catalogs_event_shows_the_database(tmp_path: Path) -> None:
     extracted = extracted_of(
         tmp_path, start(0, OLD_CREATE), catalog_event("x", "other"), catalog_event("t"), end(0)
     )
@@ -82,7 +82,7 @@ def test_the_catalogs_event_counts_when_the_log_is_read_in_two_steps(tmp_path: P
         pytest.param([catalog_event("t", "a"), catalog_event("t", "b")], id="two were created at a time"),
     ],
 )
-def test_where_nothing_tells_the_database_no_table_is_invented(
+def test_where_nothing_shows_the_database_no_table_is_invented(
     events: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     extracted = extracted_of(tmp_path, start(0, OLD_CREATE), *events, end(0))

@@ -152,7 +152,7 @@ def test_the_kind_that_impala_declares_counts_and_a_union_that_it_calls_unknown_
     assert (new.kind, new.incomplete) == ("REPLACE", True)
 
 
-def test_an_insert_of_which_only_statistics_are_told_is_incomplete(tmp_path: Path) -> None:
+def test_an_insert_of_which_only_statistics_are_reported_is_incomplete(tmp_path: Path) -> None:
     text = "INSERT INTO s.u SELECT a FROM s.t"
     edges = [{**EDGES["edges"][0], "expression": "compute_stats(s.t.a, 'hll')"}]
     got = read(tmp_path, "hive", [text], EDGES | {"edges": edges})[text]

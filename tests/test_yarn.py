@@ -66,7 +66,7 @@ def test_an_execution_says_how_it_ended_or_where_it_is(
     assert bool(execution.attributes["ended"]) == (status != "RUNNING")
 
 
-def test_what_went_wrong_is_told_bounded_and_without_secrets(resource_manager: ResourceManager) -> None:
+def test_what_went_wrong_is_reported_bounded_and_without_secrets(resource_manager: ResourceManager) -> None:
     words = "AM failed, password=hunter2 " + "at java.lang.Thread\n" * 5_000
     resource_manager.apps = [app(1, state="FAILED", finalStatus="FAILED", diagnostics=words)]
     reported = Following(resource_manager).run()
@@ -77,7 +77,7 @@ def test_what_went_wrong_is_told_bounded_and_without_secrets(resource_manager: R
 
 
 @pytest.mark.parametrize("empty", [{"apps": None}, {"apps": {}}, {}, {"apps": {"app": []}}, None])
-def test_nothing_is_told_in_many_forms(resource_manager: ResourceManager, empty: Any) -> None:
+def test_nothing_is_reported_in_many_forms(resource_manager: ResourceManager, empty: Any) -> None:
     resource_manager.routes["/ws/v1/cluster/apps"] = lambda *_: as_json(empty)
     plan = Following(resource_manager).plan()
     assert not plan.splits

@@ -118,7 +118,7 @@ def test_old_names_are_understood_and_new_ones_go_before() -> None:
 
 
 @pytest.mark.parametrize(("new_api", "mapper"), [("true", "New"), ("false", "Old"), ("", "New")])
-def test_of_two_mappers_the_one_that_runs_is_told(new_api: str, mapper: str) -> None:
+def test_of_two_mappers_the_one_that_runs_is_reported(new_api: str, mapper: str) -> None:
     reported = of(
         {
             "mapreduce.job.map.class": "New",

@@ -122,7 +122,7 @@ def test_an_application_and_its_job_are_one_execution_whoever_is_heard_first(
     assert retold.key.parent == both.key.parent
 
 
-def test_a_job_is_told_when_its_history_is_there(
+def test_a_job_is_reported_when_its_history_is_there(
     resource_manager: ResourceManager, history: JobHistory
 ) -> None:
     resource_manager.apps = [running(1, **MAPREDUCE)]
@@ -147,7 +147,7 @@ def test_a_job_is_told_when_its_history_is_there(
     assert following.is_quiet()
 
 
-def test_a_job_whose_history_never_comes_is_told_without(
+def test_a_job_whose_history_never_comes_is_reported_without(
     resource_manager: ResourceManager, history: JobHistory
 ) -> None:
     resource_manager.apps = [app(1, **MAPREDUCE, state="KILLED", finishedTime=NOW_MS)]
@@ -197,7 +197,7 @@ def test_a_configuration_that_cannot_be_had_is_said_and_keeps_no_other_back(
     assert "User dr.who has no permission" in reject.reason
 
 
-def test_while_the_history_is_away_the_others_are_told_and_its_jobs_wait(
+def test_while_the_history_is_away_the_others_are_reported_and_its_jobs_wait(
     resource_manager: ResourceManager,
 ) -> None:
     resource_manager.apps = [app(1, **MAPREDUCE, finishedTime=NOW_MS - 120 * MINUTE_MS), app(2)]
@@ -268,7 +268,7 @@ def test_an_oozie_job_is_known_by_its_configuration_too(
     assert execution.attributes["wfIds"] == ["7-oozie-W"]
 
 
-def test_nothing_that_yarn_tells_passes_for_a_persons_word(
+def test_nothing_that_yarn_shows_passes_for_a_persons_word(
     resource_manager: ResourceManager, history: JobHistory
 ) -> None:
     oozie = "oozie:launcher:T=hive2:W=daily:A=load:ID=0000004-121223003201296-oozie-oozi-W"

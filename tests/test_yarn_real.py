@@ -253,7 +253,7 @@ def test_applications_that_fail_are_killed_or_still_run_say_so(
             kill(yarn, each)
 
 
-def test_check_tells_what_answers(yarn: Hadoop) -> None:
+def test_check_shows_what_answers(yarn: Hadoop) -> None:
     source = Source(source_id("c", YARN), YARN, YARN, "c")
     first, _ = Yarn(source, Estate("c", (source,)), (yarn.yarn,)).check()
     assert first.startswith(f"{yarn.yarn} answers: Hadoop 3.5.0, ACTIVE")

@@ -90,7 +90,7 @@ def test_an_error_names_the_url_and_what_to_do(answer: Any, words: str) -> None:
         assert service.url in str(error.value)
 
 
-def test_nobody_there_and_nobody_answering_are_told_apart() -> None:
+def test_nobody_there_and_nobody_answering_are_distinguished() -> None:
     down = Yarn(SOURCE, ESTATE, ("http://127.0.0.1:1",))
     with pytest.raises(RestUnavailable, match=r"127\.0\.0\.1:1.*Connection refused.*`urls`"):
         down.plan(Positions())

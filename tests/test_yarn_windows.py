@@ -69,7 +69,7 @@ def test_one_that_is_shown_after_a_later_one_is_not_missed(resource_manager: Res
     assert list(following.run().executions) == ["application_1799000000000_0001"]
 
 
-def test_an_end_that_is_told_otherwise_later_is_told_again(resource_manager: ResourceManager) -> None:
+def test_an_end_that_is_reported_otherwise_later_is_reported_again(resource_manager: ResourceManager) -> None:
     resource_manager.apps = [app(1)]
     following = Following(resource_manager)
     following.run()
@@ -89,7 +89,7 @@ def test_a_clock_that_ran_ahead_hides_nothing(resource_manager: ResourceManager)
     assert list(following.run().executions) == ["application_1799000000000_0002"]
 
 
-def test_an_application_whose_times_are_hidden_is_told_once(resource_manager: ResourceManager) -> None:
+def test_an_application_whose_times_are_hidden_is_reported_once(resource_manager: ResourceManager) -> None:
     """What a ResourceManager shows to those who may not look at an application."""
     resource_manager.apps = [app(1, startedTime=0, finishedTime=0)]
     following = Following(resource_manager)
