@@ -14,7 +14,7 @@ import pytest
 
 from extractors.hive_events import HiveEvents
 from extractors.impala_events import ImpalaEvents
-from extractors.spark import SparkLineageEvents
+from extractors.spark import SparkEvents, SparkLineageEvents
 from navlin.index.fields import DATES, date_ms, is_date, odd_dates, to_fields
 from navlin.index.listing import listing_envelopes, odd_dates_of
 from navlin.model.extractor import Extractor
@@ -22,6 +22,19 @@ from navlin.model.plan import Positions
 from navlin.model.records import Listing, Reject, Split
 from navlin.model.source import Estate, Source
 from navlin.pipeline.reading import read_splits, summarize
+from tests.services.rest import ResourceManager
+from tests.support import yarn_rounds
+from tests.support.spark_logs import (
+    application,
+    application_end,
+    end,
+    insert,
+    log_start,
+    scan,
+    start,
+    write_log,
+)
+from tests.support.yarn_rounds import Following, app
 
 NOW_MS = 1_700_000_000_000
 
@@ -137,3 +150,68 @@ def test_a_record_with_what_is_no_time_stands_without_it(tmp_path: Path, followe
     assert any(each.get("type") == "OPERATION_EXECUTION" for each in documents)
     for document in documents:
         assert not [field for field in DATES if field in document and not is_date(date_ms(document[field]))]
+
+
+COPY = insert("/w/b", scan("db.a"), table="db.b")
+SPARK_TIMES: dict[str, Callable[[Any], tuple[dict[str, Any], ...]]] = {
+    "the start of the application": lambda time: (
+        log_start(),
+        application() | {"Timestamp": time},
+        start(0, COPY),
+        end(0),
+        application_end(),
+    ),
+    "the start of the execution": lambda time: (
+        log_start(),
+        application(),
+        start(0, COPY) | {"time": time},
+        end(0),
+        application_end(),
+    ),
+    "the end of the execution": lambda time: (
+        log_start(),
+        application(),
+        start(0, COPY),
+        end(0) | {"time": time},
+        application_end(),
+    ),
+    "the end of the application": lambda time: (
+        log_start(),
+        application(),
+        start(0, COPY),
+        end(0),
+        application_end() | {"Timestamp": time},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TIMES)
+@pytest.mark.parametrize("place", SPARK_TIMES)
+def test_an_event_of_spark_with_what_is_no_time_stands_without_it(
+    tmp_path: Path, place: str, name: str
+) -> None:
+    write_log(tmp_path, *SPARK_TIMES[place](TIMES[name]))
+    extractor = SparkEvents(SOURCE, ESTATE, str(tmp_path))
+    (split,) = extractor.plan(Positions(now_ms=NOW_MS)).splits
+    documents, rejects, failures = through_the_task(extractor, split)
+    assert not failures
+    assert rejects
+    assert any(each.get("type") == "OPERATION_EXECUTION" for each in documents)
+    for document in documents:
+        assert not [field for field in DATES if field in document and not is_date(date_ms(document[field]))]
+
+
+@pytest.mark.parametrize("name", TIMES)
+def test_an_application_of_yarn_with_what_is_no_time_stands_without_it(
+    resource_manager: ResourceManager, name: str
+) -> None:
+    resource_manager.apps = [app(1), app(2, startedTime=TIMES[name])]
+    extractor = Following(resource_manager).extractor
+    (split,) = extractor.plan(Positions(now_ms=yarn_rounds.NOW_MS)).splits
+    documents, rejects, failures = through_the_task(extractor, split)
+    assert not failures
+    # What is negative, and what is no number, is YARN's way not to know: an application that never started has -1.
+    unknown = {"negative", "very negative", "beyond all numbers", "text", "true", "false"}
+    assert bool(rejects) == (name not in unknown)
+    executions = [each for each in documents if each["type"] == "OPERATION_EXECUTION"]
+    assert ["started" in each for each in executions] == [True, False]

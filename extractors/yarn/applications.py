@@ -165,11 +165,15 @@ def _text(value: Any) -> str:
 
 
 def _number(value: Any) -> int:
-    """Some releases write numbers as texts, and -1 or 0 for what is not known."""
+    """Some releases write numbers as texts, and -1 or 0 for what is not known. What no Java could count to is not known
+    either."""
+    if isinstance(value, bool):
+        return 0
     try:
-        return max(0, int(float(value)))
+        number = value if isinstance(value, int) else int(float(value))
     except (TypeError, ValueError, OverflowError):
         return 0
+    return number if 0 <= number < 1 << 63 else 0
 
 
 def _tags(value: Any) -> tuple[str, ...]:
