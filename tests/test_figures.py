@@ -29,6 +29,7 @@ SET_NOT_MEASURED = {
     "watches the lease for two minutes": "the length of a lease",
     "did not answer it, for two minutes": "the same",
     "does not answer within a minute": "a bound of a search",
+    "differs by more than five minutes": "what a KDC takes",
     "the first runs may wait two minutes": "the same",
     "in the state directory: 90 MB at most": "bounds of logs",
     "cut after 15 seconds or 64 MB": "when Solr commits by itself",

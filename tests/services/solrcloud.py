@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr, SolrSettings
+from navlin.solr_server.home import PASSWORD_FILE
 
 ZOO_CFG = "tickTime=2000\ninitLimit=10\nsyncLimit=5\n"
+ZOOKEEPER_PORT = 1_000
+"""So much above Solr's port is that of the ZooKeeper in its process."""
 
 
 @contextmanager
@@ -18,8 +23,23 @@ def solr_cloud(state: Path, jars: Path) -> Iterator[EmbeddedSolr]:
     home = state / "solr"
     home.mkdir(parents=True)
     (home / "zoo.cfg").write_text(ZOO_CFG)
-    settings = SolrSettings(java_options=("-DzkRun",), memory="768m")
-    with EmbeddedSolr(
-        state, jars, CONF / "solr", settings=settings, cores=(), cache=jars.parent / "solr-launcher"
-    ) as server:
+    with _node(state, jars, "-DzkRun") as server:
         yield server
+
+
+@contextmanager
+def another_node(first: EmbeddedSolr, state: Path, jars: Path) -> Iterator[EmbeddedSolr]:
+    """One more node beside `solr_cloud`, without a ZooKeeper: it may die. Nodes have one password."""
+    home = state / "solr"
+    home.mkdir(parents=True)
+    for name in (PASSWORD_FILE, "security.json"):
+        shutil.copy2(first.home / name, home / name)
+    port = urlsplit(first.address.url).port or 0
+    with _node(state, jars, f"-DzkHost=127.0.0.1:{port + ZOOKEEPER_PORT}") as server:
+        yield server
+
+
+def _node(state: Path, jars: Path, mode: str) -> EmbeddedSolr:
+    settings = SolrSettings(java_options=(mode, "-Dzookeeper.admin.enableServer=false"), memory="768m")
+    cache = jars.parent / "solr-launcher"
+    return EmbeddedSolr(state, jars, CONF / "solr", settings=settings, cores=(), cache=cache)

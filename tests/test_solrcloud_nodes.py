@@ -1,0 +1,149 @@
+"""A SolrCloud of two nodes, two shards and two replicas: a node dies in the middle of a write and comes back behind, and
+nothing is lost or doubled."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from navlin.index.cores import CORES, create
+from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.runs import RunRecord, Status
+from navlin.index.solr import Solr
+from navlin.shipped import CONF
+from navlin.solr_server.embedded import EmbeddedSolr
+from tests.services.solrcloud import another_node, solr_cloud
+from tests.support.killed_runs import GENERATION_MS, GENERATIONS, Played, differences, index_of, wipe
+from tests.support.pipeline_estate import FIRST_MS, SmallEstate
+from tests.support.solr_proxy import Call, SolrProxy
+
+pytestmark = pytest.mark.services
+THROUGH = (Status.FINISHED, Status.IDLE)
+RECOVERS_S = 180.0
+
+
+@dataclass(frozen=True)
+class TwoNodes:
+    """``first`` has the ZooKeeper; ``second`` may die."""
+
+    solr: Solr
+    first: EmbeddedSolr
+    second: EmbeddedSolr
+
+    def replicas(self, core: str) -> list[Mapping[str, Any]]:
+        """All replicas of a collection, each with its state."""
+        status = self.solr.admin("collections", {"action": "CLUSTERSTATUS", "collection": core})
+        (collection,) = status["cluster"]["collections"].values()
+        return [each for shard in collection["shards"].values() for each in shard["replicas"].values()]
+
+    def wait_until_all_are_active(self) -> None:
+        """A replica that came back first gets what it missed."""
+        deadline_s = time.monotonic() + RECOVERS_S
+        while any(each["state"] != "active" for core in CORES for each in self.replicas(core)):
+            assert time.monotonic() < deadline_s, [self.replicas(core) for core in CORES]
+            time.sleep(0.2)
+
+    def kill_second(self) -> None:
+        os.kill(self.second.pid or 0, signal.SIGKILL)
+        while self.second.alive:
+            time.sleep(0.01)
+
+    def identities(self, core: str, replica: Mapping[str, Any]) -> dict[str, int]:
+        """What one replica has by itself: identity and version."""
+        url = f"{replica['base_url']}/{replica['core']}/select"
+        params = {"q": "*:*", "fl": "identity,_version_", "rows": "100000", "distrib": "false"}
+        found = self.solr.session.get(url, params=params).json()["response"]["docs"]
+        return {document["identity"]: document["_version_"] for document in found}
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator[TwoNodes]:
+    folder = tmp_path_factory.mktemp("two-nodes")
+    with (
+        solr_cloud(folder / "1", solr_jars) as first,
+        another_node(first, folder / "2", solr_jars) as second,
+        Solr(first.address) as solr,
+    ):
+        assert create(solr, CONF / "solr", shards=2, replicas=2) == CORES
+        nodes = TwoNodes(solr, first, second)
+        nodes.wait_until_all_are_active()
+        for core in CORES:
+            assert len(nodes.replicas(core)) == 4
+        yield nodes
+
+
+KILLED_IN_RUN = {2: ELEMENTS, 7: RELATIONS, 10: ELEMENTS}
+"""In which run the second node dies, before what write."""
+
+
+def test_a_node_that_dies_in_the_middle_of_a_write_and_comes_back_loses_and_doubles_nothing(
+    nodes: TwoNodes, spark: Callable[[], SparkSession], tmp_path: Path
+) -> None:
+    undisturbed = SmallEstate(nodes.solr, spark, tmp_path)
+    Played(undisturbed).play()
+    expected = index_of(undisturbed)
+    wipe(undisturbed)
+
+    came_to: list[tuple[int, Status]] = []
+    with SolrProxy(nodes.solr.address) as proxy, Solr(proxy.address) as through_the_proxy:
+        estate = SmallEstate(through_the_proxy, spark, tmp_path, cluster=undisturbed.cluster)
+        played = Played(estate)
+        for number in range(2 * len(GENERATIONS)):
+            played.lay(number // 2)
+            estate.now_ms = FIRST_MS + (number // 2 + 1) * GENERATION_MS
+            run = (estate.pull, estate.follow)[number % 2]
+            if number in KILLED_IN_RUN:
+                proxy.passes = _kills_at(nodes, KILLED_IN_RUN[number])
+                came_to.append((number, run().status))
+                proxy.passes = lambda call: True
+                assert not nodes.second.alive
+            record = _repeated(run)
+            assert record.status in THROUGH, (number, record)
+            if number - 1 in KILLED_IN_RUN:
+                # It has missed the rest of one run and the whole of another.
+                nodes.second.start()
+                nodes.wait_until_all_are_active()
+        unlike = differences(expected, index_of(estate))
+    assert [number for number, _ in came_to] == list(KILLED_IN_RUN)
+    assert unlike == []
+
+    for core in CORES:
+        nodes.solr.commit(core, soft=False)
+        by_shard: dict[str, list[dict[str, int]]] = {}
+        for replica in nodes.replicas(core):
+            by_shard.setdefault(replica["core"].split("_shard")[1][0], []).append(
+                nodes.identities(core, replica)
+            )
+        assert {len(copies) for copies in by_shard.values()} == {2}
+        for one, other in by_shard.values():
+            assert one == other
+
+
+def _repeated(run: Callable[[], RunRecord]) -> RunRecord:
+    """As the daemon does it: until Solr has chosen new leaders, runs may fail."""
+    deadline_s = time.monotonic() + RECOVERS_S
+    record = run()
+    while record.status not in THROUGH and time.monotonic() < deadline_s:
+        time.sleep(1)
+        record = run()
+    return record
+
+
+def _kills_at(nodes: TwoNodes, core: str) -> Callable[[Call], bool]:
+    killed = [False]
+
+    def passes(call: Call) -> bool:
+        if not killed[0] and call.core == core and call.documents and not call.answered:
+            killed[0] = True
+            nodes.kill_second()
+        return True
+
+    return passes
