@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -112,8 +113,9 @@ class Served:
             self.log.append(json.loads(line) if line.startswith("{") else {"event": line.strip()})
 
     def _receive(self) -> None:
-        while True:
-            self.reported.extend(self._manager.recv(4_096).decode().splitlines())
+        with suppress(OSError):  # closed at the end of the test
+            while True:
+                self.reported.extend(self._manager.recv(4_096).decode().splitlines())
 
     def until(self, condition: Callable[[], Any], what: str) -> Any:
         """Waits for a condition; fails with the log if it does not come true."""
