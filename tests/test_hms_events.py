@@ -140,6 +140,24 @@ PLAIN = {
             id="partition altered",
         ),
         pytest.param(
+            event("ALTER_PARTITIONS", {**PLAIN, "partitions": [{"ds": "1"}, {"ds": "2"}]}),
+            PartitionsChanged(ORDERS, ("ds=1", "ds=2")),
+            id="partitions altered at once, Hive 4.1",
+        ),
+        pytest.param(
+            event(
+                "ALTER_PARTITIONS",
+                {**PLAIN, "partitionKeys": ["ds", "region"], "partitionValues": [["1", "eu"], ["2", "us"]]},
+            ),
+            PartitionsChanged(ORDERS, ("ds=1/region=eu", "ds=2/region=us")),
+            id="partitions altered at once, later",
+        ),
+        pytest.param(
+            event("ALTER_PARTITIONS", {**PLAIN, "partitionKeys": ["ds"]}),
+            PartitionsChanged(ORDERS, None),
+            id="partitions altered at once: which is not said",
+        ),
+        pytest.param(
             event("ADD_PARTITION", PLAIN, form=None),
             PartitionsChanged(ORDERS, None),
             id="partitions, CDH 5: which is not said",
@@ -192,6 +210,13 @@ def test_an_event_says_what_changed(given: NotificationEvent, change: Change) ->
             ),
             id="a partition's statistics",
         ),
+        pytest.param(
+            altered(
+                tagged("sales", "orders", {"id": "int"}, {}, **{"19": {"i64": 0}, "25": {"i64": 7}}),
+                tagged("sales", "orders", {"id": "int"}, {}, **{"19": {"i64": -1}}),
+            ),
+            id="numbers of Hive 4's own",
+        ),
         pytest.param(event("INSERT", PLAIN), id="insert"),
         pytest.param(event("OPEN_TXN", {}), id="transaction"),
         pytest.param(
@@ -202,6 +227,13 @@ def test_an_event_says_what_changed(given: NotificationEvent, change: Change) ->
 )
 def test_an_event_of_nothing_that_is_read_says_nothing(given: NotificationEvent) -> None:
     assert parse_event(given) is None
+
+
+def test_of_another_catalog_its_own_events_are_followed() -> None:
+    created = NotificationEvent(5, 1, "CREATE_TABLE", "sales", "orders", "{}", None, "Spark")
+
+    assert parse_event(created, "spark") == TableCreated(ORDERS)
+    assert parse_event(event("CREATE_TABLE", {}), "spark") is None
 
 
 def test_a_gzipped_message_says_the_same() -> None:
