@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -245,6 +246,37 @@ def test_a_gzipped_message_says_the_same() -> None:
     assert parse_event(event("ALTER_TABLE", packed, SOLD, "gzip(json-2.0)")) == parse_event(plain)
     # What cannot be unpacked leaves the event's own columns.
     assert parse_event(event("ALTER_TABLE", torn, SOLD, "gzip(json-2.0)")) == TableAltered(SOLD)
+
+
+RECORDED = Path(__file__).with_name("data") / "hms"
+DAILY = TableName("sales", "daily")
+SALES_SOLD = TableName("sales", "sold")
+
+
+@pytest.mark.parametrize("release", ["3.1", "4.0"])
+def test_the_events_that_a_metastore_wrote_say_what_was_done(release: str) -> None:
+    lines = (RECORDED / f"events-{release}.jsonl").read_text().splitlines()
+    events = [NotificationEvent(**json.loads(line)) for line in lines]
+    times_ms = {one.eventId: (one.eventTime or 0) * 1000 for one in events}
+
+    assert [parse_event(one) for one in events] == [
+        DatabaseChanged("sales"),
+        TableCreated(ORDERS),
+        PartitionsChanged(ORDERS, ("ds=a%2Fb",)),
+        None,  # statistics of the table
+        TableAltered(ORDERS),
+        None,  # statistics of the partition
+        PartitionsChanged(ORDERS, ("ds=a%2Fb",)),
+        TableRenamed(ORDERS, SALES_SOLD, 8, times_ms[8]),
+        PartitionsChanged(SALES_SOLD, ("ds=a%2Fb",), dropped=True),
+        TableCreated(DAILY),
+        TableRenamed(DAILY, TableName("sales", "daily2"), 11, times_ms[11], view=True),
+        None,  # another catalog and its first database,
+        None,  # and one of the same name
+        TableDropped(SALES_SOLD),
+        TableDropped(TableName("sales", "daily2")),
+        DatabaseChanged("sales", dropped=True),
+    ]
 
 
 def test_partition_names_are_taken_apart_and_put_together() -> None:

@@ -46,7 +46,7 @@ SHARED: dict[str, Callable[..., None]] = {
 del SHARED["test_a_server_that_does_not_know_newer_calls_is_read_all_the_same"]
 globals().update(SHARED)
 
-CAPABILITIES = ["HIVEMANAGEDINSERTREAD", "HIVEMANAGEDINSERTWRITE", "HIVEBUCKET2", "EXTREAD", "EXTWRITE"]
+CAPABILITIES = ["HIVEFULLACIDWRITE", "HIVEMANAGEDINSERTWRITE", "HIVEBUCKET2", "EXTWRITE"]
 """What a client must be able to do to make the tables of these tests. navlin names none of it and reads them all."""
 
 
@@ -79,19 +79,24 @@ def test_its_messages_are_of_the_releases_own_form(
     assert newest.catName == "hive"
 
 
-def test_an_insert_only_table_and_its_neighbours_are_read(
-    hms: HiveMetastore, client: Connection, databases: tuple[str, str]
+@pytest.mark.parametrize("properties", ["default", "insert_only"])
+def test_a_transactional_table_and_its_neighbours_are_read(
+    hms: HiveMetastore, client: Connection, databases: tuple[str, str], properties: str
 ) -> None:
     a, _ = databases
-    insert_only = {"transactional": "true", "transactional_properties": "insert_only"}
-    create(client, table(a, "acid", kind="MANAGED_TABLE", parameters=insert_only))
+    parameters = {"transactional": "true", "transactional_properties": properties}
+    made = table(a, "acid", kind="MANAGED_TABLE", parameters=parameters)
+    assert made.sd is not None
+    made.sd.inputFormat = "org.apache.hadoop.hive.ql.io.orc.OrcInputFormat"
+    made.sd.outputFormat = "org.apache.hadoop.hive.ql.io.orc.OrcOutputFormat"
+    create(client, made)
     create(client, table(a, "orders"))
 
     done = run(hms)
 
     assert done.of(EntityType.TABLE) == ["acid", "orders"]
     acid = done.entities[name_of(a, "acid")].attributes
-    assert (acid["tableType"], acid["params"]) == ("MANAGED_TABLE", insert_only)
+    assert (acid["tableType"], acid["params"]) == ("MANAGED_TABLE", parameters)
     assert not done.rejects
 
 
@@ -130,6 +135,8 @@ def test_another_catalog_is_a_source_of_its_own(
     where = f"file:{metastore.directory}/{catalog}"
     client.call(CREATE_CATALOG, CreateCatalogRequest(Catalog(catalog, None, where)))
     client.call(CREATE_DATABASE, Database(a, None, f"{where}/{a}", {}, catalogName=catalog))
+    only_there = f"{a[:-2]}_there"
+    client.call(CREATE_DATABASE, Database(only_there, None, f"{where}/x", {}, catalogName=catalog))
     orders, made = table(a, "orders"), table(a, "sold", partitioned_by={"ds": "string"})
     client.call(CREATE_TABLE, orders)
     made.catName = catalog
@@ -138,6 +145,8 @@ def test_another_catalog_is_a_source_of_its_own(
 
     here, first = run(hms), run(there)
     assert (here.of(EntityType.TABLE), first.of(EntityType.TABLE)) == (["orders"], ["sold"])
+    assert here.of(EntityType.DATABASE) == list(databases)
+    assert first.of(EntityType.DATABASE) == [a, only_there]
     assert len(first.of(EntityType.PARTITION)) == 1
     assert not first.rejects
     assert any(catalog in line for line in hms.check())

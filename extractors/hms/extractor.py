@@ -114,6 +114,11 @@ class HiveMetastore(Extractor):
         ):
             if not getattr(self, name) > 0:
                 yield name, f"{name} must be more than 0"
+        if not self.catalog or self.catalog != self.catalog.lower():
+            yield (
+                "catalog",
+                f"catalog = {self.catalog!r} is no name of a catalog: a metastore has them in lower case",
+            )
         if self.keytab and not self.principal:
             yield "keytab", "keytab needs a principal beside it"
         for name in ("metastore_principal", "principal", "keytab", "krb5_conf"):

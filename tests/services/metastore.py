@@ -134,13 +134,13 @@ class LaterMetastore(Metastore):
             client.events(0, 1)
 
     def class_path(self) -> list[str]:
-        """PySpark's jars, without its Hive and without those that the release has in a version of its own."""
+        """PySpark's jars, without its metastore and without those that the release has in a version of its own."""
         own = sorted(self.jars.glob("*.jar"))
         names = {_VERSION.sub("", jar.name) for jar in own}
         theirs = [
             jar
             for jar in sorted(pyspark_jars().glob("*.jar"))
-            if _VERSION.sub("", jar.name) not in names and not jar.name.startswith("hive-")
+            if _VERSION.sub("", jar.name) not in names and not jar.name.startswith("hive-metastore-")
         ]
         # Hive 4 names an exception of HDFS's server.
         hadoop = sorted(self.jars.with_name("hadoop").glob("hadoop-client-minicluster-*.jar"))
