@@ -56,7 +56,7 @@ NO_LOG = (
 )
 
 
-@extractor("hms", source_type=HIVE, mode=PULL, version=1)
+@extractor("hms", source_type=HIVE, mode=PULL, version=2)
 @dataclass(frozen=True, slots=True)
 class HiveMetastore(Extractor):
     """One metastore. ``uris`` are its instances, tried in order. Globs have no regard to case; one in ``tables`` or
