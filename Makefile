@@ -6,6 +6,8 @@ BIN    := $(VENV)/bin
 JARS   := .jars
 # Hive, its metastore, HDFS and YARN run in the tests and the demo alone, a KDC in the tests alone.
 SETS   := solr hive-metastore hive hadoop kdc
+# The metastores of later releases run in the tests of the services alone.
+LATER  := hive-metastore-3.1 hive-metastore-4.0
 JAVA   := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
 # How many processes run the tests side by side; each has a Solr and a Spark of its own, of some 2 GB.
 WORKERS ?= 2
@@ -34,6 +36,7 @@ test: venv jars ## everything pure and a smoke of each service, in two processes
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -m "not services and not soak" $(ARGS)
 
 test-services: venv jars ## every variant of every service
+	@for set in $(LATER); do $(BIN)/python -m navlin.solr_server.jars $$set $(JARS)/$$set || exit 1; done
 	@echo "-- tests of the services"
 	@$(BIN)/pytest -m services $(ARGS)
 

@@ -204,6 +204,22 @@ def metastore(tmp_path_factory: pytest.TempPathFactory, metastore_jars: Path) ->
 
 
 @pytest.fixture(scope="session")
+def later_metastore(
+    tmp_path_factory: pytest.TempPathFactory, metastore_jars: Path, request: pytest.FixtureRequest
+) -> Iterator[Metastore]:
+    """A Hive metastore of the release that the test's parameter names, with a notification log."""
+    from tests.services.metastore import RELEASES, LaterMetastore
+
+    release = RELEASES[request.param]
+    jars = metastore_jars.with_name(release.jars)
+    if not jars.is_dir():
+        pytest.skip(f"the jars of Hive {release.version} are missing: `make test-services` fetches them")
+    directory = tmp_path_factory.mktemp(f"metastore-{release.version}")
+    with LaterMetastore(directory, jars, release) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
 def kdc_jars() -> Path:
     """What a KDC needs beside PySpark's jars."""
     jars = REPOSITORY / ".jars" / "kdc"

@@ -869,6 +869,11 @@ def test_settings_that_make_no_sense_are_named() -> None:
     wrong = HiveMetastore(SOURCE, ESTATE, ("http://hms:9083",), batch_size=0)
 
     assert [name for name, _ in wrong.problems()] == ["uris", "batch_size"]
+    assert [name for name, _ in replace(wrong, catalog="Spark").problems()] == [
+        "uris",
+        "batch_size",
+        "catalog",
+    ]
 
 
 def test_what_a_listing_missed_is_asked_for_by_its_name(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -140,6 +141,24 @@ PLAIN = {
             id="partition altered",
         ),
         pytest.param(
+            event("ALTER_PARTITIONS", {**PLAIN, "partitions": [{"ds": "1"}, {"ds": "2"}]}),
+            PartitionsChanged(ORDERS, ("ds=1", "ds=2")),
+            id="partitions altered at once, Hive 4.1",
+        ),
+        pytest.param(
+            event(
+                "ALTER_PARTITIONS",
+                {**PLAIN, "partitionKeys": ["ds", "region"], "partitionValues": [["1", "eu"], ["2", "us"]]},
+            ),
+            PartitionsChanged(ORDERS, ("ds=1/region=eu", "ds=2/region=us")),
+            id="partitions altered at once, later",
+        ),
+        pytest.param(
+            event("ALTER_PARTITIONS", {**PLAIN, "partitionKeys": ["ds"]}),
+            PartitionsChanged(ORDERS, None),
+            id="partitions altered at once: which is not said",
+        ),
+        pytest.param(
             event("ADD_PARTITION", PLAIN, form=None),
             PartitionsChanged(ORDERS, None),
             id="partitions, CDH 5: which is not said",
@@ -192,6 +211,13 @@ def test_an_event_says_what_changed(given: NotificationEvent, change: Change) ->
             ),
             id="a partition's statistics",
         ),
+        pytest.param(
+            altered(
+                tagged("sales", "orders", {"id": "int"}, {}, **{"19": {"i64": 0}, "25": {"i64": 7}}),
+                tagged("sales", "orders", {"id": "int"}, {}, **{"19": {"i64": -1}}),
+            ),
+            id="numbers of Hive 4's own",
+        ),
         pytest.param(event("INSERT", PLAIN), id="insert"),
         pytest.param(event("OPEN_TXN", {}), id="transaction"),
         pytest.param(
@@ -204,6 +230,13 @@ def test_an_event_of_nothing_that_is_read_says_nothing(given: NotificationEvent)
     assert parse_event(given) is None
 
 
+def test_of_another_catalog_its_own_events_are_followed() -> None:
+    created = NotificationEvent(5, 1, "CREATE_TABLE", "sales", "orders", "{}", None, "Spark")
+
+    assert parse_event(created, "spark") == TableCreated(ORDERS)
+    assert parse_event(event("CREATE_TABLE", {}), "spark") is None
+
+
 def test_a_gzipped_message_says_the_same() -> None:
     plain = altered(BEFORE, tagged("archive", "sold", {}, {}), SOLD)
     assert plain.message is not None
@@ -213,6 +246,37 @@ def test_a_gzipped_message_says_the_same() -> None:
     assert parse_event(event("ALTER_TABLE", packed, SOLD, "gzip(json-2.0)")) == parse_event(plain)
     # What cannot be unpacked leaves the event's own columns.
     assert parse_event(event("ALTER_TABLE", torn, SOLD, "gzip(json-2.0)")) == TableAltered(SOLD)
+
+
+RECORDED = Path(__file__).with_name("data") / "hms"
+DAILY = TableName("sales", "daily")
+SALES_SOLD = TableName("sales", "sold")
+
+
+@pytest.mark.parametrize("release", ["3.1", "4.0"])
+def test_the_events_that_a_metastore_wrote_say_what_was_done(release: str) -> None:
+    lines = (RECORDED / f"events-{release}.jsonl").read_text().splitlines()
+    events = [NotificationEvent(**json.loads(line)) for line in lines]
+    times_ms = {one.eventId: (one.eventTime or 0) * 1000 for one in events}
+
+    assert [parse_event(one) for one in events] == [
+        DatabaseChanged("sales"),
+        TableCreated(ORDERS),
+        PartitionsChanged(ORDERS, ("ds=a%2Fb",)),
+        None,  # statistics of the table
+        TableAltered(ORDERS),
+        None,  # statistics of the partition
+        PartitionsChanged(ORDERS, ("ds=a%2Fb",)),
+        TableRenamed(ORDERS, SALES_SOLD, 8, times_ms[8]),
+        PartitionsChanged(SALES_SOLD, ("ds=a%2Fb",), dropped=True),
+        TableCreated(DAILY),
+        TableRenamed(DAILY, TableName("sales", "daily2"), 11, times_ms[11], view=True),
+        None,  # another catalog and its first database,
+        None,  # and one of the same name
+        TableDropped(SALES_SOLD),
+        TableDropped(TableName("sales", "daily2")),
+        DatabaseChanged("sales", dropped=True),
+    ]
 
 
 def test_partition_names_are_taken_apart_and_put_together() -> None:

@@ -32,6 +32,7 @@ SETTINGS = {
     "hms": {
         # Another address may be another metastore: no event id shows that.
         "uris": ANEW,
+        "catalog": ANEW,
         "databases": ANEW,
         "exclude_databases": ANEW,
         "tables": ANEW,

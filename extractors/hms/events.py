@@ -87,10 +87,10 @@ class PartitionsChanged:
 Change = DatabaseChanged | TableCreated | TableAltered | TableDropped | TableRenamed | PartitionsChanged
 
 
-def parse_event(event: NotificationEvent) -> Change | None:
+def parse_event(event: NotificationEvent, catalog: str = DEFAULT_CATALOG) -> Change | None:
     """What an event reports, or None if it is about nothing that navlin reads: other catalogs, functions, transactions,
     statistics, and whatever changed nothing but statistics and times."""
-    if (event.catName or DEFAULT_CATALOG).lower() != DEFAULT_CATALOG:
+    if (event.catName or DEFAULT_CATALOG).lower() != catalog.lower():
         return None
     database, table = (event.dbName or "").lower(), (event.tableName or "").lower()
     name = TableName(database, table)
@@ -118,6 +118,9 @@ def parse_event(event: NotificationEvent) -> Change | None:
             if before and after and _lasting(before, _PARTITION) == _lasting(after, _PARTITION):
                 return None
             return PartitionsChanged(name, _partitions(message))
+        case "ALTER_PARTITIONS":
+            # Hive 4.1 and later: one event for many, with what they are now alone.
+            return PartitionsChanged(name, _partitions(parse_message(event)))
     return None
 
 
@@ -155,6 +158,9 @@ def _altered(event: NotificationEvent, after_name: TableName) -> Change | None:
 def _partitions(message: Message) -> tuple[str, ...] | None:
     """The names of the partitions that a message is about. Partition values are mapped by key, keys in their order."""
     values = message.get("partitions") or ([message["keyValues"]] if message.get("keyValues") else None)
+    keys, rows = message.get("partitionKeys"), message.get("partitionValues")
+    if isinstance(keys, list) and isinstance(rows, list) and all(isinstance(row, list) for row in rows):
+        values = [dict(zip(keys, row, strict=False)) for row in rows]
     if not isinstance(values, list) or not all(isinstance(one, dict) and one for one in values):
         return None
     return tuple(partition_name(one.keys(), one.values()) for one in values)
@@ -171,8 +177,13 @@ class _Shape(NamedTuple):
     fleeting: tuple[str, ...]
 
 
-_TABLE = _Shape("9", (_TABLE_NAME, _DB_NAME, "5", "13"))  # last access, privileges
-_PARTITION = _Shape("7", ("2", "3", "5", "8"))  # names, last access, privileges
+# Last access, privileges; from Hive 3 on the number of the write, statistics, what the client may do, and the number that
+# the metastore gave the table.
+_TABLE = _Shape(
+    "9", (_TABLE_NAME, _DB_NAME, "5", "13", "19", "20", "21", "22", "23", "24", "25", "26", "27", "28")
+)
+# Names, last access, privileges; from Hive 3 on the number of the write, and statistics.
+_PARTITION = _Shape("7", ("2", "3", "5", "8", "10", "11", "12", "13"))
 
 
 def _plain_object(message: Message, name: str) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from extractors.hms.client import (
 )
 from extractors.hms.continuity import EVENT_DIGEST, event_at, time_of, why_not_continued
 from extractors.hms.entities import Reading, to_rename
+from extractors.hms.events import DEFAULT_CATALOG
 from extractors.hms.plan import (
     COMPLETE_MS,
     EVENT_ID,
@@ -55,7 +56,7 @@ NO_LOG = (
 )
 
 
-@extractor("hms", source_type=HIVE, mode=PULL, version=1)
+@extractor("hms", source_type=HIVE, mode=PULL, version=2)
 @dataclass(frozen=True, slots=True)
 class HiveMetastore(Extractor):
     """One metastore. ``uris`` are its instances, tried in order. Globs have no regard to case; one in ``tables`` or
@@ -64,6 +65,7 @@ class HiveMetastore(Extractor):
     source: Source
     estate: Estate
     uris: tuple[str, ...]
+    catalog: str = DEFAULT_CATALOG
     databases: tuple[str, ...] = ("*",)
     exclude_databases: tuple[str, ...] = ()
     tables: tuple[str, ...] = ("*",)
@@ -88,7 +90,9 @@ class HiveMetastore(Extractor):
 
     @classmethod
     def serves(cls, settings: Mapping[str, Any]) -> tuple[str, ...]:
-        """The metastore's own addresses, as claims spell them: with the port."""
+        """The metastore's own addresses, as claims spell them: with the port. Claims name tables of the default catalog."""
+        if settings.get("catalog", DEFAULT_CATALOG) != DEFAULT_CATALOG:
+            return ()
         addresses = map(host_and_port, settings.get("uris", ()))
         return tuple(f"thrift://{host}:{port}" for host, port in addresses)
 
@@ -110,6 +114,11 @@ class HiveMetastore(Extractor):
         ):
             if not getattr(self, name) > 0:
                 yield name, f"{name} must be more than 0"
+        if not self.catalog or self.catalog != self.catalog.lower():
+            yield (
+                "catalog",
+                f"catalog = {self.catalog!r} is no name of a catalog: a metastore has them in lower case",
+            )
         if self.keytab and not self.principal:
             yield "keytab", "keytab needs a principal beside it"
         for name in ("metastore_principal", "principal", "keytab", "krb5_conf"):
@@ -148,7 +157,7 @@ class HiveMetastore(Extractor):
             touched, event = Touched(), newest
             if last is not None and current > last:
                 try:
-                    touched, event = read_log(metastore, last, current)
+                    touched, event = read_log(metastore, last, current, self.catalog)
                 except (LogBroken, MetastoreRefused) as error:
                     because = because or str(error)
             position = at_event(event, current)
@@ -190,6 +199,8 @@ class HiveMetastore(Extractor):
             names = metastore.databases()
             taken = sum(map(self._filters.take_database, names))
             yield f"{metastore.uri} answers: {len(names)} databases, {taken} of them taken by the filters"
+            if others := sorted(set(metastore.catalogs()) - {self.catalog}):
+                yield f"it has other catalogs, which are read by sources of their own alone: {', '.join(others)}"
             event_id, no_log = _current_event_id(metastore)
             yield no_log or f"its notification log stands at event {event_id}"
 
@@ -204,6 +215,7 @@ class HiveMetastore(Extractor):
             self.sasl,
             self.metastore_principal,
             Login(self.principal, self.keytab, self.krb5_conf, cache),
+            self.catalog,
         )
 
     @property
@@ -229,6 +241,8 @@ def _current_event_id(metastore: Connection) -> tuple[int, str]:
     except MetastoreRefused as error:
         return (
             0,
-            f"the metastore does not show its notification log: everything is read at every run ({error})",
+            "the metastore does not show its notification log: everything is read at every run. From Hive 3 on it shows it "
+            "to the users that hadoop.proxyuser.*.hosts of its core-site.xml names, or to all with "
+            f"hive.metastore.event.db.notification.api.auth = false ({error})",
         )
     return current, "" if current else NO_LOG

@@ -56,6 +56,7 @@ class Database(Struct):
     locationUri: str | None = at(3)
     parameters: dict[str, str] | None = at(4)
     ownerName: str | None = at(6)
+    catalogName: str | None = at(8)
 
 
 @struct
@@ -73,6 +74,7 @@ class Table(Struct):
     viewExpandedText: str | None = at(11)
     tableType: str | None = at(12)
     temporary: bool | None = at(14)
+    catName: str | None = at(17)
 
 
 @struct
@@ -84,6 +86,7 @@ class Partition(Struct):
     lastAccessTime: I32 = at(5)
     sd: StorageDescriptor | None = at(6)
     parameters: dict[str, str] | None = at(7)
+    catName: str | None = at(9)
 
 
 @struct
@@ -100,11 +103,17 @@ class GetTablesRequest(Struct):
     dbName: str | None = at(1)
     tblNames: list[str] | None = at(2)
     capabilities: ClientCapabilities | None = at(3)
+    catName: str | None = at(4)
 
 
 @struct
 class GetTablesResult(Struct):
     tables: list[Table] | None = at(1)
+
+
+@struct
+class GetCatalogsResponse(Struct):
+    names: list[str] | None = at(1)
 
 
 @struct
@@ -137,6 +146,8 @@ class NotificationEventResponse(Struct):
 
 
 GET_ALL_DATABASES = Call("get_all_databases", (), list[str], throws=(MetaException,))
+GET_DATABASES = Call("get_databases", (str,), list[str], throws=(MetaException,))
+GET_CATALOGS = Call("get_catalogs", (), GetCatalogsResponse, throws=(MetaException,))
 GET_DATABASE = Call("get_database", (str,), Database, throws=(NoSuchObjectException, MetaException))
 GET_ALL_TABLES = Call("get_all_tables", (str,), list[str], throws=(MetaException,))
 GET_TABLES = Call(

@@ -92,14 +92,16 @@ class Planning:
     now_ms: int
 
 
-def read_log(metastore: Connection, last: int, current: int) -> tuple[Touched, NotificationEvent | None]:
-    """What was touched after event ``last``, at least up to event ``current``, and the last event.
+def read_log(
+    metastore: Connection, last: int, current: int, catalog: str
+) -> tuple[Touched, NotificationEvent | None]:
+    """What of the catalog was touched after event ``last``, at least up to event ``current``, and the last event.
 
     Raises `LogBroken` where an id is missing or comes twice: ids are given one after the other.
     """
     touched, event = Touched(), None
     for event in _events(metastore, last, current):
-        change = parse_event(event)
+        change = parse_event(event, catalog)
         if change is not None:
             touched.add(change)
     return touched, event

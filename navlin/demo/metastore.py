@@ -40,7 +40,7 @@ class Metastore:
         java_options: Sequence[str] = (),
     ) -> None:
         self.directory = directory.resolve()
-        self._jars = jars.resolve()
+        self.jars = jars.resolve()
         self._listener = listener
         self._short_lived = short_lived
         self._settings = dict(settings or {})
@@ -61,6 +61,10 @@ class Metastore:
         """Where managed tables lie."""
         return self.directory / "warehouse"
 
+    def class_path(self) -> list[str]:
+        """Where it has its classes from."""
+        return [*map(str, self.jars.glob("*.jar")), f"{pyspark_jars()}/*"]
+
     def start(self) -> None:
         """Starts it, on what the directory holds already, and waits until it answers (some 6 to 10 s)."""
         self.launch()
@@ -73,7 +77,7 @@ class Metastore:
         (conf / "hive-site.xml").write_text(self._hive_site())
         (conf / "core-site.xml").write_text(_site(self._settings))
         opens = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in ("lang", "net", "util")]
-        classes = [str(conf), *map(str, self._jars.glob("*.jar")), f"{pyspark_jars()}/*"]
+        classes = [str(conf), *self.class_path()]
         options = [
             *(QUICK if self._short_lived else ()),
             "-Xmx512m",

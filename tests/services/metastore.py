@@ -1,13 +1,42 @@
-"""The few calls by which tests change what a real Hive metastore holds."""
+"""The few calls by which tests change what a real Hive metastore holds, and metastores of later releases."""
 
 from __future__ import annotations
 
+import re
+import subprocess
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from getpass import getuser
+from pathlib import Path
 from types import NoneType
+from typing import Final
 
 from extractors.hms import idl
-from extractors.hms.client import Address, Connection
-from extractors.hms.thrift import Call, refusal
+from extractors.hms.client import Address, Connection, MetastoreRefused, connected
+from extractors.hms.events import DEFAULT_CATALOG
+from extractors.hms.thrift import Call, Struct, at, refusal, struct
 from navlin.demo import metastore
+from navlin.java import pyspark_jars
+
+
+@struct
+class Catalog(Struct):
+    name: str | None = at(1)
+    description: str | None = at(2)
+    locationUri: str | None = at(3)
+
+
+@struct
+class CreateCatalogRequest(Struct):
+    catalog: Catalog | None = at(1)
+
+
+@struct
+class CreateTableRequest(Struct):
+    table: idl.Table | None = at(1)
+    processorCapabilities: list[str] | None = at(9)
+
 
 AlreadyExists = refusal("AlreadyExistsException")
 _REFUSALS = (idl.InvalidOperationException, idl.MetaException)
@@ -16,12 +45,21 @@ CREATE_DATABASE = Call("create_database", (idl.Database,), NoneType, throws=(Alr
 DROP_DATABASE = Call(
     "drop_database", (str, bool, bool), NoneType, throws=(idl.NoSuchObjectException, *_REFUSALS)
 )
+CREATE_CATALOG = Call(
+    "create_catalog", (CreateCatalogRequest,), NoneType, throws=(AlreadyExists, idl.MetaException)
+)
+CREATE_TABLE_REQ = Call(
+    "create_table_req", (CreateTableRequest,), NoneType, throws=(AlreadyExists, *_REFUSALS)
+)
 CREATE_TABLE = Call("create_table", (idl.Table,), NoneType, throws=(AlreadyExists, *_REFUSALS))
 ALTER_TABLE = Call("alter_table", (str, str, idl.Table), NoneType, throws=_REFUSALS)
 DROP_TABLE = Call(
     "drop_table", (str, str, bool), NoneType, throws=(idl.NoSuchObjectException, idl.MetaException)
 )
 ADD_PARTITION = Call("add_partition", (idl.Partition,), idl.Partition, throws=(*_REFUSALS, AlreadyExists))
+APPEND_PARTITION = Call(
+    "append_partition", (str, str, list[str]), idl.Partition, throws=(*_REFUSALS, AlreadyExists)
+)
 ALTER_PARTITION = Call("alter_partition", (str, str, idl.Partition), NoneType, throws=_REFUSALS)
 DROP_PARTITION = Call(
     "drop_partition",
@@ -42,6 +80,77 @@ class Metastore(metastore.Metastore):
     def client(self) -> Connection:
         """A connection of one's own."""
         return Connection(self.address)
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A Hive metastore that is not of PySpark's jars. ``listener`` is the class that writes its notification log: of its
+    jars, or a source file beside this one."""
+
+    version: str
+    listener: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def jars(self) -> str:
+        """The name of its set of jars."""
+        return f"hive-metastore-{self.version}"
+
+
+_WITHOUT_HIVE: Final = {
+    # The defaults of both are classes of hive-exec.
+    "metastore.expression.proxy": "org.apache.hadoop.hive.metastore.DefaultPartitionExpressionProxy",
+    "metastore.task.threads.always": "org.apache.hadoop.hive.metastore.events.EventCleanerTask",
+}
+RELEASES: Final = {
+    release.version: release
+    for release in (
+        Release("3.1", "org.apache.hive.hcatalog.listener.DbNotificationListener", _WITHOUT_HIVE),
+        Release("4.0", "NotificationLog", _WITHOUT_HIVE),
+    )
+}
+_VERSION = re.compile(r"-\d[^/]*\.jar$")
+
+
+class LaterMetastore(Metastore):
+    """A real metastore of another release than PySpark's. ``jars`` is the directory of the release's set."""
+
+    def __init__(self, directory: Path, jars: Path, release: Release, *, shows_log: bool = True) -> None:
+        asked = f"hadoop.proxyuser.{getuser()}"
+        settings = {
+            **release.settings,
+            "hive.metastore.transactional.event.listeners": release.listener,
+            # From Hive 3 on, who may act for others sees the notification log, and nobody else.
+            **({f"{asked}.hosts": "*", f"{asked}.groups": "*"} if shows_log else {}),
+        }
+        super().__init__(directory, jars, settings=settings)
+        self.release = release
+
+    def await_ready(self) -> None:
+        super().await_ready()
+        with connected(self.address) as client, suppress(MetastoreRefused):
+            # Makes the log's tables, which nothing else makes before they are written to.
+            client.current_event_id()
+            client.events(0, 1)
+
+    def class_path(self) -> list[str]:
+        """PySpark's jars, without its metastore and without those that the release has in a version of its own."""
+        own = sorted(self.jars.glob("*.jar"))
+        names = {_VERSION.sub("", jar.name) for jar in own}
+        theirs = [
+            jar
+            for jar in sorted(pyspark_jars().glob("*.jar"))
+            if _VERSION.sub("", jar.name) not in names and not jar.name.startswith("hive-metastore-")
+        ]
+        # Hive 4 names an exception of HDFS's server.
+        hadoop = sorted(self.jars.with_name("hadoop").glob("hadoop-client-minicluster-*.jar"))
+        classes = [str(jar) for jar in (*own, *theirs, *hadoop)]
+        source = Path(__file__).with_name(f"{self.release.listener}.java")
+        if source.exists():
+            compiled = str(self.directory / "classes")
+            subprocess.run(["javac", "-nowarn", "-d", compiled, "-cp", ":".join(classes), source], check=True)
+            classes.insert(0, compiled)
+        return classes
 
 
 def table(
@@ -80,6 +189,7 @@ def table(
         tableType=kind,
         viewOriginalText=view_text,
         viewExpandedText=view_text,
+        catName=DEFAULT_CATALOG,
     )
 
 
@@ -95,6 +205,7 @@ def partition(of: idl.Table, *values: str, location: str | None = None) -> idl.P
             serdeInfo=idl.SerDeInfo("", "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe", {}),
         ),
         parameters={},
+        catName=DEFAULT_CATALOG,
     )
 
 
