@@ -107,8 +107,9 @@ def hdfs(services: Services, directory: Path) -> Iterator[Case]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Child, "ask", counted)
-        # Where the NameNode stands, and its events since then, of which none is of this directory.
-        yield Case(extractor, _now_ms(), lambda: len(requests), at_rest=2)
+        # Where the NameNode stands, its events since then, of which none is of this directory, the ids of its namespace, and
+        # the last events that were followed, once more.
+        yield Case(extractor, _now_ms(), lambda: len(requests), at_rest=4)
 
 
 @contextmanager

@@ -107,6 +107,19 @@ def test_a_directory_that_is_listed_anew_loses_only_what_is_not_there_any_more(f
     assert files.list({"/a": MANY - 7}, {"path": "/a", "reported": True}).counts.deleted == 0
 
 
+def test_more_places_than_one_question_can_name_are_covered_at_once(files: FileSystem) -> None:
+    """Solr takes 10,000 clauses in a query; events of one run may name more places than that."""
+    files.list({"/a": MANY, "/b": 3, "/c": 3}, {"path": "/"})
+    gone = [{"path": f"/b/part-0000{n}", "reported": True} for n in range(2)]
+    never_seen = [{"path": f"/d/{number}", "reported": True} for number in range(10_500)]
+
+    record = files.list({}, {"path": "/a", "reported": True}, *gone, *never_seen)
+
+    assert record.counts.deleted == MANY + 1 + 2
+    assert files.count(below="/b", deleted=False) == 2
+    assert files.count(below="/c", deleted=False) == 4
+
+
 def test_what_a_filter_leaves_out_is_never_flagged_though_nobody_lists_it(files: FileSystem) -> None:
     files.list({"/a": 3, "/tmp": 3, "/tmp/x": 2}, {"path": "/"})
 

@@ -228,7 +228,7 @@ def do_and_compare(renamed: Renamed, every: list[Row]) -> None:
             for step in row[:k] if first else row[k:]:
                 renamed.do(prefix, step)
         record = renamed.run()
-        assert record.status is Status.FINISHED and not record.note, record
+        assert (record.status, record.note) == (Status.FINISHED, ""), (record.error, record.failures)
     wrong: list[object] = []
     for prefix, (row, k) in cut.items():
         things = after(row).things
