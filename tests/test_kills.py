@@ -221,6 +221,7 @@ def play_with_cuts(
     return cut_off
 
 
+@pytest.mark.services
 def test_a_run_that_ends_between_two_steps_is_made_up_for_by_the_next(
     estate: SmallEstate, spark: Callable[[], SparkSession], solr: Solr, tmp_path: Path
 ) -> None:

@@ -168,6 +168,7 @@ def test_every_java_program_is_compiled_in_the_wheel(installed: Path) -> None:
     ] == []
 
 
+@pytest.mark.services
 def test_an_installed_wheel_runs_with_a_jre(installed: Path, tmp_path: Path, solr_jars: Path) -> None:
     code = """if True:
         import sys
