@@ -90,13 +90,18 @@ def _seed(item: pytest.Item) -> str:
     return str(item.callspec.params.get("seed", "")) if hasattr(item, "callspec") else ""
 
 
+def fetched(jar_set: str) -> Path:
+    """The directory of a set of jars; skips the test if it is not there."""
+    jars = REPOSITORY / ".jars" / jar_set
+    if not jars.is_dir():
+        pytest.skip(f"the jars of {jar_set} are missing: `make jars` fetches them")
+    return jars
+
+
 @pytest.fixture(scope="session")
 def solr_jars() -> Path:
     """Solr's jars."""
-    jars = REPOSITORY / ".jars" / "solr"
-    if not jars.is_dir():
-        pytest.skip("Solr's jars are missing: `make jars` fetches them")
-    return jars
+    return fetched("solr")
 
 
 @pytest.fixture(scope="session")
@@ -188,10 +193,7 @@ def estate(solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path) -> Sma
 @pytest.fixture(scope="session")
 def metastore_jars() -> Path:
     """What a Hive metastore needs beside PySpark's jars."""
-    jars = REPOSITORY / ".jars" / "hive-metastore"
-    if not jars.is_dir():
-        pytest.skip("the metastore's jar is missing: `make jars` fetches it")
-    return jars
+    return fetched("hive-metastore")
 
 
 @pytest.fixture(scope="session")
@@ -222,10 +224,7 @@ def later_metastore(
 @pytest.fixture(scope="session")
 def kdc_jars() -> Path:
     """What a KDC needs beside PySpark's jars."""
-    jars = REPOSITORY / ".jars" / "kdc"
-    if not jars.is_dir():
-        pytest.skip("the KDC's jars are missing: `make jars` fetches them")
-    return jars
+    return fetched("kdc")
 
 
 @pytest.fixture(scope="session")
@@ -252,19 +251,13 @@ def kerberized(
 @pytest.fixture(scope="session")
 def hive_jars() -> Path:
     """What Hive needs beside PySpark's jars to run statements."""
-    jars = REPOSITORY / ".jars" / "hive"
-    if not jars.is_dir():
-        pytest.skip("Hive's jars are missing: `make jars` fetches them")
-    return jars
+    return fetched("hive")
 
 
 @pytest.fixture(scope="session")
 def hadoop_jars() -> Path:
     """What HDFS and YARN need beside PySpark's jars."""
-    jars = REPOSITORY / ".jars" / "hadoop"
-    if not jars.is_dir():
-        pytest.skip("Hadoop's jars are missing: `make jars` fetches them")
-    return jars
+    return fetched("hadoop")
 
 
 @pytest.fixture(scope="session")

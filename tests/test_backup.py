@@ -1,4 +1,4 @@
-"""Backup while navlin writes, and restore elsewhere: every document, and no position ahead of what it stands for."""
+"""Backup while navlin writes, and restore into another directory: every document, and no position ahead of its documents."""
 
 from __future__ import annotations
 
@@ -510,18 +510,18 @@ def test_by_the_commands_into_a_directory_of_its_own(
     toml = configuration(state, solr_jars)
     again = tmp_path / "again.tar.zst"
 
-    def told(result: Result) -> str:
+    def printed(result: Result) -> str:
         assert result.exit_code == Exit.OK, result.output
         return result.stdout
 
     with server_on(state, solr_jars) as server, Solr(server.address) as solr:
-        assert "nav_elements: 1 documents" in told(run(toml, "backup", str(again)))
+        assert "nav_elements: 1 documents" in printed(run(toml, "backup", str(again)))
         with held_by(solr, "backup"):
             assert run(toml, "backup", str(again)).exit_code == Exit.BUSY
         away = run(toml, "backup", str(tmp_path / "nowhere" / "x"))
         assert away.exit_code == Exit.FAILED
         assert "cannot be written: No such file or directory" in away.stderr
-    assert "nav_elements: 10 documents" in told(
+    assert "nav_elements: 10 documents" in printed(
         run(toml, "restore", str(file), "--into", str(tmp_path / "copy"))
     )
     assert elements(tmp_path / "copy", solr_jars) == 10

@@ -62,10 +62,10 @@ def test_serve_waits_for_room_and_goes_on_by_itself(
     seen = inside(namespace, "serve_on_full_disk", tmp_path)
 
     start, guarded, unguarded = seen["start"], seen["guarded"], seen["unguarded"]
-    assert (start["alive"], start["ready"], start["said"]) == (True, 0, 1), (
+    assert (start["alive"], start["ready"], start["logged"]) == (True, 0, 1), (
         "it waits, and systemd starts nothing again"
     )
-    assert start["told"]
+    assert start["reported"]
     assert start["extended"] >= 2, "nor does systemd end it, for a start that takes long"
     for each in (start, guarded, unguarded):
         code, text = each["status"]

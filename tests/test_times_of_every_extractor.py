@@ -109,6 +109,17 @@ def through_the_task(
     return documents, summary.rejects, summary.failures
 
 
+def stands_without_it(extractor: Extractor) -> None:
+    """The execution is there, no field of it is an impossible time, and a reject says so."""
+    (split,) = extractor.plan(Positions(now_ms=NOW_MS)).splits
+    documents, rejects, failures = through_the_task(extractor, split)
+    assert not failures
+    assert rejects
+    assert any(each.get("type") == "OPERATION_EXECUTION" for each in documents)
+    for document in documents:
+        assert not [field for field in DATES if field in document and not is_date(date_ms(document[field]))]
+
+
 def hive(time: Any) -> dict[str, Any]:
     return GRAPH | {"timestamp": time, "duration": 5}
 
@@ -143,13 +154,7 @@ def test_a_record_with_what_is_no_time_stands_without_it(tmp_path: Path, followe
     make, record = FOLLOWERS[follower]
     (tmp_path / "log").write_text(json.dumps(record(TIMES[name])) + "\n")
     extractor = make(SOURCE, ESTATE, str(tmp_path), "*")
-    (split,) = extractor.plan(Positions(now_ms=NOW_MS)).splits
-    documents, rejects, failures = through_the_task(extractor, split)
-    assert not failures
-    assert rejects
-    assert any(each.get("type") == "OPERATION_EXECUTION" for each in documents)
-    for document in documents:
-        assert not [field for field in DATES if field in document and not is_date(date_ms(document[field]))]
+    stands_without_it(extractor)
 
 
 COPY = insert("/w/b", scan("db.a"), table="db.b")
@@ -192,13 +197,7 @@ def test_an_event_of_spark_with_what_is_no_time_stands_without_it(
 ) -> None:
     write_log(tmp_path, *SPARK_TIMES[place](TIMES[name]))
     extractor = SparkEvents(SOURCE, ESTATE, str(tmp_path))
-    (split,) = extractor.plan(Positions(now_ms=NOW_MS)).splits
-    documents, rejects, failures = through_the_task(extractor, split)
-    assert not failures
-    assert rejects
-    assert any(each.get("type") == "OPERATION_EXECUTION" for each in documents)
-    for document in documents:
-        assert not [field for field in DATES if field in document and not is_date(date_ms(document[field]))]
+    stands_without_it(extractor)
 
 
 @pytest.mark.parametrize("name", TIMES)

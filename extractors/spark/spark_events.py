@@ -270,7 +270,7 @@ class _LogReading:
         if goes_on and split.mark:
             self._read_up_to = number_of(split.mark.part)
         elif entry and split.mark:
-            # Of the part that was being read the rest is gone, unless a compacted part has it.
+            # The rest of the part that was being read is gone, unless a compacted part has it.
             goes_on, mark, self._read_up_to = not entry.anew, entry.mark, number_of(split.mark.part) - 1
         if not self._read_up_to and is_compact(split.parts[0].name):
             self._read_up_to = number_of(split.parts[0].name) - 1
@@ -432,7 +432,7 @@ class _LogReading:
                 yield from self._of_run(run)
 
     def _compacted(self, runs: list[Run], wanted: set[Mark]) -> dict[int, Started]:
-        """The starts, by execution, whose parts were compacted since: the compacted part keeps them, elsewhere."""
+        """The starts, by execution, whose parts were compacted since: the compacted part has them at another place."""
         part = self._split.parts[0]
         if not is_compact(part.name):
             return {}

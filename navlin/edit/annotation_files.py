@@ -43,8 +43,8 @@ class BadLine:
 
 @dataclass(slots=True)
 class FileContent:
-    """What a file says: entities in its order, each once; what is no such thing; and (line, field) of values in which a
-    secret was blanked."""
+    """What a file holds: annotations in its order, one an entity; the lines that do not read; and (line, field) of the
+    values in which a secret was blanked."""
 
     annotations: list[Annotation] = field(default_factory=list)
     rejects: list[BadLine] = field(default_factory=list)

@@ -2,8 +2,8 @@
 
 Ids follow names, and renames come in rows: two tables may change places by way of a third name. So what the index has at all
 names concerned is read before anything is written, and kept in the index itself: if the run ends half way, the one that
-repeats it knows still what stood where. What people wrote of a thing that was dropped waits under its name, for whatever is
-created there, or renamed to it without words of its own.
+repeats it reads from there what stood where. If an entity is dropped, what people wrote of it waits under its name, for
+whatever is created there, or renamed to it without words of its own.
 """
 
 from __future__ import annotations

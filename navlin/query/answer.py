@@ -80,7 +80,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """A thing that an edge passes through without its being shown."""
+    """An entity through which an edge passes, and which is not shown."""
 
     id: str
     name: str

@@ -60,9 +60,9 @@ def main() -> None:
         seen["start"] = {
             "alive": served.process.poll() is None,
             "ready": lines("navlin ready"),
-            "said": lines("no space: sources wait until there is some"),
+            "logged": lines("no space: sources wait until there is some"),
             "status": [status.returncode, status.stdout + status.stderr],
-            "told": any(line.startswith("STATUS=waiting: the disk of") for line in served.reported),
+            "reported": any(line.startswith("STATUS=waiting: the disk of") for line in served.reported),
             "extended": sum(line.startswith("EXTEND_TIMEOUT_USEC=") for line in served.reported),
         }
         empty(state)
