@@ -1,6 +1,6 @@
 """How much disk the index takes for a million entities and a million relations, of an HDFS and of a metastore.
 
-    python -m bench size [--inodes 200000] [--tables 6000] [--columns 15]
+    python -m bench size [--documents 200000]
 
 Each goes through the pipeline into an empty index of its own, which is then merged to what a core settles at.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,18 +18,14 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.table import Table
 
-from bench.indexing import MADE, Made
-from extractors.hdfs import Hdfs
+from bench._made_sources import FILLINGS, Filling
 from navlin.index.cores import CORES
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.solr import Solr
-from navlin.model.extractor import EXTRACTORS, Extractor, Registration
-from navlin.model.source import HDFS, HIVE, Estate, Source, source_id
 from navlin.pipeline.run import Pipeline
 from navlin.pipeline.session import end_session, start_session
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr, SolrSettings
-from tests.support.large_images import write_large_image
 
 REPOSITORY = Path(__file__).parents[1]
 MILLION = 1_000_000
@@ -37,9 +33,7 @@ SETTLE_S = 120.0
 
 
 @contextmanager
-def indexed(
-    folder: Path, spark: SparkSession, registration: Registration, extractor: Extractor
-) -> Iterator[Solr]:
+def indexed(folder: Path, spark: SparkSession, filling: Filling) -> Iterator[Solr]:
     """An index of one source."""
     jars = REPOSITORY / ".jars" / "solr"
     settings, cache = SolrSettings(memory="2g"), jars.parent / "solr-launcher"
@@ -48,7 +42,7 @@ def indexed(
         Solr(server.address) as solr,
     ):
         record = Pipeline(server.address, lambda: spark, lambda: round(time.time() * 1000)).run(
-            registration, extractor
+            filling.registration, filling.extractor
         )
         assert not record.error and not record.failures, (record.error, record.failures)
         yield solr
@@ -67,25 +61,14 @@ def size_of(solr: Solr, core: str) -> tuple[int, int]:
         time.sleep(1)
 
 
-def measure(folder: Path, inodes: int, tables: int, columns: int) -> Table:
-    image = write_large_image(folder / f"fsimage_{inodes:019}", inodes).path
-    hdfs = Source(source_id("bench", "HDFS"), HDFS, "HDFS", "bench", ("hdfs://bench",))
-    hive = Source(source_id("bench", "made"), HIVE, "made", "bench")
-    estate = Estate("bench", (hdfs,), spool=str(folder / "spool"))
-    sources: dict[str, Callable[[], tuple[Registration, Extractor]]] = {
-        "an HDFS": lambda: (
-            EXTRACTORS["hdfs"],
-            Hdfs(hdfs, estate, "hdfs://bench", image=str(image), events=False, exclude=()),
-        ),
-        "a metastore": lambda: (MADE, Made(hive, Estate("bench", (hive,)), tables, columns)),
-    }
+def measure(folder: Path, documents_each: int) -> Table:
     shown = Table(title="merged to one segment")
     for heading in ("of", "core", "documents", "on disk", "a million"):
         shown.add_column(heading, justify="left" if heading in ("of", "core") else "right")
     spark = start_session(folder / "scratch", settings={"spark.executorEnv.PYTHONPATH": str(REPOSITORY)})
     try:
-        for name, made in sources.items():
-            with indexed(folder / name.replace(" ", "-"), spark, *made()) as solr:
+        for name in ("hdfs", "tables"):
+            with indexed(folder / name, spark, FILLINGS[name](folder, documents_each)) as solr:
                 for core in (ELEMENTS, RELATIONS):
                     documents, size_bytes = size_of(solr, core)
                     a_million = size_bytes / documents * MILLION
@@ -105,12 +88,10 @@ def main() -> None:
     arguments = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    arguments.add_argument("--inodes", type=int, default=200_000)
-    arguments.add_argument("--tables", type=int, default=6_000)
-    arguments.add_argument("--columns", type=int, default=15)
+    arguments.add_argument("--documents", type=int, default=200_000, help="about so many of each")
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory() as directory:
-        Console().print(measure(Path(directory), given.inodes, given.tables, given.columns))
+        Console().print(measure(Path(directory), given.documents))
 
 
 if __name__ == "__main__":
