@@ -18,7 +18,7 @@ PROGRAMS: Final = {
     "navlin/solr_server/SolrServer.java": "solr",
     "navlin/demo/HadoopServices.java": "hadoop",
     "extractors/hdfs/HdfsClient.java": "",
-    "extractors/kerberos/KerberosClient.java": "",
+    "navlin/kerberos/KerberosClient.java": "",
 }
 """Each program, and the set of jars in ``.jars`` that it needs. Those but the first need PySpark's jars too."""
 

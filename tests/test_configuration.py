@@ -51,6 +51,7 @@ EXTRACTORS = {
 }
 
 LEAST = '[navlin]\ncluster = "one"\n'
+EXTERNAL = '[solr]\nurl = "http://solr/solr"\n'
 
 
 def read(tmp_path: Path, text: str, environment: dict[str, str] | None = None) -> Configuration:
@@ -179,6 +180,22 @@ interval_s = -1
         (LEAST + '[solr]\nurl = "solr:8983"\n', 4, "[solr] url must begin with http:// or https://"),
         (LEAST + '[solr]\nurl = "http://me:pw@solr/solr"\n', 4, "[solr] url must not carry a password"),
         (LEAST + "[solr]\nshards = 2\n", 4, "[solr] shards is for a Solr of your own"),
+        (LEAST + '[solr]\nauth = "kerberos"\n', 4, "[solr] auth is for a Solr of your own"),
+        (
+            LEAST + EXTERNAL + 'keytab = "k"\nprincipal = "p"\n',
+            5,
+            '[solr] keytab is for Kerberos: it does not go with auth = "password"',
+        ),
+        (
+            LEAST + EXTERNAL + 'auth = "kerberos"\nuser = "u"\n',
+            6,
+            '[solr] user is for a password: it does not go with auth = "kerberos"',
+        ),
+        (
+            LEAST + EXTERNAL + 'auth = "kerberos"\nkeytab = "k"\n',
+            6,
+            "[solr] keytab needs a principal beside it",
+        ),
         (
             LEAST + '[solr]\nurl = "http://solr/solr"\nmemory = "512m"\n',
             5,

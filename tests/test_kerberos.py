@@ -17,11 +17,11 @@ from extractors.hdfs import Hdfs
 from extractors.hdfs.errors import HdfsError
 from extractors.hms import HiveMetastore
 from extractors.hms.client import MetastoreError, connected
-from extractors.kerberos.client import Login, kerberos
-from extractors.kerberos.words import in_words
 from extractors.yarn import Yarn
 from extractors.yarn.rest import RestError
 from navlin.demo.hadoop import Hadoop
+from navlin.kerberos.client import Login, kerberos
+from navlin.kerberos.words import in_words
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.plan import Positions
 from navlin.model.records import Entity, Record, Split

@@ -18,9 +18,9 @@ from thrift.transport.TTransport import TBufferedTransport, TFramedTransport, TT
 from extractors.hms import idl
 from extractors.hms.events import DEFAULT_CATALOG
 from extractors.hms.thrift import Call, Refusal
-from extractors.kerberos.client import TICKET_CACHE, Conversation, Login
-from extractors.kerberos.thrift_sasl import SaslTransport
-from extractors.kerberos.words import KerberosFailed
+from extractors.hms.thrift_sasl import SaslTransport
+from navlin.kerberos.client import TICKET_CACHE, Conversation, Login
+from navlin.kerberos.words import KerberosFailed
 
 _T = TypeVar("_T")
 

@@ -44,7 +44,7 @@ from extractors.hms.reading import (
 from extractors.hms.splits import DatabaseSplit, PartitionListSplit, PartitionSplit, RenameSplit, TableSplit
 from extractors.hms.still_there import places_there
 from extractors.hms.touched import Touched
-from extractors.kerberos.client import Login
+from navlin.kerberos.client import Login
 from navlin.model.extractor import PULL, Extractor, extractor, keeps_positions
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Split

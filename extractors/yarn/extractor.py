@@ -13,7 +13,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from extractors.kerberos.client import Login
 from extractors.yarn.configuration import Configuration, to_configuration
 from extractors.yarn.plan import JOBS, Before, Planning, SeenSplit, UnansweredSplit
 from extractors.yarn.records import ApplicationRecords
@@ -26,6 +25,7 @@ from extractors.yarn.rest import (
     asking,
     wrong_url,
 )
+from navlin.kerberos.client import Login
 from navlin.model.extractor import PULL, Extractor, extractor, keeps_positions
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Reject, Split

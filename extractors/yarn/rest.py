@@ -14,9 +14,9 @@ from urllib.parse import urljoin, urlsplit
 import orjson
 import requests
 
-from extractors.kerberos.client import TICKET_CACHE, Login
-from extractors.kerberos.spnego import Spnego
-from extractors.kerberos.words import KerberosFailed
+from navlin.kerberos.client import TICKET_CACHE, Login
+from navlin.kerberos.spnego import Spnego
+from navlin.kerberos.words import KerberosFailed
 
 Parameters = Mapping[str, str | int]
 

@@ -42,7 +42,7 @@ def create(invocation: Invocation, *, as_json: bool) -> None:
         made = _embedded(invocation)
     else:
         solr = configuration.solr
-        with Solr(external_address(solr, invocation.environment)) as connected:
+        with Solr(external_address(configuration, invocation.environment)) as connected:
             made = create(connected, CONF / "solr", shards=solr.shards, replicas=solr.replicas)
     _archive_spark(configuration.navlin.state_directory)
     if as_json:

@@ -45,7 +45,7 @@ def command(invocation: Invocation, file: Path, *, into: Path | None, overwrite:
     file = file.absolute()
     try:
         if not configuration.solr.embedded and into is None:
-            with Solr(external_address(configuration.solr, invocation.environment)) as solr:
+            with Solr(external_address(configuration, invocation.environment)) as solr:
                 require_cloud(solr)
                 with progress("collections", in_bytes=False) as report:
                     documents = collection_backup.restore(

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import requests
 from requests.adapters import HTTPAdapter
 from requests.auth import HTTPBasicAuth
+
+from navlin.kerberos.client import Login
+from navlin.kerberos.spnego import SERVICE, Spnego, wants_kerberos
+from navlin.kerberos.words import KerberosFailed, in_words
 
 POOLED_CONNECTIONS = 16
 
@@ -34,7 +39,8 @@ class SolrAddress:
     """A Solr by its base URL (``https://host:8983/solr``). Small and picklable: Spark tasks get it and connect themselves.
 
     ``ca_file`` is a PEM file of authorities to believe instead of the system's; it must be where the connection is opened.
-    ``timeout_s`` bounds the wait for a connection and between two bytes of an answer, not the whole of it.
+    ``timeout_s`` bounds the wait for a connection and between two bytes of an answer, not the whole of it. ``login`` is for
+    a Solr that wants Kerberos; its keytab must be where the connection is opened, too.
     """
 
     url: str
@@ -43,6 +49,7 @@ class SolrAddress:
     ca_file: str | None = None
     timeout_s: float = 120.0
     connect_timeout_s: float = 10.0
+    login: Login | None = None
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
@@ -59,7 +66,7 @@ class SolrAddress:
 
 
 class SolrSession(requests.Session):
-    """A pooled session that knows the address's password and authorities, has a timeout on every request and raises
+    """A pooled session that knows the address's password, tickets and authorities, has a timeout on every request and raises
     `SolrError` for every answer but a success. pysolr's clients share it."""
 
     def __init__(self, address: SolrAddress) -> None:
@@ -68,7 +75,9 @@ class SolrSession(requests.Session):
         # REQUESTS_CA_BUNDLE would override `verify`, ~/.netrc the password, HTTP_PROXY the way.
         self.trust_env = False
         self.verify = address.ca_file or True
-        if address.user is not None:
+        if address.login is not None:
+            self.auth = Spnego(address.login, at_once=True)
+        elif address.user is not None:
             self.auth = HTTPBasicAuth(address.user, address.password or "")
         adapter = HTTPAdapter(pool_connections=4, pool_maxsize=POOLED_CONNECTIONS)
         self.mount("http://", adapter)
@@ -80,6 +89,8 @@ class SolrSession(requests.Session):
         where = url.decode() if isinstance(url, bytes) else url
         try:
             response = super().request(method, url, *args, **kwargs)
+        except KerberosFailed as error:
+            raise SolrUnavailable(urlsplit(where).netloc, core_of(where), None, str(error)) from error
         except requests.exceptions.SSLError as error:
             raise SolrError(
                 self.address.host, core_of(where), None, f"TLS failed: {_innermost(error)}"
@@ -90,7 +101,7 @@ class SolrSession(requests.Session):
             ) from error
         if response.status_code >= 400:
             kind = SolrUnavailable if response.status_code in (429, 502, 503, 504) else SolrError
-            message = _message(response)
+            message = _refused(response, self.address) or _message(response)
             raise kind(urlsplit(where).netloc, core_of(where), response.status_code, message)
         return response
 
@@ -101,13 +112,27 @@ def core_of(url: str) -> str:
     return parts[2] if len(parts) > 3 and parts[2] != "admin" else ""
 
 
+def _refused(response: requests.Response, address: SolrAddress) -> str:
+    """Why Solr does not believe who asks; nothing if that is not it."""
+    if address.login is not None and response.status_code in (401, 403):
+        login, host = address.login, urlsplit(response.url).hostname
+        said = " ".join(_MARKUP.sub(" ", response.text[:4000]).split())
+        if "GSSException" in said or "Kerberos" in said:
+            return in_words(said, login.principal, login.keytab, f"{SERVICE}/{host}", other=f"Solr at {host}")
+        if response.status_code == 401:
+            return f"does not take the ticket for {SERVICE}/{host} (its own log says why)"
+    if response.status_code != 401:
+        return ""
+    if wants_kerberos(response):
+        return 'wants Kerberos: set auth = "kerberos", principal and keytab of [solr]'
+    asked_with = response.request.headers.get("Authorization")
+    return "user or password is wrong" if asked_with else "wants a password"
+
+
+_MARKUP: Final = re.compile(r"<(style|script)\b.*?</\1>|<[^>]{0,500}>", re.DOTALL)
+
+
 def _message(response: requests.Response) -> str:
-    if response.status_code == 401:
-        return (
-            "user or password is wrong"
-            if response.request.headers.get("Authorization")
-            else "wants a password"
-        )
     try:
         match response.json():
             case {"error": {"msg": str(message)}}:

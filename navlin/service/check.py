@@ -112,7 +112,7 @@ def _external(
     configuration: Configuration, environment: Mapping[str, str]
 ) -> tuple[Finding, tuple[KnownSource, ...]]:
     try:
-        with Solr(external_address(configuration.solr, environment)) as solr:
+        with Solr(external_address(configuration, environment)) as solr:
             if absent := cores.missing(solr):
                 detail = f"{', '.join(absent)} not there: make them with `navlin index create`"
                 return Finding("solr", False, detail), ()

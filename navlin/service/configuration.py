@@ -31,6 +31,8 @@ _LOCKED_SETTINGS: Final = (
     "spark.network.crypto.saslFallback",
 )
 _LOCAL_MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(\s*,\s*[1-9]\d*)?\])?")
+_OF_PASSWORD: Final = ("user", "password_file")
+_OF_KERBEROS: Final = ("principal", "keytab", "krb5_conf")
 Problems = Iterator[tuple[str, str]]
 
 
@@ -59,8 +61,12 @@ class SolrSettings:
     """Where the index is: embedded if there is no ``url``."""
 
     url: str = ""
+    auth: Literal["password", "kerberos"] = "password"
     user: str = ""
     password_file: Path | None = None
+    principal: str = ""
+    keytab: Path | None = None
+    krb5_conf: Path | None = None
     ca_file: Path | None = None
     timeout_s: float = 60.0
     shards: int = 1
@@ -78,12 +84,18 @@ class SolrSettings:
             yield "url", "url must begin with http:// or https://"
         if "@" in self.url.split("//", 1)[-1].split("/", 1)[0]:
             yield "url", "url must not carry a password: name the user, and a password_file"
-        for key in ("user", "password_file", "ca_file", "shards", "replicas"):
+        for key in ("auth", *_OF_PASSWORD, *_OF_KERBEROS, "ca_file", "shards", "replicas"):
             if not self.url and getattr(self, key) != _default(SolrSettings, key):
                 yield key, f"{key} is for a Solr of your own: it needs a url"
         for key in ("memory", "port", "jars_directory"):
             if self.url and getattr(self, key) != _default(SolrSettings, key):
                 yield key, f"{key} is for the embedded Solr: it does not go with a url"
+        others, kind = (_OF_PASSWORD, "a password") if self.auth == "kerberos" else (_OF_KERBEROS, "Kerberos")
+        for key in others:
+            if self.url and getattr(self, key):
+                yield key, f'{key} is for {kind}: it does not go with auth = "{self.auth}"'
+        if self.keytab and not self.principal:
+            yield "keytab", "keytab needs a principal beside it"
         if not _SIZE.fullmatch(self.memory):
             yield "memory", 'memory must be a size as Java writes it, like "1g"'
         if not 0 <= self.port <= 65535:

@@ -143,7 +143,7 @@ class Daemon:
                 self._embedded = embedded_solr(configuration, self._environment)
                 self._address = self._embedded.start()
             else:
-                self._address = external_address(configuration.solr, self._environment)
+                self._address = external_address(configuration, self._environment)
             self._take_up(configuration)
             spark.result()
         if self._stop_asked():

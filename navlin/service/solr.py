@@ -10,7 +10,8 @@ from pathlib import Path
 from navlin.index import cores
 from navlin.index.solr import SolrAddress
 from navlin.java import QUICK
-from navlin.service.configuration import PASSWORD_VARIABLE, Configuration, SolrSettings
+from navlin.kerberos.client import Login
+from navlin.service.configuration import PASSWORD_VARIABLE, Configuration
 from navlin.shipped import CONF
 from navlin.solr_server import embedded
 from navlin.solr_server.embedded import EmbeddedSolr, NoSolr, running_solr
@@ -40,19 +41,30 @@ def embedded_solr(
     )
 
 
-def external_address(solr: SolrSettings, environment: Mapping[str, str]) -> SolrAddress:
-    """The address of the operator's Solr, with its password from the file or from the environment.
+def external_address(configuration: Configuration, environment: Mapping[str, str]) -> SolrAddress:
+    """The address of the operator's Solr, with who asks for tickets, or with its password from the file or from the
+    environment.
 
     Raises `NoSolr` where the password cannot be read.
     """
+    solr = configuration.solr
+    ca_file = str(solr.ca_file) if solr.ca_file else None
+    if solr.auth == "kerberos":
+        # The sources' own: one child for all.
+        cache = configuration.navlin.state_directory / "spool" / "java"
+        login = Login(solr.principal, _text(solr.keytab), _text(solr.krb5_conf), str(cache))
+        return SolrAddress(solr.url, ca_file=ca_file, timeout_s=solr.timeout_s, login=login)
     password = environment.get(PASSWORD_VARIABLE)
     if solr.password_file is not None:
         try:
             password = solr.password_file.read_text().strip()
         except OSError as error:
             raise NoSolr(f"the password of Solr cannot be read: {error}") from error
-    ca_file = str(solr.ca_file) if solr.ca_file else None
     return SolrAddress(solr.url, solr.user or None, password, ca_file, timeout_s=solr.timeout_s)
+
+
+def _text(path: Path | None) -> str:
+    return str(path) if path else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +87,7 @@ def reachable_solr(
     that, ``starting`` is called.
     """
     if not configuration.solr.embedded:
-        yield Reached(external_address(configuration.solr, environment))
+        yield Reached(external_address(configuration, environment))
         return
     state = configuration.navlin.state_directory
     if running := running_solr(state):

@@ -8,9 +8,9 @@ import subprocess
 from pathlib import Path
 from typing import Final, Self
 
-from extractors.kerberos.client import Login
 from navlin.demo.children import end_with_parent
 from navlin.java import QUICK, JavaProgram, pyspark_jars
+from navlin.kerberos.client import Login
 from tests.services.metastore import Metastore
 
 REALM: Final = "NAVLIN.TEST"
@@ -55,18 +55,10 @@ class Kdc:
             stdout=subprocess.PIPE,
             stderr=(self.directory / "kdc.log").open("ab"),
             text=True,
-            env={**os.environ, **self._clock()},
+            env={**os.environ, **moved_clock(self.directory, self._ahead_s)},
             preexec_fn=end_with_parent,
         )
         self._await()
-
-    def _clock(self) -> dict[str, str]:
-        """Variables that move its clock."""
-        if not self._ahead_s:
-            return {}
-        library = self.directory / "moved_clock.so"
-        subprocess.run(["cc", "-shared", "-fPIC", "-o", str(library), str(CLOCK)], check=True)
-        return {"LD_PRELOAD": str(library), "AHEAD_S": str(self._ahead_s)}
 
     def stop(self) -> None:
         """Ends it."""
@@ -96,6 +88,15 @@ class Kdc:
         assert self._process.stdout is not None
         if (line := self._process.stdout.readline()) != "READY\n":
             raise RuntimeError(f"the KDC said {line!r}: {(self.directory / 'kdc.log').read_text()[-2000:]}")
+
+
+def moved_clock(directory: Path, ahead_s: int) -> dict[str, str]:
+    """Variables that move a process's clock; the library that does it is made in ``directory``."""
+    if not ahead_s:
+        return {}
+    library = directory / "moved_clock.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(library), str(CLOCK)], check=True)
+    return {"LD_PRELOAD": str(library), "AHEAD_S": str(ahead_s)}
 
 
 def kerberized_metastore(

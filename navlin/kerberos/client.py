@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from extractors.kerberos.words import KerberosFailed, in_words
 from navlin.java import JavaProgram, NoJava, own_directory
+from navlin.kerberos.words import KerberosFailed, in_words
 
 SOURCE: Final = Path(__file__).with_name("KerberosClient.java")
 ANSWER_S: Final = 45.0

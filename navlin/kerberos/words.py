@@ -62,15 +62,16 @@ _REMEDIES: Final = (
 )
 
 
-def in_words(message: str, principal: str, keytab: str, service: str) -> str:
-    """What Java said, as what it means. ``service`` is the service's principal, without its realm."""
+def in_words(message: str, principal: str, keytab: str, service: str, *, other: str = "the KDC") -> str:
+    """What Java said, as what it means. ``service`` is the service's principal, without its realm; ``other`` is whose
+    message it is."""
     who = principal or "the user that runs navlin"
     words = {
         "principal": who,
         "keytab": keytab or "the ticket cache",
         "service": service,
         "nothing": _nothing(who, keytab),
-        "other": "the KDC",
+        "other": other,
     }
     short = " ".join(message.split())[:300]
     for pattern, remedy in _REMEDIES:

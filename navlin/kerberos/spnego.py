@@ -1,6 +1,6 @@
 """SPNEGO for HTTP: an answer 401 that wants to negotiate is asked for again, with a token.
 
-Hadoop's services answer with a cookie then, which the session sends from there on.
+Hadoop's services, and Solr by Hadoop's filter, answer with a cookie then, which the session sends from there on.
 """
 
 from __future__ import annotations
@@ -12,29 +12,45 @@ from urllib.parse import urlsplit
 
 import requests
 
-from extractors.kerberos.client import Login, kerberos
+from navlin.kerberos.client import Login, kerberos
 
 SERVICE: Final = "HTTP"
 _WANTED: Final = re.compile(r"(^|,)\s*negotiate\b", re.IGNORECASE)
 
 
-class Spnego(requests.auth.AuthBase):
-    """For a session of requests. Raises `KerberosFailed` where there is no ticket. Not for two threads."""
+def wants_kerberos(response: requests.Response) -> bool:
+    """Whether a service refused a request, and would take one with a token."""
+    offered = response.headers.get("WWW-Authenticate", "")
+    return response.status_code == 401 and _WANTED.search(offered) is not None
 
-    def __init__(self, login: Login) -> None:
+
+class Spnego(requests.auth.AuthBase):
+    """For a session of requests. Raises `KerberosFailed` where there is no ticket.
+
+    ``at_once`` sends a token with each request that has no cookie, before it is asked for one: what is posted is large, and
+    would otherwise go over the network twice.
+    """
+
+    def __init__(self, login: Login, *, at_once: bool = False) -> None:
         self._login = login
+        self._at_once = at_once
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        if self._at_once and "Cookie" not in request.headers:
+            self._sign(request)
         request.register_hook("response", self._answer)  # type: ignore[no-untyped-call]
         return request
 
+    def _sign(self, request: requests.PreparedRequest) -> None:
+        token = base64.b64encode(self._token(str(request.url))).decode()
+        request.headers["Authorization"] = f"Negotiate {token}"
+
     def _answer(self, response: requests.Response, **how: Any) -> requests.Response:
         asked = response.request
-        wanted = _WANTED.search(response.headers.get("WWW-Authenticate", ""))
-        if response.status_code != 401 or not wanted or "Authorization" in asked.headers:
+        if not wants_kerberos(response) or "Authorization" in asked.headers:
             return response
         again = asked.copy()
-        again.headers["Authorization"] = f"Negotiate {base64.b64encode(self._token(response.url)).decode()}"
+        self._sign(again)
         _ = response.content  # the connection is free for the next request
         response.close()
         answer: requests.Response = response.connection.send(again, **how)

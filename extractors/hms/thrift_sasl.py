@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from thrift.transport.TTransport import CReadableTransport, TTransportBase, TTransportException
 
-from extractors.kerberos.client import Conversation
-from extractors.kerberos.words import KerberosFailed
+from navlin.kerberos.client import Conversation
+from navlin.kerberos.words import KerberosFailed
 
 START, OK, BAD, ERROR, COMPLETE = range(1, 6)
 MECHANISM: Final = b"GSSAPI"

@@ -1,0 +1,93 @@
+"""A Solr of the operator's own that wants tickets: Solr 8, the last whose Kerberos plugin is in its own jar."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, Self
+
+from navlin.demo.children import end_with_parent
+from navlin.index.solr import SolrAddress
+from navlin.java import QUICK, JavaProgram
+from navlin.kerberos.client import Login
+from navlin.shipped import CONF
+from tests.services.kerberos import REALM, Kdc, moved_clock
+
+SOURCE: Final = Path(__file__).with_name("KerberizedSolr.java")
+SECURITY: Final = '{"authentication": {"class": "org.apache.solr.security.KerberosPlugin"}}'
+_CONFIGSET: Final = "navlin-2"
+
+
+class KerberizedSolr:
+    """A Solr without cores in ``directory``, on loopback, whose tickets come from the KDC. ``jars`` is where the jars of the
+    set "solr-8" are; ``properties`` are Solr's own, of its Kerberos plugin for instance. Its clock is ``ahead_s`` ahead."""
+
+    def __init__(
+        self,
+        directory: Path,
+        jars: Path,
+        kdc: Kdc,
+        *,
+        properties: Mapping[str, str] | None = None,
+        ahead_s: int = 0,
+    ) -> None:
+        self._ahead_s = ahead_s
+        self.home = directory / "home"
+        self._log = directory / "solr.log"
+        self._kdc = kdc
+        self._properties = {
+            "java.security.krb5.conf": str(kdc.krb5_conf),
+            "solr.kerberos.principal": f"HTTP/localhost@{REALM}",
+            "solr.kerberos.cookie.domain": "localhost",
+            "solr.log.dir": str(directory),
+            "solr.allowPaths": "*",
+            **(properties or {}),
+        }
+        self._program = JavaProgram(SOURCE, sorted(jars.glob("*.jar")), jars.parent / "solr-launcher")
+        self._port = 0
+        self._process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> Self:
+        (self.home / "configsets").mkdir(parents=True)
+        shutil.copytree(CONF / "solr" / _CONFIGSET, self.home / "configsets" / _CONFIGSET / "conf")
+        shutil.copy(CONF / "solr" / "solr.xml", self.home)
+        (self.home / "security.json").write_text(SECURITY)
+        self._properties["solr.kerberos.keytab"] = str(self._kdc.keytab("solr.keytab", "HTTP/localhost"))
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Starts it, on what its home holds already, at the port that it had."""
+        options = [*QUICK, "-Xmx512m", *(f"-D{key}={value}" for key, value in self._properties.items())]
+        self._process = subprocess.Popen(
+            self._program.command(options, (str(self.home), str(self._port)), archive_classes=False),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log.open("ab"),
+            text=True,
+            env={**os.environ, **moved_clock(self.home.parent, self._ahead_s)},
+            preexec_fn=end_with_parent,
+        )
+        assert self._process.stdout is not None
+        said = self._process.stdout.readline()
+        if not said.startswith("READY "):
+            self.stop()
+            raise RuntimeError(f"Solr said {said!r}: {self._log.read_text()[-3000:]}")
+        self._port = int(said.split()[1])
+
+    def stop(self) -> None:
+        """Ends it at once."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+    def address(self, login: Login | None) -> SolrAddress:
+        """Where it is, for who asks."""
+        return SolrAddress(f"http://localhost:{self._port}/solr", timeout_s=60, login=login)

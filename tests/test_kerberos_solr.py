@@ -1,0 +1,199 @@
+"""A Solr of the operator's own that wants tickets: a real Solr 8 with its Kerberos plugin, and a real KDC."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from navlin.cli.invocation import Exit
+from navlin.index import cores
+from navlin.index.cores import CORES
+from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.runs import Status
+from navlin.index.solr import Solr, SolrError, SolrUnavailable
+from navlin.kerberos.client import Login
+from navlin.shipped import CONF
+from tests.conftest import REPOSITORY
+from tests.services.kerberized_solr import KerberizedSolr
+from tests.services.kerberos import REALM, Kdc
+from tests.test_cli import json_of, run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.services
+NAVLIN = f"navlin@{REALM}"
+TOKENS = {"solr.kerberos.cookie.domain": "", "solr.kerberos.token.valid": "1"}
+"""Cookies that a client sends to ``localhost`` too, and that are good for a second."""
+
+
+@pytest.fixture(scope="module")
+def solr_8_jars() -> Path:
+    """Solr 8, with its Kerberos plugin."""
+    jars = REPOSITORY / ".jars" / "solr-8"
+    if not jars.is_dir():
+        pytest.skip("the jars of Solr 8 are missing: `make test-services` fetches them")
+    return jars
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, solr_8_jars: Path, kdc: Kdc) -> Iterator[KerberizedSolr]:
+    with KerberizedSolr(tmp_path_factory.mktemp("solr-8"), solr_8_jars, kdc) as running:
+        yield running
+
+
+@pytest.fixture
+def login(kdc: Kdc) -> Login:
+    return kdc.login("navlin", kdc.keytab("navlin.keytab", "navlin"))
+
+
+@pytest.fixture
+def ticketed(server: KerberizedSolr, login: Login) -> Iterator[Solr]:
+    """That Solr with navlin's cores, for who has a keytab."""
+    with Solr(server.address(login)) as solr:
+        cores.create(solr, CONF / "solr")
+        yield solr
+
+
+def test_a_run_writes_from_sparks_workers_into_a_solr_that_wants_tickets(
+    ticketed: Solr, spark: Callable[[], SparkSession], tmp_path: Path
+) -> None:
+    from tests.support.pipeline_estate import SmallEstate
+
+    estate = SmallEstate(ticketed, spark, tmp_path)
+    estate.tables({f"db.t{number}": ["id", "name"] for number in range(30)})
+
+    record = estate.pull()
+
+    assert (record.status, record.error) == (Status.FINISHED, "")
+    assert len(estate.live("TABLE")) == 30
+    assert len(estate.live("FIELD")) == 60
+
+
+def test_the_commands_ask_it_with_the_settings_of_the_configuration(
+    ticketed: Solr, login: Login, tmp_path: Path
+) -> None:
+    file = configuration(tmp_path, ticketed, login)
+
+    assert run(file, "index", "create").exit_code == Exit.OK
+    finding = solr_finding(file)
+    assert (finding["fine"], finding["text"]) == (True, f"{ticketed.address.url}, a single server")
+    assert run(file, "status").exit_code == Exit.OK
+
+
+def test_what_is_large_is_sent_once(ticketed: Solr, server: KerberizedSolr, login: Login) -> None:
+    sent: list[int] = []
+    with Solr(server.address(login)) as solr:
+        solr.session.hooks["response"].append(lambda answer, **_: sent.append(answer.status_code))
+        solr.add(RELATIONS, [{"identity": f"r{number}", "rule": "x" * 1_000} for number in range(1_000)])
+
+    assert sent == [200]
+
+
+def test_a_cookie_that_expires_is_replaced(kdc: Kdc, login: Login, solr_8_jars: Path, tmp_path: Path) -> None:
+    with (
+        KerberizedSolr(tmp_path, solr_8_jars, kdc, properties=TOKENS) as server,
+        Solr(server.address(login)) as solr,
+    ):
+        solr.admin("info/system", {})
+        first = solr.session.cookies["hadoop.auth"]
+        time.sleep(1.5)
+        solr.admin("info/system", {})
+
+        assert solr.session.cookies["hadoop.auth"] != first
+
+
+def test_a_ticket_that_expires_in_the_middle_of_a_run_is_replaced(
+    kdc_jars: Path, solr_8_jars: Path, tmp_path: Path
+) -> None:
+    life_s = 5
+    with (
+        Kdc(tmp_path / "kdc", kdc_jars, life_s=life_s) as kdc,
+        KerberizedSolr(tmp_path / "solr", solr_8_jars, kdc) as server,
+        Solr(server.address(kdc.login("navlin", kdc.keytab("navlin.keytab", "navlin")))) as solr,
+    ):
+        cores.create(solr, CONF / "solr")
+        for number in range(3):
+            assert solr.add(ELEMENTS, [{"identity": f"e{number}", "type": "TABLE"}]).applied
+            time.sleep(life_s * 0.6)
+        solr.commit(ELEMENTS, soft=True)
+
+        assert solr.count(ELEMENTS) == 3
+
+
+@pytest.fixture
+def still_running() -> Iterator[ExitStack]:
+    """Ends at the end of the test what is entered into it."""
+    with ExitStack() as stack:
+        yield stack
+
+
+def test_what_is_wrong_is_a_sentence(
+    ticketed: Solr, login: Login, kdc: Kdc, kdc_jars: Path, tmp_path: Path, still_running: ExitStack
+) -> None:
+    other = still_running.enter_context(Kdc(tmp_path / "other", kdc_jars))
+    stopped = Kdc(tmp_path / "stopped", kdc_jars)
+    with stopped:
+        of_a_kdc_that_is_down = stopped.login("navlin", stopped.keytab("n.keytab", "navlin"))
+    wrong = {
+        "is not the one that the KDC has": replace(
+            login, keytab=str(other.keytab("navlin.keytab", "navlin"))
+        ),
+        f"has no key of {NAVLIN}": replace(login, keytab=str(kdc.keytab("else.keytab", "somebody"))),
+        "there is no keytab /absent": replace(login, keytab="/absent"),
+        "there is no ticket for": replace(login, keytab=""),
+        "no KDC answers": of_a_kdc_that_is_down,
+    }
+    if shutil.which("cc"):
+        moved = still_running.enter_context(Kdc(tmp_path / "moved", kdc_jars, ahead_s=600))
+        wrong["differ by more than five minutes"] = moved.login("navlin", moved.keytab("m.keytab", "navlin"))
+    for words, each in wrong.items():
+        file = configuration(tmp_path, ticketed, each)
+        finding = solr_finding(file)
+        assert (finding["fine"], words in finding["text"]) == (False, True), (words, finding)
+        shown = run(file, "status")
+        assert shown.exit_code != Exit.OK
+        assert words in " ".join(shown.stderr.split()), (words, shown.stderr)
+        with Solr(replace(ticketed.address, login=each)) as solr, pytest.raises(SolrUnavailable, match=words):
+            solr.ping(CORES[0])
+
+    without = configuration(tmp_path, ticketed, None)
+    assert 'wants Kerberos: set auth = "kerberos"' in solr_finding(without)["text"]
+
+
+def test_a_clock_of_solr_that_is_off_is_a_sentence(
+    kdc: Kdc, login: Login, solr_8_jars: Path, tmp_path: Path
+) -> None:
+    if not shutil.which("cc"):
+        pytest.skip("there is no C compiler, which makes the library that moves a clock")
+    with (
+        KerberizedSolr(tmp_path, solr_8_jars, kdc, ahead_s=600) as server,
+        Solr(server.address(login)) as solr,
+        pytest.raises(SolrError, match="the clocks of this machine and of Solr at localhost differ"),
+    ):
+        solr.admin("info/system", {})
+
+
+def configuration(folder: Path, solr: Solr, login: Login | None) -> Path:
+    file = folder / "navlin.toml"
+    text = f'[navlin]\ncluster = "kept"\nstate_directory = "state"\n[solr]\nurl = "{solr.address.url}"\n'
+    if login is not None:
+        text += 'auth = "kerberos"\n' + "".join(
+            f'{name} = "{value}"\n'
+            for name in ("principal", "keytab", "krb5_conf")
+            if (value := getattr(login, name))
+        )
+    file.write_text(text)
+    return file
+
+
+def solr_finding(file: Path) -> dict[str, Any]:
+    findings: list[dict[str, Any]] = json_of(run(file, "check", "--json"))
+    return next(each for each in findings if each["subject"] == "solr")
