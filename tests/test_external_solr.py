@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +12,9 @@ from navlin.index import cores
 from navlin.index.cores import CONFIGSET, CORES
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.solr import Solr, SolrError
-from navlin.java import find_java
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
+from tests.services.certificates import certificate
 from tests.support.solr_proxy import SolrProxy
 
 
@@ -134,65 +133,20 @@ def test_a_core_of_another_schema_is_no_reason_to_refuse_documents(tmp_path: Pat
         solr.add(ELEMENTS, [{"identity": "a"}, {"identity": "b"}])
 
 
-KEY = """
-import java.io.File;
-import java.security.KeyStore;
-import java.util.Base64;
-
-public class Key {
-    public static void main(String[] args) throws Exception {
-        char[] word = args[1].toCharArray();
-        byte[] key = KeyStore.getInstance(new File(args[0]), word).getKey("solr", word).getEncoded();
-        String lines = Base64.getMimeEncoder(64, new byte[] {10}).encodeToString(key);
-        System.out.println("-----BEGIN PRIVATE KEY-----\\n" + lines + "\\n-----END PRIVATE KEY-----");
-    }
-}
-"""
-"""Prints the key of a key store: keytool does not."""
-
-
-@pytest.fixture
-def certificate(tmp_path: Path) -> Path:
-    """A certificate that nobody but the test knows; its key lies beside it, in key.pem."""
-    store, pem = tmp_path / "store.p12", tmp_path / "ca.pem"
-    keytool = shutil.which("keytool")
-    assert keytool, "every Java has it"
-    for command in (
-        "-genkeypair -alias solr -keyalg EC -groupname secp256r1 -validity 2 -dname CN=solr"
-        " -ext san=ip:127.0.0.1 -ext bc:c=ca:true -ext ku:c=digitalSignature,keyCertSign",
-        f"-exportcert -rfc -alias solr -file {pem}",
-    ):
-        arguments = [
-            *command.split(),
-            "-keystore",
-            str(store),
-            "-storetype",
-            "PKCS12",
-            "-storepass",
-            "changeit",
-        ]
-        subprocess.run([keytool, *arguments], check=True, capture_output=True)
-    (tmp_path / "Key.java").write_text(KEY)
-    printed = subprocess.run(
-        [find_java(), str(tmp_path / "Key.java"), str(store), "changeit"], check=True, capture_output=True
-    )
-    pem.with_name("key.pem").write_bytes(printed.stdout)
-    return pem
-
-
 def test_tls_is_believed_by_its_own_authority_only(
-    solr: Solr, certificate: Path, monkeypatch: pytest.MonkeyPatch
+    solr: Solr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with SolrProxy(solr.address, certificate=certificate, key=certificate.with_name("key.pem")) as proxy:
+    made = certificate(tmp_path)
+    with SolrProxy(solr.address, certificate=made.certificate, key=made.key) as proxy:
         assert proxy.address.url.startswith("https://127.0.0.1:")
-        address = replace(proxy.address, ca_file=str(certificate))
+        address = replace(proxy.address, ca_file=str(made.certificate))
         monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/dev/null")
         with Solr(address) as believing:
             assert believing.add(RELATIONS, [{"identity": "over-tls"}]).applied.keys() == {"over-tls"}
             believing.commit(RELATIONS, soft=True)
             exported = believing.export(RELATIONS, "identity:over-tls", "identity")
             assert list(exported) == [{"identity": "over-tls"}]
-        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(made.certificate))
         with (
             Solr(proxy.address) as stranger,
             pytest.raises(SolrError, match=r"TLS failed: .*certificate verify failed"),

@@ -19,6 +19,7 @@ from extractors.hms import idl
 from extractors.hms.events import DEFAULT_CATALOG
 from extractors.hms.thrift import Call, Refusal
 from extractors.hms.thrift_sasl import SaslTransport
+from extractors.hms.tls import NoAuthorities, tls_in_words, tls_socket
 from navlin.kerberos.client import TICKET_CACHE, Conversation, Login
 from navlin.kerberos.words import KerberosFailed
 
@@ -60,6 +61,9 @@ class Address:
     metastore_principal: str = ""
     login: Login = TICKET_CACHE
     catalog: str = DEFAULT_CATALOG
+    tls: bool = False
+    ca_file: str = ""
+    """authorities to believe instead of the system's, as PEM"""
 
 
 class Connection:
@@ -73,21 +77,26 @@ class Connection:
 
     def open(self) -> None:
         """Opens it, at its beginning and again after `MetastoreTimedOut` or `MetastoreError`."""
-        failures = []
+        failures, hint = [], ""
         for uri in self._address.uris:
             try:
                 self._protocol: Any = _protocol(uri, self._address)
             except KerberosFailed as error:
                 # It is there. What keeps one instance from believing us keeps the others.
                 raise MetastoreError(f"{uri}: {error}") from error
+            except NoAuthorities as error:
+                raise MetastoreError(f"{uri}: {error}") from error
             except (TTransportException, OSError) as error:
-                failures.append(f"{uri}: {_line(str(error))}")
+                if words := tls_in_words(getattr(error, "inner", error), host_and_port(uri)[0]):
+                    failures.append(f"{uri}: {words}")
+                else:
+                    failures.append(f"{uri}: {_line(str(error))}")
+                    speaks = ", and does it speak TLS" if self._address.tls else ""
+                    hint = f": is it running, are host and port in `uris` right{speaks}?"
             else:
                 self.uri = uri
                 return
-        raise MetastoreError(
-            f"no metastore can be reached ({'; '.join(failures)}): is it running, and are host and port in `uris` right?"
-        )
+        raise MetastoreError(f"no metastore can be reached ({'; '.join(failures)}){hint}")
 
     def close(self) -> None:
         self._protocol.trans.close()
@@ -137,8 +146,8 @@ class Connection:
             )
         return MetastoreError(
             f"{where}: the connection broke ({_line(str(error))}): did the metastore end? "
-            'If it never works, check that `framed` and `sasl` are as in its configuration (sasl = "kerberos" '
-            "where hive.metastore.sasl.enabled is true)"
+            'If it never works, check that `framed`, `sasl` and `tls` are as in its configuration (sasl = "kerberos" '
+            "where hive.metastore.sasl.enabled is true, tls = true where hive.metastore.use.SSL is)"
         )
 
     # -- What extractors ask ---------------------------------------------------------------------------------------
@@ -222,7 +231,7 @@ def connected(address: Address) -> Iterator[Connection]:
 
 def _protocol(uri: str, address: Address) -> Any:
     host, port = host_and_port(uri)
-    socket = TSocket(host, port)
+    socket = tls_socket(host, port, address.ca_file) if address.tls else TSocket(host, port)
     socket.setTimeout(address.connect_timeout_s * 1000)
     transport = _wrapped(socket, host, address)
     transport.open()

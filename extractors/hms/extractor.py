@@ -77,6 +77,8 @@ class HiveMetastore(Extractor):
     complete_every_s: int = keeps_positions(86_400)
     default_fs: str = ""
     framed: bool = keeps_positions(False)
+    tls: bool = keeps_positions(False)
+    ca_file: str = keeps_positions("")
     # Not kept: with Kerberos the metastore knows who asks, and may show less or more.
     sasl: Literal["none", "kerberos"] = "none"
     # The metastore's own.
@@ -124,6 +126,8 @@ class HiveMetastore(Extractor):
         for name in ("metastore_principal", "principal", "keytab", "krb5_conf"):
             if getattr(self, name) and self.sasl == "none":
                 yield name, f'{name} is for Kerberos: it needs sasl = "kerberos"'
+        if self.ca_file and not self.tls:
+            yield "ca_file", "ca_file is for TLS: it needs tls = true"
         if self.framed and self.sasl != "none":
             yield "framed", "framed and sasl exclude each other: SASL has frames of its own"
 
@@ -216,6 +220,8 @@ class HiveMetastore(Extractor):
             self.metastore_principal,
             Login(self.principal, self.keytab, self.krb5_conf, cache),
             self.catalog,
+            self.tls,
+            self.ca_file,
         )
 
     @property

@@ -1,0 +1,55 @@
+"""Thrift over TLS, as a metastore speaks it where hive.metastore.use.SSL is true."""
+
+from __future__ import annotations
+
+import logging
+import ssl
+from typing import Any, Final
+
+from thrift.transport.TSSLSocket import TSSLSocket
+
+# As of plain sockets: what is raised is logged as well.
+logging.getLogger("thrift.transport.TSSLSocket").addHandler(logging.NullHandler())
+
+_OTHER_NAMES: Final = (62, 64)
+"""What OpenSSL calls a host name, or an address, that a certificate has not."""
+
+
+class NoAuthorities(OSError):
+    """The file of authorities cannot be used."""
+
+
+def tls_socket(host: str, port: int, ca_file: str) -> Any:
+    """A socket that believes the authorities of a PEM file, or the system's, and no certificate of another name.
+
+    Raises `NoAuthorities`.
+    """
+    try:
+        context = ssl.create_default_context(cafile=ca_file or None)
+    except ssl.SSLError as error:
+        raise NoAuthorities(f"ca_file {ca_file} holds no certificate, as PEM") from error
+    except OSError as error:
+        raise NoAuthorities(f"ca_file {ca_file} cannot be read: {error.strerror}") from error
+    return TSSLSocket(host, port, ssl_context=context)
+
+
+def tls_in_words(error: BaseException | None, host: str) -> str:
+    """What a failed handshake means, and what to do; nothing if TLS was not the reason."""
+    match error:
+        case ssl.SSLCertVerificationError() if error.verify_code in _OTHER_NAMES:
+            return (
+                f"TLS: its certificate has other names than {host} ({error.verify_message}): name it in `uris` as its"
+                " certificate does"
+            )
+        case ssl.SSLCertVerificationError():
+            return (
+                f"TLS: its certificate is not believed ({error.verify_message}): `ca_file` names the authorities to"
+                " believe, as PEM"
+            )
+        case ssl.SSLError(
+            reason="WRONG_VERSION_NUMBER" | "RECORD_LAYER_FAILURE" | "UNEXPECTED_EOF_WHILE_READING"
+        ):
+            return f"TLS: it does not speak it ({error}): is hive.metastore.use.SSL true there? Else leave out `tls`"
+        case ssl.SSLError():
+            return f"TLS failed: {error}"
+    return ""

@@ -1,0 +1,169 @@
+"""Thrift over TLS: a metastore is believed by its certificate, and every other one is refused with a sentence."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from extractors.hms import HiveMetastore
+from extractors.hms.client import Connection, MetastoreError, connected
+from navlin.model.plan import Positions
+from navlin.model.source import HIVE, Estate, Source, source_id
+from tests.services.certificates import PASSWORD, Certificate, certificate
+from tests.services.metastore import CREATE_TABLE, Metastore, table
+from tests.test_kerberos import names
+
+SOURCE = Source(source_id("tls", "hive"), HIVE, "hive", "tls")
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    """The metastore's certificate: for its address, and not for ``localhost``."""
+    return certificate(tmp_path_factory.mktemp("own"))
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    """Somebody else's."""
+    return certificate(tmp_path_factory.mktemp("other"), "dns:localhost,ip:127.0.0.1")
+
+
+def source(port: int, ca_file: Path | str, *, host: str = "127.0.0.1") -> HiveMetastore:
+    return HiveMetastore(
+        SOURCE,
+        Estate("tls", (SOURCE,)),
+        (f"thrift://{host}:{port}",),
+        tls=True,
+        ca_file=str(ca_file),
+        connect_timeout_s=5.0,
+        call_timeout_s=20.0,
+    )
+
+
+@contextmanager
+def listening(context: ssl.SSLContext | None) -> Iterator[int]:
+    """The port of a server that speaks TLS with ``context``, or else answers what it is sent with a word, and hangs up."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            with suppress(OSError):
+                while True:
+                    peer, _ = server.accept()
+                    with suppress(OSError), peer:
+                        if context is not None:
+                            context.wrap_socket(peer, server_side=True).close()
+                        else:
+                            peer.recv(10)
+                            peer.sendall(b"HTTP/1.0 400 no\\r\\n")
+
+        answering = threading.Thread(target=answer, daemon=True)
+        answering.start()
+        yield int(server.getsockname()[1])
+        server.shutdown(socket.SHUT_RDWR)
+    answering.join()
+
+
+@pytest.fixture
+def port(own: Certificate) -> Iterator[int]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(own.certificate, own.key)
+    with listening(context) as port:
+        yield port
+
+
+def test_a_server_with_the_certificate_is_connected_to(own: Certificate, port: int) -> None:
+    Connection(source(port, own.certificate)._address).close()
+
+
+def test_each_server_that_is_not_believed_is_a_sentence(
+    own: Certificate, other: Certificate, port: int, tmp_path: Path
+) -> None:
+    (tmp_path / "empty.pem").touch()
+    with listening(None) as plain:
+        wrong = {
+            r"not believed \(.*self.signed.*`ca_file` names": source(port, other.certificate),
+            r"not believed \(.*self.signed.* certificate.*\)": source(port, ""),
+            "other names than localhost .*: name it in `uris` as": source(
+                port, own.certificate, host="localhost"
+            ),
+            "does not speak it .*: is hive.metastore.use.SSL true there": source(plain, own.certificate),
+            "ca_file /absent.pem cannot be read: No such file": source(port, "/absent.pem"),
+            "ca_file .*empty.pem holds no certificate": source(port, tmp_path / "empty.pem"),
+        }
+        for words, each in wrong.items():
+            with pytest.raises(MetastoreError, match=words):
+                list(each.check())
+
+
+def test_an_instance_that_is_not_believed_does_not_keep_the_others_from_being_asked(
+    own: Certificate, other: Certificate, port: int
+) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(other.certificate, other.key)
+    with listening(context) as strange:
+        both = replace(
+            source(port, own.certificate),
+            uris=tuple(f"thrift://127.0.0.1:{each}" for each in (strange, port)),
+        )
+        connection = Connection(both._address)
+        connection.close()
+
+    assert connection.uri == both.uris[1]
+
+
+def test_authorities_need_tls(own: Certificate) -> None:
+    assert list(replace(source(1, own.certificate), tls=False).problems()) == [
+        ("ca_file", "ca_file is for TLS: it needs tls = true")
+    ]
+
+
+@pytest.fixture(scope="module")
+def over_tls(
+    tmp_path_factory: pytest.TempPathFactory, metastore_jars: Path, own: Certificate
+) -> Iterator[Metastore]:
+    with Metastore(tmp_path_factory.mktemp("hms"), metastore_jars, settings=settings(own)) as running:
+        yield running
+
+
+def settings(own: Certificate) -> dict[str, str]:
+    """What a metastore needs to speak TLS."""
+    return {
+        "hive.metastore.use.SSL": "true",
+        "hive.metastore.keystore.path": str(own.store),
+        "hive.metastore.keystore.password": PASSWORD,
+    }
+
+
+@pytest.mark.services
+def test_a_metastore_with_a_keystore_is_read(over_tls: Metastore, own: Certificate) -> None:
+    reads(source(over_tls.port, own.certificate))
+
+
+@pytest.mark.services
+def test_a_real_metastore_that_is_not_believed_is_a_sentence(
+    over_tls: Metastore, own: Certificate, other: Certificate
+) -> None:
+    wrong = {
+        "its certificate is not believed": source(over_tls.port, other.certificate),
+        "its certificate has other names than localhost": source(
+            over_tls.port, own.certificate, host="localhost"
+        ),
+        "tls = true where hive.metastore.use.SSL is": replace(source(over_tls.port, ""), tls=False),
+    }
+    for words, each in wrong.items():
+        with pytest.raises(MetastoreError, match=words):
+            list(each.check())
+
+
+def reads(hms: HiveMetastore) -> None:
+    with connected(hms._address) as metastore:
+        metastore.call(CREATE_TABLE, table("default", "enciphered"))
+
+    assert "/default/enciphered/id" in names(hms, hms.plan(Positions()).splits)
