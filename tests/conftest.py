@@ -221,6 +221,26 @@ def later_metastore(
         yield running
 
 
+def fetched_for_services(jar_set: str) -> Path:
+    """As `fetched`, for a set that the tests of the services alone need."""
+    jars = REPOSITORY / ".jars" / jar_set
+    if not jars.is_dir():
+        pytest.skip(f"the jars of {jar_set} are missing: `make test-services` fetches them")
+    return jars
+
+
+@pytest.fixture(scope="session")
+def solr_8_jars() -> Path:
+    """Solr 8, with its Kerberos plugin."""
+    return fetched_for_services("solr-8")
+
+
+@pytest.fixture(scope="session")
+def mapreduce_jars() -> Path:
+    """A JobHistoryServer, with all of Hadoop that it needs."""
+    return fetched_for_services("mapreduce")
+
+
 @pytest.fixture(scope="session")
 def kdc_jars() -> Path:
     """What a KDC needs beside PySpark's jars."""

@@ -18,7 +18,9 @@ from extractors.hdfs.errors import HdfsError
 from extractors.hms import HiveMetastore
 from extractors.hms.client import MetastoreError, connected
 from extractors.yarn import Yarn
-from extractors.yarn.rest import RestError
+from extractors.yarn.plan import JOBS
+from extractors.yarn.rest import RestAddress, RestError
+from extractors.yarn.rest import asking as answering
 from navlin.demo.hadoop import Hadoop
 from navlin.kerberos.client import Login, kerberos
 from navlin.kerberos.words import in_words
@@ -26,8 +28,11 @@ from navlin.model.extractor import EXTRACTORS
 from navlin.model.plan import Positions
 from navlin.model.records import Entity, Record, Split
 from navlin.model.source import HDFS, HIVE, YARN, Estate, Source, source_id
+from tests.services.hdfs import Writer
+from tests.services.job_history import JobHistoryServer
 from tests.services.kerberos import REALM, Kdc, kerberized_metastore
 from tests.services.metastore import CREATE_TABLE, Metastore, table
+from tests.support.hdfs_runs import Follower
 from tests.test_cli import json_of, run
 
 if TYPE_CHECKING:
@@ -257,12 +262,10 @@ def section(name: str, hms: HiveMetastore) -> str:
     return "".join(lines)
 
 
-@pytest.mark.services
-def test_a_namenode_that_wants_kerberos_answers_to_a_keytab(
-    kdc: Kdc, keytab: Path, hadoop_jars: Path, tmp_path: Path
-) -> None:
+def of_hdfs(kdc: Kdc) -> dict[str, str]:
+    """Settings of an HDFS that wants tickets of the KDC."""
     servers = str(kdc.keytab("hdfs.keytab", "hdfs/localhost", "HTTP/localhost"))
-    settings = {
+    return {
         "hadoop.security.authentication": "kerberos",
         "dfs.block.access.token.enable": "true",
         "dfs.namenode.kerberos.principal": f"hdfs/localhost@{REALM}",
@@ -278,7 +281,13 @@ def test_a_namenode_that_wants_kerberos_answers_to_a_keytab(
         "ignore.secure.ports.for.testing": "true",
         "hadoop.user.group.static.mapping.overrides": "navlin=supergroup;hdfs=supergroup",
     }
-    options = (f"-Djava.security.krb5.conf={kdc.krb5_conf}",)
+
+
+@pytest.mark.services
+def test_a_namenode_that_wants_kerberos_answers_to_a_keytab(
+    kdc: Kdc, keytab: Path, hadoop_jars: Path, tmp_path: Path
+) -> None:
+    settings, options = of_hdfs(kdc), (f"-Djava.security.krb5.conf={kdc.krb5_conf}",)
     cache = hadoop_jars.parent / "hadoop-launcher"
     with Hadoop(
         tmp_path / "hadoop", hadoop_jars, cache=cache, settings=settings, java_options=options
@@ -306,17 +315,89 @@ def test_a_namenode_that_wants_kerberos_answers_to_a_keytab(
 
 
 @pytest.mark.services
-def test_a_resource_manager_that_wants_kerberos_answers_to_a_keytab(
+def test_two_namenodes_that_want_kerberos_are_followed_over_a_failover(
     kdc: Kdc, keytab: Path, hadoop_jars: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "signature").write_text("of the cookies")
+    options, cache = (f"-Djava.security.krb5.conf={kdc.krb5_conf}",), hadoop_jars.parent / "hadoop-launcher"
+    pair = Hadoop(
+        tmp_path / "pair", hadoop_jars, cache=cache, ha=True, settings=of_hdfs(kdc), java_options=options
+    )
+    with pair, Writer(pair, cache, login=kdc.login("navlin", keytab)) as writer:
+        source = Source(source_id(CLUSTER, "pair"), HDFS, "pair", CLUSTER, (pair.url,))
+        follower = Follower(
+            Hdfs(
+                source,
+                Estate(CLUSTER, (source,), spool=str(tmp_path / "spool")),
+                pair.url,
+                hadoop_configuration_directory=str(pair.configuration_directory),
+                principal=NAVLIN,
+                keytab=str(keytab),
+                java_options=options,
+            )
+        )
+        writer.create("/f", b"1")
+        assert "it is the first" in follower.run().plan.note
+        follower.run()
+
+        pair.kill(0)
+        pair.activate(1)
+        writer.append("/f", b"2")
+        run = follower.run()
+        assert (run.plan.note, run.rows["/f"]["size"]) == ("", 2)
+
+        pair.restart(0)
+        pair.activate(0)
+        writer.delete("/f")
+        run = follower.run()
+        assert run.plan.note == "" and run.is_gone("/f")
+
+
+@pytest.mark.services
+def test_a_job_history_server_that_wants_kerberos_answers_to_a_keytab(
+    kdc: Kdc, keytab: Path, mapreduce_jars: Path, tmp_path: Path
+) -> None:
+    servers = str(kdc.keytab("jhs.keytab", "jhs/localhost", "HTTP/localhost"))
     settings = {
+        **of_the_web(kdc, tmp_path),
+        "hadoop.security.authentication": "kerberos",
+        "mapreduce.jobhistory.principal": f"jhs/localhost@{REALM}",
+        "mapreduce.jobhistory.keytab": servers,
+        "mapreduce.jobhistory.webapp.spnego-principal": f"HTTP/localhost@{REALM}",
+        "mapreduce.jobhistory.webapp.spnego-keytab-file": servers,
+        "hadoop.user.group.static.mapping.overrides": "navlin=supergroup;jhs=supergroup",
+    }
+    options = [f"-Djava.security.krb5.conf={kdc.krb5_conf}"]
+    with JobHistoryServer(
+        tmp_path / "history", mapreduce_jars, settings=settings, java_options=options
+    ) as server:
+        login = kdc.login("navlin", keytab)
+        history = RestAddress("JobHistoryServer", "history_urls", (server.url,), auth="kerberos", login=login)
+        with answering(history) as service:
+            assert service.get(JOBS, {"limit": 1}) == {"jobs": ""}, "none: nothing ran here"
+        with answering(replace(history, auth="none")) as service, pytest.raises(RestError, match="401"):
+            service.get(JOBS)
+        absent = replace(history, login=replace(login, keytab="/absent"))
+        with answering(absent) as service, pytest.raises(RestError, match="there is no keytab /absent"):
+            service.get(JOBS)
+
+
+def of_the_web(kdc: Kdc, folder: Path) -> dict[str, str]:
+    """Settings of web pages that want tickets of the KDC."""
+    (folder / "signature").write_text("of the cookies")
+    return {
         "hadoop.http.filter.initializers": "org.apache.hadoop.security.AuthenticationFilterInitializer",
         "hadoop.http.authentication.type": "kerberos",
         "hadoop.http.authentication.kerberos.principal": f"HTTP/localhost@{REALM}",
         "hadoop.http.authentication.kerberos.keytab": str(kdc.keytab("http.keytab", "HTTP/localhost")),
-        "hadoop.http.authentication.signature.secret.file": str(tmp_path / "signature"),
+        "hadoop.http.authentication.signature.secret.file": str(folder / "signature"),
     }
+
+
+@pytest.mark.services
+def test_a_resource_manager_that_wants_kerberos_answers_to_a_keytab(
+    kdc: Kdc, keytab: Path, hadoop_jars: Path, tmp_path: Path
+) -> None:
+    settings = of_the_web(kdc, tmp_path)
     options = [f"-Djava.security.krb5.conf={kdc.krb5_conf}"]
     cache = hadoop_jars.parent / "hadoop-launcher"
     hadoop = Hadoop(tmp_path / "hadoop", hadoop_jars, cache=cache, settings=settings, java_options=options)

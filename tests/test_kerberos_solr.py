@@ -20,7 +20,6 @@ from navlin.index.runs import Status
 from navlin.index.solr import Solr, SolrError, SolrUnavailable
 from navlin.kerberos.client import Login
 from navlin.shipped import CONF
-from tests.conftest import REPOSITORY
 from tests.services.kerberized_solr import KerberizedSolr
 from tests.services.kerberos import REALM, Kdc
 from tests.test_cli import json_of, run
@@ -32,15 +31,6 @@ pytestmark = pytest.mark.services
 NAVLIN = f"navlin@{REALM}"
 TOKENS = {"solr.kerberos.cookie.domain": "", "solr.kerberos.token.valid": "1"}
 """Cookies that a client sends to ``localhost`` too, and that are good for a second."""
-
-
-@pytest.fixture(scope="module")
-def solr_8_jars() -> Path:
-    """Solr 8, with its Kerberos plugin."""
-    jars = REPOSITORY / ".jars" / "solr-8"
-    if not jars.is_dir():
-        pytest.skip("the jars of Solr 8 are missing: `make test-services` fetches them")
-    return jars
 
 
 @pytest.fixture(scope="module")

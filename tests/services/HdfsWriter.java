@@ -18,10 +18,12 @@ import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
 import org.apache.hadoop.hdfs.client.HdfsDataOutputStream;
 import org.apache.hadoop.hdfs.client.HdfsDataOutputStream.SyncFlag;
+import org.apache.hadoop.security.UserGroupInformation;
 
 /**
  * Changes an HDFS for tests: {@code java HdfsWriter URL CONFIGURATION_DIRECTORY}. Each line on stdin is an operation and its
- * arguments, with tabs between; each line on stdout says OK or what went wrong. Files that are open stay so.
+ * arguments, with tabs between; each line on stdout says OK or what went wrong. Files that are open stay so. The properties
+ * {@code principal} and {@code keytab} log in.
  */
 public final class HdfsWriter {
     public static void main(String[] args) throws Exception {
@@ -30,6 +32,10 @@ public final class HdfsWriter {
         Configuration conf = new Configuration();
         for (String name : new String[] {"core-site.xml", "hdfs-site.xml"}) {
             conf.addResource(new Path(java.nio.file.Path.of(args[1], name).toUri()));
+        }
+        if (System.getProperty("keytab") != null) {
+            UserGroupInformation.setConfiguration(conf);
+            UserGroupInformation.loginUserFromKeytab(System.getProperty("principal"), System.getProperty("keytab"));
         }
         DistributedFileSystem files = (DistributedFileSystem) FileSystem.newInstance(URI.create(args[0]), conf);
         Map<String, FSDataOutputStream> open = new HashMap<>();

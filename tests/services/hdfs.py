@@ -9,6 +9,7 @@ from typing import Final, Self
 
 from navlin.demo.hadoop import Hadoop
 from navlin.java import JavaProgram, pyspark_jars
+from navlin.kerberos.client import Login
 
 SOURCE: Final = Path(__file__).with_name("HdfsWriter.java")
 BLOCK_BYTES: Final = 1 << 20
@@ -20,9 +21,10 @@ class Refused(Exception):
 
 class Writer:
     """A client of an HDFS that changes it: some thousand operations a second. Files that it opened stay open until
-    `close`; a file that is created over another overwrites it. ``cache`` is where the compiled program is kept."""
+    `close`; a file that is created over another overwrites it. ``cache`` is where the compiled program is kept, ``login``
+    who it is where HDFS wants tickets."""
 
-    def __init__(self, hadoop: Hadoop, cache: Path, user: str = "") -> None:
+    def __init__(self, hadoop: Hadoop, cache: Path, user: str = "", *, login: Login | None = None) -> None:
         jars = [
             jar
             for name in ("hadoop-client-api-*", "hadoop-client-runtime-*", "slf4j-api-*")
@@ -30,6 +32,9 @@ class Writer:
         ]
         options = ["-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
         options += ["-Dslf4j.internal.verbosity=ERROR", *([f"-DHADOOP_USER_NAME={user}"] if user else [])]
+        if login is not None:
+            options += [f"-Djava.security.krb5.conf={login.krb5_conf}"]
+            options += [f"-Dprincipal={login.principal}", f"-Dkeytab={login.keytab}"]
         arguments = (hadoop.url, str(hadoop.configuration_directory))
         command = JavaProgram(SOURCE, jars, cache).command(options, arguments, archive_classes=True)
         self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)

@@ -25,7 +25,7 @@ class Kdc:
 
     def __init__(self, directory: Path, jars: Path, *, life_s: int = 86_400, ahead_s: int = 0) -> None:
         self.directory = directory
-        self.port = _free_port()
+        self.port = free_port()
         self.krb5_conf = directory / "krb5.conf"
         jar_files = (*sorted(jars.glob("*.jar")), *sorted(pyspark_jars().glob(_LOGGING)))
         self._program = JavaProgram(SOURCE, jar_files, jars.parent / "kdc-launcher")
@@ -115,7 +115,8 @@ def kerberized_metastore(
     return Metastore(directory, jars, settings=settings, java_options=options)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """One that nobody listens at now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
