@@ -21,8 +21,11 @@ import zstandard
 from click.testing import Result
 
 from navlin.cli.invocation import Exit
+from navlin.index import core_backup
+from navlin.index.collection_backup import NotBackedUp
 from navlin.index.cores import CORES, create
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.schema import save_schema
 from navlin.index.snapshots import ORDER, TooBusy, snapshots
 from navlin.index.solr import Solr
 from navlin.service.backup import back_up, restore
@@ -537,13 +540,7 @@ def test_a_solrcloud_is_backed_up_and_restored_by_its_own_means(cloud: Solr, tmp
         cloud.client(core).delete(q="*:*")
     fill(cloud, 0, 50)
     before = everything(cloud, leases=False)
-    assert cloud.address.password is not None
-    (tmp_path / "password").write_text(cloud.address.password)
-    toml = tmp_path / "navlin.toml"
-    toml.write_text(
-        f'[navlin]\ncluster = "kept"\nstate_directory = "state"\n[solr]\nurl = "{cloud.address.url}"\n'
-        f'user = "{cloud.address.user}"\npassword_file = "password"\n'
-    )
+    toml = of_an_external(cloud, tmp_path)
     location = Path(cloud.admin("info/system", {})["solr_home"]) / "backups"
     location.mkdir()
 
@@ -568,6 +565,84 @@ def test_a_solrcloud_is_backed_up_and_restored_by_its_own_means(cloud: Solr, tmp
         }
     finally:
         create(cloud, CONF / "solr", shards=2)
+
+
+# -- A single Solr of the operator's own -----------------------------------------------------------------------------------
+
+
+def test_a_single_solr_of_ones_own_is_backed_up_and_restored_by_its_replication(
+    tmp_path: Path, solr_jars: Path
+) -> None:
+    with server_on(tmp_path / "its-own", solr_jars) as server, Solr(server.address) as solr:
+        location = server.home / "backups"
+        location.mkdir()
+        save_schema(solr)
+        fill(solr, 0, 50)
+        before = everything(solr, leases=False)
+        file = of_an_external(solr, tmp_path)
+
+        done = json_of(run(file, "backup", str(location / "monday"), "--json"))
+        assert (done["documents"][ELEMENTS], done["documents"][RELATIONS]) == (50, 50)
+        assert sorted(path.name for path in location.iterdir()) == [
+            f"snapshot.monday.{each}" for each in sorted(CORES)
+        ]
+        again = run(file, "backup", str(location / "monday"))
+        assert (again.exit_code, "already exists" in again.stderr) == (Exit.FAILED, True), again.stderr
+        outside = run(file, "backup", str(tmp_path / "monday"))
+        assert outside.exit_code == Exit.FAILED
+        assert "its solr.allowPaths admits" in " ".join(outside.stderr.split())
+
+        fill(solr, 100, 5)
+        solr.delete_ids(ELEMENTS, ["d00003"])
+        kept = run(file, "restore", str(location / "monday"))
+        assert (kept.exit_code, "to replace it, add --overwrite" in kept.stderr) == (Exit.FAILED, True)
+        absent = run(file, "restore", str(location / "tuesday"), "--overwrite")
+        assert (absent.exit_code, "restore of nav_runs" in absent.stderr) == (Exit.FAILED, True), (
+            absent.stderr
+        )
+        assert len(everything(solr, leases=False)) == len(before) + 3 * 5 - 1
+
+        assert run(file, "restore", str(location / "monday"), "--overwrite").exit_code == Exit.OK
+        assert everything(solr, leases=False) == before
+        open_index(solr, None)
+
+        # What was acknowledged after the backup comes back from no log of updates.
+        assert server.pid is not None
+        os.kill(server.pid, signal.SIGKILL)
+        os.waitpid(server.pid, 0)
+        server.start()
+        assert everything(solr, leases=False) == before
+        for core in CORES:
+            solr.admin("cores", {"action": "UNLOAD", "core": core, "deleteInstanceDir": "true"})
+        assert run(file, "restore", str(location / "monday")).exit_code == Exit.OK
+        assert everything(solr, leases=False) == before
+
+
+@pytest.mark.services
+def test_a_backup_of_another_version_than_the_cores_is_refused(tmp_path: Path, solr_jars: Path) -> None:
+    with server_on(tmp_path / "its-own", solr_jars) as server, Solr(server.address) as solr:
+        location = server.home / "backups"
+        location.mkdir()
+        body = orjson.dumps({"version": 1, "navlin": "0.0.9"}).decode()
+        solr.add(RUNS, [{"identity": "schema", "kind": "schema", "body": body}])
+        core_backup.back_up(solr, str(location), "old", nothing)
+
+        with pytest.raises(
+            NotBackedUp, match=r"of version 1, written by navlin 0\.0\.9, and the cores .* version 2"
+        ):
+            core_backup.restore(solr, CONF / "solr", str(location), "old", overwrite=True, report=nothing)
+
+
+def of_an_external(solr: Solr, folder: Path) -> Path:
+    """A configuration that has the Solr as the operator's own."""
+    assert solr.address.password is not None
+    (folder / "password").write_text(solr.address.password)
+    file = folder / "navlin.toml"
+    file.write_text(
+        f'[navlin]\ncluster = "kept"\nstate_directory = "state"\n[solr]\nurl = "{solr.address.url}"\n'
+        f'user = "{solr.address.user}"\npassword_file = "password"\n'
+    )
+    return file
 
 
 def text(document: dict[str, Any]) -> str:

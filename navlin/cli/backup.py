@@ -13,7 +13,7 @@ from navlin.cli.invocation import Exit, Failure, Invocation, json_option
 from navlin.cli.terminal import console, print_json, say
 
 if TYPE_CHECKING:
-    from navlin.index.solr import Solr
+    pass
 
 
 @click.command("backup", short_help="Write the index to a file, while navlin runs.")
@@ -26,15 +26,15 @@ def command(invocation: Invocation, file: Path, *, as_json: bool) -> None:
     What was extracted while the backup was made is in it or is read again after a restore: positions are never newer than
     what they stand for.
 
-    With a SolrCloud, FILE is DIRECTORY/NAME: each node writes its shards to the directory, which must be there, be seen by
-    all nodes under that path, and be in their solr.allowPaths.
+    With a Solr of your own, FILE is DIRECTORY/NAME: Solr itself writes to the directory, which must be there, on Solr's
+    machine, and be in its solr.allowPaths. All nodes of a SolrCloud must see it under that path.
 
     \b
     Examples:
       navlin backup /backup/navlin.tar.zst
       navlin backup /shared/solr-backups/monday
     """
-    from navlin.index import collection_backup
+    from navlin.index import collection_backup, core_backup
     from navlin.index.leases import Leased
     from navlin.index.snapshots import TooBusy
     from navlin.index.solr import Solr
@@ -46,9 +46,12 @@ def command(invocation: Invocation, file: Path, *, as_json: bool) -> None:
     try:
         with reachable_solr(configuration, invocation.environment) as reached, Solr(reached.address) as solr:
             if not configuration.solr.embedded:
-                require_cloud(solr)
-                with progress("collections", in_bytes=False) as report:
-                    documents = collection_backup.back_up(solr, str(file.parent), file.name, report)
+                where = (str(file.parent), file.name)
+                with progress("cores", in_bytes=False) as report:
+                    if solr.cloud:
+                        documents = collection_backup.back_up(solr, *where, report)
+                    else:
+                        documents = core_backup.back_up(solr, *where, report)
                 size = None
             else:
                 home = configuration.navlin.state_directory.absolute() / "solr"
@@ -66,16 +69,6 @@ def command(invocation: Invocation, file: Path, *, as_json: bool) -> None:
     else:
         counts = ", ".join(f"{core}: {count:,} documents" for core, count in documents.items())
         say(f"{file}: {counts}" + (f"; {size:,} bytes" if size is not None else ""))
-
-
-def require_cloud(solr: Solr) -> None:
-    """Ends the command if a Solr of the operator's own is no SolrCloud."""
-    if not solr.cloud:
-        raise Failure(
-            f"Solr at {solr.address.host} is a single server of your own, whose files navlin does not see: use its own"
-            " backup (/replication?command=backup), nav_runs first and nav_relation last",
-            Exit.FAILED,
-        )
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from navlin.cli.backup import progress, require_cloud
+from navlin.cli.backup import progress
 from navlin.cli.invocation import Exit, Failure, Invocation, json_option
 from navlin.cli.terminal import print_json, say
 
@@ -28,29 +28,36 @@ def command(invocation: Invocation, file: Path, *, into: Path | None, overwrite:
     An index that is there is kept and the command refused, unless --overwrite is given; then it is replaced when all of FILE
     was unpacked and found whole. The next runs read again what happened since the backup.
 
-    With a SolrCloud, FILE is DIRECTORY/NAME as it was for `navlin backup`; stop navlin on every host first.
+    With a Solr of your own, FILE is DIRECTORY/NAME as it was for `navlin backup`; stop navlin on every host first.
 
     \b
     Examples:
       navlin restore /backup/navlin.tar.zst
       navlin restore /backup/navlin.tar.zst --into /srv/copy
     """
-    from navlin.index import collection_backup
+    from navlin.index import collection_backup, core_backup
+    from navlin.index.cores import NotCreated
     from navlin.index.solr import Solr
     from navlin.service.backup import IndexInUse, IndexThere, restore
     from navlin.service.backup_file import DamagedBackup, NewerBackup
     from navlin.service.solr import external_address
+    from navlin.shipped import CONF
 
     configuration = invocation.configuration_without_sources()
     file = file.absolute()
     try:
         if not configuration.solr.embedded and into is None:
             with Solr(external_address(configuration, invocation.environment)) as solr:
-                require_cloud(solr)
-                with progress("collections", in_bytes=False) as report:
-                    documents = collection_backup.restore(
-                        solr, str(file.parent), file.name, overwrite=overwrite, report=report
-                    )
+                place = (str(file.parent), file.name)
+                with progress("cores", in_bytes=False) as report:
+                    if solr.cloud:
+                        documents = collection_backup.restore(
+                            solr, *place, overwrite=overwrite, report=report
+                        )
+                    else:
+                        documents = core_backup.restore(
+                            solr, CONF / "solr", *place, overwrite=overwrite, report=report
+                        )
             where, created = solr.address.host, ""
         else:
             state = (into or configuration.navlin.state_directory).absolute()
@@ -62,7 +69,7 @@ def command(invocation: Invocation, file: Path, *, into: Path | None, overwrite:
             )
     except (IndexThere, collection_backup.CollectionsThere) as error:
         raise Failure(f"{error}: to replace it, add --overwrite", Exit.FAILED) from error
-    except (IndexInUse, DamagedBackup, NewerBackup, collection_backup.NotBackedUp) as error:
+    except (IndexInUse, DamagedBackup, NewerBackup, NotCreated, collection_backup.NotBackedUp) as error:
         raise Failure(str(error), Exit.FAILED) from error
     except OSError as error:
         raise Failure(f"not restored: {error}", Exit.FAILED) from error

@@ -1,4 +1,4 @@
-"""Snapshots of the three cores of a Solr on this machine, together consistent, while others write.
+"""Snapshots of the three cores of a single Solr, together consistent, while others write.
 
 The order is the whole of it. ``nav_runs`` is first: an older position repeats, a newer one would lose what it is ahead of.
 ``nav_relation`` is last: the relations that an entity implies are written before it, so none is missing that an entity in
@@ -22,7 +22,8 @@ from navlin.index.solr import Solr, SolrError
 ORDER: Final = (RUNS, ELEMENTS, RELATIONS)
 ATTEMPTS: Final = 20
 """How often snapshots are taken anew. Between the first and the last lies a fraction of a second."""
-_NAME: Final = "navlin-backup"
+COMMIT_NAME: Final = "navlin-backup"
+"""How Solr calls each snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +63,13 @@ def snapshots(solr: Solr) -> Iterator[tuple[Snapshot, ...]]:
 def _take(solr: Solr, core: str) -> Snapshot:
     solr.commit(core, soft=False)
     documents = solr.count(core)
-    answer = solr.admin("cores", {"action": "CREATESNAPSHOT", "core": core, "commitName": _NAME})
+    answer = solr.admin("cores", {"action": "CREATESNAPSHOT", "core": core, "commitName": COMMIT_NAME})
     return Snapshot(core, Path(answer["indexDirPath"]), tuple(sorted(answer["files"])), documents)
 
 
 def _delete(solr: Solr, core: str) -> None:
     with suppress(SolrError):  # there is none, or Solr is away: the next backup removes it
-        solr.admin("cores", {"action": "DELETESNAPSHOT", "core": core, "commitName": _NAME})
+        solr.admin("cores", {"action": "DELETESNAPSHOT", "core": core, "commitName": COMMIT_NAME})
 
 
 def _finished_runs(solr: Solr) -> set[str]:

@@ -261,9 +261,10 @@ class Solr:
         response = self.session.get(f"{self.address.url}/admin/{path}", params={"wt": "json", **params})
         return self._json(response, "")
 
-    def answer(self, core: str, handler: str) -> dict[str, Any]:
-        """The answer of a core's handler that takes no parameters."""
-        response = self.session.get(f"{self.address.url}/{core}/{handler}", params={"wt": "json"})
+    def answer(self, core: str, handler: str, params: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """The answer of a core's handler."""
+        asked = {"wt": "json", **(params or {})}
+        response = self.session.get(f"{self.address.url}/{core}/{handler}", params=asked)
         return self._json(response, core)
 
     def close(self) -> None:
