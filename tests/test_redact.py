@@ -193,7 +193,6 @@ def test_only_the_secret_is_masked(text: str, redacted: str) -> None:
         "fs.s3a.secret.key",
         "accessKey",
         "spark.ssl.keyPassword",
-        "hadoop.security.credential.provider.path",
         "private_key",
         "fs.azure.account.key.a.dfs.core.windows.net",
         "fs.azure.sas.c.a",

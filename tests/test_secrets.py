@@ -172,7 +172,6 @@ def _cpu_s(work: Callable[[str], object], plain: list[str]) -> float:
 
 BLANKED = {
     "fs.s3a.access.key": "the id of a key",
-    "fs.azure.sas.expiry.period": "no secret: a setting whose name is like those of shared access signatures",
 }
 """What is blanked in texts that others wrote: the word before it, and why."""
 BEFORE_MASK = re.compile(r"([\w.-]*)\W{0,20}?(?<!\*)\*{8}(?!\*)")

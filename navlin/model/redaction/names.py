@@ -11,13 +11,16 @@ _STRONG = r"""
   | (?<![a-z]) (?: db|user|my|admin|root|smtp|login|store|keystore|truststore|key|bind|ldap|proxy
       |srcstore|deststore|srckey|destkey|ssh|http|ftp )?
     _? (?:pass|pwd) | (?:bind|root|db|user|ldap|my) pw | (?:mysql|snowsql)_pwd | pin[._-]?code
-  | oauth2?[._-]bearer | secret | token | credentials? | signature | (?<![a-z]) (?:sig|sas|delegation|passwd)
+  | oauth2?[._-]bearer | secret | token | (?<!renewal\.) credentials? | (?<!token\.) signature
+  | (?<![a-z]) (?:sig|sas|delegation|passwd)
   | (?: access|private|api|secret|encryption|decryption|signing|master|symmetric|crypto|cipher|shared|functions?|subscription
       | keystore|storage|storage[._-]?account|trust|hmac|aes|auth|webhook|host
       |integration|ingestion|deploy|bot|service[._-]?role )
     [._-]? key (?: [._-]?id )?
-  | (?<![a-z]) accountkey | account\.key (?: \.[\w.-]{1,200}+ )? | fs\.azure\.sas\.[\w.-]{1,200}+
-  | secret \. [\w-]{1,100}+ \. [\w.-]{1,200}+
+  | (?<![a-z]) accountkey | account\.key (?: \.[\w.-]{1,200}+ )? | hadoop\.tokens | (?:zk|zookeeper)\.auth
+  | fs\.azure\.sas\. (?: fixed\.token (?: \.[\w.-]{1,200}+ )?
+    | [\w-]{1,100}+ \. [\w-]{1,100}+ \.(?:blob|dfs)\. [\w.-]{1,100}+ )
+  | secret \. [\w-]{1,100}+ \. [\w-]{1,100}+ \. [\w.-]{1,200}+
 """
 _WEAK = r"(?<![a-z]) _? auth | (?<![a-z]) (?: account[._-]key|jsessionid )"
 
@@ -33,11 +36,26 @@ SIGN = re.sub(r"\s", "", loosened(NAME.replace("(?![\\w$])", "")))
 _SECRET_KEY = re.compile(
     r"passw|passphrase|(?<![a-z])(?:pwd|pass|pw)(?![a-z])|secret|token|credential|signature"
     r"|(?:access|private|api|account|encryption|signing)[._-]?key|(?<![a-z])sas(?![a-z])|(?<![a-z])sig(?![a-z])"
-    r"|(?:master|symmetric|keystore|subscription)[._-]?key|(?:bind|key|store)pw|(?:store|key)pass|passcode",
+    r"|(?:master|symmetric|keystore|subscription)[._-]?key|(?:bind|key|store)pw|(?:store|key)pass|passcode"
+    r"|(?:zk|zookeeper)\.auth\Z",
     re.IGNORECASE,
 )
+_ABOUT_SECRETS = re.compile(
+    r"[._-](?:enabled?|requires\.signing|always-(?:use|cancel)|use_ip|clear-text-fallback|mode|type|class|provider(?:\.uri)?"
+    r"|binding|algorithm|alias|files?|path|acl|znode|connectstring|lifetime|interval(?:-(?:secs|ms))?|period|validity|timeout"
+    r"|attempts|count|length|size(?:-bytes)?|bits|split-index|tracking[._]ids?)\Z"
+    r"|(?-i:[a-z](?:Length|Bits|Ratio|Wait|Regex)\Z)"
+    r"|\Afs\.azure\.sas\.token\.(?:provider\.type|renew\.period)\.|\A(?:hive\.metastore\.token\.signature"
+    r"|spark\.kerberos\.renewal\.credentials|spark\.kubernetes\.kerberos\.tokensecret\.(?:itemkey|name)"
+    r"|spark\.kubernetes\.container\.image\.pullsecrets|mapreduce\.job\.complete\.cancel\.delegation\.tokens"
+    r"|mapreduce\.job\.send-token-conf)\Z"
+    r"|\Aspark\.kubernetes\.(?:driver|executor)\.secret(?:s|keyref)\.",
+    re.IGNORECASE,
+)
+"""Settings of how secrets are kept, and for how long: by their ends, or by name."""
 
 
 def is_secret(key: str) -> bool:
-    """Whether the value of a configuration key is a secret. Any part of the key may show it, as in Spark's own redaction."""
-    return _SECRET_KEY.search(key) is not None
+    """Whether the value of a configuration key is a secret. Any part of the key may show it, as in Spark's own redaction;
+    its end may show that it is a setting about secrets."""
+    return _SECRET_KEY.search(key) is not None and _ABOUT_SECRETS.search(key) is None
