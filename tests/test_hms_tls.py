@@ -17,8 +17,9 @@ from extractors.hms.client import Connection, MetastoreError, connected
 from navlin.model.plan import Positions
 from navlin.model.source import HIVE, Estate, Source, source_id
 from tests.services.certificates import PASSWORD, Certificate, certificate
+from tests.services.kerberos import Kdc
 from tests.services.metastore import CREATE_TABLE, Metastore, table
-from tests.test_kerberos import names
+from tests.test_kerberos import asking, names
 
 SOURCE = Source(source_id("tls", "hive"), HIVE, "hive", "tls")
 
@@ -160,6 +161,42 @@ def test_a_real_metastore_that_is_not_believed_is_a_sentence(
     for words, each in wrong.items():
         with pytest.raises(MetastoreError, match=words):
             list(each.check())
+
+
+@pytest.mark.services
+def test_tickets_and_tls_go_together(kdc: Kdc, kerberized: Metastore, own: Certificate) -> None:
+    # PySpark's metastore speaks the one or the other; later ones, and what stands before a metastore, both.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(own.certificate, own.key)
+    hms = asking(kerberized, kdc, kdc.keytab("navlin.keytab", "navlin"))
+    with before(kerberized.port, context) as port:
+        over_tls = replace(hms, uris=(f"thrift://127.0.0.1:{port}",), tls=True, ca_file=str(own.certificate))
+        reads(over_tls)
+
+
+@contextmanager
+def before(target: int, context: ssl.SSLContext) -> Iterator[int]:
+    """The port of something that speaks TLS, and passes all on to the port ``target`` without."""
+
+    def passing(from_: socket.socket, to: socket.socket) -> None:
+        with suppress(OSError):
+            while data := from_.recv(65_536):
+                to.sendall(data)
+        with suppress(OSError):
+            to.shutdown(socket.SHUT_RDWR)
+
+    def accepting() -> None:
+        with suppress(OSError):
+            while True:
+                peer = context.wrap_socket(server.accept()[0], server_side=True)
+                inner = socket.create_connection(("127.0.0.1", target))
+                for ends in ((peer, inner), (inner, peer)):
+                    threading.Thread(target=passing, args=ends, daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=accepting, daemon=True).start()
+        yield int(server.getsockname()[1])
+        server.shutdown(socket.SHUT_RDWR)
 
 
 def reads(hms: HiveMetastore) -> None:

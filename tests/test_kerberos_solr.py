@@ -20,8 +20,10 @@ from navlin.index.runs import Status
 from navlin.index.solr import Solr, SolrError, SolrUnavailable
 from navlin.kerberos.client import Login
 from navlin.shipped import CONF
+from tests.services.certificates import certificate
 from tests.services.kerberized_solr import KerberizedSolr
 from tests.services.kerberos import REALM, Kdc
+from tests.support.solr_proxy import SolrProxy
 from tests.test_cli import json_of, run
 
 if TYPE_CHECKING:
@@ -85,6 +87,30 @@ def test_what_is_large_is_sent_once(ticketed: Solr, server: KerberizedSolr, logi
         solr.add(RELATIONS, [{"identity": f"r{number}", "rule": "x" * 1_000} for number in range(1_000)])
 
     assert sent == [200]
+
+
+def test_tickets_and_tls_go_together(
+    ticketed: Solr, server: KerberizedSolr, login: Login, tmp_path: Path
+) -> None:
+    made = certificate(tmp_path, "dns:localhost")
+    with SolrProxy(server.address(login), certificate=made.certificate, key=made.key) as proxy:
+        url = proxy.address.url.replace("127.0.0.1", "localhost")
+        with Solr(replace(proxy.address, url=url, ca_file=str(made.certificate))) as solr:
+            assert solr.add(RELATIONS, [{"identity": "enciphered"}]).applied.keys() == {"enciphered"}
+
+
+def test_it_is_backed_up_and_restored(
+    ticketed: Solr, server: KerberizedSolr, login: Login, tmp_path: Path
+) -> None:
+    location = server.home / "backups"
+    location.mkdir()
+    file = configuration(tmp_path, ticketed, login)
+    ticketed.add(RELATIONS, [{"identity": "kept"}])
+
+    assert run(file, "backup", str(location / "monday")).exit_code == Exit.OK
+    ticketed.delete_ids(RELATIONS, ["kept"])
+    assert run(file, "restore", str(location / "monday"), "--overwrite").exit_code == Exit.OK
+    assert ticketed.get(RELATIONS, ["kept"], "identity") == [{"identity": "kept"}]
 
 
 def test_a_cookie_that_expires_is_replaced(kdc: Kdc, login: Login, solr_8_jars: Path, tmp_path: Path) -> None:
