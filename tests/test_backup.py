@@ -230,7 +230,7 @@ def without_reading_time(index: Index) -> Index:
 def test_a_serve_that_goes_on_from_a_backup_made_while_another_served_loses_nothing(
     tmp_path: Path, solr_jars: Path
 ) -> None:
-    from tests.test_daemon import CONFIGURATION, Served, ready
+    from tests.support.served_daemon import CONFIGURATION, Served, ready
 
     first, second = tmp_path / "first", tmp_path / "second"
     for each in (first, second):

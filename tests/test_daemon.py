@@ -5,221 +5,18 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+import requests
 
-from navlin.index.fields import ELEMENTS
-from navlin.index.solr import Solr, SolrError
+from navlin.api.own import ROOT as API
 from navlin.solr_server.embedded import running_solr
-
-ROOT = Path(__file__).parents[1]
-AFTERWARDS_S = 15.0
-PATIENCE_S = 240.0
-"""For what takes seconds on a quiet machine."""
-
-CONFIGURATION = """\
-[navlin]
-cluster = "daemon"
-state_directory = "state"
-
-[solr]
-memory = "512m"
-
-[log]
-level = "debug"
-
-[[source]]
-name = "IMPALA-1"
-extractor = "impala_events"
-directory = "{home}/impala"
-
-# Nobody listens there: a source that fails at every interval.
-[[source]]
-name = "HIVE-1"
-extractor = "hms"
-uris = ["thrift://127.0.0.1:9"]
-interval_s = 1
-"""
-
-
-def record(number: int, target: str) -> str:
-    """A line of Impala's lineage log."""
-    text = " ".join(["INSERT INTO", target, "SELECT id FROM daemon.origin"])
-    column = {"tableName": target, "tableCreateTime": 1_700_000_000}
-    source = {"tableName": "daemon.origin", "tableCreateTime": 1_700_000_000}
-    return (
-        json.dumps(
-            {
-                "queryText": text,
-                "queryId": f"{number:016x}:0000000000000001",
-                "hash": f"{number:032x}",
-                "user": "etl",
-                "timestamp": 1_700_000_000 + number,
-                "endTime": 1_700_000_001 + number,
-                "edges": [{"sources": [1], "targets": [0], "edgeType": "PROJECTION"}],
-                "vertices": [
-                    {"id": 0, "vertexType": "COLUMN", "vertexId": "id", "metadata": column},
-                    {"id": 1, "vertexType": "COLUMN", "vertexId": "daemon.origin.id", "metadata": source},
-                ],
-            }
-        )
-        + "\n"
-    )
-
-
-class Served:
-    """A running ``navlin serve``, what it logs and what it tells systemd."""
-
-    def __init__(self, home: Path) -> None:
-        self.home = home
-        self.file = home / "navlin.toml"
-        self.state = home / "state"
-        self.state.mkdir(exist_ok=True)
-        launcher = self.state / "solr-launcher"
-        if not launcher.exists():
-            # Compiled once for all tests, and with the class archive that the first stop leaves.
-            launcher.symlink_to(ROOT / ".jars" / "solr-launcher")
-        self.log: list[dict[str, Any]] = []
-        self.reported: list[str] = []
-        self._numbers = iter(range(1, 1_000))
-        (home / "notify").unlink(missing_ok=True)
-        self._manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._manager.bind(str(home / "notify"))
-        environment = {**os.environ, "NOTIFY_SOCKET": str(home / "notify"), "WATCHDOG_USEC": "60000000"}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "navlin", "--config", str(self.file), "serve"],
-            cwd=ROOT,
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        threading.Thread(target=self._read_log, daemon=True).start()
-        threading.Thread(target=self._receive, daemon=True).start()
-
-    def _read_log(self) -> None:
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
-            # Java speaks on the same stream.
-            self.log.append(json.loads(line) if line.startswith("{") else {"event": line.strip()})
-
-    def _receive(self) -> None:
-        with suppress(OSError):  # closed at the end of the test
-            while True:
-                self.reported.extend(self._manager.recv(4_096).decode().splitlines())
-
-    def until(self, condition: Callable[[], Any], what: str) -> Any:
-        """Waits for a condition; fails with the log if it does not come true."""
-        deadline = time.monotonic() + PATIENCE_S
-        ended_s = 0.0
-        while time.monotonic() < deadline:
-            if found := condition():
-                return found
-            if self.process.poll() is not None:
-                # Nothing new will come of it, but for the end of its children.
-                ended_s = ended_s or time.monotonic()
-                deadline = min(deadline, ended_s + AFTERWARDS_S)
-            time.sleep(0.05)
-        reported = "\n".join(map(str, self.log[-30:]))
-        pytest.fail(
-            f"{what}: not within {PATIENCE_S:.0f} s (exit code {self.process.poll()}); log:\n{reported}"
-        )
-
-    def logged(self, event: str, *, after: int = 0, **fields: Any) -> dict[str, Any]:
-        """Waits for a line of the log."""
-
-        def find() -> dict[str, Any] | None:
-            for line in self.log[after:]:
-                if line.get("event") == event and all(
-                    line.get(key) == value for key, value in fields.items()
-                ):
-                    return line
-            return None
-
-        found: dict[str, Any] = self.until(find, f"the log's {event!r} {fields or ''}")
-        return found
-
-    def append(self, target: str) -> None:
-        """Appends one record to Impala's log."""
-        with (self.home / "impala" / "impala_lineage_log_1.0-1700000000000").open("a") as file:
-            file.write(record(next(self._numbers), target))
-
-    def runs(self, source: str) -> bool:
-        """Whether a source is being run, as the daemon itself says."""
-        due_s = json.loads((self.state / "daemon.json").read_bytes())["due_s"]
-        return source in due_s and due_s[source] is None
-
-    def find(self, query: str) -> int:
-        """How many entities the running Solr finds; 0 while it does not answer."""
-        address = running_solr(self.state)
-        if address is None:
-            return 0
-        try:
-            with Solr(address) as solr:
-                return solr.count(ELEMENTS, query)
-        except SolrError:
-            return 0
-
-    def ask(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Another navlin on the same configuration."""
-        command = [sys.executable, "-m", "navlin", "--config", str(self.file), *arguments]
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S)
-
-    def children(self) -> list[int]:
-        """Every process that this one has started, and those that they have."""
-        parents = {}
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdigit():
-                try:
-                    stat = (entry / "stat").read_text().rpartition(")")[2].split()
-                except OSError:
-                    continue
-                parents[int(entry.name)] = int(stat[1])
-        found = [self.process.pid]
-        for pid in found:
-            found.extend(child for child, parent in parents.items() if parent == pid)
-        return found[1:]
-
-    def java(self, words: str) -> int:
-        """The process id of the Java child on whose command line these words are."""
-        for pid in self.children():
-            if words in Path(f"/proc/{pid}/cmdline").read_text():
-                return pid
-        pytest.fail(f"no child with {words} on its command line")
-
-    def end(self) -> None:
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-            try:
-                self.process.wait(60)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
-        self._manager.close()
-
-
-def served(home: Path, solr_jars: Path) -> Served:
-    (home / "impala").mkdir()
-    (home / "navlin.toml").write_text(CONFIGURATION.format(home=home))
-    return ready(Served(home))
-
-
-def ready(started: Served) -> Served:
-    try:
-        started.until(lambda: "READY=1" in started.reported, "READY=1")
-    except BaseException:
-        started.end()
-        raise
-    return started
+from tests.support.served_daemon import PATIENCE_S, ROOT, Served, gone, ready, record, served
 
 
 @pytest.fixture(scope="module")
@@ -228,10 +25,6 @@ def daemon(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterato
     started = served(tmp_path_factory.mktemp("daemon"), solr_jars)
     yield started
     started.end()
-
-
-def gone(pid: int) -> bool:
-    return not Path(f"/proc/{pid}").exists()
 
 
 def test_it_reports_to_systemd_that_it_is_ready_and_well(daemon: Served) -> None:
@@ -360,6 +153,40 @@ def test_a_changed_configuration_is_taken_up_while_running(daemon: Served) -> No
     (other / "impala_lineage_log_1.0-1700000000000").write_text(record(500, "daemon.reloaded"))
 
     daemon.until(lambda: daemon.find("type:OPERATION AND queryText:reloaded"), "the new source's operation")
+
+
+# -- Over HTTP ---------------------------------------------------------------------------------------------------------
+
+
+def over_http(daemon: Served, method: str, path: str, **how: object) -> requests.Response:
+    """Asks as the first user, of the web process that was started last."""
+    ready = daemon.logged("web ready", after=max(0, len(daemon.log) - 2_000))
+    for line in daemon.log:
+        if line.get("event") == "web ready":
+            ready = line
+    password = (daemon.state / "administrator.password").read_text().strip()
+    return requests.request(method, ready["url"] + path, auth=("admin", password), timeout=60, **how)  # type: ignore[arg-type]
+
+
+def test_what_is_requested_over_http_is_done_and_answered(daemon: Served) -> None:
+    left = over_http(daemon, "POST", f"{API}/extract", json={"source": "IMPALA-1", "full": True})
+    assert left.status_code == 202
+    asked = f"{API}/requests/{left.json()['id']}"
+    daemon.until(lambda: over_http(daemon, "GET", asked).json()["endedMs"], "the answer")
+    answered = over_http(daemon, "GET", asked).json()
+    assert (answered["state"], answered["askedBy"]) == ("done", "admin")
+    assert answered["answer"]["status"] in ("finished", "idle")
+
+
+def test_a_web_process_that_died_is_started_again_and_extraction_goes_on(daemon: Served) -> None:
+    (web,) = daemon.running("--child")
+    seen = len(daemon.log)
+    os.kill(web, signal.SIGKILL)
+    daemon.append("daemon.beside_web")
+    daemon.logged("web ended by itself, starting it again", after=seen)
+    daemon.logged("web ready", after=seen)
+    assert over_http(daemon, "GET", f"{API}/status").status_code == 200
+    daemon.until(lambda: daemon.find("type:OPERATION AND queryText:beside_web"), "the operation")
 
 
 @pytest.mark.services

@@ -25,7 +25,7 @@ from navlin.service.configuration import read_configuration
 from navlin.service.loader import load, load_extractors
 from tests.services.metastore import CREATE_DATABASE, CREATE_TABLE, DROP_DATABASE, Metastore, table
 from tests.support.pipeline_estate import SmallEstate
-from tests.test_daemon import record
+from tests.support.served_daemon import record
 
 ANEW, KEPT = "everything is read again", "positions count"
 SETTINGS = {

@@ -18,6 +18,7 @@ from navlin.model.source import Estate, Source, normal_authority, source_id
 from navlin.service import FILE_VARIABLE
 from navlin.service.toml_positions import KeyPath, line_of, syntax_error
 from navlin.service.typed import Complain, build, expand, suggest
+from navlin.service.web_settings import WebSettings
 
 PASSWORD_VARIABLE: Final = "NAVLIN_SOLR_PASSWORD"
 
@@ -188,6 +189,7 @@ class Configuration:
     solr: SolrSettings
     spark: SparkSettings
     purge: PurgeSettings
+    web: WebSettings
     log: LogSettings
     sources: tuple[SourceSettings, ...]
 
@@ -197,6 +199,7 @@ SECTIONS: Final[Mapping[str, type[Any]]] = {
     "solr": SolrSettings,
     "spark": SparkSettings,
     "purge": PurgeSettings,
+    "web": WebSettings,
     "log": LogSettings,
 }
 

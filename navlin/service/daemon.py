@@ -43,6 +43,7 @@ from navlin.service.schedule import Schedule
 from navlin.service.solr import embedded_solr, external_address
 from navlin.service.spark_session import ArchiveProcess, LazySparkSession
 from navlin.service.watching import Watching
+from navlin.service.web_process import WebProcess
 from navlin.solr_server.embedded import EmbeddedSolr, NoSolr
 
 log = structlog.stdlib.get_logger(__name__)
@@ -95,6 +96,7 @@ class Daemon:
         self._heartbeat_saved = True
         self._spark = LazySparkSession(configuration.spark, configuration.navlin.state_directory)
         self._archiving = ArchiveProcess(configuration.navlin.state_directory)
+        self._web = WebProcess(configuration.file)
         self._schedule = Schedule(self._run_source, clock=self._clock)
         self._watching = Watching(self._schedule.wake)
         self._last_runs: dict[str, LastRun] = {}
@@ -258,6 +260,7 @@ class Daemon:
             self._watch()
         if self._requests is not None:
             self._requests.poll()
+        self._web.look_after(self._configuration.web)
         self._save_heartbeat()
         self._systemd.notify(WATCHDOG="1", STATUS=self._status_line())
 
@@ -475,6 +478,7 @@ class Daemon:
     def _end(self) -> None:
         self._stopping = True
         self._systemd.notify(STOPPING="1", STATUS="finishing what is being written")
+        self._web.stop()
         self._archiving.stop()
         self._watching.stop()
         self._schedule.stop()

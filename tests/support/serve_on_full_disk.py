@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.full_disk import empty, fill, mount
-from tests.test_daemon import ROOT, Served
+from tests.support.served_daemon import ROOT, Served
 
 CONFIGURATION = """\
 [navlin]

@@ -1,0 +1,44 @@
+"""Guessing is made slow: after some wrong passwords for one name from one address, none is looked at for a while."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+FREE: Final = 5
+"""So many wrong ones in a row cost nothing: people mistype."""
+FIRST_WAIT_S: Final = 1.0
+MOST_WAIT_S: Final = 900.0
+REMEMBERED: Final = 10_000
+"""Of so many names and addresses; the oldest are forgotten first."""
+
+
+@dataclass(slots=True)
+class Attempts:
+    """Wrong attempts by (address, name). ``clock`` gives monotonic seconds. May be shared by threads."""
+
+    clock: Callable[[], float]
+    _wrong: dict[tuple[str, str], tuple[int, float]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def wait_s(self, address: str, name: str) -> float:
+        """For how many seconds no attempt is looked at; 0 if one may be made."""
+        with self._lock:
+            _, until_s = self._wrong.get((address, name), (0, 0.0))
+        return max(0.0, until_s - self.clock())
+
+    def wrong(self, address: str, name: str) -> None:
+        """Counts a wrong attempt: from the sixth in a row on, the wait doubles with each."""
+        with self._lock:
+            count, _ = self._wrong.pop((address, name), (0, 0.0))
+            wait_s = min(MOST_WAIT_S, FIRST_WAIT_S * 2 ** min(count - FREE, 20)) if count >= FREE else 0.0
+            self._wrong[address, name] = (count + 1, self.clock() + wait_s)
+            while len(self._wrong) > REMEMBERED:
+                del self._wrong[next(iter(self._wrong))]
+
+    def right(self, address: str, name: str) -> None:
+        """Forgets the wrong ones."""
+        with self._lock:
+            self._wrong.pop((address, name), None)

@@ -1,0 +1,61 @@
+"""Passwords are kept as scrypt hashes, so that who reads the file has none of them.
+
+scrypt is in Python's standard library and takes memory as well as time from those who guess. The cost stands with each
+hash, so that it can rise.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import secrets
+from typing import Final
+
+LOG_COST: Final = 15
+BLOCKS: Final = 8
+SALT_BYTES: Final = 16
+KEY_BYTES: Final = 32
+LEAST_CHARS: Final = 8
+MOST_CHARS: Final = 1_024
+
+
+class UnusablePassword(ValueError):
+    """A password that cannot be taken; the text says why."""
+
+
+def hashed(password: str) -> str:
+    """The form in which a password is kept: ``scrypt$log cost$blocks$salt$key``. Raises `UnusablePassword`."""
+    if not LEAST_CHARS <= len(password) <= MOST_CHARS:
+        raise UnusablePassword(f"a password has from {LEAST_CHARS} to {MOST_CHARS:,} characters")
+    if not password.isprintable():
+        raise UnusablePassword("a password has only characters that can be printed")
+    salt = secrets.token_bytes(SALT_BYTES)
+    return "$".join(
+        ("scrypt", str(LOG_COST), str(BLOCKS), _text(salt), _text(_key(password, salt, LOG_COST, BLOCKS)))
+    )
+
+
+def matches(password: str, kept: str) -> bool:
+    """Whether this is the password that was kept. Takes some 0.1 s and 32 MiB."""
+    _, log_cost, blocks, salt, key = kept.split("$")
+    if len(password) > MOST_CHARS:
+        return False
+    return hmac.compare_digest(
+        _key(password, base64.b64decode(salt), int(log_cost), int(blocks)), base64.b64decode(key)
+    )
+
+
+NOBODYS: Final = "$".join(("scrypt", str(LOG_COST), str(BLOCKS), "A" * 24, "A" * 43 + "="))
+"""What a password is compared with if nobody has the name, so that this takes as long."""
+
+
+def _key(password: str, salt: bytes, log_cost: int, blocks: int) -> bytes:
+    cost = 1 << log_cost
+    return hashlib.scrypt(
+        password.encode(), salt=salt, n=cost, r=blocks, p=1, maxmem=256 * cost * blocks, dklen=KEY_BYTES
+    )
+
+
+def _text(octets: bytes) -> str:
+    return base64.b64encode(octets).decode()

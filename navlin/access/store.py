@@ -1,0 +1,222 @@
+"""The file with users and tokens, ``access.json`` in the state directory: hashes only, readable for its owner alone.
+
+Several processes may change it: a lock file keeps one change from undoing another, and a file is replaced whole.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+from navlin.access.passwords import NOBODYS, hashed, matches
+from navlin.access.roles import ROLES, Role
+
+FILE: Final = "access.json"
+LOCK: Final = "access.lock"
+PASSWORD_FILE: Final = "administrator.password"
+FIRST_NAME: Final = "admin"
+TOKEN_SIGN: Final = "navlin_"
+"""What every token begins with, so that one that was published by mistake can be found."""
+_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,127}")
+
+
+class AccessError(Exception):
+    """A change of users or tokens that cannot be made; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Somebody who may ask. ``password`` is a hash."""
+
+    name: str
+    role: Role
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What a program shows in place of a password; it has its user's name and at most that user's role. Times are epoch ms;
+    ``expires_ms`` is 0 if it lasts. ``digest`` is the SHA-256 of the secret: it is random and too long to be guessed."""
+
+    id: str
+    user: str
+    role: Role
+    purpose: str
+    created_ms: int
+    expires_ms: int
+    digest: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """All users and tokens, as of one moment."""
+
+    users: dict[str, User] = field(default_factory=dict)
+    tokens: dict[str, Token] = field(default_factory=dict)
+
+    def by_password(self, name: str, password: str) -> User | None:
+        """The user of this name and password. Takes the same time if there is no such name."""
+        user = self.users.get(name)
+        good = matches(password, user.password if user else NOBODYS)
+        return user if good else None
+
+    def by_token(self, secret: str, now_ms: int) -> User | None:
+        """The user for whom a token stands, with the token's role if that is less."""
+        digest = _digest(secret)
+        for token in self.tokens.values():
+            if secrets.compare_digest(token.digest, digest):
+                user = self.users.get(token.user)
+                if user is None or 0 < token.expires_ms <= now_ms:
+                    return None
+                return replace(user, role=min(user.role, token.role))
+        return None
+
+
+class AccessFile:
+    """Reads and changes the file of one state directory."""
+
+    def __init__(self, state_directory: Path) -> None:
+        self._directory = state_directory
+
+    def read(self) -> Access:
+        """Everything; nobody if there is no file yet. Raises `AccessError` for a file that does not read."""
+        file = self._directory / FILE
+        try:
+            content = orjson.loads(file.read_bytes())
+            users = [User(each["name"], ROLES[each["role"]], each["password"]) for each in content["users"]]
+            tokens = [Token(**{**each, "role": ROLES[each["role"]]}) for each in content["tokens"]]
+        except FileNotFoundError:
+            return Access()
+        except (OSError, KeyError, TypeError, ValueError) as error:
+            raise AccessError(f"{file} does not read: {error}; put a copy back, or remove it") from error
+        return Access({user.name: user for user in users}, {token.id: token for token in tokens})
+
+    def version(self) -> tuple[int, int] | None:
+        """Something that changes if the file does."""
+        try:
+            found = (self._directory / FILE).stat()
+        except FileNotFoundError:
+            return None
+        return found.st_mtime_ns, found.st_ino
+
+    # -- Users ---------------------------------------------------------------------------------------------------------
+
+    def add_user(self, name: str, role: Role, password: str) -> None:
+        """Raises `AccessError` if there is one of that name, and `UnusablePassword`."""
+        if not _NAME.fullmatch(name):
+            raise AccessError(
+                f'"{name}" is no name of a user: up to 128 letters, digits, and . @ - _ without a sign before them'
+            )
+        with self._changing() as access:
+            if name in access.users:
+                raise AccessError(f"there is a user {name} already")
+            access.users[name] = User(name, role, hashed(password))
+
+    def set_password(self, name: str, password: str) -> None:
+        """Raises `AccessError` if there is no such user, and `UnusablePassword`."""
+        with self._changing() as access:
+            access.users[name] = replace(_user(access, name), password=hashed(password))
+
+    def set_role(self, name: str, role: Role) -> None:
+        """Raises `AccessError` if there is no such user, or nobody would be left to make users."""
+        with self._changing() as access:
+            access.users[name] = replace(_user(access, name), role=role)
+            _require_administrator(access)
+
+    def remove_user(self, name: str) -> None:
+        """Removes a user and the tokens. Raises as `set_role`."""
+        with self._changing() as access:
+            del access.users[_user(access, name).name]
+            _require_administrator(access)
+            for token in [each for each in access.tokens.values() if each.user == name]:
+                del access.tokens[token.id]
+
+    def make_first_user(self) -> Path | None:
+        """If there is nobody, makes an administrator and returns the file that has the password."""
+        with self._changing() as access:
+            if access.users:
+                return None
+            password = secrets.token_urlsafe(18)
+            file = self._directory / PASSWORD_FILE
+            _write(file, f"{password}\n".encode())
+            access.users[FIRST_NAME] = User(FIRST_NAME, Role.ADMINISTRATOR, hashed(password))
+        return file
+
+    # -- Tokens ----------------------------------------------------------------------------------------------------------
+
+    def add_token(self, user: str, purpose: str, role: Role | None, now_ms: int, days: int = 0) -> str:
+        """Makes a token and returns its secret, which is kept nowhere. ``days`` are how long it lasts; 0 is for ever."""
+        secret = TOKEN_SIGN + secrets.token_urlsafe(32)
+        with self._changing() as access:
+            owner = _user(access, user)
+            token = Token(
+                secrets.token_hex(4),
+                user,
+                owner.role if role is None else min(role, owner.role),
+                purpose,
+                now_ms,
+                now_ms + days * 86_400_000 if days else 0,
+                _digest(secret),
+            )
+            access.tokens[token.id] = token
+        return secret
+
+    def revoke_token(self, token_id: str) -> None:
+        """Raises `AccessError` if there is no such token."""
+        with self._changing() as access:
+            if token_id not in access.tokens:
+                raise AccessError(f"there is no token {token_id}")
+            del access.tokens[token_id]
+
+    # -- Inside ----------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _changing(self) -> Iterator[Access]:
+        """What is in the file, to be changed in place; it is written at the end if nothing was raised."""
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with (self._directory / LOCK).open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            access = self.read()
+            yield access
+            content = {
+                "users": [{**asdict(each), "role": each.role.words} for each in access.users.values()],
+                "tokens": [{**asdict(each), "role": each.role.words} for each in access.tokens.values()],
+            }
+            _write(self._directory / FILE, orjson.dumps(content, option=orjson.OPT_INDENT_2))
+
+
+def _user(access: Access, name: str) -> User:
+    if (user := access.users.get(name)) is None:
+        raise AccessError(f"there is no user {name}")
+    return user
+
+
+def _require_administrator(access: Access) -> None:
+    if not any(user.role is Role.ADMINISTRATOR for user in access.users.values()):
+        raise AccessError("that was the last administrator: make another one first")
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _write(file: Path, content: bytes) -> None:
+    """Whole or not at all, and for nobody else."""
+    new = file.with_suffix(".new")
+    new.unlink(missing_ok=True)
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(descriptor)
+    new.replace(file)

@@ -1,0 +1,265 @@
+"""The web application: which address is answered by what, who is let in, and what every answer bears.
+
+Everything but ``/api/version``, ``/healthz`` and ``/readyz`` has a user, on loopback too: other users of the machine reach
+it as well.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+import orjson
+import structlog
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from navlin.access.gate import Refused
+from navlin.access.store import User
+from navlin.api import own
+from navlin.api.answers import Problem, error_answer, json_answer
+from navlin.api.endpoint import Asked, Endpoint
+from navlin.api.limits import MOST_BODY_BYTES, Questions
+from navlin.api.openapi import document
+from navlin.api.parameters import from_json, from_query
+from navlin.api.service import Service
+from navlin.index.solr import SolrError, SolrUnavailable
+
+log = structlog.stdlib.get_logger(__name__)
+audit = structlog.stdlib.get_logger("navlin.audit")
+
+API_VERSION: Final = "v14"
+"""The newest version of Navigator's API."""
+OPEN: Final = frozenset({"/api/version", "/healthz", "/readyz"})
+"""What is answered to everybody."""
+SECURITY_HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+
+def application(service: Service) -> Starlette:
+    """The application; it keeps no state that matters, so any number may serve one index."""
+    questions = Questions()
+    routes = [
+        Route("/healthz", _healthy),
+        Route("/readyz", partial(_ready, service)),
+        Route("/api/version", _api_version),
+        Route(own.ROOT + "/openapi.json", partial(_described, service)),
+        *(
+            Route(own.ROOT + each.path, partial(_answered, service, questions, each), methods=[each.method])
+            for each in own.ENDPOINTS
+        ),
+    ]
+    handlers: dict[Any, Any] = {
+        Problem: _problem,
+        HTTPException: _http_error,
+        SolrError: _solr_error,
+        Exception: _unforeseen,
+    }
+    middleware = [
+        Middleware(_Headers, tls=service.tls),
+        Middleware(_Paths, base_path=service.base_path),
+        Middleware(_Bodies),
+        Middleware(_Users, service=service),
+    ]
+    app = Starlette(routes=routes, exception_handlers=handlers, middleware=middleware)
+    app.router.redirect_slashes = False
+    return app
+
+
+# -- Addresses -----------------------------------------------------------------------------------------------------------
+
+
+async def _healthy(_request: Request) -> Response:
+    return PlainTextResponse("ok\n")
+
+
+async def _ready(service: Service, _request: Request) -> Response:
+    def ask() -> None:
+        with service.index.solr() as solr:
+            solr.count("nav_runs", "-*:*")
+
+    await run_in_threadpool(ask)
+    return PlainTextResponse("ready\n")
+
+
+async def _api_version(_request: Request) -> Response:
+    # To the letter: clients build addresses from it.
+    return Response(API_VERSION, media_type="text/plain")
+
+
+async def _described(service: Service, _request: Request) -> Response:
+    return json_answer(document(service.base_path + own.ROOT, own.ENDPOINTS, service.version))
+
+
+async def _answered(service: Service, questions: Questions, endpoint: Endpoint, request: Request) -> Response:
+    user: User = request.state.user
+    if user.role < endpoint.role:
+        _audit("refused", request, user.name, reason="role")
+        raise Problem(
+            403, f"that is for users with the role {endpoint.role.words}; you are {user.role.words}"
+        )
+    parameters = await _parameters(endpoint, request)
+
+    def answer() -> Response:
+        with questions.of(user.name), service.index.solr() as solr:
+            return json_answer(endpoint.answer(Asked(service, solr, user, parameters)), endpoint.status)
+
+    if endpoint.method != "GET":
+        _audit("requested", request, user.name)
+    return await run_in_threadpool(answer)
+
+
+async def _parameters(endpoint: Endpoint, request: Request) -> Any:
+    if endpoint.method == "GET":
+        return from_query(
+            endpoint.parameters, [*request.query_params.multi_items(), *request.path_params.items()]
+        )
+    body = await request.body()
+    try:
+        given = orjson.loads(body) if body else {}
+    except orjson.JSONDecodeError as error:
+        raise Problem(400, f"the body is no JSON: {error}") from None
+    return from_json(endpoint.parameters, given)
+
+
+# -- Errors --------------------------------------------------------------------------------------------------------------
+
+
+async def _problem(_request: Request, problem: Problem) -> Response:
+    return error_answer(problem.status, problem.message, **problem.more)
+
+
+async def _http_error(_request: Request, error: HTTPException) -> Response:
+    words = {404: "there is nothing at this address", 405: "this address does not take that method"}
+    return error_answer(error.status_code, words.get(error.status_code, error.detail), error.headers)
+
+
+async def _solr_error(_request: Request, error: SolrError) -> Response:
+    if isinstance(error, SolrUnavailable):
+        return error_answer(503, f"the index does not answer: {error}", {"Retry-After": "5"})
+    return await _unforeseen(_request, error)
+
+
+async def _unforeseen(request: Request, error: Exception) -> Response:
+    """Who asked gets a number by which the log has the rest."""
+    number = uuid.uuid4().hex[:12]
+    log.error("request failed", number=number, path=request.url.path, exc_info=error)
+    return error_answer(500, f"that failed inside navlin; its log has the reason under {number}")
+
+
+# -- Around every request ------------------------------------------------------------------------------------------------
+
+
+class _Headers:
+    """Puts the security headers on every answer."""
+
+    def __init__(self, app: ASGIApp, tls: bool) -> None:
+        headers = {**SECURITY_HEADERS, **({"Strict-Transport-Security": "max-age=31536000"} if tls else {})}
+        self.app = app
+        self.headers = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", []), *self.headers]
+            await send(message)
+
+        await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
+
+
+class _Paths:
+    """Takes off what a proxy puts before each path, and a slash at the end: clients write either."""
+
+    def __init__(self, app: ASGIApp, base_path: str) -> None:
+        self.app, self.base_path = app, base_path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            path: str = scope["path"]
+            if self.base_path and path.startswith(self.base_path + "/"):
+                path = path[len(self.base_path) :]
+            scope = {**scope, "path": path.rstrip("/") or "/"}
+        await self.app(scope, receive, send)
+
+
+class _Bodies:
+    """Refuses a body that is too large, whatever its header says."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        length = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
+        if not length.isdigit() or int(length) > MOST_BODY_BYTES:
+            await _too_large()(scope, receive, send)
+            return
+        received = 0
+
+        async def counted() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > MOST_BODY_BYTES:
+                raise Problem(413, _TOO_LARGE)
+            return message
+
+        await self.app(scope, counted, send)
+
+
+_TOO_LARGE: Final = f"a body has at most {MOST_BODY_BYTES >> 20} MiB"
+
+
+def _too_large() -> Response:
+    return error_answer(413, _TOO_LARGE, {"Connection": "close"})
+
+
+class _Users:
+    """Finds out who asks; nobody else comes further."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self.app, self.service = app, service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] in OPEN:
+            await self.app(scope, receive, send)
+            return
+        request = Request(scope)
+        headers = request.headers.getlist("authorization")
+        address = request.client.host if request.client else ""
+        look: Callable[[], User | Refused] = partial(
+            self.service.gate.user, headers[0] if len(headers) == 1 else "", address
+        )
+        found = await run_in_threadpool(look)
+        if isinstance(found, User):
+            scope.setdefault("state", {})["user"] = found
+            await self.app(scope, receive, send)
+            return
+        if found.name or headers:
+            _audit("refused", request, found.name, reason=found.reason)
+        if found.wait_s:
+            retry = {"Retry-After": str(round(found.wait_s) + 1)}
+            await error_answer(429, found.reason, retry)(scope, receive, send)
+            return
+        challenge = {"WWW-Authenticate": 'Basic realm="navlin", charset="UTF-8"'}
+        await error_answer(401, found.reason, challenge)(scope, receive, send)
+
+
+def _audit(what: str, request: Request, user: str, **more: Any) -> None:
+    address = request.client.host if request.client else ""
+    audit.info(what, user=user, address=address, method=request.method, path=request.url.path, **more)

@@ -1,0 +1,45 @@
+"""One address of the API: who may use it, what it takes, what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from navlin.access.roles import Role
+from navlin.access.store import User
+from navlin.api.service import Service
+from navlin.index.solr import Solr
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request, read and allowed."""
+
+    service: Service
+    solr: Solr
+    user: User
+    parameters: Any
+    """An instance of the endpoint's ``parameters``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """``path`` is below the root of the API; ``parameters`` is a dataclass (`navlin.api.parameters`), in the query string of
+    a GET, in the path where that names it, in the JSON body of a POST. ``answer`` returns plain JSON."""
+
+    method: Literal["GET", "POST"]
+    path: str
+    role: Role
+    summary: str
+    parameters: type[Any]
+    answer: Callable[[Asked], Any]
+    status: int = 200
+    """Of an answer that is given."""
+    returns: str = ""
+    """What the answer has, for the OpenAPI document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """No parameters."""

@@ -1,0 +1,41 @@
+"""What one user, and one request, may take of a process that serves all."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+from navlin.api.answers import Problem
+
+MOST_BODY_BYTES: Final = 16 << 20
+"""Clients of Navigator's send queries with ten thousand ids."""
+AT_ONCE: Final = 8
+"""How many questions of one user are answered at the same time."""
+
+
+@dataclass(slots=True)
+class Questions:
+    """The questions that are being answered, by user."""
+
+    most: int = AT_ONCE
+    _running: Counter[str] = field(default_factory=Counter)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextmanager
+    def of(self, user: str) -> Iterator[None]:
+        """Counts one question for as long as the context lasts. Raises `Problem` (429) if it is one too many."""
+        with self._lock:
+            if self._running[user] >= self.most:
+                raise Problem(429, f"{self.most} questions of yours are being answered: wait for one of them")
+            self._running[user] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running[user] -= 1
+                if not self._running[user]:
+                    del self._running[user]

@@ -1,0 +1,73 @@
+"""The OpenAPI document of navlin's own API, made of the endpoints themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from navlin.api.endpoint import Endpoint
+from navlin.api.parameters import schema
+
+_ERROR = {"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]}
+
+
+def document(root: str, endpoints: Iterable[Endpoint], version: str) -> dict[str, Any]:
+    """OpenAPI 3.1."""
+    paths: dict[str, dict[str, Any]] = {}
+    for endpoint in endpoints:
+        paths.setdefault(root + endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "navlin", "version": version},
+        "paths": paths,
+        "components": {
+            "securitySchemes": {
+                "password": {"type": "http", "scheme": "basic"},
+                "token": {"type": "http", "scheme": "bearer"},
+            },
+            "schemas": {"Error": _ERROR},
+        },
+        "security": [{"password": []}, {"token": []}],
+    }
+
+
+def _operation(endpoint: Endpoint) -> dict[str, Any]:
+    described = schema(endpoint.parameters)
+    operation: dict[str, Any] = {
+        "operationId": _name(endpoint),
+        "summary": endpoint.summary,
+        "description": f"For users with the role {endpoint.role.words}, or one above it.",
+        "responses": {
+            str(endpoint.status): {
+                "description": endpoint.returns or endpoint.summary,
+                "content": {"application/json": {"schema": {"type": "object"}}},
+            },
+            "default": {
+                "description": "What is wrong.",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+            },
+        },
+    }
+    in_path = [each for each in described if f"{{{each['name']}}}" in endpoint.path]
+    others = [each for each in described if each not in in_path]
+    parameters = [{**each, "in": "path", "required": True} for each in in_path]
+    if endpoint.method == "GET":
+        parameters += [{**each, "in": "query"} for each in others]
+    elif others:
+        body = {
+            "type": "object",
+            "properties": {
+                each["name"]: {**each["schema"], "description": each["description"]} for each in others
+            },
+            "required": [each["name"] for each in others if each["required"]],
+            "additionalProperties": False,
+        }
+        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
+    if parameters:
+        operation["parameters"] = parameters
+    return operation
+
+
+def _name(endpoint: Endpoint) -> str:
+    words = [part for part in endpoint.path.replace("{", "").replace("}", "").split("/") if part]
+    return "_".join((endpoint.method.lower(), *words))

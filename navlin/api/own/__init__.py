@@ -1,0 +1,23 @@
+"""navlin's own API, below ``/api/navlin/v1``: what the command line asks, with the same JSON as ``--json``.
+
+A new endpoint is one module here, named in `ENDPOINTS`, and one test.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from navlin.api.endpoint import Endpoint
+from navlin.api.own import extract, lineage, link, purge, requests, search, show, status
+
+ROOT: Final = "/api/navlin/v1"
+ENDPOINTS: Final[tuple[Endpoint, ...]] = (
+    search.ENDPOINT,
+    show.ENDPOINT,
+    lineage.ENDPOINT,
+    status.ENDPOINT,
+    extract.ENDPOINT,
+    link.ENDPOINT,
+    purge.ENDPOINT,
+    requests.READ,
+)

@@ -1,0 +1,55 @@
+"""``/lineage``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from navlin.access.roles import Role
+from navlin.api.answers import Problem
+from navlin.api.endpoint import Asked, Endpoint
+from navlin.api.own.naming import entity_id
+from navlin.query.answer import Direction, Lineage
+from navlin.query.lineage import lineage
+from navlin.query.options import Options
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """As the options of ``navlin lineage``."""
+
+    entity: Annotated[str, "db.table, db.table.column, a path, or an id."]
+    direction: Annotated[Direction, "Where to go."] = Direction.BOTH
+    depth: Annotated[int | None, "How many shown hops in each direction; all without it."] = None
+    columns: Annotated[bool, "Columns inside tables."] = False
+    operations: Annotated[bool, "The statements and jobs in between."] = False
+    deleted: Annotated[bool, "What is flagged deleted; it is walked through without this too."] = False
+    control_flow: Annotated[bool, "Also what only steers: predicates, joins."] = False
+    unlinked: Annotated[bool, "Also what was named and never captured."] = False
+
+
+def _answer(asked: Asked) -> dict[str, Any]:
+    given: Parameters = asked.parameters
+    if given.depth is not None and given.depth < 1:
+        raise Problem(400, "depth must be at least 1")
+    options = Options(
+        given.direction,
+        given.depth,
+        given.columns,
+        given.operations,
+        given.deleted,
+        given.control_flow,
+        unlinked=given.unlinked,
+    )
+    return lineage(asked.solr, entity_id(asked.solr, given.entity), options).to_json()
+
+
+ENDPOINT = Endpoint(
+    "GET",
+    "/lineage",
+    Role.LINEAGE_VIEWER,
+    "Where an entity comes from and where it goes.",
+    Parameters,
+    _answer,
+    returns=Lineage.to_json.__doc__ or "",
+)

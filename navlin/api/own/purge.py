@@ -1,0 +1,44 @@
+"""``/purge``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from navlin.access.roles import Role
+from navlin.api.answers import Problem
+from navlin.api.endpoint import Asked, Endpoint
+from navlin.api.own.requests import ACCEPTED, request
+from navlin.index.requests import Job
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """As the options of ``navlin purge``."""
+
+    before: Annotated[
+        str, "What was deleted or executed earlier goes: 2026-01-01, or with a time and a zone. UTC."
+    ]
+    dry_run: Annotated[bool, "Say what each rule would remove and keep, and remove nothing."] = False
+    accept: Annotated[int, "Let a held purge of so many candidates through."] = 0
+
+
+def _answer(asked: Asked) -> dict[str, Any]:
+    given: Parameters = asked.parameters
+    try:
+        before = datetime.fromisoformat(given.before)
+    except ValueError:
+        raise Problem(400, "before must be a date, as in 2026-01-01") from None
+    before_ms = round((before if before.tzinfo else before.replace(tzinfo=UTC)).timestamp() * 1000)
+    if before_ms > asked.service.now_ms():
+        raise Problem(400, f"{given.before} is in the future: everything executed so far would go")
+    if given.accept < 0:
+        raise Problem(400, "accept must be a number of candidates")
+    arguments = {"before_ms": before_ms, "dry_run": given.dry_run, "accepted": given.accept}
+    return request(asked, Job.PURGE, {**arguments, "deleted_files": asked.service.purges_deleted_files})
+
+
+ENDPOINT = Endpoint(
+    "POST", "/purge", Role.ADMINISTRATOR, "Remove what is old.", Parameters, _answer, ACCEPTED
+)

@@ -1,0 +1,62 @@
+"""Requests to ``navlin serve``: leaving one, and ``/requests/{id}`` to ask what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from navlin.access.roles import Role
+from navlin.api.answers import Problem
+from navlin.api.endpoint import Asked, Endpoint
+from navlin.index.requests import Job, Request, leave_request, read_request
+
+ACCEPTED = 202
+
+
+def request(asked: Asked, job: Job, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Leaves a request, and answers as ``/requests/{id}``. Raises `Problem` if nobody would take it up."""
+    if not asked.service.daemon_runs():
+        raise Problem(503, "navlin serve does not run here, and nothing else extracts, links or purges")
+    now_ms = asked.service.now_ms()
+    return _shown(leave_request(asked.solr, job, arguments, asked.user.name, now_ms))
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Which one."""
+
+    id: Annotated[str, "As it was answered."]
+
+
+def _answer(asked: Asked) -> dict[str, Any]:
+    found = read_request(asked.solr, asked.parameters.id)
+    if found is None:
+        raise Problem(404, "there is no such request: those that were answered are kept for a day")
+    return _shown(found)
+
+
+def _shown(request: Request) -> dict[str, Any]:
+    return {
+        "id": request.id,
+        "job": request.job.value,
+        "arguments": dict(request.arguments),
+        "askedBy": request.asked_by,
+        "askedMs": request.asked_ms,
+        "state": request.state.value,
+        "step": request.step,
+        "answer": dict(request.answer) if request.answer else None,
+        "error": request.error,
+        "endedMs": request.ended_ms or None,
+    }
+
+
+READ = Endpoint(
+    "GET",
+    "/requests/{id}",
+    Role.LINEAGE_VIEWER,
+    "How far a request is, and its answer.",
+    Parameters,
+    _answer,
+    returns="state (waiting, running, done, failed), step, answer (as --json of the command), error.",
+)

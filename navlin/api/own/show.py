@@ -1,0 +1,32 @@
+"""``/show``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from navlin.access.roles import Role
+from navlin.api.endpoint import Asked, Endpoint
+from navlin.api.own.naming import entity_id
+from navlin.query.show import show
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """As of ``navlin show``."""
+
+    entity: Annotated[str, "db.table, db.table.column, a path, or an id."]
+
+
+def _answer(asked: Asked) -> dict[str, Any]:
+    return show(asked.solr, entity_id(asked.solr, asked.parameters.entity)).to_json()
+
+
+ENDPOINT = Endpoint(
+    "GET",
+    "/show",
+    Role.LINEAGE_VIEWER,
+    "Everything that is known of one entity.",
+    Parameters,
+    _answer,
+)

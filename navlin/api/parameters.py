@@ -1,0 +1,145 @@
+"""The parameters of an endpoint: a frozen dataclass, filled from a query string or from a JSON object, and its JSON schema.
+
+A field's type says what it takes (text, whole numbers, truth values, an enumeration, several of one), its default whether it
+must be given, and ``Annotated`` what it means.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, Field, fields
+from enum import Enum
+from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from navlin.api.answers import Problem
+
+T = TypeVar("T")
+_TRUTH: Final = {"true": True, "1": True, "": True, "false": False, "0": False}
+
+
+def from_query(cls: type[T], given: Sequence[tuple[str, str]]) -> T:
+    """The parameters that a query string has. Those that are not known are ignored, as Navigator did: clients send one set
+    of parameters everywhere. Raises `Problem` with all that is wrong."""
+    values: dict[str, Any] = {}
+    for name, text in given:
+        values.setdefault(name, []).append(text)
+    return _filled(cls, values, _of_texts)
+
+
+def from_json(cls: type[T], given: Any) -> T:
+    """The parameters that a JSON object has. Raises `Problem` with all that is wrong; an unknown name is."""
+    if not isinstance(given, dict):
+        raise Problem(400, "the body must be a JSON object")
+    known = {each.name for each in fields(cls)}  # type: ignore[arg-type]  # dataclasses all
+    if unknown := sorted(given.keys() - known):
+        raise Problem(
+            400, f"there is no parameter {', '.join(unknown)}; there are {', '.join(sorted(known))}"
+        )
+    return _filled(cls, given, _of_json)
+
+
+def schema(cls: type[Any]) -> list[dict[str, Any]]:
+    """name, description, required, schema of each parameter, as OpenAPI writes them."""
+    hints = get_type_hints(cls, include_extras=True)
+    return [_described(item, hints[item.name]) for item in fields(cls)]
+
+
+# -- Inside ------------------------------------------------------------------------------------------------------------
+
+
+class _Unfit(ValueError):
+    """A value is of another type; the text says which one is wanted."""
+
+
+def _filled(cls: type[T], given: Mapping[str, Any], fit: Any) -> T:
+    hints = get_type_hints(cls)
+    values, wrong = {}, []
+    for item in fields(cls):  # type: ignore[arg-type]  # dataclasses all
+        if item.name in given:
+            try:
+                values[item.name] = fit(hints[item.name], given[item.name])
+            except _Unfit as unfit:
+                wrong.append(f"{item.name} must be {unfit}")
+        elif _required(item):
+            wrong.append(f"{item.name} is missing")
+    if wrong:
+        raise Problem(400, "; ".join(wrong))
+    return cls(**values)
+
+
+def _required(item: Field[Any]) -> bool:
+    return item.default is MISSING and item.default_factory is MISSING
+
+
+def _plain(hint: Any) -> Any:
+    """The type without None."""
+    if get_origin(hint) in (Union, types.UnionType):
+        (hint,) = (each for each in get_args(hint) if each is not types.NoneType)
+    return hint
+
+
+def _of_texts(hint: Any, texts: list[str]) -> Any:
+    hint = _plain(hint)
+    if get_origin(hint) is tuple:
+        return tuple(_of_texts(get_args(hint)[0], [text]) for text in texts)
+    text = texts[-1]
+    if hint is bool:
+        if text.lower() not in _TRUTH:
+            raise _Unfit("true or false")
+        return _TRUTH[text.lower()]
+    if hint is int:
+        try:
+            return int(text)
+        except ValueError:
+            raise _Unfit("a whole number") from None
+    return _of_json(hint, text)
+
+
+def _of_json(hint: Any, value: Any) -> Any:
+    if value is None and hint is not _plain(hint):
+        return None
+    hint = _plain(hint)
+    if get_origin(hint) is tuple:
+        if not isinstance(value, list):
+            raise _Unfit("a list")
+        return tuple(_of_json(get_args(hint)[0], each) for each in value)
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        try:
+            return hint(value)
+        except ValueError:
+            raise _Unfit("one of " + ", ".join(str(each.value) for each in hint)) from None
+    if hint is bool and not isinstance(value, bool):
+        raise _Unfit("true or false")
+    if hint is int and (not isinstance(value, int) or isinstance(value, bool)):
+        raise _Unfit("a whole number")
+    if hint is str and not isinstance(value, str):
+        raise _Unfit("a text")
+    if get_origin(hint) in (dict, Mapping) and not isinstance(value, dict):
+        raise _Unfit("an object")
+    return value
+
+
+def _described(item: Field[Any], hint: Any) -> dict[str, Any]:
+    words = ""
+    if get_origin(hint) is Annotated:
+        hint, words, *_ = get_args(hint)
+    described: dict[str, Any] = {
+        "name": item.name,
+        "description": words,
+        "required": _required(item),
+        "schema": _type(hint),
+    }
+    if not _required(item) and item.default not in (None, ()):
+        default = item.default
+        described["schema"]["default"] = default.value if isinstance(default, Enum) else default
+    return described
+
+
+def _type(hint: Any) -> dict[str, Any]:
+    hint = _plain(hint)
+    if get_origin(hint) is tuple:
+        return {"type": "array", "items": _type(get_args(hint)[0])}
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return {"type": "string", "enum": [each.value for each in hint]}
+    return {"type": {bool: "boolean", int: "integer", str: "string"}.get(hint, "object")}

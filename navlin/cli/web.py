@@ -1,0 +1,46 @@
+"""``navlin web``."""
+
+from __future__ import annotations
+
+import click
+
+from navlin.cli.invocation import Exit, Failure, Invocation
+
+
+@click.command("web", short_help="Answer over HTTP, beside an index.")
+@click.option(
+    "--child", is_flag=True, hidden=True, help="End with standard input; take another port if one is taken."
+)
+@click.pass_obj
+def command(invocation: Invocation, *, child: bool) -> None:
+    """Answer over HTTP: navlin's API, for users with a password and programs with a token.
+
+    `navlin serve` does this too. Alone, it serves an index that another navlin writes, or any Solr of your own; any number
+    may run beside each other. The first start makes the user `admin`, with a password in administrator.password of the state
+    directory. Address, port and TLS are in [web] of the configuration.
+
+    \b
+    Examples:
+      navlin web
+      curl -u admin http://127.0.0.1:7187/api/navlin/v1/search?query=orders
+    """
+    from navlin.access.store import AccessError
+    from navlin.service.logs import configure_logs
+    from navlin.service.web import (
+        NoPort,
+        answer,
+        listen,
+        make_first_user,
+        service_of,
+        standard_input_ends,
+    )
+
+    configuration = invocation.configuration()
+    configure_logs(configuration.log)
+    try:
+        make_first_user(configuration.navlin.state_directory)
+        listening = listen(configuration.web, or_another=child)
+    except (NoPort, AccessError) as error:
+        raise Failure(str(error), Exit.FAILED) from error
+    service = service_of(configuration, invocation.environment)
+    answer(service, listening, configuration.web, ended=standard_input_ends if child else None)

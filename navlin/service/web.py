@@ -1,0 +1,165 @@
+"""Answering over HTTP: what `navlin.api` needs to know of this configuration, and the server around it."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+import structlog
+import uvicorn
+
+from navlin.access.attempts import Attempts
+from navlin.access.gate import Gate
+from navlin.access.store import AccessFile
+from navlin.api.application import application
+from navlin.api.service import Index, Service
+from navlin.index.connection import SolrUnavailable
+from navlin.index.solr import Solr, SolrAddress
+from navlin.index.sources import known_sources
+from navlin.service.configuration import Configuration
+from navlin.service.heartbeat import read_heartbeat
+from navlin.service.loader import load
+from navlin.service.solr import external_address
+from navlin.service.status import status
+from navlin.service.web_settings import WebSettings
+from navlin.solr_server.embedded import running_solr
+
+log = structlog.stdlib.get_logger(__name__)
+
+WAITING: Final = 128
+"""Connections that may wait to be taken."""
+CLOSE_S: Final = 10
+
+
+class NoPort(Exception):
+    """The address and port cannot be had; the text says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """An open socket, and the address that people type."""
+
+    socket: socket.socket
+    url: str
+
+
+def listen(settings: WebSettings, *, or_another: bool = False) -> Listening:
+    """Opens the port. Raises `NoPort` if it is taken; with ``or_another`` a free one is taken, and the log says so."""
+    family = socket.AF_INET6 if ":" in settings.address else socket.AF_INET
+    opened = socket.socket(family, socket.SOCK_STREAM)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        opened.bind((settings.address, settings.port))
+    except OSError as error:
+        if not or_another or not settings.port:
+            opened.close()
+            raise NoPort(
+                f"{settings.address}:{settings.port} cannot be had ({error.strerror}): another program may have it; set"
+                " another port in [web] of the configuration, or 0 for any free one"
+            ) from error
+        opened.bind((settings.address, 0))
+        log.warning(
+            "the port is taken, another one serves",
+            wanted=settings.port,
+            port=opened.getsockname()[1],
+            reason=error.strerror,
+        )
+    opened.listen(WAITING)
+    host = f"[{settings.address}]" if family == socket.AF_INET6 else settings.address
+    scheme = "https" if settings.certificate_file else "http"
+    return Listening(opened, f"{scheme}://{host}:{opened.getsockname()[1]}{settings.base_path}")
+
+
+def service_of(configuration: Configuration, environment: Mapping[str, str]) -> Service:
+    """What the endpoints work with. The index is looked for at the first question."""
+    state = configuration.navlin.state_directory
+    least_free_bytes = configuration.navlin.least_free_bytes
+
+    def address() -> SolrAddress:
+        if not configuration.solr.embedded:
+            return external_address(configuration.solr, environment)
+        if (running := running_solr(state)) is None:
+            raise SolrUnavailable("loopback", "", None, f"no Solr runs on {state}")
+        return running
+
+    def status_of(solr: Solr) -> Mapping[str, Any]:
+        sources = load(configuration, known_sources(solr))
+        return status(solr, sources, state, least_free_bytes, now_ms()).as_json()
+
+    return Service(
+        Index(address),
+        Gate(AccessFile(state), Attempts(time.monotonic), now_ms),
+        status_of,
+        lambda: read_heartbeat(state) is not None,
+        now_ms,
+        version("navlin"),
+        configuration.purge.deleted_files,
+        configuration.web.base_path,
+        configuration.web.certificate_file is not None,
+    )
+
+
+def now_ms() -> int:
+    """Epoch ms."""
+    return time.time_ns() // 1_000_000
+
+
+def make_first_user(state: Path) -> None:
+    """Makes an administrator if there is nobody yet; the log says where the password is."""
+    if (file := AccessFile(state).make_first_user()) is not None:
+        log.info("first user made", user="admin", file=str(file))
+
+
+def answer(
+    service: Service, listening: Listening, settings: WebSettings, *, ended: Callable[[], None] | None = None
+) -> None:
+    """Answers until the process is asked to stop, or ``ended`` returns (it is called in a thread of its own)."""
+    config = uvicorn.Config(
+        application(service),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=True,
+        lifespan="off",
+        ws="none",
+        proxy_headers=False,
+        timeout_graceful_shutdown=CLOSE_S,
+        ssl_certfile=settings.certificate_file,
+        ssl_keyfile=settings.key_file,
+    )
+    server = _Server(config)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, server.handle_exit)
+    if ended is not None:
+
+        def stop() -> None:
+            ended()
+            server.should_exit = True
+
+        threading.Thread(target=stop, name="web-end", daemon=True).start()
+    log.info("web ready", url=listening.url)
+    server.run([listening.socket])
+
+
+class _Server(uvicorn.Server):
+    """Ends in order at a signal, and the process with 0: uvicorn's own would send itself the signal once more."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leaves the handlers as they are."""
+        yield
+
+
+def standard_input_ends() -> None:
+    """Returns once standard input is closed: its writer has ended, however it did."""
+    while sys.stdin.buffer.read(4_096):
+        pass

@@ -1,0 +1,84 @@
+"""The process that answers over HTTP beside ``navlin serve``: started, watched, started again, ended.
+
+It is a process of its own, so that no question, however slow, takes time from an extraction.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+from navlin.service.web_settings import WebSettings
+
+log = structlog.stdlib.get_logger(__name__)
+
+FIRST_WAIT_S: Final = 1.0
+MOST_WAIT_S: Final = 300.0
+WELL_S: Final = 60.0
+"""A process that lived so long was well: the next one is started at once."""
+STOP_S: Final = 15.0
+
+
+class WebProcess:
+    """At most one child. It ends when this process ends, however that ends: its standard input closes."""
+
+    def __init__(self, file: Path) -> None:
+        """``file`` is the configuration."""
+        self._command = [sys.executable, "-m", "navlin", "--config", str(file), "web", "--child"]
+        self._child: subprocess.Popen[bytes] | None = None
+        self._settings: WebSettings | None = None
+        self._started_s = 0.0
+        self._wait_s = 0.0
+
+    @property
+    def pid(self) -> int | None:
+        """The child's, if one was started."""
+        return self._child.pid if self._child is not None else None
+
+    def look_after(self, settings: WebSettings) -> None:
+        """Called again and again: starts what should run, also after it died, ends what should not, and starts it anew after
+        a change of the settings."""
+        if settings != self._settings:
+            self.stop()
+            self._settings, self._wait_s = settings, 0.0
+        if not settings.enabled:
+            return
+        now_s = time.monotonic()
+        if self._child is None:
+            if now_s >= self._started_s + self._wait_s or not self._wait_s:
+                self._start(now_s)
+        elif (code := self._child.poll()) is not None:
+            lived_s = now_s - self._started_s
+            self._wait_s = (
+                FIRST_WAIT_S if lived_s >= WELL_S else min(MOST_WAIT_S, self._wait_s * 2 or FIRST_WAIT_S)
+            )
+            log.error("web ended by itself, starting it again", code=code, in_s=self._wait_s)
+            self._forget()
+
+    def stop(self) -> None:
+        """Lets it finish its answers and waits for its end. Harmless if none runs."""
+        if self._child is None:
+            return
+        assert self._child.stdin is not None
+        self._child.stdin.close()
+        try:
+            self._child.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            self._child.kill()
+            self._child.wait()
+        self._forget()
+
+    def _start(self, now_s: float) -> None:
+        self._started_s = now_s
+        # A session of its own: Ctrl-C in a terminal reaches this process alone, which then ends the child in order.
+        self._child = subprocess.Popen(self._command, stdin=subprocess.PIPE, start_new_session=True)
+
+    def _forget(self) -> None:
+        if self._child is not None and self._child.stdin is not None:
+            self._child.stdin.close()
+        self._child = None

@@ -1,0 +1,286 @@
+"""Users and tokens: who is let in, what the file of them holds, and how guessing is slowed."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from navlin.access.attempts import FREE, MOST_WAIT_S, REMEMBERED, Attempts
+from navlin.access.gate import Gate, Refused
+from navlin.access.roles import Role
+from navlin.access.store import FILE, AccessError, AccessFile, User
+from navlin.cli import main
+
+NOW_MS = 1_800_000_000_000
+PASSWORD = "correct horse battery"
+
+
+class Clock:
+    """Monotonic seconds, moved by the test."""
+
+    def __init__(self) -> None:
+        self.now_s = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def basic(name: str, password: str) -> str:
+    return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> AccessFile:
+    file = AccessFile(tmp_path)
+    file.add_user("ann", Role.ADMINISTRATOR, PASSWORD)
+    return file
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def gate(file: AccessFile, clock: Clock) -> Gate:
+    return Gate(file, Attempts(clock), lambda: NOW_MS)
+
+
+def test_a_user_is_known_by_name_and_password(gate: Gate) -> None:
+    for _ in range(2):
+        user = gate.user(basic("ann", PASSWORD), "127.0.0.1")
+        assert isinstance(user, User)
+        assert (user.name, user.role) == ("ann", Role.ADMINISTRATOR)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "",
+        "Basic",
+        "Basic %%%",
+        "Basic " + base64.b64encode(b"\xff\xfe").decode(),
+        "Basic " + base64.b64encode(b"ann").decode(),
+        basic("ann", ""),
+        basic("ann", PASSWORD + " "),
+        basic("Ann", PASSWORD),
+        basic("nobody", PASSWORD),
+        basic("", ""),
+        basic("ann", "x" * 100_000),
+        "Bearer ",
+        "Bearer navlin_",
+        "Bearer " + PASSWORD,
+        "Negotiate YII",
+        PASSWORD,
+    ],
+)
+def test_nobody_else_is_let_in(gate: Gate, header: str) -> None:
+    assert isinstance(gate.user(header, "127.0.0.1"), Refused)
+
+
+def test_the_file_holds_no_password_and_no_token_and_is_its_owners_alone(
+    file: AccessFile, tmp_path: Path
+) -> None:
+    secret = file.add_token("ann", "backup", None, NOW_MS)
+    content = (tmp_path / FILE).read_text()
+    assert PASSWORD not in content
+    assert secret not in content
+    assert all(each.stat().st_mode & 0o077 == 0 for each in tmp_path.glob("access.json"))
+    assert PASSWORD not in repr(file.read())
+
+
+def test_a_change_holds_from_the_next_request_on(gate: Gate, file: AccessFile) -> None:
+    file.add_user("bob", Role.LINEAGE_VIEWER, PASSWORD)
+    bob = gate.user(basic("bob", PASSWORD), "")
+    assert isinstance(bob, User)
+    file.set_role("bob", Role.METADATA_ADMINISTRATOR)
+    risen = gate.user(basic("bob", PASSWORD), "")
+    assert isinstance(risen, User)
+    assert risen.role is Role.METADATA_ADMINISTRATOR
+    file.set_password("bob", PASSWORD + "2")
+    assert isinstance(gate.user(basic("bob", PASSWORD), ""), Refused)
+    assert isinstance(gate.user(basic("bob", PASSWORD + "2"), ""), User)
+    file.remove_user("bob")
+    assert isinstance(gate.user(basic("bob", PASSWORD + "2"), ""), Refused)
+
+
+def test_a_token_stands_for_its_user_until_it_ends(file: AccessFile, gate: Gate) -> None:
+    file.add_user("bob", Role.METADATA_ADMINISTRATOR, PASSWORD)
+    lasting = file.add_token("bob", "", None, NOW_MS)
+    lesser = file.add_token("bob", "", Role.LINEAGE_VIEWER, NOW_MS)
+    greater = file.add_token("bob", "", Role.ADMINISTRATOR, NOW_MS)
+    old = file.add_token("bob", "", None, NOW_MS - 86_400_000, days=1)
+    roles = []
+    for secret in (lasting, lesser, greater):
+        user = gate.user("Bearer " + secret, "")
+        assert isinstance(user, User)
+        roles.append(user.role)
+    assert roles == [Role.METADATA_ADMINISTRATOR, Role.LINEAGE_VIEWER, Role.METADATA_ADMINISTRATOR]
+    assert isinstance(gate.user("Bearer " + old, ""), Refused)
+
+    file.set_role("bob", Role.LINEAGE_VIEWER)
+    user = gate.user("Bearer " + lasting, "")
+    assert isinstance(user, User)
+    assert user.role is Role.LINEAGE_VIEWER, "a token never may more than its user"
+
+    (first, *_) = file.read().tokens
+    file.revoke_token(first)
+    assert isinstance(gate.user("Bearer " + lasting, ""), Refused)
+    file.remove_user("bob")
+    assert isinstance(gate.user("Bearer " + lesser, ""), Refused)
+    assert file.read().tokens == {}
+
+
+def test_guessing_becomes_slow_and_a_right_password_is_not_looked_at_meanwhile(
+    gate: Gate, clock: Clock
+) -> None:
+    for _ in range(FREE + 1):
+        assert isinstance(gate.user(basic("ann", "wrong"), "10.0.0.1"), Refused)
+    found = gate.user(basic("ann", PASSWORD), "10.0.0.1")
+    assert isinstance(found, Refused)
+    assert found.wait_s > 0
+    assert isinstance(gate.user(basic("ann", PASSWORD), "10.0.0.2"), User), (
+        "from elsewhere ann is not locked out"
+    )
+    clock.now_s += found.wait_s
+    assert isinstance(gate.user(basic("ann", PASSWORD), "10.0.0.1"), User)
+
+
+def test_the_wait_doubles_and_ends_at_a_quarter_of_an_hour(clock: Clock) -> None:
+    attempts = Attempts(clock)
+    waits = []
+    for _ in range(FREE + 14):
+        attempts.wrong("a", "n")
+        waits.append(attempts.wait_s("a", "n"))
+    assert waits[:FREE] == [0.0] * FREE
+    assert waits[FREE : FREE + 4] == [1.0, 2.0, 4.0, 8.0]
+    assert waits[-1] == MOST_WAIT_S
+
+
+def test_attempts_take_bounded_memory(clock: Clock) -> None:
+    attempts = Attempts(clock)
+    for number in range(REMEMBERED + 10):
+        attempts.wrong("a", str(number))
+    assert len(attempts._wrong) == REMEMBERED
+
+
+def test_the_last_administrator_stays(file: AccessFile) -> None:
+    with pytest.raises(AccessError, match="last administrator"):
+        file.remove_user("ann")
+    with pytest.raises(AccessError, match="last administrator"):
+        file.set_role("ann", Role.LINEAGE_VIEWER)
+    file.add_user("bob", Role.ADMINISTRATOR, PASSWORD)
+    file.remove_user("ann")
+
+
+def test_the_first_start_makes_one_administrator_whose_password_is_in_a_file(tmp_path: Path) -> None:
+    made = AccessFile(tmp_path).make_first_user()
+    assert made is not None
+    assert made.stat().st_mode & 0o777 == 0o600
+    gate = Gate(AccessFile(tmp_path), Attempts(lambda: 0.0), lambda: NOW_MS)
+    user = gate.user(basic("admin", made.read_text().strip()), "")
+    assert isinstance(user, User)
+    assert user.role is Role.ADMINISTRATOR
+    assert AccessFile(tmp_path).make_first_user() is None
+
+
+def test_changes_by_several_processes_are_all_kept(file: AccessFile, tmp_path: Path) -> None:
+    def add(first: int) -> None:
+        for number in range(first, first + 3):
+            AccessFile(tmp_path).add_user(f"user{number}", Role.LINEAGE_VIEWER, PASSWORD)
+
+    threads = [threading.Thread(target=add, args=(first,)) for first in (0, 10, 20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(file.read().users) == 10
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"users": [{}], "tokens": []}', '{"users": []}'])
+def test_a_file_that_does_not_read_lets_nobody_in(file: AccessFile, tmp_path: Path, content: str) -> None:
+    (tmp_path / FILE).write_text(content)
+    with pytest.raises(AccessError, match=FILE):
+        file.read()
+    with pytest.raises(AccessError, match=FILE):
+        file.make_first_user()
+    assert (tmp_path / FILE).read_text() == content
+
+
+# -- The commands ------------------------------------------------------------------------------------------------------
+
+
+def run(home: Path, *arguments: str, typed: str = "") -> Result:
+    (home / "navlin.toml").write_text('[navlin]\ncluster = "c"\nstate_directory = "state"\n')
+    return CliRunner().invoke(main, ["--config", str(home / "navlin.toml"), *arguments], input=typed)
+
+
+def test_users_are_made_listed_changed_and_removed_by_the_command(tmp_path: Path) -> None:
+    added = run(tmp_path, "user", "add", "ann", "--role", "administrator", typed=f"{PASSWORD}\n{PASSWORD}\n")
+    assert added.exit_code == 0, added.output
+    assert PASSWORD not in added.output
+    assert run(tmp_path, "user", "add", "bob", "--password-file", "-", typed=PASSWORD + "\n").exit_code == 0
+    (tmp_path / "secret").write_text(PASSWORD + "3\n")
+    assert (
+        run(tmp_path, "user", "password", "bob", "--password-file", str(tmp_path / "secret")).exit_code == 0
+    )
+    listed = run(tmp_path, "user", "list", "--json")
+    assert json.loads(listed.stdout) == [
+        {"name": "ann", "role": "administrator"},
+        {"name": "bob", "role": "lineage-viewer"},
+    ]
+    assert run(tmp_path, "user", "role", "bob", "metadata-administrator").exit_code == 0
+    assert "bob                      metadata-administrator" in run(tmp_path, "user", "list").stdout
+    assert AccessFile(tmp_path / "state").read().by_password("bob", PASSWORD + "3")
+    assert run(tmp_path, "user", "remove", "bob").exit_code == 0
+    assert "bob" not in run(tmp_path, "user", "list").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "typed", "words"),
+    [
+        (("user", "add", "a:b"), PASSWORD, "is no name of a user"),
+        (("user", "add", "bob"), "short", "from 8 to"),
+        (("user", "add", "bob"), "with\x1bescape", "can be printed"),
+        (("user", "add", "ann"), PASSWORD, "already"),
+        (("user", "password", "nobody"), PASSWORD, "no user nobody"),
+    ],
+)
+def test_what_cannot_be_done_is_a_sentence(
+    tmp_path: Path, arguments: tuple[str, ...], typed: str, words: str
+) -> None:
+    AccessFile(tmp_path / "state").add_user("ann", Role.ADMINISTRATOR, PASSWORD)
+    result = run(tmp_path, *arguments, "--password-file", "-", typed=typed)
+    assert result.exit_code == 1
+    assert words in result.stderr
+
+
+def test_a_password_is_never_an_argument() -> None:
+    shown = subprocess.run(
+        [sys.executable, "-m", "navlin", "user", "add", "--help"], capture_output=True, text=True, check=True
+    )
+    assert "--password-file" in shown.stdout
+    assert "--password " not in shown.stdout
+
+
+def test_tokens_are_made_listed_and_revoked_by_the_command(tmp_path: Path) -> None:
+    AccessFile(tmp_path / "state").add_user("ann", Role.ADMINISTRATOR, PASSWORD)
+    made = run(tmp_path, "token", "add", "ann", "--for", "grafana", "--role", "lineage-viewer", "--days", "7")
+    secret = made.stdout.strip()
+    (listed,) = json.loads(run(tmp_path, "token", "list", "--json").stdout)
+    assert (listed["user"], listed["role"], listed["for"]) == ("ann", "lineage-viewer", "grafana")
+    assert listed["expires_ms"] - listed["created_ms"] == 7 * 86_400_000
+    assert "grafana" in run(tmp_path, "token", "list").stdout
+    user = AccessFile(tmp_path / "state").read().by_token(secret, listed["created_ms"])
+    assert user is not None
+    assert user.role is Role.LINEAGE_VIEWER
+    assert run(tmp_path, "token", "revoke", listed["id"]).exit_code == 0
+    assert run(tmp_path, "token", "list").exit_code == 3
+    assert "there is no token" in run(tmp_path, "token", "revoke", listed["id"]).stderr

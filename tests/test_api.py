@@ -1,0 +1,372 @@
+"""navlin over HTTP, through a real `navlin web` on a real Solr."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import requests
+
+from navlin.access.roles import Role
+from navlin.access.store import AccessFile
+from navlin.api.answers import Problem
+from navlin.api.application import OPEN, SECURITY_HEADERS
+from navlin.api.limits import AT_ONCE, MOST_BODY_BYTES, Questions
+from navlin.api.own import ENDPOINTS, ROOT
+from navlin.api.parameters import schema
+from navlin.cli import main
+from navlin.index.solr import Solr
+from navlin.solr_server.embedded import EmbeddedSolr
+from tests.support.query_estate import World
+
+PASSWORD = "correct horse battery"
+PATIENCE_S = 60.0
+CONFIGURATION = """\
+[navlin]
+cluster = "estate"
+state_directory = "state"
+
+[solr]
+url = "{url}"
+user = "{user}"
+password_file = "solr.password"
+
+[web]
+port = 0
+base_path = "/navlin"
+"""
+
+
+@dataclass
+class Web:
+    """A running ``navlin web``."""
+
+    file: Path
+    url: str
+    process: subprocess.Popen[str]
+    log: list[dict[str, Any]]
+
+    def get(self, path: str, user: str | None = "viewer", **parameters: Any) -> requests.Response:
+        return self.send("GET", path, user, params=parameters)
+
+    def send(self, method: str, path: str, user: str | None = "viewer", **how: Any) -> requests.Response:
+        auth = (user, PASSWORD) if user else None
+        # Without a session: none of the environment's proxies or cookies.
+        return requests.request(method, self.url + path, auth=auth, timeout=PATIENCE_S, **how)
+
+    def asked(self, path: str, **parameters: Any) -> Any:
+        answer = self.get(ROOT + path, **parameters)
+        assert answer.status_code == 200, answer.text
+        assert answer.headers["Content-Type"] == "application/json"
+        return answer.json()
+
+    def command(self, *arguments: str) -> Any:
+        """What the command prints as JSON."""
+        command = [sys.executable, "-m", "navlin", "--config", str(self.file), *arguments, "--json"]
+        return json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
+
+
+@pytest.fixture(scope="module")
+def web(solr_server: EmbeddedSolr, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+    address = solr_server.start()
+    home = tmp_path_factory.mktemp("web")
+    (home / "solr.password").write_text(address.password or "")
+    file = home / "navlin.toml"
+    file.write_text(CONFIGURATION.format(url=address.url, user=address.user or ""))
+    users = AccessFile(home / "state")
+    for name, role in (
+        ("viewer", Role.LINEAGE_VIEWER),
+        ("editor", Role.METADATA_ADMINISTRATOR),
+        ("chief", Role.ADMINISTRATOR),
+    ):
+        users.add_user(name, role, PASSWORD)
+    with subprocess.Popen(
+        [sys.executable, "-m", "navlin", "--config", str(file), "web"], stderr=subprocess.PIPE, text=True
+    ) as process:
+        log: list[dict[str, Any]] = []
+        web = Web(file, "", process, log)
+        reading = threading.Thread(target=_read, args=(process, log))
+        reading.start()
+        try:
+            web.url = _until_ready(web)
+            yield web
+        finally:
+            process.terminate()
+            reading.join()
+    assert process.returncode == 0
+
+
+def _read(process: subprocess.Popen[str], log: list[dict[str, Any]]) -> None:
+    assert process.stderr is not None
+    for line in process.stderr:
+        log.append(json.loads(line) if line.startswith("{") else {"event": line.strip()})
+
+
+def _until_ready(web: Web) -> str:
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline and web.process.poll() is None:
+        for line in list(web.log):
+            if line["event"] == "web ready":
+                return str(line["url"])
+        time.sleep(0.02)
+    pytest.fail(f"not ready: {web.log}")
+
+
+@pytest.fixture
+def world(solr: Solr, request: pytest.FixtureRequest) -> World:
+    return World(solr, request.node.name)
+
+
+def path_of(endpoint: Any) -> str:
+    return ROOT + re.sub(r"\{\w+\}", "x", endpoint.path)
+
+
+# -- Who is let in -------------------------------------------------------------------------------------------------------
+
+
+def test_three_addresses_are_open_to_everybody(web: Web) -> None:
+    assert web.get("/api/version", user=None).content == b"v14"
+    assert web.get("/healthz", user=None).status_code == 200
+    assert web.get("/readyz", user=None).status_code == 200
+    assert {"/api/version", "/healthz", "/readyz"} == OPEN
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda each: f"{each.method} {each.path}")
+def test_every_endpoint_wants_a_user_with_its_role(web: Web, endpoint: Any) -> None:
+    nobody = web.send(endpoint.method, path_of(endpoint), user=None)
+    assert nobody.status_code == 401
+    assert nobody.headers["WWW-Authenticate"].startswith("Basic ")
+    assert web.send(endpoint.method, path_of(endpoint), user=f"nobody for {endpoint.path}").status_code == 401
+    for name, role in (("viewer", 1), ("editor", 2), ("chief", 3)):
+        status = web.send(endpoint.method, path_of(endpoint), user=name).status_code
+        assert (status == 403) == (role < endpoint.role), f"{name}: {status}"
+        assert status != 401
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/nothing", ROOT, ROOT + "/openapi.json", "/api/v9/entities", "/healthz/x"]
+)
+def test_whoever_is_not_known_learns_nothing_of_other_addresses(web: Web, path: str) -> None:
+    assert web.get(path, user=None).status_code == 401
+
+
+def test_a_token_does_in_place_of_a_password(web: Web) -> None:
+    secret = AccessFile(web.file.parent / "state").add_token("viewer", "test", None, 0)
+    headers = {"Authorization": f"Bearer {secret}"}
+    assert web.send("GET", ROOT + "/search?query=x", None, headers=headers).status_code == 200
+    assert web.send("POST", ROOT + "/link", None, headers=headers).status_code == 403
+
+
+def test_guessing_is_slowed_and_noted(web: Web) -> None:
+    statuses = [web.get(ROOT + "/status", user="guest").status_code for _ in range(8)]
+    assert statuses[:5] == [401] * 5
+    assert 429 in statuses
+    noted = [line for line in web.log if line["event"] == "refused" and line.get("user") == "guest"]
+    assert noted
+    assert all(PASSWORD not in json.dumps(line) for line in web.log)
+
+
+# -- What is answered ------------------------------------------------------------------------------------------------------
+
+
+def test_answers_are_those_of_the_command_line(web: Web, world: World) -> None:
+    a, b = world.table("a", "x"), world.table("b", "x")
+    world.operation("b from a", [a], [b])
+    world.index()
+    query = f"sourceId:{world.source('HIVE').id} AND type:TABLE"
+    assert web.asked("/search", query=query, facet=["type", "deleted"], limit=1) == web.command(
+        "search", query, "--facet", "type", "--facet", "deleted", "--limit", "1"
+    )
+    assert web.asked("/show", entity=a.identity) == web.command("show", a.identity)
+    assert web.asked("/lineage", entity=b.identity, columns="true", direction="upstream") == web.command(
+        "lineage", b.identity, "--columns", "--direction", "upstream"
+    )
+    assert web.asked("/lineage", entity=b.identity)["nodes"]
+
+
+def test_the_status_is_that_of_the_command_line(web: Web) -> None:
+    ours, printed = web.asked("/status"), web.command("status")
+    for each in (ours, printed):
+        del each["now_ms"], each["space"]["free_bytes"]
+    assert ours == printed
+
+
+def test_a_slash_at_the_end_and_a_proxys_path_are_the_same_address(web: Web) -> None:
+    without = web.url.removesuffix("/navlin")
+    for url in (f"{web.url}{ROOT}/search/", f"{without}{ROOT}/search", f"{without}{ROOT}/search/"):
+        answer = requests.get(url, {"query": "x"}, auth=("viewer", PASSWORD), timeout=PATIENCE_S)
+        assert answer.status_code == 200, url
+
+
+@pytest.mark.parametrize(
+    ("path", "parameters", "status", "words"),
+    [
+        ("/search", {}, 400, "query is missing"),
+        ("/search", {"query": "x", "limit": "many"}, 400, "limit must be a whole number"),
+        ("/search", {"query": "x", "limit": "-1"}, 400, "a page has"),
+        ("/search", {"query": "type:["}, 400, ""),
+        ("/search", {"query": "{!join from=sourceId to=sourceId fromIndex=nav_runs v='*:*'}"}, 400, ""),
+        ("/search", {"query": "x", "filter": "{!func}add(1,1)"}, 400, ""),
+        ("/search", {"query": "x", "sort": "nothing asc"}, 400, "nothing"),
+        ("/lineage", {"entity": "nothing.of.that.name"}, 404, "nothing is called"),
+        ("/lineage", {"entity": "a) OR (*:*"}, 404, "nothing is called"),
+        ("/lineage", {"entity": "x", "direction": "sideways"}, 400, "direction must be one of"),
+        ("/lineage", {"entity": "x", "depth": "0"}, 400, "depth must be at least 1"),
+        ("/lineage", {"entity": "x", "columns": "maybe"}, 400, "columns must be true or false"),
+        ("/show", {"entity": ""}, 404, ""),
+        ("/requests/../../../etc/passwd", {}, 404, ""),
+        ("/requests/%2e%2e%2fx", {}, 404, ""),
+        ("/nothing", {}, 404, "nothing at this address"),
+    ],
+)
+def test_what_is_wrong_is_said(
+    web: Web, path: str, parameters: dict[str, str], status: int, words: str
+) -> None:
+    answer = web.get(ROOT + path, **parameters)
+    assert answer.status_code == status, answer.text
+    assert words in answer.json()["message"]
+    assert "Traceback" not in answer.text
+
+
+def test_a_name_that_several_bear_is_answered_with_all_of_them(web: Web, world: World) -> None:
+    first, second = world.table("twice", database="one"), world.table("twice", database="two")
+    world.index()
+    answer = web.get(ROOT + "/show", entity="twice")
+    assert answer.status_code == 409
+    assert {first.identity, second.identity} <= {each["id"] for each in answer.json()["candidates"]}
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"{", "is no JSON"),
+        (b"[]", "must be a JSON object"),
+        (b'{"every": true}', "there is no parameter every"),
+        (b'{"all": "yes"}', "all must be true or false"),
+        (b"\xff", "is no JSON"),
+        (b"[" * 100_000, ""),
+    ],
+    ids=("cut", "a list", "unknown", "of another type", "no text", "deep"),
+)
+def test_a_body_that_is_wrong_is_refused(web: Web, body: bytes, words: str) -> None:
+    answer = web.send("POST", ROOT + "/link", "chief", data=body)
+    assert answer.status_code == 400
+    assert words in answer.json()["message"]
+
+
+def test_a_body_that_is_too_large_is_refused_whatever_its_header_says(web: Web) -> None:
+    declared = web.send("POST", ROOT + "/link", "chief", headers={"Content-Length": str(MOST_BODY_BYTES + 1)})
+    assert declared.status_code == 413
+    pieces = (b" " * 1_000_000 for _ in range(MOST_BODY_BYTES // 1_000_000 + 2))
+    assert web.send("POST", ROOT + "/link", "chief", data=pieces).status_code == 413
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "words"),
+    [
+        ("/extract", {}, "source is missing"),
+        ("/purge", {}, "before is missing"),
+        ("/purge", {"before": "soon"}, "must be a date"),
+        ("/purge", {"before": "9999-01-01"}, "in the future"),
+    ],
+)
+def test_a_request_that_is_wrong_is_not_left(web: Web, path: str, body: dict[str, str], words: str) -> None:
+    answer = web.send("POST", ROOT + path, "chief", json=body)
+    assert answer.status_code == 400
+    assert words in answer.json()["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"), [("/extract", {"source": "s"}), ("/link", {}), ("/purge", {"before": "2020-01-01"})]
+)
+def test_without_a_daemon_a_request_is_answered_with_that(web: Web, path: str, body: dict[str, str]) -> None:
+    answer = web.send("POST", ROOT + path, "chief", json=body)
+    assert answer.status_code == 503
+    assert "navlin serve does not run" in answer.json()["message"]
+
+
+def test_every_answer_bears_the_security_headers(web: Web) -> None:
+    for path, user in (
+        ("/healthz", None),
+        (ROOT + "/search?query=x", "viewer"),
+        ("/x", None),
+        ("/x", "viewer"),
+    ):
+        headers = web.get(path, user).headers
+        assert SECURITY_HEADERS.items() <= headers.items(), path
+        assert "server" not in headers
+
+
+def test_one_user_has_so_many_questions_answered_at_once() -> None:
+    questions = Questions(most=2)
+    with questions.of("ann"), questions.of("ann"):
+        with pytest.raises(Problem) as raised, questions.of("ann"):
+            pass
+        assert raised.value.status == 429
+        with questions.of("bob"):
+            pass
+    with questions.of("ann"):
+        pass
+    assert AT_ONCE > 1
+
+
+# -- The description -------------------------------------------------------------------------------------------------------
+
+
+def test_the_openapi_document_lists_every_endpoint(web: Web) -> None:
+    described = web.asked("/openapi.json")
+    assert described["openapi"].startswith("3.1")
+    addresses = {(path, method.upper()) for path, each in described["paths"].items() for method in each}
+    assert addresses == {(f"/navlin{ROOT}{each.path}", each.method) for each in ENDPOINTS}
+    for operations in described["paths"].values():
+        for operation in operations.values():
+            properties = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+            named = [
+                *operation.get("parameters", []),
+                *properties.get("schema", {}).get("properties", {}).values(),
+            ]
+            assert all(each["description"] for each in named), operation["operationId"]
+
+
+OF_THE_COMMAND_ALONE = {"as_json", "help", "forget_threshold"}
+OTHER_NAMES = {"filters": "filter", "facets": "facet", "everything": "all"}
+
+
+@pytest.mark.parametrize(
+    "endpoint", [each for each in ENDPOINTS if "{" not in each.path], ids=lambda each: each.path
+)
+def test_an_endpoint_takes_what_its_command_takes(endpoint: Any) -> None:
+    command = main.get_command(click.Context(main), endpoint.path.strip("/"))
+    assert command is not None
+    options = {OTHER_NAMES.get(each.name or "", each.name) for each in command.params} - OF_THE_COMMAND_ALONE
+    assert {each["name"] for each in schema(endpoint.parameters)} == options
+
+
+# -- The process -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_port_that_is_taken_is_a_sentence(web: Web) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        file = web.file.with_name("taken.toml")
+        file.write_text(web.file.read_text().replace("port = 0", f"port = {port}"))
+        done = subprocess.run(
+            [sys.executable, "-m", "navlin", "--config", str(file), "web"],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+        )
+    assert done.returncode == 1
+    assert f"127.0.0.1:{port} cannot be had" in done.stderr
+    assert "set another port in [web]" in done.stderr
