@@ -26,6 +26,8 @@ MAY_IMPORT = {
     "linker": {"navlin.model", "navlin.index", "navlin.sql"},
     "navlin.query": {"navlin.model", "navlin.index"},
     "navlin.edit": {"navlin.model", "navlin.index"},
+    "navlin.access": set[str](),
+    "navlin.api": {"navlin.access", "navlin.query", "navlin.edit", "navlin.index"},
     "navlin.pipeline": {"navlin.model", "navlin.index", "navlin.java", "linker"},
     "navlin.service": {
         "navlin.model",
@@ -35,6 +37,8 @@ MAY_IMPORT = {
         "navlin.query",
         "navlin.edit",
         "navlin.pipeline",
+        "navlin.access",
+        "navlin.api",
         "navlin.java",
         "navlin.kerberos",
         "navlin.shipped",

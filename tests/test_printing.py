@@ -93,6 +93,7 @@ def test_colours_of_our_own_stay_on_a_terminal() -> None:
 DOORS = {
     ("navlin/cli/terminal.py", "click.echo"),
     ("navlin/cli/terminal.py", "click.confirm"),
+    ("navlin/cli/terminal.py", "click.prompt"),
     ("navlin/cli/terminal.py", "sys.stdout"),
     ("navlin/cli/terminal.py", "sys.stderr"),
     # The console of the door itself.

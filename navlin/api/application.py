@@ -34,7 +34,6 @@ from navlin.api.service import Service
 from navlin.index.solr import SolrError, SolrUnavailable
 
 log = structlog.stdlib.get_logger(__name__)
-audit = structlog.stdlib.get_logger("navlin.audit")
 
 API_VERSION: Final = "v14"
 """The newest version of Navigator's API."""
@@ -107,7 +106,7 @@ async def _described(service: Service, _request: Request) -> Response:
 async def _answered(service: Service, questions: Questions, endpoint: Endpoint, request: Request) -> Response:
     user: User = request.state.user
     if user.role < endpoint.role:
-        _audit("refused", request, user.name, reason="role")
+        _audit("request refused", request, user.name, reason="role")
         raise Problem(
             403, f"that is for users with the role {endpoint.role.words}; you are {user.role.words}"
         )
@@ -118,7 +117,7 @@ async def _answered(service: Service, questions: Questions, endpoint: Endpoint, 
             return json_answer(endpoint.answer(Asked(service, solr, user, parameters)), endpoint.status)
 
     if endpoint.method != "GET":
-        _audit("requested", request, user.name)
+        _audit("run requested", request, user.name)
     return await run_in_threadpool(answer)
 
 
@@ -251,7 +250,7 @@ class _Users:
             await self.app(scope, receive, send)
             return
         if found.name or headers:
-            _audit("refused", request, found.name, reason=found.reason)
+            _audit("request refused", request, found.name, reason=found.reason)
         if found.wait_s:
             retry = {"Retry-After": str(round(found.wait_s) + 1)}
             await error_answer(429, found.reason, retry)(scope, receive, send)
@@ -262,4 +261,4 @@ class _Users:
 
 def _audit(what: str, request: Request, user: str, **more: Any) -> None:
     address = request.client.host if request.client else ""
-    audit.info(what, user=user, address=address, method=request.method, path=request.url.path, **more)
+    log.info(what, user=user, address=address, method=request.method, path=request.url.path, **more)

@@ -12,10 +12,6 @@ from navlin.access.gate import Gate
 from navlin.index.solr import Solr, SolrAddress, SolrUnavailable
 
 
-class NoDaemon(Exception):
-    """Nobody is there who would run what was requested."""
-
-
 class Index:
     """The index, wherever it is now: an embedded Solr that was started again may answer at another port."""
 

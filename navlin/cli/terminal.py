@@ -32,6 +32,12 @@ def confirm(question: str) -> None:
     click.confirm(printable(question), abort=True, err=True)
 
 
+def ask_password() -> str:
+    """Asks twice, on standard error, and shows nothing of what is typed."""
+    typed: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+    return typed
+
+
 def print_json(answer: Any) -> None:
     """Prints an answer for programs."""
     import orjson

@@ -29,7 +29,13 @@ def command() -> None:
 @click.option("--days", type=click.IntRange(1), default=None, help="How long it lasts; for ever without it.")
 @click.pass_obj
 def add(invocation: Invocation, user: str, *, purpose: str, role: str | None, days: int | None) -> None:
-    """Make a token of USER and print it. It is shown this once."""
+    """Make a token of USER and print it. It is shown this once.
+
+    \b
+    Examples:
+      navlin token add ann
+      navlin token add ann --for grafana --role lineage-viewer --days 365
+    """
     with failures():
         secret = access_file(invocation).add_token(
             user, purpose, ROLES[role] if role else None, invocation.now_ms(), days or 0

@@ -12,7 +12,7 @@ import click
 
 from navlin.access.roles import ROLES, Role
 from navlin.cli.invocation import Exit, Failure, Invocation, json_option
-from navlin.cli.terminal import print_json, say
+from navlin.cli.terminal import ask_password, print_json, say
 
 if TYPE_CHECKING:
     from navlin.access.store import AccessFile
@@ -43,7 +43,13 @@ def _password_option(decorated: _C) -> _C:
 @_password_option
 @click.pass_obj
 def add(invocation: Invocation, name: str, *, role: str, password_file: Path | None) -> None:
-    """Make the user NAME."""
+    """Make the user NAME.
+
+    \b
+    Examples:
+      navlin user add ann
+      navlin user add ann --role metadata-administrator --password-file ann.password
+    """
     with failures():
         access_file(invocation).add_user(name, ROLES[role], _password(password_file))
     say(f"made: {name}, {role}")
@@ -117,7 +123,6 @@ def failures() -> Iterator[None]:
 
 def _password(file: Path | None) -> str:
     if file is None:
-        asked: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
-        return asked
+        return ask_password()
     text = sys.stdin.read() if str(file) == "-" else file.read_text()
     return text.rstrip("\r\n")

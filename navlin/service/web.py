@@ -22,8 +22,7 @@ from navlin.access.gate import Gate
 from navlin.access.store import AccessFile
 from navlin.api.application import application
 from navlin.api.service import Index, Service
-from navlin.index.connection import SolrUnavailable
-from navlin.index.solr import Solr, SolrAddress
+from navlin.index.solr import Solr, SolrAddress, SolrUnavailable
 from navlin.index.sources import known_sources
 from navlin.service.configuration import Configuration
 from navlin.service.heartbeat import read_heartbeat
