@@ -7,7 +7,8 @@ it as well.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from functools import partial
 from typing import Any, Final
 
@@ -18,25 +19,24 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from navlin.access.gate import Refused
+from navlin.access.roles import Role
 from navlin.access.store import User
-from navlin.api import own
-from navlin.api.answers import Problem, error_answer, json_answer
+from navlin.api import navigator, own
+from navlin.api.answers import JSON, Problem, error_answer, json_answer
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.limits import MOST_BODY_BYTES, Questions
 from navlin.api.openapi import document
-from navlin.api.parameters import from_json, from_query
+from navlin.api.parameters import from_both, from_json, from_query, texts_of
 from navlin.api.service import Service
 from navlin.index.solr import SolrError, SolrUnavailable
 
 log = structlog.stdlib.get_logger(__name__)
 
-API_VERSION: Final = "v14"
-"""The newest version of Navigator's API."""
 OPEN: Final = frozenset({"/api/version", "/healthz", "/readyz"})
 """What is answered to everybody."""
 SECURITY_HEADERS: Final = {
@@ -59,6 +59,10 @@ def application(service: Service) -> Starlette:
         *(
             Route(own.ROOT + each.path, partial(_answered, service, questions, each), methods=[each.method])
             for each in own.ENDPOINTS
+        ),
+        *(
+            Route(path, partial(_answered, service, questions, each), methods=[each.method])
+            for path, each in navigator.addresses()
         ),
     ]
     handlers: dict[Any, Any] = {
@@ -96,7 +100,7 @@ async def _ready(service: Service, _request: Request) -> Response:
 
 async def _api_version(_request: Request) -> Response:
     # To the letter: clients build addresses from it.
-    return Response(API_VERSION, media_type="text/plain")
+    return Response(f"v{navigator.NEWEST}", media_type="text/plain")
 
 
 async def _described(service: Service, _request: Request) -> Response:
@@ -113,25 +117,42 @@ async def _answered(service: Service, questions: Questions, endpoint: Endpoint, 
     parameters = await _parameters(endpoint, request)
 
     def answer() -> Response:
-        with questions.of(user.name), service.index.solr() as solr:
-            return json_answer(endpoint.answer(Asked(service, solr, user, parameters)), endpoint.status)
+        with ExitStack() as held:
+            held.enter_context(questions.of(user.name))
+            solr = held.enter_context(service.index.solr())
+            answered = endpoint.answer(Asked(service, solr, user, parameters))
+            if not isinstance(answered, Iterator):
+                return json_answer(answered, endpoint.status)
+            # What is wrong with the question shows with the first piece, while there may still be another status.
+            first = next(answered, b"")
+            return StreamingResponse(
+                _pieces(first, answered, held.pop_all()), endpoint.status, {"Content-Type": JSON}
+            )
 
-    if endpoint.method != "GET":
+    if endpoint.role > Role.LINEAGE_VIEWER:
         _audit("run requested", request, user.name)
     return await run_in_threadpool(answer)
 
 
+def _pieces(first: bytes, others: Iterator[bytes], held: ExitStack) -> Iterator[bytes]:
+    with held:
+        yield first
+        yield from others
+
+
 async def _parameters(endpoint: Endpoint, request: Request) -> Any:
+    raw = request.scope["query_string"].decode("latin-1")
+    given = [*texts_of(raw, lenient=endpoint.lenient), *request.path_params.items()]
     if endpoint.method == "GET":
-        return from_query(
-            endpoint.parameters, [*request.query_params.multi_items(), *request.path_params.items()]
-        )
+        return from_query(endpoint.parameters, given)
     body = await request.body()
     try:
-        given = orjson.loads(body) if body else {}
+        read = orjson.loads(body) if body else {}
     except orjson.JSONDecodeError as error:
         raise Problem(400, f"the body is no JSON: {error}") from None
-    return from_json(endpoint.parameters, given)
+    if endpoint.lenient:
+        return from_both(endpoint.parameters, given, read)
+    return from_json(endpoint.parameters, read)
 
 
 # -- Errors --------------------------------------------------------------------------------------------------------------

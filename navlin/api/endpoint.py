@@ -26,7 +26,8 @@ class Asked:
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """``path`` is below the root of the API; ``parameters`` is a dataclass (`navlin.api.parameters`), in the query string of
-    a GET, in the path where that names it, in the JSON body of a POST. ``answer`` returns plain JSON."""
+    a GET, in the path where that names it, in the JSON body of a POST. ``answer`` returns plain JSON,
+    or pieces of JSON text, which are sent as they come."""
 
     method: Literal["GET", "POST"]
     path: str
@@ -38,6 +39,8 @@ class Endpoint:
     """Of an answer that is given."""
     returns: str = ""
     """What the answer has, for the OpenAPI document."""
+    lenient: bool = False
+    """Takes parameters as Navigator did (`navlin.api.parameters.from_both`)."""
 
 
 @dataclass(frozen=True, slots=True)

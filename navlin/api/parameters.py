@@ -11,11 +11,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, fields
 from enum import Enum
 from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
+from urllib.parse import unquote, unquote_plus
 
 from navlin.api.answers import Problem
 
 T = TypeVar("T")
 _TRUTH: Final = {"true": True, "1": True, "": True, "false": False, "0": False}
+
+
+def texts_of(query_string: str, *, lenient: bool = False) -> list[tuple[str, str]]:
+    """The names and values of a query string. With ``lenient`` a plus beside ``%20`` is a plus: Hue writes so."""
+    pairs = []
+    for part in filter(None, query_string.split("&")):
+        name, _, value = part.partition("=")
+        plain = unquote if lenient and "%20" in value else unquote_plus
+        pairs.append((unquote_plus(name), plain(value)))
+    return pairs
 
 
 def from_query(cls: type[T], given: Sequence[tuple[str, str]]) -> T:
@@ -39,6 +50,20 @@ def from_json(cls: type[T], given: Any) -> T:
     return _filled(cls, given, _of_json)
 
 
+def from_both(cls: type[T], given: Sequence[tuple[str, str]], body: Any) -> T:
+    """The parameters of a query string and a JSON body, of which the body goes first. As Navigator took them: what is not
+    known is ignored, null is what was not given, and a list is the parameter ``ids``. Raises `Problem`."""
+    if isinstance(body, list):
+        body = {"ids": body}
+    if not isinstance(body, dict):
+        raise Problem(400, "the body must be a JSON object")
+    values: dict[str, Any] = {}
+    for name, text in given:
+        values.setdefault(name, _Texts()).append(text)
+    values.update((name, value) for name, value in body.items() if value is not None)
+    return _filled(cls, values, _of_either)
+
+
 def schema(cls: type[Any]) -> list[dict[str, Any]]:
     """name, description, required, schema of each parameter, as OpenAPI writes them."""
     hints = get_type_hints(cls, include_extras=True)
@@ -50,6 +75,14 @@ def schema(cls: type[Any]) -> list[dict[str, Any]]:
 
 class _Unfit(ValueError):
     """A value is of another type; the text says which one is wanted."""
+
+
+class _Texts(list[str]):
+    """The values of one parameter of a query string."""
+
+
+def _of_either(hint: Any, value: Any) -> Any:
+    return _of_texts(hint, value) if isinstance(value, _Texts) else _of_json(hint, value)
 
 
 def _filled(cls: type[T], given: Mapping[str, Any], fit: Any) -> T:

@@ -132,6 +132,11 @@ class Graph:
         apart = f"~{len(name)}" if len(name.split()) > 1 else ""
         return self._best(f"originalName:{q.phrase(name)}{apart}", where, rows)
 
+    def entities_starting(self, start: str, where: EntityFilter, rows: int) -> list[StoredEntity]:
+        """The entities that match and whose name, or a word of it, begins so; databases, tables and views first."""
+        text = q.literal(start)
+        return self._best(f"+(originalName:{text}* name:{text}*) type:(DATABASE TABLE VIEW)", where, rows)
+
     def entities_like(
         self, name: str, words: Sequence[str], where: EntityFilter, rows: int
     ) -> list[StoredEntity]:

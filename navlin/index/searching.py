@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from navlin.index import entity as entity_fields
 from navlin.index.presented import presented
-from navlin.index.query_fields import ANY_TEXT
+from navlin.index.query_fields import ANY_TEXT, CASELESS, value_of
 from navlin.index.query_text import asked, asked_facet
 from navlin.index.query_tree import Facet, Query
 from navlin.index.solr import Solr
 
 PAGE_ROWS: Final = 10_000
 """How many documents one request fetches; a larger limit is several requests."""
+STREAMED_ROWS: Final = 2_000
+"""How many are held in memory of a result that is passed on as it comes."""
 FACET_VALUES: Final = 100
 MOST_S: Final = 60.0
 """How long Solr may look for the documents of one request: a few wildcards may run through every name that there is."""
@@ -30,6 +32,8 @@ class SolrQuery:
     sort: Sequence[tuple[str, str]] = ()
     facets: Sequence[Facet] = ()
     fields: str = "*"
+    facet_prefix: str = ""
+    highlighted: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,8 @@ class Found:
     documents: tuple[Mapping[str, Any], ...]
     total: int
     facets: Mapping[str, Mapping[str, int]]
+    highlights: Mapping[str, Mapping[str, Sequence[str]]]
+    """Of the first page."""
 
 
 class TookTooLong(Exception):
@@ -51,7 +57,9 @@ def find(solr: Solr, core: str, query: SolrQuery, limit: int, offset: int, most_
     params = {**_params(query), "timeAllowed": round(most_s * 1000), "omitHeader": "false"}
     rows = min(limit, PAGE_ROWS)
     where: dict[str, Any] = {"cursorMark": "*"} if not offset and limit > PAGE_ROWS else {"start": offset}
-    answer = _in_time(solr.select(core, {**params, **_facet_params(query), **where, "rows": rows}))
+    extra = {**_facet_params(query), **_highlight_params(query)}
+    answer = _in_time(solr.select(core, {**params, **extra, **where, "rows": rows}))
+    highlights = answer.get("highlighting", {})
     documents: list[dict[str, Any]] = answer["response"]["docs"]
     total = int(answer["response"]["numFound"])
     counts = answer["facet_counts"]["facet_fields"] if query.facets else {}
@@ -70,7 +78,30 @@ def find(solr: Solr, core: str, query: SolrQuery, limit: int, offset: int, most_
     facets = {name: dict(zip(flat[::2], flat[1::2], strict=True)) for name, flat in counts.items()}
     if query.fields == entity_fields.WHOLE:
         documents = presented(solr, core, documents)
-    return Found(tuple(documents), total, {each.name: facets.get(each.name, {}) for each in query.facets})
+    counted = {each.name: facets.get(each.name, {}) for each in query.facets}
+    return Found(tuple(documents), total, counted, highlights)
+
+
+def pages(
+    solr: Solr, core: str, query: SolrQuery, limit: int, mark: str, most_s: float = MOST_S
+) -> Iterator[tuple[list[Mapping[str, Any]], str]]:
+    """The documents after a cursor mark ("*" for the first), at most ``limit``, by identity: page by page, each with the
+    mark after it. Yields one page at least. Raises as `find`."""
+    params = {
+        **_params(query),
+        "sort": "identity asc",
+        "timeAllowed": round(most_s * 1000),
+        "omitHeader": "false",
+    }
+    left = limit
+    while True:
+        rows = min(left, STREAMED_ROWS)
+        answer = _in_time(solr.select(core, {**params, "cursorMark": mark, "rows": rows}))
+        documents = presented(solr, core, answer["response"]["docs"])
+        mark, left = answer["nextCursorMark"], left - len(documents)
+        yield list(documents), mark
+        if len(documents) < rows or not left:
+            return
 
 
 def _in_time(answer: dict[str, Any]) -> dict[str, Any]:
@@ -102,4 +133,24 @@ def _facet_params(query: SolrQuery) -> dict[str, Any]:
         "facet.field": [asked_facet(each) for each in query.facets],
         "facet.mincount": 1,
         "facet.limit": FACET_VALUES,
+        **{
+            f"f.{each.field}.facet.prefix": _as_indexed(each.field, query.facet_prefix)
+            for each in query.facets
+            if query.facet_prefix
+        },
     }
+
+
+def _highlight_params(query: SolrQuery) -> dict[str, Any]:
+    if not query.highlighted:
+        return {}
+    return {
+        "hl": "true",
+        "hl.method": "unified",
+        "hl.fl": ",".join(query.highlighted),
+        "hl.requireFieldMatch": "true",
+    }
+
+
+def _as_indexed(field: str, prefix: str) -> str:
+    return prefix.lower() if field in CASELESS else value_of(field, prefix)

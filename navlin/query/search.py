@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.query_fields import REWRITTEN, core_asked, field_names
 from navlin.index.query_text import printed
 from navlin.index.query_tree import Facet
-from navlin.index.searching import MOST_S, SolrQuery, TookTooLong, find
+from navlin.index.searching import MOST_S, SolrQuery, TookTooLong, find, pages
 from navlin.index.solr import Solr, SolrError, SolrUnavailable
 from navlin.query.scanner import QueryError
 from navlin.query.syntax import Parsed, parse, parse_facet, plain_field
@@ -40,6 +40,8 @@ class SearchAnswer:
     documents: tuple[Mapping[str, Any], ...]
     facets: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """field → value → how many of all that matched."""
+    highlights: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    """identity → field → pieces of its text, with ``<em>`` around what matched"""
 
     @property
     def truncated(self) -> bool:
@@ -71,13 +73,16 @@ def search(
     sort: str = "",
     facets: Sequence[str] = (),
     fields: str = "*",
+    facet_prefix: str = "",
+    highlighted: Sequence[str] = (),
     most_s: float = MOST_S,
 ) -> SearchAnswer:
     """Documents that match ``query`` and every filter, best match first unless ``sort`` ("created desc") says otherwise.
 
     ``core`` is nav_elements unless the query is about relations. ``filters`` may bear tags (``{!tag=type} type:TABLE``);
     ``facets`` are fields, of which the values of all that matched are counted; ``{!ex=type}type`` leaves out the filters of
-    that tag; ``fields`` are those that the documents bear, parted by commas. Raises `QueryError` for a query that
+    that tag; ``facet_prefix`` is what values must begin with to be counted; ``fields`` are those that the documents bear,
+    parted by commas; ``highlighted`` are those in which what matched is marked. Raises `QueryError` for a query that
     is wrong, or for which Solr takes longer than ``most_s`` seconds.
     """
     if not 0 <= limit <= MAX_LIMIT or offset < 0:
@@ -92,6 +97,8 @@ def search(
         _orders(sort),
         [_facet(text) for text in facets],
         _shown_fields(fields),
+        facet_prefix,
+        [plain_field(name) for name in highlighted],
     )
     try:
         found = find(solr, chosen, question, limit, offset, most_s)
@@ -107,8 +114,39 @@ def search(
             raise
         raise explain(error.message, query, parsed) from error
     return SearchAnswer(
-        chosen, printed(parsed.query), found.total, offset, limit, found.documents, found.facets
+        chosen,
+        printed(parsed.query),
+        found.total,
+        offset,
+        limit,
+        found.documents,
+        found.facets,
+        found.highlights,
     )
+
+
+def search_pages(
+    solr: Solr, query: str, *, limit: int, mark: str = "*", core: str = "", filters: Sequence[str] = ()
+) -> Iterator[tuple[list[Mapping[str, Any]], str]]:
+    """All that match, by identity, page by page, from a cursor mark on: each page with the mark after it; at most ``limit``
+    documents in all. There is one page at least. Raises as `search`, at the first page."""
+    if not 1 <= limit <= MAX_LIMIT:
+        raise QueryError(f"a page has from 1 to {MAX_LIMIT} results")
+    parsed = parse(query)
+    chosen = core or core_for(parsed)
+    question = SolrQuery(parsed.query, [parse(text).query for text in filters])
+    try:
+        yield from pages(solr, chosen, question, limit, mark)
+    except TookTooLong:
+        raise QueryError("Solr takes too long for this query") from None
+    except SolrUnavailable:
+        raise
+    except SolrError as error:
+        if error.status != 400:
+            raise
+        if "cursorMark" in error.message:
+            raise QueryError("this cursorMark is none that was answered") from error
+        raise explain(error.message, query, parsed) from error
 
 
 def core_for(parsed: Parsed) -> str:

@@ -1,0 +1,38 @@
+"""Navigator's API, below ``/api/v2`` to ``/api/v14``, all alike, as its public clients send and read it.
+
+A new endpoint is one module here, named in `ENDPOINTS`, and one test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from navlin.api.endpoint import Endpoint
+from navlin.api.navigator import entities, interactive, lineage, relations, schemas
+
+OLDEST: Final = 2
+NEWEST: Final = 14
+ENDPOINTS: Final[tuple[Endpoint, ...]] = (
+    entities.LIST,
+    entities.PAGE,
+    entities.ONE,
+    relations.LIST,
+    relations.PAGE,
+    relations.ONE,
+    interactive.FIND,
+    interactive.FIND_BY_BODY,
+    interactive.SUGGEST,
+    lineage.COLUMNS,
+    schemas.FIELDS,
+)
+"""Below the version."""
+UNVERSIONED: Final[tuple[Endpoint, ...]] = (lineage.EXPORT,)
+"""Below the root of the server."""
+
+
+def addresses() -> Iterator[tuple[str, Endpoint]]:
+    """Every address, with what answers there."""
+    for version in range(OLDEST, NEWEST + 1):
+        yield from ((f"/api/v{version}{each.path}", each) for each in ENDPOINTS)
+    yield from ((each.path, each) for each in UNVERSIONED)

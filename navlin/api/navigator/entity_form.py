@@ -1,0 +1,110 @@
+"""An entity in Navigator's JSON: every key that its kind has, null if there is no value, in Navigator's spelling.
+
+A client that misses a key fails; one that finds more than it knows does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+SOURCE_TYPES: Final = frozenset(
+    "NONE MAPREDUCE YARN HDFS HIVE PIG IMPALA OOZIE SDK SQOOP SPARK S3 CLUSTER".split()
+)
+"""The source types that Navigator's SDK knows; it does not load a source of another."""
+SHOWN_AS: Final = {"LOCAL": "HDFS"}
+"""Source types of navlin's own → Navigator's nearest."""
+SPELLED: Final = {
+    "serDeName": "serdeName",
+    "serDeLibName": "serdeLibName",
+    "partitionColNames": "partColNames",
+    "partitionColValues": "partColValues",
+}
+"""Field of the index → key of the JSON, where they differ."""
+
+_ALL: Final = (
+    "identity type sourceType sourceId originalName name description originalDescription tags properties customProperties"
+    " technicalProperties parentPath firstClassParentId extractorRunId deleted deleteTime userEntity internalType"
+    " metaClassName packageName owner created lastModified"
+).split()
+_PATH: Final = (
+    "fileSystemPath size blockSize replication permissions group mimeType lastAccessed ezKeyName".split()
+)
+_TABLE: Final = (
+    "fileSystemPath inputFormat outputFormat serdeName serdeLibName serdeProps compressed partColNames partColValues"
+    " clusteredByColNames sortByColNames params lastModifiedBy lastAccessed"
+).split()
+_OPERATION: Final = (
+    "queryText queryHash unparsed wfIds inputs outputs operationType engineType mapper reducer inputRecursive outputKey"
+    " outputValue"
+).split()
+_EXECUTION: Final = (
+    "principal started ended inputs outputs jobId wfInstId operation status engineType".split()
+)
+KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "FILE": (*_ALL, *_PATH),
+    "DIRECTORY": (*_ALL, *_PATH),
+    "S3BUCKET": (*_ALL, *_PATH, "bucketName", "region", "ownerId"),
+    "DATASET": (*_ALL, *_PATH),
+    "DATABASE": (*_ALL, "fileSystemPath", "params"),
+    "TABLE": (*_ALL, *_TABLE),
+    "VIEW": (*_ALL, *_TABLE, "queryText"),
+    "PARTITION": (*_ALL, *_TABLE),
+    "FIELD": (*_ALL, "dataType", "fileSystemPath"),
+    "OPERATION": (*_ALL, *_OPERATION),
+    "SUB_OPERATION": (*_ALL, *_OPERATION),
+    "OPERATION_EXECUTION": (*_ALL, *_EXECUTION),
+    "SOURCE": (
+        *_ALL,
+        *"clusterName sourceUrl sourceExtractIteration sourceTemplate hmsDbHost hmsDbName hmsDbPort hmsDbUser".split(),
+    ),
+}
+"""type → the keys that an entity of it always has."""
+LISTS: Final = frozenset(
+    "tags wfIds inputs outputs partColNames partColValues clusteredByColNames sortByColNames".split()
+)
+_CUSTOM: Final = ("cp_", "cpl_", "cpd_", "cpt_", "cpb_")
+_OWN_NAMES: Final = {"up_": "properties", "tp_": "technicalProperties"}
+_NOT_SHOWN: Final = frozenset(
+    "_version_ digest treePath writer asOf firstSeen recreated granted serves sourceWords queryTextFull".split()
+)
+
+
+def entity_json(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON of an entity, by its fields in the index (those that are not stored among them)."""
+    shown: dict[str, Any] = dict.fromkeys(KEYS.get(document.get("type", ""), _ALL))
+    shown["customProperties"] = {}
+    shown["deleted"] = shown["userEntity"] = False
+    for field, value in document.items():
+        if field in _NOT_SHOWN:
+            continue
+        if field.startswith(_CUSTOM):
+            prefix, _, name = field.partition("_")
+            namespace, _, key = name.partition(".")
+            properties = shown["customProperties"].setdefault(namespace, {})
+            # A typed value goes before the text that it was given as.
+            if prefix != "cp" or key not in properties:
+                properties[key] = _one_or_all(value)
+        elif kind := _OWN_NAMES.get(field[:3]):
+            shown[kind] = {**(shown[kind] or {}), field[3:]: _one_or_all(value)}
+        else:
+            shown[SPELLED.get(field, field)] = value
+    shown["sourceType"] = source_type_shown(str(shown["sourceType"]))
+    if text := document.get("queryTextFull"):
+        shown["queryText"] = text
+    return shown
+
+
+def entities_json(documents: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The JSON of several."""
+    return [entity_json(document) for document in documents]
+
+
+def source_type_shown(source_type: str) -> str:
+    """A source type as Navigator's clients know it."""
+    shown = SHOWN_AS.get(source_type, source_type)
+    return shown if shown in SOURCE_TYPES else "NONE"
+
+
+def _one_or_all(value: Any) -> Any:
+    return value[0] if isinstance(value, list) and len(value) == 1 else value

@@ -1,0 +1,101 @@
+"""``/interactive/entities`` and ``/interactive/suggestions``: a search with counts, as Hue asks it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+from navlin.access.roles import Role
+from navlin.api.endpoint import Asked, Endpoint
+from navlin.api.navigator.asking import ELEMENTS, EVERYTHING, found
+from navlin.api.navigator.entity_form import entities_json
+from navlin.query.suggest import suggestions
+
+DEFAULT_LIMIT: Final = 50
+HIGHLIGHTED: Final = ("originalName", "originalDescription", "name", "description", "tags")
+NOT_FIRST_CLASS: Final = "-type:(FIELD OR PARTITION OR SUB_OPERATION)"
+"""What leaves out that which is only a part of an entity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Of a search."""
+
+    query: Annotated[str, "Solr's syntax; everything without it."] = EVERYTHING
+    limit: Annotated[int, "How many at most; 0 counts only."] = DEFAULT_LIMIT
+    offset: Annotated[int, "How many of the first to pass over."] = 0
+    facetFields: Annotated[tuple[str, ...], "Fields whose values are counted."] = ()
+    facetPrefix: Annotated[str, "What a value must begin with to be counted."] = ""
+    filterQueries: Annotated[tuple[str, ...], "What must match as well; may bear a tag."] = ()
+    firstClassEntitiesOnly: Annotated[bool, "Without columns, partitions, parts of operations."] = False
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestParameters:
+    """Of suggestions."""
+
+    query: Annotated[str, "What was typed so far."] = EVERYTHING
+
+
+def _find(asked: Asked) -> dict[str, Any]:
+    given: Parameters = asked.parameters
+    began = time.monotonic()
+    filters = [each for each in given.filterQueries if each.strip()]
+    if given.firstClassEntitiesOnly:
+        filters.append(NOT_FIRST_CLASS)
+    answer = found(
+        asked.solr,
+        given.query,
+        ELEMENTS,
+        given.limit,
+        given.offset,
+        sort="",
+        filters=filters,
+        facets=[_facet(field, filters) for field in given.facetFields],
+        facet_prefix=given.facetPrefix,
+        highlighted=HIGHLIGHTED if given.query != EVERYTHING else (),
+    )
+    return {
+        "totalMatched": answer.total,
+        "limit": given.limit,
+        "offset": given.offset,
+        "qtime": round((time.monotonic() - began) * 1000),
+        "facets": {field: dict(answer.facets[field]) for field in given.facetFields},
+        "facetRanges": [],
+        "results": entities_json(answer.documents),
+        "highlighting": {each: fields for each, fields in answer.highlights.items() if any(fields.values())},
+    }
+
+
+def _facet(field: str, filters: list[str]) -> str:
+    """A field that a filter with its name as tag narrows is counted as if that filter were not there."""
+    tagged = any(each.replace(" ", "").startswith(f"{{!tag={field}}}") for each in filters)
+    return f"{{!ex={field} key={field}}}{field}" if tagged else f"{{!key={field}}}{field}"
+
+
+def _suggest(asked: Asked) -> list[str]:
+    return suggestions(asked.solr, asked.parameters.query)
+
+
+FIND = Endpoint(
+    "GET", "/interactive/entities", Role.LINEAGE_VIEWER, "A search.", Parameters, _find, lenient=True
+)
+FIND_BY_BODY = Endpoint(
+    "POST",
+    "/interactive/entities",
+    Role.LINEAGE_VIEWER,
+    "A search with counts.",
+    Parameters,
+    _find,
+    lenient=True,
+)
+SUGGEST = Endpoint(
+    "GET",
+    "/interactive/suggestions",
+    Role.LINEAGE_VIEWER,
+    "Names that begin so.",
+    SuggestParameters,
+    _suggest,
+    lenient=True,
+)

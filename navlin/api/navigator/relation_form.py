@@ -1,0 +1,48 @@
+"""A relation in Navigator's JSON: its sides are called by its type, and one that has a single end bears ``entityId``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from navlin.index.relation import StoredRelation
+
+SIDES: Final[Mapping[str, tuple[str, str]]] = {
+    "DATA_FLOW": ("sources", "targets"),
+    "CONTROL_FLOW": ("sources", "targets"),
+    "PARENT_CHILD": ("parent", "children"),
+    "INSTANCE_OF": ("template", "instances"),
+    "LOGICAL_PHYSICAL": ("logical", "physical"),
+    "ALIAS": ("sources", "targets"),
+}
+"""type → the keys of its two sides."""
+_ONE: Final = frozenset({"parent", "template", "logical"})
+
+
+def relation_json(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON of a relation, by its fields in the index."""
+    relations = list(StoredRelation.each_of(document))
+    sources, targets = ([each.end(side).id for each in relations] for side in (1, 2))
+    return {
+        "identity": document["identity"],
+        "type": document.get("type"),
+        **typed_sides(str(document.get("type")), sources, targets),
+        "extractorRunId": document.get("extractorRunId"),
+        "namespace": document.get("namespace"),
+        "userSpecified": bool(document.get("userSpecified")),
+        "unlinked": bool(document.get("unlinked")),
+        "deleted": bool(document.get("deleted")),
+    }
+
+
+def typed_sides(
+    relation_type: str, sources: Iterable[str], targets: Iterable[str]
+) -> dict[str, dict[str, Any]]:
+    """The two sides of a relation of a type, each with its ids."""
+    first, second = SIDES.get(relation_type, ("sources", "targets"))
+    return {first: _side(first, sources), second: _side(second, targets)}
+
+
+def _side(side: str, ids: Iterable[str]) -> dict[str, Any]:
+    every = list(dict.fromkeys(ids))
+    return {"entityId": every[0] if every else None} if side in _ONE else {"entityIds": every}

@@ -1,0 +1,39 @@
+"""``/schemas/{resource}/fields``: the fields that a query may name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from navlin.access.roles import Role
+from navlin.api.answers import Problem
+from navlin.api.endpoint import Asked, Endpoint
+from navlin.index.query_fields import RELATION_ONLY, field_names
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Which."""
+
+    resource: Annotated[str, "entities or relations."]
+
+
+def _fields(asked: Asked) -> list[dict[str, str]]:
+    resource = asked.parameters.resource
+    if resource not in ("entities", "relations"):
+        raise Problem(404, "there are fields of entities and of relations")
+    names = field_names()
+    if resource == "entities":
+        names = [name for name in names if name not in RELATION_ONLY]
+    return [{"name": name} for name in names]
+
+
+FIELDS = Endpoint(
+    "GET",
+    "/schemas/{resource}/fields",
+    Role.LINEAGE_VIEWER,
+    "Fields that a query may name.",
+    Parameters,
+    _fields,
+    lenient=True,
+)

@@ -1,0 +1,23 @@
+"""Suggestions as one types: names that begin so."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from navlin.index.filters import EntityFilter
+from navlin.index.graph import Graph
+from navlin.index.solr import Solr
+
+SHOWN: Final = 10
+LOOKED_AT: Final = 50
+"""Many columns have one name."""
+MOST_CHARS: Final = 100
+
+
+def suggestions(solr: Solr, start: str, limit: int = SHOWN) -> list[str]:
+    """At most ``limit`` names of what is there, databases, tables and views first, each once; none for an empty start."""
+    start = start.strip().rstrip("*")[:MOST_CHARS]
+    if not start:
+        return []
+    found = Graph(solr).entities_starting(start, EntityFilter(deleted=False), LOOKED_AT)
+    return list(dict.fromkeys(each.own_name for each in found))[:limit]
