@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tests.services.metastore import Metastore
     from tests.services.rest import JobHistory, ResourceManager
     from tests.support.pipeline_estate import SmallEstate
+    from tests.support.web import Web
 
 # How long an example takes says nothing on a machine that others use as well. The examples are the same in each run, so
 # that a change fails by its own fault; tests marked soak take others.
@@ -120,6 +121,15 @@ def solr(solr_server: EmbeddedSolr) -> Iterator[Solr]:
     """The session's Solr, connected. Tests share it: each uses sources and names of its own."""
     with Solr(solr_server.start()) as connected:
         yield connected
+
+
+@pytest.fixture(scope="session")
+def web(solr_server: EmbeddedSolr, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+    """A `navlin web` on the session's Solr."""
+    from tests.support.web import running_web
+
+    with running_web(solr_server.start(), tmp_path_factory.mktemp("web")) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

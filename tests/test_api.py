@@ -7,18 +7,12 @@ import re
 import socket
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 import requests
 
-from navlin.access.roles import Role
 from navlin.access.store import AccessFile
 from navlin.api.answers import Problem
 from navlin.api.application import OPEN, SECURITY_HEADERS
@@ -27,100 +21,8 @@ from navlin.api.own import ENDPOINTS, ROOT
 from navlin.api.parameters import schema
 from navlin.cli import main
 from navlin.index.solr import Solr
-from navlin.solr_server.embedded import EmbeddedSolr
 from tests.support.query_estate import World
-
-PASSWORD = "correct horse battery"
-PATIENCE_S = 60.0
-CONFIGURATION = """\
-[navlin]
-cluster = "estate"
-state_directory = "state"
-
-[solr]
-url = "{url}"
-user = "{user}"
-password_file = "solr.password"
-
-[web]
-port = 0
-base_path = "/navlin"
-"""
-
-
-@dataclass
-class Web:
-    """A running ``navlin web``."""
-
-    file: Path
-    url: str
-    process: subprocess.Popen[str]
-    log: list[dict[str, Any]]
-
-    def get(self, path: str, user: str | None = "viewer", **parameters: Any) -> requests.Response:
-        return self.send("GET", path, user, params=parameters)
-
-    def send(self, method: str, path: str, user: str | None = "viewer", **how: Any) -> requests.Response:
-        auth = (user, PASSWORD) if user else None
-        # Without a session: none of the environment's proxies or cookies.
-        return requests.request(method, self.url + path, auth=auth, timeout=PATIENCE_S, **how)
-
-    def asked(self, path: str, **parameters: Any) -> Any:
-        answer = self.get(ROOT + path, **parameters)
-        assert answer.status_code == 200, answer.text
-        assert answer.headers["Content-Type"] == "application/json"
-        return answer.json()
-
-    def command(self, *arguments: str) -> Any:
-        """What the command prints as JSON."""
-        command = [sys.executable, "-m", "navlin", "--config", str(self.file), *arguments, "--json"]
-        return json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
-
-
-@pytest.fixture(scope="module")
-def web(solr_server: EmbeddedSolr, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
-    address = solr_server.start()
-    home = tmp_path_factory.mktemp("web")
-    (home / "solr.password").write_text(address.password or "")
-    file = home / "navlin.toml"
-    file.write_text(CONFIGURATION.format(url=address.url, user=address.user or ""))
-    users = AccessFile(home / "state")
-    for name, role in (
-        ("viewer", Role.LINEAGE_VIEWER),
-        ("editor", Role.METADATA_ADMINISTRATOR),
-        ("chief", Role.ADMINISTRATOR),
-    ):
-        users.add_user(name, role, PASSWORD)
-    with subprocess.Popen(
-        [sys.executable, "-m", "navlin", "--config", str(file), "web"], stderr=subprocess.PIPE, text=True
-    ) as process:
-        log: list[dict[str, Any]] = []
-        web = Web(file, "", process, log)
-        reading = threading.Thread(target=_read, args=(process, log))
-        reading.start()
-        try:
-            web.url = _until_ready(web)
-            yield web
-        finally:
-            process.terminate()
-            reading.join()
-    assert process.returncode == 0
-
-
-def _read(process: subprocess.Popen[str], log: list[dict[str, Any]]) -> None:
-    assert process.stderr is not None
-    for line in process.stderr:
-        log.append(json.loads(line) if line.startswith("{") else {"event": line.strip()})
-
-
-def _until_ready(web: Web) -> str:
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline and web.process.poll() is None:
-        for line in list(web.log):
-            if line["event"] == "web ready":
-                return str(line["url"])
-        time.sleep(0.02)
-    pytest.fail(f"not ready: {web.log}")
+from tests.support.web import PASSWORD, PATIENCE_S, Web
 
 
 @pytest.fixture

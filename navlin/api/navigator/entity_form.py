@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+DATES: Final = frozenset({"created", "lastModified", "lastAccessed", "started", "ended"})
 SOURCE_TYPES: Final = frozenset(
     "NONE MAPREDUCE YARN HDFS HIVE PIG IMPALA OOZIE SDK SQOOP SPARK S3 CLUSTER".split()
 )
@@ -60,9 +61,6 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
 }
 """type → the keys that an entity of it always has."""
-LISTS: Final = frozenset(
-    "tags wfIds inputs outputs partColNames partColValues clusteredByColNames sortByColNames".split()
-)
 _CUSTOM: Final = ("cp_", "cpl_", "cpd_", "cpt_", "cpb_")
 _OWN_NAMES: Final = {"up_": "properties", "tp_": "technicalProperties"}
 _NOT_SHOWN: Final = frozenset(
@@ -88,7 +86,7 @@ def entity_json(document: Mapping[str, Any]) -> dict[str, Any]:
         elif kind := _OWN_NAMES.get(field[:3]):
             shown[kind] = {**(shown[kind] or {}), field[3:]: _one_or_all(value)}
         else:
-            shown[SPELLED.get(field, field)] = value
+            shown[SPELLED.get(field, field)] = _date(value) if field in DATES else value
     shown["sourceType"] = source_type_shown(str(shown["sourceType"]))
     if text := document.get("queryTextFull"):
         shown["queryText"] = text
@@ -104,6 +102,11 @@ def source_type_shown(source_type: str) -> str:
     """A source type as Navigator's clients know it."""
     shown = SHOWN_AS.get(source_type, source_type)
     return shown if shown in SOURCE_TYPES else "NONE"
+
+
+def _date(text: str) -> str:
+    """With its milliseconds, which Solr leaves out if they are 0: clients read just this pattern."""
+    return text if "." in text else text.replace("Z", ".000Z")
 
 
 def _one_or_all(value: Any) -> Any:

@@ -109,10 +109,10 @@ def _export(asked: Asked) -> Iterator[bytes]:
     sent: set[str] = set()
     head = b"["
     for walked in _walked(asked.solr, given.ids, options):
-        children: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+        children: dict[str, dict[str, list[str]]] = defaultdict(dict)
         for edge in walked.edges:
             near, far = (edge.target, edge.source) if upstream else (edge.source, edge.target)
-            children[near][edge.type].append(far)
+            children[near].setdefault(str(edge.type), []).append(far)
         for node in walked.nodes:
             if node.id not in sent:
                 sent.add(node.id)

@@ -1,0 +1,351 @@
+"""Navigator's API as its public clients send and read it: Cloudera's SDK, Hue's catalog, and scripts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import requests
+
+from navlin.api.navigator import ENDPOINTS, NEWEST, OLDEST, UNVERSIONED
+from navlin.api.navigator.entity_form import KEYS, SOURCE_TYPES
+from navlin.index.solr import Solr
+from navlin.model.keys import EntityType, RelationType
+from navlin.query.search import search
+from navlin.solr_server.embedded import EmbeddedSolr
+from tests.support.query_estate import AS_OF_MS, HDFS, HIVE, World
+from tests.support.web import PASSWORD, PATIENCE_S, Web
+from tests.test_client_queries import ENTITIES, RELATIONS_FOUND
+
+V = "/api/v9"
+
+
+@pytest.fixture(scope="module")
+def world(solr_server: EmbeddedSolr) -> World:
+    with Solr(solr_server.start()) as solr:
+        world = World(solr, "navigator")
+        salary = world.table(
+            "salary", "id", "amount", owner="Ann", tags=["pii", "gold"], created=AS_OF_MS, unit="EUR"
+        )
+        top = world.table("top", "id", owner="bob")
+        world.table("salaries", kind=EntityType.VIEW, queryText="select * from salary", owner="bob")
+        directory = world.path("/nav/salary")
+        file = world.path("/nav/salary/part-0", kind=EntityType.FILE, size=12)
+        world.relate(RelationType.PARENT_CHILD, directory, file, writer=HDFS)
+        world.located(salary, directory)
+        load = world.operation("insert into top select id from salary", [salary], [top])
+        world.execution(load, "run", started=AS_OF_MS, principal="etl")
+        document = world.elements[salary.identity]
+        document.update({"name": "pay", "up_team": "x", "cp_ns.k": ["b"], "cpl_ns.n": [7], "cp_ns.n": ["7"]})
+        world.index()
+        return world
+
+
+def found(web: Web, method: str, path: str, **how: Any) -> Any:
+    answer = web.send(method, path, **how)
+    assert answer.status_code == 200, (answer.text, web.log[-1:])
+    assert answer.headers["Content-Type"] == "application/json", "Hue and the SDK read nothing else"
+    return answer.json()
+
+
+# -- The wire --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", [OLDEST, 3, 7, 8, 9, 10, 12, NEWEST])
+def test_every_version_answers_alike(web: Web, world: World, version: int) -> None:
+    ours = {"query": f"sourceId:{world.source(HIVE).id} AND type:TABLE"}
+    names = [each["originalName"] for each in found(web, "GET", f"/api/v{version}/entities", params=ours)]
+    assert sorted(names) == ["salary", "top"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/api/v1/entities", "/api/v15/entities", "/api/v9/audits", "/api/v9/nothing"]
+)
+def test_what_navigator_had_not_is_404(web: Web, path: str) -> None:
+    assert web.get(path).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "endpoint", [*ENDPOINTS, *UNVERSIONED], ids=lambda each: f"{each.method} {each.path}"
+)
+def test_everything_wants_a_user(web: Web, endpoint: Any) -> None:
+    path = endpoint.path.replace("{id}", "x").replace("{resource}", "entities")
+    base = "" if endpoint in UNVERSIONED else V
+    assert web.send(endpoint.method, base + path, user=None).status_code == 401
+
+
+def test_a_slash_at_the_end_unknown_parameters_and_any_accept_are_fine(web: Web, world: World) -> None:
+    answer = web.send(
+        "GET",
+        f"{V}/entities/?query=type:TABLE&limit=1&offset=0&entityIds=27&nothing=x",
+        headers={"Accept": "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2"},
+    )
+    assert answer.status_code == 200
+    assert len(answer.json()) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "query=%2B(srcId:{id})%20%2B(type:TABLE)%20%2B(originalName:salary)",
+        "query=+type:TABLE%20+srcId:{id}%20+originalName:salary",
+        "query=%2Btype%3ATABLE+%2BsrcId%3A{id}+%2BoriginalName%3Asalary",
+        'query=((parentPath:"/db")%20AND%20(originalName:"salary")%20AND%20(type:table))%20AND%20sourceId:{id}',
+        "query=(type:TABLE)AND(originalName:salary)AND(sourceId:{id})",
+    ],
+)
+def test_query_strings_are_read_as_clients_write_them(web: Web, world: World, text: str) -> None:
+    # Sent as it stands: requests would escape it.
+    prepared = requests.Request("GET", web.url + f"{V}/entities", auth=("viewer", PASSWORD)).prepare()
+    prepared.url = f"{web.url}{V}/entities?" + text.format(id=world.source(HIVE).id)
+    with requests.Session() as session:
+        answer = session.send(prepared, timeout=PATIENCE_S)
+    assert [each["originalName"] for each in answer.json()] == ["salary"], answer.text
+
+
+@pytest.mark.parametrize("query", ["type:[", "{!join from=id to=id}x", "(a", "a:b:c:", "size:big"])
+def test_a_query_that_does_not_parse_is_400_with_a_sentence(web: Web, query: str) -> None:
+    page = {"query": query, "limit": 10, "cursorMark": "*"}
+    for answer in (
+        web.get(f"{V}/entities", query=query),
+        web.get(f"{V}/interactive/entities", query=query),
+        web.send("POST", f"{V}/entities/paging", json=page),
+        web.send("POST", f"{V}/interactive/entities", json={"query": query, "facetFields": []}),
+    ):
+        assert answer.status_code == 400, answer.text
+        assert answer.json()["message"]
+
+
+def test_every_query_of_a_client_finds_what_search_finds(web: Web, solr: Solr) -> None:
+    placed = {"<hive>": "x", "<hdfs>": "y", "<impala>": "z"}
+    unlike = {}
+    for path, queries in (("entities", ENTITIES), ("relations", RELATIONS_FOUND)):
+        for query in queries:
+            for name, identity in placed.items():
+                query = query.replace(name, identity)
+            answer = web.get(f"{V}/{path}", query=query, limit=0)
+            searched = search(
+                solr, query, limit=0, core=f"nav_{'elements' if path == 'entities' else 'relation'}"
+            )
+            if answer.status_code != 200 or searched.total < 0:
+                unlike[query] = answer.text
+    assert unlike == {}
+
+
+# -- Entities ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_entity_shows_every_key_of_its_kind(web: Web, world: World) -> None:
+    for entity in found(
+        web, "GET", f"{V}/entities", params={"query": f"sourceId:{world.source(HIVE).id}", "limit": 500}
+    ):
+        assert set(KEYS[entity["type"]]) <= entity.keys(), entity["type"]
+        assert isinstance(entity["identity"], str)
+        assert isinstance(entity["customProperties"], dict)
+
+
+def test_an_entity_has_people_s_words_in_navigators_form(web: Web, world: World) -> None:
+    table = world.table("salary")
+    entity = found(web, "GET", f"{V}/entities/{table.identity}")
+    assert (entity["name"], entity["tags"], entity["properties"]) == ("pay", ["pii", "gold"], {"team": "x"})
+    assert entity["customProperties"] == {"ns": {"k": "b", "n": 7}}
+    assert entity["technicalProperties"] == {"unit": "EUR"}
+    assert entity["created"] == "2026-01-01T00:00:00.000Z"
+    assert (entity["internalType"], entity["packageName"], entity["parentPath"]) == ("hv_table", "nav", "/db")
+    assert entity["deleted"] is False
+    assert entity["description"] is None
+
+
+def test_an_entity_that_is_not_there_is_404(web: Web) -> None:
+    answer = web.get(f"{V}/entities/27")
+    assert answer.status_code == 404
+    assert "no entity 27" in answer.json()["message"]
+
+
+# -- As the SDK reads ----------------------------------------------------------------------------------------------------
+
+
+def iterated(web: Web, resource: str, query: str, limit: int) -> Iterator[dict[str, Any]]:
+    """Pages as the SDK's iterator asks for them: until one is shorter than asked."""
+    mark: str | None = "*"
+    while True:
+        body = {"query": query, "limit": limit, "cursorMark": mark}
+        page = found(web, "POST", f"{V}/{resource}/paging", json=body)
+        assert page.keys() == {resource, "cursorMark"}
+        yield from page[resource]
+        if len(page[resource]) < limit:
+            return
+        mark = page["cursorMark"]
+
+
+@pytest.mark.parametrize("limit", [1, 3, 1_000])
+def test_a_cursor_brings_everything_once(web: Web, world: World, limit: int) -> None:
+    query = f"sourceId:{world.source(HIVE).id}"
+    ids = [each["identity"] for each in iterated(web, "entities", query, limit)]
+    assert ids == sorted(set(ids))
+    assert set(ids) == {
+        identity for identity, each in world.elements.items() if each.get("sourceId") == world.source(HIVE).id
+    } | {world.source(HIVE).id}
+    empty = found(
+        web, "POST", f"{V}/entities/paging", json={"query": "identity:x", "limit": 5, "cursorMark": None}
+    )
+    assert empty["entities"] == []
+
+
+def test_a_cursor_mark_of_somebody_elses_is_refused(web: Web) -> None:
+    answer = web.send("POST", f"{V}/entities/paging", json={"query": "*", "limit": 5, "cursorMark": "zz"})
+    assert answer.status_code == 400
+    assert "cursorMark" in answer.json()["message"]
+
+
+def test_a_query_with_ten_thousand_ids_is_answered(web: Web, world: World) -> None:
+    table = world.table("salary")
+    ids = ",".join([table.identity, *(f"{number:032x}" for number in range(10_000))])
+    page = {"query": f"{{!terms f=id}}{ids}", "limit": 10, "cursorMark": "*"}
+    answer = found(web, "POST", f"{V}/entities/paging", json=page)
+    assert [each["identity"] for each in answer["entities"]] == [table.identity]
+
+
+def test_sources_are_such_as_the_sdk_can_load(web: Web, world: World) -> None:
+    sources = found(web, "GET", f"{V}/entities?query=type:SOURCE")
+    assert sources
+    for source in sources:
+        assert source["sourceType"] in SOURCE_TYPES
+        assert source.keys() >= {
+            "identity",
+            "originalName",
+            "clusterName",
+            "sourceUrl",
+            "sourceExtractIteration",
+        }
+        assert source["sourceUrl"]
+        assert not source.get("granted")
+    urls = [source["sourceUrl"] for source in sources]
+    assert len(urls) == len(set(urls)), "the SDK keeps sources by their URL"
+
+
+RELATION_SIDES = {
+    "DATA_FLOW": ("sources", "entityIds", "targets", "entityIds"),
+    "PARENT_CHILD": ("parent", "entityId", "children", "entityIds"),
+    "INSTANCE_OF": ("template", "entityId", "instances", "entityIds"),
+    "LOGICAL_PHYSICAL": ("logical", "entityId", "physical", "entityIds"),
+}
+
+
+@pytest.mark.parametrize("kind", RELATION_SIDES)
+def test_relations_name_their_sides_by_their_type(web: Web, world: World, kind: str) -> None:
+    first, one, second, other = RELATION_SIDES[kind]
+    ids = ",".join(world.elements)
+    query = f"type:{kind} AND {{!terms f=endpoint1Ids}}{ids}"
+    relations = list(iterated(web, "relations", query, 100))
+    assert relations
+    for relation in relations:
+        assert relation["type"] == kind
+        assert relation[first][one]
+        assert relation[second][other]
+        assert relation.keys() >= {"identity", "extractorRunId", "namespace", "userSpecified", "unlinked"}
+        assert found(web, "GET", f"{V}/relations/{relation['identity']}") == relation
+
+
+# -- As Hue reads --------------------------------------------------------------------------------------------------------
+
+
+def test_hues_search_is_answered_with_counts_and_what_matched(web: Web, world: World) -> None:
+    body = {
+        "query": "((originalName:sal*^3)OR(name:sal*^10)OR(owner:sal*))AND((originalName:[* TO *])OR(name:[* TO *]))",
+        "facetFields": ["type", "owner", "tags"],
+        "filterQueries": [
+            f"sourceId:{world.source(HIVE).id}",
+            "deleted:false",
+            "{!tag=type} type:TABLE",
+        ],
+        "firstClassEntitiesOnly": True,
+        "facetRanges": None,
+        "facetPrefix": None,
+    }
+    answer = found(web, "POST", f"{V}/interactive/entities?limit=450&offset=0", json=body)
+    assert answer.keys() >= {
+        "totalMatched",
+        "limit",
+        "offset",
+        "qtime",
+        "facets",
+        "facetRanges",
+        "results",
+        "highlighting",
+    }
+    assert [each["originalName"] for each in answer["results"]] == ["salary"]
+    assert (answer["totalMatched"], answer["limit"], answer["offset"]) == (1, 450, 0)
+    assert answer["facets"]["type"] == {"TABLE": 1, "VIEW": 1}, (
+        "counted as if the filter on types were not there"
+    )
+    assert answer["facets"]["tags"] == {"gold": 1, "pii": 1}
+    marked = answer["highlighting"][world.table("salary").identity]
+    assert "<em>" in json.dumps(marked)
+
+
+def test_facets_that_were_asked_for_are_there_and_may_be_narrowed(web: Web, world: World) -> None:
+    of_ours = [f"sourceId:{world.source(HIVE).id}", "type:TABLE OR type:VIEW"]
+    body = {"query": "*", "facetFields": ["owner", "principal"], "facetPrefix": "B", "filterQueries": of_ours}
+    facets = found(web, "POST", f"{V}/interactive/entities", json=body)["facets"]
+    assert facets == {"owner": {"bob": 2}, "principal": {}}
+
+
+def test_a_search_by_get_needs_nothing_and_counts_with_limit_0(web: Web, world: World) -> None:
+    answer = found(web, "GET", f"{V}/interactive/entities?limit=0&offset=0")
+    assert answer["totalMatched"] > 0
+    assert answer["results"] == []
+
+
+def test_suggestions_are_names_that_begin_so_tables_first(web: Web, world: World) -> None:
+    names = found(web, "GET", f"{V}/interactive/suggestions", params={"query": "salar"})
+    assert {"salary", "salaries"} <= set(names)
+    assert len(names) == len(set(names)) <= 10
+    assert found(web, "GET", f"{V}/interactive/suggestions", params={"query": "*"}) == []
+    assert found(web, "GET", f"{V}/interactive/suggestions", params={"query": 'a") OR (*:*'}) == []
+
+
+def test_hues_lineage_has_operations_with_tables_in_capitals(web: Web, world: World) -> None:
+    table = world.table("top")
+    answer = found(web, "GET", f"{V}/lineage", params={"entityIds": table.identity, "offset": 0})
+    entities = {each["identity"]: each for each in answer["entities"]}
+    (operation,) = [each for each in entities.values() if each["type"] == "OPERATION"]
+    assert (operation["inputs"], operation["outputs"]) == (["SALARY"], ["TOP"])
+    assert operation["queryText"] == "insert into top select id from salary"
+    for relation in answer["relations"]:
+        if relation["type"] == "DATA_FLOW":
+            ends = [*relation["sources"]["entityIds"], *relation["targets"]["entityIds"]]
+            assert entities.keys() >= set(ends), "every end is among the entities"
+    assert web.get(f"{V}/lineage", entityIds="nothing").status_code == 404
+
+
+# -- The SDK's export ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("direction", "start", "end"), [("DOWNSTREAM", "salary", "top"), ("UPSTREAM", "top", "salary")]
+)
+def test_an_export_of_lineage_lists_children_by_relation(
+    web: Web, world: World, direction: str, start: str, end: str
+) -> None:
+    path = f"/lineage3/export?direction={direction}&length=5&lineageOptions=-1"
+    listed = found(web, "POST", path, json=[world.table(start).identity])
+    children = {each["id"]: each["children"] for each in listed}
+    (operation,) = children[world.table(start).identity]["DATA_FLOW"]
+    assert children[operation]["DATA_FLOW"] == [world.table(end).identity]
+    assert all(isinstance(ids, list) for each in children.values() for ids in each.values())
+
+
+def test_an_export_of_nothing_is_an_empty_list_and_of_too_much_is_refused(web: Web) -> None:
+    assert found(web, "POST", "/lineage3/export?direction=UPSTREAM", json=[]) == []
+    assert web.send("POST", "/lineage3/export", json=["x"] * 101).status_code == 400
+
+
+def test_the_fields_of_queries_are_listed(web: Web) -> None:
+    entities = {each["name"] for each in found(web, "GET", f"{V}/schemas/entities/fields")}
+    relations = {each["name"] for each in found(web, "GET", f"{V}/schemas/relations/fields")}
+    assert {"originalName", "sourceType", "queryText"} <= entities
+    assert "endpoint1Ids" in relations - entities
+    assert web.get(f"{V}/schemas/others/fields").status_code == 404
