@@ -7,6 +7,7 @@ import re
 import socket
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -21,8 +22,10 @@ from navlin.api.own import ENDPOINTS, ROOT
 from navlin.api.parameters import schema
 from navlin.cli import main
 from navlin.index.solr import Solr
+from navlin.service.configuration import BadConfiguration, read_configuration
+from tests.services.certificates import certificate
 from tests.support.query_estate import World
-from tests.support.web import PASSWORD, PATIENCE_S, Web
+from tests.support.web import PASSWORD, PATIENCE_S, Web, running_web
 
 
 @pytest.fixture
@@ -272,3 +275,45 @@ def test_a_port_that_is_taken_is_a_sentence(web: Web) -> None:
     assert done.returncode == 1
     assert f"127.0.0.1:{port} cannot be had" in done.stderr
     assert "set another port in [web]" in done.stderr
+
+
+def test_tls_is_spoken_with_the_certificate_that_was_given(solr: Solr, tmp_path: Path) -> None:
+    server = certificate(tmp_path / "tls")
+    lines = (
+        f'certificate_file = "{server.certificate}"',
+        f'key_file = "{server.key}"',
+        'address = "0.0.0.0"',
+    )
+    with running_web(solr.address, tmp_path, *lines) as web:
+        web.url = web.url.replace("0.0.0.0", "127.0.0.1")
+        assert web.url.startswith("https://")
+        answer = web.send("GET", ROOT + "/search?query=x", verify=str(server.certificate))
+        assert answer.status_code == 200
+        assert answer.headers["Strict-Transport-Security"]
+        with pytest.raises(requests.exceptions.SSLError):
+            web.get("/healthz", user=None)
+        with pytest.raises(requests.exceptions.ConnectionError):
+            requests.get(web.url.replace("https:", "http:") + "/healthz", timeout=PATIENCE_S)
+
+
+OFF_LOOPBACK = {
+    'address = "0.0.0.0"': "passwords would cross the network as they are",
+    'address = "::"': "passwords would cross the network as they are",
+    'address = "localhost"': "must be an IP address",
+    'certificate_file = "x.pem"': "certificate_file needs key_file beside it",
+    'base_path = "navlin"': "must begin with a slash",
+    'base_path = "/"': "must begin with a slash",
+    "port = 70000": "port must be from 0",
+}
+
+
+@pytest.mark.parametrize(("setting", "words"), OFF_LOOPBACK.items(), ids=OFF_LOOPBACK)
+def test_settings_that_would_let_others_in_or_do_not_fit_are_refused(
+    tmp_path: Path, setting: str, words: str
+) -> None:
+    file = tmp_path / "navlin.toml"
+    file.write_text(f'[navlin]\ncluster = "c"\n\n[web]\n{setting}\n')
+    with pytest.raises(BadConfiguration, match=words):
+        read_configuration(file, None, {})
+    file.write_text('[navlin]\ncluster = "c"\n\n[web]\naddress = "0.0.0.0"\ntls_by_proxy = true\n')
+    assert read_configuration(file, None, {}).web.tls_by_proxy

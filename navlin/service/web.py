@@ -85,7 +85,7 @@ def service_of(configuration: Configuration, environment: Mapping[str, str]) -> 
 
     def address() -> SolrAddress:
         if not configuration.solr.embedded:
-            return external_address(configuration.solr, environment)
+            return external_address(configuration, environment)
         if (running := running_solr(state)) is None:
             raise SolrUnavailable("loopback", "", None, f"no Solr runs on {state}")
         return running

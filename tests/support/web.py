@@ -69,11 +69,12 @@ class Web:
 
 
 @contextmanager
-def running_web(address: SolrAddress, home: Path) -> Iterator[Web]:
-    """One whose configuration and state are in ``home``."""
+def running_web(address: SolrAddress, home: Path, *settings: str) -> Iterator[Web]:
+    """One whose configuration and state are in ``home``; ``settings`` are further lines of ``[web]``."""
     (home / "solr.password").write_text(address.password or "")
     file = home / "navlin.toml"
-    file.write_text(CONFIGURATION.format(url=address.url, user=address.user or ""))
+    text = CONFIGURATION.format(url=address.url, user=address.user or "")
+    file.write_text(text + "".join(f"{setting}\n" for setting in settings))
     users = AccessFile(home / "state")
     for name, role in (
         ("viewer", Role.LINEAGE_VIEWER),
