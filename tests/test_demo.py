@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+import requests
 
 from tests.services.yarn_jobs import submit
 
@@ -206,6 +207,22 @@ def test_what_it_prints_to_ask_it_answers_in_another_terminal(demo: Demo) -> Non
     asked = pasted(demo, status)
     assert (asked.returncode, asked.stderr) == (0, "")
     assert "navlin serve: running for" in asked.stdout
+
+
+@pytest.mark.services
+def test_the_printed_user_may_ask_over_http_as_navigators_clients_do(demo: Demo) -> None:
+    printed = re.search(
+        r"^console: (http://127\.0\.0\.1:\d+)  user: (\S+)  password: (\S+)\s*$", demo.printed, re.M
+    )
+    assert printed is not None
+    url, *auth = printed.groups()
+    version = requests.get(f"{url}/api/version", timeout=60).text
+    sources = requests.get(
+        f"{url}/api/{version}/entities?query=type:SOURCE", auth=(auth[0], auth[1]), timeout=60
+    ).json()
+    types = [each["sourceType"] for each in sources]
+    assert sorted(types) == ["HDFS", "HIVE", "IMPALA", "SPARK", "YARN"], "the SDK wants one of each"
+    assert [each["sourceTemplate"] for each in sources if each["sourceType"] == "HIVE"] == [True]
 
 
 @pytest.mark.services

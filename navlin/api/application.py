@@ -52,6 +52,7 @@ def application(service: Service) -> Starlette:
     """The application; it keeps no state that matters, so any number may serve one index."""
     questions = Questions()
     routes = [
+        Route("/", partial(_root, service)),
         Route("/healthz", _healthy),
         Route("/readyz", partial(_ready, service)),
         Route("/api/version", _api_version),
@@ -83,6 +84,14 @@ def application(service: Service) -> Starlette:
 
 
 # -- Addresses -----------------------------------------------------------------------------------------------------------
+
+
+async def _root(service: Service, _request: Request) -> Response:
+    described, newest = own.ROOT + "/openapi.json", f"/api/v{navigator.NEWEST}"
+    here = {"navlin": service.version, "described": described, "navigator": newest}
+    return json_answer(
+        {name: service.base_path + path if path[0] == "/" else path for name, path in here.items()}
+    )
 
 
 async def _healthy(_request: Request) -> Response:

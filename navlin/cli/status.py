@@ -70,6 +70,8 @@ def _print(overall: Overall, out: Console) -> None:
                 " pulled; if it is right now: systemctl reload navlin",
                 markup=False,
             )
+    if overall.web:
+        out.print(f"over HTTP: {overall.web}", markup=False)
     if overall.space.short:
         out.print(f"no space: {overall.space}", style="red", markup=False, soft_wrap=True)
     table = Table(box=None, pad_edge=False)

@@ -43,4 +43,5 @@ def command(invocation: Invocation, *, child: bool) -> None:
     except (NoPort, AccessError) as error:
         raise Failure(str(error), Exit.FAILED) from error
     service = service_of(configuration, invocation.environment)
-    answer(service, listening, configuration.web, ended=standard_input_ends if child else None)
+    state = configuration.navlin.state_directory
+    answer(service, listening, configuration.web, state, ended=standard_input_ends if child else None)

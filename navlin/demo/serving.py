@@ -11,10 +11,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from navlin.access.store import FIRST_NAME, PASSWORD_FILE
 from navlin.demo import DemoFailed
 from navlin.demo.children import end_with_parent
 from navlin.index.runs import Status
 from navlin.service.heartbeat import Heartbeat, read_heartbeat
+from navlin.service.web_address import web_address
 
 PATIENCE_S: Final = 900.0
 """For what takes seconds on a quiet machine."""
@@ -31,6 +33,9 @@ jars_directory = "{jars}/solr"
 
 [spark.conf]
 "spark.driver.defaultJavaOptions" = "{java_options}"
+
+[web]
+port = 0
 
 [log]
 format = "console"
@@ -93,6 +98,13 @@ class Navlin:
                     yield name
             if heartbeat.due_s and done.issuperset(heartbeat.due_s):
                 return
+
+    def over_http(self) -> tuple[str, str, str]:
+        """Where it answers over HTTP, and the name and password of a user who may do everything."""
+        for _ in self._heartbeats("answer over HTTP"):
+            if url := web_address(self._state):
+                return url, FIRST_NAME, (self._state / PASSWORD_FILE).read_text().strip()
+        raise AssertionError("it goes on until it answers, or raises")
 
     def log_ordinary_work(self) -> None:
         """From now on its log has ordinary events too."""

@@ -25,6 +25,7 @@ from navlin.index.sources import KnownSource, known_sources
 from navlin.service.disk_space import Space, space
 from navlin.service.heartbeat import Heartbeat, read_heartbeat
 from navlin.service.loader import ConfiguredSources, Loaded
+from navlin.service.web_address import web_address
 
 NEVER, INTERRUPTED = "never", "interrupted"
 """States of a source beside those of its last run: it has none; it was cut off, and the next one repeats it."""
@@ -73,6 +74,8 @@ class Overall:
     unparsed: tuple[Unparsed, ...]
     incomplete: tuple[IncompleteOperations, ...]
     space: Space
+    web: str
+    """Where the web process of this state directory answers; "" if none does."""
 
     @property
     def failing(self) -> tuple[str, ...]:
@@ -95,6 +98,7 @@ class Overall:
                 "least_bytes": self.space.least_bytes,
                 "short": self.space.short,
             },
+            "web": self.web or None,
             "failing": list(self.failing),
             "sources": [
                 {
@@ -126,6 +130,7 @@ def status(
         unparsed_views(solr),
         incomplete_operations(solr),
         space(state_directory, least_free_bytes),
+        web_address(state_directory),
     )
 
 

@@ -29,6 +29,7 @@ from navlin.service.heartbeat import read_heartbeat
 from navlin.service.loader import load
 from navlin.service.solr import external_address
 from navlin.service.status import status
+from navlin.service.web_address import remove_web_address, save_web_address
 from navlin.service.web_settings import WebSettings
 from navlin.solr_server.embedded import running_solr
 
@@ -119,9 +120,15 @@ def make_first_user(state: Path) -> None:
 
 
 def answer(
-    service: Service, listening: Listening, settings: WebSettings, *, ended: Callable[[], None] | None = None
+    service: Service,
+    listening: Listening,
+    settings: WebSettings,
+    state: Path,
+    *,
+    ended: Callable[[], None] | None = None,
 ) -> None:
-    """Answers until the process is asked to stop, or ``ended`` returns (it is called in a thread of its own)."""
+    """Answers until the process is asked to stop, or ``ended`` returns (it is called in a thread of its own). The file of
+    `web_address` in ``state`` says where."""
     config = uvicorn.Config(
         application(service),
         log_config=None,
@@ -145,8 +152,12 @@ def answer(
             server.should_exit = True
 
         threading.Thread(target=stop, name="web-end", daemon=True).start()
+    save_web_address(state, listening.url)
     log.info("web ready", url=listening.url)
-    server.run([listening.socket])
+    try:
+        server.run([listening.socket])
+    finally:
+        remove_web_address(state)
 
 
 class _Server(uvicorn.Server):
