@@ -161,8 +161,10 @@ def _ends(value: Any) -> tuple[tuple[End, ...], tuple[str, ...]]:
 
 
 def _metastores(record: Mapping[str, Any]) -> tuple[str, ...]:
-    ends = [*(record.get("inputs") or ()), *(record.get("outputs") or ())]
-    named = (_text(each, "hiveMetastoreLocation") for each in ends if isinstance(each, dict))
+    sides = [side for name in ("inputs", "outputs") if isinstance(side := record.get(name), list)]
+    named = (
+        _text(each, "hiveMetastoreLocation") for side in sides for each in side if isinstance(each, dict)
+    )
     return tuple(dict.fromkeys(uri.strip() for uris in named for uri in uris.split(",") if uri.strip()))[:10]
 
 
