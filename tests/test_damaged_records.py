@@ -15,6 +15,7 @@ from navlin.service.loader import load_extractors
 from tests.conftest import REPOSITORY
 from tests.support.damage import OF_BYTES, OF_VALUES
 from tests.support.damaged_sources import READERS, Outcome
+from tests.support.soaked import Soaked
 
 # Other tests of the same session register extractors of their own.
 REGISTERED = [
@@ -42,11 +43,12 @@ def test_a_damaged_record_is_valid_or_rejected_with_its_place(name: str, tmp_pat
 @pytest.mark.soak
 @pytest.mark.parametrize("name", REGISTERED)
 def test_of_a_million_damaged_records_each_is_valid_or_rejected_with_its_place(
-    name: str, tmp_path: Path, seed: str, capsys: pytest.CaptureFixture[str]
+    name: str, tmp_path: Path, seed: str, soaked: Soaked, capsys: pytest.CaptureFixture[str]
 ) -> None:
     count = -(-A_ROUND // len(REGISTERED))
     tally = READERS[name](tmp_path / name, random.Random(f"{name}, {seed}"), count, CORPORA)
 
+    soaked.damaged_records += tally.total
     with capsys.disabled():
         sys.stdout.write(f"\n{name}: {tally}\n")
     assert tally.total >= count

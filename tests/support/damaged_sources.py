@@ -381,7 +381,9 @@ def _of_a_log(task: Task, way: str, path: str, event: bytes | None) -> Outcome:
 
 def _passed_over(line: bytes) -> bool:
     found = _SPARK_EVENT.match(line)
-    return not line.strip(b"\0 \t\r") or (found is not None and events.KINDS.get(found[1]) in _NOT_PARSED)
+    return not line.replace(b"\0", b"").strip() or (
+        found is not None and events.KINDS.get(found[1]) in _NOT_PARSED
+    )
 
 
 def _is_an_event(line: bytes) -> bool:
@@ -582,7 +584,7 @@ def hms(folder: Path, chance: random.Random, count: int, corpora: Sequence[Path]
                     partition = _partition(name)
                     _damage_fields(partition, chance)
                     metastore.partitions[name] = {"ds=1": partition, "ds=2": _partition(name, "2")}
-            for name in chance.sample(sorted(ways), 1):
+            for name in chance.sample(sorted(ways), chance.random() < 0.4):
                 of_bytes = chance.choice(WIRE)
                 ways[name] = f"on the wire, {of_bytes.__name__}"
                 metastore.tables[name] = _table(name, owner="damaged on the wire")
