@@ -16,7 +16,7 @@ from navlin.index.solr import Solr
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.support import full_disk
 from tests.support.another_process import AnotherProcess
-from tests.support.followed_logs import FollowedLogs
+from tests.support.followed_logs import OF_LOGS, FollowedLogs
 from tests.support.killed_runs import GENERATIONS, REPOSITORY, Played, differences, index_of, wipe
 from tests.support.nemeses import OF_PROCESSES, World, disk_is_full, in_words, play_among
 from tests.support.pipeline_estate import SmallEstate
@@ -62,19 +62,25 @@ def compare_with_undisturbed(
             wipe(estate)
         compared = len(expected)
         if logs is not None:
-            of_logs = logs.index()
-            logs.wipe()
-            in_one_file = FollowedLogs(solr, spark, folder, logs.cluster)
-            in_one_file.write(logs.written)
-            in_one_file.catch_up()
-            unlike += differences(in_one_file.index(), of_logs)
-            in_one_file.wipe()
-            compared += len(of_logs)
+            compared += len(logs.index())
+            unlike += unlike_in_one_file(logs, spark, folder)
     if soaked is not None:
         soaked.add_struck(world.struck)
         soaked.add_compared(compared, len(unlike))
     assert unlike == [], in_words(world)
     return f"{in_words(world)}; {compared} documents compared, 0 differences"
+
+
+def unlike_in_one_file(logs: FollowedLogs, spark: Callable[[], SparkSession], folder: Path) -> list[str]:
+    """What the index of logs does not have in common with that of the same records, in one file that is read once."""
+    found = logs.index()
+    logs.wipe()
+    in_one_file = FollowedLogs(logs.solr, spark, folder, logs.cluster)
+    in_one_file.write(logs.written)
+    in_one_file.catch_up()
+    unlike = differences(in_one_file.index(), found)
+    in_one_file.wipe()
+    return unlike
 
 
 @pytest.fixture
@@ -111,6 +117,22 @@ def test_many_faults_leave_no_trace(
     )
     with capsys.disabled():
         sys.stdout.write(f"\n{done}\n")
+
+
+@pytest.mark.services
+def test_logs_that_are_rotated_truncated_and_restored_lose_nothing_and_double_nothing(
+    solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path
+) -> None:
+    """Each nemesis of logs once, and a run after it or not."""
+    chance = random.Random(4)
+    logs = FollowedLogs(solr, spark, tmp_path)
+    for nemesis in chance.sample(OF_LOGS, len(OF_LOGS)):
+        logs.write(1)
+        nemesis(logs, chance)
+        if chance.random() < 0.7:
+            logs.run()
+    logs.catch_up()
+    assert unlike_in_one_file(logs, spark, tmp_path) == []
 
 
 @pytest.mark.services

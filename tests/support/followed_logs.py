@@ -83,8 +83,11 @@ class FollowedLogs:
         for core, writer in ((ELEMENTS, "sourceId"), (RELATIONS, "writer")):
             self.solr.commit(core, soft=True)
             for each in self.solr.cursor(core, f"{writer}:{self.source.id}", "*"):
+                # Of which run of a statement it was read, depends on what was read at once: what is equal is not written.
                 found[core, each["identity"]] = {
-                    name: value for name, value in unstamped(each).items() if name != "_version_"
+                    name: value
+                    for name, value in unstamped(each).items()
+                    if name not in ("_version_", "asOf")
                 }
         return found
 
