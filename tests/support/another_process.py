@@ -1,4 +1,4 @@
-"""Another navlin beside the one that runs the tests: a process with a Spark of its own that makes the runs it is told to.
+"""Another navlin beside the one that runs the tests: a process with a Spark of its own that makes the runs that are ordered.
 
 As a program (``python -m tests.support.another_process``) it is that process: an order a line on its stdin, and on its
 stdout what the run came to.

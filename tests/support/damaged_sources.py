@@ -152,12 +152,12 @@ def _source(name: str, kind: str) -> tuple[Source, Estate]:
 
 @dataclass(frozen=True, slots=True)
 class LineLog:
-    """An extractor that follows lines. ``nobodys``: whether a text is none of its records, by a rule of the format."""
+    """An extractor that follows lines. ``not_ours``: whether a text is no record of it, by a rule of the format."""
 
     extractor: Callable[[str], LineLogs]
     records: Sequence[Any]
     sound: tuple[bytes, bytes]
-    nobodys: Callable[[bytes], bool]
+    not_ours: Callable[[bytes], bool]
     ways: Callable[[Any, random.Random], tuple[str, bytes]] = damage.damaged_json
 
     def damage(self, folder: Path, chance: random.Random, count: int) -> Tally:
@@ -214,7 +214,7 @@ class LineLog:
             return Outcome.REJECTED
         if task.executions - sound:
             return Outcome.VALID
-        if not self.nobodys(text):
+        if not self.not_ours(text):
             raise Damaged(f"neither read nor rejected: {text[:2_000]!r}")
         return Outcome.PASSED_OVER
 
@@ -901,21 +901,21 @@ def _damage_image(folder: Path, tally: Tally, chance: random.Random) -> None:
     of_bytes = chance.choice(damage.OF_BYTES)
     image.write_bytes(of_bytes(content, chance))
     task = Task((), ReadSummary())
-    said = ""
+    message = ""
     try:
         task = _read_image(_hdfs_extractor(folder, image=str(image), events=False, sidecars=False))
     except Damaged:
         raise
     except Exception as error:
-        said = f"{error}"
-    said += " ".join(task.summary.failures.values())
-    if said and image.name not in said:
-        raise Damaged(f"a damaged image is not named: {said}")
+        message = f"{error}"
+    message += " ".join(task.summary.failures.values())
+    if message and image.name not in message:
+        raise Damaged(f"a damaged image is not named: {message}")
     read = sum("fileSystemPath" in each for each in task.documents)
     # Flipped where no checksum is, a byte may be another letter of a name: a row it is all the same.
-    if not said and read < len(sound):
-        raise Damaged(f"{of_bytes.__name__}: of {len(sound)} rows {read} are read, and nothing is said")
-    tally.add(f"an image, {of_bytes.__name__}", Outcome.WHOLE if said else Outcome.VALID)
+    if not message and read < len(sound):
+        raise Damaged(f"{of_bytes.__name__}: of {len(sound)} rows {read} are read, without a failure")
+    tally.add(f"an image, {of_bytes.__name__}", Outcome.WHOLE if message else Outcome.VALID)
 
 
 def _read_image(extractor: Hdfs) -> Task:

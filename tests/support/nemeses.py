@@ -369,7 +369,6 @@ OF_EITHER: tuple[Nemesis, ...] = (
     everything_is_read_again,
     only_looked_at,
     a_loss_is_accepted_that_nobody_held,
-    a_python_worker_is_killed,
 )
 OF_THE_METASTORE: tuple[Nemesis, ...] = (
     clock_that_the_source_contradicts,
@@ -377,9 +376,9 @@ OF_THE_METASTORE: tuple[Nemesis, ...] = (
     listing_is_short_and_nobody_can_be_asked,
     some_tables_cannot_be_read,
     source_is_down,
-    metastore_is_set_back,
 )
 OF_PROCESSES: tuple[Nemesis, ...] = (
+    a_python_worker_is_killed,
     another_process_is_killed,
     the_driver_of_another_process_is_killed,
     the_java_of_another_process_is_killed,
@@ -388,8 +387,10 @@ OF_PROCESSES: tuple[Nemesis, ...] = (
 
 
 def play_among(world: World, *, runs: int, faults_a_run: int, further: Sequence[Nemesis] = ()) -> None:
-    """Runs the inputs, with so many faults before each run, drawn by chance; each of the ``further`` ones once at least, if
-    there are runs enough."""
+    """Runs the inputs, with so many faults before each run, drawn by chance.
+
+    The ``further`` ones take longer: each comes once at least, if there are runs enough.
+    """
     estate = world.estate
     played = Played(estate)
     due = list(further)
@@ -397,7 +398,7 @@ def play_among(world: World, *, runs: int, faults_a_run: int, further: Sequence[
         played.lay(number // 2)
         estate.now_ms = FIRST_MS + (number // 2 + 1) * GENERATION_MS
         run, nemeses = (
-            (estate.pull, OF_EITHER + OF_THE_METASTORE),
+            (estate.pull, OF_EITHER + OF_THE_METASTORE + ((metastore_is_set_back,) if further else ())),
             (estate.follow, OF_EITHER),
         )[number % 2]
         strikes = world.chance.choices((*nemeses, *further), k=faults_a_run)
