@@ -30,8 +30,8 @@ from tests.support.pipeline_estate import FIRST_MS, SmallEstate
 from tests.support.solr_proxy import Call, SolrProxy
 
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
-REQUESTS = 45
-"""A run makes about so many."""
+REQUESTS, REQUESTS_AT_LEAST = 45, 12
+"""A run makes about so many, and one that finds nothing new so many."""
 THROUGH = (Status.FINISHED, Status.IDLE)
 
 
@@ -49,6 +49,9 @@ class World:
     another: Callable[[], AnotherProcess] | None = None
     """A further navlin that runs the same sources, started if there is none."""
     logs: FollowedLogs | None = None
+    reached: bool = True
+    """Whether the nemesis came to strike: a run may end before the request at which it would have."""
+    missed: int = 0
     disk: Path | None = None
     """The disk of Solr's state, which may be filled."""
 
@@ -69,14 +72,18 @@ class World:
             self.estate.tables_file.write_text(before)
 
     @contextmanager
-    def at_request(self, strike: Callable[[], bool]) -> Iterator[None]:
+    def at_request(self, strike: Callable[[], bool], within: int = REQUESTS) -> Iterator[None]:
         """Calls ``strike`` from some request on, before and after each; it returns whether the request passes."""
-        left = self.chance.randrange(REQUESTS)
+        left = self.chance.randrange(within)
+        self.reached = False
 
         def passes(call: Call) -> bool:
             nonlocal left
             left -= not call.answered
-            return left >= 0 or strike()
+            if left >= 0:
+                return True
+            self.reached = True
+            return strike()
 
         self.proxy.passes = passes
         try:
@@ -223,7 +230,7 @@ def _in_another(
         return True
 
     kind = "pull" if run == world.estate.pull else "follow"
-    with world.at_request(once):
+    with world.at_request(once, within=REQUESTS_AT_LEAST):
         another.run(kind, world.estate.solr.address, world.estate.cluster, world.estate.now_ms)
         while not struck.is_set() and not (ended := another.came_to(wait_s=0.2)):
             pass
@@ -405,8 +412,10 @@ def play_among(world: World, *, runs: int, faults_a_run: int, further: Sequence[
         if due:
             strikes.append(due.pop(world.chance.randrange(len(due))))
         for nemesis in strikes:
+            world.reached = True
             nemesis(world, run)
-            world.struck[nemesis.__name__] += 1
+            world.struck[nemesis.__name__] += world.reached
+            world.missed += not world.reached
         record = run()
         if record.status not in THROUGH:
             raise AssertionError(f"run {number}, undisturbed after {world.struck}: {record}")
@@ -426,6 +435,7 @@ def _play_logs(world: World, logs: FollowedLogs, *, faults: int) -> None:
 
 def in_words(world: World) -> str:
     """What was done, in a line."""
-    faults = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in world.struck.most_common())
-    came_to = ", ".join(f"{status} {count}" for status, count in world.came_to.most_common())
-    return f"{world.struck.total()} faults ({faults}); the disturbed runs were {came_to}"
+    faults = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in (+world.struck).most_common())
+    came_to = ", ".join(f"{status} {count}" for status, count in (+world.came_to).most_common())
+    missed = f", and {world.missed} for which a run was too short" if world.missed else ""
+    return f"{world.struck.total()} faults ({faults}){missed}; the disturbed runs were {came_to}"
