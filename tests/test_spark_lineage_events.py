@@ -97,7 +97,7 @@ def test_a_query_reads_and_writes_tables_and_paths(read: Callable[..., Read]) ->
     assert got.rejects == []
 
 
-@pytest.mark.parametrize("ends", [7, True, {"source": "sales.orders"}, "sales.orders"])
+@pytest.mark.parametrize("ends", [[path("hdfs://[::1")], 7, True, {"source": "sales.orders"}, "sales.orders"])
 def test_ends_that_are_no_list_are_not_known_and_the_other_records_are_read(
     read: Callable[..., Read], ends: object
 ) -> None:
