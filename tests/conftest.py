@@ -18,6 +18,7 @@ from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.services.solrcloud import solr_cloud
 from tests.services.spark_jobs import write_logs
+from tests.support.soaked import Soaked
 from tests.tiers import TwoTiers, group_of, tier_of, turn_of
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ settings.register_profile(
 settings.load_profile("navlin")
 
 REPOSITORY = Path(__file__).parents[1]
+SOAKED = pytest.StashKey[Soaked]()
 
 
 # -- Tiers -------------------------------------------------------------------------------------------------------------
@@ -89,6 +91,18 @@ def _fixtures(item: pytest.Item) -> list[str]:
 
 def _seed(item: pytest.Item) -> str:
     return str(item.callspec.params.get("seed", "")) if hasattr(item, "callspec") else ""
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if soaked := config.stash.get(SOAKED, None):
+        terminalreporter.section("soak")
+        terminalreporter.write_line(str(soaked))
+
+
+@pytest.fixture(scope="session")
+def soaked(pytestconfig: pytest.Config) -> Soaked:
+    """What the soak has done so far."""
+    return pytestconfig.stash.setdefault(SOAKED, Soaked())
 
 
 def fetched(jar_set: str) -> Path:

@@ -38,6 +38,11 @@ def test_a_sidecar_gives_a_name_words_tags_and_properties() -> None:
     }
 
 
+def test_half_a_surrogate_pair_is_no_text_of_the_index() -> None:
+    text = rb'{"name": "a\ud800b", "properties": {"\udc00": "\ud83d\ude00"}}'
+    assert parse_sidecar(text) == {"name": "a\ufffdb", "up_\ufffd": "\U0001f600"}
+
+
 @pytest.mark.parametrize("text", ["{}", '{"name": "", "tags": [], "properties": {"x": null}, "unknown": 1}'])
 def test_what_says_nothing_gives_nothing(text: str) -> None:
     assert parse_sidecar(text.encode()) == {}

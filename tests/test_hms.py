@@ -12,7 +12,7 @@ from zlib import crc32
 
 import pytest
 
-from extractors.hms import HiveMetastore
+from extractors.hms import HiveMetastore, idl
 from extractors.hms import plan as hms_plan
 from extractors.hms.client import Connection, MetastoreError, MetastoreRefused, connected
 from extractors.hms.continuity import EVENT_DIGEST, digest_of
@@ -38,6 +38,7 @@ from tests.services.metastore import (
     partition,
     table,
 )
+from tests.services.thrift_metastore import ThriftMetastore
 from tests.services.wire import Wire
 from tests.support.stored import stored
 
@@ -894,3 +895,19 @@ def test_what_a_listing_missed_is_asked_for_by_its_name(
     found = hms.still_there([key.tree_path for key in (*there, *gone)])
 
     assert found == {key.tree_path for key in there}
+
+
+def test_a_table_that_cannot_be_decoded_is_rejected_and_the_rest_of_its_batch_read() -> None:
+    with ThriftMetastore() as garbled:
+        garbled.tables = {name: idl.Table(tableName=name, dbName="damaged") for name in ("a", "b", "c", "d")}
+        name, of_no_type = b"\x0b\0\x01\0\0\0\x01c", b"\xbf\0\x01\0\0\0\x01c"
+        garbled.damage["c"] = lambda answer: answer.replace(name, of_no_type)
+        source = Source(source_id("c", "garbled"), HIVE, "garbled", "c")
+        extractor = HiveMetastore(source, Estate("c", (source,)), (garbled.uri,))
+        splits = extractor.plan(Positions(now_ms=1)).splits
+        records = [record for split in splits for record in extractor.read(split)]
+    tables = {each.key.name for each in records if isinstance(each, Entity) and each.key.parent}
+    assert tables == {"a", "b", "d"}
+    (reject,) = (each for each in records if isinstance(each, Reject))
+    assert (reject.place, reject.tree_path) == (f"{garbled.uri} damaged.c", "/DAMAGED/C")
+    assert "the answer is not Thrift" in reject.reason

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.support.killed_runs import GENERATIONS, Life, Played, differences, index_of, wipe
 from tests.support.pipeline_estate import SmallEstate
+from tests.support.soaked import Soaked
 from tests.support.solr_proxy import Call, SolrProxy
 
 Point = Callable[[Call], bool]
@@ -261,15 +263,23 @@ def after_requests(number: int) -> Point:
 
 @pytest.mark.soak
 def test_a_run_that_ends_after_any_request_is_made_up_for_by_the_next(
-    emptied: Played, uninterrupted: Uninterrupted, spark: Callable[[], SparkSession], solr: Solr, seed: str
+    emptied: Played,
+    uninterrupted: Uninterrupted,
+    spark: Callable[[], SparkSession],
+    solr: Solr,
+    seed: str,
+    soaked: Soaked,
 ) -> None:
     chance = random.Random(seed)
     points = {run: after_requests(chance.randrange(30)) for run in range(ALL)}
 
     cut_off = play_with_cuts(solr, spark, uninterrupted.folder, uninterrupted.cluster, points)
 
+    unlike = differences(uninterrupted.index, index_of(emptied.estate))
+    soaked.killed_at_requests += len(cut_off)
+    soaked.add_compared(len(uninterrupted.index), len(unlike))
     assert cut_off
-    assert differences(uninterrupted.index, index_of(emptied.estate)) == []
+    assert unlike == []
 
 
 KILLS: tuple[tuple[int, str | Point], ...] = (
@@ -316,7 +326,7 @@ def test_killed_at_every_step_and_started_again_it_makes_the_same_index(
 
 @pytest.mark.soak
 def test_killed_again_and_again_and_started_again_it_makes_the_same_index(
-    emptied: Played, uninterrupted: Uninterrupted, solr: Solr, seed: str
+    emptied: Played, uninterrupted: Uninterrupted, solr: Solr, seed: str, soaked: Soaked
 ) -> None:
     chance = random.Random(seed)
     lives = [Life(uninterrupted.folder, 1)]
@@ -330,11 +340,14 @@ def test_killed_again_and_again_and_started_again_it_makes_the_same_index(
                 proxy.passes = _dies_after(life, chance.randrange(150))
                 life.begin(proxy.address, uninterrupted.cluster)
                 exit_code = life.end()
+                soaked.processes_killed += exit_code == -signal.SIGKILL
     finally:
         for life in lives:
             life.close()
+    unlike = differences(uninterrupted.index, index_of(emptied.estate))
+    soaked.add_compared(len(uninterrupted.index), len(unlike))
     assert len(lives) > 3, "it was not killed"
-    assert differences(uninterrupted.index, index_of(emptied.estate)) == []
+    assert unlike == []
 
 
 def _kills(life: Life, played: Played, run: int, point: Point) -> Callable[[Call], bool]:

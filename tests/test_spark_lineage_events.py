@@ -97,6 +97,15 @@ def test_a_query_reads_and_writes_tables_and_paths(read: Callable[..., Read]) ->
     assert got.rejects == []
 
 
+@pytest.mark.parametrize("ends", [[path("hdfs://[::1")], 7, True, {"source": "sales.orders"}, "sales.orders"])
+def test_ends_that_are_no_list_are_not_known_and_the_other_records_are_read(
+    read: Callable[..., Read], ends: object
+) -> None:
+    broken = record([table("sales.orders")], [], timestamp=ENDED_MS + 1) | {"outputs": ends}
+    got = read(broken, record([table("sales.orders")], [table("sales.totals")]))
+    assert flows(got) >= {"DATA_FLOW operation -> sales.totals"}
+
+
 def test_an_execution_ran_as_its_yarn_application(read: Callable[..., Read]) -> None:
     got = read(record([table("sales.orders")], [table("sales.totals")]))
     [ran_as] = [each for each in got.relations if each.type is RelationType.LOGICAL_PHYSICAL]

@@ -511,6 +511,23 @@ def test_a_line_beyond_the_limit_may_grow_over_many_polls(tmp_path: Path) -> Non
 # -- Cut off and damaged ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("compress", [zstd, gz])
+def test_a_compressed_log_cut_short_is_rejected_once_it_is_finished(
+    compress: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    """While it is written, a frame without an end is how it should be: nobody has lost anything."""
+    packed = compress(BEGINNING + BODY)
+    running = tmp_path / "application_1_0001.zstd.inprogress"
+    running.write_bytes(packed[: len(packed) // 2])
+    follower = Follower(tmp_path)
+    assert follower.poll().rejects == []
+    running.rename(tmp_path / "application_1_0001.zstd")
+    reasons = [each.reason for each in follower.poll().rejects]
+    assert "damaged: the file ends within a compressed block" in reasons
+    (tmp_path / "application_1_0001.zstd").write_bytes(packed)
+    assert len(follower.poll().executions) == 1
+
+
 def test_half_a_last_line_waits_while_the_log_grows_and_is_extracted_when_it_is_finished(
     tmp_path: Path,
 ) -> None:

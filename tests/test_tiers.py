@@ -31,6 +31,15 @@ import pytest
 def test_of_two_tiers(): pass
 """
 
+OF_A_SOAK = """
+import pytest
+
+@pytest.mark.soak
+def test_struck(seed, soaked):
+    soaked.add_struck({"another_process_is_killed": 1, "dead_from_a_request_on": 2, "rotated": 4})
+    soaked.add_compared(100, seed.endswith("002"))
+"""
+
 WITH_HADOOP = """
 import pytest
 
@@ -82,6 +91,13 @@ def test_a_soak_runs_the_rounds_that_are_left_and_prints_its_seed_and_its_progre
     assert passed(ran) == ["test_repeated[seed 7 round 002]", "test_repeated[seed 7 round 003]"], ran.stdout
     assert "seed 7, rounds 2 to 3; go on with: make soak SEED=7 FROM=" in ran.stdout
     assert re.search(r"test_repeated\[seed 7 round 002\] PASSED .*50%", ran.stdout)
+
+
+def test_a_soak_prints_at_its_end_what_it_did_and_what_it_found(tmp_path: Path) -> None:
+    ran = run([*make("soak", "SEED=7", "ROUNDS=3"), "-rp"], tmp_path, OF_A_SOAK)
+
+    assert "faults injected: 9 kills (3 of whole processes, 6 at requests), 12 others" in ran.stdout
+    assert "differences found: 1 in 300 documents" in ran.stdout
 
 
 def test_side_by_side_the_tests_of_hadoop_run_in_one_process(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
+from extractors.yarn.rest import RestError
 from navlin.model.identity import identify
 from navlin.model.keys import RelationType
 from navlin.model.records import Covered
@@ -105,7 +106,27 @@ def test_keys_that_are_missing_new_or_of_another_type_are_tolerated(
     assert len(reported.executions) == 3
     assert reported.executions["application_1799000000000_10001"].attributes["engineType"] == "YARN"
     assert reported.executions["application_1799000000000_0002"].attributes["memoryMbSeconds"] == 12
-    assert reported.plan.note == "1 applications have an id that is none"
+    assert reported.plan.note == f"{resource_manager.url}: 1 entries have no id"
+
+
+def test_one_entry_that_is_damaged_keeps_no_other_from_being_read(resource_manager: ResourceManager) -> None:
+    damaged = [b'"no object"', b'{"id": 7}', orjson.dumps(app(3)).replace(b'"nightly"', b'"\\ud800"')]
+    damaged.append(orjson.dumps(app(4)).replace(b"2048", b"1" * 5_000))
+    answer = b'{"apps": {"app": [' + b",".join((*damaged, orjson.dumps(app(5)))) + b"]}}"
+    resource_manager.routes["/ws/v1/cluster/apps"] = lambda *_: (200, {}, answer)
+    reported = Following(resource_manager).run()
+    assert {each[-4:] for each in reported.executions} == {"0003", "0004", "0005"}
+    # Each of them once among those that have not ended, and once among those that have.
+    assert reported.plan.note == f"{resource_manager.url}: 4 entries have no id"
+
+
+def test_an_answer_that_is_nested_without_end_fails_the_plan_and_names_the_service(
+    resource_manager: ResourceManager,
+) -> None:
+    answer = b'{"apps": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    resource_manager.routes["/ws/v1/cluster/apps"] = lambda *_: (200, {}, answer)
+    with pytest.raises(RestError, match=resource_manager.url):
+        Following(resource_manager).run()
 
 
 def test_the_answers_of_hadoops_documentation_are_understood(

@@ -42,7 +42,7 @@ def parse_sidecar(text: bytes) -> dict[str, Any]:
     if len(text) > MOST_BYTES:
         raise BadSidecar(f"it has more than {MOST_BYTES} bytes")
     try:
-        payload = json.loads(text)
+        payload = _without_halves(json.loads(text))
     except (ValueError, RecursionError) as error:
         raise BadSidecar(f"it is no JSON: {error}") from None
     if not isinstance(payload, dict):
@@ -62,6 +62,12 @@ def parse_sidecar(text: bytes) -> dict[str, Any]:
         if key and value is not None:
             attributes[f"up_{key}"] = _text(value, f"the property {key}")
     return {field: value for field, value in attributes.items() if value not in ("", [])}
+
+
+def _without_halves(payload: Any) -> Any:
+    """The same without half surrogate pairs, which JSON can escape and UTF-8 cannot hold: they become U+FFFD."""
+    written = json.dumps(payload, ensure_ascii=False).encode("utf-16-le", "surrogatepass")
+    return json.loads(written.decode("utf-16-le", "replace"))
 
 
 def _text(value: object, what: str) -> str:

@@ -31,6 +31,11 @@ logging.getLogger("thrift.transport.TSocket").addHandler(logging.NullHandler())
 DEFAULT_PORT = 9083
 _BUFFER_BYTES = 64 * 1024
 _ALL = -1
+_MOST_BYTES = 1 << 28
+_MOST_ITEMS = 1 << 25
+"""What a text and a list of an answer may have: Thrift makes room for as much as the answer promises."""
+_NOT_THRIFT = (TProtocolException, EOFError, ValueError, TypeError, OverflowError, MemoryError)
+"""What Thrift's decoder raises of damaged bytes."""
 
 
 class MetastoreError(Exception):
@@ -43,6 +48,10 @@ class MetastoreTimedOut(MetastoreError):
 
 class MetastoreRefused(MetastoreError):
     """The metastore answered that it will or can not."""
+
+
+class MetastoreGarbled(MetastoreError):
+    """The answer is not Thrift, or not what the call gives. The connection is of no more use."""
 
 
 class CallUnknown(MetastoreError):
@@ -76,7 +85,7 @@ class Connection:
         self.open()
 
     def open(self) -> None:
-        """Opens it, at its beginning and again after `MetastoreTimedOut` or `MetastoreError`."""
+        """Opens it, at its beginning and again after any `MetastoreError` that makes it of no more use."""
         failures, hint = [], ""
         for uri in self._address.uris:
             try:
@@ -132,9 +141,9 @@ class Connection:
             ) from error
         except (TTransportException, OSError) as error:
             raise self._lost(where, error) from error
-        except (TProtocolException, EOFError, UnicodeDecodeError) as error:
+        except _NOT_THRIFT as error:
             hint = "is this a metastore's Thrift port, and is `framed` set as the metastore has it?"
-            raise MetastoreError(
+            raise MetastoreGarbled(
                 f"{where}: the answer is not Thrift ({_line(str(error))}): {hint}"
             ) from error
 
@@ -236,7 +245,9 @@ def _protocol(uri: str, address: Address) -> Any:
     transport = _wrapped(socket, host, address)
     transport.open()
     socket.setTimeout(address.call_timeout_s * 1000)
-    return TBinaryProtocolAccelerated(transport)
+    return TBinaryProtocolAccelerated(
+        transport, string_length_limit=_MOST_BYTES, container_length_limit=_MOST_ITEMS
+    )
 
 
 def _wrapped(socket: Any, host: str, address: Address) -> Any:

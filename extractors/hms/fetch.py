@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from extractors.hms.client import Connection, MetastoreRefused, MetastoreTimedOut
+from extractors.hms.client import Connection, MetastoreGarbled, MetastoreRefused, MetastoreTimedOut
 from extractors.hms.idl import Table
 
 _T = TypeVar("_T")
@@ -39,8 +39,9 @@ def fetch(
 ) -> Iterator[tuple[str, _T] | Missed]:
     """What is answered when ``ask`` asks for ``names``, at most ``at_once`` a call, each with the name that it was asked by.
 
-    Begins with half of that and doubles after each answer. A call that takes too long or is refused (one object that the
-    metastore cannot read spoils its whole batch: JDOObjectNotFoundException) is halved, down to the one that is missed.
+    Begins with half of that and doubles after each answer. A call that takes too long, is refused (one object that the
+    metastore cannot read spoils its whole batch: JDOObjectNotFoundException) or cannot be decoded is halved, down to the
+    one that is missed.
     ``weight`` is an object's number of columns. Raises `MetastoreTimedOut` when single objects time out one after another:
     the metastore is then gone.
     """
@@ -52,11 +53,11 @@ def fetch(
         reason = VANISHED
         try:
             answered = answer()
-        except (MetastoreTimedOut, MetastoreRefused) as error:
-            if isinstance(error, MetastoreTimedOut):
+        except (MetastoreTimedOut, MetastoreRefused, MetastoreGarbled) as error:
+            if not isinstance(error, MetastoreRefused):
                 metastore.close()
                 metastore.open()
-                slow += len(asked) == 1
+                slow += len(asked) == 1 and isinstance(error, MetastoreTimedOut)
             if slow >= _SLOW_ONES:
                 raise
             if len(asked) > 1:

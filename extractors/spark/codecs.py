@@ -44,6 +44,13 @@ class Damaged(ValueError):
         self.offset = offset
 
 
+class Unfinished(Damaged):
+    """The file ends within a frame or block. Of a log that is still being written, that is how it should be."""
+
+    def __init__(self, offset: int) -> None:
+        super().__init__("the file ends within a compressed block", offset)
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """Decompressed bytes. Reading the file from byte ``restart`` gives ``before`` bytes first and then these."""
@@ -61,7 +68,7 @@ def codec_of(first: bytes) -> str:
 def pieces(raw: BinaryIO, codec: str, restart: int, end: int) -> Iterator[Piece]:
     """The decompressed bytes of a file between a place where decompression can start and the byte ``end``.
 
-    Raises `Damaged` where the bytes are not what the codec writes.
+    Raises `Damaged` where the bytes are not what the codec writes, and `Unfinished` at an end that is none.
     """
     raw.seek(restart)
     source = _Bounded(raw, restart, end)
@@ -147,9 +154,9 @@ def _gzip_member() -> _Frame:
 def _frames(source: _Bounded, make: Callable[[], _Frame]) -> Iterator[Piece]:
     start, given = source.offset, 0
     frame = make()
-    left = b""
+    left, begun = b"", False
     while data := left or source.read(INPUT_BYTES):
-        left = b""
+        left, begun = b"", True
         try:
             for out in frame.feed(data):
                 if out:
@@ -161,7 +168,9 @@ def _frames(source: _Bounded, make: Callable[[], _Frame]) -> Iterator[Piece]:
         if rest is not None:
             left = rest
             start, given = source.offset - len(rest), 0
-            frame = make()
+            frame, begun = make(), False
+    if begun:
+        raise Unfinished(start)
 
 
 # -- Blocks: lz4, snappy, lzf ---------------------------------------------------------------------------------------
@@ -173,13 +182,14 @@ def _lz4_blocks(source: _Bounded) -> Iterator[Piece]:
         start = source.offset
         head = source.read(21)
         if len(head) < 21:
+            _ends(head, start)
             return
         packed, plain = int.from_bytes(head[9:13], "little"), int.from_bytes(head[13:17], "little")
         if not head.startswith(_LZ4_MAGIC) or max(packed, plain) > MAX_BLOCK_BYTES:
             raise Damaged("not a block of LZ4BlockOutputStream", start)
         body = source.read(packed)
         if len(body) < packed:
-            return
+            raise Unfinished(start)
         if not plain:
             continue  # the mark of a stream's end; another stream may follow
         if head[8] & 0xF0 == 0x10:
@@ -188,23 +198,29 @@ def _lz4_blocks(source: _Bounded) -> Iterator[Piece]:
         yield Piece(start, 0, _unpack("lz4", body, plain, start))
 
 
+def _ends(head: bytes, start: int) -> None:
+    if head:
+        raise Unfinished(start)
+
+
 def _snappy_chunks(source: _Bounded) -> Iterator[Piece]:
     """SnappyOutputStream: a header of 16 bytes, then length (big endian) and a snappy block, again and again."""
     while True:
         start = source.offset
         head = source.read(4)
         if len(head) < 4:
+            _ends(head, start)
             return
         if head == _SNAPPY_MAGIC[:4]:
             if len(source.read(12)) < 12:
-                return
+                raise Unfinished(start)
             continue
         packed = int.from_bytes(head, "big")
         if packed > MAX_BLOCK_BYTES:
             raise Damaged("not a block of SnappyOutputStream", start)
         body = source.read(packed)
         if len(body) < packed:
-            return
+            raise Unfinished(start)
         plain = _varint(body)
         if plain > MAX_BLOCK_BYTES:
             raise Damaged("not a block of SnappyOutputStream", start)
@@ -242,6 +258,7 @@ def _lzf_chunks(source: _Bounded) -> Iterator[Piece]:
         start = source.offset
         head = source.read(5)
         if len(head) < 5:
+            _ends(head, start)
             return
         if head[:2] != b"ZV" or head[2] > 1:
             raise Damaged("not a chunk of LZF", start)
@@ -250,7 +267,7 @@ def _lzf_chunks(source: _Bounded) -> Iterator[Piece]:
         plain_head = source.read(2) if packed else b""
         body = source.read(length)
         if len(body) < length or (packed and len(plain_head) < 2):
-            return
+            raise Unfinished(start)
         if not packed:
             yield Piece(start, 0, body)
             continue

@@ -10,7 +10,17 @@ from dataclasses import dataclass
 from typing import BinaryIO, Final, NamedTuple
 
 from extractors.lineage.followed_files import FileWentAway
-from extractors.spark.codecs import GZIP, MAGIC_BYTES, PLAIN, ZSTD, Damaged, Piece, codec_of, pieces
+from extractors.spark.codecs import (
+    GZIP,
+    MAGIC_BYTES,
+    PLAIN,
+    ZSTD,
+    Damaged,
+    Piece,
+    Unfinished,
+    codec_of,
+    pieces,
+)
 from extractors.spark.forms import IN_PROGRESS, Part
 from extractors.spark.places import Place
 
@@ -63,7 +73,8 @@ class LogLines:
     """Reads the lines of some parts from a mark on, once.
 
     After iterating, ``mark`` is where to go on (``skipping``: within a line that is too long), ``at_end`` whether all
-    that was asked for has been read, ``damages`` what could not be, ``holes`` where NULs stood before a line, as path, byte
+    that was asked for has been read, ``damages`` what could not be (of a ``finished`` log
+    also an end within a block), ``holes`` where NULs stood before a line, as path, byte
     and how many. ``beyond`` is why reading was given up: the log is not worth what it costs. ``out_bytes``: as many had come
     out of it before, and at the end have come out. At least ``max_bytes`` are read where there are so
     many, and as many as had to be decompressed again: what cannot be entered in the middle is read in growing steps.
@@ -80,6 +91,7 @@ class LogLines:
         max_line_bytes: int,
         max_bytes: int,
         out_bytes: int = 0,
+        finished: bool = False,
     ) -> None:
         self.holes: list[tuple[str, int, int]] = []
         self.beyond = ""
@@ -98,6 +110,7 @@ class LogLines:
         self._place = place
         self._parts = parts
         self._last_line = last_line
+        self._finished = finished
         self._max_line_bytes = max_line_bytes
         self._max_bytes = max(max_bytes, self.mark.skip)
         self._stopped = False
@@ -111,12 +124,14 @@ class LogLines:
                 if self.read_bytes >= self._max_bytes:
                     return
             last = number == len(self._parts) - 1
-            yield from self._of_part(part, rest=not last or self._last_line)
+            yield from self._of_part(
+                part, rest=not last or self._last_line, finished=not last or self._finished
+            )
             if self._stopped:
                 return
         self.at_end = True
 
-    def _of_part(self, part: Part, *, rest: bool) -> Iterator[Line]:
+    def _of_part(self, part: Part, *, rest: bool, finished: bool) -> Iterator[Line]:
         start = self.mark
         with open_part(self._place, part) as raw:
             self.codec = codec_of(raw.read(MAGIC_BYTES))
@@ -134,7 +149,8 @@ class LogLines:
                         self._stopped = True
                         return
             except Damaged as damage:
-                self.damages.append((part.path, damage))
+                if finished or not isinstance(damage, Unfinished):
+                    self.damages.append((part.path, damage))
             self.has_rest = begun.bytes > 0
             if rest and begun.bytes:
                 # The mark stays before it, so that it is read again, whole, should the file still grow.

@@ -289,6 +289,7 @@ class _LogReading:
             max_line_bytes=extractor.max_line_bytes,
             max_bytes=SPLIT_BYTES,
             out_bytes=split.out_bytes if goes_on else 0,
+            finished=split.finished,
         )
         self._streams = Streams(split.state.get("streams") if goes_on and split.state else None)
         self._of_streams = {

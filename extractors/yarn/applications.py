@@ -161,7 +161,11 @@ def _first_type(payload: Mapping[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    return "" if value is None else str(value)
+    """Without half surrogate pairs, which JSON can escape and a position cannot hold."""
+    text = "" if value is None else str(value)
+    return (
+        text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    )
 
 
 def _number(value: Any) -> int:

@@ -75,7 +75,7 @@ class Planning:
     def plan(self, resource_manager: RestService, history: RestService | None, before: Before) -> Plan:
         """Costs two requests, and one to the JobHistoryServer, where nothing has happened."""
         # The history first: a job that it has is one that the ResourceManager has known.
-        jobs, unanswered = self._jobs(history, before) if history else ({}, "")
+        jobs, odd_jobs, unanswered = self._jobs(history, before) if history else ({}, 0, "")
         applications, odd = self._applications(resource_manager, before)
         ends = [application.finished_ms for application in applications.values()]
         newest_ms = max([before.finished_ms, *ends])
@@ -98,26 +98,32 @@ class Planning:
         splits: list[Split] = [*_splits(sorting.new)]
         if unanswered:
             splits.append(UnansweredSplit(unanswered))
-        note = f"{odd} applications have an id that is none" if odd else ""
+        notes = [
+            f"{service.url}: {count} entries have no id"
+            for service, count in ((resource_manager, odd), (history, odd_jobs))
+            if service and count
+        ]
         # The ResourceManager forgets old applications; that they ran stays true.
         now_ms = resource_manager.now_ms
         clock = SourceTime(now_ms, f"the ResourceManager {resource_manager.url}") if now_ms else None
-        return Plan(tuple(splits), positions, covers=(), note=note, source_time=clock)
+        return Plan(tuple(splits), positions, covers=(), note="; ".join(notes), source_time=clock)
 
     # -- The JobHistoryServer ------------------------------------------------------------------------------------------
 
-    def _jobs(self, history: RestService, before: Before) -> tuple[dict[str, Job], str]:
-        """The jobs of the window, by application, and what kept them from being listed."""
+    def _jobs(self, history: RestService, before: Before) -> tuple[dict[str, Job], int, str]:
+        """The jobs of the window, by application; how many have no id; and what kept them from being listed."""
         waiting = [app.finished_ms for app in before.open.values() if app.ended and app.finished_ms]
         begin_ms = max(0, min([before.job_ms, *waiting]) - self.overlap_ms)
-        jobs = {}
+        jobs, odd = {}, 0
         try:
             for payload in in_windows(history, JOBS, {}, ("jobs", "job", "finishTime"), begin_ms, self.page):
                 if job := to_job(payload):
                     jobs[job.id.replace("job_", "application_", 1)] = job
+                else:
+                    odd += 1
         except RestError as error:
-            return {}, str(error)
-        return jobs, ""
+            return {}, 0, str(error)
+        return jobs, odd, ""
 
     # -- The ResourceManager -------------------------------------------------------------------------------------------
 

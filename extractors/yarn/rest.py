@@ -148,8 +148,8 @@ class RestService:
             pass
         try:
             # Some releases do not escape control characters in diagnostics.
-            return json.loads(response.content.decode("utf-8", "replace"), strict=False)
-        except ValueError:
+            return json.loads(response.content.decode("utf-8", "replace"), strict=False, parse_int=_whole)
+        except (ValueError, RecursionError):
             if _NO_ACTIVE.search(response.text[:2000]):
                 raise RestUnavailable(f"{url}: {_message(response)}") from None
             raise RestError(
@@ -184,6 +184,11 @@ def wrong_url(url: str, example: str) -> str:
     if not fine or parts.query or parts.username:
         return f"{url!r} is no address: write {example}"
     return ""
+
+
+def _whole(digits: str) -> int | float:
+    """A whole number. Of more digits than Python takes for one, it is none that anybody counted to."""
+    return int(digits) if len(digits) < 100 else float(digits)
 
 
 def _further(response: requests.Response) -> str | None:

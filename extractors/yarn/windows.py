@@ -46,7 +46,8 @@ def entries(answer: Any, way: Sequence[str]) -> list[Mapping[str, Any]]:
         answer = answer.get(name) if isinstance(answer, Mapping) else None
     match answer:
         case list():
-            return [each for each in answer if isinstance(each, Mapping)]
+            # What is no entry is counted with those that have no id.
+            return [each if isinstance(each, Mapping) else {} for each in answer]
         case Mapping():
             return [answer] if answer else []
     return []

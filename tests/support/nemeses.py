@@ -14,20 +14,24 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from navlin.index.runs import RunRecord, Status
 from navlin.pipeline.run import NothingHeld
 from navlin.solr_server.embedded import EmbeddedSolr
-from tests.support.killed_runs import GENERATION_MS, Played
+from tests.support.another_process import AnotherProcess
+from tests.support.followed_logs import OF_LOGS, FollowedLogs
+from tests.support.full_disk import empty, fill
+from tests.support.killed_runs import GENERATION_MS, GENERATIONS, Played
 from tests.support.pipeline_estate import FIRST_MS, SmallEstate
 from tests.support.solr_proxy import Call, SolrProxy
 
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
-REQUESTS = 45
-"""A run makes about so many."""
+REQUESTS, REQUESTS_AT_LEAST = 45, 12
+"""A run makes about so many, and one that finds nothing new so many."""
 THROUGH = (Status.FINISHED, Status.IDLE)
 
 
@@ -42,6 +46,14 @@ class World:
     chance: random.Random
     struck: Counter[str] = field(default_factory=Counter)
     came_to: Counter[str] = field(default_factory=Counter)
+    another: Callable[[], AnotherProcess] | None = None
+    """A further navlin that runs the same sources, started if there is none."""
+    logs: FollowedLogs | None = None
+    reached: bool = True
+    """Whether the nemesis came to strike: a run may end before the request at which it would have."""
+    missed: int = 0
+    disk: Path | None = None
+    """The disk of Solr's state, which may be filled."""
 
     def disturbed(self, run: Callable[[], RunRecord]) -> RunRecord:
         """Makes a run that may end as it likes."""
@@ -60,14 +72,18 @@ class World:
             self.estate.tables_file.write_text(before)
 
     @contextmanager
-    def at_request(self, strike: Callable[[], bool]) -> Iterator[None]:
+    def at_request(self, strike: Callable[[], bool], within: int = REQUESTS) -> Iterator[None]:
         """Calls ``strike`` from some request on, before and after each; it returns whether the request passes."""
-        left = self.chance.randrange(REQUESTS)
+        left = self.chance.randrange(within)
+        self.reached = False
 
         def passes(call: Call) -> bool:
             nonlocal left
             left -= not call.answered
-            return left >= 0 or strike()
+            if left >= 0:
+                return True
+            self.reached = True
+            return strike()
 
         self.proxy.passes = passes
         try:
@@ -142,6 +158,124 @@ def solr_answers_late(world: World, run: Run) -> None:
         world.disturbed(run)
 
 
+def disk_is_full(world: World, run: Run) -> None:
+    """From a request on. Solr, whose writes failed, is started again once there is room, as `navlin serve` does it."""
+    assert world.disk is not None
+    full = [False]
+
+    def strike() -> bool:
+        if not full[0]:
+            full[0] = True
+            fill(world.disk or Path())
+        return True
+
+    with world.at_request(strike):
+        world.disturbed(run)
+    if full[0]:
+        empty(world.disk)
+        world.solr_server.stop()
+        world.solr_server.start()
+
+
+# -- Processes ---------------------------------------------------------------------------------------------------------
+
+TAKEN_AFTER_S = 2.0
+"""How long a lease is not renewed before it is taken, here."""
+
+
+def a_python_worker_is_killed(world: World, run: Run) -> None:
+    """One of those in which Spark's tasks run: the task is tried again."""
+    killed = [False]
+
+    def strike() -> bool:
+        if not killed[0] and (workers := python_workers()):
+            killed[0] = True
+            with suppress(ProcessLookupError):
+                os.kill(world.chance.choice(workers), signal.SIGKILL)
+        return True
+
+    with world.at_request(strike):
+        world.disturbed(run)
+
+
+def python_workers() -> list[int]:
+    """Those of this process's Spark, without the daemon that forks them."""
+    parents, daemons = {}, set()
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            if b"navlin.pipeline.worker_daemon" in (entry / "cmdline").read_bytes():
+                daemons.add(int(entry.name))
+
+    def ours(pid: int) -> bool:
+        return pid == os.getpid() or (pid in parents and ours(parents[pid]))
+
+    return [pid for pid in daemons if parents.get(pid) in daemons and ours(pid)]
+
+
+def _in_another(
+    world: World, run: Run, strike: Callable[[AnotherProcess], None]
+) -> tuple[AnotherProcess, bool]:
+    """Another process runs the source; ``strike`` is called at one of its requests, and it has then to end or to stand.
+
+    Returns whether it was struck: its run may make fewer requests.
+    """
+    assert world.another is not None
+    another, struck = world.another(), threading.Event()
+
+    def once() -> bool:
+        if not struck.is_set():
+            struck.set()
+            strike(another)
+        return True
+
+    kind = "pull" if run == world.estate.pull else "follow"
+    with world.at_request(once, within=REQUESTS_AT_LEAST):
+        another.run(kind, world.estate.solr.address, world.estate.cluster, world.estate.now_ms)
+        while not struck.is_set() and not (ended := another.came_to(wait_s=0.2)):
+            pass
+    if not struck.is_set():
+        world.came_to[f"{ended} in another process"] += 1
+    return another, struck.is_set()
+
+
+def another_process_is_killed(world: World, run: Run) -> None:
+    """With all of its children, as systemd does it."""
+    _, killed = _in_another(world, run, lambda process: process.close())
+    world.came_to["killed in another process"] += killed
+    world.disturbed(run)
+
+
+def the_driver_of_another_process_is_killed(world: World, run: Run) -> None:
+    """Alone: its Spark ends when it notices."""
+    _, killed = _in_another(world, run, lambda process: process.kill_the_driver_alone())
+    world.came_to["killed in another process"] += killed
+    world.disturbed(run)
+
+
+def the_java_of_another_process_is_killed(world: World, run: Run) -> None:
+    """Its run fails, and so does each that it would begin: `navlin serve` ends itself then, and is started again."""
+    another, killed = _in_another(world, run, lambda process: process.kill_its_java())
+    if killed:
+        world.came_to[f"{another.came_to(wait_s=30) or 'stuck'} without Spark in another process"] += 1
+        another.close()
+    world.disturbed(run)
+
+
+def another_process_stands_still_past_its_lease(world: World, run: Run) -> None:
+    """This one takes over, and what the other still writes when it goes on is refused."""
+    another, stopped = _in_another(world, run, lambda process: process.send(signal.SIGSTOP))
+    estate, pipeline = world.estate, world.estate.pipeline
+    estate.pipeline = replace(pipeline, lease_s=TAKEN_AFTER_S)
+    try:
+        world.disturbed(run)
+    finally:
+        estate.pipeline = pipeline
+        another.send(signal.SIGCONT)
+    if stopped:
+        world.came_to[f"{another.came_to()} after it stood still"] += 1
+
+
 # -- The clock ---------------------------------------------------------------------------------------------------------
 
 
@@ -202,6 +336,17 @@ def source_is_down(world: World, run: Run) -> None:
         world.disturbed(run)
 
 
+def metastore_is_set_back(world: World, run: Run) -> None:
+    """It was restored from an earlier copy, and grows again to what it was."""
+    now = json.loads(world.estate.tables_file.read_text())["tables"]
+    earlier = world.chance.choice([each.tables for each in GENERATIONS if set(each.tables) <= set(now)])
+    with world.holding(tables=earlier):
+        world.disturbed(run)
+    some = {name: table for name, table in now.items() if name in earlier or world.chance.random() < 0.5}
+    with world.holding(tables=some):
+        world.disturbed(run)
+
+
 # -- People ------------------------------------------------------------------------------------------------------------
 
 
@@ -239,29 +384,58 @@ OF_THE_METASTORE: tuple[Nemesis, ...] = (
     some_tables_cannot_be_read,
     source_is_down,
 )
+OF_PROCESSES: tuple[Nemesis, ...] = (
+    a_python_worker_is_killed,
+    another_process_is_killed,
+    the_driver_of_another_process_is_killed,
+    the_java_of_another_process_is_killed,
+    another_process_stands_still_past_its_lease,
+)
 
 
-def play_among(world: World, *, runs: int, faults_a_run: int) -> None:
-    """Runs the inputs, with so many faults before each run, drawn by chance."""
+def play_among(world: World, *, runs: int, faults_a_run: int, further: Sequence[Nemesis] = ()) -> None:
+    """Runs the inputs, with so many faults before each run, drawn by chance.
+
+    The ``further`` ones take longer: each comes once at least, if there are runs enough.
+    """
     estate = world.estate
     played = Played(estate)
+    due = list(further)
     for number in range(runs):
         played.lay(number // 2)
         estate.now_ms = FIRST_MS + (number // 2 + 1) * GENERATION_MS
         run, nemeses = (
-            (estate.pull, OF_EITHER + OF_THE_METASTORE),
+            (estate.pull, OF_EITHER + OF_THE_METASTORE + ((metastore_is_set_back,) if further else ())),
             (estate.follow, OF_EITHER),
         )[number % 2]
-        for nemesis in world.chance.choices(nemeses, k=faults_a_run):
+        strikes = world.chance.choices((*nemeses, *further), k=faults_a_run)
+        if due:
+            strikes.append(due.pop(world.chance.randrange(len(due))))
+        for nemesis in strikes:
+            world.reached = True
             nemesis(world, run)
-            world.struck[nemesis.__name__] += 1
+            world.struck[nemesis.__name__] += world.reached
+            world.missed += not world.reached
         record = run()
         if record.status not in THROUGH:
             raise AssertionError(f"run {number}, undisturbed after {world.struck}: {record}")
+        if world.logs is not None:
+            _play_logs(world, world.logs, faults=faults_a_run)
+
+
+def _play_logs(world: World, logs: FollowedLogs, *, faults: int) -> None:
+    """Writes and follows the logs, with so many faults between two runs that nobody disturbs."""
+    logs.write(1)
+    for nemesis in world.chance.choices(OF_LOGS, k=faults):
+        nemesis(logs, world.chance)
+        world.struck[nemesis.__name__] += 1
+        logs.run()
+    logs.catch_up()
 
 
 def in_words(world: World) -> str:
     """What was done, in a line."""
-    faults = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in world.struck.most_common())
-    came_to = ", ".join(f"{status} {count}" for status, count in world.came_to.most_common())
-    return f"{world.struck.total()} faults ({faults}); the disturbed runs were {came_to}"
+    faults = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in (+world.struck).most_common())
+    came_to = ", ".join(f"{status} {count}" for status, count in (+world.came_to).most_common())
+    missed = f", and {world.missed} for which a run was too short" if world.missed else ""
+    return f"{world.struck.total()} faults ({faults}){missed}; the disturbed runs were {came_to}"

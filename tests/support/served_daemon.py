@@ -90,7 +90,7 @@ class Served:
             launcher.symlink_to(ROOT / ".jars" / "solr-launcher")
         self.log: list[dict[str, Any]] = []
         self.reported: list[str] = []
-        self._numbers = iter(range(1, 1_000))
+        self._numbers = iter(range(1, 1_000_000))
         (home / "notify").unlink(missing_ok=True)
         self._manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._manager.bind(str(home / "notify"))

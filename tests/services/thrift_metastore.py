@@ -1,0 +1,119 @@
+"""A metastore's Thrift port that holds what a test says, and sends it damaged where the test says so."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Self
+
+from thrift.protocol.TBinaryProtocol import TBinaryProtocol
+from thrift.Thrift import TApplicationException, TMessageType
+from thrift.transport.TSocket import TSocket
+from thrift.transport.TTransport import TBufferedTransport, TMemoryBuffer, TTransportException
+
+from extractors.hms import idl
+from extractors.hms.thrift import Call
+
+_CALLS: dict[str, Call[Any]] = {each.name: each for each in vars(idl).values() if isinstance(each, Call)}
+
+
+class ThriftMetastore:
+    """Answers on a port of its own, of one database ``damaged``.
+
+    ``tables`` are by the names that they are listed and asked by, ``partitions`` by table and partition name. ``damage``
+    does something to the bytes of each answer that holds the table of its name.
+    """
+
+    def __init__(self) -> None:
+        self.tables: dict[str, idl.Table] = {}
+        self.partitions: dict[str, dict[str, idl.Partition]] = {}
+        self.damage: dict[str, Callable[[bytes], bytes]] = {}
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.uri = f"thrift://127.0.0.1:{self._listener.getsockname()[1]}"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # Closing alone does not end a thread that waits in accept.
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client: socket.socket) -> None:
+        transport = TSocket()
+        transport.setHandle(client)
+        buffered = TBufferedTransport(transport)
+        protocol = TBinaryProtocol(buffered)
+        with suppress(OSError, TTransportException, EOFError):
+            while True:
+                name, _, number = protocol.readMessageBegin()
+                asked: dict[str, Any] = {}
+                call = _CALLS.get(name)
+                spec = call._takes if call else ()
+                arguments = _Fields(asked)
+                protocol.readStruct(arguments, spec) if spec else protocol.skip(12)
+                protocol.readMessageEnd()
+                buffered.write(self._answer(name, number, call, asked))
+                buffered.flush()
+        client.close()
+
+    def _answer(self, name: str, number: int, call: Call[Any] | None, asked: dict[str, Any]) -> bytes:
+        buffer = TMemoryBuffer()
+        protocol = TBinaryProtocol(buffer)
+        given, held = self._given(name, asked)
+        if call is None or given is NotImplemented:
+            protocol.writeMessageBegin(name, TMessageType.EXCEPTION, number)
+            TApplicationException(TApplicationException.UNKNOWN_METHOD, name).write(protocol)
+            protocol.writeMessageEnd()
+            return bytes(buffer.getvalue())
+        protocol.writeMessageBegin(name, TMessageType.REPLY, number)
+        protocol.writeStruct(_Fields({"success": given}), call._gives)
+        protocol.writeMessageEnd()
+        data = bytes(buffer.getvalue())
+        for table in held:
+            if table in self.damage:
+                data = self.damage[table](data)
+        return data
+
+    def _given(self, name: str, asked: dict[str, Any]) -> tuple[Any, list[str]]:
+        """The result of a call, and the tables that it holds."""
+        match name:
+            case "get_all_databases":
+                return ["damaged"], []
+            case "get_database":
+                return idl.Database("damaged", "d", "hdfs://ns1/w", {}, "etl", "hive"), []
+            case "get_all_tables":
+                return list(self.tables), []
+            case "get_table_objects_by_name_req":
+                names = asked["a1"].tblNames
+                return idl.GetTablesResult([self.tables[each] for each in names]), names
+            case "get_partition_names":
+                return list(self.partitions.get(asked["a2"], {})), []
+            case "get_partitions_by_names":
+                there = self.partitions.get(asked["a2"], {})
+                return [there[each] for each in asked["a3"] if each in there], []
+            case "get_current_notificationEventId":
+                return idl.CurrentNotificationEventId(0), []
+        return NotImplemented, []
+
+
+class _Fields:
+    """What Thrift's Python reads a structure into, or writes one from: any names."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        object.__setattr__(self, "_values", values)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._values[name] = value
+
+    def __getattr__(self, name: str) -> Any:
+        return self._values.get(name)

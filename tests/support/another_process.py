@@ -1,0 +1,104 @@
+"""Another navlin beside the one that runs the tests: a process with a Spark of its own that makes the runs that are ordered.
+
+As a program (``python -m tests.support.another_process``) it is that process: an order a line on its stdin, and on its
+stdout what the run came to.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from queue import Empty, SimpleQueue
+
+from navlin.index.solr import Solr, SolrAddress
+from navlin.pipeline.session import start_session
+from tests.support.killed_runs import REPOSITORY, session_of
+from tests.support.pipeline_estate import SmallEstate
+
+LONGEST_S = 240.0
+ENDED = "the process ended"
+
+
+class AnotherProcess:
+    """A process that makes one run at a time. Its signals go to all of its processes, as systemd's do."""
+
+    def __init__(self, folder: Path, scratch: Path) -> None:
+        self._folder = folder
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.another_process", str(scratch)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=REPOSITORY,
+            env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+            text=True,
+            start_new_session=True,
+        )
+        self._came_to: SimpleQueue[str] = SimpleQueue()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._came_to.put(line.strip())
+        self._came_to.put(ENDED)
+
+    def run(self, kind: str, address: SolrAddress, cluster: str, now_ms: int) -> None:
+        """Begins a run, ``pull`` or ``follow``; `came_to` waits for it."""
+        assert self._process.stdin is not None
+        order = {"kind": kind, "address": asdict(address), "cluster": cluster, "now_ms": now_ms}
+        self._process.stdin.write(json.dumps({**order, "folder": str(self._folder)}) + "\n")
+        self._process.stdin.flush()
+
+    def came_to(self, *, wait_s: float = LONGEST_S) -> str:
+        """The status of the run, `ENDED` where the process was killed, and nothing if neither is so within ``wait_s``."""
+        try:
+            return self._came_to.get(timeout=wait_s)
+        except Empty:
+            return ""
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def send(self, number: signal.Signals) -> None:
+        for pid in session_of(self._process.pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def kill_the_driver_alone(self) -> None:
+        """Its children end in their own time."""
+        self._process.kill()
+        self._process.wait()
+
+    def kill_its_java(self) -> None:
+        for pid in session_of(self._process.pid):
+            with suppress(OSError):
+                if "java" in os.readlink(f"/proc/{pid}/exe"):
+                    os.kill(pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        self.send(signal.SIGKILL)
+        self._process.wait()
+
+
+def main() -> None:
+    spark = start_session(Path(sys.argv[1]), settings={"spark.executorEnv.PYTHONPATH": str(REPOSITORY)})
+    for line in sys.stdin:
+        order = json.loads(line)
+        with Solr(SolrAddress(**order["address"])) as solr:
+            estate = SmallEstate(solr, lambda: spark, Path(order["folder"]), cluster=order["cluster"])
+            estate.now_ms = order["now_ms"]
+            record = estate.pull() if order["kind"] == "pull" else estate.follow()
+        sys.stdout.write(f"{record.status}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+"""Inside a namespace: the nemeses, with a Solr whose state has a small disk that is full at times. Prints what was done."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from navlin.index.cores import CORES
+from navlin.pipeline.session import start_session
+from navlin.shipped import CONF
+from navlin.solr_server.embedded import EmbeddedSolr
+from tests.support.full_disk import mount
+from tests.support.killed_runs import REPOSITORY
+from tests.test_nemeses import compare_with_undisturbed
+
+MEGABYTES = 120
+
+
+def main() -> None:
+    folder, seed, runs, faults = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    state, jars = folder / "state", REPOSITORY / ".jars" / "solr"
+    mount(state, MEGABYTES)
+    spark = start_session(folder / "scratch", settings={"spark.executorEnv.PYTHONPATH": str(REPOSITORY)})
+    with EmbeddedSolr(state, jars, CONF / "solr", cores=CORES, cache=jars.parent / "solr-launcher") as server:
+        done = compare_with_undisturbed(
+            server, lambda: spark, folder, seed=seed, runs=runs, faults_a_run=faults, disk=state
+        )
+    spark.stop()
+    sys.stdout.write(f"{done}\n")
+
+
+if __name__ == "__main__":
+    main()

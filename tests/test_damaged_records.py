@@ -1,0 +1,64 @@
+"""Damaged records of every extractor: each is still valid, or a reject with its place; none crashes, none hangs.
+
+In `make soak`, 50,000 a round: twenty rounds make a million. Another round has other damage.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+from navlin.service.loader import load_extractors
+from tests.conftest import REPOSITORY
+from tests.support.damage import OF_BYTES, OF_VALUES
+from tests.support.damaged_sources import READERS, Outcome
+from tests.support.soaked import Soaked
+
+# Other tests of the same session register extractors of their own.
+REGISTERED = [
+    name for name, each in load_extractors().items() if each.make.__module__.startswith("extractors.")
+]
+A_FEW, A_ROUND = 2_000, 50_000
+"""Over all extractors."""
+CORPORA = [folder for folder in [REPOSITORY.parent / "shared" / "corpora"] if folder.is_dir()]
+"""Real records of others, kept beside the checkout: damaged as well if they are there."""
+
+
+def test_every_extractor_has_records_to_damage() -> None:
+    assert set(READERS) == set(REGISTERED)
+
+
+@pytest.mark.parametrize("name", REGISTERED)
+def test_a_damaged_record_is_valid_or_rejected_with_its_place(name: str, tmp_path: Path) -> None:
+    tally = READERS[name](tmp_path / name, random.Random(name), A_FEW // len(REGISTERED), ())
+
+    assert tally.total >= A_FEW // len(REGISTERED)
+    assert tally.of(Outcome.VALID)
+    assert tally.of(Outcome.REJECTED), str(tally)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", REGISTERED)
+def test_of_a_million_damaged_records_each_is_valid_or_rejected_with_its_place(
+    name: str, tmp_path: Path, seed: str, soaked: Soaked, capsys: pytest.CaptureFixture[str]
+) -> None:
+    count = -(-A_ROUND // len(REGISTERED))
+    tally = READERS[name](tmp_path / name, random.Random(f"{name}, {seed}"), count, CORPORA)
+
+    soaked.damaged_records += tally.total
+    with capsys.disabled():
+        sys.stdout.write(f"\n{name}: {tally}\n")
+    assert tally.total >= count
+
+
+def test_each_way_of_damage_changes_a_record() -> None:
+    chance = random.Random(1)
+    record = {"name": "a", "many": [1, {"text": "b"}, [2]], "of": {"x": 1, "y": "z"}}
+    for of_bytes in OF_BYTES:
+        text = b'{"name":"a","text":"bcd"}'
+        assert any(of_bytes(text, chance) != text for _ in range(5)), of_bytes
+    for of_value in OF_VALUES:
+        assert any(of_value(record, chance) != record for _ in range(20)), of_value
