@@ -131,6 +131,11 @@ class HiveMetastore(Extractor):
         if self.framed and self.sasl != "none":
             yield "framed", "framed and sasl exclude each other: SASL has frames of its own"
 
+    @property
+    def local(self) -> bool:
+        # The keytab, the ticket cache and krb5.conf are files of this machine.
+        return self.sasl == "kerberos"
+
     def plan(self, positions: Positions) -> Plan:
         """Costs two calls where nothing has happened."""
         with connected(self._address) as metastore:
