@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 import tarfile
+import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,9 +21,11 @@ from navlin.model.extractor import EXTRACTORS
 from navlin.pipeline import packing, reading
 from navlin.pipeline.packing import OF_SPARK, PACKAGES, PYTHON, NotPacked, pack, package_files, required
 from navlin.pipeline.reading import read_into_files, read_splits
+from navlin.pipeline.reading_here import ReaderEnded, read_here
 from navlin.pipeline.warming import Numbered, operations
 from navlin.pipeline.yarn import ENVIRONMENT, Cluster, archive_of_jars
 from navlin.service.loader import load_extractors
+from tests.support.slow_extractors import Deadly, made
 
 REPOSITORY = Path(__file__).parents[1]
 
@@ -179,8 +184,6 @@ def test_what_is_read_here_is_what_a_task_would_have_read(
 ) -> None:
     splits = [Numbered(number) for number in range(20)]
     extractor = operations(len(splits))
-    import pickle
-
     batch = pa.RecordBatch.from_pydict({"split": [pickle.dumps(split) for split in splits]})
     by_a_task = pa.Table.from_batches(list(read_splits(extractor)([batch]))).to_pylist()
 
@@ -194,6 +197,65 @@ def test_what_is_read_here_is_what_a_task_would_have_read(
         rows += pq.read_table(file).to_pylist()
         file.unlink()
     assert rows == by_a_task
+    monkeypatch.undo()
+
+    files = read_here(extractor, splits, tmp_path, processes=3)
+    assert in_order(row for file in files for row in pq.read_table(file).to_pylist()) == in_order(by_a_task)
+
+
+def in_order(rows: Iterable[dict[str, Any]]) -> list[str]:
+    return sorted(map(repr, rows))
+
+
+def test_a_reader_that_ends_fails_the_run_and_leaves_no_process(tmp_path: Path) -> None:
+    splits = [Numbered(number) for number in range(4)]
+    with pytest.raises(ReaderEnded, match="a process that reads on this machine ended with exit code 3"):
+        list(read_here(made(Deadly), splits, tmp_path, processes=2))
+
+    assert not [
+        pid for pid in children_of(os.getpid()) if "reading_here" in Path(f"/proc/{pid}/cmdline").read_text()
+    ]
+
+
+TWO_READERS = """
+import sys
+from pathlib import Path
+from navlin.pipeline.reading_here import read_here
+from navlin.pipeline.warming import Numbered
+from tests.support.slow_extractors import Slow, made
+list(read_here(made(Slow), [Numbered(0), Numbered(1)], Path(sys.argv[1]), processes=2))
+"""
+
+
+def test_readers_end_with_their_parent(tmp_path: Path) -> None:
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}
+    parent = subprocess.Popen([sys.executable, "-c", TWO_READERS, str(tmp_path)], env=environment)
+    deadline_s = time.monotonic() + 120
+    files = [tmp_path / number / "part-00000.parquet" for number in "01"]
+    while not all(file.exists() for file in files):
+        assert time.monotonic() < deadline_s, "no reader reads"
+        time.sleep(0.05)
+    readers = children_of(parent.pid)
+    assert len(readers) == 2
+
+    parent.kill()
+    parent.wait()
+
+    while [pid for pid in readers if Path(f"/proc/{pid}/cmdline").exists()]:
+        assert time.monotonic() < deadline_s, "readers go on without their parent"
+        time.sleep(0.05)
+
+
+def children_of(parent: int) -> list[int]:
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == parent:
+            found.append(int(stat.parent.name))
+    return found
 
 
 def test_the_environment_of_the_driver_names_hadoops_configuration(tmp_path: Path) -> None:

@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import getpass
+import json
 import os
 import signal
+import subprocess
+import sys
 import time
+import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import requests
 
+from extractors.hms.client import connected
+from extractors.hms.idl import Database
 from navlin.demo.hadoop import Hadoop
-from navlin.index.fields import ELEMENTS
+from navlin.demo.impala import write_records
+from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.presented import presented
 from navlin.index.solr import Solr
-from tests.services.spark_on_yarn import REPOSITORY, Driver, configuration_text
+from tests.services.hdfs import Writer
+from tests.services.metastore import CREATE_DATABASE, CREATE_TABLE, Metastore, table
+from tests.services.spark_on_yarn import REPOSITORY, Driver, configuration_text, without_checkout
 from tests.support.killed_runs import Played, differences, index_of, wipe
-from tests.support.pipeline_estate import FIRST_MS, SmallEstate
+from tests.support.pipeline_estate import FIRST_MS, SmallEstate, unstamped
 from tests.support.solr_proxy import Call, SolrProxy
 
 if TYPE_CHECKING:
@@ -123,6 +134,100 @@ def _no_spark() -> SparkSession:
     raise AssertionError("this process only asks")
 
 
+SOURCES = """
+[[source]]
+name = "HIVE-1"
+extractor = "hms"
+uris = ["{metastore}"]
+databases = ["{database}"]
+
+[[source]]
+name = "HDFS-1"
+extractor = "hdfs"
+url = "{hdfs}"
+include = ["/{database}"]
+
+[[source]]
+name = "IMPALA-1"
+extractor = "impala_events"
+directory = "{folder}"
+"""
+"""Whose splits are read by executors, here from an image that is split further, and here from local files."""
+
+
+def test_the_command_extracts_the_same_on_yarn_as_on_this_machine(
+    yarn: Hadoop, hdfs_writer: Writer, metastore: Metastore, cloud: Solr, tmp_path: Path
+) -> None:
+    database = f"yarn_{uuid.uuid4().hex[:8]}"
+    with connected(metastore.address) as client:
+        client.call(CREATE_DATABASE, Database(database, "about it", None, {}))
+        for number in range(30):
+            location = f"{yarn.url}/{database}/t{number}"
+            client.call(CREATE_TABLE, table(database, f"t{number}", location=location))
+            hdfs_writer.create(f"/{database}/t{number}/part-0", b"1")
+    logs = tmp_path / "impala"
+    logs.mkdir()
+    write_records(logs, int(time.time()) - 600)
+    sources = SOURCES.format(metastore=metastore.uri, hdfs=yarn.url, database=database, folder=logs)
+
+    found: dict[str, dict[tuple[str, str], dict[str, Any]]] = {}
+    for master in ("yarn", "local[2]"):
+        folder = tmp_path / master
+        folder.mkdir()
+        file = folder / "navlin.toml"
+        text = configuration_text(yarn, cloud.address, folder, database, master=master)
+        file.write_text(text + sources)
+        for source in ("HIVE-1", "HDFS-1", "IMPALA-1"):
+            run = extract(file, source)
+            assert (run["status"], run["counts"]["failed_splits"]) == ("finished", 0), run
+        found[master] = take_out(cloud, database)
+
+    types = Counter(document["type"] for document in found["yarn"].values())
+    assert (types["TABLE"], types["FILE"]) == (30 + 6, 30), (
+        types
+    )  # Impala's tables are granted to the metastore
+    assert types["DATA_FLOW"] > 10
+    assert differences(found["local[2]"], found["yarn"]) == []
+
+
+def extract(file: Path, source: str) -> dict[str, Any]:
+    """``navlin extract`` in a process of its own, where nothing of this checkout is; returns what it reports."""
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("navlin")), "--config", str(file), "extract", source, "--json"],
+        cwd=file.parent,
+        env=without_checkout(),
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    run: dict[str, Any] = json.loads(done.stdout)
+    return run
+
+
+def take_out(solr: Solr, cluster: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """Removes what a cluster has in the index; returns it by core and id, without navlin's own stamps and without when it
+    was read."""
+    of_cluster = [f'clusterName:"{cluster}"']
+    sources = [
+        each["identity"] for each in solr.cursor(ELEMENTS, "type:SOURCE", "identity", filters=of_cluster)
+    ]
+    either = " OR ".join(sources)
+    found = {}
+    for core, field in ((ELEMENTS, "sourceId"), (RELATIONS, "writer")):
+        for document in presented(solr, core, solr.cursor(core, f"{field}:({either})", "*")):
+            found[core, document["identity"]] = {
+                name: value for name, value in unstamped(document).items() if name != "asOf"
+            }
+        solr.delete_ids(core, [identity for of, identity in found if of == core])
+        solr.commit(core, soft=True)
+    runs = solr.cursor(RUNS, f"sourceId:({either}) source:({either})", "identity")
+    solr.delete_ids(RUNS, [each["identity"] for each in runs])
+    solr.commit(RUNS, soft=True)
+    return found
+
+
 def test_executors_run_a_python_and_modules_that_were_brought_to_them(on_yarn: OnYarn) -> None:
     tasks = on_yarn.driver.do("modules")
 
@@ -182,7 +287,7 @@ def test_an_executor_that_is_killed_while_it_reads_loses_and_doubles_nothing(on_
 
 def test_executors_that_are_killed_while_they_write_lose_and_double_nothing(on_yarn: OnYarn) -> None:
     estate = on_yarn.estate
-    tables = {f"killed.u{number:02d}": ["id", "amount"] for number in range(12)}
+    tables = {f"killed.{of}{number:02d}": ["id", "amount"] for of in "tu" for number in range(12)}
     estate.tables(tables)
     eventually(lambda: len(on_yarn.executors()) == 2, "there are two executors")
     killed: list[int] = []
@@ -190,6 +295,7 @@ def test_executors_that_are_killed_while_they_write_lose_and_double_nothing(on_y
     def kill_at_the_first_write(call: Call) -> bool:
         if not killed and not call.answered and call.core == ELEMENTS and len(call.documents) > 1:
             killed.extend(on_yarn.executors())
+            estate.tables(tables, broken=list(tables))  # what has been read must not be read once more
             for pid in killed:
                 os.kill(pid, signal.SIGKILL)
         return True
@@ -202,6 +308,7 @@ def test_executors_that_are_killed_while_they_write_lose_and_double_nothing(on_y
     assert (run["status"], run["error"]) == ("finished", "")
     assert set(killed).isdisjoint(on_yarn.executors())
     assert named(tables) <= estate.live("TABLE", "FIELD")
+    estate.tables(tables)
     again = on_yarn.driver.do("pull", now_ms=LATER_MS + 1_800_000)["counts"]
     assert (again["unchanged"], again["new"], again["changed"]) == (1 + 3 * len(tables), 0, 0)
 
@@ -224,7 +331,10 @@ def test_all_ends_with_the_driver_also_if_it_is_killed(on_yarn: OnYarn) -> None:
     eventually(lambda: not on_yarn.containers(), "the containers end")
     eventually(lambda: on_yarn.state() in ("FINISHED", "FAILED", "KILLED"), "YARN has it as ended")
     eventually(lambda: on_yarn.staging() == [], "what it kept on HDFS is removed")
-    assert len(staging) == 1
+    assert "pyspark.zip" in staging
+    assert [
+        name for name in staging if name.startswith("navlin-")
+    ] == []  # what runs had there went with them
     assert len(on_yarn.brought()) == 2  # the environment and the jars, for the next one
 
 

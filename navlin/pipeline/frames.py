@@ -19,7 +19,8 @@ from navlin.model.extractor import Extractor
 from navlin.model.records import Split
 from navlin.pipeline.materialised import SharedFolder, materialised, on_one_machine
 from navlin.pipeline.missing import BELOW_FIRST, Missing, topmost
-from navlin.pipeline.reading import read_into_files, read_splits
+from navlin.pipeline.reading import read_splits
+from navlin.pipeline.reading_here import read_here
 from navlin.pipeline.reconciling import CORES, GONE, PREFIX_DIGITS, PREFIXES
 
 
@@ -52,8 +53,9 @@ def _read_here(
 ) -> DataFrame:
     folder = SharedFolder(spark)
     until.callback(folder.remove)
-    with TemporaryDirectory(dir=spark.sparkContext.getConf().get("spark.local.dir"), prefix="read-") as local:
-        for file in read_into_files(extractor, splits, Path(local)):
+    scratch = str(spark.sparkContext.getConf().get("spark.local.dir")).partition(",")[0]
+    with TemporaryDirectory(dir=scratch, prefix="read-") as local:
+        for file in read_here(extractor, splits, Path(local)):
             folder.put(file)
     return spark.read.schema(ENVELOPE_COLUMNS).parquet(folder.url)
 

@@ -50,11 +50,10 @@ class SharedFolder:
         self.url = f"{staging}/.sparkStaging/{context.applicationId}/navlin-{uuid4()}"
 
     def put(self, file: Path) -> None:
-        """Moves a local file into it."""
+        """Moves a local file into it, under a name of its own."""
         path = self._jvm.org.apache.hadoop.fs.Path
-        self._file_system(self.url).copyFromLocalFile(
-            True, True, path(file.as_uri()), path(f"{self.url}/{file.name}")
-        )
+        there = path(f"{self.url}/{uuid4()}{file.suffix}")
+        self._file_system(self.url).copyFromLocalFile(True, True, path(file.as_uri()), there)
 
     def remove(self) -> None:
         """Removes it with all that is in it. Harmless if it is not there."""
