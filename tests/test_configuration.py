@@ -318,6 +318,11 @@ OWN_SOLR = '[solr]\nurl = "http://solr/solr"\n'
             '[spark] master = "yarn" needs a url in [solr]: executors on other machines write to the index',
         ),
         (YARN + OWN_SOLR, 4, '[spark] master = "yarn" needs hadoop_configuration_directory'),
+        (
+            YARN + HADOOP + OWN_SOLR + 'auth = "kerberos"\n',
+            4,
+            '[spark] master = "yarn" does not go with auth = "kerberos" of [solr]: executors have no keytab',
+        ),
         (YARN + HADOOP + 'principal = "a@B"\n' + OWN_SOLR, 6, "[spark] principal needs a keytab beside it"),
         (YARN + HADOOP + 'keytab = "/a"\n' + OWN_SOLR, 6, "[spark] keytab needs a principal beside it"),
         (

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from navlin.index.connection import SolrAddress, SolrSession
 from navlin.model.extractor import EXTRACTORS
 from navlin.pipeline import packing, reading
 from navlin.pipeline.packing import OF_SPARK, PACKAGES, PYTHON, NotPacked, pack, package_files, required
@@ -265,3 +266,14 @@ def test_the_environment_of_the_driver_names_hadoops_configuration(tmp_path: Pat
     archives = [Path(each) for each in variables["PYSPARK_ARCHIVES_PATH"].split(",")]
     assert {each.name.partition("-")[0] for each in archives} == {"pyspark.zip", "py4j"}
     assert all(os.access(each, os.R_OK) for each in archives)
+
+
+def test_a_file_of_authorities_is_found_in_the_working_directory_of_an_executor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    address = SolrAddress("https://solr/solr", ca_file="/etc/of-the-driver/ca.pem")
+    assert SolrSession(address).verify == "/etc/of-the-driver/ca.pem"
+
+    (tmp_path / "ca.pem").write_text("")
+    assert SolrSession(address).verify == "ca.pem"

@@ -145,6 +145,7 @@ databases = ["{database}"]
 name = "HDFS-1"
 extractor = "hdfs"
 url = "{hdfs}"
+http = ["{http}"]
 include = ["/{database}"]
 
 [[source]]
@@ -168,7 +169,9 @@ def test_the_command_extracts_the_same_on_yarn_as_on_this_machine(
     logs = tmp_path / "impala"
     logs.mkdir()
     write_records(logs, int(time.time()) - 600)
-    sources = SOURCES.format(metastore=metastore.uri, hdfs=yarn.url, database=database, folder=logs)
+    sources = SOURCES.format(
+        metastore=metastore.uri, hdfs=yarn.url, http=yarn.http[0], database=database, folder=logs
+    )
 
     found: dict[str, dict[tuple[str, str], dict[str, Any]]] = {}
     for master in ("yarn", "local[2]"):
@@ -201,7 +204,7 @@ def extract(file: Path, source: str) -> dict[str, Any]:
         timeout=400,
         check=False,
     )
-    assert done.returncode == 0, done.stderr[-4000:]
+    assert done.returncode == 0, (done.stdout, done.stderr[-4000:])
     run: dict[str, Any] = json.loads(done.stdout)
     return run
 

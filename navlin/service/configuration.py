@@ -35,6 +35,9 @@ YARN: Final = "yarn"
 _LOCAL_MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(\s*,\s*[1-9]\d*)?\])?")
 _OF_PASSWORD: Final = ("user", "password_file")
 _OF_KERBEROS: Final = ("principal", "keytab", "krb5_conf")
+KERBEROS_ON_YARN: Final = (
+    'master = "yarn" does not go with auth = "kerberos" of [solr]: executors have no keytab. A password does'
+)
 EMBEDDED_ON_YARN: Final = (
     'master = "yarn" needs a url in [solr]: executors on other machines write to the index, and the embedded Solr answers on'
     " this machine alone"
@@ -284,6 +287,13 @@ def read_configuration(
     sections = {name: _section(name, tables.get(name, {}), complain) for name in SECTIONS}
     if sections["spark"] and sections["spark"].on_yarn and sections["solr"] and sections["solr"].embedded:
         complain(("spark", "master"), EMBEDDED_ON_YARN)
+    if (
+        sections["spark"]
+        and sections["spark"].on_yarn
+        and sections["solr"]
+        and sections["solr"].auth == "kerberos"
+    ):
+        complain(("spark", "master"), KERBEROS_ON_YARN)
     cluster = sections["navlin"].cluster if sections["navlin"] else ""
     sources: tuple[SourceSettings, ...] = ()
     if extractors is not None:
