@@ -26,7 +26,6 @@ from navlin.demo.impala import write_records
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.presented import presented
 from navlin.index.solr import Solr
-from tests.services.hdfs import Writer
 from tests.services.metastore import CREATE_DATABASE, CREATE_TABLE, Metastore, table
 from tests.services.spark_on_yarn import REPOSITORY, Driver, configuration_text, without_checkout
 from tests.support.killed_runs import Played, differences, index_of, wipe
@@ -142,22 +141,15 @@ uris = ["{metastore}"]
 databases = ["{database}"]
 
 [[source]]
-name = "HDFS-1"
-extractor = "hdfs"
-url = "{hdfs}"
-http = ["{http}"]
-include = ["/{database}"]
-
-[[source]]
 name = "IMPALA-1"
 extractor = "impala_events"
 directory = "{folder}"
 """
-"""Whose splits are read by executors, here from an image that is split further, and here from local files."""
+"""One whose splits executors read, and one of local files."""
 
 
 def test_the_command_extracts_the_same_on_yarn_as_on_this_machine(
-    yarn: Hadoop, hdfs_writer: Writer, metastore: Metastore, cloud: Solr, tmp_path: Path
+    yarn: Hadoop, metastore: Metastore, cloud: Solr, tmp_path: Path
 ) -> None:
     database = f"yarn_{uuid.uuid4().hex[:8]}"
     with connected(metastore.address) as client:
@@ -165,13 +157,10 @@ def test_the_command_extracts_the_same_on_yarn_as_on_this_machine(
         for number in range(30):
             location = f"{yarn.url}/{database}/t{number}"
             client.call(CREATE_TABLE, table(database, f"t{number}", location=location))
-            hdfs_writer.create(f"/{database}/t{number}/part-0", b"1")
     logs = tmp_path / "impala"
     logs.mkdir()
     write_records(logs, int(time.time()) - 600)
-    sources = SOURCES.format(
-        metastore=metastore.uri, hdfs=yarn.url, http=yarn.http[0], database=database, folder=logs
-    )
+    sources = SOURCES.format(metastore=metastore.uri, database=database, folder=logs)
 
     found: dict[str, dict[tuple[str, str], dict[str, Any]]] = {}
     for master in ("yarn", "local[2]"):
@@ -180,15 +169,13 @@ def test_the_command_extracts_the_same_on_yarn_as_on_this_machine(
         file = folder / "navlin.toml"
         text = configuration_text(yarn, cloud.address, folder, database, master=master)
         file.write_text(text + sources)
-        for source in ("HIVE-1", "HDFS-1", "IMPALA-1"):
+        for source in ("HIVE-1", "IMPALA-1"):
             run = extract(file, source)
             assert (run["status"], run["counts"]["failed_splits"]) == ("finished", 0), run
         found[master] = take_out(cloud, database)
 
     types = Counter(document["type"] for document in found["yarn"].values())
-    assert (types["TABLE"], types["FILE"]) == (30 + 6, 30), (
-        types
-    )  # Impala's tables are granted to the metastore
+    assert (types["TABLE"], types["FIELD"], types["OPERATION"]) == (30, 60, 3), types
     assert types["DATA_FLOW"] > 10
     assert differences(found["local[2]"], found["yarn"]) == []
 
