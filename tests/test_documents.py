@@ -116,7 +116,9 @@ def test_the_readmes_configurations_are_such(tmp_path: Path) -> None:
     for example in (shortest, f'[navlin]\ncluster = "c"\n{kerberos}'):
         (tmp_path / "navlin.toml").write_text(example)
         assert read_configuration(tmp_path / "navlin.toml", EXTRACTORS, {}).sources
-    (tmp_path / "navlin.toml").write_text(f'[navlin]\ncluster = "c"\n[solr]\nurl = "http://solr/solr"\n{on_yarn}')
+    (tmp_path / "navlin.toml").write_text(
+        f'[navlin]\ncluster = "c"\n[solr]\nurl = "http://solr/solr"\n{on_yarn}'
+    )
     assert read_configuration(tmp_path / "navlin.toml", EXTRACTORS, {}).spark.on_yarn
 
 

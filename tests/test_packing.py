@@ -152,6 +152,7 @@ def test_the_archive_of_jars_has_another_name_for_other_jars(tmp_path: Path) -> 
 WHERE = {
     ("hms", ()): False,
     ("hms", (("sasl", "kerberos"),)): True,
+    ("hms", (("ca_file", "/etc/ca.pem"),)): True,
     ("yarn", ()): False,
     ("yarn", (("auth", "kerberos"),)): True,
     ("yarn", (("ca_file", "/etc/ca.pem"),)): True,

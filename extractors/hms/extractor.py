@@ -133,8 +133,8 @@ class HiveMetastore(Extractor):
 
     @property
     def local(self) -> bool:
-        # The keytab, the ticket cache and krb5.conf are files of this machine.
-        return self.sasl == "kerberos"
+        # The keytab, the ticket cache, krb5.conf and the authorities are files of this machine.
+        return self.sasl == "kerberos" or bool(self.ca_file)
 
     def plan(self, positions: Positions) -> Plan:
         """Costs two calls where nothing has happened."""
