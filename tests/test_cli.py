@@ -25,6 +25,7 @@ from navlin.model.identity import run_id
 from navlin.model.keys import EntityType
 from navlin.model.records import Position, Reject
 from navlin.model.source import source_id
+from navlin.service.check import is_loopback
 from tests.support.indexed_estate import World
 from tests.support.leases import held_by
 
@@ -452,6 +453,52 @@ def test_check_shows_each_thing_and_what_to_do(solr: Solr, tmp_path: Path) -> No
     assert {"configuration", "java", "state directory", "disk", "solr", "source there"} <= {
         finding["subject"] for finding in findings if finding["fine"]
     }
+
+
+def test_check_shows_what_spark_on_yarn_lacks(solr: Solr, tmp_path: Path) -> None:
+    hadoop = tmp_path / "hadoop"
+    hadoop.mkdir()
+    (hadoop / "core-site.xml").write_text("<configuration/>")
+    spark = (
+        f'[spark]\nmaster = "yarn"\nhadoop_configuration_directory = "{hadoop}"\n'
+        f'principal = "navlin@A"\nkeytab = "{tmp_path}/navlin.keytab"\n'
+    )
+    file = configuration(solr, tmp_path, spark)
+
+    found = [each for each in json_of(run(file, "check", "--json")) if each["subject"] == "spark"]
+
+    assert [(each["fine"], each["needed"], each["text"]) for each in found] == [
+        (
+            False,
+            True,
+            f"{hadoop}/yarn-site.xml is not there: correct hadoop_configuration_directory of [spark]",
+        ),
+        (False, True, f"{tmp_path}/navlin.keytab is not there: correct keytab of [spark]"),
+        (
+            False,
+            False,
+            f"[solr] url = {solr.address.url} is this machine for each machine: executors on other machines do not find it."
+            " Name the host as they know it",
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"),
+    [
+        ("localhost", True),
+        ("a.localhost", True),
+        ("127.0.0.1", True),
+        ("127.1.2.3", True),
+        ("::1", True),
+        ("10.0.0.1", False),
+        ("solr.example.org", False),
+        ("localhost.example.org", False),
+        ("", False),
+    ],
+)
+def test_which_hosts_mean_whoever_asks(host: str, *, loopback: bool) -> None:
+    assert is_loopback(host) is loopback
 
 
 def test_a_source_that_is_away_does_not_keep_the_service_from_starting(solr: Solr, tmp_path: Path) -> None:

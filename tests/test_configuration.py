@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from navlin.model.extractor import PULL, PUSH, Extractor, Registration
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Record, Split
 from navlin.model.source import Estate, Source
-from navlin.service.configuration import BadConfiguration, Configuration, read_configuration
+from navlin.service.configuration import BadConfiguration, Configuration, SparkSettings, read_configuration
 from navlin.service.toml_positions import line_of
 
 
@@ -244,7 +244,6 @@ MASTERS = {
     "local-cluster[1,1,1024]": False,
     "localhost": False,
     "Local": False,
-    "yarn": False,
     "yarn-client": False,
     "spark://h:7077": False,
     "spark://h1:7077,h2:7077": False,
@@ -255,11 +254,13 @@ MASTERS = {
     "local\\n": False,
     "garbage": False,
 }
-"""Every form of master that Spark knows or knew, and what is none: whether navlin takes it."""
+"""Every form of master that Spark knows or knew but "yarn", and what is none: whether navlin takes it."""
 
 
 @pytest.mark.parametrize(("master", "taken"), MASTERS.items(), ids=lambda each: repr(each))
-def test_spark_runs_on_this_machine_or_nothing_starts(tmp_path: Path, master: str, *, taken: bool) -> None:
+def test_spark_runs_on_this_machine_or_on_yarn_or_nothing_starts(
+    tmp_path: Path, master: str, *, taken: bool
+) -> None:
     text = f'{LEAST}[spark]\ndriver_memory = "2g"\nmaster = "{master}"\n'
     if taken:
         assert read(tmp_path, text).spark.master == master
@@ -268,11 +269,73 @@ def test_spark_runs_on_this_machine_or_nothing_starts(tmp_path: Path, master: st
     assert problems(tmp_path, text) == [
         (
             5,
-            '[spark] master must be local so far, as in "local[*,4]" (all cores, four attempts a task) or "local[2]":'
-            " log files and images of HDFS are read where navlin runs, and executors on other machines would not"
-            " find them",
+            '[spark] master must be "yarn", or local as in "local[*,4]" (all cores, four attempts a task) or "local[2]"',
         )
     ]
+
+
+SPARK_ON: Mapping[str, tuple[str, bool, bool]] = {
+    "master": ('"yarn"', True, True),
+    "driver_memory": ('"2g"', True, True),
+    "hadoop_configuration_directory": ('"/etc/hadoop/conf"', False, True),
+    "executor_python": ('"/opt/python/bin/python3"', False, True),
+    "principal": ('"navlin@EXAMPLE.ORG"', False, True),
+    "keytab": ('"/etc/navlin.keytab"', False, True),
+    "conf": ('{"spark.sql.shuffle.partitions" = "8"}', True, True),
+}
+"""Every setting of [spark]: a value, whether it counts on this machine, whether on YARN."""
+
+
+def test_every_setting_of_spark_counts_where_it_can_or_nothing_starts(tmp_path: Path) -> None:
+    assert list(SPARK_ON) == [item.name for item in fields(SparkSettings)]
+    own_solr = LEAST + '[solr]\nurl = "http://solr/solr"\n[spark]\n'
+    on_yarn = [f"{name} = {value}" for name, (value, _, yarn) in SPARK_ON.items() if yarn]
+    here = [
+        f"{name} = {value}".replace("yarn", "local") for name, (value, here, _) in SPARK_ON.items() if here
+    ]
+
+    assert read(tmp_path, own_solr + "\n".join(on_yarn)).spark.on_yarn
+    assert not read(tmp_path, own_solr + "\n".join(here)).spark.on_yarn
+    everything = [line.replace("yarn", "local") for line in on_yarn]
+    assert {words for _, words in problems(tmp_path, own_solr + "\n".join(everything))} == {
+        f'[spark] {name} is for YARN: it needs master = "yarn"'
+        for name, (_, here, _) in SPARK_ON.items()
+        if not here
+    }
+
+
+YARN = '[spark]\nmaster = "yarn"\n'
+HADOOP = 'hadoop_configuration_directory = "/etc/hadoop/conf"\n'
+OWN_SOLR = '[solr]\nurl = "http://solr/solr"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        (
+            YARN + HADOOP,
+            4,
+            '[spark] master = "yarn" needs a url in [solr]: executors on other machines write to the index',
+        ),
+        (YARN + OWN_SOLR, 4, '[spark] master = "yarn" needs hadoop_configuration_directory'),
+        (
+            YARN + HADOOP + OWN_SOLR + 'auth = "kerberos"\n',
+            4,
+            '[spark] master = "yarn" does not go with auth = "kerberos" of [solr]: executors have no keytab',
+        ),
+        (YARN + HADOOP + 'principal = "a@B"\n' + OWN_SOLR, 6, "[spark] principal needs a keytab beside it"),
+        (YARN + HADOOP + 'keytab = "/a"\n' + OWN_SOLR, 6, "[spark] keytab needs a principal beside it"),
+        (
+            YARN + HADOOP + 'executor_python = "python3"\n' + OWN_SOLR,
+            6,
+            "[spark] executor_python must be a path",
+        ),
+    ],
+)
+def test_what_spark_on_yarn_lacks_is_named(tmp_path: Path, text: str, line: int, words: str) -> None:
+    found = problems(tmp_path, LEAST + text)
+
+    assert [(each[0], each[1][: len(words)]) for each in found] == [(line, words)]
 
 
 def test_two_sources_cannot_answer_for_one_authority(tmp_path: Path) -> None:

@@ -111,11 +111,15 @@ def test_the_readme_shows_every_section() -> None:
 
 
 def test_the_readmes_configurations_are_such(tmp_path: Path) -> None:
-    shortest, kerberos = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+    shortest, kerberos, on_yarn = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
 
     for example in (shortest, f'[navlin]\ncluster = "c"\n{kerberos}'):
         (tmp_path / "navlin.toml").write_text(example)
         assert read_configuration(tmp_path / "navlin.toml", EXTRACTORS, {}).sources
+    (tmp_path / "navlin.toml").write_text(
+        f'[navlin]\ncluster = "c"\n[solr]\nurl = "http://solr/solr"\n{on_yarn}'
+    )
+    assert read_configuration(tmp_path / "navlin.toml", EXTRACTORS, {}).spark.on_yarn
 
 
 def test_readme_help_and_code_agree_on_the_exit_codes() -> None:

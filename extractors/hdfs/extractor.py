@@ -115,6 +115,11 @@ class Hdfs(Extractor):
         if self.image_memory_bytes < 1 << 26:
             yield "image_memory_bytes", "image_memory_bytes must be at least 67108864 (64 MiB)"
 
+    @property
+    def local(self) -> bool:
+        # Hadoop's client is a child in Java, with its jars and its configuration on this machine; so is the image.
+        return True
+
     # -- plan ----------------------------------------------------------------------------------------------------------
 
     def plan(self, positions: Positions) -> Plan:

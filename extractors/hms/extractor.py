@@ -131,6 +131,11 @@ class HiveMetastore(Extractor):
         if self.framed and self.sasl != "none":
             yield "framed", "framed and sasl exclude each other: SASL has frames of its own"
 
+    @property
+    def local(self) -> bool:
+        # The keytab, the ticket cache, krb5.conf and the authorities are files of this machine.
+        return self.sasl == "kerberos" or bool(self.ca_file)
+
     def plan(self, positions: Positions) -> Plan:
         """Costs two calls where nothing has happened."""
         with connected(self._address) as metastore:

@@ -160,6 +160,11 @@ class SparkEvents(Extractor):
             )
         return unquote(parts.path)
 
+    @property
+    def local(self) -> bool:
+        # Logs are local files, or read by Hadoop's client: a child in Java, with its jars and configuration on this machine.
+        return True
+
     def check(self) -> Iterator[str]:
         found = list(self._logs({}))
         closed = [each for each in found if isinstance(each, Closed)]

@@ -89,6 +89,11 @@ class Yarn(Extractor):
             if getattr(self, name) and self.auth == "none":
                 yield name, f'{name} is for Kerberos: it needs auth = "kerberos"'
 
+    @property
+    def local(self) -> bool:
+        # The keytab, the ticket cache, krb5.conf and the authorities are files of this machine.
+        return self.auth == "kerberos" or bool(self.ca_file)
+
     def plan(self, positions: Positions) -> Plan:
         """Costs two requests, or three, where nothing has happened."""
         planning = Planning(self.overlap_s * 1_000, self.history_wait_s * 1_000, self.page_size)

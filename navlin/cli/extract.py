@@ -50,7 +50,7 @@ def command(
     state_directory = configuration.navlin.state_directory
     how = {"complete": full, "dry_run": dry_run, "accept_loss": accept_loss}
     with (
-        LazySparkSession(configuration.spark, state_directory) as spark,
+        LazySparkSession.of(configuration) as spark,
         # Spark takes about as long to start as Solr: if one has to start, the other starts beside it.
         invocation.solr(configuration, starting=spark.start_early) as solr,
     ):

@@ -44,7 +44,8 @@ def create(invocation: Invocation, *, as_json: bool) -> None:
         solr = configuration.solr
         with Solr(external_address(configuration, invocation.environment)) as connected:
             made = create(connected, CONF / "solr", shards=solr.shards, replicas=solr.replicas)
-    _archive_spark(configuration.navlin.state_directory)
+    if not configuration.spark.on_yarn:
+        _archive_spark(configuration.navlin.state_directory)
     if as_json:
         print_json({"made": list(made), "there": [core for core in CORES if core not in made]})
     else:

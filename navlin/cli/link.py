@@ -37,7 +37,7 @@ def command(invocation: Invocation, *, everything: bool, as_json: bool) -> None:
         changed = answer_of_daemon(solr, state_directory, Job.LINK, {"everything": everything})
         if changed is None:
             configured = invocation.configured_sources(configuration, solr)
-            with LazySparkSession(configuration.spark, state_directory) as spark:
+            with LazySparkSession.of(configuration) as spark:
                 changed = jobs.link(solr, configured, spark, invocation.now_ms, everything=everything)
     if as_json:
         print_json(changed)

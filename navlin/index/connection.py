@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -38,9 +39,10 @@ class SolrUnavailable(SolrError):
 class SolrAddress:
     """A Solr by its base URL (``https://host:8983/solr``). Small and picklable: Spark tasks get it and connect themselves.
 
-    ``ca_file`` is a PEM file of authorities to believe instead of the system's; it must be where the connection is opened.
+    ``ca_file`` is a PEM file of authorities to believe instead of the system's; it is where the connection is opened, or
+    under its own name in the working directory: there YARN puts it for executors.
     ``timeout_s`` bounds the wait for a connection and between two bytes of an answer, not the whole of it. ``login`` is for
-    a Solr that wants Kerberos; its keytab must be where the connection is opened, too.
+    a Solr that wants Kerberos; its keytab must be where the connection is opened.
     """
 
     url: str
@@ -65,6 +67,11 @@ class SolrAddress:
         return urlsplit(self.url).netloc
 
 
+def _found(ca_file: str) -> str:
+    in_container = Path(ca_file).name
+    return in_container if not Path(ca_file).exists() and Path(in_container).exists() else ca_file
+
+
 class SolrSession(requests.Session):
     """A pooled session that knows the address's password, tickets and authorities, has a timeout on every request and raises
     `SolrError` for every answer but a success. pysolr's clients share it."""
@@ -74,7 +81,7 @@ class SolrSession(requests.Session):
         self.address = address
         # REQUESTS_CA_BUNDLE would override `verify`, ~/.netrc the password, HTTP_PROXY the way.
         self.trust_env = False
-        self.verify = address.ca_file or True
+        self.verify = _found(address.ca_file) if address.ca_file else True
         if address.login is not None:
             self.auth = Spnego(address.login, at_once=True)
         elif address.user is not None:

@@ -60,6 +60,12 @@ class Extractor(Protocol):
         """
         ...
 
+    @property
+    def local(self) -> bool:
+        """Whether each split must be read on the machine where the daemon runs, because reading takes more than the network:
+        a keytab, a file of authorities, a configuration of Hadoop, or a child in Java. See also `Split.local`."""
+        return False
+
     def still_there(self, paths: Sequence[str]) -> Collection[str] | None:
         """Those of these paths of the source's own tree that the source has, asked for by their names; None if it cannot be
         asked. They are what a full listing missed: one that is not named here is flagged deleted."""

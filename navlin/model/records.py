@@ -133,9 +133,8 @@ class Split:
     """A small picklable value that names one piece of work. Extractors define their own, as frozen dataclasses.
 
     ``name`` distinguishes splits of one source in messages and when one that fails is held back (a file's path, a batch's
-    first table). ``local``: it must be read on the host where the daemon runs: it names a file of that host. So
-    far every split is read there, for Spark runs nowhere else (`navlin.service.configuration.SparkSettings`); it is
-    declared for the day when the others may be read on any executor.
+    first table). ``local``: it must be read on the host where the daemon runs, because it names a file of that host;
+    every other one may be read by an executor on any machine (see also `navlin.model.extractor.Extractor.local`).
     """
 
     __slots__ = ()

@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
@@ -54,17 +55,19 @@ def use_as_a_run_does(spark: SparkSession) -> None:
     from pyspark.sql import functions as F
 
     from navlin.pipeline.frames import in_ranges, rows_of_splits
+    from navlin.pipeline.materialised import materialised
     from navlin.pipeline.reconciling import COUNTED, OUTCOME_COLUMNS
     from navlin.pipeline.warming import Numbered, operations
 
     splits = [Numbered(number) for number in range(2 * spark.sparkContext.defaultParallelism)]
-    rows = rows_of_splits(spark, operations(len(splits)), splits)
-    rows.where(F.col("core").startswith("#")).collect()
-    for ranges in (1, 2):
-        outcomes = in_ranges(spark, [rows, rows], ranges).mapInArrow(_count, OUTCOME_COLUMNS).persist()
-        outcomes.where(F.col("outcome") == COUNTED).collect()
-        outcomes.unpersist()
-    rows.unpersist()
+    with ExitStack() as stack:
+        rows = rows_of_splits(spark, operations(len(splits)), splits, stack)
+        rows.where(F.col("core").startswith("#")).collect()
+        for ranges in (1, 2):
+            outcomes = materialised(
+                in_ranges(spark, [rows, rows], ranges).mapInArrow(_count, OUTCOME_COLUMNS), stack
+            )
+            outcomes.where(F.col("outcome") == COUNTED).collect()
     spark.sparkContext.parallelize(splits, len(splits)).map(_name).collect()
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyarrow as pa
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -15,18 +17,47 @@ from navlin.index.envelope import ENVELOPE_COLUMNS
 from navlin.index.fields import ELEMENTS
 from navlin.model.extractor import Extractor
 from navlin.model.records import Split
+from navlin.pipeline.materialised import SharedFolder, materialised, on_one_machine
 from navlin.pipeline.missing import BELOW_FIRST, Missing, topmost
 from navlin.pipeline.reading import read_splits
+from navlin.pipeline.reading_here import read_here
 from navlin.pipeline.reconciling import CORES, GONE, PREFIX_DIGITS, PREFIXES
 
 
-def rows_of_splits(spark: SparkSession, extractor: Extractor, splits: Sequence[Split]) -> DataFrame:
-    """Envelopes and control rows of one round of reading, materialised once. Free them with ``unpersist``."""
+def rows_of_splits(
+    spark: SparkSession, extractor: Extractor, splits: Sequence[Split], until: ExitStack
+) -> DataFrame:
+    """Envelopes and control rows of one round of reading, materialised once; ``until`` frees them.
+
+    If executors are on other machines, the splits that only this one can read are read in this process.
+    """
+    if on_one_machine(spark):
+        return materialised(_read_by_tasks(spark, extractor, splits), until)
+    here = [split for split in splits if split.local or extractor.local]
+    there = [split for split in splits if not (split.local or extractor.local)]
+    rows = [_read_here(spark, extractor, here, until)] if here else []
+    rows += [materialised(_read_by_tasks(spark, extractor, there), until)] if there else []
+    return rows[0] if len(rows) == 1 else rows[0].unionAll(rows[1])
+
+
+def _read_by_tasks(spark: SparkSession, extractor: Extractor, splits: Sequence[Split]) -> DataFrame:
     frame = spark.createDataFrame(pa.table({"split": [pickle.dumps(split) for split in splits]}))
     at_once = spark.sparkContext.defaultParallelism
     if len(splits) > at_once:  # else each is a partition of its own already
         frame = frame.repartition(min(len(splits), 4 * at_once))
-    return frame.mapInArrow(read_splits(extractor), ENVELOPE_COLUMNS).persist(StorageLevel.DISK_ONLY)
+    return frame.mapInArrow(read_splits(extractor), ENVELOPE_COLUMNS)
+
+
+def _read_here(
+    spark: SparkSession, extractor: Extractor, splits: Sequence[Split], until: ExitStack
+) -> DataFrame:
+    folder = SharedFolder(spark)
+    until.callback(folder.remove)
+    scratch = str(spark.sparkContext.getConf().get("spark.local.dir")).partition(",")[0]
+    with TemporaryDirectory(dir=scratch, prefix="read-") as local:
+        for file in read_here(extractor, splits, Path(local)):
+            folder.put(file)
+    return spark.read.schema(ENVELOPE_COLUMNS).parquet(folder.url)
 
 
 def in_ranges(spark: SparkSession, rounds: Sequence[DataFrame], ranges: int) -> DataFrame:

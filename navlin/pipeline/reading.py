@@ -6,6 +6,8 @@ import pickle
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
 from typing import Any, Final
 
 import orjson
@@ -21,6 +23,7 @@ from navlin.model.records import Covered, Depth, Entity, Listing, Position, Reco
 
 ROWS_IN_BATCH: Final = 2_000
 BYTES_IN_BATCH: Final = 8 << 20
+BYTES_IN_FILE: Final = 64 << 20
 REJECTS_KEPT: Final = 100
 """Of one place in one split; the rest is counted, and one reject more gives the count."""
 
@@ -64,6 +67,26 @@ def read_splits(extractor: Extractor) -> Callable[[Iterable[pa.RecordBatch]], It
                 yield from in_record_batches(_read_split(extractor, pickle.loads(pickled)))  # noqa: S301 (the plan's own)
 
     return read
+
+
+def read_into_files(extractor: Extractor, splits: Iterable[Split], folder: Path) -> Iterator[Path]:
+    """Reads splits as a task does, into Parquet files of at most some `BYTES_IN_FILE` in ``folder``; yields each as it is
+    whole. There is always one."""
+    import pyarrow.parquet as pq  # of use on a cluster alone
+
+    batches = (batch for split in splits for batch in in_record_batches(_read_split(extractor, split)))
+    for number in count():
+        file = folder / f"part-{number:05d}.parquet"
+        size_bytes = 0
+        with pq.ParquetWriter(file, ENVELOPE_SCHEMA) as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+                size_bytes += batch.nbytes
+                if size_bytes >= BYTES_IN_FILE:
+                    break
+        yield file
+        if size_bytes < BYTES_IN_FILE:
+            return
 
 
 def summarize(rows: Iterable[Any]) -> ReadSummary:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import uuid4
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -53,6 +52,7 @@ from navlin.pipeline.fingerprint import fingerprint
 from navlin.pipeline.flagging import FLAGGED_COLUMNS, FLAGGED_IN_TASK, Flagging, flag
 from navlin.pipeline.frames import in_ranges, missing_in, rows_of_splits
 from navlin.pipeline.guard import Guard
+from navlin.pipeline.materialised import materialised
 from navlin.pipeline.missing import Look, Remembered, Verdict, decide
 from navlin.pipeline.planning import MISSING, Planner, has_news
 from navlin.pipeline.reading import ReadSummary, summarize
@@ -273,8 +273,7 @@ class _Run:
         rounds: list[DataFrame] = []
         summary = ReadSummary()
         while splits:
-            rows = rows_of_splits(self._spark(), self.extractor, splits)
-            stack.callback(rows.unpersist)
+            rows = rows_of_splits(self._spark(), self.extractor, splits, stack)
             read = summarize(rows.where(F.col("core").startswith("#")).collect())
             rounds.append(rows)
             summary += read
@@ -312,9 +311,7 @@ class _Run:
             moved=moved,
         )
         frame = in_ranges(self._spark(), rounds, comparison.ranges)
-        outcomes = frame.mapInArrow(reconcile(task), OUTCOME_COLUMNS).persist(StorageLevel.DISK_ONLY)
-        stack.callback(outcomes.unpersist)
-        return outcomes
+        return materialised(frame.mapInArrow(reconcile(task), OUTCOME_COLUMNS), stack)
 
     @property
     def _follows_events(self) -> bool:

@@ -9,13 +9,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from pyspark.conf import SparkConf
 from pyspark.core.context import SparkContext
 from pyspark.sql import SparkSession
 
 from navlin.model.extractor import Mode
 from navlin.pipeline.spark_jvm import is_left_to_pyspark, start_jvm
+from navlin.pipeline.yarn import Cluster
 
 OWNER_ALONE: Final = 0o700
+EXECUTORS_PYTHON: Final = "PYSPARK_PYTHON"
 LOCAL_MASTER = "local[*,4]"
 """Every core of this machine, and a task that fails may be tried four times."""
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
@@ -39,18 +42,19 @@ def start_session(
     settings: Mapping[str, str] | None = None,
     archive: Path | None = None,
     record: bool = False,
+    cluster: Cluster | None = None,
 ) -> SparkSession:
     """Starts Spark; `navlin.pipeline.warming` then takes what its first use costs, before an event has to wait.
 
     ``scratch`` is where Spark spills; nobody else may look into it. ``settings`` go before navlin's own, but for `LOCKED`.
     ``archive`` is a file of loaded classes
     (`navlin.pipeline.spark_jvm.archive_in`): with it a start takes a third of the time; with ``record`` the end of this
-    session writes it.
+    session writes it. Both are for Spark on this machine. ``cluster`` is for the master "yarn", which needs it.
     """
-    # Workers must be this Python, and Spark must not ask the network for a name of this host.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if master.startswith("local"):
+        # Workers must be this Python, and Spark must not ask the network for a name of this host.
+        os.environ.setdefault(EXECUTORS_PYTHON, sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     scratch.mkdir(parents=True, exist_ok=True)
     scratch.chmod(OWNER_ALONE)
@@ -72,14 +76,41 @@ def start_session(
     )
     properties = {
         **own,
+        **(cluster.properties() if cluster is not None else {}),
         **settings,
         **LOCKED,
         JAVA_OPTIONS: java_options,
         "spark.master": master,
         "spark.app.name": "navlin",
     }
+    if cluster is not None:
+        return _start_on_yarn(properties, cluster)
     if not is_left_to_pyspark(os.environ, properties):
         SparkContext._ensure_initialized(gateway=start_jvm(properties, archive=archive, record=record))
+    return _session(properties)
+
+
+def _start_on_yarn(properties: Mapping[str, str], cluster: Cluster) -> SparkSession:
+    variables = cluster.variables()
+    if is_left_to_pyspark(os.environ, properties):
+        os.environ.update(variables)
+        conf = SparkConf(loadDefaults=False).setAll(list(properties.items()))
+        SparkContext._ensure_initialized(conf=conf)
+    else:
+        SparkContext._ensure_initialized(gateway=start_jvm(properties, environment=variables))
+    brought = cluster.bring(SparkContext._jvm, properties)
+    # PySpark takes the Python of executors from here alone, and only now.
+    before = os.environ.get(EXECUTORS_PYTHON)
+    os.environ[EXECUTORS_PYTHON] = cluster.executors_python
+    try:
+        return _session({**properties, **brought})
+    finally:
+        del os.environ[EXECUTORS_PYTHON]
+        if before is not None:
+            os.environ[EXECUTORS_PYTHON] = before
+
+
+def _session(properties: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder
     for key, value in properties.items():
         builder = builder.config(key, value)

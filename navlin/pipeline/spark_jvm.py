@@ -76,26 +76,43 @@ def archive_in(directory: Path) -> Path:
     return directory / f"spark-{known.hexdigest()[:16]}.jsa"
 
 
-def start_jvm(properties: Mapping[str, str], *, archive: Path | None, record: bool) -> Any:
+def start_jvm(
+    properties: Mapping[str, str],
+    *,
+    archive: Path | None = None,
+    record: bool = False,
+    environment: Mapping[str, str] | None = None,
+) -> Any:
     """Starts the JVM and returns PySpark's gateway to it; ``proc`` of that is the child.
 
     ``properties`` are Spark's. ``archive`` is one of loaded classes to use if it is there, or to write at the JVM's
-    orderly end (``record``). The JVM ends when its standard input does. Raises `NoSpark` or `navlin.java.NoJava`.
+    orderly end (``record``). The JVM ends when its standard input does. ``environment`` is for Spark on YARN: variables
+    beside those of this process. Raises `NoSpark` or `navlin.java.NoJava`.
     """
     submit = [word for name, value in properties.items() for word in ("--conf", f"{name}={value}")]
     with TemporaryDirectory() as folder:
         connection = Path(folder) / "connection"
-        environment = {
-            **os.environ,
+        # Spark would hand this process's PYTHONPATH on to executors, which have none of these folders.
+        inherited = {
+            name: value for name, value in os.environ.items() if name != "PYTHONPATH" or not environment
+        }
+        variables = {
+            **inherited,
+            **(environment or {}),
             "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection),
             "SPARK_CONNECT_MODE": "0",
         }
         try:
             child = subprocess.Popen(
-                [*_command(properties, archive, record=record), MAIN, *submit, "pyspark-shell"],
+                [
+                    *_command(properties, archive, record=record, environment=environment or {}),
+                    MAIN,
+                    *submit,
+                    "pyspark-shell",
+                ],
                 stdin=subprocess.PIPE,
                 stdout=STANDARD_ERROR,  # standard output is for answers
-                env=environment,
+                env=variables,
                 start_new_session=True,  # Ctrl-C is for navlin, which ends its child in its own time
                 umask=OTHERS_NOTHING,  # what it and its workers spill holds what was read
             )
@@ -117,14 +134,17 @@ def start_jvm(properties: Mapping[str, str], *, archive: Path | None, record: bo
     return gateway
 
 
-def _command(properties: Mapping[str, str], archive: Path | None, *, record: bool) -> list[str]:
+def _command(
+    properties: Mapping[str, str], archive: Path | None, *, record: bool, environment: Mapping[str, str]
+) -> list[str]:
     # An operator's options come last, so that they count.
     given = ("spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions")
     options = [word for name in given for word in shlex.split(properties.get(name, ""))]
     if archive is not None and not record and not archive.exists():
         archive = None  # with one that is not there Java would not use its own archive either
     jars = os.pathsep.join(map(str, _jars()))
-    class_path = os.pathsep.join(filter(None, (properties.get("spark.driver.extraClassPath"), jars)))
+    hadoop = environment.get("HADOOP_CONF_DIR")
+    class_path = os.pathsep.join(filter(None, (properties.get("spark.driver.extraClassPath"), hadoop, jars)))
     return [
         _java(),
         *(class_sharing(archive, record=record) if archive is not None else ()),

@@ -8,8 +8,10 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from navlin.index import cores
 from navlin.index.cores import CORES
@@ -23,6 +25,8 @@ from navlin.solr_server.embedded import NoSolr, running_solr
 
 LEAST_FREE_BYTES: Final = 2 << 30
 """Solr merges segments into new files before it removes the old ones, and Spark spills."""
+
+HADOOP_SITES: Final = ("core-site.xml", "yarn-site.xml")
 
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
@@ -46,6 +50,8 @@ def check(configuration: Configuration, environment: Mapping[str, str]) -> Itera
     yield Finding("configuration", True, f"{configuration.file}, {len(configuration.sources)} sources")
     yield _java(environment)
     yield from _state_directory(configuration)
+    if configuration.spark.on_yarn:
+        yield from _yarn(configuration)
     known: tuple[KnownSource, ...] = ()
     if configuration.solr.embedded:
         yield from _embedded(configuration)
@@ -95,6 +101,35 @@ def _state_directory(configuration: Configuration) -> Iterator[Finding]:
         yield Finding("disk", False, detail, needed=False)
     else:
         yield Finding("disk", True, free)
+
+
+def _yarn(configuration: Configuration) -> Iterator[Finding]:
+    """What Spark on YARN takes from this machine; whether YARN answers shows when it starts."""
+    spark = configuration.spark
+    assert spark.hadoop_configuration_directory is not None
+    keytab = () if spark.keytab is None else (spark.keytab,)
+    wanted = [*(spark.hadoop_configuration_directory / name for name in HADOOP_SITES), *keytab]
+    unread = [file for file in wanted if not os.access(file, os.R_OK)]
+    for file in unread:
+        key = "keytab" if file == spark.keytab else "hadoop_configuration_directory"
+        what = "cannot be read" if file.exists() else "is not there"
+        yield Finding("spark", False, f"{file} {what}: correct {key} of [spark]")
+    if is_loopback(urlsplit(configuration.solr.url).hostname or ""):
+        text = (
+            f"[solr] url = {configuration.solr.url} is this machine for each machine: executors on other machines do not"
+            " find it. Name the host as they know it"
+        )
+        yield Finding("spark", False, text, needed=False)
+    elif not unread:
+        yield Finding("spark", True, f"on YARN, by {spark.hadoop_configuration_directory}")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host's name or address means whoever asks."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
 
 
 def _embedded(configuration: Configuration) -> Iterator[Finding]:

@@ -31,9 +31,17 @@ _LOCKED_SETTINGS: Final = (
     "spark.network.crypto.enabled",
     "spark.network.crypto.saslFallback",
 )
+YARN: Final = "yarn"
 _LOCAL_MASTER = re.compile(r"local(\[(\*|[1-9]\d*)(\s*,\s*[1-9]\d*)?\])?")
 _OF_PASSWORD: Final = ("user", "password_file")
 _OF_KERBEROS: Final = ("principal", "keytab", "krb5_conf")
+KERBEROS_ON_YARN: Final = (
+    'master = "yarn" does not go with auth = "kerberos" of [solr]: executors have no keytab. A password does'
+)
+EMBEDDED_ON_YARN: Final = (
+    'master = "yarn" needs a url in [solr]: executors on other machines write to the index, and the embedded Solr answers on'
+    " this machine alone"
+)
 Problems = Iterator[tuple[str, str]]
 
 
@@ -108,19 +116,41 @@ class SolrSettings:
 
 @dataclass(frozen=True, slots=True)
 class SparkSettings:
-    """How the pipeline runs. Only on this machine so far: some splits can be read nowhere else, and nothing keeps them from
-    an executor elsewhere (`navlin.model.records.Split`)."""
+    """Where and how the pipeline runs: on this machine, or on a YARN."""
 
     master: str = "local[*,4]"
     driver_memory: str = "1g"
+    hadoop_configuration_directory: Path | None = None
+    executor_python: str = ""
+    principal: str = ""
+    keytab: Path | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def on_yarn(self) -> bool:
+        return self.master == YARN
+
     def problems(self) -> Problems:
-        if not _LOCAL_MASTER.fullmatch(self.master):
+        if not self.on_yarn and not _LOCAL_MASTER.fullmatch(self.master):
             yield (
                 "master",
-                'master must be local so far, as in "local[*,4]" (all cores, four attempts a task) or "local[2]": log files'
-                " and images of HDFS are read where navlin runs, and executors on other machines would not find them",
+                'master must be "yarn", or local as in "local[*,4]" (all cores, four attempts a task) or "local[2]"',
+            )
+        if self.on_yarn and self.hadoop_configuration_directory is None:
+            yield (
+                "master",
+                'master = "yarn" needs hadoop_configuration_directory: the directory with core-site.xml and yarn-site.xml',
+            )
+        for key in ("hadoop_configuration_directory", "executor_python", "principal", "keytab"):
+            if not self.on_yarn and getattr(self, key) != _default(SparkSettings, key):
+                yield key, f'{key} is for YARN: it needs master = "yarn"'
+        if bool(self.principal) != (self.keytab is not None):
+            given, other = ("principal", "keytab") if self.principal else ("keytab", "principal")
+            yield given, f"{given} needs a {other} beside it"
+        if self.executor_python and not self.executor_python.startswith("/"):
+            yield (
+                "executor_python",
+                "executor_python must be a path that each node has, beginning with a slash",
             )
         if not _SIZE.fullmatch(self.driver_memory):
             yield "driver_memory", 'driver_memory must be a size as Spark writes it, like "1g"'
@@ -255,6 +285,15 @@ def read_configuration(
     for name in tables.keys() - SECTIONS.keys():
         complain((name,), f'there is no section "{name}"{suggest(name, [*SECTIONS, "source"])}')
     sections = {name: _section(name, tables.get(name, {}), complain) for name in SECTIONS}
+    if sections["spark"] and sections["spark"].on_yarn and sections["solr"] and sections["solr"].embedded:
+        complain(("spark", "master"), EMBEDDED_ON_YARN)
+    if (
+        sections["spark"]
+        and sections["spark"].on_yarn
+        and sections["solr"]
+        and sections["solr"].auth == "kerberos"
+    ):
+        complain(("spark", "master"), KERBEROS_ON_YARN)
     cluster = sections["navlin"].cluster if sections["navlin"] else ""
     sources: tuple[SourceSettings, ...] = ()
     if extractors is not None:

@@ -94,7 +94,7 @@ class Daemon:
         self._solr_in_doubt = False
         """Whether Solr may have stopped writing, as it does for good when a write of its own failed."""
         self._heartbeat_saved = True
-        self._spark = LazySparkSession(configuration.spark, configuration.navlin.state_directory)
+        self._spark = LazySparkSession.of(configuration)
         self._archiving = ArchiveProcess(configuration.navlin.state_directory)
         self._web = WebProcess(configuration.file)
         self._schedule = Schedule(self._run_source, clock=self._clock)
@@ -163,7 +163,7 @@ class Daemon:
             solr=self._address.url,
             after_s=round(self._clock.steady_s() - self._started_steady_s, 1),
         )
-        if self._archiving.start():
+        if not self._configuration.spark.on_yarn and self._archiving.start():
             log.info("class archive started: with it the next start is quicker")
         return True
 

@@ -46,6 +46,12 @@ def load_extractors() -> Mapping[str, Registration]:
     return EXTRACTORS
 
 
+def modules_of_others() -> tuple[str, ...]:
+    """The modules, by their topmost names, of installed packages that bring extractors."""
+    entries = importlib.metadata.entry_points(group=GROUP)
+    return tuple(sorted({entry.module.partition(".")[0] for entry in entries}))
+
+
 class SharedIdentity(Exception):
     """Two sources would write under one identity."""
 

@@ -9,11 +9,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from navlin.service.configuration import SparkSettings
+from navlin.service.configuration import Configuration, SparkSettings
 from navlin.shipped import CONF
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from navlin.pipeline.yarn import Cluster
 
 
 def archive_directory(state_directory: Path) -> Path:
@@ -22,16 +24,31 @@ def archive_directory(state_directory: Path) -> Path:
     return (jars if jars.is_dir() else state_directory) / "class-archives"
 
 
-class LazySparkSession:
-    """A Spark session that the first call starts. May be shared by threads."""
+def environment_directory(state_directory: Path) -> Path:
+    """Where the archive for executors is kept: in a checkout beside the jars, else in the state directory."""
+    return archive_directory(state_directory).with_name("environments")
 
-    def __init__(self, settings: SparkSettings, state_directory: Path) -> None:
+
+class LazySparkSession:
+    """A Spark session that the first call starts. May be shared by threads. ``files`` are those of this machine that tasks
+    open: on YARN each executor gets them."""
+
+    def __init__(self, settings: SparkSettings, state_directory: Path, files: tuple[Path, ...] = ()) -> None:
         self._settings = settings
+        self._state_directory = state_directory
+        self._files = files
         self._scratch = state_directory / "scratch"
         self._archives = archive_directory(state_directory)
         self._session: SparkSession | None = None
         self._stopped = False
         self._lock = threading.Lock()
+
+    @classmethod
+    def of(cls, configuration: Configuration) -> Self:
+        """The session that a configuration asks for."""
+        ca_file = configuration.solr.ca_file
+        files = (ca_file,) if ca_file is not None else ()
+        return cls(configuration.spark, configuration.navlin.state_directory, files)
 
     def __call__(self) -> SparkSession:
         """The session; the first call takes the seconds that Spark takes to start."""
@@ -46,8 +63,27 @@ class LazySparkSession:
                     driver_memory=self._settings.driver_memory,
                     settings=self._settings.conf,
                     archive=archive_in(self._archives),
+                    cluster=self._cluster(),
                 )
             return self._session
+
+    def _cluster(self) -> Cluster | None:
+        settings = self._settings
+        if settings.hadoop_configuration_directory is None:
+            return None
+        from navlin.pipeline.packing import pack
+        from navlin.pipeline.yarn import Cluster
+        from navlin.service.loader import modules_of_others
+
+        directory = environment_directory(self._state_directory)
+        return Cluster(
+            settings.hadoop_configuration_directory,
+            pack(directory, python=not settings.executor_python, modules=modules_of_others()),
+            settings.executor_python,
+            settings.principal,
+            settings.keytab,
+            self._files,
+        )
 
     def start_early(self) -> None:
         """Begins to start it, beside what this thread does next. An error is met again by the first call."""

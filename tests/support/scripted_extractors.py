@@ -9,6 +9,7 @@ They register themselves like any other.
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -73,7 +74,9 @@ class Listing(Extractor):
         assert isinstance(split, Table)
         payload = self._payload()
         if split.qualified in payload.get("waiting", {}):
-            _wait_for(Path(payload["waiting"][split.qualified]))
+            gate = Path(payload["waiting"][split.qualified])
+            gate.with_suffix(".pid").write_text(str(os.getpid()))
+            _wait_for(gate)
         if split.qualified in payload.get("broken", ()):
             raise ConnectionError(f"{split.qualified} cannot be read")
         database, name = split.qualified.split(".")

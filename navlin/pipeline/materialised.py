@@ -1,0 +1,66 @@
+"""What a run reads and what becomes of it, computed once and kept to the run's end.
+
+On one machine it is kept on Spark's own disk. On YARN an executor may be lost with its disk: Spark would then compute anew
+what was on it, and read the source a second time, which may fail or answer otherwise by then. So it is kept on the cluster's
+file system, in the application's own directory, which ends with the application.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+
+
+def on_one_machine(spark: SparkSession) -> bool:
+    """Whether the driver and all that computes are on this machine, and share its disk."""
+    return str(spark.sparkContext.master).startswith("local")
+
+
+def materialised(frame: DataFrame, until: ExitStack) -> DataFrame:
+    """The rows of ``frame``, computed once: by their first use on one machine, else now. ``until`` frees them."""
+    spark = frame.sparkSession
+    if on_one_machine(spark):
+        until.callback(frame.unpersist)
+        return frame.persist(StorageLevel.DISK_ONLY)
+    folder = SharedFolder(spark)
+    until.callback(folder.remove)
+    frame.write.parquet(folder.url)
+    return spark.read.schema(frame.schema).parquet(folder.url)
+
+
+class SharedFolder:
+    """A folder on the cluster's file system, below that of this application: whoever ends the application removes it.
+
+    It is made by what is put into it.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        context: Any = spark.sparkContext
+        self._jvm = context._jvm
+        self._configuration = context._jsc.hadoopConfiguration()
+        staging = (
+            context.getConf().get("spark.yarn.stagingDir")
+            or self._file_system("").getHomeDirectory().toString()
+        )
+        self.url = f"{staging}/.sparkStaging/{context.applicationId}/navlin-{uuid4()}"
+
+    def put(self, file: Path) -> None:
+        """Moves a local file into it, under a name of its own."""
+        path = self._jvm.org.apache.hadoop.fs.Path
+        there = path(f"{self.url}/{uuid4()}{file.suffix}")
+        self._file_system(self.url).copyFromLocalFile(True, True, path(file.as_uri()), there)
+
+    def remove(self) -> None:
+        """Removes it with all that is in it. Harmless if it is not there."""
+        self._file_system(self.url).delete(self._jvm.org.apache.hadoop.fs.Path(self.url), True)
+
+    def _file_system(self, url: str) -> Any:
+        fs = self._jvm.org.apache.hadoop.fs
+        return (
+            fs.Path(url).getFileSystem(self._configuration) if url else fs.FileSystem.get(self._configuration)
+        )

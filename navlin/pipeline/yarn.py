@@ -1,0 +1,142 @@
+"""Spark on YARN: what its executors get, and what is brought to the cluster's file system once.
+
+An executor has nothing of ours: no navlin, no Python, no Spark. All of that is put into ``.navlin`` in the home directory
+that the user has on the cluster's file system, under names that tell the content. YARN keeps what it has fetched on a node,
+so later starts ship neither.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+from uuid import uuid4
+from zipfile import ZipFile
+
+from navlin.java import pyspark_jars
+from navlin.pipeline.packing import LIBRARIES, PACKAGES, PYTHON
+
+ENVIRONMENT: Final = "environment"
+"""Under this name YARN unpacks the archive in the working directory of each executor."""
+FOLDER: Final = ".navlin"
+JARS: Final = ("spark.yarn.jars", "spark.yarn.archive")
+"""By these an operator says where Spark's jars are: then navlin brings none."""
+ARCHIVES: Final = "spark.yarn.dist.archives"
+FILES: Final = "spark.yarn.dist.files"
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A YARN, and how to come to it.
+
+    ``configuration_directory`` has core-site.xml and yarn-site.xml. ``environment`` is the archive of
+    `navlin.pipeline.packing.pack`; ``python`` is where each node has a Python of this version, "" if it is in the archive.
+    ``principal`` and ``keytab`` are for Kerberos. ``files`` come into the working directory of each executor.
+    """
+
+    configuration_directory: Path
+    environment: Path
+    python: str = ""
+    principal: str = ""
+    keytab: Path | None = None
+    files: tuple[Path, ...] = ()
+
+    @property
+    def executors_python(self) -> str:
+        """The Python that executors start, as they find it."""
+        return self.python or f"./{ENVIRONMENT}/{PYTHON}"
+
+    def properties(self) -> dict[str, str]:
+        """Spark's properties by which executors find what they get."""
+        found = {
+            "spark.submit.deployMode": "client",
+            "spark.executorEnv.PYTHONPATH": f"./{ENVIRONMENT}/{PACKAGES}",
+            # Nothing of the home directory of the user that YARN starts executors with.
+            "spark.executorEnv.PYTHONNOUSERSITE": "1",
+        }
+        if not self.python:
+            found["spark.executorEnv.LD_LIBRARY_PATH"] = f"./{ENVIRONMENT}/{LIBRARIES}"
+        if self.keytab is not None:
+            found |= {"spark.kerberos.principal": self.principal, "spark.kerberos.keytab": str(self.keytab)}
+        return found
+
+    def variables(self) -> dict[str, str]:
+        """The environment of the driver's JVM."""
+        folder = str(self.configuration_directory)
+        archives = sorted(pyspark_jars().parent.joinpath("python", "lib").glob("*.zip"))
+        return {
+            "HADOOP_CONF_DIR": folder,
+            "YARN_CONF_DIR": folder,
+            # Where Spark finds PySpark for executors, without a SPARK_HOME.
+            "PYSPARK_ARCHIVES_PATH": ",".join(map(str, archives)),
+        }
+
+    def bring(self, jvm: Any, properties: Mapping[str, str]) -> dict[str, str]:
+        """Brings what is not there yet to the cluster's file system; returns the properties that name it.
+
+        ``jvm`` is Spark's, before it has a context; ``properties`` are those that it was started with.
+        """
+        depot = _Depot(jvm)
+        depot.bring(self.environment)
+        archives = [f"{depot.url(self.environment.name)}#{ENVIRONMENT}"]
+        files = [each.absolute().as_uri() for each in self.files]
+        found = {
+            ARCHIVES: ",".join([*filter(None, [properties.get(ARCHIVES)]), *archives]),
+            FILES: ",".join([*filter(None, [properties.get(FILES)]), *files]),
+        }
+        if not any(name in properties for name in JARS):
+            found["spark.yarn.archive"] = self._bring_jars(depot, pyspark_jars())
+        return {name: value for name, value in found.items() if value}
+
+    def _bring_jars(self, depot: _Depot, jars: Path) -> str:
+        name = archive_of_jars(jars)
+        if not depot.has(name):
+            # One archive: some 250 files are written to HDFS, and fetched from there, one after the other.
+            with TemporaryDirectory(dir=self.environment.parent, prefix=".packing-") as folder:
+                archive = Path(folder) / name
+                with ZipFile(archive, "w") as packed:  # not compressed once more
+                    for jar in sorted(jars.glob("*.jar")):
+                        packed.write(jar, jar.name)
+                depot.bring(archive)
+        return depot.url(name)
+
+
+def archive_of_jars(jars: Path) -> str:
+    """The name of the archive of a folder of jars: another one for other jars."""
+    known = hashlib.sha256()
+    for jar in sorted(jars.glob("*.jar")):
+        known.update(f"{jar.name}:{jar.stat().st_size}\n".encode())
+    return f"spark-{known.hexdigest()[:16]}.zip"
+
+
+class _Depot:
+    """The folder `FOLDER` on the cluster's file system, for its user alone."""
+
+    def __init__(self, jvm: Any) -> None:
+        self._fs = jvm.org.apache.hadoop.fs
+        self._files = self._fs.FileSystem.get(jvm.org.apache.hadoop.conf.Configuration())
+        self._folder = f"{self._files.getHomeDirectory().toString()}/{FOLDER}"
+        path = self._fs.Path(self._folder)
+        if not self._files.exists(path):
+            self._files.mkdirs(path, self._fs.permission.FsPermission("700"))
+
+    def url(self, name: str) -> str:
+        return f"{self._folder}/{name}"
+
+    def has(self, name: str) -> bool:
+        return bool(self._files.exists(self._fs.Path(self.url(name))))
+
+    def bring(self, local: Path) -> None:
+        """Copies a file there, whole or not at all, unless one of its name is there."""
+        if self.has(local.name):
+            return
+        unfinished = self._fs.Path(self.url(f".unfinished-{uuid4()}"))
+        try:
+            self._files.copyFromLocalFile(False, True, self._fs.Path(local.as_uri()), unfinished)
+            # If another navlin was quicker its file stays, for the content is the same.
+            self._files.rename(unfinished, self._fs.Path(self.url(local.name)))
+        finally:
+            self._files.delete(unfinished, True)

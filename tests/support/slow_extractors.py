@@ -1,0 +1,36 @@
+"""Extractors for tests of the processes that read: one whose reading ends its process, one whose reading never ends."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from navlin.model.records import Record, Split
+from navlin.pipeline.warming import OperationEach, operations
+
+
+@dataclass(frozen=True, slots=True)
+class Deadly(OperationEach):
+    """Reading a split of it ends the process."""
+
+    def read(self, split: Split) -> Iterator[Record]:
+        if split.name:
+            os._exit(3)
+        yield from ()
+
+
+@dataclass(frozen=True, slots=True)
+class Slow(OperationEach):
+    """Reading a split of it takes longer than anybody waits."""
+
+    def read(self, split: Split) -> Iterator[Record]:
+        time.sleep(600)
+        yield from ()
+
+
+def made(kind: type[OperationEach]) -> OperationEach:
+    """One of them."""
+    of = operations(2)
+    return kind(of.source, of.estate, of.splits, of.others)
