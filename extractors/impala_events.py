@@ -54,7 +54,7 @@ from extractors.lineage.statement_records import (
 )
 from extractors.lineage.statements import Effect, Kind, created_table, kind_named, kind_of
 from navlin.model.extractor import PUSH, extractor, keeps_positions
-from navlin.model.keys import split_location
+from navlin.model.keys import is_location
 from navlin.model.records import Record, Reject, Split
 from navlin.model.redaction import without_credentials
 from navlin.model.source import HIVE, IMPALA, Estate, Source
@@ -210,9 +210,7 @@ def _location(
     uri = without_credentials(text_of(record, "tableLocation"))
     if not uri:
         return None
-    try:
-        split_location(uri)
-    except ValueError:  # its text may repeat a password
+    if not is_location(uri):  # its text may repeat a password
         problems.append("tableLocation is no URI")
         return None
     targets = {(vertex.database, vertex.table) for edge in edges for vertex in edge.targets if vertex.table}

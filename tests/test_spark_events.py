@@ -174,6 +174,32 @@ def test_an_error_message_outweighs_a_job_that_was_tried_again(tmp_path: Path) -
     assert extracted.executions[0].attributes["status"] == "SUCCEEDED"
 
 
+@pytest.mark.parametrize(
+    ("odd", "named"),
+    [
+        ("hdfs://[::1/x", "/hdfs:/[::1/x"),
+        ("s3a://[bucket/x", "/s3a:/[bucket/x"),
+        ("//[", "/["),
+        ("hdfs://a]b/x", "/hdfs:/a]b/x"),
+    ],
+)
+def test_a_path_that_is_no_location_does_not_keep_its_log_from_being_read(
+    tmp_path: Path, odd: str, named: str
+) -> None:
+    write_log(
+        tmp_path,
+        log_start(),
+        application(),
+        start(0, insert(odd, scan("db.a"))),
+        end(0),
+        start(1, COPY),
+        end(1),
+        application_end(),
+    )
+    written = {("db.a", "INSERT_OVERWRITE", named), ("db.a", "INSERT_OVERWRITE", "db.b")}
+    assert read_once(tmp_path).flows == written
+
+
 def test_what_has_not_ended_is_not_extracted_while_its_application_runs(tmp_path: Path) -> None:
     path = write_log(tmp_path, log_start(), application(), start(0, COPY), name="app.inprogress")
     follower = Follower(tmp_path)

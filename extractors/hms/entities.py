@@ -24,6 +24,7 @@ from navlin.model.keys import (
     column_key,
     database_key,
     execution_key,
+    is_location,
     location_key,
     operation_key,
     partition_key,
@@ -211,17 +212,13 @@ def _columns(
 def _stored_at(reading: Reading, key: Key, location: str | None) -> Iterator[Record]:
     if not location:
         return
-    try:
-        # The credentials for a bucket are no part of its name.
-        bare = _USER_AND_PASSWORD.sub("://", location)
-        directory = location_key(reading.estate, bare, reading.default_fs)
-    except ValueError as error:
-        yield Reject(
-            f"{reading.place} {key.tree_path}",
-            f"its location is no URI: {error}",
-            sample=bounded(location, 200),
-        )
+    # The credentials for a bucket are no part of its name.
+    bare = _USER_AND_PASSWORD.sub("://", location)
+    if not is_location(bare):
+        place = f"{reading.place} {key.tree_path}"
+        yield Reject(place, "its location is no URI", sample=bounded(location, 200))
         return
+    directory = location_key(reading.estate, bare, reading.default_fs)
     yield Relation(RelationType.LOGICAL_PHYSICAL, key, directory, key.tree_path, reading.as_of_ms)
 
 

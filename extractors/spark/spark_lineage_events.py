@@ -26,7 +26,7 @@ from extractors.spark.plan.names import dotted_table, is_path
 from extractors.spark.plan.reads import End, path_end, table_end
 from extractors.spark.times import instant, no_time
 from navlin.model.extractor import PUSH, extractor, keeps_positions
-from navlin.model.keys import application_id, split_location
+from navlin.model.keys import application_id, is_location
 from navlin.model.records import Record, Reject, Split
 from navlin.model.redaction import bounded, sample
 from navlin.model.source import SPARK, Estate, Source
@@ -152,20 +152,12 @@ def _ends(value: Any) -> tuple[tuple[End, ...], tuple[str, ...]]:
         table = dotted_table(named) if kind == "HIVE" else None
         if table is not None and table.database:
             ends[table_end(table)] = None
-        elif is_path(named) and _is_location(named):
+        elif is_path(named) and is_location(named):
             local = kind == "LOCAL" and named.startswith("/")
             ends[path_end(f"file:{named}" if local else named)] = None
         else:
             hidden[named] = None
     return tuple(ends), tuple(hidden)
-
-
-def _is_location(uri: str) -> bool:
-    try:
-        split_location(uri)
-    except ValueError:  # "hdfs://[::1", for example
-        return False
-    return True
 
 
 def _metastores(record: Mapping[str, Any]) -> tuple[str, ...]:

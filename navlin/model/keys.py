@@ -135,8 +135,11 @@ def split_location(uri: str, default_fs: str = "") -> tuple[str, str, str]:
     """(source type, authority, path) of a location: ``hdfs://nn:8020/a/b`` is (HDFS, ``hdfs://nn:8020``, ``/a/b``).
 
     ``default_fs`` (``fs.defaultFS``) stands in for a missing scheme or host. ``file:/x``, ``file:///x`` are one, and so
-    are s3, s3a and s3n. A slash at the end and doubled slashes do not count.
+    are s3, s3a and s3n. A slash at the end and doubled slashes do not count. What is no location (`is_location`) is a path
+    of that name, with which nothing will be linked: plans and configurations hold anything.
     """
+    if not is_location(uri):
+        uri = f"/{uri}"
     parts = urlsplit(uri, allow_fragments=False) if "://" in uri or uri[:1] != "/" else urlsplit("")
     scheme, host = parts.scheme.lower(), _without_password(parts.netloc)
     raw = uri if uri[:1] == "/" else _after_authority(uri)
@@ -153,6 +156,15 @@ def split_location(uri: str, default_fs: str = "") -> tuple[str, str, str]:
     if scheme in ("", "hdfs", "viewfs", "webhdfs", "swebhdfs"):
         return HDFS, f"{'viewfs' if scheme == 'viewfs' else 'hdfs'}://{host}" if host else "", path
     return scheme.upper(), f"{scheme}://{host}", path
+
+
+def is_location(uri: str) -> bool:
+    """Whether a text can be a location; ``hdfs://[::1`` cannot."""
+    try:
+        urlsplit(uri)
+    except ValueError:
+        return False
+    return True
 
 
 def _without_password(netloc: str) -> str:
