@@ -35,7 +35,7 @@ FIGURES: Final = (
     Figure("Python packages", "checkout", "", "some 700 MB, most of it Spark"),
     Figure("Solr's jars", "checkout", "", "54 MB for Solr"),
     Figure("Hadoop's and Hive's jars", "checkout", "", "another 100 MB of Hadoop's and Hive's"),
-    Figure("later metastores' jars", "checkout --services", "", "another 50 MB of jars"),
+    Figure("jars of later releases", "checkout --services", "", "another 230 MB of jars"),
     Figure("a new line, indexed and linked", "latency", "", "linked within five seconds, mostly within one"),
     Figure("suggestions as one types, over a million entities", "suggestions"),
     Figure("disk for entities", "size", "0.5 to 0.7 GB", "1 million entities take 0.2 to 0.4 GB"),

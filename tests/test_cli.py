@@ -114,14 +114,19 @@ def test_a_wrong_configuration_is_reported_with_file_and_line_and_all_of_it(tmp_
 
 
 @pytest.mark.parametrize("command", [["serve"], ["extract", "HIVE-1"], ["check"], ["link"], ["status"]])
-def test_a_spark_on_other_machines_is_refused_at_every_start(tmp_path: Path, command: list[str]) -> None:
+def test_a_spark_on_other_machines_is_refused_at_every_start_if_it_cannot_be_found(
+    tmp_path: Path, command: list[str]
+) -> None:
     file = tmp_path / "yarn.toml"
     file.write_text('[navlin]\ncluster = "x"\n[spark]\nmaster = "yarn"\n')
 
     result = run(file, *command)
 
     assert result.exit_code == Exit.USAGE
-    assert f"{file}:4: [spark] master must be local so far" in result.stderr + result.stdout
+    assert (
+        f'{file}:4: [spark] master = "yarn" needs hadoop_configuration_directory'
+        in result.stderr + result.stdout
+    )
 
 
 def test_a_solr_that_does_not_answer_is_reported_in_a_sentence(tmp_path: Path) -> None:

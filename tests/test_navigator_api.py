@@ -209,8 +209,13 @@ def test_a_query_with_ten_thousand_ids_is_answered(web: Web, world: World) -> No
 
 
 def test_sources_are_such_as_the_sdk_can_load(web: Web, world: World) -> None:
-    sources = found(web, "GET", f"{V}/entities?query=type:SOURCE")
-    assert sources
+    query = "type:SOURCE AND originalName:navigator*"
+    sources = found(web, "GET", f"{V}/entities", params={"query": query})
+    assert {each["originalName"] for each in sources} == {
+        "navigator-hive",
+        "navigator-hdfs",
+        "navigator-impala",
+    }
     for source in sources:
         assert source["sourceType"] in SOURCE_TYPES
         assert source.keys() >= {

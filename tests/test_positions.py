@@ -51,6 +51,8 @@ SETTINGS = {
         "principal": KEPT,
         "keytab": KEPT,
         "krb5_conf": KEPT,
+        "tls": KEPT,
+        "ca_file": KEPT,
         "connect_timeout_s": KEPT,
         "call_timeout_s": KEPT,
     },

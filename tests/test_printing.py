@@ -108,6 +108,8 @@ DOORS = {
     ("navlin/cli/serve.py", "sys.stderr"),
     ("navlin/demo/serving.py", "sys.stdout"),
     # The pipe to the parent.
+    ("navlin/pipeline/reading_here.py", "sys.stdout"),
+    ("navlin/pipeline/reading_here.py", "sys.stderr"),
     ("navlin/sql/child.py", "sys.stdout"),
     # Logs, which clean what they print themselves: see below.
     ("navlin/service/logs.py", "sys.stderr"),
