@@ -277,6 +277,7 @@ def test_a_port_that_is_taken_is_a_sentence(web: Web) -> None:
     assert "set another port in [web]" in done.stderr
 
 
+@pytest.mark.services
 def test_tls_is_spoken_with_the_certificate_that_was_given(solr: Solr, tmp_path: Path) -> None:
     server = certificate(tmp_path / "tls")
     lines = (

@@ -174,6 +174,7 @@ def test_a_backup_while_others_write_has_what_was_durable_and_no_document_before
             assert position >= durable - 5
 
 
+@pytest.mark.services
 def test_an_extraction_after_a_restore_ends_in_the_same_index(
     private_server: EmbeddedSolr,
     private_solr: Solr,
@@ -277,6 +278,7 @@ def test_a_serve_that_goes_on_from_a_backup_made_while_another_served_loses_noth
         served.end()
 
 
+@pytest.mark.services
 def test_an_index_of_an_earlier_navlin_is_upgraded_after_its_restore(tmp_path: Path, solr_jars: Path) -> None:
     state, file = tmp_path / "old", tmp_path / "old.tar.zst"
     old_index.make_old_home(state, solr_jars)
@@ -462,6 +464,7 @@ def elements(state: Path, jars: Path) -> int:
         return solr.count(ELEMENTS)
 
 
+@pytest.mark.services
 def test_an_index_is_replaced_only_when_asked_and_never_under_a_running_navlin_or_by_half(
     two: tuple[Path, Path], solr_jars: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -570,6 +573,7 @@ def test_a_solrcloud_is_backed_up_and_restored_by_its_own_means(cloud: Solr, tmp
 # -- A single Solr of the operator's own -----------------------------------------------------------------------------------
 
 
+@pytest.mark.services
 def test_a_single_solr_of_ones_own_is_backed_up_and_restored_by_its_replication(
     tmp_path: Path, solr_jars: Path
 ) -> None:

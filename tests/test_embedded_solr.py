@@ -98,6 +98,7 @@ def test_killing_navlin_leaves_no_java_behind(tmp_path: Path, solr_jars: Path) -
     assert running_solr(tmp_path) is None
 
 
+@pytest.mark.services
 def test_killing_java_loses_nothing_that_it_acknowledged(own_server: EmbeddedSolr) -> None:
     with own_server:
         address = own_server.address

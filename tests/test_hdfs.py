@@ -172,6 +172,7 @@ def test_what_is_left_out_is_neither_read_nor_gone(follower: Follower, hdfs_writ
     assert not any("_temporary" in path for path in follower.known)
 
 
+@pytest.mark.services
 def test_a_walk_ends_in_time_and_leaves_the_rest_to_others(
     follower: Follower, hdfs_writer: Writer, top: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

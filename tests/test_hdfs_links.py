@@ -219,6 +219,7 @@ def test_a_path_lies_in_the_table_or_partition_with_the_longest_location(
     assert not from_table & {cluster.id(path) for path in ("wh/orders", "archive/o1", *inside)}
 
 
+@pytest.mark.services
 def test_what_lies_in_a_table_follows_when_its_location_changes_hands(cluster: Cluster) -> None:
     before = cluster.create_table("before", "wh/shared")
     cluster.spark_writes("wh/shared/late", "wh/other/late")
@@ -241,6 +242,7 @@ def test_what_lies_in_a_table_follows_when_its_location_changes_hands(cluster: C
 # -- What is deleted ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.services
 def test_a_deleted_directory_takes_what_it_contained_and_purge_takes_the_rest_in_its_time(
     cluster: Cluster,
 ) -> None:

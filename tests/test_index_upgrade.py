@@ -170,6 +170,7 @@ def test_a_large_index_is_left_to_a_command_that_says_what_it_did(
     assert navlin(file, "search", "type:TABLE").exit_code == Exit.OK
 
 
+@pytest.mark.services
 def test_while_another_navlin_runs_the_index_it_is_left_alone(state: Path, solr_jars: Path) -> None:
     file = configuration(state, solr_jars)
     with server_on(state, solr_jars) as server, Solr(server.address) as solr:

@@ -204,6 +204,7 @@ def test_a_repository_that_does_not_answer_is_asked_again_after_a_pause(
     assert repository.times_asked_for(alpha) == 1
 
 
+@pytest.mark.services
 def test_a_repository_that_never_answers_ends_in_a_sentence(
     fetching: Fetching, repository: Repository
 ) -> None:

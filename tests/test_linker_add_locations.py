@@ -354,6 +354,7 @@ def test_linking_everything_ends_where_the_increments_do(world: World) -> None:
     assert world.index() == increments
 
 
+@pytest.mark.services
 def test_linking_everything_repairs_what_should_not_be_there(world: World) -> None:
     send(world, linking=True)
     right = world.index()

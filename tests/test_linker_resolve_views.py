@@ -471,6 +471,7 @@ def send(world: World, *, linking: bool) -> None:
         world.now_ms += DAY_MS
 
 
+@pytest.mark.services
 def test_linking_everything_ends_where_the_increments_do(world: World) -> None:
     began_ms = world.now_ms
     send(world, linking=True)

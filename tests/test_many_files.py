@@ -83,6 +83,7 @@ def files(solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path) -> File
     return FileSystem(solr, spark, tmp_path)
 
 
+@pytest.mark.services
 def test_a_deleted_directory_takes_very_many_files_with_it_and_no_neighbour(files: FileSystem) -> None:
     files.list({"/a": MANY, "/a_old": 3, "/b": 3}, {"path": "/"})
     assert files.count(below="/a", deleted=False) == MANY + 1
@@ -107,6 +108,7 @@ def test_a_directory_that_is_listed_anew_loses_only_what_is_not_there_any_more(f
     assert files.list({"/a": MANY - 7}, {"path": "/a", "reported": True}).counts.deleted == 0
 
 
+@pytest.mark.services
 def test_more_places_than_one_question_can_name_are_covered_at_once(files: FileSystem) -> None:
     """Solr takes 10,000 clauses in a query; events of one run may name more places than that."""
     files.list({"/a": MANY, "/b": 3, "/c": 3}, {"path": "/"})

@@ -36,6 +36,7 @@ WIDE = {f"wide.t{number:03d}": [f"c{c}" for c in range(12)] for number in range(
 # -- Solr goes away ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.services
 def test_solr_killed_in_the_middle_of_a_write_fails_the_run_and_the_next_completes_it(
     solr_server: EmbeddedSolr, solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path
 ) -> None:
@@ -78,6 +79,7 @@ def test_solr_away_while_it_plans_is_reported_in_words(
 # -- The metastore goes away -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.services
 def test_a_metastore_that_goes_away_in_the_middle_of_a_listing_costs_no_table_and_the_next_run_is_complete(
     estate: SmallEstate, tmp_path: Path, metastore_jars: Path
 ) -> None:

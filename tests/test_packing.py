@@ -90,6 +90,7 @@ def test_the_archive_is_made_once_and_anew_if_a_file_changes(
     assert list(tmp_path.glob("environment-*")) == [changed]
 
 
+@pytest.mark.services
 def test_the_archive_runs_where_nothing_else_is(tmp_path: Path) -> None:
     archive = pack(REPOSITORY / ".jars" / "environments", python=True)
     subprocess.run(["tar", "-xzf", str(archive), "-C", str(tmp_path)], check=True)

@@ -220,6 +220,7 @@ def test_two_versions_of_a_format_differ_by_what_one_of_them_cannot_alone(one: s
         assert truth.parts
 
 
+@pytest.mark.services
 def test_an_environment_is_made_once_and_anew_when_its_packages_are_others(tmp_path: Path) -> None:
     python = python_of(Environment("some", ()), tmp_path)
     assert python.is_file()

@@ -65,6 +65,7 @@ def edited(schema: str) -> str:
     return schema.replace(line, line.replace("long", "string"))
 
 
+@pytest.mark.services
 def test_an_edited_schema_and_an_index_that_was_written_with_it_are_refused(
     tmp_path: Path, solr_jars: Path
 ) -> None:
