@@ -213,6 +213,16 @@ def test_every_answer_bears_the_security_headers(web: Web) -> None:
         assert "server" not in headers
 
 
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1"])
+def test_a_page_of_another_server_cannot_ask_in_a_users_name(web: Web, origin: str) -> None:
+    answer = web.send(
+        "POST", ROOT + "/link", "chief", headers={"Origin": origin, "Content-Type": "text/plain"}
+    )
+    assert answer.status_code == 403
+    own = web.url.removesuffix("/navlin")
+    assert web.send("POST", ROOT + "/link", "chief", headers={"Origin": own}).status_code == 503
+
+
 def test_one_user_has_so_many_questions_answered_at_once() -> None:
     questions = Questions(most=2)
     with questions.of("ann"), questions.of("ann"):

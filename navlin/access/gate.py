@@ -9,9 +9,12 @@ import secrets
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from navlin.access.attempts import Attempts
 from navlin.access.store import Access, AccessFile, User
+
+LOOKS_AT_ONCE: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,8 @@ class Gate:
     def __init__(self, file: AccessFile, attempts: Attempts, now_ms: Callable[[], int]) -> None:
         self._file, self._attempts, self._now_ms = file, attempts, now_ms
         self._lock = threading.Lock()
+        # A look at a hash takes 32 MiB: strangers decide how many are asked for, not how many are done at once.
+        self._looks = threading.Semaphore(LOOKS_AT_ONCE)
         self._read_version: tuple[int, int] | None = None
         self._access = Access()
         # Clients send the password with each request, and a look at its hash takes 0.1 s. What was right is remembered
@@ -58,7 +63,8 @@ class Gate:
             return user
         if wait_s := self._attempts.wait_s(address, name):
             return Refused("too many wrong passwords: wait", name, wait_s)
-        user = access.by_password(name, password)
+        with self._looks:
+            user = access.by_password(name, password)
         if user is None:
             self._attempts.wrong(address, name)
             return Refused("the name or the password is wrong", name)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import orjson
 import structlog
@@ -269,6 +270,12 @@ class _Users:
             await self.app(scope, receive, send)
             return
         request = Request(scope)
+        if request.method not in ("GET", "HEAD") and _of_another_page(request):
+            _audit("request refused", request, "", reason="another page")
+            await error_answer(403, "a page of another server asks: that is not answered")(
+                scope, receive, send
+            )
+            return
         headers = request.headers.getlist("authorization")
         address = request.client.host if request.client else ""
         look: Callable[[], User | Refused] = partial(
@@ -287,6 +294,12 @@ class _Users:
             return
         challenge = {"WWW-Authenticate": 'Basic realm="navlin", charset="UTF-8"'}
         await error_answer(401, found.reason, challenge)(scope, receive, send)
+
+
+def _of_another_page(request: Request) -> bool:
+    """Whether a browser sends this for a page of somebody else's, with the password that it remembers."""
+    origin = request.headers.get("origin")
+    return origin is not None and urlsplit(origin).netloc != request.headers.get("host")
 
 
 def _audit(what: str, request: Request, user: str, **more: Any) -> None:
