@@ -14,7 +14,8 @@ import pytest
 from navlin.service.loader import load_extractors
 from tests.conftest import REPOSITORY
 from tests.support.damage import OF_BYTES, OF_VALUES
-from tests.support.damaged_sources import READERS, Outcome
+from tests.support.damaged.readers import READERS
+from tests.support.damaged.tallies import Outcome
 from tests.support.soaked import Soaked
 
 # Other tests of the same session register extractors of their own.

@@ -1,0 +1,177 @@
+"""Damaged records of the logs with a record a line: Impala's, Hive's and Spark's lineage."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from extractors.hive_events import HiveEvents
+from extractors.impala_events import ImpalaEvents
+from extractors.lineage.line_logs import LineLogs
+from extractors.spark import SparkLineageEvents
+from navlin.model.plan import Positions
+from navlin.model.source import HIVE, IMPALA, SPARK
+from tests import test_hive_events, test_impala_events, test_spark_lineage_events
+from tests.support import damage
+from tests.support.damaged.tallies import (
+    FILES_A_PLAN,
+    LARGEST_BYTES,
+    Damaged,
+    Outcome,
+    Tally,
+    Task,
+    damaged_source,
+    in_a_task,
+    in_time,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LineLog:
+    """An extractor that follows lines. ``not_ours``: whether a text is no record of it, by a rule of the format."""
+
+    extractor: Callable[[str], LineLogs]
+    records: Sequence[Any]
+    sound: tuple[bytes, bytes]
+    not_ours: Callable[[bytes], bool]
+    ways: Callable[[Any, random.Random], tuple[str, bytes]] = damage.damaged_json
+
+    def damage(self, folder: Path, chance: random.Random, count: int) -> Tally:
+        tally = Tally()
+        before, after = self.sound
+        directory = folder / "sound"
+        directory.mkdir(parents=True)
+        (directory / "log").write_bytes(before + b"\n" + after + b"\n")
+        (task,) = self._read(directory).values()
+        sound = task.executions
+        if len(sound) != 2:
+            raise Damaged(f"the sound records themselves do not read: {task.summary}")
+        for number in itertools.count():
+            if tally.total >= count:
+                return tally
+            directory = folder / str(number)
+            directory.mkdir()
+            damaged: dict[str, tuple[str, bytes]] = {}
+            for file in range(min(FILES_A_PLAN, count - tally.total)):
+                way, text = self.ways(chance.choice(self.records), chance)
+                (path := directory / f"log{file}").write_bytes(b"\n".join((before, text, after, b"")))
+                damaged[str(path)] = way, text
+            for name, task in self._read(directory).items():
+                way, text = damaged[name]
+                tally.add(way, self._outcome(task, Path(name), text, sound))
+            shutil.rmtree(directory)
+        raise AssertionError("it counts for ever")
+
+    def _read(self, directory: Path) -> dict[str, Task]:
+        extractor = self.extractor(str(directory))
+        tasks = {}
+        for split in extractor.plan(Positions()).splits:
+            with in_time(split.name):
+                tasks[split.name] = in_a_task(extractor, split)
+        return tasks
+
+    def _outcome(self, task: Task, path: Path, text: bytes, sound: set[str]) -> Outcome:
+        begin = len(self.sound[0]) + 1
+        summary = task.summary
+        if summary.failures:
+            raise Damaged(f"the file failed: {summary.failures}: {text[:2_000]!r}")
+        if lost := sound - task.executions:
+            raise Damaged(
+                f"{len(lost)} sound records beside it are lost, {summary.rejects}: {text[:2_000]!r}"
+            )
+        for reject in summary.rejects:
+            if (
+                reject.place != str(path)
+                or not begin <= reject.offset <= begin + len(text)
+                or not reject.reason
+            ):
+                raise Damaged(f"{reject} is not where the damage is: {text[:2_000]!r}")
+        if summary.rejects:
+            return Outcome.REJECTED
+        if task.executions - sound:
+            return Outcome.VALID
+        if not self.not_ours(text):
+            raise Damaged(f"neither read nor rejected: {text[:2_000]!r}")
+        return Outcome.PASSED_OVER
+
+
+def _blank(text: bytes) -> bool:
+    return not text.strip()
+
+
+def _no_key_of_lineage(text: bytes) -> bool:
+    """Hive's hook writes into a log among other loggers' lines: those have none of its keys."""
+    return not re.search(rb'"(?:queryText|vertexType|edgeType)"\s*:', text)
+
+
+def _end_of_an_application(text: bytes) -> bool:
+    if _blank(text):
+        return True
+    try:
+        record = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(record, dict) and record.get("ended") is True
+
+
+def json_lines_of(corpora: Sequence[Path], *names: str) -> list[Any]:
+    """Records of the corpora, one a line; without those that are very large."""
+    found = []
+    for folder in corpora:
+        for name in names:
+            for path in sorted(folder.glob(name)):
+                for line in path.read_bytes().splitlines():
+                    at = line.find(b"{")
+                    if at >= 0 and len(line) <= LARGEST_BYTES:
+                        found.append(json.loads(line[at:]))
+    return found
+
+
+def line_of(record: Any) -> bytes:
+    return damage.to_json(record).encode()
+
+
+def impala_events(folder: Path, chance: random.Random, count: int, corpora: Sequence[Path]) -> Tally:
+    made = test_impala_events
+    records = [made.of_5_0(), made.of_5_0_in_full(), *json_lines_of(corpora, "impala/impala_lineage_log*")]
+    before, after = (line_of({**made.of_5_0(), "queryId": f"sound:{each}"}) for each in "ab")
+
+    def follow(directory: str) -> LineLogs:
+        return ImpalaEvents(*damaged_source("impala", IMPALA), directory, "log*")
+
+    return LineLog(follow, records, (before, after), _blank).damage(folder, chance, count)
+
+
+def hive_events(folder: Path, chance: random.Random, count: int, corpora: Sequence[Path]) -> Tally:
+    made = test_hive_events
+    records = [made.record(), *json_lines_of(corpora, "hive/*.log")]
+    before, after = (line_of(made.record(user=f"sound-{each}")) for each in "ab")
+
+    def follow(directory: str) -> LineLogs:
+        return HiveEvents(*damaged_source("hive", HIVE), directory, "log*")
+
+    return LineLog(follow, records, (before, after), _no_key_of_lineage).damage(folder, chance, count)
+
+
+def spark_lineage_events(folder: Path, chance: random.Random, count: int, corpora: Sequence[Path]) -> Tally:
+    made = test_spark_lineage_events
+    ends = [made.table("sales.orders"), made.path("hdfs://ns1/in")], [made.path("hdfs://ns1/out")]
+    records = [made.record(*ends), made.record(*ends, errorCode="10", message="failed"), made.END]
+    before, after = (
+        line_of(made.record(*ends, applicationID=f"application_1700000000000_90{each}", yarnApplicationId=""))
+        for each in (1, 2)
+    )
+
+    def follow(directory: str) -> LineLogs:
+        return SparkLineageEvents(*damaged_source("spark lineage", SPARK), directory, "log*")
+
+    return LineLog(follow, records, (before, after), _end_of_an_application).damage(folder, chance, count)
