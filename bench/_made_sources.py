@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +47,7 @@ class Numbers(Split):
 
 @dataclass(frozen=True, slots=True)
 class Made(Extractor):
-    """So many things, whose records ``records`` of a subclass yields."""
+    """A source of ``count`` tables, statements or the like; a subclass yields the records of each."""
 
     source: Source
     estate: Estate
@@ -62,9 +63,9 @@ class Made(Extractor):
         for number in range(split.first, split.before):
             yield from self.records(number)
 
+    @abstractmethod
     def records(self, number: int) -> Iterator[Record]:
-        """What is known of one."""
-        raise NotImplementedError
+        """The records of one of them."""
 
 
 class MadeTables(Made):

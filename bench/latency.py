@@ -37,6 +37,7 @@ from navlin.model.keys import Key, column_key, table_key
 from navlin.model.records import Entity
 from navlin.model.source import HIVE, Source, source_id
 from navlin.solr_server.embedded import running_solr
+from tests.support.served_daemon import record
 
 REPOSITORY = Path(__file__).parents[1]
 PATIENCE_S = 120.0
@@ -62,27 +63,6 @@ extractor = "hms"
 uris = ["thrift://127.0.0.1:9"]
 interval_s = 86400
 """
-
-
-def record(number: int) -> str:
-    """A line of Impala's lineage log: one column of one table into another."""
-    column, origin = (
-        {"tableName": f"bench.{name}", "tableCreateTime": 1_700_000_000} for name in (f"t{number}", "origin")
-    )
-    payload = {
-        "queryText": " ".join(["INSERT INTO", f"bench.t{number}", "SELECT id FROM bench.origin"]),
-        "queryId": f"{number:016x}:0000000000000001",
-        "hash": f"{number:032x}",
-        "user": "etl",
-        "timestamp": 1_700_000_000 + number,
-        "endTime": 1_700_000_001 + number,
-        "edges": [{"sources": [1], "targets": [0], "edgeType": "PROJECTION"}],
-        "vertices": [
-            {"id": 0, "vertexType": "COLUMN", "vertexId": "id", "metadata": column},
-            {"id": 1, "vertexType": "COLUMN", "vertexId": "bench.origin.id", "metadata": origin},
-        ],
-    }
-    return json.dumps(payload) + "\n"
 
 
 def keys(name: str) -> tuple[Key, Key]:
@@ -145,7 +125,7 @@ def append(lineage: Path, number: int, solr: Solr) -> float:
     linked = f"endpoint2Ids:({table.identity} OR {column.identity}) AND type:DATA_FLOW AND unlinked:false"
     began = time.perf_counter()
     with (lineage / "impala_lineage_log_1.0-1700000000000").open("a") as file:
-        file.write(record(number))
+        file.write(record(number, f"bench.t{number}", "bench.origin"))
     while time.perf_counter() - began < PATIENCE_S:
         if solr.count(RELATIONS, linked) == 2 and solr.count(ELEMENTS, f'queryText:"bench.t{number}"'):
             return time.perf_counter() - began

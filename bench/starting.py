@@ -32,9 +32,9 @@ from rich.table import Table
 
 from bench._machine import load_of_machine
 from bench.hms_read import fill
-from bench.latency import record
 from navlin.cli.invocation import Exit
 from tests.services.metastore import Metastore
+from tests.support.served_daemon import record
 
 REPOSITORY = Path(__file__).parents[1]
 PATIENCE_S = 900.0
@@ -94,7 +94,7 @@ class Navlin:
         """Impala appends so many records to its log."""
         with (self.lineage / "impala_lineage_log_1.0-1700000000000").open("a") as log:
             for number in range(self.lines, self.lines + lines):
-                log.write(record(number))
+                log.write(record(number, f"bench.t{number}", "bench.origin"))
         self.lines += lines
 
     def _start(self, *arguments: str) -> subprocess.Popen[str]:

@@ -24,13 +24,13 @@ from navlin.index import solr_query as q
 from navlin.index.fields import ELEMENTS
 from navlin.index.solr import Solr
 from navlin.model.keys import column_key, table_key
+from navlin.query.suggest import suggestions
 
 WORDS = (
     "customer order invoice payment account address city country product category price amount currency date day month year"
     " status type code id key name first last email phone user session event page click view item cart stock store region"
     " employee department salary manager project task ticket device sensor value unit channel campaign source target batch"
 ).split()
-SHOWN = 10
 
 
 def name(rng: random.Random) -> str:
@@ -65,11 +65,7 @@ def prefixes(names: list[str], count: int) -> dict[int, list[str]]:
 
 def seconds(solr: Solr, start: str) -> float:
     began = time.perf_counter()
-    text = q.literal(start)
-    # Tables before columns.
-    query = f"+(originalName:{text}* name:{text}*) type:(DATABASE TABLE VIEW)"
-    fields = "identity,originalName,type"
-    solr.select(ELEMENTS, {"q": query, "fq": "-deleted:true", "fl": fields, "rows": SHOWN})
+    suggestions(solr, start)
     return time.perf_counter() - began
 
 

@@ -51,11 +51,11 @@ interval_s = 1
 """
 
 
-def record(number: int, target: str) -> str:
-    """A line of Impala's lineage log."""
-    text = " ".join(["INSERT INTO", target, "SELECT id FROM daemon.origin"])
+def record(number: int, target: str, origin: str = "daemon.origin") -> str:
+    """A line of Impala's lineage log: one column of one table into another."""
+    text = " ".join(["INSERT INTO", target, "SELECT id FROM", origin])
     column = {"tableName": target, "tableCreateTime": 1_700_000_000}
-    source = {"tableName": "daemon.origin", "tableCreateTime": 1_700_000_000}
+    source = {"tableName": origin, "tableCreateTime": 1_700_000_000}
     return (
         json.dumps(
             {
@@ -68,7 +68,7 @@ def record(number: int, target: str) -> str:
                 "edges": [{"sources": [1], "targets": [0], "edgeType": "PROJECTION"}],
                 "vertices": [
                     {"id": 0, "vertexType": "COLUMN", "vertexId": "id", "metadata": column},
-                    {"id": 1, "vertexType": "COLUMN", "vertexId": "daemon.origin.id", "metadata": source},
+                    {"id": 1, "vertexType": "COLUMN", "vertexId": f"{origin}.id", "metadata": source},
                 ],
             }
         )
