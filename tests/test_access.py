@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from navlin.access.attempts import FREE, MOST_WAIT_S, REMEMBERED, Attempts
-from navlin.access.gate import Gate, Refused
+from navlin.access.gate import LOOKS_AT_ONCE, Gate, Refused
 from navlin.access.roles import Role
 from navlin.access.store import FILE, AccessError, AccessFile, User
 from navlin.cli import main
@@ -169,6 +171,33 @@ def test_attempts_take_bounded_memory(clock: Clock) -> None:
     for number in range(REMEMBERED + 10):
         attempts.wrong("a", str(number))
     assert len(attempts._wrong) == REMEMBERED
+
+
+def test_few_passwords_are_looked_at_at_the_same_time(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed, begun, most = hashlib.scrypt, [0], [0]
+    lock = threading.Lock()
+
+    def counted(*args: Any, **how: Any) -> bytes:
+        with lock:
+            begun[0] += 1
+            most[0] = max(most[0], begun[0])
+        try:
+            return hashed(*args, **how)
+        finally:
+            with lock:
+                begun[0] -= 1
+
+    monkeypatch.setattr(hashlib, "scrypt", counted)
+    strangers = [
+        threading.Thread(target=gate.user, args=(basic(f"stranger-{each}", "x"), "10.0.0.1"))
+        for each in range(8)
+    ]
+    for each in strangers:
+        each.start()
+    for each in strangers:
+        each.join()
+
+    assert 1 <= most[0] <= LOOKS_AT_ONCE
 
 
 def test_the_last_administrator_stays(file: AccessFile) -> None:

@@ -7,6 +7,8 @@ import re
 import socket
 import subprocess
 import sys
+from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ import requests
 
 from navlin.access.store import AccessFile
 from navlin.api.answers import Problem
-from navlin.api.application import OPEN, SECURITY_HEADERS
+from navlin.api.application import OPEN, SECURITY_HEADERS, held_until_read
 from navlin.api.limits import AT_ONCE, MOST_BODY_BYTES, Questions
 from navlin.api.own import ENDPOINTS, ROOT
 from navlin.api.parameters import schema
@@ -234,6 +236,22 @@ def test_one_user_has_so_many_questions_answered_at_once() -> None:
     with questions.of("ann"):
         pass
     assert AT_ONCE > 1
+
+
+@pytest.mark.parametrize("taken", [0, 1, 3])
+def test_an_answer_that_nobody_reads_to_its_end_counts_no_longer(taken: int) -> None:
+    questions = Questions(most=1)
+    with ExitStack() as held:
+        held.enter_context(questions.of("ann"))
+        pieces = held_until_read(iter([b"a", b"b", b"c"]), held.pop_all())
+    assert b"".join(islice(pieces, taken)) == b"abc"[:taken]
+    with pytest.raises(Problem), questions.of("ann"):
+        pass
+
+    del pieces
+
+    with questions.of("ann"):
+        pass
 
 
 # -- The description -------------------------------------------------------------------------------------------------------

@@ -153,6 +153,9 @@ def test_a_changed_configuration_is_taken_up_while_running(daemon: Served) -> No
     (other / "impala_lineage_log_1.0-1700000000000").write_text(record(500, "daemon.reloaded"))
 
     daemon.until(lambda: daemon.find("type:OPERATION AND queryText:reloaded"), "the new source's operation")
+    daemon.logged("web ready", after=seen)
+    status = over_http(daemon, "GET", f"{API}/status").json()
+    assert "IMPALA-2" in [each["name"] for each in status["sources"]]
 
 
 # -- Over HTTP ---------------------------------------------------------------------------------------------------------
@@ -201,6 +204,7 @@ def test_a_solr_that_died_is_started_again(daemon: Served) -> None:
     daemon.logged("solr started again", after=seen)
     daemon.until(lambda: daemon.find("type:OPERATION AND queryText:revived"), "the operation")
     assert daemon.find("type:OPERATION AND queryText:written_before") == 1
+    assert over_http(daemon, "GET", f"{API}/search?query=queryText:revived").json()["total"] == 1
 
 
 def test_sigterm_ends_it_in_order_and_leaves_nothing_running(daemon: Served) -> None:

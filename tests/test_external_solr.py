@@ -77,15 +77,15 @@ def test_two_shards_report_each_conflict_and_each_refusal(cloud: Solr) -> None:
 
 @pytest.mark.services
 def test_two_shards_delete_only_what_was_not_written_since(cloud: Solr) -> None:
-    cloud.add(RUNS, [{"identity": f"d{n}"} for n in range(100)])
+    cloud.add(RUNS, [{"identity": f"read-{n}"} for n in range(100)])
     read = {
         document["identity"]: document["_version_"]
-        for document in cloud.get(RUNS, [f"d{n}" for n in range(100)])
+        for document in cloud.get(RUNS, [f"read-{n}" for n in range(100)])
     }
-    cloud.add(RUNS, [{"identity": f"d{n}", "count": 1} for n in range(10)])
-    assert set(cloud.delete_versions(RUNS, read)) == {f"d{n}" for n in range(10)}
+    cloud.add(RUNS, [{"identity": f"read-{n}", "count": 1} for n in range(10)])
+    assert set(cloud.delete_versions(RUNS, read)) == {f"read-{n}" for n in range(10)}
     cloud.commit(RUNS, soft=True)
-    assert cloud.count(RUNS, "identity:d*") == 10
+    assert cloud.count(RUNS, "identity:read-*") == 10
 
 
 @pytest.mark.services

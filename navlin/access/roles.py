@@ -14,7 +14,7 @@ class Role(IntEnum):
     METADATA_ADMINISTRATOR = 2
     """May also write on entities."""
     ADMINISTRATOR = 3
-    """May also have things run, and make users."""
+    """May also request runs and purges, and make users."""
 
     @property
     def words(self) -> str:

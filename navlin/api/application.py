@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
+from itertools import chain
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -34,6 +35,7 @@ from navlin.api.limits import MOST_BODY_BYTES, Questions
 from navlin.api.openapi import document
 from navlin.api.parameters import from_both, from_json, from_query, texts_of
 from navlin.api.service import Service
+from navlin.index.fields import RUNS
 from navlin.index.solr import SolrError, SolrUnavailable
 
 log = structlog.stdlib.get_logger(__name__)
@@ -102,7 +104,7 @@ async def _healthy(_request: Request) -> Response:
 async def _ready(service: Service, _request: Request) -> Response:
     def ask() -> None:
         with service.index.solr() as solr:
-            solr.count("nav_runs", "-*:*")
+            solr.ping(RUNS)
 
     await run_in_threadpool(ask)
     return PlainTextResponse("ready\n")
@@ -134,20 +136,26 @@ async def _answered(service: Service, questions: Questions, endpoint: Endpoint, 
             if not isinstance(answered, Iterator):
                 return json_answer(answered, endpoint.status)
             # What is wrong with the question shows with the first piece, while there may still be another status.
-            first = next(answered, b"")
-            return StreamingResponse(
-                _pieces(first, answered, held.pop_all()), endpoint.status, {"Content-Type": JSON}
-            )
+            pieces = held_until_read(chain([next(answered, b"")], answered), held.pop_all())
+            return StreamingResponse(pieces, endpoint.status, {"Content-Type": JSON})
 
     if endpoint.role > Role.LINEAGE_VIEWER:
         _audit("run requested", request, user.name)
     return await run_in_threadpool(answer)
 
 
-def _pieces(first: bytes, others: Iterator[bytes], held: ExitStack) -> Iterator[bytes]:
-    with held:
-        yield first
-        yield from others
+def held_until_read(pieces: Iterator[bytes], held: ExitStack) -> Iterator[bytes]:
+    """The pieces; ``held`` is closed after the last, or as soon as nobody wants them any more, be it before the first."""
+
+    def sent() -> Iterator[bytes]:
+        with held:
+            yield b""
+            yield from pieces
+
+    begun = sent()
+    # Only a generator that has begun does what follows its end if it is dropped.
+    next(begun)
+    return begun
 
 
 async def _parameters(endpoint: Endpoint, request: Request) -> Any:

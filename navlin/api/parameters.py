@@ -32,10 +32,7 @@ def texts_of(query_string: str, *, lenient: bool = False) -> list[tuple[str, str
 def from_query(cls: type[T], given: Sequence[tuple[str, str]]) -> T:
     """The parameters that a query string has. Those that are not known are ignored, as Navigator did: clients send one set
     of parameters everywhere. Raises `Problem` with all that is wrong."""
-    values: dict[str, Any] = {}
-    for name, text in given:
-        values.setdefault(name, []).append(text)
-    return _filled(cls, values, _of_texts)
+    return _filled(cls, _gathered(given))
 
 
 def from_json(cls: type[T], given: Any) -> T:
@@ -47,7 +44,7 @@ def from_json(cls: type[T], given: Any) -> T:
         raise Problem(
             400, f"there is no parameter {', '.join(unknown)}; there are {', '.join(sorted(known))}"
         )
-    return _filled(cls, given, _of_json)
+    return _filled(cls, given)
 
 
 def from_both(cls: type[T], given: Sequence[tuple[str, str]], body: Any) -> T:
@@ -57,11 +54,9 @@ def from_both(cls: type[T], given: Sequence[tuple[str, str]], body: Any) -> T:
         body = {"ids": body}
     if not isinstance(body, dict):
         raise Problem(400, "the body must be a JSON object")
-    values: dict[str, Any] = {}
-    for name, text in given:
-        values.setdefault(name, _Texts()).append(text)
+    values = _gathered(given)
     values.update((name, value) for name, value in body.items() if value is not None)
-    return _filled(cls, values, _of_either)
+    return _filled(cls, values)
 
 
 def schema(cls: type[Any]) -> list[dict[str, Any]]:
@@ -81,17 +76,22 @@ class _Texts(list[str]):
     """The values of one parameter of a query string."""
 
 
-def _of_either(hint: Any, value: Any) -> Any:
-    return _of_texts(hint, value) if isinstance(value, _Texts) else _of_json(hint, value)
+def _gathered(given: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name, text in given:
+        values.setdefault(name, _Texts()).append(text)
+    return values
 
 
-def _filled(cls: type[T], given: Mapping[str, Any], fit: Any) -> T:
+def _filled(cls: type[T], given: Mapping[str, Any]) -> T:
     hints = get_type_hints(cls)
     values, wrong = {}, []
     for item in fields(cls):  # type: ignore[arg-type]  # dataclasses all
         if item.name in given:
+            value = given[item.name]
+            fit = _of_texts if isinstance(value, _Texts) else _of_json
             try:
-                values[item.name] = fit(hints[item.name], given[item.name])
+                values[item.name] = fit(hints[item.name], value)
             except _Unfit as unfit:
                 wrong.append(f"{item.name} must be {unfit}")
         elif _required(item):
@@ -148,8 +148,6 @@ def _of_json(hint: Any, value: Any) -> Any:
         raise _Unfit("a whole number")
     if hint is str and not isinstance(value, str):
         raise _Unfit("a text")
-    if get_origin(hint) in (dict, Mapping) and not isinstance(value, dict):
-        raise _Unfit("an object")
     return value
 
 
@@ -175,4 +173,4 @@ def _type(hint: Any) -> dict[str, Any]:
         return {"type": "array", "items": _type(get_args(hint)[0])}
     if isinstance(hint, type) and issubclass(hint, Enum):
         return {"type": "string", "enum": [each.value for each in hint]}
-    return {"type": {bool: "boolean", int: "integer", str: "string"}.get(hint, "object")}
+    return {"type": {bool: "boolean", int: "integer", str: "string"}[hint]}

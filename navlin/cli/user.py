@@ -22,10 +22,10 @@ _C = TypeVar("_C", bound=Callable[..., Any])
 
 @click.group("user", short_help="Who may ask over HTTP.")
 def command() -> None:
-    """Users of navlin's API: who may ask, write on entities, and have things run.
+    """Users of navlin's API: who may ask, write on entities, and request runs.
 
-    Roles: lineage-viewer asks; metadata-administrator also writes on entities; administrator also has sources run and
-    purged, and makes users. A change holds from the next request on.
+    Roles: lineage-viewer asks; metadata-administrator also writes on entities; administrator also requests runs and
+    purges, and makes users. A change holds from the next request on.
     """
 
 

@@ -44,7 +44,7 @@ class Found:
     total: int
     facets: Mapping[str, Mapping[str, int]]
     highlights: Mapping[str, Mapping[str, Sequence[str]]]
-    """Of the first page."""
+    """identity → field → pieces of its text, for the first page"""
 
 
 class TookTooLong(Exception):

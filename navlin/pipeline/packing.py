@@ -65,7 +65,7 @@ def pack(directory: Path, *, python: bool, modules: Collection[str] = ()) -> Pat
     """Makes the archive in ``directory`` if it is not there already, and removes those of other contents; returns its path.
 
     It has navlin, ``modules`` (of packages of others that bring extractors), and all that those require; with ``python``
-    also the Python that runs this. Its name tells its content: if a file changes, it is another archive.
+    also the Python that runs this. Its name has a hash of its content: if a file changes, another archive is made.
     Raises `NotPacked`.
     """
     files = sorted([*package_files(modules), *(python_files() if python else ())], key=lambda each: each.name)

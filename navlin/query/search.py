@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -64,7 +65,7 @@ class SearchAnswer:
 
 def search(
     solr: Solr,
-    query: str,
+    query: str | Parsed,
     *,
     limit: int = 25,
     offset: int = 0,
@@ -87,7 +88,7 @@ def search(
     """
     if not 0 <= limit <= MAX_LIMIT or offset < 0:
         raise QueryError(f"a page has from 0 to {MAX_LIMIT} results and starts at 0 or later")
-    parsed = parse(query)
+    parsed = parsed_query(query)
     chosen = core or core_for(parsed)
     if chosen not in (ELEMENTS, RELATIONS):
         raise QueryError(f"there is no core {chosen!r}; {ELEMENTS} and {RELATIONS} are searched")
@@ -100,19 +101,8 @@ def search(
         facet_prefix,
         [plain_field(name) for name in highlighted],
     )
-    try:
+    with _explained(parsed, most_s):
         found = find(solr, chosen, question, limit, offset, most_s)
-    except SolrUnavailable:
-        raise
-    except TookTooLong:
-        raise QueryError(
-            f"Solr takes longer than {most_s:g} s for this query: fewer wildcards, above all at the beginning of words,"
-            " or another field or filter beside them make it quicker"
-        ) from None
-    except SolrError as error:
-        if error.status != 400 and "Determinizing automaton" not in error.message:
-            raise
-        raise explain(error.message, query, parsed) from error
     return SearchAnswer(
         chosen,
         printed(parsed.query),
@@ -126,27 +116,46 @@ def search(
 
 
 def search_pages(
-    solr: Solr, query: str, *, limit: int, mark: str = "*", core: str = "", filters: Sequence[str] = ()
+    solr: Solr,
+    query: str | Parsed,
+    *,
+    limit: int,
+    mark: str = "*",
+    core: str = "",
+    filters: Sequence[str] = (),
 ) -> Iterator[tuple[list[Mapping[str, Any]], str]]:
     """All that match, by identity, page by page, from a cursor mark on: each page with the mark after it; at most ``limit``
     documents in all. There is one page at least. Raises as `search`, at the first page."""
     if not 1 <= limit <= MAX_LIMIT:
         raise QueryError(f"a page has from 1 to {MAX_LIMIT} results")
-    parsed = parse(query)
+    parsed = parsed_query(query)
     chosen = core or core_for(parsed)
     question = SolrQuery(parsed.query, [parse(text).query for text in filters])
-    try:
+    with _explained(parsed, MOST_S):
         yield from pages(solr, chosen, question, limit, mark)
-    except TookTooLong:
-        raise QueryError("Solr takes too long for this query") from None
+
+
+def parsed_query(query: str | Parsed) -> Parsed:
+    """A query as a tree. Raises `QueryError`."""
+    return query if isinstance(query, Parsed) else parse(query)
+
+
+@contextmanager
+def _explained(parsed: Parsed, most_s: float) -> Iterator[None]:
+    """Raises `QueryError` with a sentence for what Solr refuses of a query, or does not do in time."""
+    try:
+        yield
     except SolrUnavailable:
         raise
+    except TookTooLong:
+        raise QueryError(
+            f"Solr takes longer than {most_s:g} s for this query: fewer wildcards, above all at the beginning of words,"
+            " or another field or filter beside them make it quicker"
+        ) from None
     except SolrError as error:
-        if error.status != 400:
+        if error.status != 400 and "Determinizing automaton" not in error.message:
             raise
-        if "cursorMark" in error.message:
-            raise QueryError("this cursorMark is none that was answered") from error
-        raise explain(error.message, query, parsed) from error
+        raise explain(error.message, parsed) from error
 
 
 def core_for(parsed: Parsed) -> str:
@@ -154,8 +163,11 @@ def core_for(parsed: Parsed) -> str:
     return core_asked(parsed.fields, parsed.types)
 
 
-def explain(message: str, query: str, parsed: Parsed) -> QueryError:
+def explain(message: str, parsed: Parsed) -> QueryError:
     """Solr's refusal of a query in one sentence, with the place in what was typed where that can be told."""
+    query = parsed.text
+    if "cursorMark" in message:
+        return QueryError("this cursorMark is none that was answered")
     if undefined := _UNDEFINED.search(message):
         name = undefined["name"]
         near = difflib.get_close_matches(name, field_names(), n=1)

@@ -73,6 +73,8 @@ class Parsed:
     """Each field by its name in the index → where it first stands in the text as typed."""
     types: frozenset[str]
     """The values that ``type`` is compared with, upper case."""
+    text: str
+    """As it was typed."""
 
 
 def parse(query: str) -> Parsed:
@@ -144,7 +146,7 @@ class _Reader(Scanner):
             self.tags_of(self.of_query, "ex"),
             self.key_of(self.of_query),
         )
-        return Parsed(whole, self.fields, frozenset(self.types))
+        return Parsed(whole, self.fields, frozenset(self.types), self.query)
 
     # -- Structure -------------------------------------------------------------------------------------------------
 

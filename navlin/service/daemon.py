@@ -260,7 +260,7 @@ class Daemon:
             self._watch()
         if self._requests is not None:
             self._requests.poll()
-        self._web.look_after(self._configuration.web)
+        self._web.look_after(self._configuration)
         self._save_heartbeat()
         self._systemd.notify(WATCHDOG="1", STATUS=self._status_line())
 

@@ -13,14 +13,14 @@ from typing import Final
 
 import structlog
 
-from navlin.service.web_settings import WebSettings
+from navlin.service.configuration import Configuration
 
 log = structlog.stdlib.get_logger(__name__)
 
 FIRST_WAIT_S: Final = 1.0
 MOST_WAIT_S: Final = 300.0
 WELL_S: Final = 60.0
-"""A process that lived so long was well: the next one is started at once."""
+"""A process that lived so long was well: the wait before the next one begins anew."""
 STOP_S: Final = 15.0
 
 
@@ -28,29 +28,24 @@ class WebProcess:
     """At most one child. It ends when this process ends, however that ends: its standard input closes."""
 
     def __init__(self, file: Path) -> None:
-        """``file`` is the configuration."""
+        """``file`` is the configuration's."""
         self._command = [sys.executable, "-m", "navlin", "--config", str(file), "web", "--child"]
         self._child: subprocess.Popen[bytes] | None = None
-        self._settings: WebSettings | None = None
+        self._configuration: Configuration | None = None
         self._started_s = 0.0
         self._wait_s = 0.0
 
-    @property
-    def pid(self) -> int | None:
-        """The child's, if one was started."""
-        return self._child.pid if self._child is not None else None
-
-    def look_after(self, settings: WebSettings) -> None:
-        """Called again and again: starts what should run, also after it died, ends what should not, and starts it anew after
-        a change of the settings."""
-        if settings != self._settings:
+    def look_after(self, configuration: Configuration) -> None:
+        """Called again and again: starts what should run, also after it died, ends what should not, and starts it anew for
+        another configuration, which it reads by itself."""
+        if configuration is not self._configuration:
             self.stop()
-            self._settings, self._wait_s = settings, 0.0
-        if not settings.enabled:
+            self._configuration, self._wait_s = configuration, 0.0
+        if not configuration.web.enabled:
             return
         now_s = time.monotonic()
         if self._child is None:
-            if now_s >= self._started_s + self._wait_s or not self._wait_s:
+            if now_s >= self._started_s + self._wait_s:
                 self._start(now_s)
         elif (code := self._child.poll()) is not None:
             lived_s = now_s - self._started_s

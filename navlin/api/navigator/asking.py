@@ -1,82 +1,109 @@
-"""Navigator's questions as navlin's: what a query without one means, which sources are listed, and how a page is sent."""
+"""Navigator's lists as navlin's searches: what a query without text means, which sources are shown, how a page is sent."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
 
 import orjson
 
+from navlin.access.roles import Role
 from navlin.api.answers import Problem
+from navlin.api.endpoint import Asked, Endpoint
+from navlin.index.fields import ELEMENTS
 from navlin.index.solr import Solr
 from navlin.query.scanner import QueryError
-from navlin.query.search import SearchAnswer, search, search_pages
-from navlin.query.syntax import parse
+from navlin.query.search import SearchAnswer, parsed_query, search, search_pages
+from navlin.query.syntax import Parsed
 
 EVERYTHING: Final = "*"
 DEFAULT_LIMIT: Final = 100
-"""Of a list without a limit, as Navigator had it; enough for the sources of an estate, which clients ask for so."""
-ELEMENTS: Final = "nav_elements"
-RELATIONS: Final = "nav_relation"
+"""If none is given, as Navigator had it. Clients ask for the sources without one."""
 LISTED_SOURCES: Final = "-(+type:SOURCE +(granted:true sourceType:LOCAL))"
 """Leaves out sources that were only ever named, and the one for files of the machine: clients expect one of HDFS."""
 _ASKED_FOR: Final = frozenset({"identity", "granted"})
 
-
-def pages(
-    solr: Solr, query: str | None, core: str, limit: int, mark: str | None = None
-) -> Iterator[tuple[list[Mapping[str, Any]], str]]:
-    """What matches, page by page, with the cursor mark after each. Raises `Problem` (400) with the first page."""
-    text = query or EVERYTHING
-    try:
-        filters = (LISTED_SOURCES,) if core == ELEMENTS and _lists_sources(text) else ()
-        yield from search_pages(solr, text, limit=limit, mark=mark or "*", core=core, filters=filters)
-    except QueryError as error:
-        raise Problem(400, str(error)) from error
+Form = Callable[[Mapping[str, Any]], Any]
+"""Makes the JSON of a document."""
+Page = tuple[list[Mapping[str, Any]], str]
 
 
-def found(
-    solr: Solr,
-    query: str | None,
-    core: str,
-    limit: int,
-    offset: int,
-    *,
-    sort: str = "identity asc",
-    **more: Any,
-) -> SearchAnswer:
+@dataclass(frozen=True, slots=True)
+class ListParameters:
+    """The parameters of a list."""
+
+    query: Annotated[str, "Solr's syntax; everything without it."] = EVERYTHING
+    limit: Annotated[int, "How many at most."] = DEFAULT_LIMIT
+    offset: Annotated[int, "How many of the first to pass over."] = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PageParameters:
+    """The parameters of a page."""
+
+    query: Annotated[str, "Solr's syntax; everything without it."] = EVERYTHING
+    limit: Annotated[int, "How many at most; a page with fewer is the last."] = DEFAULT_LIMIT
+    cursorMark: Annotated[str, "* for the first page, then what the page before answered."] = "*"
+
+
+def list_endpoint(resource: str, core: str, form: Form) -> Endpoint:
+    """``/entities`` or ``/relations``: an array of what matches, by identity."""
+
+    def answer(asked: Asked) -> list[Any]:
+        given: ListParameters = asked.parameters
+        answered = found(asked.solr, given.query, core, given.limit, given.offset, sort="identity asc")
+        return [form(document) for document in answered.documents]
+
+    summary = f"The {resource} that match."
+    return Endpoint("GET", f"/{resource}", Role.LINEAGE_VIEWER, summary, ListParameters, answer, lenient=True)
+
+
+def page_endpoint(resource: str, core: str, form: Form) -> Endpoint:
+    """``/entities/paging`` or ``/relations/paging``: what matches, by identity, and the cursor mark after it."""
+
+    def answer(asked: Asked) -> Iterator[bytes]:
+        given: PageParameters = asked.parameters
+        return _sent(_pages(asked.solr, given, core), resource, form)
+
+    summary = f"The {resource} that match, by identity, a page."
+    return Endpoint(
+        "POST", f"/{resource}/paging", Role.LINEAGE_VIEWER, summary, PageParameters, answer, lenient=True
+    )
+
+
+def found(solr: Solr, query: str, core: str, limit: int, offset: int, **more: Any) -> SearchAnswer:
     """What matches, at most ``limit`` after the first ``offset``. ``more`` goes to `navlin.query.search.search`. Raises
     `Problem` (400)."""
-    text = query or EVERYTHING
     try:
-        filters = [*more.pop("filters", ())]
-        if core == ELEMENTS and _lists_sources(text):
-            filters.append(LISTED_SOURCES)
+        parsed = parsed_query(query)
+        filters = [*more.pop("filters", ()), *_shown(parsed, core)]
         # Hue asks from the column before the first.
-        return search(
-            solr, text, core=core, limit=limit, offset=max(0, offset), sort=sort, filters=filters, **more
-        )
+        return search(solr, parsed, core=core, limit=limit, offset=max(0, offset), filters=filters, **more)
     except QueryError as error:
         raise Problem(400, str(error)) from error
 
 
-def _lists_sources(query: str) -> bool:
-    return _ASKED_FOR.isdisjoint(parse(query).fields)
+def _pages(solr: Solr, given: PageParameters, core: str) -> Iterator[Page]:
+    try:
+        parsed = parsed_query(given.query)
+        filters = _shown(parsed, core)
+        mark = given.cursorMark
+        yield from search_pages(solr, parsed, limit=given.limit, mark=mark, core=core, filters=filters)
+    except QueryError as error:
+        raise Problem(400, str(error)) from error
 
 
-def sent_as_page(
-    of_pages: Iterator[tuple[list[Mapping[str, Any]], str]],
-    key: str,
-    form: Callable[[Mapping[str, Any]], Any],
-) -> Iterator[bytes]:
+def _shown(parsed: Parsed, core: str) -> list[str]:
+    """The filter on sources, unless they are asked for by id or by whether they are granted."""
+    return [LISTED_SOURCES] if core == ELEMENTS and _ASKED_FOR.isdisjoint(parsed.fields) else []
+
+
+def _sent(pages: Iterator[Page], key: str, form: Form) -> Iterator[bytes]:
     """The text of ``{key: [all], "cursorMark": the last}``, piece by piece."""
     mark = ""
-    for number, (documents, after) in enumerate(of_pages):
+    for number, (documents, after) in enumerate(pages):
         head = b"," if number and documents else b"" if number else b'{"%b":[' % key.encode()
-        yield head + _joined(documents, form)
+        yield head + orjson.dumps([form(document) for document in documents])[1:-1]
         mark = after
     yield b'],"cursorMark":' + orjson.dumps(mark) + b"}"
-
-
-def _joined(documents: list[Mapping[str, Any]], form: Callable[[Mapping[str, Any]], Any]) -> bytes:
-    return orjson.dumps([form(document) for document in documents])[1:-1]

@@ -5,10 +5,11 @@ A client that misses a key fails; one that finds more than it knows does not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-DATES: Final = frozenset({"created", "lastModified", "lastAccessed", "started", "ended"})
+from navlin.index.fields import DATES
+
 SOURCE_TYPES: Final = frozenset(
     "NONE MAPREDUCE YARN HDFS HIVE PIG IMPALA OOZIE SDK SQOOP SPARK S3 CLUSTER".split()
 )
@@ -91,11 +92,6 @@ def entity_json(document: Mapping[str, Any]) -> dict[str, Any]:
     if text := document.get("queryTextFull"):
         shown["queryText"] = text
     return shown
-
-
-def entities_json(documents: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The JSON of several."""
-    return [entity_json(document) for document in documents]
 
 
 def source_type_shown(source_type: str) -> str:

@@ -8,19 +8,20 @@ from typing import Annotated, Any, Final
 
 from navlin.access.roles import Role
 from navlin.api.endpoint import Asked, Endpoint
-from navlin.api.navigator.asking import ELEMENTS, EVERYTHING, found
-from navlin.api.navigator.entity_form import entities_json
+from navlin.api.navigator.asking import EVERYTHING, found
+from navlin.api.navigator.entity_form import entity_json
+from navlin.index.fields import ELEMENTS
 from navlin.query.suggest import suggestions
 
 DEFAULT_LIMIT: Final = 50
 HIGHLIGHTED: Final = ("originalName", "originalDescription", "name", "description", "tags")
 NOT_FIRST_CLASS: Final = "-type:(FIELD OR PARTITION OR SUB_OPERATION)"
-"""What leaves out that which is only a part of an entity."""
+"""Leaves out what is only a part of an entity."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Of a search."""
+    """The parameters of a search."""
 
     query: Annotated[str, "Solr's syntax; everything without it."] = EVERYTHING
     limit: Annotated[int, "How many at most; 0 counts only."] = DEFAULT_LIMIT
@@ -33,7 +34,7 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True)
 class SuggestParameters:
-    """Of suggestions."""
+    """The parameters of suggestions."""
 
     query: Annotated[str, "What was typed so far."] = EVERYTHING
 
@@ -50,7 +51,6 @@ def _find(asked: Asked) -> dict[str, Any]:
         ELEMENTS,
         given.limit,
         given.offset,
-        sort="",
         filters=filters,
         facets=[_facet(field, filters) for field in given.facetFields],
         facet_prefix=given.facetPrefix,
@@ -63,7 +63,7 @@ def _find(asked: Asked) -> dict[str, Any]:
         "qtime": round((time.monotonic() - began) * 1000),
         "facets": {field: dict(answer.facets[field]) for field in given.facetFields},
         "facetRanges": [],
-        "results": entities_json(answer.documents),
+        "results": [entity_json(document) for document in answer.documents],
         "highlighting": {each: fields for each, fields in answer.highlights.items() if any(fields.values())},
     }
 

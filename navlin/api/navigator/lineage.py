@@ -15,7 +15,7 @@ from navlin.api.answers import Problem
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.navigator.entity_form import entity_json, source_type_shown
 from navlin.api.navigator.relation_form import typed_sides
-from navlin.index.entity import WHOLE
+from navlin.index.entity import TABLE_TYPES, WHOLE
 from navlin.index.graph import Graph
 from navlin.index.solr import Solr
 from navlin.query import answer
@@ -25,7 +25,6 @@ from navlin.query.options import Options
 MOST_STARTS: Final = 100
 """Navigator's own limit of an export."""
 _OPERATIONS: Final = frozenset({"OPERATION", "OPERATION_EXECUTION"})
-_TABLES: Final = frozenset({"TABLE", "VIEW"})
 
 
 class ExportDirection(StrEnum):
@@ -37,7 +36,7 @@ class ExportDirection(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Of a diagram."""
+    """The parameters of a diagram."""
 
     entityIds: Annotated[tuple[str, ...], "Where it begins. Repeatable."]
     length: Annotated[int, "How many hops in each direction."] = 2
@@ -46,7 +45,7 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True)
 class ExportParameters:
-    """Of an export."""
+    """The parameters of an export."""
 
     ids: Annotated[tuple[str, ...], "Where it begins: the body, a list of up to 100."]
     direction: Annotated[ExportDirection, "Where to go."] = ExportDirection.DOWNSTREAM
@@ -90,7 +89,7 @@ def _columns(asked: Asked) -> dict[str, Any]:
 
 def _tables(nodes: dict[str, answer.Node], ids: Iterable[str]) -> list[str]:
     """The names of tables as Hue compares them: without their databases, in capitals."""
-    names = (nodes[each].name.rpartition(".")[2].upper() for each in ids if nodes[each].type in _TABLES)
+    names = (nodes[each].name.rpartition(".")[2].upper() for each in ids if nodes[each].type in TABLE_TYPES)
     return list(dict.fromkeys(names))
 
 
