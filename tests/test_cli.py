@@ -18,8 +18,9 @@ from navlin.cli import COMMANDS, main
 from navlin.cli.invocation import Exit
 from navlin.cli.status import span
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, solr_date
+from navlin.index.rejects import save_rejects
 from navlin.index.run_counts import RunCounts
-from navlin.index.runs import RunRecord, Status, save_positions, save_rejects, save_run
+from navlin.index.runs import RunRecord, Status, save_positions, save_run
 from navlin.index.solr import Solr
 from navlin.model.identity import run_id
 from navlin.model.keys import EntityType

@@ -23,11 +23,12 @@ from linker.purge import purge
 from navlin.index.connection import SolrSession
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.leases import Holder
-from navlin.index.overview import held_run, source_overview, unlinked_relations
+from navlin.index.overview import held_run, source_overview
 from navlin.index.runs import Status, last_run, load_positions, runs_to_link
 from navlin.index.solr import Solr
 from navlin.index.sources import known_sources
 from navlin.index.state import held_below, held_in_range
+from navlin.index.unlinked import unlinked_counts
 from navlin.model.keys import EntityType, partition_key
 from navlin.query.lineage import lineage
 from navlin.query.names import AmbiguousName, UnknownName, entity_named
@@ -218,7 +219,7 @@ def test_navlins_own_work_asks_for_indexed_fields(solr: Solr, asked: Asked) -> N
         list(held_in_range(solr, core, world.hive.id))
     source_overview(solr, world.hive.id)
     held_run(solr, world.hive.id)
-    unlinked_relations(solr, world.now_ms)
+    unlinked_counts(solr, world.now_ms)
     known_sources(solr)
     last_run(solr, world.hive.id, Status.FINISHED)
     runs_to_link(solr, world.hive.id, 1)

@@ -12,8 +12,8 @@ import pytest
 from linker.linking import Linking
 from linker.resolve_endpoints import Reason, unlink
 from navlin.index.fields import ELEMENTS, RELATIONS, date_ms
-from navlin.index.overview import unlinked_relations
 from navlin.index.solr import Added, Solr
+from navlin.index.unlinked import unlinked_counts
 from navlin.model.keys import RelationType
 from navlin.model.source import Source
 from tests.support.indexed_estate import DAY_MS, World
@@ -328,7 +328,7 @@ def test_linking_everything_ends_where_the_increments_do(world: World) -> None:
 def test_unlinked_relations_are_counted_by_reason_and_age(world: World) -> None:
     def counts() -> Counter[tuple[str, str]]:
         return Counter(
-            {(each.reason, each.age): each.relations for each in unlinked_relations(world.solr, world.now_ms)}
+            {(each.reason, each.age): each.relations for each in unlinked_counts(world.solr, world.now_ms)}
         )
 
     world.put(world.hive)

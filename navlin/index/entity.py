@@ -125,6 +125,16 @@ class StoredEntity:
         """All fields of an entity that was read whole, with those that follow from others and are not stored."""
         return whole(ELEMENTS, self.document)
 
+    @property
+    def query_text(self) -> str:
+        """The text of a statement, as it is indexed."""
+        return str(self.document.get("queryText", ""))
+
+    @property
+    def incomplete_reasons(self) -> tuple[str, ...]:
+        """Why something is not known of an operation."""
+        return tuple(self.document.get("incompleteReasons", ()))
+
     # -- Executions and operations ---------------------------------------------------------------------------------------
 
     @property

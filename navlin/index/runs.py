@@ -1,4 +1,4 @@
-"""The core ``nav_runs``: run records, positions and rejects. navlin's own state, beside what it is about.
+"""The core ``nav_runs``: run records and positions. navlin's own state, beside what it is about.
 
 Every document has a ``kind``. What is searched for has a field of its own, the rest is JSON in ``body``.
 
@@ -15,16 +15,16 @@ from typing import Any
 
 import orjson
 
-from navlin.index.fields import RUNS, cut, date_ms, solr_date
+from navlin.index import solr_query as q
+from navlin.index.fields import RUNS, date_ms, solr_date
 from navlin.index.leases import LeaseLost
 from navlin.index.run_counts import RunCounts
 from navlin.index.solr import Solr
 from navlin.index.state import in_batches
 from navlin.model.identity import identify, run_id
-from navlin.model.records import Position, Reject
+from navlin.model.records import Position
 from navlin.model.redaction import redact
 
-SAMPLE_CHARS = 500
 RUNS_KEPT = 1_000
 """Run records kept of each source: with one every five seconds, what happened in the last hour and a half and more."""
 
@@ -81,6 +81,19 @@ def last_run(solr: Solr, source_id: str, *statuses: Status) -> RunRecord | None:
     for document in _select(solr, filters, rows=1, sort="iteration desc"):
         return _run(document)
     return None
+
+
+def recent_runs(
+    solr: Solr, source: str, statuses: Sequence[Status], limit: int, offset: int
+) -> tuple[tuple[RunRecord, ...], int]:
+    """Run records, the newest first, and how many there are: of the source of this name or, with "", of all; of those
+    statuses, if any are named."""
+    filters = ["kind:run", *([q.term("source", source)] if source else [])]
+    if statuses:
+        filters.append(q.one_of("status", statuses))
+    sort = "started desc,identity asc"
+    answer = solr.select(RUNS, {"q": "*:*", "fq": filters, "rows": limit, "start": offset, "sort": sort})
+    return tuple(map(_run, answer["response"]["docs"])), int(answer["response"]["numFound"])
 
 
 def runs_to_link(solr: Solr, source_id: str, iteration: int) -> tuple[str, ...]:
@@ -288,43 +301,6 @@ def forget_positions(solr: Solr, source_id: str) -> None:
 
 def _position_id(source_id: str, key: str) -> str:
     return f"position:{source_id}:{identify(key)}"
-
-
-# -- Rejects -------------------------------------------------------------------------------------------------------------
-
-
-def save_rejects(
-    solr: Solr, source: str, source_id: str, run: str, now_ms: int, rejects: Iterable[Reject]
-) -> int:
-    """Records what would not read, by place, offset and reason: the same one seen again is one. Returns how many."""
-    documents = reject_documents(source, source_id, run, now_ms, rejects)
-    if documents:
-        solr.add(RUNS, documents)
-    return len(documents)
-
-
-def reject_documents(
-    source: str, source_id: str, run: str, now_ms: int, rejects: Iterable[Reject]
-) -> list[dict[str, Any]]:
-    """The documents of rejects, redacted, each once."""
-    documents = {
-        identity: {
-            "identity": identity,
-            "kind": "reject",
-            "source": source,
-            "sourceId": source_id,
-            "runId": run,
-            "started": solr_date(now_ms),
-            "place": cut(redact(reject.place), 2_000),
-            "offset": reject.offset,
-            "count": reject.count,
-            "reason": cut(redact(reject.reason), 2_000),
-            "body": orjson.dumps({"sample": cut(redact(reject.sample), SAMPLE_CHARS)}).decode(),
-        }
-        for reject in rejects
-        for identity in ["reject:" + identify(source_id, reject.place, str(reject.offset), reject.reason)]
-    }
-    return list(documents.values())
 
 
 def _select(solr: Solr, filters: Sequence[str], *, rows: int, sort: str) -> list[dict[str, Any]]:

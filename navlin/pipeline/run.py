@@ -21,6 +21,7 @@ from navlin.index.documents import source_envelope
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.leases import LEASE_S, Lease, Leased, LeaseLost, lease
 from navlin.index.moved import Moved, put_where_nothing_is, read_moved
+from navlin.index.rejects import save_rejects
 from navlin.index.run_counts import RunCounts
 from navlin.index.runs import (
     Fence,
@@ -32,7 +33,6 @@ from navlin.index.runs import (
     next_iteration,
     runs_to_link,
     save_positions,
-    save_rejects,
     save_run,
     save_run_fenced,
 )

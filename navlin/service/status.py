@@ -7,21 +7,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from navlin.index.incomplete import IncompleteOperations, Unparsed, incomplete_counts, unparsed_counts
 from navlin.index.leases import held_lease
-from navlin.index.overview import (
-    IncompleteOperations,
-    SourceOverview,
-    Unlinked,
-    Unparsed,
-    held_run,
-    incomplete_operations,
-    source_overview,
-    unlinked_relations,
-    unparsed_views,
-)
+from navlin.index.overview import SourceOverview, held_run, source_overview
 from navlin.index.runs import RunRecord, Status, last_run
 from navlin.index.solr import Solr
 from navlin.index.sources import KnownSource, known_sources
+from navlin.index.unlinked import Unlinked, unlinked_counts
 from navlin.service.disk_space import Space, space
 from navlin.service.heartbeat import Heartbeat, read_heartbeat
 from navlin.service.loader import ConfiguredSources, Loaded
@@ -126,9 +118,9 @@ def status(
         daemon,
         tuple(_source(solr, loaded, daemon, now_ms) for loaded in sources.sources),
         _left(known_sources(solr), configured, sources.estate.cluster),
-        unlinked_relations(solr, now_ms),
-        unparsed_views(solr),
-        incomplete_operations(solr),
+        unlinked_counts(solr, now_ms),
+        unparsed_counts(solr),
+        incomplete_counts(solr),
         space(state_directory, least_free_bytes),
         web_address(state_directory),
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from navlin.index.documents import entity_envelope, granted_envelopes, relation_envelope
 from navlin.index.listing import listing_envelopes
-from navlin.index.runs import reject_documents
+from navlin.index.rejects import reject_documents
 from navlin.model.records import Entity, Listing, Record, Reject, Relation
 
 

@@ -8,7 +8,20 @@ from __future__ import annotations
 from typing import Final
 
 from navlin.api.endpoint import Endpoint
-from navlin.api.own import extract, lineage, link, purge, requests, search, show, status
+from navlin.api.own import (
+    extract,
+    incomplete,
+    lineage,
+    link,
+    purge,
+    rejects,
+    requests,
+    runs,
+    search,
+    show,
+    status,
+    unlinked,
+)
 
 ROOT: Final = "/api/navlin/v1"
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (
@@ -16,6 +29,10 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     show.ENDPOINT,
     lineage.ENDPOINT,
     status.ENDPOINT,
+    unlinked.ENDPOINT,
+    incomplete.ENDPOINT,
+    rejects.ENDPOINT,
+    runs.ENDPOINT,
     extract.ENDPOINT,
     link.ENDPOINT,
     purge.ENDPOINT,

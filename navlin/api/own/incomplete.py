@@ -1,0 +1,37 @@
+"""``/incomplete``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from navlin.api.endpoint import Asked
+from navlin.api.own.paging import paged
+from navlin.query.incomplete import IncompleteOperation, incomplete
+from navlin.query.page import LIMIT, Page
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """As the options of ``navlin incomplete``."""
+
+    source: Annotated[str, "Only of the source of this name."] = ""
+    reason: Annotated[str, "Only for this reason, as /status has it."] = ""
+    limit: Annotated[int, "How many results at most."] = LIMIT
+    offset: Annotated[int, "How many of the first to pass over."] = 0
+
+
+def _ask(asked: Asked) -> Page[IncompleteOperation]:
+    given: Parameters = asked.parameters
+    return incomplete(
+        asked.solr, source=given.source, reason=given.reason, limit=given.limit, offset=given.offset
+    )
+
+
+ENDPOINT = paged(
+    "/incomplete",
+    "Of which operations something is not known, and why.",
+    Parameters,
+    _ask,
+    IncompleteOperation.to_json,
+)

@@ -1,0 +1,34 @@
+"""Endpoints that answer a page of something."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from navlin.access.roles import Role
+from navlin.api.answers import Problem
+from navlin.api.endpoint import Asked, Endpoint
+from navlin.query.page import BadPage, Page, UnknownSource
+
+PAGED: Final = "total, offset, limit, truncated, results: "
+
+
+def paged(
+    path: str,
+    summary: str,
+    parameters: type[Any],
+    ask: Callable[[Asked], Page[Any]],
+    form: Callable[[Any], dict[str, Any]],
+) -> Endpoint:
+    """An endpoint for everybody who may read. ``form`` makes the JSON of one result; what it has is in its docstring."""
+
+    def answer(asked: Asked) -> dict[str, Any]:
+        try:
+            return ask(asked).to_json(form)
+        except BadPage as error:
+            raise Problem(400, str(error)) from error
+        except UnknownSource as error:
+            raise Problem(404, str(error), known=list(error.known)) from error
+
+    returns = PAGED + (form.__doc__ or "")
+    return Endpoint("GET", path, Role.LINEAGE_VIEWER, summary, parameters, answer, returns=returns)

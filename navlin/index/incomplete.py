@@ -1,0 +1,75 @@
+"""Operations and views of which something is not known: how many, why, and which."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+from navlin.index import solr_query as q
+from navlin.index.entity import StoredEntity
+from navlin.index.fields import ELEMENTS
+from navlin.index.solr import Solr
+
+NO_REASON: Final = "no reason given"
+SHOWN_REASONS: Final = 20
+_INCOMPLETE: Final = "type:OPERATION AND incomplete:true"
+
+
+@dataclass(frozen=True, slots=True)
+class Unparsed:
+    """How many views have no lineage, or not all, for one reason."""
+
+    reason: str
+    views: int
+
+
+def unparsed_counts(solr: Solr) -> tuple[Unparsed, ...]:
+    """The live views whose lineage is not known, or not all of it, neither by an engine nor by their text; the most frequent
+    reason first."""
+    return tuple(Unparsed(*each) for each in _by_reason(solr, "type:VIEW", "unparsedReason") if each[0])
+
+
+@dataclass(frozen=True, slots=True)
+class IncompleteOperations:
+    """How many operations there are of which something is not known, for one reason; one operation may have several."""
+
+    reason: str
+    operations: int
+
+
+def incomplete_counts(solr: Solr) -> tuple[IncompleteOperations, ...]:
+    """The live operations that miss inputs, outputs or columns, most frequent reason first."""
+    found = _by_reason(solr, _INCOMPLETE, "incompleteReasons", missing=True)
+    return tuple(IncompleteOperations(reason or NO_REASON, count) for reason, count in found)
+
+
+def incomplete_operations(
+    solr: Solr, sources: Collection[str], reason: str, limit: int, offset: int
+) -> tuple[tuple[StoredEntity, ...], int]:
+    """Live operations that miss something, by id, and how many there are. ``sources`` are ids, ``reason`` is one of
+    `IncompleteOperations`; none is any."""
+    filters = ["deleted:false", *([q.terms("sourceId", sources)] if sources else [])]
+    if reason:
+        filters.append(
+            q.absent("incompleteReasons") if reason == NO_REASON else q.term("incompleteReasons", reason)
+        )
+    params = {"q": _INCOMPLETE, "fq": filters, "rows": limit, "start": offset, "sort": "identity asc"}
+    answer = solr.select(ELEMENTS, params)["response"]
+    return tuple(map(StoredEntity.of, answer["docs"])), int(answer["numFound"])
+
+
+def _by_reason(solr: Solr, query: str, field: str, *, missing: bool = False) -> list[tuple[str, int]]:
+    """Live elements counted by a field that gives a reason; "" stands for those without one."""
+    params = {
+        "q": query,
+        "fq": "deleted:false",
+        "rows": 0,
+        "facet": "true",
+        "facet.field": field,
+        "facet.mincount": 1,
+        "facet.limit": SHOWN_REASONS,
+        "facet.missing": "true" if missing else "false",
+    }
+    flat = solr.select(ELEMENTS, params)["facet_counts"]["facet_fields"][field]
+    return [(reason or "", count) for reason, count in zip(flat[::2], flat[1::2], strict=True) if count]

@@ -1,0 +1,105 @@
+"""Rejects in the core ``nav_runs``: what did not read, where, and why. Each bears the run that saw it last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from navlin.index import solr_query as q
+from navlin.index.fields import RUNS, cut, date_ms, solr_date
+from navlin.index.solr import Solr
+from navlin.model.identity import identify
+from navlin.model.records import Reject
+from navlin.model.redaction import redact
+
+SAMPLE_CHARS: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """Something that would not read: where, why, how often. ``offset`` is -1 if the place has none; ``seen_ms`` is when it
+    was seen last (epoch ms)."""
+
+    source: str
+    place: str
+    offset: int
+    reason: str
+    count: int
+    sample: str
+    seen_ms: int
+
+    @property
+    def where(self) -> str:
+        """The place, with the offset if it has one."""
+        return f"{self.place}:{self.offset}" if self.offset >= 0 else self.place
+
+
+def rejected(
+    solr: Solr, limit: int, offset: int = 0, *, source: str = "", source_id: str = ""
+) -> tuple[tuple[Rejected, ...], int]:
+    """Rejects, those seen last first, and how many there are: of the source of this name or id, or of all."""
+    wanted = {"source": source, "sourceId": source_id}
+    filters = ["kind:reject", *(q.term(field, value) for field, value in wanted.items() if value)]
+    sort = "started desc,identity asc"
+    answer = solr.select(RUNS, {"q": "*:*", "fq": filters, "rows": limit, "start": offset, "sort": sort})
+    found = tuple(
+        Rejected(
+            document.get("source", ""),
+            document.get("place", ""),
+            document.get("offset", -1),
+            document.get("reason", ""),
+            document.get("count", 1),
+            orjson.loads(document["body"]).get("sample", ""),
+            date_ms(document["started"]),
+        )
+        for document in answer["response"]["docs"]
+    )
+    return found, int(answer["response"]["numFound"])
+
+
+def reject_count(solr: Solr, source_id: str) -> int:
+    """How many records of a source did not read: one reject may stand for several."""
+    params = {
+        "q": "*:*",
+        "fq": ["kind:reject", q.term("sourceId", source_id)],
+        "rows": 0,
+        "json.facet": orjson.dumps({"count": "sum(count)"}).decode(),
+    }
+    return int(solr.select(RUNS, params)["facets"].get("count", 0))
+
+
+def save_rejects(
+    solr: Solr, source: str, source_id: str, run: str, now_ms: int, rejects: Iterable[Reject]
+) -> int:
+    """Records what would not read, by place, offset and reason: the same one seen again is one. Returns how many."""
+    documents = reject_documents(source, source_id, run, now_ms, rejects)
+    if documents:
+        solr.add(RUNS, documents)
+    return len(documents)
+
+
+def reject_documents(
+    source: str, source_id: str, run: str, now_ms: int, rejects: Iterable[Reject]
+) -> list[dict[str, Any]]:
+    """The documents of rejects, redacted, each once."""
+    documents = {
+        identity: {
+            "identity": identity,
+            "kind": "reject",
+            "source": source,
+            "sourceId": source_id,
+            "runId": run,
+            "started": solr_date(now_ms),
+            "place": cut(redact(reject.place), 2_000),
+            "offset": reject.offset,
+            "count": reject.count,
+            "reason": cut(redact(reject.reason), 2_000),
+            "body": orjson.dumps({"sample": cut(redact(reject.sample), SAMPLE_CHARS)}).decode(),
+        }
+        for reject in rejects
+        for identity in ["reject:" + identify(source_id, reject.place, str(reject.offset), reject.reason)]
+    }
+    return list(documents.values())

@@ -1,0 +1,46 @@
+"""Of which operations something is not known, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from navlin.index.entity import StoredEntity
+from navlin.index.incomplete import NO_REASON, incomplete_operations
+from navlin.index.solr import Solr
+from navlin.query.page import LIMIT, Page, checked, source_ids_of, sources_by_id
+
+
+@dataclass(frozen=True, slots=True)
+class IncompleteOperation:
+    """An operation that misses inputs, outputs or columns. ``source`` is the name of its source."""
+
+    operation: StoredEntity
+    source: str
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why; one at least."""
+        return self.operation.incomplete_reasons or (NO_REASON,)
+
+    def to_json(self) -> dict[str, Any]:
+        """id, name, source, queryText (null if it has none), reasons."""
+        return {
+            "id": self.operation.id,
+            "name": self.operation.name,
+            "source": self.source,
+            "queryText": self.operation.query_text or None,
+            "reasons": list(self.reasons),
+        }
+
+
+def incomplete(
+    solr: Solr, *, source: str = "", reason: str = "", limit: int = LIMIT, offset: int = 0
+) -> Page[IncompleteOperation]:
+    """Live operations of which something is not known: of the source of this name, and for this reason (as ``navlin status``
+    shows it). Raises `UnknownSource` and `BadPage`."""
+    checked(limit, offset)
+    names = sources_by_id(solr)
+    found, total = incomplete_operations(solr, source_ids_of(names, source), reason, limit, offset)
+    results = tuple(IncompleteOperation(each, names.get(each.source_id, each.source_id)) for each in found)
+    return Page(results, total, offset, limit)

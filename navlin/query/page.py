@@ -1,0 +1,74 @@
+"""Lists of what waits for a person, a page at a time: how they are asked for and answered."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from navlin.index.solr import Solr
+from navlin.index.sources import known_sources
+
+LIMIT: Final = 25
+MOST: Final = 10_000
+
+_T = TypeVar("_T")
+
+
+class BadPage(ValueError):
+    """A page that cannot be asked for."""
+
+
+class UnknownSource(LookupError):
+    """The index has no source of this name. ``known`` are the names that it has."""
+
+    def __init__(self, name: str, known: tuple[str, ...]) -> None:
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        super().__init__(f"the index has no source {name!r}{hint} (it has: {', '.join(known) or 'none'})")
+        self.known = known
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[_T]):
+    """Some of ``total`` results, from ``offset`` on."""
+
+    results: tuple[_T, ...]
+    total: int
+    offset: int
+    limit: int
+
+    @property
+    def truncated(self) -> bool:
+        """Whether there are more after these."""
+        return self.offset + len(self.results) < self.total
+
+    def to_json(self, form: Callable[[_T], Any]) -> dict[str, Any]:
+        """total, offset, limit, truncated, results (each as ``form`` makes it)."""
+        return {
+            "total": self.total,
+            "offset": self.offset,
+            "limit": self.limit,
+            "truncated": self.truncated,
+            "results": [form(each) for each in self.results],
+        }
+
+
+def checked(limit: int, offset: int) -> None:
+    """Raises `BadPage` with a sentence."""
+    if not 1 <= limit <= MOST or offset < 0:
+        raise BadPage(f"a page has from 1 to {MOST:,} results and starts at 0 or later")
+
+
+def sources_by_id(solr: Solr) -> dict[str, str]:
+    """The names of all sources of the index, by id."""
+    return {source.id: source.name for source in known_sources(solr)}
+
+
+def source_ids_of(sources: Mapping[str, str], name: str) -> tuple[str, ...]:
+    """The ids of the sources of this name, of every cluster; none for the name "". Raises `UnknownSource`."""
+    ids = tuple(identity for identity, each in sources.items() if each == name)
+    if name and not ids:
+        raise UnknownSource(name, tuple(sorted(set(sources.values()))))
+    return ids

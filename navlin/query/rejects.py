@@ -1,0 +1,25 @@
+"""What did not read, where, and why."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from navlin.index.rejects import Rejected, rejected
+from navlin.index.solr import Solr
+from navlin.query.page import LIMIT, Page, checked, source_ids_of, sources_by_id
+
+
+def rejects(solr: Solr, *, source: str = "", limit: int = LIMIT, offset: int = 0) -> Page[Rejected]:
+    """Rejects of the source of this name, those seen last first. Raises `UnknownSource` and `BadPage`."""
+    checked(limit, offset)
+    found, total = rejected(solr, limit, offset, source=source)
+    if not total:
+        # A source that never got so far as to be in the index may have some all the same.
+        source_ids_of(sources_by_id(solr), source)
+    return Page(found, total, offset, limit)
+
+
+def reject_json(reject: Rejected) -> dict[str, Any]:
+    """source, place, offset (null if the place has none), reason, count, sample, seen_ms (epoch ms)."""
+    return {**asdict(reject), "offset": reject.offset if reject.offset >= 0 else None}

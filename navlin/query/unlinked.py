@@ -1,0 +1,53 @@
+"""Which relations wait for an end, since when, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from navlin.index.relation import End, StoredRelation
+from navlin.index.solr import Solr
+from navlin.index.unlinked import UNKNOWN_REASON, unlinked_relations
+from navlin.query.page import LIMIT, Page, checked, source_ids_of, sources_by_id
+
+
+@dataclass(frozen=True, slots=True)
+class UnlinkedRelation:
+    """A relation with an end that is not in the index. ``stated_by`` is the name of the source that states it."""
+
+    relation: StoredRelation
+    stated_by: str
+
+    @property
+    def reason(self) -> str:
+        """Why, in the words of the linker."""
+        return self.relation.unlinked_reason or UNKNOWN_REASON
+
+    def to_json(self) -> dict[str, Any]:
+        """id, type, source and target (id, name, type, sourceType), statedBy, reason, since (a date, null if the linker has
+        not looked yet)."""
+        return {
+            "id": self.relation.id,
+            "type": self.relation.type,
+            "source": _end(self.relation.ep1),
+            "target": _end(self.relation.ep2),
+            "statedBy": self.stated_by,
+            "reason": self.reason,
+            "since": self.relation.unlinked_since or None,
+        }
+
+
+def _end(end: End) -> dict[str, str]:
+    return {"id": end.id, "name": end.name, "type": end.type, "sourceType": end.source_type}
+
+
+def unlinked(
+    solr: Solr, *, source: str = "", reason: str = "", limit: int = LIMIT, offset: int = 0
+) -> Page[UnlinkedRelation]:
+    """Live relations that wait for an end, the youngest first: those that the source of this name states, and that wait for
+    this reason (as ``navlin status`` shows it). Raises `UnknownSource` and `BadPage`."""
+    checked(limit, offset)
+    names = sources_by_id(solr)
+    found, total = unlinked_relations(solr, source_ids_of(names, source), reason, limit, offset)
+    results = tuple(UnlinkedRelation(each, names.get(each.writer, each.writer)) for each in found)
+    return Page(results, total, offset, limit)

@@ -1,0 +1,77 @@
+"""Lists of what waits for a person, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from navlin.index.rejects import Rejected
+from navlin.index.runs import RunRecord
+from navlin.query.incomplete import IncompleteOperation
+from navlin.query.page import Page
+from navlin.query.unlinked import UnlinkedRelation
+from navlin.render.counts import count_lines
+from navlin.render.text import clean, plain_table
+
+STATEMENT_CHARS = 200
+
+
+def unlinked_view(page: Page[UnlinkedRelation]) -> RenderableType:
+    """From where to where, why, and since when."""
+    table = plain_table("Type", "From", "To", "Reason", "Since", "Stated by")
+    for each in page.results:
+        ends = (each.relation.ep1.name, each.relation.ep2.name)
+        _add(table, each.relation.type, *ends, each.reason, each.relation.unlinked_since, each.stated_by)
+    return _whole(page, table, "no relation waits for an end")
+
+
+def incomplete_view(page: Page[IncompleteOperation]) -> RenderableType:
+    """The statement, and what is not known of it."""
+    table = plain_table("Operation", "Source", "Not known")
+    for each in page.results:
+        text = each.operation.query_text or each.operation.name
+        _add(table, text[:STATEMENT_CHARS], each.source, "; ".join(each.reasons))
+        table.add_row(Text(each.operation.id, style="dim"))
+    return _whole(page, table, "nothing is missing of any operation")
+
+
+def rejects_view(page: Page[Rejected]) -> RenderableType:
+    """The place, and why it does not read."""
+    table = plain_table("Source", "Where", "Why", "Times", "Seen last")
+    for each in page.results:
+        _add(table, each.source, each.where, each.reason, f"{each.count:,}", _date(each.seen_ms))
+    return _whole(page, table, "everything read")
+
+
+def runs_view(page: Page[RunRecord]) -> RenderableType:
+    """When, how long, and what became of it."""
+    table = plain_table("Source", "Started", "Took", "Status", "What")
+    for each in page.results:
+        took = f"{(each.ended_ms - each.started_ms) / 1000:.1f} s" if each.ended_ms else ""
+        what = [each.error, each.note, *count_lines(each.counts.counted()), *each.failures[:1]]
+        _add(
+            table, each.source, _date(each.started_ms), took, each.status.value, ", ".join(filter(None, what))
+        )
+    return _whole(page, table, "nothing ran")
+
+
+def _add(table: Table, *cells: str) -> None:
+    table.add_row(*(Text(clean(each), overflow="fold") for each in cells))
+
+
+def _date(at_ms: int) -> str:
+    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d %H:%M:%S}Z"
+
+
+def _whole(page: Page[Any], table: Table, nothing: str) -> RenderableType:
+    results: Sequence[Any] = page.results
+    if not results:
+        return Text(nothing if not page.total else f"{page.total:,} in all, none on this page")
+    last = page.offset + len(results)
+    more = f"; --offset {last} goes on" if page.truncated else ""
+    return Group(table, Text(f"{page.offset + 1:,} to {last:,} of {page.total:,}{more}"))
