@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -179,6 +180,19 @@ def test_what_is_requested_over_http_is_done_and_answered(daemon: Served) -> Non
     answered = over_http(daemon, "GET", asked).json()
     assert (answered["state"], answered["askedBy"]) == ("done", "admin")
     assert answered["answer"]["status"] in ("finished", "idle")
+
+
+def test_prometheus_sees_the_daemon_and_how_old_its_sources_are(daemon: Served) -> None:
+    daemon.append("daemon.measured")
+    daemon.until(lambda: daemon.find("type:OPERATION AND queryText:measured"), "the operation")
+
+    text = over_http(daemon, "GET", "/metrics").text
+
+    assert "navlin_daemon_up 1.0" in text
+    lag = re.search(r'navlin_source_lag_seconds\{extractor="impala_events",source="IMPALA-1"\} (\S+)', text)
+    assert lag is not None
+    assert 0 <= float(lag[1]) < PATIENCE_S
+    assert 'navlin_source_failing{extractor="hms",source="HIVE-1"} 1.0' in text
 
 
 def test_a_web_process_that_died_is_started_again_and_extraction_goes_on(daemon: Served) -> None:

@@ -22,6 +22,7 @@ PACKAGES = ("navlin", "extractors", "linker")
 # Where the name to import is not the name to install.
 DISTRIBUTIONS = {
     "py4j": "pyspark",
+    "prometheus_client": "prometheus-client",
     "re2": "google-re2",
 }
 

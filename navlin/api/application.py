@@ -32,6 +32,7 @@ from navlin.api import navigator, own
 from navlin.api.answers import JSON, Problem, error_answer, json_answer
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.limits import MOST_BODY_BYTES, Questions
+from navlin.api.metrics import CONTENT_TYPE, Metrics, Timed
 from navlin.api.openapi import document
 from navlin.api.parameters import from_both, from_json, from_query, texts_of
 from navlin.api.service import Service
@@ -53,19 +54,25 @@ SECURITY_HEADERS: Final = {
 
 def application(service: Service) -> Starlette:
     """The application; it keeps no state that matters, so any number may serve one index."""
-    questions = Questions()
+    questions, metrics = Questions(), Metrics(service)
     routes = [
         Route("/", partial(_root, service)),
         Route("/healthz", _healthy),
         Route("/readyz", partial(_ready, service)),
         Route("/api/version", _api_version),
+        Route("/metrics", partial(_measured, metrics)),
         Route(own.ROOT + "/openapi.json", partial(_described, service)),
         *(
-            Route(own.ROOT + each.path, partial(_answered, service, questions, each), methods=[each.method])
+            Route(address, partial(_answered, service, questions, address, each), methods=[each.method])
             for each in own.ENDPOINTS
+            for address in [own.ROOT + each.path]
         ),
         *(
-            Route(path, partial(_answered, service, questions, each), methods=[each.method])
+            Route(
+                path,
+                partial(_answered, service, questions, f"/api/v*{each.path}", each),
+                methods=[each.method],
+            )
             for path, each in navigator.addresses()
         ),
     ]
@@ -76,6 +83,7 @@ def application(service: Service) -> Starlette:
         Exception: _unforeseen,
     }
     middleware = [
+        Middleware(Timed, metrics=metrics),
         Middleware(_Headers, tls=service.tls),
         Middleware(_Paths, base_path=service.base_path),
         Middleware(_Bodies),
@@ -110,6 +118,10 @@ async def _ready(service: Service, _request: Request) -> Response:
     return PlainTextResponse("ready\n")
 
 
+async def _measured(metrics: Metrics, _request: Request) -> Response:
+    return Response(await run_in_threadpool(metrics.text), headers={"Content-Type": CONTENT_TYPE})
+
+
 async def _api_version(_request: Request) -> Response:
     # To the letter: clients build addresses from it.
     return Response(f"v{navigator.NEWEST}", media_type="text/plain")
@@ -119,8 +131,11 @@ async def _described(service: Service, _request: Request) -> Response:
     return json_answer(document(service.base_path + own.ROOT, own.ENDPOINTS, service.version))
 
 
-async def _answered(service: Service, questions: Questions, endpoint: Endpoint, request: Request) -> Response:
+async def _answered(
+    service: Service, questions: Questions, address: str, endpoint: Endpoint, request: Request
+) -> Response:
     user: User = request.state.user
+    request.state.address = address
     if user.role < endpoint.role:
         _audit("request refused", request, user.name, reason="role")
         raise Problem(
@@ -291,7 +306,7 @@ class _Users:
         )
         found = await run_in_threadpool(look)
         if isinstance(found, User):
-            scope.setdefault("state", {})["user"] = found
+            scope["state"]["user"] = found
             await self.app(scope, receive, send)
             return
         if found.name or headers:

@@ -20,10 +20,12 @@ SHOWN_POSITIONS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class SourceOverview:
-    """One source. ``positions`` has the first of them by key, ``position_count`` says how many there are."""
+    """One source: its live entities and relations, and how many of these are unlinked. ``positions`` has the first of them
+    by key, ``position_count`` says how many there are."""
 
     entities: int
     relations: int
+    unlinked: int
     position_count: int
     positions: dict[str, Any]
     reject_count: int
@@ -38,6 +40,7 @@ def source_overview(solr: Solr, source_id: str) -> SourceOverview:
     return SourceOverview(
         count_held(solr, ELEMENTS, source_id, live=True),
         solr.count(RELATIONS, "*:*", "deleted:false", q.term("writer", source_id)),
+        solr.count(RELATIONS, "unlinked:true", "deleted:false", q.term("writer", source_id)),
         positions["numFound"],
         {document["key"]: orjson.loads(document["body"]) for document in positions["docs"]},
         reject_count(solr, source_id),

@@ -1,0 +1,181 @@
+"""``/metrics``: how navlin is, for Prometheus.
+
+What ``navlin status`` shows is read from the index at each scrape; how long questions took is counted by this process.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from prometheus_client import CollectorRegistry, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from navlin.api.service import Service
+from navlin.index.solr import SolrError
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+BUCKETS_S: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+
+
+class Metrics:
+    """The metrics of one process."""
+
+    def __init__(self, service: Service) -> None:
+        self._registry = CollectorRegistry()
+        self._registry.register(_Estate(service))
+        self._seconds = Histogram(
+            "navlin_http_request_seconds",
+            "How long answers took, the last byte included.",
+            ("address", "status"),
+            buckets=BUCKETS_S,
+            registry=self._registry,
+        )
+
+    def text(self) -> bytes:
+        """All of them, in Prometheus' text format."""
+        return generate_latest(self._registry)
+
+    def answered(self, address: str, status: int, seconds: float) -> None:
+        """Counts one answer. ``address`` is an endpoint's, not what was typed: there are few of them."""
+        self._seconds.labels(address, str(status)).observe(seconds)
+
+
+class Timed:
+    """Counts each answer of the application within, by the address that it leaves in the request's state."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self.app, self.metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        begun_s, status = time.perf_counter(), 500
+        state = scope["state"] = {"address": "other"}
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self.app(scope, receive, noted)
+        finally:
+            self.metrics.answered(state["address"], status, time.perf_counter() - begun_s)
+
+
+class _Estate(Collector):
+    """What the index and the daemon say of themselves, read when it is asked for."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing: registering must not ask the index."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        """The gauges. Without an index only those that say so."""
+        yield _gauge("navlin_daemon_up", "Whether navlin serve runs.", float(self._service.daemon_runs()))
+        begun_s = time.perf_counter()
+        try:
+            with self._service.index.solr() as solr:
+                status = self._service.status(solr)
+        except (SolrError, OSError):
+            yield _gauge("navlin_solr_up", "Whether the index answers.", 0.0)
+            return
+        yield _gauge("navlin_solr_up", "Whether the index answers.", 1.0)
+        took_s = time.perf_counter() - begun_s
+        yield _gauge("navlin_status_seconds", "How long the index took to answer for these figures.", took_s)
+        yield from gauges(status)
+
+
+SOURCE: Final[Mapping[str, tuple[str, Callable[[Any], float | None]]]] = {
+    "navlin_source_lag_seconds": (
+        "How old what the index says of a source may be.",
+        lambda source: source["lag_s"],
+    ),
+    "navlin_source_failing": (
+        "Whether somebody should look: the last run failed, or one is held.",
+        lambda source: source["failing"],
+    ),
+    "navlin_source_held": ("Whether a run waits for a person.", lambda source: bool(source["held"])),
+    "navlin_source_entities": ("Live entities of a source.", lambda source: source["index"]["entities"]),
+    "navlin_source_relations": (
+        "Live relations that a source states.",
+        lambda source: source["index"]["relations"],
+    ),
+    "navlin_source_unlinked_relations": (
+        "Those of them that wait for an end.",
+        lambda source: source["index"]["unlinked"],
+    ),
+    "navlin_source_rejects": (
+        "Records that did not read.",
+        lambda source: source["index"]["reject_count"],
+    ),
+    "navlin_source_last_run_timestamp_seconds": (
+        "When the last run that left a record began.",
+        lambda source: source["last"] and source["last"]["started_ms"] / 1000,
+    ),
+    "navlin_source_last_run_seconds": ("How long it took.", lambda source: _took_s(source["last"])),
+}
+"""Gauges of each source: what they say, and the figure in a source's status; none if it is not known."""
+REASONS: Final[Mapping[str, tuple[str, str, tuple[str, ...], str]]] = {
+    "navlin_unlinked_relations": (
+        "Relations that wait for an end.",
+        "unlinked",
+        ("reason", "age"),
+        "relations",
+    ),
+    "navlin_incomplete_operations": (
+        "Operations of which something is not known.",
+        "incomplete",
+        ("reason",),
+        "operations",
+    ),
+    "navlin_unparsed_views": ("Views whose text does not tell all.", "unparsed", ("reason",), "views"),
+}
+"""Gauges by reason: what they say, their list in the status, its labels, its figure."""
+
+
+def gauges(status: Mapping[str, Any]) -> Iterator[Metric]:
+    """The gauges that a status makes (the JSON of ``navlin status``). What is not known has none."""
+    sources = status["sources"]
+    for name, (text, figure) in SOURCE.items():
+        metric = GaugeMetricFamily(name, text, labels=("source", "extractor"))
+        for source in sources:
+            if (value := figure(source)) is not None:
+                metric.add_metric((source["name"], source["extractor"]), float(value))
+        yield metric
+    state = GaugeMetricFamily(
+        "navlin_source_state", "1 for the state that it is in.", labels=("source", "state")
+    )
+    for source in sources:
+        state.add_metric((source["name"], source["state"]), 1.0)
+    yield state
+    for name, (text, key, labels, counted) in REASONS.items():
+        metric = GaugeMetricFamily(name, text, labels=labels)
+        for each in status[key]:
+            metric.add_metric([each[label] for label in labels], float(each[counted]))
+        yield metric
+    space, daemon = status["space"], status["daemon"]
+    yield _gauge("navlin_free_bytes", "Room on the disk of the state directory.", space["free_bytes"])
+    yield _gauge(
+        "navlin_least_free_bytes", "With less than this navlin writes nothing.", space["least_bytes"]
+    )
+    if daemon:
+        text = "By how much this machine's clock has jumped, if sources are not pulled for it."
+        yield _gauge("navlin_clock_jump_seconds", text, daemon["clock_jump_ms"] / 1000)
+
+
+def _took_s(run: Mapping[str, Any] | None) -> float | None:
+    return (run["ended_ms"] - run["started_ms"]) / 1000 if run and run["ended_ms"] else None
+
+
+def _gauge(name: str, text: str, value: float) -> Metric:
+    return GaugeMetricFamily(name, text, value=value)

@@ -1,0 +1,171 @@
+"""``/metrics``, through a real ``navlin web`` on a real Solr, and what conf/prometheus makes of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+import yaml
+from prometheus_client.parser import text_string_to_metric_families
+
+from navlin.api.metrics import gauges
+from navlin.api.own import ROOT
+from navlin.cli import COMMANDS
+from navlin.index.fields import RUNS
+from navlin.index.rejects import save_rejects
+from navlin.index.runs import RunRecord, Status, save_run
+from navlin.index.solr import Solr
+from navlin.model.identity import run_id
+from navlin.model.records import Reject
+from navlin.model.source import IMPALA, Source, source_id
+from navlin.shipped import CONF
+from tests.support.indexed_estate import World
+from tests.support.web import PASSWORD, Web, running_web
+
+Samples = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
+PROMETHEUS = CONF / "prometheus"
+NAMED = re.compile(r"\bnavlin_[a-z_]+")
+
+
+def samples(text: str) -> Samples:
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def scraped(url: str, user: str = "viewer") -> Samples:
+    answer = requests.get(url + "/metrics", auth=(user, PASSWORD), timeout=60)
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+    return samples(answer.text)
+
+
+@pytest.fixture(scope="module")
+def sourced(solr_server: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A `navlin web` with one configured source, that ran and has rejects, unlinked relations and a gap."""
+    home = tmp_path_factory.mktemp("metrics")
+    logs = home / "logs"
+    logs.mkdir()
+    source = f'\n[[source]]\nname = "IMPALA-1"\nextractor = "impala_events"\ndirectory = "{logs}"'
+    with Solr(solr_server.start()) as solr:
+        identity = source_id("estate", "IMPALA-1")
+        save_run(
+            solr, RunRecord("IMPALA-1", identity, 4, Status.FAILED, 1_700_000_000_000, 1_700_000_002_500)
+        )
+        save_rejects(solr, "IMPALA-1", identity, run_id(identity, 4), 1, [Reject("/a", "no JSON", count=3)])
+        solr.commit(RUNS, soft=True)
+        world = World(solr, "estate")
+        world.impala = Source(identity, IMPALA, "IMPALA-1", "estate")
+        operation = world.operation("INSERT INTO metrics.b SELECT * FROM metrics.a")
+        gap = {"incomplete": True, "incompleteReasons": ["a gap for metrics"]}
+        flow = world.flow(world.table("metrics.a"), operation)
+        world.link(world.put(world.impala, world.entity(operation, gap), flow))
+    with running_web(solr_server.start(), home, source) as web:
+        yield web
+
+
+def test_the_figures_are_those_of_the_status(sourced: Web) -> None:
+    found = scraped(sourced.url)
+    status = sourced.command("status")
+
+    for each in status["sources"]:
+        labels = frozenset({("source", each["name"]), ("extractor", each["extractor"])})
+        assert found["navlin_source_rejects", labels] == each["index"]["reject_count"] == 3
+        assert found["navlin_source_entities", labels] == each["index"]["entities"] == 2  # and the source
+        assert found["navlin_source_relations", labels] == each["index"]["relations"] == 1
+        assert found["navlin_source_unlinked_relations", labels] == each["index"]["unlinked"] == 1
+        assert found["navlin_source_failing", labels] == 1
+        assert found["navlin_source_held", labels] == 0
+        assert found["navlin_source_last_run_seconds", labels] == 2.5
+        assert found["navlin_source_last_run_timestamp_seconds", labels] == 1_700_000_000
+        # It never looked at it with success, so nobody knows.
+        assert ("navlin_source_lag_seconds", labels) not in found
+        assert found["navlin_source_state", frozenset({("source", each["name"]), ("state", "failed")})] == 1
+    assert found["navlin_incomplete_operations", frozenset({("reason", "a gap for metrics")})] == 1
+    assert found["navlin_solr_up", frozenset()] == 1
+    assert found["navlin_daemon_up", frozenset()] == 0
+    assert found["navlin_free_bytes", frozenset()] > 0
+    by_reason = sum(value for (name, _), value in found.items() if name == "navlin_unlinked_relations")
+    assert by_reason == sum(each["relations"] for each in status["unlinked"])
+
+
+def test_answers_are_counted_by_address_and_status(web: Web) -> None:
+    def count(address: str, status: int) -> float:
+        labels = frozenset({("address", address), ("status", str(status))})
+        return scraped(web.url).get(("navlin_http_request_seconds_count", labels), 0.0)
+
+    before = count(f"{ROOT}/search", 200), count("/api/v*/entities", 200), count("other", 401)
+    web.get(f"{ROOT}/search", query="*")
+    web.get("/api/v9/entities", query="type:SOURCE")
+    web.get("/api/v14/entities", query="type:SOURCE")
+    web.get("/whatever/somebody/types", user=None)
+
+    assert count(f"{ROOT}/search", 200) == before[0] + 1
+    assert count("/api/v*/entities", 200) == before[1] + 2
+    assert count("other", 401) == before[2] + 1
+
+
+def test_nobody_reads_it_without_a_user(web: Web) -> None:
+    assert web.get("/metrics", user=None).status_code == 401
+
+
+def test_without_an_index_it_says_so(solr: Solr, tmp_path: Path) -> None:
+    nowhere = replace(solr.address, url="http://127.0.0.1:9/solr")
+    with running_web(nowhere, tmp_path) as web:
+        found = scraped(web.url)
+
+    assert found["navlin_solr_up", frozenset()] == 0
+    assert not any(name.startswith("navlin_source") for name, _ in found)
+
+
+# -- conf/prometheus -----------------------------------------------------------------------------------------------------
+
+
+def expressions(file: str) -> list[str]:
+    text = (PROMETHEUS / file).read_text()
+    if file.endswith(".json"):
+        return [target["expr"] for panel in json.loads(text)["panels"] for target in panel["targets"]]
+    return [rule["expr"] for group in yaml.safe_load(text)["groups"] for rule in group["rules"]]
+
+
+@pytest.mark.parametrize("file", ["alerts.yml", "dashboard.json"])
+def test_alerts_and_dashboard_name_only_what_there_is(sourced: Web, file: str) -> None:
+    there = {name for name, _ in scraped(sourced.url)}
+    # What only a daemon and a look that went well bring.
+    daemon = {"pid": 1, "since_ms": 0, "clock_jump_ms": 0}
+    status = {**sourced.command("status"), "daemon": daemon}
+    there |= {family.name for family in gauges(status)}
+
+    named = {name for expression in expressions(file) for name in NAMED.findall(expression)}
+    assert named
+    assert named <= there
+
+
+def test_every_gauge_is_in_the_dashboard_or_an_alert(sourced: Web) -> None:
+    shown = {
+        name
+        for file in ("alerts.yml", "dashboard.json")
+        for each in expressions(file)
+        for name in NAMED.findall(each)
+    }
+    status = sourced.command("status")
+    assert {family.name for family in gauges(status)} - shown == {
+        # They are there to be looked up.
+        "navlin_source_state",
+        "navlin_source_last_run_timestamp_seconds",
+    }
+
+
+def test_alerts_name_commands_that_there_are() -> None:
+    text = (PROMETHEUS / "alerts.yml").read_text()
+    named = set(re.findall(r"`navlin ([a-z]+)", text))
+    assert named
+    assert named <= set(COMMANDS)
