@@ -16,7 +16,6 @@ from click.testing import CliRunner, Result
 
 from navlin.cli import COMMANDS, main
 from navlin.cli.invocation import Exit
-from navlin.cli.status import span
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, solr_date
 from navlin.index.rejects import save_rejects
 from navlin.index.run_counts import RunCounts
@@ -26,6 +25,7 @@ from navlin.model.identity import run_id
 from navlin.model.keys import EntityType
 from navlin.model.records import Position, Reject
 from navlin.model.source import source_id
+from navlin.render.status import span
 from navlin.service.check import is_loopback
 from tests.support.indexed_estate import World
 from tests.support.leases import held_by

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import requests
 
+from navlin.access.store import AccessFile
 from navlin.api.own import ROOT as API
 from navlin.solr_server.embedded import running_solr
 from tests.support.served_daemon import PATIENCE_S, ROOT, Served, gone, ready, record, served
@@ -180,6 +181,38 @@ def test_what_is_requested_over_http_is_done_and_answered(daemon: Served) -> Non
     answered = over_http(daemon, "GET", asked).json()
     assert (answered["state"], answered["askedBy"]) == ("done", "admin")
     assert answered["answer"]["status"] in ("finished", "idle")
+
+
+def test_a_command_on_another_machine_requests_it_and_waits_for_the_answer(
+    daemon: Served, tmp_path: Path
+) -> None:
+    token = tmp_path / "token"
+    secret = AccessFile(daemon.state).add_token("admin", "elsewhere", None, time.time_ns() // 1_000_000, 1)
+    token.write_text(secret)
+    url = over_http(daemon, "GET", "/api/version").url.removesuffix("/api/version")
+    daemon.append("daemon.from_elsewhere")
+
+    def asked(*arguments: str) -> subprocess.CompletedProcess[str]:
+        options = ["--config", str(tmp_path / "none.toml"), "--url", url, "--token-file", str(token)]
+        command = [sys.executable, "-m", "navlin", *options, *arguments]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S)
+
+    ran = asked("extract", "IMPALA-1", "--dry-run")
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith("IMPALA-1: ")
+    assert "(dry run)" in ran.stdout
+    linked = asked("link", "--json")
+    assert linked.returncode == 0, linked.stderr
+    assert "resolve_endpoints" in json.loads(linked.stdout)
+    purged = asked("purge", "--before", "2001-01-01", "--dry-run")
+    assert purged.returncode == 0, purged.stderr
+    assert purged.stdout.startswith("dry run")
+    failed = asked("extract", "HIVE-1")
+    assert failed.returncode == 1
+    assert "thrift://127.0.0.1:9" in failed.stdout + failed.stderr
+    unknown = asked("extract", "HIVE-2")
+    assert unknown.returncode != 0
+    assert "HIVE-2" in unknown.stderr
 
 
 def test_prometheus_sees_the_daemon_and_how_old_its_sources_are(daemon: Served) -> None:

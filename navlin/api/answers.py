@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import orjson
+from rich.console import RenderableType
 from starlette.responses import Response
+
+from navlin.render.console import CleanConsole
 
 JSON = "application/json"
 
@@ -47,3 +52,28 @@ def _mended(value: Any) -> Any:
         case list() | tuple():
             return [_mended(each) for each in value]
     return value
+
+
+# -- For people ----------------------------------------------------------------------------------------------------------
+
+WIDTH_CHARS: Final = 160
+MOST_WIDTH_CHARS: Final = 1_000
+EXIT_CODE: Final = "Navlin-Exit-Code"
+"""What the command would end with: 0, 1 for a status that somebody should look at, 3 if nothing was found."""
+_TEXT: Final = re.compile(r"\s*text/plain\s*(?:;\s*width=(\d{1,4})\s*)?(?:[;,].*)?", re.I)
+
+
+def text_width(accept: str) -> int:
+    """How wide a text a request wants (``Accept: text/plain; width=120``), in characters; 0 if it wants none."""
+    found = _TEXT.fullmatch(accept)
+    return min(MOST_WIDTH_CHARS, max(20, int(found[1] or WIDTH_CHARS))) if found else 0
+
+
+def text_answer(view: RenderableType, answer: Any, width_chars: int) -> Response:
+    """An answer as the command prints it, without colour."""
+    out = io.StringIO()
+    CleanConsole(file=out, width=width_chars, highlight=False, color_system=None).show(view)
+    code = 3 if answer.get("total", 1) == 0 else 1 if answer.get("failing") else 0
+    text = out.getvalue().encode("utf-8", "replace")
+    headers = {"Content-Type": "text/plain; charset=utf-8", EXIT_CODE: str(code)}
+    return Response(text, headers=headers)

@@ -29,7 +29,7 @@ from navlin.access.gate import Refused
 from navlin.access.roles import Role
 from navlin.access.store import User
 from navlin.api import navigator, own
-from navlin.api.answers import JSON, Problem, error_answer, json_answer
+from navlin.api.answers import JSON, Problem, error_answer, json_answer, text_answer, text_width
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.limits import MOST_BODY_BYTES, Questions
 from navlin.api.metrics import CONTENT_TYPE, Metrics, Timed
@@ -149,7 +149,9 @@ async def _answered(
             solr = held.enter_context(service.index.solr())
             answered = endpoint.answer(Asked(service, solr, user, parameters))
             if not isinstance(answered, Iterator):
-                return json_answer(answered, endpoint.status)
+                if endpoint.view is not None and (width := text_width(request.headers.get("accept", ""))):
+                    return text_answer(endpoint.view(answered), endpoint.form(answered), width)
+                return json_answer(endpoint.form(answered), endpoint.status)
             # What is wrong with the question shows with the first piece, while there may still be another status.
             pieces = held_until_read(chain([next(answered, b"")], answered), held.pop_all())
             return StreamingResponse(pieces, endpoint.status, {"Content-Type": JSON})

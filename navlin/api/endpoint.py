@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from rich.console import RenderableType
+
 from navlin.access.roles import Role
 from navlin.access.store import User
 from navlin.api.service import Service
@@ -26,8 +28,8 @@ class Asked:
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """``path`` is below the root of the API; ``parameters`` is a dataclass (`navlin.api.parameters`), in the query string of
-    a GET, in the path where that names it, in the JSON body of a POST. ``answer`` returns plain JSON,
-    or pieces of JSON text, which are sent as they come."""
+    a GET, in the path where that names it, in the JSON body of a POST. ``answer`` returns what ``form`` makes
+    plain JSON of and ``view`` what people read, or pieces of JSON text, which are sent as they come."""
 
     method: Literal["GET", "POST"]
     path: str
@@ -39,6 +41,9 @@ class Endpoint:
     """Of an answer that is given."""
     returns: str = ""
     """What the answer has, for the OpenAPI document."""
+    form: Callable[[Any], Any] = lambda answer: answer
+    view: Callable[[Any], RenderableType] | None = None
+    """None if it has no form for people."""
     lenient: bool = False
     """Takes parameters as Navigator did (`navlin.api.parameters.from_both`)."""
 

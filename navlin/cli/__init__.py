@@ -56,6 +56,17 @@ class Commands(click.Group):
         command: click.Command = importlib.import_module(f"navlin.cli.{cmd_name}").command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that was typed; with ``--url`` one that asks a server."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if name and command and (url := ctx.params.get("url")):
+            from navlin.cli.remote import Server, over_http
+
+            command = over_http(name, command, Server(url, ctx.params["token_file"]))
+        return name, command, rest
+
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
@@ -132,9 +143,23 @@ Exit codes:
     show_envvar=True,
     help="The configuration.",
 )
+@click.option(
+    "--url",
+    metavar="URL",
+    envvar="NAVLIN_URL",
+    show_envvar=True,
+    help="Ask the navlin that answers there, as https://navlin.example:7187, instead of the index of this machine.",
+)
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    envvar="NAVLIN_TOKEN_FILE",
+    show_envvar=True,
+    help="The file with the token for --url.",
+)
 @click.version_option(package_name="navlin", message="%(version)s")
 @click.pass_context
-def main(context: click.Context, file: Path) -> None:
+def main(context: click.Context, *, file: Path, url: str | None, token_file: Path | None) -> None:
     """Metadata and lineage of a Hadoop and Spark estate: extracted, linked, searched and purged, in Solr."""
     # What navlin and its children write holds what was read, and the index's password: it is nobody else's.
     before = os.umask(OTHERS_NOTHING)

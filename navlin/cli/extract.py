@@ -61,8 +61,8 @@ def command(
     if as_json:
         print_json(run)
     else:
-        _print(run, dry_run=dry_run)
-    raise SystemExit(_code(run["status"]))
+        print_answer(run)
+    raise SystemExit(exit_code(run))
 
 
 def _extract(
@@ -72,11 +72,13 @@ def _extract(
     from navlin.service import jobs
 
     pipeline = Pipeline(solr.address, spark, invocation.now_ms)
-    return jobs.run_as_json(jobs.extract(pipeline, loaded, **how, step=lambda step: None))
+    record = jobs.extract(pipeline, loaded, **how, step=lambda step: None)
+    return jobs.run_as_json(record, dry_run=how["dry_run"])
 
 
-def _code(status: str) -> Exit:
-    match status:
+def exit_code(run: Mapping[str, Any]) -> Exit:
+    """What the command ends with."""
+    match run["status"]:
         case "failed":
             return Exit.FAILED
         case "held":
@@ -86,14 +88,15 @@ def _code(status: str) -> Exit:
     return Exit.OK
 
 
-def _print(run: Mapping[str, Any], *, dry_run: bool) -> None:
+def print_answer(run: Mapping[str, Any]) -> None:
+    """What became of the run, for people."""
     from navlin.render.counts import count_lines
     from navlin.render.text import clean
 
     out = console()
     took_s = (run["ended_ms"] - run["started_ms"]) / 1000
     out.print(
-        f"{run['source']}: {run['status']}{' (dry run)' if dry_run else ''}, {took_s:.1f} s",
+        f"{run['source']}: {run['status']}{' (dry run)' if run['dry_run'] else ''}, {took_s:.1f} s",
         markup=False,
     )
     for label in ("note", "error"):

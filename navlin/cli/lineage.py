@@ -62,4 +62,4 @@ def command(
     else:
         from navlin.render import lineage_view
 
-        console().print(lineage_view(answer))
+        console().show(lineage_view(answer))

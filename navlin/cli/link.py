@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import click
 
-from navlin.cli.invocation import Invocation, json_option
+from navlin.cli.invocation import Exit, Invocation, json_option
 from navlin.cli.terminal import print_json, say
 
 
@@ -42,5 +44,16 @@ def command(invocation: Invocation, *, everything: bool, as_json: bool) -> None:
     if as_json:
         print_json(changed)
     else:
-        for rule, count in changed.items():
-            say(f"{rule}: {count:,} changed")
+        print_answer(changed)
+    raise SystemExit(exit_code(changed))
+
+
+def print_answer(changed: Mapping[str, int]) -> None:
+    """How many relations each rule changed."""
+    for rule, count in changed.items():
+        say(f"{rule}: {count:,} changed")
+
+
+def exit_code(_changed: Mapping[str, int]) -> Exit:
+    """What the command ends with."""
+    return Exit.OK

@@ -54,5 +54,5 @@ def show_page(
     if as_json:
         print_json(page.to_json(form))
     else:
-        console().print(view(page))
+        console().show(view(page))
     raise SystemExit(Exit.OK if page.total else Exit.NOTHING)

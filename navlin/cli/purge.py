@@ -90,8 +90,8 @@ def command(
     if as_json:
         print_json(answer)
     else:
-        _print(answer)
-    raise SystemExit(_EXITS.get(answer["status"], Exit.OK))
+        print_answer(answer)
+    raise SystemExit(exit_code(answer))
 
 
 _EXITS: Final = {"leased": Exit.BUSY, "held": Exit.FAILED}
@@ -111,7 +111,13 @@ def _forget_threshold(solr: Solr, *, as_json: bool) -> None:
         say("nothing was ever purged")
 
 
-def _print(answer: Mapping[str, Any]) -> None:
+def exit_code(answer: Mapping[str, Any]) -> Exit:
+    """What the command ends with."""
+    return _EXITS.get(answer["status"], Exit.OK)
+
+
+def print_answer(answer: Mapping[str, Any]) -> None:
+    """What each rule removed and kept, for people."""
     out = console()
     out.print(
         f"{'dry run' if answer['dry_run'] else answer['status']}{', continued' if answer['resumed'] else ''}"

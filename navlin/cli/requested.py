@@ -34,7 +34,7 @@ def answer_of_daemon(solr: Solr, state_directory: Path, job: Job, arguments: Map
     if read_heartbeat(state_directory) is None:
         return None
     request = leave_request(solr, job, arguments, _user(), time.time_ns() // 1_000_000)
-    progress = _Progress(job.value)
+    progress = Progress(job.value)
     try:
         answered = _wait(solr, state_directory, request, progress)
     except KeyboardInterrupt:
@@ -47,7 +47,7 @@ def answer_of_daemon(solr: Solr, state_directory: Path, job: Job, arguments: Map
     return answered.answer
 
 
-def _wait(solr: Solr, state_directory: Path, request: Request, progress: _Progress) -> Request:
+def _wait(solr: Solr, state_directory: Path, request: Request, progress: Progress) -> Request:
     from navlin.index.requests import read_request, withdraw_request
     from navlin.index.solr import SolrUnavailable
     from navlin.service.heartbeat import read_heartbeat
@@ -88,7 +88,7 @@ def _user() -> str:
         return ""
 
 
-class _Progress:
+class Progress:
     """One line on standard error, if that is a terminal: the job, its step, and the seconds so far."""
 
     def __init__(self, job: str) -> None:
@@ -97,12 +97,14 @@ class _Progress:
         self._begun_s = time.monotonic()
 
     def show(self, step: str) -> None:
+        """Shows the step; "" while it waits to be taken up."""
         if self._stream.isatty():
             doing = f"{step}, " if step else "waiting for navlin serve, "
             self._stream.write(f"\r\x1b[K{self._job}: {doing}{time.monotonic() - self._begun_s:.0f} s")
             self._stream.flush()
 
     def clear(self) -> None:
+        """Takes the line away."""
         if self._stream.isatty():
             self._stream.write("\r\x1b[K")
             self._stream.flush()

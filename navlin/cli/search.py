@@ -59,5 +59,5 @@ def command(
         else:
             from navlin.render import search_view
 
-            console().print(search_view(answer))
+            console().show(search_view(answer))
     raise SystemExit(Exit.OK if answer.total else Exit.NOTHING)

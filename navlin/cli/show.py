@@ -29,4 +29,4 @@ def command(invocation: Invocation, entity: str, *, as_json: bool) -> None:
     else:
         from navlin.render import show_view
 
-        console().print(show_view(answer))
+        console().show(show_view(answer))

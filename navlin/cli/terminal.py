@@ -15,7 +15,7 @@ import click
 from navlin.model.printable import printable, printable_json
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from navlin.render.console import CleanConsole
 
 WIDTH_CHARS: Final = 160
 """How wide an answer is that goes into a file or a pipe."""
@@ -45,7 +45,12 @@ def print_json(answer: Any) -> None:
     click.echo(printable_json(orjson.dumps(answer, option=orjson.OPT_INDENT_2).decode()))
 
 
-def console(*, on_stderr: bool = False) -> Console:
+def output_width() -> int:
+    """How many characters wide an answer is printed."""
+    return console().width
+
+
+def console(*, on_stderr: bool = False) -> CleanConsole:
     """Where an answer for people is printed: as wide as the terminal, if it is one."""
     from navlin.render.console import CleanConsole
 

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.segment import Segment
+from rich.text import Text
 
 from navlin.model.printable import printable
 
 
 class CleanConsole(Console):
     """A console that replaces what a terminal would obey in every text, whatever it stands in: a cell, a title, a rule."""
+
+    def show(self, view: RenderableType) -> None:
+        """Prints a view: tables and trees as wide as the console, sentences unbroken, so that what is copied is whole."""
+        for part in view.renderables if isinstance(view, Group) else [view]:
+            self.print(part, soft_wrap=isinstance(part, Text))
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
         """What rich prints, piece by piece; its own control codes stay."""

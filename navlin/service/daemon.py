@@ -445,12 +445,12 @@ class Daemon:
             return record
 
         if dry_run:
-            return jobs.run_as_json(run())
+            return jobs.run_as_json(run(), dry_run=True)
         record = self._schedule.run_in_turn(name, run)
         if record is None or (self._stopping and record.status is Status.FAILED):
             raise Stopped
         self._remember(record)
-        return jobs.run_as_json(record)
+        return jobs.run_as_json(record, dry_run=False)
 
     def _require_space(self) -> None:
         if self._disk.short:

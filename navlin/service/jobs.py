@@ -41,9 +41,9 @@ def extract(
     )
 
 
-def run_as_json(record: RunRecord) -> Answer:
+def run_as_json(record: RunRecord, *, dry_run: bool) -> Answer:
     """A run record for programs."""
-    return {"run_id": record.run_id, **asdict(record)}
+    return {"run_id": record.run_id, "dry_run": dry_run, **asdict(record)}
 
 
 def link(

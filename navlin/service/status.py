@@ -89,6 +89,7 @@ class Overall:
                 "free_bytes": self.space.free_bytes,
                 "least_bytes": self.space.least_bytes,
                 "short": self.space.short,
+                "text": str(self.space),
             },
             "web": self.web or None,
             "failing": list(self.failing),

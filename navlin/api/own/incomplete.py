@@ -9,6 +9,7 @@ from navlin.api.endpoint import Asked
 from navlin.api.own.paging import paged
 from navlin.query.incomplete import IncompleteOperation, incomplete
 from navlin.query.page import LIMIT, Page
+from navlin.render.pages import incomplete_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,4 +35,5 @@ ENDPOINT = paged(
     Parameters,
     _ask,
     IncompleteOperation.to_json,
+    incomplete_view,
 )

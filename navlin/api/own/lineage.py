@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from navlin.access.roles import Role
 from navlin.api.answers import Problem
@@ -12,6 +12,7 @@ from navlin.api.own.naming import entity_id
 from navlin.query.answer import Direction, Lineage
 from navlin.query.lineage import lineage
 from navlin.query.options import Options
+from navlin.render import lineage_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Parameters:
     unlinked: Annotated[bool, "Also what was named and never captured."] = False
 
 
-def _answer(asked: Asked) -> dict[str, Any]:
+def _answer(asked: Asked) -> Lineage:
     given: Parameters = asked.parameters
     if given.depth is not None and given.depth < 1:
         raise Problem(400, "depth must be at least 1")
@@ -41,7 +42,7 @@ def _answer(asked: Asked) -> dict[str, Any]:
         given.control_flow,
         unlinked=given.unlinked,
     )
-    return lineage(asked.solr, entity_id(asked.solr, given.entity), options).to_json()
+    return lineage(asked.solr, entity_id(asked.solr, given.entity), options)
 
 
 ENDPOINT = Endpoint(
@@ -52,4 +53,6 @@ ENDPOINT = Endpoint(
     Parameters,
     _answer,
     returns=Lineage.to_json.__doc__ or "",
+    form=Lineage.to_json,
+    view=lineage_view,
 )

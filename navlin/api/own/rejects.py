@@ -10,6 +10,7 @@ from navlin.api.own.paging import paged
 from navlin.index.rejects import Rejected
 from navlin.query.page import LIMIT, Page
 from navlin.query.rejects import reject_json, rejects
+from navlin.render.pages import rejects_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,4 +27,6 @@ def _ask(asked: Asked) -> Page[Rejected]:
     return rejects(asked.solr, source=given.source, limit=given.limit, offset=given.offset)
 
 
-ENDPOINT = paged("/rejects", "What did not read, where, and why.", Parameters, _ask, reject_json)
+ENDPOINT = paged(
+    "/rejects", "What did not read, where, and why.", Parameters, _ask, reject_json, rejects_view
+)

@@ -10,6 +10,7 @@ from navlin.api.own.paging import paged
 from navlin.index.runs import RunRecord, Status
 from navlin.query.page import LIMIT, Page
 from navlin.query.runs import run_json, runs
+from navlin.render.pages import runs_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,4 +28,4 @@ def _ask(asked: Asked) -> Page[RunRecord]:
     return runs(asked.solr, source=given.source, status=given.status, limit=given.limit, offset=given.offset)
 
 
-ENDPOINT = paged("/runs", "What ran, when, and what became of it.", Parameters, _ask, run_json)
+ENDPOINT = paged("/runs", "What ran, when, and what became of it.", Parameters, _ask, run_json, runs_view)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from navlin.access.roles import Role
 from navlin.api.answers import Problem
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.query.scanner import QueryError
 from navlin.query.search import SearchAnswer, search
+from navlin.render import search_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Parameters:
     facet: Annotated[tuple[str, ...], "Count the values of a field. Repeatable."] = ()
 
 
-def _answer(asked: Asked) -> dict[str, Any]:
+def _answer(asked: Asked) -> SearchAnswer:
     given: Parameters = asked.parameters
     try:
         return search(
@@ -35,7 +36,7 @@ def _answer(asked: Asked) -> dict[str, Any]:
             sort=given.sort,
             filters=given.filter,
             facets=given.facet,
-        ).to_json()
+        )
     except QueryError as error:
         raise Problem(400, str(error)) from error
 
@@ -48,4 +49,6 @@ ENDPOINT = Endpoint(
     Parameters,
     _answer,
     returns=SearchAnswer.to_json.__doc__ or "",
+    form=SearchAnswer.to_json,
+    view=search_view,
 )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from navlin.access.roles import Role
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.own.naming import entity_id
-from navlin.query.show import show
+from navlin.query.show import Shown, show
+from navlin.render import show_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +19,8 @@ class Parameters:
     entity: Annotated[str, "db.table, db.table.column, a path, or an id."]
 
 
-def _answer(asked: Asked) -> dict[str, Any]:
-    return show(asked.solr, entity_id(asked.solr, asked.parameters.entity)).to_json()
+def _answer(asked: Asked) -> Shown:
+    return show(asked.solr, entity_id(asked.solr, asked.parameters.entity))
 
 
 ENDPOINT = Endpoint(
@@ -29,4 +30,7 @@ ENDPOINT = Endpoint(
     "Everything that is known of one entity.",
     Parameters,
     _answer,
+    returns=Shown.to_json.__doc__ or "",
+    form=Shown.to_json,
+    view=show_view,
 )

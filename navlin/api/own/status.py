@@ -6,6 +6,7 @@ from typing import Any
 
 from navlin.access.roles import Role
 from navlin.api.endpoint import Asked, Endpoint, Nothing
+from navlin.render.status import status_view
 
 
 def _answer(asked: Asked) -> dict[str, Any]:
@@ -19,4 +20,5 @@ ENDPOINT = Endpoint(
     "How each source is, and what stays unlinked.",
     Nothing,
     _answer,
+    view=status_view,
 )

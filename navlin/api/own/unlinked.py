@@ -9,6 +9,7 @@ from navlin.api.endpoint import Asked
 from navlin.api.own.paging import paged
 from navlin.query.page import LIMIT, Page
 from navlin.query.unlinked import UnlinkedRelation, unlinked
+from navlin.render.pages import unlinked_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,5 +30,10 @@ def _ask(asked: Asked) -> Page[UnlinkedRelation]:
 
 
 ENDPOINT = paged(
-    "/unlinked", "Which relations wait for an end, and why.", Parameters, _ask, UnlinkedRelation.to_json
+    "/unlinked",
+    "Which relations wait for an end, and why.",
+    Parameters,
+    _ask,
+    UnlinkedRelation.to_json,
+    unlinked_view,
 )

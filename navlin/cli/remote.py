@@ -1,0 +1,162 @@
+"""Asking another machine's navlin: with ``--url`` a command becomes a request of navlin's API, and nothing is needed here.
+
+A question is answered as its command prints it there; what runs is requested, and waited for. The parameters of an endpoint
+are the options of its command: a test compares them.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from navlin.cli.invocation import Exit, Failure
+from navlin.cli.requested import Progress
+from navlin.cli.terminal import output_width, print_json, say
+
+if TYPE_CHECKING:
+    import requests
+
+ROOT: Final = "/api/navlin/v1"
+QUESTIONS: Final = ("search", "show", "lineage", "status", "unlinked", "incomplete", "rejects", "runs")
+JOBS: Final = ("extract", "link", "purge")
+"""Their modules have ``print_answer``, ``exit_code``."""
+POLL_S: Final = 0.5
+TIMEOUT_S: Final = 120
+_EXITS: Final = {400: Exit.USAGE, 404: Exit.NOTHING, 409: Exit.USAGE}
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running navlin: the address at which it answers, and the file with a token."""
+
+    url: str
+    token_file: Path | None
+
+    def send(
+        self, method: str, path: str, *, accept: str = "application/json", **how: Any
+    ) -> requests.Response:
+        """Asks. Ends the command with what the server says if it refuses."""
+        import requests
+
+        headers = {"Accept": accept, "Authorization": f"Bearer {self._token()}"}
+        url = self.url.rstrip("/") + ROOT + path
+        try:
+            # Not what .netrc has for that host: the token is who asks.
+            with requests.Session() as session:
+                session.auth = _as_it_is
+                answer = session.request(
+                    method, url, headers=headers, timeout=TIMEOUT_S, allow_redirects=False, **how
+                )
+        except (requests.RequestException, ValueError) as error:
+            raise Failure(f"{self.url} does not answer: {error}", Exit.FAILED) from error
+        if answer.status_code >= 300:
+            raise Failure(f"{self.url}: {_words(answer)}", _EXITS.get(answer.status_code, Exit.FAILED))
+        return answer
+
+    def _token(self) -> str:
+        if self.token_file is None:
+            raise Failure(
+                "--url needs --token-file: a file with a token, as `navlin token add USER` prints it there",
+                Exit.USAGE,
+            )
+        try:
+            token = self.token_file.read_text().strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise Failure(f"{self.token_file} cannot be read: {error}", Exit.USAGE) from error
+        if not token or not token.isascii() or not token.isprintable():
+            raise Failure(f"{self.token_file} has no token", Exit.USAGE)
+        return token
+
+
+def over_http(name: str, command: click.Command, server: Server) -> click.Command:
+    """The command, asking a server. Raises `Failure` for one that works only where it is."""
+    if name not in (*QUESTIONS, *JOBS):
+        able = ", ".join((*QUESTIONS, *JOBS))
+        raise Failure(
+            f"navlin {name} works on its own machine only; with --url there are: {able}", Exit.USAGE
+        )
+    asking = copy.copy(command)
+
+    def ask(**given: Any) -> None:
+        as_json = given.pop("as_json", False)
+        parameters = dict(_parameters(command, given))
+        if name in JOBS:
+            _request(server, name, parameters, as_json=as_json)
+        else:
+            _ask(server, name, parameters, as_json=as_json)
+
+    asking.callback = ask
+    return asking
+
+
+def _ask(server: Server, name: str, parameters: Mapping[str, Any], *, as_json: bool) -> None:
+    from navlin.model.printable import printable
+
+    query = {key: _text(value) for key, value in parameters.items()}
+    text = server.send("GET", f"/{name}", accept=f"text/plain; width={output_width()}", params=query)
+    code = int(text.headers.get("Navlin-Exit-Code", 0))
+    if as_json:
+        print_json(server.send("GET", f"/{name}", params=query).json())
+    else:
+        say(printable(text.text.rstrip("\n")))
+    raise SystemExit(code)
+
+
+def _request(server: Server, name: str, parameters: Mapping[str, Any], *, as_json: bool) -> None:
+    module = importlib.import_module(f"navlin.cli.{name}")
+    left = server.send("POST", f"/{name}", json=dict(parameters)).json()
+    progress = Progress(name)
+    try:
+        while left["endedMs"] is None:
+            time.sleep(POLL_S)
+            left = server.send("GET", f"/requests/{left['id']}").json()
+            progress.show(left["step"])
+    finally:
+        progress.clear()
+    if left["error"]:
+        raise Failure(left["error"], Exit.FAILED)
+    if as_json:
+        print_json(left["answer"])
+    else:
+        module.print_answer(left["answer"])
+    raise SystemExit(module.exit_code(left["answer"]))
+
+
+def _parameters(command: click.Command, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The endpoint's parameters: an option by its name as it is typed, unless it has its default."""
+    for each in command.params:
+        value = given.get(each.name or "")
+        if value in (None, "", False, ()) or each.name not in given:
+            continue
+        typed = max(each.opts, key=len).lstrip("-").replace("-", "_")
+        yield typed, value.astimezone().isoformat() if isinstance(value, datetime) else value
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true"
+    return list(value) if isinstance(value, tuple) else str(value)
+
+
+def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    return request
+
+
+def _words(answer: requests.Response) -> str:
+    """What the server says, with what may have been meant."""
+    try:
+        said = answer.json()
+        words = [str(said["message"])]
+        for key in ("suggestions", "candidates"):
+            words += [f"  {each['name']}  {each['type']}  {each['id']}" for each in said.get(key, ())]
+    except (ValueError, KeyError, TypeError):
+        return f"status {answer.status_code}, and it is no navlin"
+    return "\n".join(words)

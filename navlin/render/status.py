@@ -1,0 +1,170 @@
+"""How navlin is, for people: the JSON of ``navlin status`` as tables and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from navlin.render.counts import count_lines
+from navlin.render.text import clean
+
+SHOWN_REJECTS: Final = 5
+SHOWN_POSITIONS: Final = 5
+COLUMNS: Final = (
+    "source",
+    "extractor",
+    "state",
+    "last run",
+    "took",
+    "lag",
+    "next",
+    "entities",
+    "relations",
+    "rejects",
+)
+_RIGHT: Final = frozenset({"took", "lag", "next", "entities", "relations", "rejects"})
+_COUNTED: Final = (
+    ("unlinked relations", "unlinked", "relations", ("age", "reason")),
+    ("views whose text does not tell all", "unparsed", "views", ("reason",)),
+    ("operations of which something is not known", "incomplete", "operations", ("reason",)),
+)
+"""Tables of what is counted by reason: the title, the list in the status, its figure, its words."""
+
+Json = Mapping[str, Any]
+
+
+def status_view(status: Json) -> RenderableType:
+    """The daemon, the sources as a table and what is to be said of each, and what is counted by reason."""
+    return Group(*_parts(status))
+
+
+def _parts(status: Json) -> Iterator[RenderableType]:
+    now_ms = status["now_ms"]
+    yield from _daemon(status)
+    table = Table(box=None, pad_edge=False)
+    for column in COLUMNS:
+        table.add_column(column, justify="right" if column in _RIGHT else "left", overflow="fold")
+    for source in status["sources"]:
+        table.add_row(*_row(source, now_ms))
+    yield table
+    for source in status["sources"]:
+        if lines := list(_details(source, now_ms)):
+            yield Text(clean(source["name"]), style="bold")
+            yield from (Text("  " + clean(line)) for line in lines)
+    for left in status["left"]:
+        yield Text(
+            f"{left['name']}: not configured any more; `navlin forget {left['name']}` flags what it left"
+        )
+    for title, key, counted, words in _COUNTED:
+        if status[key]:
+            table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+            table.add_column(counted, justify="right")
+            for word in words:
+                table.add_column("since" if word == "age" else word)
+            for each in status[key]:
+                # Not markup: a reason may quote a parser.
+                table.add_row(f"{each[counted]:,}", *(Text(each[word]) for word in words))
+            yield table
+
+
+def _daemon(status: Json) -> Iterator[RenderableType]:
+    daemon, space = status["daemon"], status["space"]
+    if daemon is None:
+        yield Text("navlin serve: not running here")
+    else:
+        since = span((status["now_ms"] - daemon["since_ms"]) / 1000)
+        yield Text(f"navlin serve: running for {since}, process {daemon['pid']}")
+        if jump_ms := daemon["clock_jump_ms"]:
+            yield Text(
+                f"this machine's clock jumped by {span(abs(jump_ms) / 1000)}: sources without a clock of their own are not"
+                " pulled; if it is right now: systemctl reload navlin"
+            )
+    if status["web"]:
+        yield Text(f"over HTTP: {status['web']}")
+    if space["short"]:
+        yield Text(f"no space: {space['text']}", style="red")
+
+
+def _row(source: Json, now_ms: int) -> list[str | Text]:
+    last, index = source["last"], source["index"]
+    due = "" if source["due_s"] is None else "in " + span(max(0.0, source["due_s"] - now_ms / 1000))
+    return [
+        Text(clean(source["name"])),
+        f"{source['extractor']} ({source['mode']})",
+        Text(source["state"], style="red" if source["failing"] else ""),
+        span((now_ms - last["started_ms"]) / 1000) + " ago" if last else "",
+        span((last["ended_ms"] - last["started_ms"]) / 1000) if last and last["ended_ms"] else "",
+        span(source["lag_s"]) if source["lag_s"] is not None else "",
+        due,
+        f"{index['entities']:,}",
+        f"{index['relations']:,}",
+        f"{index['reject_count']:,}" if index["reject_count"] else "",
+    ]
+
+
+def _details(source: Json, now_ms: int) -> Iterator[str]:
+    last, index = source["last"], source["index"]
+    if source["error"]:
+        yield f"error: {source['error']}"
+    if source["holder"]:
+        yield f"lease: {source['holder']}"
+    if source["held"]:
+        accept = f"navlin extract {source['name']} --accept-loss '{source['held']}'"
+        yield f"held: a run would have flagged too much deleted; if that is right: {accept}"
+    if last is not None:
+        if last["note"]:
+            yield f"note: {last['note']}"
+        if counts := ", ".join(count_lines(last["counts"])):
+            yield f"last run: {counts}"
+        yield from (f"not read: {failure}" for failure in last["failures"][:SHOWN_REJECTS])
+    if index["position_count"]:
+        yield f"position: {_positions(index, now_ms)}"
+    for reject in index["rejects"][:SHOWN_REJECTS]:
+        where = f"{reject['place']}:{reject['offset']}" if reject["offset"] >= 0 else reject["place"]
+        several = f" (counts as {reject['count']:,})" if reject["count"] > 1 else ""
+        yield f"reject: {where}: {reject['reason']}{several}"
+
+
+def _positions(index: Json, now_ms: int) -> str:
+    positions = list(index["positions"].items())[:SHOWN_POSITIONS]
+    shown = [_position(key, value, now_ms) for key, value in positions]
+    more = index["position_count"] - len(shown)
+    return "; ".join(shown) + (f"; and {more:,} more" if more else "")
+
+
+def _position(key: str, value: object, now_ms: int) -> str:
+    """What a person reads of a position, see `navlin.model.records.Position`."""
+    match value:
+        case {"times": int(times), "until_ms": int(until_ms), "error": str(error)}:
+            failed = "failed once" if times == 1 else f"failed {times:,} times"
+            return f"{key}, {failed}, again in {span(max(0, until_ms - now_ms) / 1000)}: {error}"
+        case {"once": list(once), "most": int(most)}:
+            missed = f", the last one missed {len(once):,} places" if once else ""
+            return f"full listings of the last week had up to {most:,} entities{missed}"
+        case {"offset": int(offset), "size": int(size), **more} if size >= 0:
+            return f"{more.get('path', key)} at byte {offset:,} of {size:,}"
+        case {"offset": int(offset), **more}:
+            return f"{more.get('path', key)} at byte {offset:,}"
+        case {"size": int(size)}:
+            return f"{key}, {size:,} bytes" if size >= 0 else f"{key}, read in part"
+        case int(at_ms) if key.endswith("_ms") and at_ms <= 0:
+            return f"{key.removesuffix('_ms')} never"
+        case int(at_ms) if key.endswith("_ms"):
+            return f"{key.removesuffix('_ms')} {span(max(0, now_ms - at_ms) / 1000)} ago"
+        case int(number):
+            return f"{key} {number:,}"
+        case list() | dict():
+            return f"{key} {len(value):,}"
+    return f"{key} {value}"
+
+
+def span(seconds: float) -> str:
+    """A length of time in the words of a person: ``4.2 s``, ``3 min``, ``7 h``, ``12 days``."""
+    for limit_s, unit_s, unit in ((10, 1, "s"), (120, 1, "s"), (7_200, 60, "min"), (172_800, 3_600, "h")):
+        if seconds < limit_s:
+            return f"{seconds / unit_s:.{1 if limit_s == 10 else 0}f} {unit}"
+    return f"{seconds / 86_400:.0f} days"

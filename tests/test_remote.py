@@ -1,0 +1,197 @@
+"""``navlin --url``: a command answers the same, whether it asks the index here or a server elsewhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from click.testing import CliRunner, Result
+
+from navlin.access.store import AccessFile
+from navlin.api.answers import text_width
+from navlin.api.own import ENDPOINTS, ROOT
+from navlin.cli import COMMANDS, main
+from navlin.cli.invocation import Exit
+from navlin.cli.remote import JOBS, QUESTIONS
+from navlin.index.solr import Solr
+from tests.support.query_estate import World
+from tests.support.web import Web
+
+Navlin = Callable[..., Result]
+
+
+@pytest.fixture
+def world(solr: Solr) -> World:
+    world = World(solr, "remote", "remote_db")
+    first, second = world.table("remote_a", "id"), world.table("remote_b", "id", owner="remote_etl")
+    world.operation("insert remote", [first], [second], parts={"remote_b.id": ["remote_a.id"]})
+    world.index()
+    return world
+
+
+@pytest.fixture
+def token_file(web: Web, tmp_path: Path) -> Path:
+    file = tmp_path / "token"
+    secret = AccessFile(web.file.parent / "state").add_token("chief", "test", None, 1_800_000_000_000, 0)
+    file.write_text(secret + "\n")
+    return file
+
+
+@pytest.fixture
+def here(web: Web) -> Navlin:
+    return lambda *arguments: CliRunner().invoke(main, ["--config", str(web.file), *arguments])
+
+
+@pytest.fixture
+def remote(web: Web, token_file: Path, tmp_path: Path) -> Navlin:
+    """Nothing of the machine's own: no configuration is there."""
+    given = ["--config", str(tmp_path / "none.toml"), "--url", web.url, "--token-file", str(token_file)]
+    return lambda *arguments: CliRunner().invoke(main, [*given, *arguments])
+
+
+ASKED = [
+    ("search", "owner:remote_etl"),
+    ("search", "owner:remote_etl", "--facet", "type", "--filter", "type:TABLE", "--limit", "1"),
+    ("search", "owner:remote_etl", "--sort", "originalName asc", "--offset", "1"),
+    ("search", "owner:nobody_at_all"),
+    ("show", "remote_db.remote_b"),
+    ("lineage", "remote_db.remote_b"),
+    ("lineage", "remote_db.remote_b", "--columns", "--operations", "--direction", "upstream", "--depth", "1"),
+    ("lineage", "remote_db.remote_a", "--deleted", "--control-flow", "--unlinked"),
+    ("status",),
+    ("unlinked", "--limit", "3"),
+    ("incomplete", "--limit", "3", "--offset", "1"),
+    ("rejects", "--limit", "3"),
+    ("runs", "--limit", "3", "--status", "failed", "--status", "held"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", ASKED, ids=" ".join)
+def test_an_answer_is_that_of_the_command_on_the_server_itself(
+    here: Navlin, remote: Navlin, world: World, arguments: tuple[str, ...]
+) -> None:
+    near, far = here(*arguments), remote(*arguments)
+    assert far.exit_code == near.exit_code, far.output
+    assert without_seconds(far.stdout) == without_seconds(near.stdout)
+
+    near, far = here(*arguments, "--json"), remote(*arguments, "--json")
+    assert far.exit_code == near.exit_code
+    assert timeless(json.loads(far.stdout)) == timeless(json.loads(near.stdout))
+
+
+def without_seconds(text: str) -> list[str]:
+    return [line for line in text.rstrip("\n").splitlines() if not line.startswith("no space")]
+
+
+def timeless(answer: dict[str, object]) -> dict[str, object]:
+    return {key: value for key, value in answer.items() if key not in ("now_ms", "space")}
+
+
+def test_every_endpoint_of_a_command_can_be_asked_and_nothing_else() -> None:
+    addressed = [each for each in ENDPOINTS if "{" not in each.path]
+    assert set(QUESTIONS) == {each.path[1:] for each in addressed if each.method == "GET"}
+    assert set(JOBS) == {each.path[1:] for each in addressed if each.method == "POST"}
+    assert all(each.view is not None for each in addressed if each.method == "GET")
+
+
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - set(QUESTIONS) - set(JOBS)))
+def test_a_command_that_works_on_its_own_machine_only_is_refused(remote: Navlin, name: str) -> None:
+    result = remote(name)
+
+    assert result.exit_code == Exit.USAGE
+    assert "on its own machine only" in result.stderr
+
+
+def test_a_name_that_is_not_there_is_answered_with_what_is_near(remote: Navlin, world: World) -> None:
+    result = remote("lineage", "remote_db.remote_bb")
+
+    assert result.exit_code == Exit.NOTHING
+    assert "remote_b " in result.stderr
+
+
+def test_a_query_that_does_not_read_is_an_error_of_use(remote: Navlin) -> None:
+    result = remote("search", "type:(TABLE")
+
+    assert result.exit_code == Exit.USAGE
+    assert result.stderr.startswith("navlin: http://127.0.0.1")
+
+
+@pytest.mark.parametrize("job", [("extract", "HIVE-1"), ("link",), ("purge", "--before", "2020-01-01")])
+def test_what_runs_is_requested_and_where_nothing_runs_that_is_said(
+    remote: Navlin, job: tuple[str, ...]
+) -> None:
+    result = remote(*job)
+
+    assert result.exit_code == Exit.FAILED
+    assert "navlin serve does not run" in result.stderr
+
+
+def test_whoever_has_no_right_token_is_told(web: Web, tmp_path: Path) -> None:
+    def asked(*options: str) -> Result:
+        return CliRunner().invoke(main, ["--url", web.url, *options, "status"])
+
+    assert "navlin token add" in asked().stderr
+    assert "cannot be read" in asked("--token-file", str(tmp_path / "none")).stderr
+    (empty := tmp_path / "empty").write_text("\n")
+    assert "has no token" in asked("--token-file", str(empty)).stderr
+    (wrong := tmp_path / "wrong").write_text("guessed\n")
+    result = asked("--token-file", str(wrong))
+    assert result.exit_code == Exit.FAILED
+    assert "this token is not known" in result.stderr
+
+
+def test_what_does_not_answer_or_is_no_navlin_is_a_sentence(token_file: Path) -> None:
+    class Other(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_error(500)
+
+        def log_message(self, format: str, *args: object) -> None:  # the library's own name
+            pass
+
+    def asked(url: str) -> Result:
+        return CliRunner().invoke(main, ["--url", url, "--token-file", str(token_file), "status"])
+
+    with HTTPServer(("127.0.0.1", 0), Other) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        assert "it is no navlin" in asked(f"http://127.0.0.1:{server.server_port}").stderr
+        server.shutdown()
+    for url in (f"http://127.0.0.1:{server.server_port}", "nowhere", "ftp://a"):
+        result = asked(url)
+        assert result.exit_code == Exit.FAILED
+        assert f"{url} does not answer" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("accept", "width_chars"),
+    [
+        ("", 0),
+        ("*/*", 0),
+        ("application/json, text/plain, */*", 0),
+        ("text/plain", 160),
+        ("text/plain; width=80", 80),
+        ("text/plain;width=3", 20),
+        ("text/plain; width=9999", 1_000),
+        ("text/plain; width=99999999999", 160),
+        ("TEXT/PLAIN, */*", 160),
+        ("text/plain; q=0.5", 160),
+    ],
+)
+def test_text_is_answered_to_those_who_ask_for_it_first(accept: str, width_chars: int) -> None:
+    assert text_width(accept) == width_chars
+
+
+def test_a_text_obeys_no_control_character_of_the_index(web: Web, world: World) -> None:
+    table = world.table("remote_c", owner="\x1b[31mred\x07")
+    world.index()
+
+    answer = web.send(
+        "GET", f"{ROOT}/show", params={"entity": table.identity}, headers={"Accept": "text/plain"}
+    )
+
+    assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert "red" in answer.text
+    assert not set(answer.text) & {"\x1b", "\x07"}
