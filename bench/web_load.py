@@ -1,0 +1,227 @@
+"""Users who ask lineage and search over HTTP beside extraction: how long answers and events take, with them and without.
+
+    python -m bench web_load [--users 50] [--events 100] [--seconds 600] [--operations 50000]
+
+A service of its own, with a graph in its index. Impala's lineage log gets so many records a second. First nobody asks, then
+each user asks for the lineage of a random table or for a search, reads the answer, pauses (3 s on average), and asks again.
+Some records are waited for: the time from the append until a search finds the statement.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import requests
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from bench._machine import load_of_machine
+from bench.latency import percentile, served
+from bench.lineage_walk import all_tables, fill
+from navlin.access.roles import Role
+from navlin.access.store import AccessFile
+from navlin.api.own import ROOT
+from navlin.index.fields import ELEMENTS
+from navlin.index.solr import Solr
+from tests.support.served_daemon import record
+
+PASSWORD: Final = "a password of the bench"
+PAUSE_S: Final = 3.0
+SAMPLE_EVERY_S: Final = 1.0
+ASK_EVERY_S: Final = 0.1
+PATIENCE_S: Final = 120.0
+
+
+@dataclass
+class Asked:
+    """What users saw: the seconds of each answer by question, and the answers that were errors."""
+
+    seconds: dict[str, list[float]] = field(default_factory=lambda: {"lineage": [], "search": []})
+    errors: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def count(self) -> int:
+        return sum(map(len, self.seconds.values()))
+
+
+@dataclass
+class Writer:
+    """Appends records to the log at a steady rate, and times some of them."""
+
+    log: Path
+    solr: Solr
+    events_a_second: int
+    number: int = 0
+    seconds: list[float] = field(default_factory=list)
+
+    def run(self, until_s: float) -> None:
+        """Appends until then; returns when the records that are waited for are through."""
+        waiting: list[tuple[int, float]] = []
+        begun_s, first = time.monotonic(), self.number
+        next_sample_s = begun_s
+        while (now_s := time.monotonic()) < until_s:
+            due = first + int((now_s - begun_s) * self.events_a_second)
+            with self.log.open("a") as file:
+                file.writelines(record(each, f"load.t{each}") for each in range(self.number, due))
+            if due > self.number and now_s >= next_sample_s:
+                waiting.append((due - 1, now_s))
+                next_sample_s += SAMPLE_EVERY_S
+            self.number = due
+            waiting = self._through(waiting)
+            time.sleep(ASK_EVERY_S)
+        while waiting and time.monotonic() < until_s + PATIENCE_S:
+            waiting = self._through(waiting)
+            time.sleep(ASK_EVERY_S)
+        self.seconds += [PATIENCE_S] * len(waiting)
+
+    def _through(self, waiting: list[tuple[int, float]]) -> list[tuple[int, float]]:
+        left = list(waiting)
+        while left and self.solr.count(ELEMENTS, f'queryText:"load.t{left[0][0]}"'):
+            self.seconds.append(time.monotonic() - left.pop(0)[1])
+        return left
+
+
+def ask(url: str, user: str, tables: list[tuple[str, str]], asked: Asked, until_s: float, seed: int) -> None:
+    """One user, until then."""
+    rng = random.Random(seed)
+    with requests.Session() as session:
+        session.auth = (user, PASSWORD)
+        time.sleep(rng.uniform(0, PAUSE_S))
+        while time.monotonic() < until_s:
+            question = rng.choice(["lineage", "search"])
+            identity, name = rng.choice(tables)
+            query = f"originalName:{name[:4]}* AND type:TABLE"
+            parameters = {"entity": identity} if question == "lineage" else {"query": query}
+            begun_s = time.perf_counter()
+            try:
+                status = session.get(
+                    f"{url}{ROOT}/{question}", params=parameters, timeout=PATIENCE_S
+                ).status_code
+            except requests.RequestException as error:
+                status = 0
+                asked.errors[type(error).__name__] += 1
+            if status == 200:
+                asked.seconds[question].append(time.perf_counter() - begun_s)
+            elif status:
+                asked.errors[f"{question}: {status}"] += 1
+            time.sleep(rng.expovariate(1 / PAUSE_S))
+
+
+def resident_mib(process: int) -> float:
+    """The memory of a process."""
+    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    return pages * 4096 / 2**20
+
+
+def address_of(log: list[dict[str, Any]]) -> str:
+    """Where the web process answers, once it does."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline_s:
+        for line in list(log):
+            if line.get("event") == "web ready":
+                return str(line["url"])
+        time.sleep(0.1)
+    raise SystemExit(f"the web process is not ready: {log[-5:]}")
+
+
+def web_process(configuration: Path) -> int:
+    """The id of the process that answers for a configuration."""
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            command = file.read_bytes().decode().split("\0")
+        except (OSError, UnicodeDecodeError):
+            continue
+        if "--child" in command and str(configuration) in command:
+            return int(file.parent.name)
+    raise SystemExit("no web process runs")
+
+
+@contextmanager
+def phase(progress: Progress, what: str, seconds: float) -> Iterator[float]:
+    """Shows how long it still takes; gives the time at which it ends."""
+    until_s = time.monotonic() + seconds
+    task, done = progress.add_task(what, total=seconds), threading.Event()
+
+    def tick() -> None:
+        while not done.wait(1):
+            progress.update(task, completed=seconds - max(0.0, until_s - time.monotonic()))
+
+    ticking = threading.Thread(target=tick)
+    ticking.start()
+    try:
+        yield until_s
+    finally:
+        done.set()
+        ticking.join()
+
+
+def measure(home: Path, users: int, events: int, seconds: float, operations: int) -> Table:
+    names = [f"user{number}" for number in range(users)]
+    (home / "state").mkdir()
+    access = AccessFile(home / "state")
+    for name in names:
+        access.add_user(name, Role.LINEAGE_VIEWER, PASSWORD)
+    asked = Asked()
+    with Progress(console=Console(stderr=True)) as progress, served(home, 0) as (solr, log):
+        url, web = address_of(log), web_process(home / "navlin.toml")
+        fill(solr, operations)
+        tables = [(key.identity, key.name) for key in all_tables(operations)]
+        writer = Writer(home / "lineage" / "impala_lineage_log_1.0-1700000000000", solr, events)
+        with phase(progress, "events alone", seconds) as until_s:
+            writer.run(until_s)
+        alone, writer.seconds = writer.seconds, []
+        before_mib, begun = resident_mib(web), load_of_machine()
+        with phase(progress, "with users", seconds) as until_s, ThreadPoolExecutor(users) as pool:
+            asking = [
+                pool.submit(ask, url, name, tables, asked, until_s, seed) for seed, name in enumerate(names)
+            ]
+            writer.run(until_s)
+            for each in asking:
+                each.result()
+        after_mib = resident_mib(web)
+    shown = Table(
+        title=f"{users} users beside {events} events a second, {seconds:.0f} s without and with them",
+        caption=f"{asked.count:,} answers, errors: {dict(asked.errors) or 'none'}; web process {before_mib:.0f} MiB before,"
+        f" {after_mib:.0f} MiB after; load of the machine {begun} to {load_of_machine()}",
+    )
+    for heading in ("what", "count", "p50 s", "p95 s", "p99 s", "most s"):
+        shown.add_column(heading, justify="left" if heading == "what" else "right")
+    rows = {"event, alone": alone, "event, with users": writer.seconds, **asked.seconds}
+    for what, values in rows.items():
+        figures = [percentile(values, share) for share in (0.5, 0.95, 0.99)] if values else []
+        shown.add_row(
+            what, f"{len(values):,}", *(f"{each:.2f}" for each in figures), f"{max(values, default=0):.2f}"
+        )
+    if alone and writer.seconds:
+        ratio = percentile(writer.seconds, 0.99) / percentile(alone, 0.99)
+        shown.add_row("p99 of events, with users to alone", "", "", "", f"{ratio:.2f}", "")
+    return shown
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--users", type=int, default=50)
+    parser.add_argument("--events", type=int, default=100, help="records a second")
+    parser.add_argument("--seconds", type=float, default=600, help="of each of the two phases")
+    parser.add_argument("--operations", type=int, default=50_000, help="in the graph that is asked for")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as home:
+        Console().print(measure(Path(home), given.users, given.events, given.seconds, given.operations))
+
+
+if __name__ == "__main__":
+    main()
