@@ -121,7 +121,11 @@ def test_a_slash_at_the_end_and_a_proxys_path_are_the_same_address(web: Web) -> 
     [
         ("/search", {}, 400, "query is missing"),
         ("/search", {"query": "x", "limit": "many"}, 400, "limit must be a whole number"),
-        ("/search", {"query": "x", "limit": "-1"}, 400, "a page has"),
+        ("/search", {"query": "x", "limit": "-1"}, 400, "limit must be from 0 to 500,000"),
+        ("/search", {"query": "x", "offset": "6888665966921"}, 400, "offset must be from 0 to 2,000,000,000"),
+        ("/search", {"query": ""}, 400, "query must be given"),
+        ("/runs", {"offset": "6888665966921"}, 400, "offset must be from 0 to 1,000,000"),
+        ("/unlinked", {"limit": "0"}, 400, "limit must be from 1 to 10,000"),
         ("/search", {"query": "type:["}, 400, ""),
         ("/search", {"query": "{!join from=sourceId to=sourceId fromIndex=nav_runs v='*:*'}"}, 400, ""),
         ("/search", {"query": "x", "filter": "{!func}add(1,1)"}, 400, ""),
@@ -129,9 +133,9 @@ def test_a_slash_at_the_end_and_a_proxys_path_are_the_same_address(web: Web) -> 
         ("/lineage", {"entity": "nothing.of.that.name"}, 404, "nothing is called"),
         ("/lineage", {"entity": "a) OR (*:*"}, 404, "nothing is called"),
         ("/lineage", {"entity": "x", "direction": "sideways"}, 400, "direction must be one of"),
-        ("/lineage", {"entity": "x", "depth": "0"}, 400, "depth must be at least 1"),
+        ("/lineage", {"entity": "x", "depth": "0"}, 400, "depth must be from 1 to 1,000"),
         ("/lineage", {"entity": "x", "columns": "maybe"}, 400, "columns must be true or false"),
-        ("/show", {"entity": ""}, 404, ""),
+        ("/show", {"entity": ""}, 400, "entity must be given"),
         ("/requests/../../../etc/passwd", {}, 404, ""),
         ("/requests/%2e%2e%2fx", {}, 404, ""),
         ("/nothing", {}, 404, "nothing at this address"),
@@ -186,6 +190,8 @@ def test_a_body_that_is_too_large_is_refused_whatever_its_header_says(web: Web) 
         ("/purge", {}, "before is missing"),
         ("/purge", {"before": "soon"}, "must be a date"),
         ("/purge", {"before": "9999-01-01"}, "in the future"),
+        ("/purge", {"before": "2020-01-01", "accept": -1}, "accept must be from 0"),
+        ("/extract", {"source": ""}, "source must be given"),
     ],
 )
 def test_a_request_that_is_wrong_is_not_left(web: Web, path: str, body: dict[str, str], words: str) -> None:

@@ -182,13 +182,15 @@ def test_a_source_that_is_not_there_is_a_sentence(asking: Asking, waiting: World
 
 
 @pytest.mark.parametrize("name", LISTS)
-@pytest.mark.parametrize("options", [{"limit": 0}, {"limit": 10_001}, {"offset": -1}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{"limit": 0}, {"limit": 10_001}, {"offset": -1}, {"offset": 1_000_001}], ids=str
+)
 def test_a_page_that_cannot_be_is_a_sentence(asking: Asking, name: str, options: dict[str, Any]) -> None:
     [(option, value)] = options.items()
     result = asking.command(name, f"--{option}", str(value))
 
     assert result.exit_code == Exit.USAGE
-    assert "from 1 to 10,000" in result.stderr
+    assert "from 1 to 10,000 results and starts from 0 to 1,000,000" in result.stderr
     assert asking.web.get(f"/api/navlin/v1/{name}", **options).status_code == 400
 
 

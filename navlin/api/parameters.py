@@ -1,7 +1,8 @@
 """The parameters of an endpoint: a frozen dataclass, filled from a query string or from a JSON object, and its JSON schema.
 
 A field's type says what it takes (text, whole numbers, truth values, an enumeration, several of one), its default whether it
-must be given, and ``Annotated`` what it means.
+must be given, and ``Annotated`` what it means, and of a number the ``range`` that it must be in. A text that must be given
+is not empty.
 """
 
 from __future__ import annotations
@@ -84,14 +85,14 @@ def _gathered(given: Sequence[tuple[str, str]]) -> dict[str, Any]:
 
 
 def _filled(cls: type[T], given: Mapping[str, Any]) -> T:
-    hints = get_type_hints(cls)
+    hints = get_type_hints(cls, include_extras=True)
     values, wrong = {}, []
     for item in fields(cls):  # type: ignore[arg-type]  # dataclasses all
         if item.name in given:
             value = given[item.name]
             fit = _of_texts if isinstance(value, _Texts) else _of_json
             try:
-                values[item.name] = fit(hints[item.name], value)
+                values[item.name] = _within(item, hints[item.name], fit(_bare(hints[item.name]), value))
             except _Unfit as unfit:
                 wrong.append(f"{item.name} must be {unfit}")
         elif _required(item):
@@ -103,6 +104,24 @@ def _filled(cls: type[T], given: Mapping[str, Any]) -> T:
 
 def _required(item: Field[Any]) -> bool:
     return item.default is MISSING and item.default_factory is MISSING
+
+
+def _bare(hint: Any) -> Any:
+    """The type without what ``Annotated`` says of it."""
+    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
+
+
+def _range(hint: Any) -> range | None:
+    return next((each for each in get_args(hint) if isinstance(each, range)), None)
+
+
+def _within(item: Field[Any], hint: Any, value: Any) -> Any:
+    allowed = _range(hint)
+    if allowed is not None and value is not None and value not in allowed:
+        raise _Unfit(f"from {allowed[0]:,} to {allowed[-1]:,}")
+    if value == "" and _required(item):
+        raise _Unfit("given")
+    return value
 
 
 def _plain(hint: Any) -> Any:
@@ -154,12 +173,17 @@ def _of_json(hint: Any, value: Any) -> Any:
 def _described(item: Field[Any], hint: Any) -> dict[str, Any]:
     words = ""
     if get_origin(hint) is Annotated:
-        hint, words, *_ = get_args(hint)
+        words = get_args(hint)[1]
+    kind = _type(_bare(hint))
+    if (allowed := _range(hint)) is not None:
+        kind |= {"minimum": allowed[0], "maximum": allowed[-1]}
+    if kind == {"type": "string"} and _required(item):
+        kind["minLength"] = 1
     described: dict[str, Any] = {
         "name": item.name,
         "description": words,
         "required": _required(item),
-        "schema": _type(hint),
+        "schema": kind,
     }
     if not _required(item) and item.default not in (None, ()):
         default = item.default

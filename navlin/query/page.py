@@ -12,6 +12,8 @@ from navlin.index.sources import known_sources
 
 LIMIT: Final = 25
 MOST: Final = 10_000
+MOST_OFFSET: Final = 1_000_000
+"""Solr sorts all that is passed over: what is further away is found by a narrower question."""
 
 _T = TypeVar("_T")
 
@@ -57,8 +59,8 @@ class Page(Generic[_T]):
 
 def checked(limit: int, offset: int) -> None:
     """Raises `BadPage` with a sentence."""
-    if not 1 <= limit <= MOST or offset < 0:
-        raise BadPage(f"a page has from 1 to {MOST:,} results and starts at 0 or later")
+    if not 1 <= limit <= MOST or not 0 <= offset <= MOST_OFFSET:
+        raise BadPage(f"a page has from 1 to {MOST:,} results and starts from 0 to {MOST_OFFSET:,}")
 
 
 def sources_by_id(solr: Solr) -> dict[str, str]:

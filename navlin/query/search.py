@@ -20,6 +20,8 @@ from navlin.query.syntax import Parsed, parse, parse_facet, plain_field
 
 MAX_LIMIT: Final = 500_000
 """Navigator's own limit of a page."""
+MAX_OFFSET: Final = 2_000_000_000
+"""Solr counts with 32 bits."""
 
 _NUMBER_ERROR = re.compile(
     r"Invalid (?:Number|Date String|boolean)[^:]*:\s*'?(?P<value>[^'\"]+?)'?(?: for field \S+)?\s*$", re.I
@@ -86,8 +88,8 @@ def search(
     parted by commas; ``highlighted`` are those in which what matched is marked. Raises `QueryError` for a query that
     is wrong, or for which Solr takes longer than ``most_s`` seconds.
     """
-    if not 0 <= limit <= MAX_LIMIT or offset < 0:
-        raise QueryError(f"a page has from 0 to {MAX_LIMIT} results and starts at 0 or later")
+    if not 0 <= limit <= MAX_LIMIT or not 0 <= offset <= MAX_OFFSET:
+        raise QueryError(f"a page has from 0 to {MAX_LIMIT:,} results and starts from 0 to {MAX_OFFSET:,}")
     parsed = parsed_query(query)
     chosen = core or core_for(parsed)
     if chosen not in (ELEMENTS, RELATIONS):

@@ -8,7 +8,7 @@ from typing import Annotated
 from navlin.api.endpoint import Asked
 from navlin.api.own.paging import paged
 from navlin.query.incomplete import IncompleteOperation, incomplete
-from navlin.query.page import LIMIT, Page
+from navlin.query.page import LIMIT, MOST, MOST_OFFSET, Page
 from navlin.render.pages import incomplete_view
 
 
@@ -18,8 +18,8 @@ class Parameters:
 
     source: Annotated[str, "Only of the source of this name."] = ""
     reason: Annotated[str, "Only for this reason, as /status has it."] = ""
-    limit: Annotated[int, "How many results at most."] = LIMIT
-    offset: Annotated[int, "How many of the first to pass over."] = 0
+    limit: Annotated[int, "How many results at most.", range(1, MOST + 1)] = LIMIT
+    offset: Annotated[int, "How many of the first to pass over.", range(MOST_OFFSET + 1)] = 0
 
 
 def _ask(asked: Asked) -> Page[IncompleteOperation]:

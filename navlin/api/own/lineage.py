@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from navlin.access.roles import Role
-from navlin.api.answers import Problem
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.own.naming import entity_id
 from navlin.query.answer import Direction, Lineage
@@ -21,7 +20,9 @@ class Parameters:
 
     entity: Annotated[str, "db.table, db.table.column, a path, or an id."]
     direction: Annotated[Direction, "Where to go."] = Direction.BOTH
-    depth: Annotated[int | None, "How many shown hops in each direction; all without it."] = None
+    depth: Annotated[
+        int | None, "How many shown hops in each direction; all without it.", range(1, 1_001)
+    ] = None
     columns: Annotated[bool, "Columns inside tables."] = False
     operations: Annotated[bool, "The statements and jobs in between."] = False
     deleted: Annotated[bool, "What is flagged deleted; it is walked through without this too."] = False
@@ -31,8 +32,6 @@ class Parameters:
 
 def _answer(asked: Asked) -> Lineage:
     given: Parameters = asked.parameters
-    if given.depth is not None and given.depth < 1:
-        raise Problem(400, "depth must be at least 1")
     options = Options(
         given.direction,
         given.depth,

@@ -21,7 +21,7 @@ class Parameters:
         str, "What was deleted or executed earlier goes: 2026-01-01, or with a time and a zone. UTC."
     ]
     dry_run: Annotated[bool, "Say what each rule would remove and keep, and remove nothing."] = False
-    accept: Annotated[int, "Let a held purge of so many candidates through."] = 0
+    accept: Annotated[int, "Let a held purge of so many candidates through.", range(1 << 53)] = 0
 
 
 def _answer(asked: Asked) -> dict[str, Any]:
@@ -33,8 +33,6 @@ def _answer(asked: Asked) -> dict[str, Any]:
     before_ms = round((before if before.tzinfo else before.replace(tzinfo=UTC)).timestamp() * 1000)
     if before_ms > asked.service.now_ms():
         raise Problem(400, f"{given.before} is in the future: everything executed so far would go")
-    if given.accept < 0:
-        raise Problem(400, "accept must be a number of candidates")
     arguments = {"before_ms": before_ms, "dry_run": given.dry_run, "accepted": given.accept}
     return request(asked, Job.PURGE, {**arguments, "deleted_files": asked.service.purges_deleted_files})
 

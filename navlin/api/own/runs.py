@@ -8,7 +8,7 @@ from typing import Annotated
 from navlin.api.endpoint import Asked
 from navlin.api.own.paging import paged
 from navlin.index.runs import RunRecord, Status
-from navlin.query.page import LIMIT, Page
+from navlin.query.page import LIMIT, MOST, MOST_OFFSET, Page
 from navlin.query.runs import run_json, runs
 from navlin.render.pages import runs_view
 
@@ -19,8 +19,8 @@ class Parameters:
 
     source: Annotated[str, "Only of the source of this name."] = ""
     status: Annotated[tuple[Status, ...], "Only those. Repeatable."] = ()
-    limit: Annotated[int, "How many results at most."] = LIMIT
-    offset: Annotated[int, "How many of the first to pass over."] = 0
+    limit: Annotated[int, "How many results at most.", range(1, MOST + 1)] = LIMIT
+    offset: Annotated[int, "How many of the first to pass over.", range(MOST_OFFSET + 1)] = 0
 
 
 def _ask(asked: Asked) -> Page[RunRecord]:

@@ -9,7 +9,7 @@ from navlin.access.roles import Role
 from navlin.api.answers import Problem
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.query.scanner import QueryError
-from navlin.query.search import SearchAnswer, search
+from navlin.query.search import MAX_LIMIT, MAX_OFFSET, SearchAnswer, search
 from navlin.render import search_view
 
 
@@ -18,8 +18,8 @@ class Parameters:
     """As the options of ``navlin search``."""
 
     query: Annotated[str, "Solr's syntax, as users of Navigator typed it."]
-    limit: Annotated[int, "How many results at most."] = 25
-    offset: Annotated[int, "How many of the first to pass over."] = 0
+    limit: Annotated[int, "How many results at most.", range(MAX_LIMIT + 1)] = 25
+    offset: Annotated[int, "How many of the first to pass over.", range(MAX_OFFSET + 1)] = 0
     sort: Annotated[str, "FIELD asc or FIELD desc; the best match first without it."] = ""
     filter: Annotated[tuple[str, ...], "What must match as well. Repeatable."] = ()
     facet: Annotated[tuple[str, ...], "Count the values of a field. Repeatable."] = ()
