@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "navlin.query": {"navlin.model", "navlin.index"},
     "navlin.edit": {"navlin.model", "navlin.index"},
     "navlin.access": set[str](),
-    "navlin.api": {"navlin.access", "navlin.query", "navlin.edit", "navlin.index"},
+    "navlin.api": {"navlin.model", "navlin.access", "navlin.query", "navlin.edit", "navlin.index"},
     "navlin.pipeline": {"navlin.model", "navlin.index", "navlin.java", "linker"},
     "navlin.service": {
         "navlin.model",

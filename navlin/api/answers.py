@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 from starlette.responses import Response
 
 JSON = "application/json"
+CSV = "text/csv; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """An answer as lines of CSV, sent as they come."""
+
+    lines: Iterator[bytes]
 
 
 class Problem(Exception):

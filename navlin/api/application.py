@@ -29,7 +29,7 @@ from navlin.access.gate import Refused
 from navlin.access.roles import Role
 from navlin.access.store import User
 from navlin.api import navigator, own
-from navlin.api.answers import JSON, Problem, error_answer, json_answer
+from navlin.api.answers import CSV, JSON, Problem, Table, error_answer, json_answer
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.limits import MOST_BODY_BYTES, Questions
 from navlin.api.openapi import document
@@ -133,11 +133,14 @@ async def _answered(service: Service, questions: Questions, endpoint: Endpoint, 
             held.enter_context(questions.of(user.name))
             solr = held.enter_context(service.index.solr())
             answered = endpoint.answer(Asked(service, solr, user, parameters))
+            form = JSON
+            if isinstance(answered, Table):
+                answered, form = answered.lines, CSV
             if not isinstance(answered, Iterator):
                 return json_answer(answered, endpoint.status)
             # What is wrong with the question shows with the first piece, while there may still be another status.
             pieces = held_until_read(chain([next(answered, b"")], answered), held.pop_all())
-            return StreamingResponse(pieces, endpoint.status, {"Content-Type": JSON})
+            return StreamingResponse(pieces, endpoint.status, {"Content-Type": form})
 
     if endpoint.role > Role.LINEAGE_VIEWER:
         _audit("run requested", request, user.name)

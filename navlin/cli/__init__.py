@@ -22,6 +22,7 @@ COMMANDS: Final = (
     "search",
     "show",
     "lineage",
+    "impact",
     "status",
     "check",
     "purge",

@@ -33,6 +33,8 @@ PURGE: Final = f"{_CORE},_version_,ended,started,asOf,principal,{_USER}"
 EXECUTION_LISTED: Final = "identity,originalName,started,ended,principal,status,engineType"
 EXECUTION: Final = f"{_CORE},started,ended,principal,status,engineType"
 LAST_RUN: Final = f"{_CORE},lastExecuted,lastPrincipal,purgedExecutions"
+OWNED: Final = f"{LAST_RUN},owner"
+LAST_EXECUTION: Final = "identity,started,principal"
 VIEW: Final = f"{_CORE},queryText,queryTextFull,params,unparsedReason"
 COLUMN: Final = f"{_CORE},asOf,tp_columnIndex"
 WHOLE: Final = "*"
@@ -109,6 +111,11 @@ class StoredEntity:
     def path(self) -> str:
         """The path of a file or directory."""
         return str(self.document.get("fileSystemPath", ""))
+
+    @property
+    def owner(self) -> str:
+        """Who owns a table, view, file or directory, as its source says."""
+        return str(self.document.get("owner", ""))
 
     @property
     def described(self) -> bool:

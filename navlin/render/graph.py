@@ -46,7 +46,7 @@ def lineage_view(lineage: Lineage) -> RenderableType:
             parts.append(Text())
             parts.append(Text(direction.value.capitalize(), style="bold"))
             parts.extend(picture.trees(direction))
-    parts.extend(_footnotes(lineage))
+    parts.extend(footnotes(lineage.truncated_at, lineage.unlinked))
     return Group(*parts)
 
 
@@ -187,18 +187,21 @@ class _Picture:
         return clean(own)
 
 
-def _footnotes(lineage: Lineage) -> Iterable[Text]:
-    if lineage.truncated_at:
+def footnotes(truncated_at: Sequence[Cut], unlinked: int) -> Iterable[Text]:
+    """What is missing from a picture: where it was truncated, and how many relations lead to what was never captured."""
+    if truncated_at:
         yield Text()
         yield Text("Truncated: there is more than is shown.", style="bold")
-        for cut in lineage.truncated_at[:CUTS_LISTED]:
+        for cut in truncated_at[:CUTS_LISTED]:
             yield _cut_line(cut)
-        if len(lineage.truncated_at) > CUTS_LISTED:
-            yield Text(f"  and at {len(lineage.truncated_at) - CUTS_LISTED} more places")
-    if lineage.unlinked:
+        if len(truncated_at) > CUTS_LISTED:
+            yield Text(f"  and at {len(truncated_at) - CUTS_LISTED} more places")
+    if unlinked:
         yield Text()
-        plural = "relation leads" if lineage.unlinked == 1 else "relations lead"
-        yield Text(f"{lineage.unlinked} unlinked {plural} to what was never captured (--unlinked shows it).")
+        plural = "relation leads" if unlinked == 1 else "relations lead"
+        yield Text(
+            f"{unlinked} unlinked {plural} to what was never captured (navlin lineage --unlinked shows it)."
+        )
 
 
 def _cut_line(cut: Cut) -> Text:

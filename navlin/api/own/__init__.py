@@ -8,13 +8,14 @@ from __future__ import annotations
 from typing import Final
 
 from navlin.api.endpoint import Endpoint
-from navlin.api.own import extract, lineage, link, purge, requests, search, show, status
+from navlin.api.own import extract, impact, lineage, link, purge, requests, search, show, status
 
 ROOT: Final = "/api/navlin/v1"
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     search.ENDPOINT,
     show.ENDPOINT,
     lineage.ENDPOINT,
+    impact.ENDPOINT,
     status.ENDPOINT,
     extract.ENDPOINT,
     link.ENDPOINT,
