@@ -272,7 +272,7 @@ def test_the_openapi_document_lists_every_endpoint(web: Web) -> None:
             assert all(each["description"] for each in named), operation["operationId"]
 
 
-OF_THE_COMMAND_ALONE = {"as_json", "help", "forget_threshold"}
+OF_THE_COMMAND_ALONE = {"as_json", "as_html", "help", "forget_threshold"}
 OTHER_NAMES = {"as_csv": "csv", "filters": "filter", "facets": "facet", "everything": "all"}
 
 

@@ -23,6 +23,7 @@ COMMANDS: Final = (
     "show",
     "lineage",
     "impact",
+    "evidence",
     "status",
     "check",
     "purge",

@@ -34,6 +34,7 @@ EXECUTION_LISTED: Final = "identity,originalName,started,ended,principal,status,
 EXECUTION: Final = f"{_CORE},started,ended,principal,status,engineType"
 LAST_RUN: Final = f"{_CORE},lastExecuted,lastPrincipal,purgedExecutions"
 OWNED: Final = f"{LAST_RUN},owner"
+STATEMENT: Final = f"{LAST_RUN},queryText,queryTextFull,incomplete,incompleteReasons,unparsedReason"
 LAST_EXECUTION: Final = "identity,started,principal"
 VIEW: Final = f"{_CORE},queryText,queryTextFull,params,unparsedReason"
 COLUMN: Final = f"{_CORE},asOf,tp_columnIndex"
@@ -194,6 +195,16 @@ class StoredEntity:
     def with_unparsed_reason(self, reason: str) -> StoredEntity:
         """The view with this reason; "" for none."""
         return self._changed({"unparsedReason": reason or None})
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether some inputs, outputs or columns of an operation are not known."""
+        return bool(self.document.get("incomplete"))
+
+    @property
+    def incomplete_reasons(self) -> tuple[str, ...]:
+        """Why, each with the setting that would help."""
+        return tuple(map(str, self.document.get("incompleteReasons", ())))
 
     @property
     def column_index(self) -> int | None:

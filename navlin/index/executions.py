@@ -9,7 +9,7 @@ from typing import Any, Final
 import orjson
 
 from navlin.index import solr_query as q
-from navlin.index.entity import LAST_EXECUTION, StoredEntity
+from navlin.index.entity import EXECUTION_LISTED, LAST_EXECUTION, StoredEntity
 from navlin.index.fields import RELATIONS
 from navlin.index.filters import RelationFilter
 from navlin.index.graph import Graph
@@ -110,3 +110,27 @@ def _ends(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for one in document.get("endpoint1Ids", ()):
         for other in document.get("endpoint2Ids", ()):
             yield one, other
+
+
+def latest_executions(graph: Graph, operations: Sequence[str], rows: int) -> dict[str, list[StoredEntity]]:
+    """The latest executions of each operation, at most ``rows``, the last first, with what is listed of them."""
+    searches = [
+        {
+            "q": q.term("endpoint1Ids", each),
+            "fq": _FILTERS,
+            "fl": "endpoint1Ids,endpoint2Ids",
+            "sort": "asOf desc,identity asc",
+            "rows": rows,
+        }
+        for each in operations
+    ]
+    answers = graph.solr.select_each(RELATIONS, searches)
+    listed = {
+        operation: [execution for document in answer["response"]["docs"] for _, execution in _ends(document)]
+        for operation, answer in zip(operations, answers, strict=True)
+    }
+    known = graph.entities_of((each for ids in listed.values() for each in ids), EXECUTION_LISTED)
+    return {
+        operation: sorted((known[each] for each in ids if each in known), key=lambda run: -run.started_ms)
+        for operation, ids in listed.items()
+    }

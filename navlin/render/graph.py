@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
-from navlin.query.answer import Cut, Direction, Edge, Lineage, Node, Reason
+from navlin.query.answer import Cut, Direction, Edge, Lineage, Node
 from navlin.query.fold import CONTAINED
 from navlin.render.text import clean, name_text
 
@@ -25,14 +25,6 @@ _ARROWS: Final = {
     (Direction.UPSTREAM, "CONTROL_FLOW"): "<.. ",
     (Direction.DOWNSTREAM, "DATA_FLOW"): "--> ",
     (Direction.DOWNSTREAM, "CONTROL_FLOW"): "..> ",
-}
-_WHY: Final = {
-    Reason.DEPTH: "more lies beyond the depth that was asked for",
-    Reason.NODES: "as many nodes are shown as may be",
-    Reason.FAN_OUT: "it has more relations than are followed from one node",
-    Reason.WALKED: "as many nodes were looked at as may be",
-    Reason.COLUMNS: "as many columns are shown as may be",
-    Reason.EXECUTIONS: "only its latest executions are shown",
 }
 
 
@@ -187,7 +179,9 @@ class _Picture:
         return clean(own)
 
 
-def footnotes(truncated_at: Sequence[Cut], unlinked: int) -> Iterable[Text]:
+def footnotes(
+    truncated_at: Sequence[Cut], unlinked: int, shown_by: str = "--unlinked shows it"
+) -> Iterable[Text]:
     """What is missing from a picture: where it was truncated, and how many relations lead to what was never captured."""
     if truncated_at:
         yield Text()
@@ -199,11 +193,9 @@ def footnotes(truncated_at: Sequence[Cut], unlinked: int) -> Iterable[Text]:
     if unlinked:
         yield Text()
         plural = "relation leads" if unlinked == 1 else "relations lead"
-        yield Text(
-            f"{unlinked} unlinked {plural} to what was never captured (navlin lineage --unlinked shows it)."
-        )
+        yield Text(f"{unlinked} unlinked {plural} to what was never captured ({shown_by}).")
 
 
 def _cut_line(cut: Cut) -> Text:
     way = "" if cut.direction is Direction.BOTH else f", {cut.direction.value}"
-    return Text(f"  at {clean(cut.name)}{way}: {_WHY[cut.reason]}")
+    return Text(f"  at {clean(cut.name)}{way}: {cut.reason.words}")

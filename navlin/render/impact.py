@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -12,7 +13,7 @@ from navlin.query.impact import Affected, Impact
 from navlin.render.graph import footnotes
 from navlin.render.text import clean, name_text, plain_table
 
-DAY_MS = 86_400_000
+DAY_MS: Final = 86_400_000
 
 
 def impact_view(impact: Impact) -> RenderableType:
@@ -23,7 +24,7 @@ def impact_view(impact: Impact) -> RenderableType:
     for owner, affected in impact.owners.items():
         title = clean(owner) or "of nobody that is known"
         parts.extend((Text(), Text(f"{title}: {len(affected)}", style="bold"), _table(affected)))
-    parts.extend(footnotes(impact.truncated_at, impact.unlinked))
+    parts.extend(footnotes(impact.truncated_at, impact.unlinked, "navlin lineage --unlinked shows it"))
     return Group(*parts)
 
 

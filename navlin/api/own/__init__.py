@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from navlin.api.endpoint import Endpoint
-from navlin.api.own import extract, impact, lineage, link, purge, requests, search, show, status
+from navlin.api.own import evidence, extract, impact, lineage, link, purge, requests, search, show, status
 
 ROOT: Final = "/api/navlin/v1"
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (
@@ -16,6 +16,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     show.ENDPOINT,
     lineage.ENDPOINT,
     impact.ENDPOINT,
+    evidence.ENDPOINT,
     status.ENDPOINT,
     extract.ENDPOINT,
     link.ENDPOINT,
