@@ -24,6 +24,8 @@ COMMANDS: Final = (
     "lineage",
     "impact",
     "evidence",
+    "unused",
+    "inherited",
     "status",
     "check",
     "purge",

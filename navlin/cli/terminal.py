@@ -46,6 +46,12 @@ def print_json(answer: Any) -> None:
     click.echo(printable_json(orjson.dumps(answer, option=orjson.OPT_INDENT_2).decode()))
 
 
+def print_pieces(pieces: Iterable[bytes]) -> None:
+    """Prints an answer for programs piece by piece, as it comes."""
+    for piece in pieces:
+        click.echo(printable_json(piece.decode()), nl=False)
+
+
 def print_csv(lines: Iterable[bytes]) -> None:
     """Prints a table for spreadsheets and programs, as it comes. Into a file or a pipe it goes byte for byte."""
     seen = sys.stdout.isatty()

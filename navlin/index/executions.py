@@ -27,7 +27,8 @@ class KnownExecutions:
     """The executions of one operation. ``count`` are those that the index has, ``purged`` those that a purge removed.
 
     ``first_ms`` is the time of the oldest record that the index has, ``last_ms`` when the last execution started, else the
-    time of its record (epoch ms; 0 if there is none). ``principal`` ran the last; it may be a purged one.
+    time of its record (epoch ms; 0 if there is none). ``principal`` ran the last; it may be a purged one. ``newest_ms`` is
+    the time of the newest record: one that ran for long ended long after it had started.
     """
 
     count: int = 0
@@ -35,6 +36,7 @@ class KnownExecutions:
     first_ms: int = 0
     last_ms: int = 0
     principal: str = ""
+    newest_ms: int = 0
 
 
 def executions_of(graph: Graph, operations: Iterable[StoredEntity]) -> dict[str, KnownExecutions]:
@@ -50,7 +52,8 @@ def executions_of(graph: Graph, operations: Iterable[StoredEntity]) -> dict[str,
         purged = operation.last_run
         if purged.last_ms > started_ms or not count:
             started_ms, principal = purged.last_ms, purged.principal
-        found[each] = KnownExecutions(count, purged.count, first_ms, started_ms, principal)
+        newest_ms = max(record_ms, started_ms, purged.last_ms)
+        found[each] = KnownExecutions(count, purged.count, first_ms, started_ms, principal, newest_ms)
     return found
 
 

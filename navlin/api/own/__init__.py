@@ -8,7 +8,20 @@ from __future__ import annotations
 from typing import Final
 
 from navlin.api.endpoint import Endpoint
-from navlin.api.own import evidence, extract, impact, lineage, link, purge, requests, search, show, status
+from navlin.api.own import (
+    evidence,
+    extract,
+    impact,
+    inherited,
+    lineage,
+    link,
+    purge,
+    requests,
+    search,
+    show,
+    status,
+    unused,
+)
 
 ROOT: Final = "/api/navlin/v1"
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (
@@ -17,6 +30,8 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     lineage.ENDPOINT,
     impact.ENDPOINT,
     evidence.ENDPOINT,
+    unused.ENDPOINT,
+    inherited.ENDPOINT,
     status.ENDPOINT,
     extract.ENDPOINT,
     link.ENDPOINT,
