@@ -28,7 +28,14 @@ MAY_IMPORT = {
     "navlin.edit": {"navlin.model", "navlin.index"},
     "navlin.access": set[str](),
     "navlin.render": {"navlin.model", "navlin.index", "navlin.query"},
-    "navlin.api": {"navlin.access", "navlin.query", "navlin.edit", "navlin.index", "navlin.render"},
+    "navlin.api": {
+        "navlin.model",
+        "navlin.access",
+        "navlin.query",
+        "navlin.edit",
+        "navlin.index",
+        "navlin.render",
+    },
     "navlin.pipeline": {"navlin.model", "navlin.index", "navlin.java", "linker"},
     "navlin.service": {
         "navlin.model",

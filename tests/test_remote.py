@@ -16,7 +16,7 @@ from navlin.api.answers import text_width
 from navlin.api.own import ENDPOINTS, ROOT
 from navlin.cli import COMMANDS, main
 from navlin.cli.invocation import Exit
-from navlin.cli.remote import JOBS, QUESTIONS
+from navlin.cli.remote import JOBS, QUESTIONS, STREAMED
 from navlin.index.solr import Solr
 from tests.support.query_estate import World
 from tests.support.web import Web
@@ -62,6 +62,9 @@ ASKED = [
     ("lineage", "remote_db.remote_b"),
     ("lineage", "remote_db.remote_b", "--columns", "--operations", "--direction", "upstream", "--depth", "1"),
     ("lineage", "remote_db.remote_a", "--deleted", "--control-flow", "--unlinked"),
+    ("impact", "remote_db.remote_a"),
+    ("impact", "remote_db.remote_a.id", "--max-nodes", "5"),
+    ("evidence", "remote_db.remote_b"),
     ("status",),
     ("unlinked", "--limit", "3"),
     ("incomplete", "--limit", "3", "--offset", "1"),
@@ -83,19 +86,44 @@ def test_an_answer_is_that_of_the_command_on_the_server_itself(
     assert timeless(json.loads(far.stdout)) == timeless(json.loads(near.stdout))
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("impact", "remote_db.remote_a", "--csv"),
+        ("unused", "--days", "30", "--csv"),
+        ("inherited", "nothing-has-this-tag", "--csv"),
+    ],
+    ids=" ".join,
+)
+def test_a_table_is_that_of_the_command_on_the_server_itself(
+    here: Navlin, remote: Navlin, world: World, arguments: tuple[str, ...]
+) -> None:
+    assert remote(*arguments).stdout == here(*arguments).stdout
+
+
+@pytest.mark.parametrize("name", sorted(STREAMED))
+def test_an_answer_over_the_whole_estate_comes_as_json_or_csv(remote: Navlin, name: str) -> None:
+    given = {"unused": ("--days", "30"), "inherited": ("nothing-has-this-tag",)}[name]
+
+    assert json.loads(remote(name, *given, "--json").stdout)
+    refused = remote(name, *given)
+    assert refused.exit_code == Exit.USAGE
+    assert "--json or --csv" in refused.stderr
+
+
 def without_seconds(text: str) -> list[str]:
     return [line for line in text.rstrip("\n").splitlines() if not line.startswith("no space")]
 
 
 def timeless(answer: dict[str, object]) -> dict[str, object]:
-    return {key: value for key, value in answer.items() if key not in ("now_ms", "space")}
+    return {key: value for key, value in answer.items() if key not in ("now_ms", "space", "made")}
 
 
 def test_every_endpoint_of_a_command_can_be_asked_and_nothing_else() -> None:
     addressed = [each for each in ENDPOINTS if "{" not in each.path]
     assert set(QUESTIONS) == {each.path[1:] for each in addressed if each.method == "GET"}
     assert set(JOBS) == {each.path[1:] for each in addressed if each.method == "POST"}
-    assert all(each.view is not None for each in addressed if each.method == "GET")
+    assert {each.path[1:] for each in addressed if each.method == "GET" and each.view is None} == STREAMED
 
 
 @pytest.mark.parametrize("name", sorted(set(COMMANDS) - set(QUESTIONS) - set(JOBS)))

@@ -26,6 +26,7 @@ from extractors.hdfs.image_reading import (
     read_image_part,
 )
 from extractors.hdfs.plan import (
+    ENTRIES,
     RAISE,
     Planning,
     Saved,
@@ -40,7 +41,7 @@ from extractors.hdfs.site import authorities
 from extractors.hdfs.splits import DescribeSplit, ImageSplit, PartSplit, TreeSplit, WalkSplit
 from navlin.model.extractor import PULL, Extractor, extractor, keeps_positions
 from navlin.model.plan import Plan, Positions
-from navlin.model.records import Record, Split
+from navlin.model.records import Position, Record, Split
 from navlin.model.source import HDFS, Estate, Source
 
 
@@ -141,6 +142,9 @@ class Hdfs(Extractor):
         read = (split.transaction for split in plan.splits if isinstance(split, ImageSplit))
         spool.clear(self._spool, keep=next(read, None))
         ids = before.namespace.with_known(here).positions(saved.namespace)
+        if plan.splits and positions.values.get(ENTRIES) != self.entries:
+            # For whoever asks the index whether it would know of a file.
+            ids = (*ids, Position(ENTRIES, self.entries))
         return replace(plan, positions=(*plan.positions, *ids)) if ids else plan
 
     def _namespace(self) -> Namespace:

@@ -30,6 +30,8 @@ COMPLETE_MS: Final = "complete_ms"
 """Position: when the last complete plan was made, epoch ms."""
 ROUNDS: Final = "rounds"
 """Position: the last rounds that followed events, as [transaction, epoch ms], the oldest first."""
+ENTRIES: Final = "entries"
+"""Position: the setting of that name: whether the index has all files, or only those that something names."""
 MISSED: Final = "missed events"
 """Position: how often, one after the other, the events since an image were gone before they were followed."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
@@ -14,6 +15,14 @@ from starlette.responses import Response
 from navlin.render.console import CleanConsole
 
 JSON = "application/json"
+CSV = "text/csv; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """An answer as lines of CSV, sent as they come."""
+
+    lines: Iterator[bytes]
 
 
 class Problem(Exception):

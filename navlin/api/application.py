@@ -29,7 +29,7 @@ from navlin.access.gate import Refused
 from navlin.access.roles import Role
 from navlin.access.store import User
 from navlin.api import navigator, own
-from navlin.api.answers import JSON, Problem, error_answer, json_answer, text_answer, text_width
+from navlin.api.answers import CSV, JSON, Problem, Table, error_answer, json_answer, text_answer, text_width
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.limits import MOST_BODY_BYTES, Questions
 from navlin.api.metrics import CONTENT_TYPE, Metrics, Timed
@@ -148,13 +148,16 @@ async def _answered(
             held.enter_context(questions.of(user.name))
             solr = held.enter_context(service.index.solr())
             answered = endpoint.answer(Asked(service, solr, user, parameters))
+            form = JSON
+            if isinstance(answered, Table):
+                answered, form = answered.lines, CSV
             if not isinstance(answered, Iterator):
                 if endpoint.view is not None and (width := text_width(request.headers.get("accept", ""))):
                     return text_answer(endpoint.view(answered), endpoint.form(answered), width)
                 return json_answer(endpoint.form(answered), endpoint.status)
             # What is wrong with the question shows with the first piece, while there may still be another status.
             pieces = held_until_read(chain([next(answered, b"")], answered), held.pop_all())
-            return StreamingResponse(pieces, endpoint.status, {"Content-Type": JSON})
+            return StreamingResponse(pieces, endpoint.status, {"Content-Type": form})
 
     if endpoint.role > Role.LINEAGE_VIEWER:
         _audit("run requested", request, user.name)

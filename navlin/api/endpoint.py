@@ -29,7 +29,7 @@ class Asked:
 class Endpoint:
     """``path`` is below the root of the API; ``parameters`` is a dataclass (`navlin.api.parameters`), in the query string of
     a GET, in the path where that names it, in the JSON body of a POST. ``answer`` returns what ``form`` makes
-    plain JSON of and ``view`` what people read, or pieces of JSON text, which are sent as they come."""
+    plain JSON of and ``view`` what people read, or pieces of JSON text or a `Table` of CSV, which are sent as they come."""
 
     method: Literal["GET", "POST"]
     path: str

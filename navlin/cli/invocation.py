@@ -139,3 +139,8 @@ _C = TypeVar("_C", bound=Callable[..., Any])
 def json_option(command: _C) -> _C:
     """Adds ``--json``."""
     return click.option("--json", "as_json", is_flag=True, help="The answer as JSON, for programs.")(command)
+
+
+def csv_option(command: _C) -> _C:
+    """Adds ``--csv``."""
+    return click.option("--csv", "as_csv", is_flag=True, help="The answer as CSV, for spreadsheets.")(command)

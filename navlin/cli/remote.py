@@ -6,6 +6,7 @@ are the options of its command: a test compares them.
 
 from __future__ import annotations
 
+import codecs
 import copy
 import importlib
 import time
@@ -19,17 +20,33 @@ import click
 
 from navlin.cli.invocation import Exit, Failure
 from navlin.cli.requested import Progress
-from navlin.cli.terminal import output_width, print_json, say
+from navlin.cli.terminal import output_width, print_csv, print_json, print_pieces, say
 
 if TYPE_CHECKING:
     import requests
 
 ROOT: Final = "/api/navlin/v1"
-QUESTIONS: Final = ("search", "show", "lineage", "status", "unlinked", "incomplete", "rejects", "runs")
+QUESTIONS: Final = (
+    "search",
+    "show",
+    "lineage",
+    "impact",
+    "evidence",
+    "unused",
+    "inherited",
+    "status",
+    "unlinked",
+    "incomplete",
+    "rejects",
+    "runs",
+)
+STREAMED: Final = frozenset({"unused", "inherited"})
+"""Answers over the whole estate: they come as JSON or CSV, piece by piece."""
 JOBS: Final = ("extract", "link", "purge")
 """Their modules have ``print_answer``, ``exit_code``."""
 POLL_S: Final = 0.5
 TIMEOUT_S: Final = 120
+PIECE_BYTES: Final = 1 << 16
 _EXITS: Final = {400: Exit.USAGE, 404: Exit.NOTHING, 409: Exit.USAGE}
 
 
@@ -87,6 +104,10 @@ def over_http(name: str, command: click.Command, server: Server) -> click.Comman
 
     def ask(**given: Any) -> None:
         as_json = given.pop("as_json", False)
+        if given.pop("as_html", False):
+            raise Failure(
+                "a page is made on the server's own machine; with --url there is --json", Exit.USAGE
+            )
         parameters = dict(_parameters(command, given))
         if name in JOBS:
             _request(server, name, parameters, as_json=as_json)
@@ -101,6 +122,14 @@ def _ask(server: Server, name: str, parameters: Mapping[str, Any], *, as_json: b
     from navlin.model.printable import printable
 
     query = {key: _text(value) for key, value in parameters.items()}
+    if "csv" in query or name in STREAMED:
+        if not (as_json or "csv" in query):
+            raise Failure(f"with --url, navlin {name} answers with --json or --csv", Exit.USAGE)
+        with server.send("GET", f"/{name}", params=query, stream=True) as answer:
+            # What comes in one piece may end within a letter.
+            texts = codecs.iterdecode(answer.iter_content(PIECE_BYTES), "utf-8")
+            (print_csv if "csv" in query else print_pieces)(text.encode() for text in texts)
+        return
     text = server.send("GET", f"/{name}", accept=f"text/plain; width={output_width()}", params=query)
     code = int(text.headers.get("Navlin-Exit-Code", 0))
     if as_json:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import traceback
+from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -43,6 +44,19 @@ def print_json(answer: Any) -> None:
     import orjson
 
     click.echo(printable_json(orjson.dumps(answer, option=orjson.OPT_INDENT_2).decode()))
+
+
+def print_pieces(pieces: Iterable[bytes]) -> None:
+    """Prints an answer for programs piece by piece, as it comes."""
+    for piece in pieces:
+        click.echo(printable_json(piece.decode()), nl=False)
+
+
+def print_csv(lines: Iterable[bytes]) -> None:
+    """Prints a table for spreadsheets and programs, as it comes. Into a file or a pipe it goes byte for byte."""
+    seen = sys.stdout.isatty()
+    for line in lines:
+        click.echo(printable(line.decode()) if seen else line, nl=False)
 
 
 def output_width() -> int:

@@ -1,15 +1,12 @@
 """People's fields as files: JSON lines, a line an entity, and CSV, a row a value.
 
-A spreadsheet takes a cell that begins with ``=``, ``+``, ``-`` or ``@`` for a formula. In CSV such a value gets an
-apostrophe before it, and so does one that has apostrophes before such a sign; reading takes one away. Every text comes back
-as it was.
+What would be a formula in a spreadsheet is written as `navlin.model.spreadsheet` says.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -18,12 +15,11 @@ from typing import IO, Any, Final
 import orjson
 
 from navlin.edit.annotations import TYPED, Annotation, BadValue, checked
+from navlin.model.spreadsheet import MARK, active, csv_row, passive
 
 HEADER: Final = ("id", "type", "entity", "field", "value")
 CELL_CHARS: Final = 1_048_576
 ID_CHARS: Final = 255
-_ACTIVE = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
-_ESCAPED = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
 
 
 class Format(StrEnum):
@@ -57,8 +53,7 @@ class FileContent:
 def write_annotations(file: IO[bytes], annotations: Iterable[Annotation], form: Format) -> int:
     """Writes a file and returns how many entities are in it."""
     if form is Format.CSV:
-        # Spreadsheets take a file without this mark for one of their own code page.
-        file.write(b"\xef\xbb\xbf" + _row(HEADER))
+        file.write(MARK + csv_row(HEADER))
     count = 0
     for each in annotations:
         count += 1
@@ -75,23 +70,7 @@ def _lines(each: Annotation) -> Iterator[bytes]:
     for name, value in each.values.items():
         for one in value if isinstance(value, list) else [value]:
             text = orjson.dumps(one).decode() if isinstance(one, bool | int | float) else str(one)
-            yield _row([passive(cell) for cell in (each.id, each.type, each.entity, name, text)])
-
-
-def _row(cells: Sequence[str]) -> bytes:
-    out = io.StringIO()
-    csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n").writerow(cells)
-    return out.getvalue().encode()
-
-
-def passive(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
-    return "'" + cell if _ACTIVE.match(cell) else cell
-
-
-def active(cell: str) -> str:
-    """The inverse of `passive`."""
-    return cell[1:] if _ESCAPED.match(cell) else cell
+            yield csv_row([passive(cell) for cell in (each.id, each.type, each.entity, name, text)])
 
 
 # -- Reading -----------------------------------------------------------------------------------------------------------

@@ -33,6 +33,11 @@ PURGE: Final = f"{_CORE},_version_,ended,started,asOf,principal,{_USER}"
 EXECUTION_LISTED: Final = "identity,originalName,started,ended,principal,status,engineType"
 EXECUTION: Final = f"{_CORE},started,ended,principal,status,engineType"
 LAST_RUN: Final = f"{_CORE},lastExecuted,lastPrincipal,purgedExecutions"
+OWNED: Final = f"{LAST_RUN},owner"
+STATEMENT: Final = f"{LAST_RUN},queryText,queryTextFull,incomplete,incompleteReasons,unparsedReason"
+TABLE_AGE: Final = f"{_CORE},owner,created,firstSeen,recreated,tableType"
+WORDS: Final = f"{_CORE},firstSeen,{_USER}"
+LAST_EXECUTION: Final = "identity,started,principal"
 VIEW: Final = f"{_CORE},queryText,queryTextFull,params,unparsedReason"
 COLUMN: Final = f"{_CORE},asOf,tp_columnIndex"
 WHOLE: Final = "*"
@@ -111,6 +116,34 @@ class StoredEntity:
         return str(self.document.get("fileSystemPath", ""))
 
     @property
+    def owner(self) -> str:
+        """Who owns a table, view, file or directory, as its source says."""
+        return str(self.document.get("owner", ""))
+
+    @property
+    def born_ms(self) -> int:
+        """Since when it is what it is, as far as anybody knows (epoch ms; 0: not known): when it was created, created again
+        after it had been dropped, or first seen, whichever is latest."""
+        recreated = self.document.get("recreated", ())
+        again = [date_ms(each) for each in ([recreated] if isinstance(recreated, str) else recreated)]
+        return max(self._date_ms("created"), self._date_ms("firstSeen"), *again, 0)
+
+    @property
+    def database(self) -> str:
+        """The database of a table or view."""
+        return self.parent_path.strip("/").partition("/")[0]
+
+    @property
+    def words(self) -> Mapping[str, Any]:
+        """People's fields."""
+        return {name: value for name, value in self.document.items() if is_user_field(name)}
+
+    @property
+    def first_seen_ms(self) -> int:
+        """Since when it is in the index, epoch ms; 0 if that is not known."""
+        return self._date_ms("firstSeen")
+
+    @property
     def described(self) -> bool:
         """Whether a person named, described or tagged it, or gave it a property."""
         return any(is_user_field(name) and value for name, value in self.document.items())
@@ -129,11 +162,6 @@ class StoredEntity:
     def query_text(self) -> str:
         """The text of a statement, as it is indexed."""
         return str(self.document.get("queryText", ""))
-
-    @property
-    def incomplete_reasons(self) -> tuple[str, ...]:
-        """Why something is not known of an operation."""
-        return tuple(self.document.get("incompleteReasons", ()))
 
     # -- Executions and operations ---------------------------------------------------------------------------------------
 
@@ -197,6 +225,16 @@ class StoredEntity:
     def with_unparsed_reason(self, reason: str) -> StoredEntity:
         """The view with this reason; "" for none."""
         return self._changed({"unparsedReason": reason or None})
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether some inputs, outputs or columns of an operation are not known."""
+        return bool(self.document.get("incomplete"))
+
+    @property
+    def incomplete_reasons(self) -> tuple[str, ...]:
+        """Why, each with the setting that would help."""
+        return tuple(map(str, self.document.get("incompleteReasons", ())))
 
     @property
     def column_index(self) -> int | None:

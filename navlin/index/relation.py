@@ -76,6 +76,11 @@ class StoredRelation:
     document: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """The fields as they were read. For `navlin.index` alone."""
 
+    @property
+    def as_of_ms(self) -> int:
+        """The time of the record that states it, epoch ms."""
+        return int(self.document.get("asOf", 0))
+
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> StoredRelation:
         """The relation of a document; of several ids at one side the first."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from navlin.index.relation import Side
 
@@ -42,6 +42,21 @@ class Reason(StrEnum):
     """As many columns as may be shown."""
     EXECUTIONS = "executions"
     """Only the latest executions of an operation are shown."""
+
+    @property
+    def words(self) -> str:
+        """It in a sentence for people."""
+        return _WORDS[self]
+
+
+_WORDS: Final = {
+    Reason.DEPTH: "more lies beyond the depth that was asked for",
+    Reason.NODES: "as many nodes are shown as may be",
+    Reason.FAN_OUT: "it has more relations than are followed from one node",
+    Reason.WALKED: "as many nodes were looked at as may be",
+    Reason.COLUMNS: "as many columns are shown as may be",
+    Reason.EXECUTIONS: "only its latest executions are shown",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -246,7 +246,7 @@ class _Walk:
                 arrivals[far.id] = None
             else:
                 self.unlinked[relation.key] = relation
-        if self.options.operations and direction is Direction.DOWNSTREAM:
+        if self.options.operations and not self.options.readers and direction is Direction.DOWNSTREAM:
             self._find_outputs(arrivals)
         here = [self.entities[each] for each in ids]
         tables = [each for each in here if each.type in LOGICAL_TYPES]

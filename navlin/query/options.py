@@ -23,8 +23,8 @@ class Options:
 
     ``columns`` draws columns inside tables, ``operations`` the statements and jobs between them, ``deleted`` what is flagged
     deleted, ``control_flow`` walks tables and columns that only steer, ``unlinked`` those that were named and never
-    captured. ``max_fan_out`` is how many relations of one node are followed, ``max_walked`` how many nodes in one
-    direction are looked at, shown or not.
+    captured; ``readers`` are operations that read and made nothing, drawn with ``operations``. ``max_fan_out`` is how many
+    relations of one node are followed, ``max_walked`` how many nodes in one direction are looked at, shown or not.
     """
 
     direction: Direction = Direction.BOTH
@@ -34,6 +34,7 @@ class Options:
     deleted: bool = False
     control_flow: bool = False
     unlinked: bool = False
+    readers: bool = False
     max_nodes: int = MAX_NODES
     max_fan_out: int = MAX_FAN_OUT
     max_walked: int = MAX_WALKED

@@ -3,5 +3,14 @@
 from navlin.render.entity import show_view
 from navlin.render.found import search_view, unclear_name_view
 from navlin.render.graph import lineage_view
+from navlin.render.impact import impact_view
 
-__all__ = ["lineage_view", "search_view", "show_view", "unclear_name_view"]
+__all__ = [
+    "evidence_html",
+    "evidence_view",
+    "impact_view",
+    "lineage_view",
+    "search_view",
+    "show_view",
+    "unclear_name_view",
+]

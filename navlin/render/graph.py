@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
-from navlin.query.answer import Cut, Direction, Edge, Lineage, Node, Reason
+from navlin.query.answer import Cut, Direction, Edge, Lineage, Node
 from navlin.query.fold import CONTAINED
 from navlin.render.text import clean, name_text
 
@@ -26,14 +26,6 @@ _ARROWS: Final = {
     (Direction.DOWNSTREAM, "DATA_FLOW"): "--> ",
     (Direction.DOWNSTREAM, "CONTROL_FLOW"): "..> ",
 }
-_WHY: Final = {
-    Reason.DEPTH: "more lies beyond the depth that was asked for",
-    Reason.NODES: "as many nodes are shown as may be",
-    Reason.FAN_OUT: "it has more relations than are followed from one node",
-    Reason.WALKED: "as many nodes were looked at as may be",
-    Reason.COLUMNS: "as many columns are shown as may be",
-    Reason.EXECUTIONS: "only its latest executions are shown",
-}
 
 
 def lineage_view(lineage: Lineage) -> RenderableType:
@@ -46,7 +38,7 @@ def lineage_view(lineage: Lineage) -> RenderableType:
             parts.append(Text())
             parts.append(Text(direction.value.capitalize(), style="bold"))
             parts.extend(picture.trees(direction))
-    parts.extend(_footnotes(lineage))
+    parts.extend(footnotes(lineage.truncated_at, lineage.unlinked))
     return Group(*parts)
 
 
@@ -187,20 +179,23 @@ class _Picture:
         return clean(own)
 
 
-def _footnotes(lineage: Lineage) -> Iterable[Text]:
-    if lineage.truncated_at:
+def footnotes(
+    truncated_at: Sequence[Cut], unlinked: int, shown_by: str = "--unlinked shows it"
+) -> Iterable[Text]:
+    """What is missing from a picture: where it was truncated, and how many relations lead to what was never captured."""
+    if truncated_at:
         yield Text()
         yield Text("Truncated: there is more than is shown.", style="bold")
-        for cut in lineage.truncated_at[:CUTS_LISTED]:
+        for cut in truncated_at[:CUTS_LISTED]:
             yield _cut_line(cut)
-        if len(lineage.truncated_at) > CUTS_LISTED:
-            yield Text(f"  and at {len(lineage.truncated_at) - CUTS_LISTED} more places")
-    if lineage.unlinked:
+        if len(truncated_at) > CUTS_LISTED:
+            yield Text(f"  and at {len(truncated_at) - CUTS_LISTED} more places")
+    if unlinked:
         yield Text()
-        plural = "relation leads" if lineage.unlinked == 1 else "relations lead"
-        yield Text(f"{lineage.unlinked} unlinked {plural} to what was never captured (--unlinked shows it).")
+        plural = "relation leads" if unlinked == 1 else "relations lead"
+        yield Text(f"{unlinked} unlinked {plural} to what was never captured ({shown_by}).")
 
 
 def _cut_line(cut: Cut) -> Text:
     way = "" if cut.direction is Direction.BOTH else f", {cut.direction.value}"
-    return Text(f"  at {clean(cut.name)}{way}: {_WHY[cut.reason]}")
+    return Text(f"  at {clean(cut.name)}{way}: {cut.reason.words}")

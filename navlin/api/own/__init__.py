@@ -9,8 +9,11 @@ from typing import Final
 
 from navlin.api.endpoint import Endpoint
 from navlin.api.own import (
+    evidence,
     extract,
+    impact,
     incomplete,
+    inherited,
     lineage,
     link,
     purge,
@@ -21,6 +24,7 @@ from navlin.api.own import (
     show,
     status,
     unlinked,
+    unused,
 )
 
 ROOT: Final = "/api/navlin/v1"
@@ -28,6 +32,10 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     search.ENDPOINT,
     show.ENDPOINT,
     lineage.ENDPOINT,
+    impact.ENDPOINT,
+    evidence.ENDPOINT,
+    unused.ENDPOINT,
+    inherited.ENDPOINT,
     status.ENDPOINT,
     unlinked.ENDPOINT,
     incomplete.ENDPOINT,

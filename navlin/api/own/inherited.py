@@ -1,0 +1,60 @@
+"""``/inherited``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated
+
+from navlin.access.roles import Role
+from navlin.api.answers import Problem, Table
+from navlin.api.endpoint import Asked, Endpoint
+from navlin.model.spreadsheet import csv_lines
+from navlin.query.inherited import COLUMNS, Word, inherited, json_pieces
+from navlin.query.scanner import QueryError
+from navlin.query.syntax import parse
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """As the options of ``navlin inherited``."""
+
+    word: Annotated[str, "A tag, or a property as NAMESPACE.KEY:VALUE."]
+    control_flow: Annotated[bool, "Also what the data only decides: predicates, joins."] = False
+    since: Annotated[str, "Only by paths of which something was first seen since then: 2026-01-01. UTC."] = ""
+    csv: Annotated[bool, "The answer as CSV."] = False
+
+
+def _answer(asked: Asked) -> Iterator[bytes] | Table:
+    given: Parameters = asked.parameters
+    word = Word(given.word)
+    try:
+        parse(word.query)
+    except QueryError as error:
+        raise Problem(400, str(error)) from error
+    origins = inherited(asked.solr, word, control_flow=given.control_flow, since_ms=_since_ms(given.since))
+    if given.csv:
+        return Table(csv_lines(COLUMNS, (each.to_json() for one in origins for each in one.inherited)))
+    return json_pieces(word, origins)
+
+
+def _since_ms(text: str) -> int:
+    if not text:
+        return 0
+    try:
+        since = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise Problem(400, f"since must be a date such as 2026-01-01: {error}") from error
+    return round((since if since.tzinfo else since.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+ENDPOINT = Endpoint(
+    "GET",
+    "/inherited",
+    Role.LINEAGE_VIEWER,
+    "What carries the data of something that bears a tag or a property.",
+    Parameters,
+    _answer,
+    returns=json_pieces.__doc__ or "",
+)

@@ -1,0 +1,59 @@
+"""``/unused``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated
+
+from navlin.access.roles import Role
+from navlin.api.answers import Table
+from navlin.api.endpoint import Asked, Endpoint
+from navlin.model.spreadsheet import csv_lines
+from navlin.query.unused import COLUMNS, Question, unused
+from navlin.query.unused_report import Totals, counted, json_pieces
+
+
+class Engine(StrEnum):
+    """What reads tables."""
+
+    HIVE = "hive"
+    IMPALA = "impala"
+    SPARK = "spark"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """As the options of ``navlin unused``."""
+
+    days: Annotated[int, "For how many days nothing read them.", range(1, 100_001)]
+    without_engine: Annotated[
+        tuple[Engine, ...], "The caller vouches that nothing of this engine reads here. Repeatable."
+    ] = ()
+    despite_gaps: Annotated[
+        bool,
+        "The caller vouches that records which would not read, and operations known incompletely, were no reads of these.",
+    ] = False
+    csv: Annotated[bool, "The answer as CSV."] = False
+
+
+def _answer(asked: Asked) -> Iterator[bytes] | Table:
+    given: Parameters = asked.parameters
+    engines = tuple(each.value for each in given.without_engine)
+    question = Question(given.days, asked.service.now_ms(), engines, given.despite_gaps)
+    known, judged = unused(asked.solr, question)
+    if given.csv:
+        return Table(csv_lines(COLUMNS, (each.to_json() for each in counted(judged, Totals()))))
+    return json_pieces(question, known, judged, Totals())
+
+
+ENDPOINT = Endpoint(
+    "GET",
+    "/unused",
+    Role.LINEAGE_VIEWER,
+    "Tables that nothing is known to have read for some days, and how much they hold.",
+    Parameters,
+    _answer,
+    returns=json_pieces.__doc__ or "",
+)

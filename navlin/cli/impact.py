@@ -1,0 +1,50 @@
+"""``navlin impact``."""
+
+from __future__ import annotations
+
+import click
+
+from navlin.cli.invocation import Exit, Failure, Invocation, csv_option, entity_id, json_option
+from navlin.cli.terminal import console, print_csv, print_json
+
+
+@click.command("impact", short_help="What breaks if this is dropped or changed.")
+@click.argument("entity")
+@click.option(
+    "--max-nodes",
+    type=click.IntRange(1),
+    default=400,
+    show_default=True,
+    help="How many tables, paths and operations are looked at.",
+)
+@json_option
+@csv_option
+@click.pass_obj
+def command(invocation: Invocation, entity: str, *, max_nodes: int, as_json: bool, as_csv: bool) -> None:
+    """What breaks if ENTITY is dropped or changed, by owner.
+
+    Tables, views, paths, columns and operations downstream; each with its last known execution, by whom, and how many
+    executions are known. What carries data of ENTITY stands apart from what ENTITY merely decides (a predicate, a join).
+    The owner of an operation is who ran it last. What was cut is said.
+
+    \b
+    Examples:
+      navlin impact sales.orders
+      navlin impact sales.orders.amount --csv > impact.csv
+      navlin impact hdfs://ns1/data/orders --max-nodes 5000 --json
+    """
+    from navlin.model.spreadsheet import csv_lines
+    from navlin.query.impact import COLUMNS, impact
+
+    if as_json and as_csv:
+        raise Failure("--json or --csv, not both", Exit.USAGE)
+    with invocation.solr() as solr:
+        answer = impact(solr, entity_id(solr, entity), max_nodes=max_nodes)
+    if as_json:
+        print_json(answer.to_json())
+    elif as_csv:
+        print_csv(csv_lines(COLUMNS, answer.rows()))
+    else:
+        from navlin.render import impact_view
+
+        console().show(impact_view(answer))

@@ -1,0 +1,79 @@
+"""``navlin unused``."""
+
+from __future__ import annotations
+
+import heapq
+from itertools import count
+
+import click
+
+from navlin.cli.invocation import Exit, Failure, Invocation, csv_option, json_option
+from navlin.cli.terminal import console, print_csv, print_pieces, say
+
+
+@click.command("unused", short_help="Tables that nothing is known to have read for some days.")
+@click.option("--days", type=click.IntRange(1), required=True, help="For how many days nothing read them.")
+@click.option(
+    "--without-engine",
+    "without_engine",
+    type=click.Choice(["hive", "impala", "spark"]),
+    multiple=True,
+    help="You vouch that nothing of this engine reads here: no source need tell of it. Repeatable.",
+)
+@click.option(
+    "--despite-gaps",
+    is_flag=True,
+    help="You vouch that records which would not read, and operations known incompletely, were no reads of these.",
+)
+@json_option
+@csv_option
+@click.pass_obj
+def command(
+    invocation: Invocation,
+    *,
+    days: int,
+    without_engine: tuple[str, ...],
+    despite_gaps: bool,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    """Tables that nothing is known to have read for so many days: how much they hold, whose they are, on what evidence.
+
+    A table is unused only if all that would have shown a read was there for all of that time and shows none. Else the
+    answer is "not known", with the reason. --json and --csv have every table that was not read; progress is on standard
+    error.
+
+    \b
+    Examples:
+      navlin unused --days 90
+      navlin unused --days 30 --without-engine hive --csv > unused.csv
+    """
+    from navlin.model.spreadsheet import csv_lines
+    from navlin.query.unused import COLUMNS, Judged, Question, Verdict, unused
+    from navlin.query.unused_report import Totals, counted, json_pieces
+    from navlin.render.unused import LISTED, unused_view
+
+    if as_json and as_csv:
+        raise Failure("--json or --csv, not both", Exit.USAGE)
+    question = Question(days, invocation.now_ms(), without_engine, despite_gaps)
+    totals = Totals()
+
+    def progress(done: int, every: int) -> None:
+        say(f"{done:,} of {every:,} tables", on_stderr=True)
+
+    with invocation.solr() as solr:
+        known, judged = unused(solr, question, progress)
+        if as_json:
+            print_pieces(json_pieces(question, known, judged, totals))
+        elif as_csv:
+            print_csv(csv_lines(COLUMNS, (each.to_json() for each in counted(judged, totals))))
+        else:
+            largest: list[tuple[int, int, Judged]] = []
+            numbers = count()
+            for each in counted(judged, totals):
+                if each.verdict is Verdict.UNUSED:
+                    held = (each.below.size_bytes if each.below else 0, -next(numbers), each)
+                    (heapq.heappush if len(largest) < LISTED else heapq.heappushpop)(largest, held)
+            ordered = [each for _, _, each in sorted(largest, reverse=True, key=lambda one: one[:2])]
+            console().show(unused_view(known, ordered, totals))
+    raise SystemExit(Exit.OK if totals.tables[Verdict.UNUSED.value] else Exit.NOTHING)

@@ -1,0 +1,139 @@
+"""The known executions of operations: how many, since when, and the last: in a few requests for any number of operations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from navlin.index import solr_query as q
+from navlin.index.entity import EXECUTION_LISTED, LAST_EXECUTION, StoredEntity
+from navlin.index.fields import RELATIONS
+from navlin.index.filters import RelationFilter
+from navlin.index.graph import Graph
+from navlin.index.state import in_batches
+from navlin.model.keys import RelationType
+
+OPERATIONS_A_QUERY: Final = 100
+OF_ONE_TIME: Final = 10
+"""Of executions whose records are of the very same time, so many are looked at for each operation."""
+_FILTERS: Final = tuple(RelationFilter((RelationType.INSTANCE_OF,), deleted=False).filters())
+
+
+@dataclass(frozen=True, slots=True)
+class KnownExecutions:
+    """The executions of one operation. ``count`` are those that the index has, ``purged`` those that a purge removed.
+
+    ``first_ms`` is the time of the oldest record that the index has, ``last_ms`` when the last execution started, else the
+    time of its record (epoch ms; 0 if there is none). ``principal`` ran the last; it may be a purged one. ``newest_ms`` is
+    the time of the newest record: one that ran for long ended long after it had started.
+    """
+
+    count: int = 0
+    purged: int = 0
+    first_ms: int = 0
+    last_ms: int = 0
+    principal: str = ""
+    newest_ms: int = 0
+
+
+def executions_of(graph: Graph, operations: Iterable[StoredEntity]) -> dict[str, KnownExecutions]:
+    """What is known of the executions of operations (read with `navlin.index.entity.OWNED`), by the operation's id."""
+    known = {each.id: each for each in operations}
+    batches = list(in_batches(known, OPERATIONS_A_QUERY))
+    counted = _counted(graph, batches)
+    latest = _latest(graph, counted)
+    found: dict[str, KnownExecutions] = {}
+    for each, operation in known.items():
+        count, first_ms, record_ms = counted.get(each, (0, 0, 0))
+        started_ms, principal = latest.get(each, (record_ms, ""))
+        purged = operation.last_run
+        if purged.last_ms > started_ms or not count:
+            started_ms, principal = purged.last_ms, purged.principal
+        newest_ms = max(record_ms, started_ms, purged.last_ms)
+        found[each] = KnownExecutions(count, purged.count, first_ms, started_ms, principal, newest_ms)
+    return found
+
+
+def _counted(graph: Graph, batches: Sequence[Sequence[str]]) -> dict[str, tuple[int, int, int]]:
+    """How many, and the times of the oldest and the newest record; of those operations that have any."""
+    answers = graph.solr.select_each(RELATIONS, [_counting(batch) for batch in batches])
+    return {
+        each: (int(of["count"]), int(of.get("first", 0)), int(of.get("last", 0)))
+        for batch, answer in zip(batches, answers, strict=True)
+        for at, each in enumerate(batch)
+        if (of := answer["facets"].get(f"of{at}")) and of["count"]
+    }
+
+
+def _counting(operations: Sequence[str]) -> dict[str, Any]:
+    # A query for each: a facet of the field would count all operations that there are.
+    facets = {
+        f"of{at}": {
+            "type": "query",
+            "q": q.term("endpoint1Ids", each),
+            "facet": {"first": "min(asOf)", "last": "max(asOf)"},
+        }
+        for at, each in enumerate(operations)
+    }
+    params = {"q": q.terms("endpoint1Ids", operations), "fq": _FILTERS, "rows": 0}
+    return {**params, "json.facet": orjson.dumps(facets).decode()}
+
+
+def _latest(graph: Graph, counted: Mapping[str, tuple[int, int, int]]) -> dict[str, tuple[int, str]]:
+    """When the last execution of each operation started, and who ran it."""
+    searches = [
+        {
+            "q": " ".join(
+                f"(+endpoint1Ids:{q.phrase(each)} +{q.in_range('asOf', counted[each][2], counted[each][2] + 1)})"
+                for each in batch
+            ),
+            "fq": _FILTERS,
+            "fl": "endpoint1Ids,endpoint2Ids",
+            "rows": OF_ONE_TIME * len(batch),
+        }
+        for batch in in_batches(counted, OPERATIONS_A_QUERY)
+    ]
+    answers = graph.solr.select_each(RELATIONS, searches)
+    pairs = [
+        pair for answer in answers for document in answer["response"]["docs"] for pair in _ends(document)
+    ]
+    executions = graph.entities_of((execution for _, execution in pairs), LAST_EXECUTION)
+    latest: dict[str, tuple[int, str]] = {}
+    for operation, each in pairs:
+        if operation in counted and (execution := executions.get(each)) is not None:
+            when = execution.started_ms or counted[operation][2]
+            latest[operation] = max(latest.get(operation, (0, "")), (when, execution.principal))
+    return latest
+
+
+def _ends(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for one in document.get("endpoint1Ids", ()):
+        for other in document.get("endpoint2Ids", ()):
+            yield one, other
+
+
+def latest_executions(graph: Graph, operations: Sequence[str], rows: int) -> dict[str, list[StoredEntity]]:
+    """The latest executions of each operation, at most ``rows``, the last first, with what is listed of them."""
+    searches = [
+        {
+            "q": q.term("endpoint1Ids", each),
+            "fq": _FILTERS,
+            "fl": "endpoint1Ids,endpoint2Ids",
+            "sort": "asOf desc,identity asc",
+            "rows": rows,
+        }
+        for each in operations
+    ]
+    answers = graph.solr.select_each(RELATIONS, searches)
+    listed = {
+        operation: [execution for document in answer["response"]["docs"] for _, execution in _ends(document)]
+        for operation, answer in zip(operations, answers, strict=True)
+    }
+    known = graph.entities_of((each for ids in listed.values() for each in ids), EXECUTION_LISTED)
+    return {
+        operation: sorted((known[each] for each in ids if each in known), key=lambda run: -run.started_ms)
+        for operation, ids in listed.items()
+    }

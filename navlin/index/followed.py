@@ -1,0 +1,61 @@
+"""Which engines are followed: since when the index has their executions, and how their sources stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from navlin.index import solr_query as q
+from navlin.index.fields import ELEMENTS, RUNS, date_ms, solr_date
+from navlin.index.readings import Reading, readings
+from navlin.index.solr import Solr
+
+ENTRIES: Final = "entries"
+"""The position in which an extractor of a file system says whether it reads all files, "all", or directories alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A configured source, and what it tells. ``since_ms`` is when the first execution started that it told of (epoch ms;
+    0: it tells of none), ``rejects`` are the things that would not read since the time that was asked about; ``entries``
+    is what its extractor said of files, "" for nothing."""
+
+    reading: Reading
+    since_ms: int
+    rejects: int
+    entries: str
+
+
+def followed(solr: Solr, since_ms: int) -> tuple[Followed, ...]:
+    """Every configured source. Rejects count from ``since_ms`` on."""
+    return tuple(_followed(solr, reading, since_ms) for reading in readings(solr))
+
+
+def _followed(solr: Solr, reading: Reading, since_ms: int) -> Followed:
+    of_source = q.term("sourceId", reading.source.id)
+    executions = _first(solr, of_source, "type:OPERATION_EXECUTION", "started")
+    # What a purge removed was told of as well.
+    purged = _first(solr, of_source, "type:OPERATION", "lastExecuted")
+    rejects = q.in_range("started", solr_date(since_ms))
+    return Followed(
+        reading,
+        min(filter(None, (executions, purged)), default=0),
+        solr.count(RUNS, "kind:reject", of_source, rejects),
+        _entries(solr, of_source),
+    )
+
+
+def _first(solr: Solr, of_source: str, kind: str, field: str) -> int:
+    facet = orjson.dumps({"first": f"min({field})"}).decode()
+    answer = solr.select(ELEMENTS, {"q": kind, "fq": [of_source], "rows": 0, "json.facet": facet})
+    first: Any = answer["facets"].get("first", 0)
+    return date_ms(first) if isinstance(first, str) else int(first or 0)
+
+
+def _entries(solr: Solr, of_source: str) -> str:
+    asked = {"q": "kind:position", "fq": [of_source, q.term("key", ENTRIES)], "rows": 1, "fl": "body"}
+    for document in solr.select(RUNS, asked)["response"]["docs"]:
+        return str(orjson.loads(document["body"]))
+    return ""

@@ -1,0 +1,162 @@
+"""Who reads a table: the operations into which something of it flows, by whatever name they read it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from navlin.index import solr_query as q
+from navlin.index.entity import StoredEntity
+from navlin.index.fields import RELATIONS
+from navlin.index.filters import RelationFilter
+from navlin.index.graph import Graph
+from navlin.index.relation import ENDS, NAMED, End
+from navlin.model.keys import RelationType
+
+MOST_READERS: Final = 1_000
+"""Of how many operations that read one table it is looked up when they ran."""
+_FLOWS: Final = (RelationType.DATA_FLOW.value, RelationType.CONTROL_FLOW.value)
+_READ: Final = tuple(
+    RelationFilter(_FLOWS, deleted=False, ep2_types=("OPERATION", "SUB_OPERATION")).filters()
+)
+_INTO_VIEWS: Final = RelationFilter((RelationType.DATA_FLOW,), deleted=False, ep2_types=("VIEW",))
+_INTO_OPERATIONS: Final = RelationFilter(_FLOWS, deleted=False, ep2_types=("OPERATION",))
+_LOCATED: Final = RelationFilter((RelationType.LOGICAL_PHYSICAL,), deleted=False)
+_TABLES_LOCATED: Final = tuple(
+    RelationFilter((RelationType.LOGICAL_PHYSICAL,), deleted=False, ep1_types=("TABLE",)).filters()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A path on a file system: where a table, or a partition of it, lies."""
+
+    source_id: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Readers:
+    """The operations that read one table. ``newest_ms`` is the time of the newest record that says so (0: none does);
+    ``cut``: there are more operations than are listed."""
+
+    newest_ms: int
+    operations: tuple[str, ...]
+    cut: bool
+
+
+def readers_of(graph: Graph, read: Sequence[tuple[Sequence[StoredEntity], Sequence[Place]]]) -> list[Readers]:
+    """The readers of each: of some entities (a table, and the views of it), their columns and partitions, and of what lies
+    at or below some places."""
+    searches = [_search(_at(entities, places)) for entities, places in read]
+    answers = [answer["response"] for answer in graph.solr.select_each(RELATIONS, searches)]
+    parts = {
+        each
+        for answer in answers
+        for document in answer["docs"]
+        if document["endpoint2Type"] == "SUB_OPERATION"
+        for each in document["endpoint2Ids"]
+    }
+    operation_of = {part.id: part.parent_id for part in graph.entities_of(parts).values()}
+    found = []
+    for answer in answers:
+        ids = [each for document in answer["docs"] for each in document["endpoint2Ids"]]
+        operations = dict.fromkeys(operation_of.get(each, each) for each in ids)
+        newest_ms = max((int(document.get("asOf", 0)) for document in answer["docs"]), default=0)
+        found.append(Readers(newest_ms, tuple(operations), int(answer["numFound"]) > len(answer["docs"])))
+    return found
+
+
+def _search(at: str) -> dict[str, Any]:
+    fields = {"fl": "endpoint2Ids,endpoint2Type,asOf", "sort": "asOf desc,identity asc", "rows": MOST_READERS}
+    return {"q": at, "fq": _READ, **fields}
+
+
+def _at(entities: Iterable[StoredEntity], places: Iterable[Place]) -> str:
+    clauses = []
+    for each in entities:
+        below = q.starting("endpoint1Name", each.name + ".")
+        clauses += [
+            f"endpoint1Ids:{q.phrase(each.id)}",
+            f"(+endpoint1SourceId:{q.phrase(each.source_id)} +{below})",
+        ]
+    for place in places:
+        # A column of the data at a path has the path's name, a dot and its own.
+        there = (
+            f"{q.at_or_below('endpoint1Name', place.path)} {q.starting('endpoint1Name', place.path + '.')}"
+        )
+        clauses.append(f"(+endpoint1SourceId:{q.phrase(place.source_id)} +({there}))")
+    return " ".join(clauses)
+
+
+def views_of(graph: Graph) -> dict[str, set[str]]:
+    """For each table or view the ids of the views that are made of it, as engines told or their texts say. All are held in
+    memory: they are as many as the estate has views."""
+    views: dict[str, set[str]] = defaultdict(set)
+    made_by: dict[str, set[str]] = defaultdict(set)
+    for relation in graph.relations(_INTO_VIEWS):
+        (made_by if relation.ep1.type == "OPERATION" else views)[relation.ep1.id].add(relation.ep2.id)
+    for relation in graph.relations(_INTO_OPERATIONS, of=made_by, sides=(2,), fields=ENDS):
+        views[relation.ep1.id] |= made_by[relation.ep2.id]
+    return views
+
+
+def places_of(
+    graph: Graph, tables: Sequence[StoredEntity], limit: int
+) -> tuple[dict[str, list[Place]], set[str]]:
+    """Where each table and its partitions lie, without what lies inside of another such place; and the ids of tables that
+    have partitions in more places than ``limit``."""
+    ends: dict[str, list[End]] = defaultdict(list)
+    for relation in graph.relations(_LOCATED, of=[each.id for each in tables], sides=(1,), fields=NAMED):
+        ends[relation.ep1.id].append(relation.ep2)
+    scattered = set()
+    for table in tables:
+        if table.partitioned:
+            directories = [
+                StoredEntity(end.id, end.name, end.type, source_id=end.source_id) for end in ends[table.id]
+            ]
+            outside = graph.partitions_outside([(table, directories)], limit + 1)
+            if len(outside) > limit:
+                scattered.add(table.id)
+            for each in graph.entities_of(outside).values():
+                ends[table.id].append(End(each.id, each.name, each.type, each.source_type, each.source_id))
+    return {table: _outermost(found) for table, found in ends.items()}, scattered
+
+
+def _outermost(ends: Iterable[End]) -> list[Place]:
+    outermost: list[Place] = []
+    for end in sorted(ends, key=lambda each: len(each.name)):
+        inside = any(
+            each.source_id == end.source_id and f"{end.name}/".startswith(each.path.rstrip("/") + "/")
+            for each in outermost
+        )
+        if not inside:
+            outermost.append(Place(end.source_id, end.name))
+    return outermost
+
+
+def sharing(graph: Graph, of: Sequence[tuple[str, Sequence[Place]]]) -> list[list[str]]:
+    """The names of other tables that lie at, below or around the places of each table (its id, its places)."""
+    searches = []
+    for table, places in of:
+        at = " ".join(_around(place) for place in places) or f"-{q.EVERYTHING}"
+        filters = (*_TABLES_LOCATED, f"{q.EVERYTHING} -endpoint1Ids:{q.phrase(table)}")
+        searches.append({"q": at, "fq": filters, "fl": "endpoint1Name,endpoint1Ids", "rows": 10})
+    answers = graph.solr.select_each(RELATIONS, searches)
+    return [
+        sorted(
+            {str(each.get("endpoint1Name", each["endpoint1Ids"][0])) for each in answer["response"]["docs"]}
+        )
+        for answer in answers
+    ]
+
+
+def _around(place: Place) -> str:
+    names = place.path.rstrip("/").split("/")
+    above = " ".join(
+        f"endpoint2Name:{q.literal('/'.join(names[:depth]) or '/')}" for depth in range(1, len(names))
+    )
+    at = f"{q.at_or_below('endpoint2Name', place.path)} {above}"
+    return f"(+endpoint2SourceId:{q.phrase(place.source_id)} +({at}))"

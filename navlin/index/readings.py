@@ -1,0 +1,88 @@
+"""How up to date the index is: when each source was last read, when last whole, and what went wrong since."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from navlin.index.fields import RUNS, date_ms, solr_date
+from navlin.index.overview import held_run
+from navlin.index.runs import RUNS_KEPT, Status, last_run
+from navlin.index.solr import Solr
+from navlin.index.sources import KnownSource, known_sources
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One configured source. Times are epoch ms; 0 for never, or not among the runs that are kept.
+
+    ``read_ms`` is when the last run that finished began, ``whole_ms`` when the last that listed the whole source did, and
+    ``error`` what the last run failed with. ``held`` is the id of the run whose loss waits for a person. ``rejects`` are
+    the things that would not read.
+    """
+
+    source: KnownSource
+    read_ms: int
+    whole_ms: int
+    status: str
+    error: str
+    held: str
+    rejects: int
+
+    def to_json(self) -> dict[str, Any]:
+        """id, name, type, lastReading, lastCompleteReading (null if not known), status, error, heldRun, rejects."""
+        return {
+            "id": self.source.id,
+            "name": self.source.name,
+            "type": self.source.type,
+            "lastReading": solr_date(self.read_ms) if self.read_ms else None,
+            "lastCompleteReading": solr_date(self.whole_ms) if self.whole_ms else None,
+            "status": self.status,
+            "error": self.error or None,
+            "heldRun": self.held or None,
+            "rejects": self.rejects,
+        }
+
+
+def readings(solr: Solr) -> tuple[Reading, ...]:
+    """Every source that was ever configured and that the index holds."""
+    return tuple(_reading(solr, source) for source in known_sources(solr) if not source.granted)
+
+
+def _reading(solr: Solr, source: KnownSource) -> Reading:
+    last = last_run(solr, source.id)
+    good = last_run(solr, source.id, Status.FINISHED, Status.HELD)
+    counted = solr.select(
+        RUNS,
+        {
+            "q": "*:*",
+            "fq": ["kind:reject", f"{{!term f=sourceId}}{source.id}"],
+            "rows": 0,
+            "json.facet": orjson.dumps({"count": "sum(count)"}).decode(),
+        },
+    )
+    return Reading(
+        source,
+        good.started_ms if good else 0,
+        _whole_ms(solr, source.id),
+        last.status.value if last else "never",
+        last.error if last else "",
+        held_run(solr, source.id),
+        int(counted["facets"].get("count", 0)),
+    )
+
+
+def _whole_ms(solr: Solr, source_id: str) -> int:
+    runs = {
+        "q": f"status:({Status.FINISHED} OR {Status.HELD})",
+        "fq": ["kind:run", f"{{!term f=sourceId}}{source_id}"],
+        "sort": "iteration desc",
+        "rows": RUNS_KEPT,
+        "fl": "started,body",
+    }
+    for run in solr.select(RUNS, runs)["response"]["docs"]:
+        if orjson.loads(run["body"])["counts"].get("complete_listings"):
+            return date_ms(run["started"])
+    return 0

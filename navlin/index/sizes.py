@@ -1,0 +1,67 @@
+"""How much lies at a path: the files that the index knows at or below it, their bytes, and when they were last accessed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from navlin.index import solr_query as q
+from navlin.index.fields import ELEMENTS, date_ms
+from navlin.index.graph import Graph
+from navlin.index.readers import Place
+
+_AFTER_WRITING: Final = "{!frange l=1}sub(ms(lastAccessed),ms(lastModified))"
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """What lies at some places. Times are epoch ms, 0 for none. ``read_ms`` is the newest access time of a file that was
+    accessed later than it was written: writing sets both. ``directories`` are those that the index knows there."""
+
+    files: int = 0
+    directories: int = 0
+    size_bytes: int = 0
+    read_ms: int = 0
+    modified_ms: int = 0
+
+
+def sums_below(graph: Graph, of: Sequence[Sequence[Place]]) -> list[Below]:
+    """What lies at each of some groups of places, which must not contain one another."""
+    facets = {
+        "files": {
+            "type": "query",
+            "q": "type:FILE",
+            "facet": {
+                "size": "sum(size)",
+                "modified": "max(lastModified)",
+                "read": {"type": "query", "q": _AFTER_WRITING, "facet": {"last": "max(lastAccessed)"}},
+            },
+        },
+        "directories": {"type": "query", "q": "type:DIRECTORY"},
+    }
+    asked = {"fq": "-deleted:true", "rows": 0, "json.facet": orjson.dumps(facets).decode()}
+    searches = [{**asked, "q": " ".join(map(_at, places)) or f"-{q.EVERYTHING}"} for places in of]
+    return [_below(answer["facets"]) for answer in graph.solr.select_each(ELEMENTS, searches)]
+
+
+def _at(place: Place) -> str:
+    there = q.at_or_below("fileSystemPath", place.path)
+    return f"(+sourceId:{q.phrase(place.source_id)} +({there}) +type:(FILE DIRECTORY))"
+
+
+def _below(facets: Mapping[str, Any]) -> Below:
+    files, directories = facets.get("files", {}), facets.get("directories", {})
+    return Below(
+        int(files.get("count", 0)),
+        int(directories.get("count", 0)),
+        int(files.get("size", 0)),
+        _ms(files.get("read", {}).get("last")),
+        _ms(files.get("modified")),
+    )
+
+
+def _ms(value: Any) -> int:
+    return date_ms(value) if isinstance(value, str) else int(value or 0)

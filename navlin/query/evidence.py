@@ -1,0 +1,255 @@
+"""Where a table or column comes from, as one document that is handed to somebody who must be able to rely on it.
+
+The whole upstream with statements, executions, times and users; what on that path is not certain, and why; how up to date
+the index is; what people wrote. Deleted things and those that were only ever named are in it, and marked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+from typing import Any, Final
+
+from navlin.index.entity import STATEMENT, WHOLE, StoredEntity
+from navlin.index.executions import KnownExecutions, executions_of, latest_executions
+from navlin.index.fields import solr_date
+from navlin.index.graph import Graph
+from navlin.index.purges import purged_before_ms
+from navlin.index.readings import Reading, readings
+from navlin.index.solr import Solr
+from navlin.query.answer import Direction, Edge, Lineage
+from navlin.query.lineage import lineage
+from navlin.query.options import MAX_NODES, Options
+from navlin.query.show import group_fields
+
+LISTED: Final = 10
+"""How many executions of one operation are listed beside their number."""
+REASONS_LOOKED_UP: Final = 100
+"""Of how many ends that were never captured it is said why."""
+
+
+class Kind(StrEnum):
+    """Why something on the path is not certain."""
+
+    INFERRED = "inferred"
+    """A path was taken for a table's, because it lies inside the table's location."""
+    PARSED = "parsed"
+    """navlin read it from a SQL text; no engine told it."""
+    INCOMPLETE = "incomplete"
+    """Some inputs or outputs of an operation, or of a view, are not known."""
+    UNLINKED = "unlinked"
+    """It was named, and nothing in the index is it."""
+    UNREAD = "unread"
+    """It lies where no configured source reads: only what named it is known of it."""
+    TRUNCATED = "truncated"
+    """There is more than the document shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Something on the path that is not certain: what, by its name, and why in words."""
+
+    kind: Kind
+    what: str
+    why: str
+    id: str
+
+    def to_json(self) -> dict[str, Any]:
+        """kind, what, why, id (of the entity, or of the one that an edge leads to)."""
+        return {"kind": self.kind.value, "what": self.what, "why": self.why, "id": self.id}
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """An operation on the path, or a view: its text, what it reads and makes there, and who ran it when."""
+
+    entity: StoredEntity
+    reads: tuple[str, ...]
+    makes: tuple[str, ...]
+    executions: KnownExecutions
+    listed: tuple[StoredEntity, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """id, name, type, sourceType, text, incomplete, reasons, reads and makes (names), executions (count, purged, since,
+        last, lastPrincipal, listed)."""
+        known = self.executions
+        return {
+            "id": self.entity.id,
+            "name": self.entity.name,
+            "type": self.entity.type,
+            "sourceType": self.entity.source_type,
+            "text": self.entity.text or self.entity.own_name,
+            "incomplete": self.entity.incomplete,
+            "reasons": list(_reasons(self.entity)),
+            "reads": list(self.reads),
+            "makes": list(self.makes),
+            "executions": {
+                "count": known.count,
+                "purged": known.purged,
+                "since": solr_date(known.first_ms) if known.first_ms else None,
+                "last": solr_date(known.last_ms) if known.last_ms else None,
+                "lastPrincipal": known.principal or None,
+                "listed": [dict(execution.as_indexed) for execution in self.listed],
+            },
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The document. ``people`` are people's fields as they are now, ``purged_before_ms`` up to when purges have removed
+    executions (epoch ms; 0: never)."""
+
+    made_ms: int
+    entity: StoredEntity
+    people: Mapping[str, Any]
+    upstream: Lineage
+    statements: tuple[Statement, ...]
+    doubts: tuple[Doubt, ...]
+    readings: tuple[Reading, ...]
+    purged_before_ms: int
+
+    def to_json(self) -> dict[str, Any]:
+        """made, entity, people (fields), upstream (as lineage), statements, doubts, index (sources, purgedBefore)."""
+        fields = group_fields(self.entity.as_presented)
+        return {
+            "made": solr_date(self.made_ms),
+            "entity": {
+                "id": self.entity.id,
+                "name": self.entity.name,
+                "type": self.entity.type,
+                "sourceType": self.entity.source_type,
+                "deleted": self.entity.deleted,
+                "fields": {**fields.extractor, **fields.technical},
+            },
+            # The history of these fields (who, when, old, new) stands here as well, once the index keeps one.
+            "people": {"fields": dict(self.people)},
+            "upstream": self.upstream.to_json(),
+            "statements": [each.to_json() for each in self.statements],
+            "doubts": [each.to_json() for each in self.doubts],
+            "index": {
+                "sources": [each.to_json() for each in self.readings],
+                "purgedBefore": solr_date(self.purged_before_ms) if self.purged_before_ms else None,
+            },
+        }
+
+
+def evidence(solr: Solr, start: str, now_ms: int, *, max_nodes: int = MAX_NODES) -> Evidence:
+    """The document of the entity with the id ``start``, made at ``now_ms``. Raises LookupError for one that is not in the
+    index."""
+    graph = Graph(solr)
+    entity = graph.entities_of([start], WHOLE).get(start)
+    if entity is None:
+        raise LookupError(f"nothing in the index has the id {start}")
+    options = Options(
+        Direction.UPSTREAM,
+        columns=True,
+        operations=True,
+        deleted=True,
+        control_flow=True,
+        unlinked=True,
+        max_nodes=max_nodes,
+    )
+    upstream = lineage(solr, start, options)
+    statements = tuple(_statements(graph, upstream))
+    return Evidence(
+        now_ms,
+        entity,
+        group_fields(entity.as_presented).people,
+        upstream,
+        statements,
+        tuple(_doubts(graph, upstream, statements)),
+        readings(solr),
+        purged_before_ms(solr),
+    )
+
+
+# -- Statements ----------------------------------------------------------------------------------------------------------
+
+
+def _statements(graph: Graph, upstream: Lineage) -> Iterator[Statement]:
+    """Those on the path, the nearest first."""
+    wanted: dict[str, None] = {}
+    for node in upstream.nodes:
+        if node.type in ("OPERATION", "VIEW"):
+            wanted[node.id] = None
+        elif node.type == "SUB_OPERATION" and node.parent:
+            wanted[node.parent] = None
+    known = graph.entities_of(wanted, STATEMENT)
+    operations = [each for each in wanted if each in known and known[each].type == "OPERATION"]
+    executions = executions_of(graph, map(known.__getitem__, operations))
+    listed = latest_executions(graph, operations, LISTED)
+    reads, makes = _ends(upstream)
+    for each in wanted:
+        if each in known and (known[each].type == "OPERATION" or known[each].text):
+            yield Statement(
+                known[each],
+                tuple(reads.get(each, ())),
+                tuple(makes.get(each, ())) if known[each].type == "OPERATION" else (known[each].name,),
+                executions.get(each, KnownExecutions()),
+                tuple(listed.get(each, ())),
+            )
+
+
+def _ends(upstream: Lineage) -> tuple[dict[str, dict[str, None]], dict[str, dict[str, None]]]:
+    """What each operation reads and makes on the path, by name; parts of it count as it."""
+    nodes = {node.id: node for node in upstream.nodes}
+    reads: dict[str, dict[str, None]] = {}
+    makes: dict[str, dict[str, None]] = {}
+    for edge in upstream.edges:
+        source, target = nodes[edge.source], nodes[edge.target]
+        for near, far, ends in ((target, source, reads), (source, target, makes)):
+            statement = near.parent if near.type == "SUB_OPERATION" else near.id
+            ends.setdefault(statement, {})[far.name] = None
+    return reads, makes
+
+
+# -- Doubts --------------------------------------------------------------------------------------------------------------
+
+_WHY: Final = {
+    Kind.INFERRED: "a path was taken for a table's, because it lies inside the table's location",
+    Kind.PARSED: "navlin read it from a SQL text; no engine told it",
+    Kind.INCOMPLETE: "not all inputs or outputs of what made it are known",
+}
+
+
+def _doubts(graph: Graph, upstream: Lineage, statements: Sequence[Statement]) -> Iterator[Doubt]:
+    names = {node.id: node.name for node in upstream.nodes}
+    for kind in _WHY:
+        for edge in upstream.edges:
+            if _is(edge, kind):
+                yield Doubt(kind, f"{names[edge.source]} → {names[edge.target]}", _WHY[kind], edge.target)
+    for statement in statements:
+        for reason in _reasons(statement.entity):
+            yield Doubt(Kind.INCOMPLETE, statement.entity.name, reason, statement.entity.id)
+    placeholders = [node for node in upstream.nodes if node.placeholder]
+    why = _why_unlinked(graph, [node.id for node in islice(placeholders, REASONS_LOOKED_UP)])
+    for node in placeholders:
+        yield Doubt(Kind.UNLINKED, node.name, why.get(node.id, "nothing in the index is it"), node.id)
+    for node in upstream.nodes:
+        if node.granted:
+            yield Doubt(Kind.UNREAD, node.name, "no configured source reads where it lies", node.id)
+    for cut in upstream.truncated_at:
+        yield Doubt(Kind.TRUNCATED, cut.name, cut.reason.words, cut.id)
+
+
+def _is(edge: Edge, kind: Kind) -> bool:
+    return {Kind.INFERRED: edge.inferred, Kind.PARSED: edge.parsed, Kind.INCOMPLETE: edge.incomplete}[kind]
+
+
+def _reasons(entity: StoredEntity) -> Iterable[str]:
+    if entity.incomplete and not entity.incomplete_reasons:
+        yield "something of it is not known, and no reason was given"
+    yield from entity.incomplete_reasons
+    if entity.unparsed_reason:
+        yield entity.unparsed_reason
+
+
+def _why_unlinked(graph: Graph, ids: Collection[str]) -> dict[str, str]:
+    reasons: dict[str, str] = {}
+    for each in ids:
+        for relation in graph.unlinked_relations(each, 1)[0]:
+            since = f", since {relation.unlinked_since}" if relation.unlinked_since else ""
+            reasons[each] = f"{relation.unlinked_reason or 'not looked for yet'}{since}"
+    return reasons

@@ -1,0 +1,305 @@
+"""What breaks if a table, column or path is dropped or changed: what was made of it, and who makes that, by owner.
+
+It is one walk downstream. What carries the data stands apart from what the data merely decides (a predicate, a join): the
+one is wrong without it, the other has other rows.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from navlin.index.entity import OWNED, StoredEntity
+from navlin.index.executions import KnownExecutions, executions_of
+from navlin.index.fields import solr_date
+from navlin.index.graph import Graph
+from navlin.index.solr import Solr
+from navlin.model.keys import RelationType
+from navlin.query.answer import Cut, Direction, Edge, Lineage, Node
+from navlin.query.fold import CONTAINED
+from navlin.query.lineage import lineage
+from navlin.query.options import MAX_NODES, Options
+
+COLUMNS: Final = (
+    "owner",
+    "type",
+    "name",
+    "carries",
+    "inferred",
+    "parsed",
+    "incomplete",
+    "lastExecution",
+    "lastPrincipal",
+    "executions",
+    "executionsSince",
+    "id",
+)
+"""The columns of the answer as CSV."""
+
+_NOTHING: Final = KnownExecutions()
+
+
+@dataclass(frozen=True, slots=True)
+class Affected:
+    """A table, column, path or operation downstream. ``carries``: data of the start is in it, or flows through it; else the
+    start only decides what is in it.
+
+    The executions are an operation's own; of what operations make, those of all that make it from the start.
+    """
+
+    node: Node
+    owner: str
+    carries: bool
+    executions: KnownExecutions
+    inferred: bool = False
+    """No way to it is certain: each passes a location that was inferred."""
+    parsed: bool = False
+    """Each way to it passes a text that navlin parsed."""
+    incomplete: bool = False
+    """It was made by something of which not all inputs or outputs are known."""
+
+    def to_json(self) -> dict[str, Any]:
+        """id, name, type, owner, carries (data or decision), inferred, parsed, incomplete, lastExecution, lastPrincipal,
+        executions (known ones, and those that a purge removed), executionsSince (null if older ones were removed)."""
+        known = self.executions
+        since = solr_date(known.first_ms) if known.first_ms and not known.purged else None
+        return {
+            "id": self.node.id,
+            "name": self.node.name,
+            "type": self.node.type,
+            "owner": self.owner,
+            "carries": "data" if self.carries else "decision",
+            "inferred": self.inferred,
+            "parsed": self.parsed,
+            "incomplete": self.incomplete,
+            "lastExecution": solr_date(known.last_ms) if known.last_ms else None,
+            "lastPrincipal": known.principal or None,
+            "executions": known.count + known.purged,
+            "executionsSince": since,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """What is affected, those of one owner together, the owner of most first."""
+
+    start: Node
+    affected: tuple[Affected, ...]
+    truncated_at: tuple[Cut, ...]
+    unlinked: int
+    """How many flows were met and not followed because an end of theirs is not known."""
+
+    @property
+    def owners(self) -> dict[str, list[Affected]]:
+        """What is affected, by owner; "" for what has none."""
+        owners: dict[str, list[Affected]] = {}
+        for each in self.affected:
+            owners.setdefault(each.owner, []).append(each)
+        return owners
+
+    def to_json(self) -> dict[str, Any]:
+        """start, counts (by type, of data and decision), owners (owner, affected), truncated, truncatedAt, unlinked."""
+        counts: dict[str, dict[str, int]] = {}
+        for each in self.affected:
+            of_type = counts.setdefault(each.node.type, {"data": 0, "decision": 0})
+            of_type["data" if each.carries else "decision"] += 1
+        return {
+            "start": self.start.to_json(),
+            "counts": dict(sorted(counts.items())),
+            "owners": [
+                {"owner": owner or None, "affected": [each.to_json() for each in affected]}
+                for owner, affected in self.owners.items()
+            ],
+            "truncated": bool(self.truncated_at),
+            "truncatedAt": [cut.to_json() for cut in self.truncated_at],
+            "unlinked": self.unlinked,
+        }
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """A row for each that is affected, for CSV; `COLUMNS` are its columns."""
+        for each in self.affected:
+            yield each.to_json()
+
+
+def impact(solr: Solr, start: str, *, max_nodes: int = MAX_NODES) -> Impact:
+    """What the entity with the id ``start`` leads to. Raises `UnknownEntity`."""
+    asked = Options(
+        Direction.DOWNSTREAM,
+        columns=True,
+        operations=True,
+        control_flow=True,
+        readers=True,
+        max_nodes=max_nodes,
+    )
+    walked = lineage(solr, start, asked)
+    graph = Graph(solr)
+    picture = _Picture.of(walked)
+    shown = [each for each in walked.nodes if each.id in picture.affected]
+    boxes = {each.id for each in shown if each.type not in CONTAINED}
+    entities = graph.entities_of({*boxes, *picture.operations, *picture.parents}, OWNED)
+    jobs = [entities[each] for each in picture.operations if each in entities]
+    executions = executions_of(graph, jobs)
+    names = {each.id: _node_of(each) for each in jobs}
+    affected = [
+        _affected(each, picture, entities, executions)
+        for each in (
+            *(each for each in shown if each.type not in CONTAINED or each.type == "FIELD"),
+            *(names[each] for each in picture.jobs_of_parts if each in names),
+        )
+    ]
+    return Impact(walked.node(start), _by_owner(affected), walked.truncated_at, walked.unlinked)
+
+
+@dataclass(frozen=True, slots=True)
+class _Picture:
+    """A walk, looked at for what is reached. ``certain`` are those that a way without an inferred relation leads to,
+    ``told`` those that one without a parsed relation leads to."""
+
+    nodes: dict[str, Node]
+    data: set[str]
+    affected: set[str]
+    certain: set[str]
+    told: set[str]
+    incomplete: set[str]
+    made_by: dict[str, set[str]]
+    """What operations make → the ids of these operations."""
+
+    @classmethod
+    def of(cls, walked: Lineage) -> _Picture:
+        nodes = {node.id: node for node in walked.nodes}
+        # A path that is dropped takes along the table that lies there: it is the same data.
+        same = {
+            edge.source
+            for edge in walked.edges
+            if edge.type == RelationType.LOGICAL_PHYSICAL and edge.target == walked.start
+        }
+        starts = {walked.start, *same}
+        starts |= {each.id for each in walked.nodes if each.type == "FIELD" and each.parent in starts}
+        flows = [
+            each for each in walked.edges if each.type in (RelationType.DATA_FLOW, RelationType.CONTROL_FLOW)
+        ]
+        every = _reached(starts, flows)
+        data = _reached(starts, (each for each in flows if each.type == RelationType.DATA_FLOW))
+        made_by: dict[str, set[str]] = {}
+        for edge in flows:
+            maker = nodes[edge.source]
+            if maker.type == "OPERATION":
+                made_by.setdefault(edge.target, set()).add(maker.id)
+            elif maker.type == "SUB_OPERATION":
+                for made in (edge.target, nodes[edge.target].parent):
+                    made_by.setdefault(made, set()).add(maker.parent)
+        picture = cls(
+            nodes,
+            data | same,
+            every | same,
+            _reached(starts, (each for each in flows if not each.inferred)) | same,
+            _reached(starts, (each for each in flows if not each.parsed)) | same,
+            {each.target for each in flows if each.incomplete},
+            made_by,
+        )
+        own = starts - same | {nodes[walked.start].parent}
+        return picture._with_boxes(own)
+
+    def _with_boxes(self, own: Collection[str]) -> _Picture:
+        """Tables and operations of columns and parts that were reached count as reached; what is the start's does not."""
+        for reached in (self.data, self.affected, self.certain, self.told, self.incomplete):
+            boxes = {self.nodes[each].parent for each in reached if self.nodes[each].type in CONTAINED}
+            reached |= boxes
+            reached -= {*own, ""}
+        return self
+
+    @property
+    def operations(self) -> set[str]:
+        """The ids of all operations that are reached, or of which a part is."""
+        shown = {
+            each for each in self.affected if each in self.nodes and self.nodes[each].type == "OPERATION"
+        }
+        return shown | self.jobs_of_parts
+
+    @property
+    def jobs_of_parts(self) -> set[str]:
+        """The ids of operations that are not shown themselves, in a walk from column to column."""
+        parts = (self.nodes[each] for each in self.affected if each in self.nodes)
+        return {each.parent for each in parts if each.type == "SUB_OPERATION"} - self.nodes.keys()
+
+    @property
+    def parents(self) -> set[str]:
+        """The ids of the tables of columns that are reached."""
+        return {each.parent for each in self.nodes.values() if each.type == "FIELD" and each.parent}
+
+
+def _reached(starts: Iterable[str], flows: Iterable[Edge]) -> set[str]:
+    onward: dict[str, list[str]] = {}
+    for flow in flows:
+        onward.setdefault(flow.source, []).append(flow.target)
+    seen = set(starts)
+    queue = deque(seen)
+    while queue:
+        for each in onward.get(queue.popleft(), ()):
+            if each not in seen:
+                seen.add(each)
+                queue.append(each)
+    return seen
+
+
+def _affected(
+    node: Node,
+    picture: _Picture,
+    entities: dict[str, StoredEntity],
+    executions: dict[str, KnownExecutions],
+) -> Affected:
+    makers = (node.id,) if node.type == "OPERATION" else picture.made_by.get(node.id, ())
+    known = _together(executions[each] for each in makers if each in executions)
+    owned = entities.get(node.parent if node.type == "FIELD" else node.id)
+    # Nobody owns a statement or job; who ran it last is who has to be asked.
+    owner = known.principal if node.type == "OPERATION" else owned.owner if owned is not None else ""
+    return Affected(
+        node,
+        owner,
+        node.id in picture.data,
+        known,
+        inferred=node.id not in picture.certain,
+        parsed=node.id not in picture.told,
+        incomplete=node.id in picture.incomplete,
+    )
+
+
+def _together(each_known: Iterable[KnownExecutions]) -> KnownExecutions:
+    together = _NOTHING
+    for known in each_known:
+        latest = max(together, known, key=lambda each: each.last_ms)
+        together = KnownExecutions(
+            together.count + known.count,
+            together.purged + known.purged,
+            min(filter(None, (together.first_ms, known.first_ms)), default=0),
+            latest.last_ms,
+            latest.principal,
+        )
+    return together
+
+
+def _by_owner(affected: Iterable[Affected]) -> tuple[Affected, ...]:
+    owners: dict[str, list[Affected]] = {}
+    for each in affected:
+        owners.setdefault(each.owner, []).append(each)
+    ordered = sorted(owners.items(), key=lambda owned: (not owned[0], -len(owned[1]), owned[0]))
+    return tuple(
+        each
+        for _, owned in ordered
+        for each in sorted(owned, key=lambda one: (not one.carries, one.node.type, one.node.name))
+    )
+
+
+def _node_of(entity: StoredEntity) -> Node:
+    return Node(
+        entity.id,
+        entity.name,
+        entity.type,
+        entity.source_type,
+        entity.source_id,
+        entity.deleted,
+        granted=entity.granted,
+        parent=entity.parent_id,
+    )

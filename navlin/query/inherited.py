@@ -1,0 +1,234 @@
+"""What carries the data of something that bears a tag or a property of people's: it inherits them.
+
+Inheritance is computed from the lineage whenever it is asked for, with the path that brought it, and written nowhere:
+people's fields stay what people wrote. It ends where a person said so: an entity with the property ``notInherited`` that
+names the tag (or ``*``) neither inherits it nor passes it on.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import orjson
+
+from navlin.index.entity import OWNED, WORDS, StoredEntity
+from navlin.index.fields import solr_date
+from navlin.index.graph import Graph
+from navlin.index.solr import Solr
+from navlin.index.worded import worded
+from navlin.model.keys import RelationType
+from navlin.query.answer import Cut, Direction, Edge, Lineage, Node
+from navlin.query.lineage import lineage
+from navlin.query.options import Options
+from navlin.query.syntax import parse
+
+STOP: Final = "up_notInherited"
+"""The property of people's by which an entity does not inherit: names of tags, with commas between them, or an asterisk."""
+EVERY: Final = "*"
+NODES: Final = 5_000
+"""How many nodes are followed from one that bears the tag."""
+COLUMNS: Final = (
+    "name",
+    "type",
+    "owner",
+    "word",
+    "fromName",
+    "path",
+    "decision",
+    "inferred",
+    "parsed",
+    "incomplete",
+    "since",
+    "id",
+    "fromId",
+)
+"""The columns of the answer as CSV."""
+_MARKS: Final = ("inferred", "parsed", "incomplete")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A tag, or ``NAMESPACE.KEY:VALUE``, a property."""
+
+    text: str
+
+    @property
+    def query(self) -> str:
+        """The search for what bears it."""
+        if ":" in self.text:
+            return self.text
+        quoted = self.text.replace("\\", "\\\\").replace('"', '\\"')
+        return f'tags:"{quoted}"'
+
+    def borne_by(self, entity: StoredEntity) -> bool:
+        """Whether a person wrote it there. A search for a tag finds longer ones that contain it."""
+        return ":" in self.text or self.text.casefold() in _texts(entity.words.get("tags"))
+
+    def stopped_at(self, entity: StoredEntity) -> bool:
+        """Whether a person said that this entity does not inherit it."""
+        stops = {each.strip() for text in _texts(entity.words.get(STOP)) for each in text.split(",")}
+        return bool(stops & {EVERY, self.text.casefold()})
+
+
+def _texts(value: Any) -> set[str]:
+    values = value if isinstance(value, list) else [] if value is None else [value]
+    return {str(each).casefold() for each in values}
+
+
+@dataclass(frozen=True, slots=True)
+class Inherited:
+    """One entity that inherits, and the path by which: the most certain one, and of these the shortest, from ``origin``
+    on. ``decision``: on every path it is only decided by the data, and none of it is carried.
+
+    ``since_ms`` is when the youngest thing on that path was first seen (epoch ms; 0: not known).
+    """
+
+    word: Word
+    node: Node
+    owner: str
+    origin: StoredEntity
+    path: tuple[str, ...]
+    decision: bool
+    inferred: bool
+    parsed: bool
+    incomplete: bool
+    since_ms: int
+
+    def to_json(self) -> dict[str, Any]:
+        """id, name, type, owner (its table's, of a column), word, fromId, fromName, path (names), decision, inferred,
+        parsed, incomplete, since (null if not known)."""
+        return {
+            "id": self.node.id,
+            "name": self.node.name,
+            "type": self.node.type,
+            "owner": self.owner,
+            "word": self.word.text,
+            "fromId": self.origin.id,
+            "fromName": self.origin.name,
+            "path": list(self.path),
+            "decision": self.decision,
+            "inferred": self.inferred,
+            "parsed": self.parsed,
+            "incomplete": self.incomplete,
+            "since": solr_date(self.since_ms) if self.since_ms else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Something that bears the word, and where the walk from it was cut."""
+
+    entity: StoredEntity
+    inherited: tuple[Inherited, ...]
+    truncated_at: tuple[Cut, ...]
+
+
+def inherited(
+    solr: Solr,
+    word: Word,
+    *,
+    control_flow: bool = False,
+    since_ms: int = 0,
+    progress: Callable[[int, int], None] = lambda done, every: None,
+) -> Iterator[Origin]:
+    """Everything that bears the word, one by one, with what inherits it from there. With ``control_flow`` also what
+    it merely decides. With ``since_ms`` only what inherits by a path of which something was first seen since then. Raises
+    `QueryError` for a property that is none.
+
+    What bears the word itself inherits nothing, and passes it on. ``progress`` is told how many are done, of how many.
+    """
+    graph = Graph(solr)
+    options = Options(Direction.DOWNSTREAM, control_flow=control_flow, max_nodes=NODES)
+    origins = {each.id: each for each in worded(solr, parse(word.query).query) if word.borne_by(each)}
+    for done, origin in enumerate(origins.values(), 1):
+        walked = lineage(solr, origin.id, options)
+        reached = _inherited(graph, word, origin, walked)
+        found = (each for each in reached if each.node.id not in origins and each.since_ms >= since_ms)
+        yield Origin(origin, tuple(found), walked.truncated_at)
+        progress(done, len(origins))
+
+
+def _inherited(graph: Graph, word: Word, origin: StoredEntity, walked: Lineage) -> Iterator[Inherited]:
+    nodes = {node.id: node for node in walked.nodes}
+    hops = {hop.id for edge in walked.edges for hop in edge.via}
+    known = graph.entities_of({*nodes, *hops}, WORDS)
+    stops = {each for each, entity in known.items() if word.stopped_at(entity)}
+    owners = _owners(graph, nodes)
+    ways = _ways(walked, origin.id, stops)
+    for each, way in ways.items():
+        if each == origin.id:
+            continue
+        marks = {mark: any(getattr(edge, mark) for edge in way) for mark in _MARKS}
+        seen = [known[one].first_seen_ms for edge in way for one in _ids_of(edge) if one in known]
+        yield Inherited(
+            word,
+            nodes[each],
+            owners.get(nodes[each].parent if nodes[each].type == "FIELD" else each, ""),
+            origin,
+            tuple(_path(nodes, way)),
+            any(edge.type == RelationType.CONTROL_FLOW for edge in way),
+            since_ms=max(seen, default=0),
+            **marks,
+        )
+
+
+def _ids_of(edge: Edge) -> Iterator[str]:
+    yield from (hop.id for hop in edge.via)
+    yield edge.target
+
+
+def _path(nodes: Mapping[str, Node], way: Collection[Edge]) -> Iterator[str]:
+    for edge in way:
+        yield nodes[edge.source].name
+        yield from (hop.name for hop in edge.via)
+    for edge in list(way)[-1:]:
+        yield nodes[edge.target].name
+
+
+def _ways(walked: Lineage, start: str, stops: Collection[str]) -> dict[str, tuple[Edge, ...]]:
+    """For each node that data flows to the way there that is the most certain, and of these the shortest."""
+    onward: dict[str, list[Edge]] = {}
+    for edge in walked.edges:
+        if edge.type in (RelationType.DATA_FLOW, RelationType.CONTROL_FLOW):
+            onward.setdefault(edge.source, []).append(edge)
+        elif edge.type == RelationType.LOGICAL_PHYSICAL and edge.target == start:
+            # The table that lies at a path is the same data.
+            onward.setdefault(start, []).append(replace(edge, source=start, target=edge.source))
+    ways: dict[str, tuple[Edge, ...]] = {}
+    number = 0
+    waiting: list[tuple[int, int, int, int, str, tuple[Edge, ...]]] = [(0, 0, 0, number, start, ())]
+    while waiting:
+        decided, doubtful, length, _, at, way = heapq.heappop(waiting)
+        if at in ways:
+            continue
+        ways[at] = way
+        for edge in onward.get(at, ()):
+            if edge.target not in ways and edge.target not in stops:
+                number += 1
+                steers = edge.type == RelationType.CONTROL_FLOW
+                doubt = sum(getattr(edge, mark) for mark in _MARKS)
+                cost = (decided + steers, doubtful + doubt, length + 1, number)
+                heapq.heappush(waiting, (*cost, edge.target, (*way, edge)))
+    return ways
+
+
+def _owners(graph: Graph, nodes: Mapping[str, Node]) -> dict[str, str]:
+    boxes = {node.parent if node.type == "FIELD" else node.id for node in nodes.values()}
+    return {each: entity.owner for each, entity in graph.entities_of(boxes, OWNED).items()}
+
+
+def json_pieces(word: Word, origins: Iterator[Origin]) -> Iterator[bytes]:
+    """The answer as pieces of one JSON text: word, inherited (a list), origins (how many bear the word), truncatedAt (where
+    there is more: fromName, and as of lineage)."""
+    yield orjson.dumps({"word": word.text})[:-1] + b',"inherited":['
+    between, count, cuts = b"\n", 0, []
+    for origin in origins:
+        count += 1
+        cuts += [{"fromName": origin.entity.name, **cut.to_json()} for cut in origin.truncated_at]
+        for each in origin.inherited:
+            yield between + orjson.dumps(each.to_json())
+            between = b",\n"
+    yield b"\n]," + orjson.dumps({"origins": count, "truncatedAt": cuts})[1:] + b"\n"

@@ -1,0 +1,122 @@
+"""What would have shown a read of a table: which engines are followed, for how long, and with which gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from navlin.index.fields import solr_date
+from navlin.index.filters import EntityFilter
+from navlin.index.followed import Followed, followed
+from navlin.index.graph import Graph
+from navlin.index.purges import purged_before_ms
+from navlin.index.runs import Status
+from navlin.index.solr import Solr
+from navlin.model.source import HDFS, HIVE, IMPALA, SPARK
+
+ENGINES: Final = (HIVE, IMPALA, SPARK)
+"""Those that read tables and write down what they read."""
+QUIET_MS: Final = 86_400_000
+"""If navlin has read nothing from any source for so long, it does not run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """``reasons`` are why it is not known of any table that nothing read it; none: whatever reads here is watched. In
+    ``evidence`` is what a verdict then rests on. ``file_systems`` gives for the id of each HDFS why its files tell nothing,
+    "" if they do."""
+
+    reasons: tuple[str, ...]
+    evidence: tuple[str, ...]
+    file_systems: Mapping[str, str]
+
+    def unread(self, source_id: str) -> str:
+        """Why a place on a file system is not watched; "" if it is."""
+        return self.file_systems.get(source_id, "no source that is configured reads the files there")
+
+    def to_json(self) -> dict[str, Any]:
+        """reasons (why nothing is known of any table), evidence (what a verdict rests on)."""
+        return {"reasons": list(self.reasons), "evidence": list(self.evidence)}
+
+
+def watched(
+    solr: Solr, since_ms: int, now_ms: int, without_engines: Collection[str], *, despite_gaps: bool
+) -> Watched:
+    """What would have shown a read since ``since_ms``; see `navlin.query.unused.Question`."""
+    sources = followed(solr, since_ms)
+    engines = [each for each in sources if each.reading.source.type in ENGINES and each.since_ms]
+    absent = {each.upper() for each in without_engines}
+    reasons = [
+        *_purged(purged_before_ms(solr), since_ms),
+        *_engines(engines, since_ms, absent),
+        *_stopped(sources, now_ms),
+        *([] if despite_gaps else _gaps(Graph(solr), engines, since_ms)),
+    ]
+    evidence = [
+        f"{each.reading.source.name} told of what {each.reading.source.type} reads since {solr_date(each.since_ms)}"
+        for each in engines
+    ]
+    evidence += [f"by the word of who asks, nothing of {each} reads here" for each in sorted(absent)]
+    if despite_gaps:
+        evidence.append("by the word of who asks, what navlin could not read was no read of it")
+    evidence.append("a read past these engines shows in access times alone, which prove none")
+    file_systems = {
+        each.reading.source.id: _of_files(each) for each in sources if each.reading.source.type == HDFS
+    }
+    return Watched(tuple(reasons), tuple(evidence), file_systems)
+
+
+def _purged(before_ms: int, since_ms: int) -> Iterator[str]:
+    if since_ms < before_ms:
+        yield f"executions before {solr_date(before_ms)} were purged: ask for fewer days"
+
+
+def _engines(engines: Collection[Followed], since_ms: int, absent: Collection[str]) -> Iterator[str]:
+    for kind in ENGINES:
+        of_kind = [each for each in engines if each.reading.source.type == kind]
+        if not of_kind and kind not in absent:
+            yield f"no source tells of what {kind} reads (--without-engine {kind.lower()} if nothing of it reads here)"
+        for each in of_kind:
+            name = each.reading.source.name
+            if each.since_ms > since_ms:
+                yield f"{name} tells of what {kind} reads only since {solr_date(each.since_ms)}"
+            if each.reading.status == Status.FAILED:
+                yield f"{name} cannot be read: {each.reading.error}"
+
+
+def _stopped(sources: Collection[Followed], now_ms: int) -> Iterator[str]:
+    read_ms = max((each.reading.read_ms for each in sources), default=0)
+    if now_ms - read_ms > QUIET_MS:
+        when = f"since {solr_date(read_ms)}" if read_ms else "ever"
+        yield f"navlin has read nothing from any source {when}"
+
+
+def _gaps(graph: Graph, engines: Collection[Followed], since_ms: int) -> Iterator[str]:
+    accepted = "(--despite-gaps if that does not matter)"
+    incomplete = EntityFilter(("OPERATION",), deleted=False, incomplete=True)
+    every = graph.count_entities(incomplete)
+    if count := every - graph.count_entities(_before(incomplete, since_ms)):
+        yield f"{count:,} operations of that time are known incompletely, and may have read it {accepted}"
+    for each in engines:
+        if each.rejects:
+            yield f"{each.rejects:,} records of {each.reading.source.name} would not read {accepted}"
+
+
+def _before(where: EntityFilter, before_ms: int) -> EntityFilter:
+    return EntityFilter(
+        where.types, deleted=where.deleted, incomplete=where.incomplete, as_of_before_ms=before_ms
+    )
+
+
+def _of_files(each: Followed) -> str:
+    reading = each.reading
+    if each.entries == "directories":
+        return 'its files are not read (entries = "directories")'
+    if not each.entries:
+        return "how its files are read is not known before its next complete reading"
+    if reading.status == Status.FAILED:
+        return f"{reading.source.name} cannot be read: {reading.error}"
+    if reading.held:
+        return f"a loss of {reading.source.name} is held: {reading.held}"
+    return ""

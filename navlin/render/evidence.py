@@ -1,0 +1,57 @@
+"""Where something comes from: in short at a terminal, and whole as a page to be printed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Final
+
+from jinja2 import Environment, StrictUndefined
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from navlin.query.evidence import Evidence
+from navlin.render.text import clean, name_text, plain_table
+
+DOUBTS_LISTED: Final = 20
+_PAGE: Final = Path(__file__).with_name("evidence.html")
+
+
+def evidence_html(evidence: Evidence) -> str:
+    """The whole document as a page of HTML that needs nothing else. Everything in it is escaped."""
+    pages = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    page = pages.from_string(_PAGE.read_text("utf-8")).render(evidence.to_json())
+    return page.expandtabs(4).replace("\r", "")
+
+
+def evidence_view(evidence: Evidence) -> RenderableType:
+    """What made it, who ran that last, what is not certain, and how up to date the index is."""
+    parts: list[RenderableType] = [
+        name_text(evidence.entity).append(f"  {evidence.entity.type}"),
+        Text(),
+        Text(f"Statements: {len(evidence.statements)}", style="bold"),
+    ]
+    statements = plain_table("Makes", "Statement", "Last execution", "By")
+    for each in evidence.statements:
+        last = str(each.to_json()["executions"]["last"] or "")
+        makes = ", ".join(map(clean, each.makes))
+        statements.add_row(makes, clean(each.entity.name), last, clean(each.executions.principal))
+    parts.append(statements)
+    counts = Counter(doubt.kind.value for doubt in evidence.doubts)
+    told = ", ".join(f"{count} {kind}" for kind, count in counts.items()) or "nothing"
+    parts.extend((Text(), Text(f"Not certain: {told}", style="bold")))
+    doubts = plain_table("", "What", "Why")
+    for doubt in evidence.doubts[:DOUBTS_LISTED]:
+        doubts.add_row(doubt.kind.value, clean(doubt.what), clean(doubt.why))
+    parts.append(doubts)
+    if len(evidence.doubts) > DOUBTS_LISTED:
+        parts.append(Text(f"and {len(evidence.doubts) - DOUBTS_LISTED} more (--json and --html have all)"))
+    parts.extend((Text(), Text("The index", style="bold")))
+    sources = plain_table("Source", "Last reading", "Last complete one", "State")
+    for reading in evidence.readings:
+        shown = reading.to_json()
+        state = f"{reading.status}, held" if reading.held else reading.status
+        dates = (str(shown[key] or "not known") for key in ("lastReading", "lastCompleteReading"))
+        sources.add_row(clean(reading.source.name), *dates, state)
+    parts.append(sources)
+    return Group(*parts)

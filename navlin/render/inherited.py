@@ -1,0 +1,34 @@
+"""What inherits a tag, below what bears it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rich.console import RenderableType
+from rich.text import Text
+from rich.tree import Tree
+
+from navlin.query.inherited import Origin
+from navlin.render.text import clean, name_text
+
+CUTS_LISTED: Final = 5
+
+
+def inherited_view(origin: Origin) -> RenderableType:
+    """One that bears the tag, what inherits it, and by which path."""
+    tree = Tree(name_text(origin.entity).append(f"  {origin.entity.type}"), guide_style="dim")
+    for each in origin.inherited:
+        text = name_text(each.node).append(f"  {each.node.type}", style="dim")
+        if each.decision:
+            text.append("  decides only", style="yellow")
+        for mark in ("inferred", "parsed", "incomplete"):
+            if getattr(each, mark):
+                text.append(f"  {mark}", style="yellow")
+        if between := each.path[1:-1]:
+            text.append("\n  by " + ", ".join(map(clean, between)), style="dim")
+        tree.add(text)
+    if not origin.inherited:
+        tree.add(Text("nothing inherits it from here", style="dim"))
+    for cut in origin.truncated_at[:CUTS_LISTED]:
+        tree.add(Text(f"there is more at {clean(cut.name)}: {cut.reason.words}", style="bold"))
+    return tree

@@ -1,0 +1,52 @@
+"""What may go, by database and owner, and why more is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.filesize import decimal
+from rich.text import Text
+
+from navlin.query.unused import Judged
+from navlin.query.unused_report import Totals
+from navlin.query.watched import Watched
+from navlin.render.text import clean, name_text, plain_table
+
+LISTED: Final = 30
+
+
+def unused_view(known: Watched, largest: Sequence[Judged], totals: Totals) -> RenderableType:
+    """``largest`` are the unused tables with the most bytes, at most `LISTED` of which are shown."""
+    sums = totals.to_json()
+    parts: list[RenderableType] = [
+        Text(
+            f"unused: {sums['unused']['tables']:,} tables, {decimal(sums['unused']['sizeBytes'])};"
+            f" not known: {sums['not known']['tables']:,}; used: {sums['used']['tables']:,}",
+            style="bold",
+        )
+    ]
+    if sums["unusedBy"]:
+        table = plain_table("Database", "Owner", "Tables", "Size")
+        for each in sums["unusedBy"]:
+            names = clean(each["database"]), clean(each["owner"])
+            table.add_row(*names, f"{each['tables']:,}", decimal(each["sizeBytes"]))
+        parts.extend((Text(), table))
+    if largest:
+        table = plain_table("The largest", "Size", "Last known read", "By", "Where")
+        for judged in largest[:LISTED]:
+            shown = judged.to_json()
+            size = "not known" if shown["sizeBytes"] is None else decimal(shown["sizeBytes"])
+            where = ", ".join(map(clean, shown["locations"]))
+            read = str(shown["lastRead"] or "none")
+            table.add_row(name_text(judged.table), size, read, clean(judged.last_reader), where)
+        parts.extend((Text(), table, Text(), Text("On what evidence", style="bold")))
+        parts.extend(Text("  " + clean(each), overflow="fold") for each in known.evidence)
+    if totals.reasons:
+        parts.extend((Text(), Text("Why it is not known", style="bold")))
+        reasons = plain_table("Tables", "Why")
+        for reason, count in totals.reasons.most_common(LISTED):
+            reasons.add_row(f"{count:,}", clean(reason))
+        parts.append(reasons)
+    return Group(*parts)

@@ -1,0 +1,225 @@
+"""What breaks if something is dropped or changed: what was made of it and who makes that, by owner."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+from pathlib import Path
+
+import pytest
+
+from navlin.cli.invocation import Exit
+from navlin.index.solr import Solr
+from navlin.model.keys import EntityType, Key, RelationType
+from navlin.query.impact import COLUMNS, Affected, Impact, impact
+from navlin.query.lineage import UnknownEntity
+from tests.support.query_estate import AS_OF_MS, HIVE, IMPALA, World
+from tests.support.web import Web
+from tests.test_cli import configuration, json_of, run
+
+NUMBERS = itertools.count(1)
+DAY_MS = 86_400_000
+
+
+@pytest.fixture
+def world(solr: Solr) -> World:
+    return World(solr, f"impact-{next(NUMBERS)}")
+
+
+def ask(world: World, start: Key, **options: int) -> Impact:
+    world.index()
+    return impact(world.solr, start.identity, **options)
+
+
+def one(answer: Impact, name: str) -> Affected:
+    (found,) = [each for each in answer.affected if each.node.name in (name, f"db.{name}")]
+    return found
+
+
+def told(answer: Impact) -> dict[str, str]:
+    """Each that is affected, and whether the start is in it or decides on it."""
+    return {
+        each.node.name.removeprefix("db."): "data" if each.carries else "decision" for each in answer.affected
+    }
+
+
+def test_of_a_table_all_that_was_made_of_it_is_listed_and_nothing_beside(world: World) -> None:
+    orders, other = world.table("orders", "id", "amount"), world.table("other", "id")
+    daily, report = world.table("daily", "total", "kind"), world.table("report", "total")
+    world.operation(
+        "daily from orders",
+        [orders, other],
+        [daily],
+        parts={"daily.total": ["orders.amount"], "daily.kind": ["other.id"]},
+    )
+    world.operation("report from daily", [daily], [report], parts={"report.total": ["daily.total"]})
+    world.operation("report of others", [other], [report])
+
+    assert told(ask(world, orders)) == {
+        "daily": "data",
+        "daily.total": "data",
+        "daily from orders": "data",
+        "report": "data",
+        "report.total": "data",
+        "report from daily": "data",
+    }
+    assert told(ask(world, report)) == {}
+
+
+def test_of_a_column_what_carries_it_stands_apart_from_what_it_decides(world: World) -> None:
+    orders = world.table("orders", "id", "amount", "state")
+    daily = world.table("daily", "total")
+    world.operation(
+        "daily from orders",
+        [orders],
+        [daily],
+        parts={"daily.total": ["orders.amount"]},
+        steering_columns=["orders.state"],
+    )
+    amount, state = (ask(world, world.column(f"orders.{name}")) for name in ("amount", "state"))
+
+    assert told(amount) == {"daily": "data", "daily.total": "data", "daily from orders": "data"}
+    assert told(state) == {"daily": "decision", "daily.total": "decision", "daily from orders": "decision"}
+    assert told(ask(world, world.column("orders.id"))) == {}
+
+
+def test_what_it_decides_and_carries_too_counts_as_data(world: World) -> None:
+    a, b, c = world.table("a", "x"), world.table("b", "x"), world.table("c", "x")
+    world.operation("b from a", [a], [b], steered_by=[a])
+    world.operation("c where b", [], [c], steered_by=[b])
+
+    assert told(ask(world, a)) == {"b": "data", "b from a": "data", "c": "decision", "c where b": "decision"}
+
+
+def test_who_only_reads_is_affected_too(world: World) -> None:
+    orders = world.table("orders")
+    dashboard = world.operation("select count(*) from orders", [orders])
+    world.execution(dashboard, "q1", started=AS_OF_MS, principal="ann")
+
+    answer = ask(world, orders)
+    assert told(answer) == {"select count(*) from orders": "data"}
+    assert list(answer.owners) == ["ann"]
+
+
+def test_each_has_its_owner_last_execution_and_frequency(world: World) -> None:
+    orders, daily = world.table("orders", owner="sales"), world.table("daily", "x", owner="finance")
+    job = world.operation("daily from orders", [orders], [daily])
+    for day, who in enumerate(("ann", "bob", "carl")):
+        run_at = world.execution(job, f"run {day}", started=AS_OF_MS + day * DAY_MS, principal=who)
+        for document in (*world.elements.values(), *world.relations.values()):
+            if run_at.identity in (document["identity"], *document.get("endpoint2Ids", ())):
+                document["asOf"] = AS_OF_MS + day * DAY_MS
+
+    answer = ask(world, orders)
+    assert {owner: [each.node.name for each in owned] for owner, owned in answer.owners.items()} == {
+        "carl": ["daily from orders"],
+        "finance": ["db.daily"],
+    }
+    for name in ("daily", "daily from orders"):
+        known = one(answer, name).executions
+        assert (known.count, known.first_ms, known.last_ms) == (3, AS_OF_MS, AS_OF_MS + 2 * DAY_MS)
+        assert known.principal == "carl"
+
+
+def test_executions_that_a_purge_removed_count_and_no_span_is_claimed(world: World) -> None:
+    a, b = world.table("a"), world.table("b")
+    job = world.operation("b from a", [a], [b])
+    world.elements[job.identity].update(
+        {"lastExecuted": "2025-11-01T00:00:00Z", "lastPrincipal": "bob", "purgedExecutions": 7}
+    )
+    shown = one(ask(world, a), "b from a").to_json()
+    assert (shown["executions"], shown["lastExecution"]) == (7, "2025-11-01T00:00:00.000Z")
+    assert (shown["lastPrincipal"], shown["executionsSince"]) == ("bob", None)
+    world.execution(job, "later", started=AS_OF_MS, principal="ann")
+    shown = one(ask(world, a), "b from a").to_json()
+    assert (shown["executions"], shown["lastPrincipal"], shown["executionsSince"]) == (8, "ann", None)
+
+
+def test_a_path_takes_along_the_table_that_lies_there(world: World) -> None:
+    table, path, made = world.table("t"), world.path("/data/t"), world.table("made")
+    world.located(table, path)
+    world.operation("made from t", [table], [made])
+
+    assert told(ask(world, path)) == {"t": "data", "made": "data", "made from t": "data"}
+
+
+def test_what_is_inferred_parsed_or_incomplete_is_marked(world: World) -> None:
+    base, view, after = (
+        world.table("base", "x"),
+        world.table("view", "x", kind=EntityType.VIEW),
+        world.table("after"),
+    )
+    world.relate(RelationType.DATA_FLOW, base, view, writer=HIVE, parsed=True)
+    world.operation("after from view", [view], [after], incomplete=True)
+
+    answer = ask(world, base)
+    assert one(answer, "view").parsed
+    assert (one(answer, "after").parsed, one(answer, "after").incomplete) == (True, True)
+    assert not one(answer, "view").incomplete
+
+
+def test_a_certain_way_beside_a_parsed_one_is_certain(world: World) -> None:
+    base, view = world.table("base"), world.table("view")
+    world.relate(RelationType.DATA_FLOW, base, view, writer=HIVE, parsed=True)
+    world.operation("view from base", [base], [view], engine=IMPALA)
+
+    assert not one(ask(world, base), "view").parsed
+
+
+def test_what_was_cut_is_said_with_its_reason(world: World) -> None:
+    start = world.table("start")
+    for number in range(5):
+        world.operation(f"copy {number}", [start], [world.table(f"copy_{number}")])
+    answer = ask(world, start, max_nodes=4)
+    assert {cut.reason.value for cut in answer.truncated_at} == {"nodes"}
+    assert answer.to_json()["truncated"] is True
+    assert not ask(world, start).truncated_at
+
+
+def test_flows_to_what_was_never_captured_are_counted(world: World) -> None:
+    start = world.table("start")
+    world.operation("ghost from start", [start], [world.named("ghost")])
+    answer = ask(world, start)
+    assert (told(answer), answer.unlinked) == ({"ghost from start": "data"}, 1)
+
+
+def test_an_unknown_id_is_an_error(solr: Solr) -> None:
+    with pytest.raises(UnknownEntity):
+        impact(solr, "nobody")
+
+
+# -- The doors -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def made(world: World) -> Key:
+    orders = world.table("orders", "amount")
+    world.operation("=1+1 from orders", [orders], [world.table("daily", owner="finance")])
+    world.index()
+    return orders
+
+
+def test_the_command_prints_json_csv_and_tables(solr: Solr, tmp_path: Path, world: World, made: Key) -> None:
+    file = configuration(solr, tmp_path)
+    answer = json_of(run(file, "impact", made.identity, "--json"))
+    assert answer == impact(solr, made.identity).to_json()
+    printed = run(file, "impact", made.identity, "--csv").stdout.removeprefix("\ufeff")
+    rows = list(csv.DictReader(io.StringIO(printed)))
+    assert tuple(rows[0]) == COLUMNS
+    assert {(row["name"], row["owner"]) for row in rows} == {
+        ("db.daily", "finance"),
+        ("'=1+1 from orders", ""),
+    }
+    shown = run(file, "impact", made.identity)
+    assert (shown.exit_code, "finance: 1" in shown.stdout) == (Exit.OK, True)
+    assert run(file, "impact", made.identity, "--csv", "--json").exit_code == Exit.USAGE
+    assert run(file, "impact", "impact_nowhere.nothing").exit_code == Exit.NOTHING
+
+
+def test_the_endpoint_answers_as_the_command(web: Web, made: Key) -> None:
+    assert web.asked("/impact", entity=made.identity) == web.command("impact", made.identity)
+    answer = web.get("/api/navlin/v1/impact", entity=made.identity, csv="true")
+    assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
+    assert answer.content.decode("utf-8-sig").splitlines()[0].count(",") == len(COLUMNS) - 1
+    assert web.get("/api/navlin/v1/impact", entity=made.identity, max_nodes="0").status_code == 400

@@ -1,0 +1,189 @@
+"""What inherits a tag: whatever carries the data of something that bears it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from navlin.cli.invocation import Exit
+from navlin.index.fields import solr_date
+from navlin.index.solr import Solr
+from navlin.model.keys import EntityType, Key, RelationType
+from navlin.query.inherited import COLUMNS, Inherited, Word, inherited
+from tests.support.query_estate import AS_OF_MS, HIVE, World
+from tests.support.web import Web
+from tests.test_cli import configuration, run
+
+NUMBERS = itertools.count(1)
+DAY_MS = 86_400_000
+
+
+@pytest.fixture
+def world(solr: Solr) -> World:
+    return World(solr, f"inherited-{next(NUMBERS)}")
+
+
+@pytest.fixture
+def tag(world: World) -> str:
+    """A tag that no other test has."""
+    return f"PII{world.name.replace('-', '')}x"
+
+
+def write(world: World, key: Key, **fields: Any) -> None:
+    world.elements[key.identity].update(fields)
+
+
+def ask(world: World, tag: str, **options: Any) -> dict[str, Inherited]:
+    world.index()
+    origins = list(inherited(world.solr, Word(tag), **options))
+    return {each.node.name.removeprefix("db."): each for origin in origins for each in origin.inherited}
+
+
+@pytest.fixture
+def chain(world: World, tag: str) -> World:
+    """people.email → daily.contact → report.who; people.region steers the first."""
+    people, daily = world.table("people", "email", "region"), world.table("daily", "contact", "total")
+    report = world.table("report", "who")
+    world.operation(
+        "daily from people",
+        [people],
+        [daily],
+        parts={"daily.contact": ["people.email"]},
+        steering_columns=["people.region"],
+    )
+    world.operation("report from daily", [daily], [report], parts={"report.who": ["daily.contact"]})
+    write(world, world.column("people.email"), tags=[tag])
+    return world
+
+
+def test_whatever_carries_the_data_inherits_with_the_path_that_brought_it(chain: World, tag: str) -> None:
+    found = ask(chain, tag)
+    assert set(found) == {"daily.contact", "report.who"}
+    path = [each.removeprefix("db.") for each in found["report.who"].path]
+    assert path[0] == "people.email"
+    assert path[-1] == "report.who"
+    assert "daily.contact" in path
+    assert found["report.who"].origin.name == "db.people.email"
+
+
+def test_what_it_only_decides_does_not_inherit_unless_that_is_asked_for(chain: World, tag: str) -> None:
+    write(chain, chain.column("people.region"), tags=["region" + tag])
+    assert ask(chain, "region" + tag) == {}
+    decided = ask(chain, "region" + tag, control_flow=True)
+    assert {name: each.decision for name, each in decided.items()} == {
+        "daily.contact": True,
+        "report.who": True,
+    }
+    assert not any(each.decision for each in ask(chain, tag, control_flow=True).values())
+
+
+@pytest.mark.parametrize("said", ["{tag}", "other, {tag}", "*"])
+def test_it_ends_where_a_person_said_so(chain: World, tag: str, said: str) -> None:
+    write(chain, chain.column("daily.contact"), up_notInherited=said.format(tag=tag))
+    assert ask(chain, tag) == {}
+
+
+def test_it_does_not_end_where_another_tag_was_meant(chain: World, tag: str) -> None:
+    write(chain, chain.column("daily.contact"), up_notInherited="other")
+    assert set(ask(chain, tag)) == {"daily.contact", "report.who"}
+
+
+def test_another_way_around_the_end_still_brings_it(chain: World, tag: str) -> None:
+    write(chain, chain.column("daily.contact"), up_notInherited=tag)
+    people, report = chain.named("people"), chain.named("report")
+    chain.operation("report from people", [people], [report], parts={"report.who": ["people.email"]})
+    assert set(ask(chain, tag)) == {"report.who"}
+
+
+def test_what_bears_the_tag_itself_inherits_nothing_and_passes_it_on(chain: World, tag: str) -> None:
+    write(chain, chain.column("daily.contact"), tags=[tag])
+    assert set(ask(chain, tag)) == {"report.who"}
+
+
+def test_a_longer_tag_is_another_one(chain: World, tag: str) -> None:
+    write(chain, chain.column("people.email"), tags=[f"{tag} masked", f"not{tag}"])
+    assert ask(chain, tag) == {}
+    assert set(ask(chain, f"{tag} masked")) == {"daily.contact", "report.who"}
+
+
+def test_a_property_is_inherited_too(chain: World, tag: str) -> None:
+    write(chain, chain.column("people.email"), **{f"cp_gov.{tag}": ["high"]})
+    assert set(ask(chain, f"gov.{tag}:high")) == {"daily.contact", "report.who"}
+    assert ask(chain, f"gov.{tag}:low") == {}
+
+
+def test_a_tagged_table_passes_it_to_tables(world: World, tag: str) -> None:
+    a, b = world.table("a"), world.table("b")
+    world.operation("b from a", [a], [b])
+    write(world, a, tags=[tag])
+    assert set(ask(world, tag)) == {"b"}
+
+
+def test_parsed_and_incomplete_paths_bring_it_and_are_marked(world: World, tag: str) -> None:
+    base, view, after = world.table("base"), world.table("view", kind=EntityType.VIEW), world.table("after")
+    world.relate(RelationType.DATA_FLOW, base, view, writer=HIVE, parsed=True)
+    world.operation("after from view", [view], [after], incomplete=True)
+    write(world, base, tags=[tag])
+    found = ask(world, tag)
+    assert (found["view"].parsed, found["view"].incomplete) == (True, False)
+    assert (found["after"].parsed, found["after"].incomplete) == (True, True)
+
+
+def test_of_several_paths_the_most_certain_counts(world: World, tag: str) -> None:
+    a, b, c = (world.table(name) for name in "abc")
+    world.relate(RelationType.DATA_FLOW, a, c, writer=HIVE, parsed=True)
+    world.operation("b from a", [a], [b])
+    world.operation("c from b", [b], [c])
+    write(world, a, tags=[tag])
+    assert not ask(world, tag)["c"].parsed
+
+
+def test_what_newly_inherits_since_a_date(chain: World, tag: str) -> None:
+    for document in chain.elements.values():
+        late = "report" in str(document.get("originalName")) or "report" in str(document.get("parentPath"))
+        document["firstSeen"] = solr_date(AS_OF_MS + 10 * DAY_MS * late)
+    since = AS_OF_MS + 5 * DAY_MS
+    assert set(ask(chain, tag, since_ms=since)) == {"report.who"}
+    assert set(ask(chain, tag)) == {"daily.contact", "report.who"}
+    assert ask(chain, tag, since_ms=AS_OF_MS + 11 * DAY_MS) == {}
+
+
+def test_what_people_wrote_stays_what_people_wrote(chain: World, tag: str) -> None:
+    ask(chain, tag)
+    chain.solr.commit("nav_elements", soft=True)
+    assert chain.solr.count("nav_elements", f'tags:"{tag}"') == 1
+
+
+# -- The doors -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_command_prints_json_csv_and_trees(solr: Solr, tmp_path: Path, chain: World, tag: str) -> None:
+    chain.index()
+    file = configuration(solr, tmp_path)
+    answer = json.loads(run(file, "inherited", tag, "--json").stdout)
+    assert {each["name"] for each in answer["inherited"]} == {"db.daily.contact", "db.report.who"}
+    assert (answer["origins"], answer["truncatedAt"]) == (1, [])
+    printed = run(file, "inherited", tag, "--csv").stdout.removeprefix("\ufeff")
+    rows = list(csv.DictReader(io.StringIO(printed)))
+    assert tuple(rows[0]) == COLUMNS
+    assert {row["fromName"] for row in rows} == {"db.people.email"}
+    shown = run(file, "inherited", tag)
+    assert (shown.exit_code, "db.report.who" in shown.stdout) == (Exit.OK, True)
+    assert run(file, "inherited", "nobody has this").exit_code == Exit.NOTHING
+    assert run(file, "inherited", tag, "--since", "soon").exit_code == Exit.USAGE
+    assert run(file, "inherited", "gov.level:[").exit_code == Exit.USAGE
+
+
+def test_the_endpoint_answers_as_the_command(web: Web, chain: World, tag: str) -> None:
+    chain.index()
+    assert web.asked("/inherited", word=tag) == web.command("inherited", tag)
+    answer = web.get("/api/navlin/v1/inherited", word=tag, csv="true")
+    assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
+    for wrong in ({}, {"word": tag, "since": "soon"}, {"word": "gov.level:["}):
+        assert web.get("/api/navlin/v1/inherited", **wrong).status_code == 400

@@ -1,0 +1,443 @@
+"""Which tables may go. Every estate below stands with the right answer beside it: a wrong one deletes somebody's data."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from navlin.cli.invocation import Exit
+from navlin.index.fields import RUNS, solr_date
+from navlin.index.followed import ENTRIES
+from navlin.index.purges import remember_purged_before
+from navlin.index.rejects import save_rejects
+from navlin.index.run_counts import RunCounts
+from navlin.index.runs import RunRecord, Status, save_positions, save_run
+from navlin.index.solr import Solr
+from navlin.model.identity import run_id
+from navlin.model.keys import EntityType, Key, RelationType, column_key, path_key
+from navlin.model.records import Position, Reject
+from navlin.query.unused import COLUMNS, Judged, Question, Verdict, unused
+from navlin.query.watched import Watched
+from tests.support.query_estate import AS_OF_MS, HDFS, HIVE, IMPALA, SPARK, World
+from tests.support.web import Web
+from tests.test_cli import configuration, run
+
+DAY_MS = 86_400_000
+NOW_MS = AS_OF_MS + 365 * DAY_MS
+DAYS = 90
+LONG_AGO_MS = NOW_MS - 300 * DAY_MS
+BEFORE_MS = NOW_MS - 100 * DAY_MS
+SINCE_MS = NOW_MS - 10 * DAY_MS
+
+ENGINES = (HIVE, IMPALA, SPARK)
+
+
+class Estate(World):
+    """A world in which everything is watched: three engines since long ago, a metastore, an HDFS whose files are read. Each
+    test takes away, or adds, one thing. ``old`` is the table that is asked about."""
+
+    def __init__(self, solr: Solr) -> None:
+        super().__init__(solr, "unused")
+        self.home = self.path("/data/old")
+        self.old = self.table("old", "x", created=LONG_AGO_MS, owner="ann")
+        self.located(self.old, self.home)
+        self.file("/data/old/part-0", size=1_000)
+        self.file("/data/old/part-1", size=234)
+        self.busy = self.table("busy", created=LONG_AGO_MS)
+        self.located(self.busy, self.path("/data/busy"))
+        for engine in ENGINES:
+            self.read(self.busy, LONG_AGO_MS, engine=engine, text=f"first of {engine}")
+        self.runs = {kind: [(Status.FINISHED, NOW_MS - 3_600_000)] for kind in (*ENGINES, HDFS)}
+        self.entries: str | None = "all"
+
+    def file(
+        self, path: str, *, size: int, accessed_ms: int = LONG_AGO_MS, written_ms: int = LONG_AGO_MS
+    ) -> Key:
+        return self.path(
+            path, kind=EntityType.FILE, size=size, lastAccessed=accessed_ms, lastModified=written_ms
+        )
+
+    def read(
+        self, what: Key, at_ms: int, *, engine: str = IMPALA, text: str = "", control: bool = False
+    ) -> Key:
+        """An operation that reads something, and an execution of it; records bear the execution's time."""
+        before = {*self.elements, *self.relations}
+        text = text or f"select from {what.name} {at_ms}"
+        operation = self.operation(
+            text, [] if control else [what], steered_by=[what] if control else [], engine=engine
+        )
+        self._recorded(before, at_ms)
+        self.executed(operation, at_ms, record_ms=at_ms)
+        return operation
+
+    def executed(self, operation: Key, started_ms: int, *, record_ms: int) -> None:
+        before = {*self.elements, *self.relations}
+        self.execution(operation, f"run {len(before)}", started=started_ms, principal="bob")
+        self._recorded(before, record_ms)
+
+    def _recorded(self, before: set[str], record_ms: int) -> None:
+        for documents in (self.elements, self.relations):
+            for identity, document in documents.items():
+                if identity not in before:
+                    document["asOf"] = record_ms
+
+    def answer(self, question: Question | None = None) -> tuple[Watched, dict[str, Judged]]:
+        for document in (*self.elements.values(), *self.relations.values()):
+            document.setdefault("firstSeen", solr_date(LONG_AGO_MS))
+        self.index()
+        for kind, runs in self.runs.items():
+            source = self.source(kind)
+            for iteration, (status, started_ms) in enumerate(runs, 1):
+                counts, error = RunCounts(complete_listings=1), "gone" if status is Status.FAILED else ""
+                save_run(
+                    self.solr,
+                    RunRecord(
+                        source.name,
+                        source.id,
+                        iteration,
+                        status,
+                        started_ms,
+                        started_ms + 1,
+                        error=error,
+                        counts=counts,
+                    ),
+                )
+        if self.entries:
+            save_positions(self.solr, self.source(HDFS).id, "f", [Position(ENTRIES, self.entries)], {})
+        self.solr.commit(RUNS, soft=True)
+        known, judged = unused(self.solr, question or Question(DAYS, NOW_MS))
+        return known, {each.table.own_name: each for each in judged}
+
+    def of_old(self, question: Question | None = None) -> tuple[Verdict, str]:
+        judged = self.answer(question)[1]["old"]
+        return judged.verdict, "; ".join(judged.reasons)
+
+
+@pytest.fixture
+def estate(private_solr: Solr) -> Estate:
+    return Estate(private_solr)
+
+
+def nothing(_: Estate) -> None:
+    """Nothing reads it, and everything is watched."""
+
+
+def read_long_ago(estate: Estate) -> None:
+    estate.read(estate.old, BEFORE_MS)
+
+
+def read_since_by(engine: str) -> Callable[[Estate], None]:
+    return lambda estate: void(estate.read(estate.old, SINCE_MS, engine=engine))
+
+
+def void(_: object) -> None:
+    pass
+
+
+def read_long_ago_and_since(estate: Estate) -> None:
+    estate.read(estate.old, BEFORE_MS)
+    estate.read(estate.old, SINCE_MS, text="again")
+
+
+def record_is_old_and_an_execution_is_new(estate: Estate) -> None:
+    operation = estate.read(estate.old, BEFORE_MS)
+    estate.executed(operation, SINCE_MS, record_ms=SINCE_MS)
+
+
+def an_execution_that_began_long_ago_has_ended_since(estate: Estate) -> None:
+    operation = estate.read(estate.old, BEFORE_MS)
+    estate.executed(operation, BEFORE_MS, record_ms=SINCE_MS)
+
+
+def it_steers(estate: Estate) -> None:
+    estate.read(estate.old, SINCE_MS, control=True)
+
+
+def a_column_is_read(estate: Estate) -> None:
+    operation = estate.read(estate.busy, SINCE_MS, text="by column")
+    estate.relate(RelationType.DATA_FLOW, column_key(estate.old, "x"), operation, writer=IMPALA)
+    for relation in estate.relations.values():
+        relation.setdefault("asOf", SINCE_MS)
+
+
+def its_directory_is_read(estate: Estate) -> None:
+    estate.read(estate.home, SINCE_MS, engine=SPARK)
+
+
+def a_path_below_is_read(estate: Estate) -> None:
+    below = path_key(estate.source(HDFS), "/data/old/part-0", EntityType.FILE)
+    estate.read(below, SINCE_MS, engine=SPARK)
+
+
+def a_path_beside_is_read(estate: Estate) -> None:
+    estate.read(estate.path("/data/older"), SINCE_MS, engine=SPARK)
+
+
+def its_view_is_read(estate: Estate) -> None:
+    view = estate.table("seen", kind=EntityType.VIEW)
+    estate.relate(RelationType.DATA_FLOW, estate.old, view, writer=HIVE, parsed=True)
+    estate.read(view, SINCE_MS)
+
+
+def a_view_of_its_view_is_read(estate: Estate) -> None:
+    first, second = (estate.table(name, kind=EntityType.VIEW) for name in ("first", "second"))
+    made = estate.operation("create view first", [estate.old], [first])
+    estate.execution(made, "made", started=BEFORE_MS)
+    estate.relate(RelationType.DATA_FLOW, first, second, writer=HIVE, parsed=True)
+    estate.read(second, SINCE_MS)
+
+
+def written_since(estate: Estate) -> None:
+    operation = estate.operation("insert into old", [], [estate.old])
+    estate.execution(operation, "w", started=SINCE_MS, principal="etl")
+
+
+def a_file_was_accessed_since(estate: Estate) -> None:
+    estate.file("/data/old/part-2", size=1, accessed_ms=SINCE_MS)
+
+
+def a_file_was_written_since(estate: Estate) -> None:
+    estate.file("/data/old/part-2", size=1, accessed_ms=SINCE_MS, written_ms=SINCE_MS)
+
+
+def it_is_young(estate: Estate) -> None:
+    estate.elements[estate.old.identity]["created"] = solr_date(SINCE_MS)
+
+
+def navlin_is_young(estate: Estate) -> None:
+    estate.elements[estate.old.identity]["firstSeen"] = solr_date(SINCE_MS)
+
+
+def it_was_dropped_and_created_again(estate: Estate) -> None:
+    estate.elements[estate.old.identity]["recreated"] = [solr_date(SINCE_MS)]
+
+
+def it_was_renamed(estate: Estate) -> None:
+    rename = estate.operation("alter table former rename to old", [], [estate.old], engine=HIVE)
+    for relation in estate.relations.values():
+        if rename.identity in relation["endpoint1Ids"]:
+            relation["asOf"] = SINCE_MS
+
+
+def an_engine_is_not_followed(estate: Estate) -> None:
+    spark = estate.source(SPARK).id
+    for documents in (estate.elements, estate.relations):
+        for identity in [
+            each
+            for each, document in documents.items()
+            if spark in (document.get("sourceId"), document.get("writer"), document["identity"])
+        ]:
+            del documents[identity]
+    del estate.runs[SPARK]
+
+
+def an_engine_is_followed_only_since(estate: Estate) -> None:
+    for document in estate.elements.values():
+        if document["type"] == "OPERATION_EXECUTION" and document["sourceId"] == estate.source(SPARK).id:
+            document["started"] = solr_date(SINCE_MS)
+
+
+def an_engines_source_fails(estate: Estate) -> None:
+    estate.runs[IMPALA] = [(Status.FINISHED, BEFORE_MS), (Status.FAILED, NOW_MS - 60_000)]
+
+
+def navlin_stands_still(estate: Estate) -> None:
+    estate.runs = {kind: [(Status.FINISHED, SINCE_MS)] for kind in estate.runs}
+
+
+def a_purge_has_removed_executions_since(estate: Estate) -> None:
+    remember_purged_before(estate.solr, SINCE_MS)
+
+
+def a_purge_has_removed_older_executions(estate: Estate) -> None:
+    remember_purged_before(estate.solr, BEFORE_MS)
+
+
+def an_operation_that_reads_it_has_no_time(estate: Estate) -> None:
+    operation = estate.operation("select from old, some day", [estate.old])
+    for relation in estate.relations.values():
+        if operation.identity in relation["endpoint2Ids"]:
+            relation["asOf"] = BEFORE_MS
+
+
+def an_operation_is_incomplete(estate: Estate) -> None:
+    operation = estate.read(estate.busy, SINCE_MS, text="half understood")
+    estate.elements[operation.identity]["incomplete"] = True
+
+
+def an_operation_long_ago_was_incomplete(estate: Estate) -> None:
+    operation = estate.read(estate.busy, BEFORE_MS, text="half understood")
+    estate.elements[operation.identity]["incomplete"] = True
+
+
+def a_record_would_not_read(estate: Estate) -> None:
+    source = estate.source(SPARK)
+    save_rejects(
+        estate.solr, source.name, source.id, run_id(source.id, 1), SINCE_MS, [Reject("log", "torn", 7)]
+    )
+
+
+def only_directories_are_read(estate: Estate) -> None:
+    estate.entries = "directories"
+
+
+def how_files_are_read_is_not_told(estate: Estate) -> None:
+    estate.entries = None
+
+
+def the_file_system_fails(estate: Estate) -> None:
+    estate.runs[HDFS] = [(Status.FINISHED, BEFORE_MS), (Status.FAILED, NOW_MS - 60_000)]
+
+
+def a_loss_of_the_file_system_is_held(estate: Estate) -> None:
+    estate.runs[HDFS] = [(Status.FINISHED, BEFORE_MS), (Status.HELD, NOW_MS - 60_000)]
+
+
+def it_lies_where_nobody_reads(estate: Estate) -> None:
+    del estate.elements[estate.home.identity]
+    for relation in estate.relations.values():
+        if estate.old.identity in relation["endpoint1Ids"] and relation["type"] == "LOGICAL_PHYSICAL":
+            relation["endpoint2SourceId"] = "of nobody"
+
+
+def nobody_knows_where_it_lies(estate: Estate) -> None:
+    for identity, relation in list(estate.relations.items()):
+        if estate.old.identity in relation["endpoint1Ids"] and relation["type"] == "LOGICAL_PHYSICAL":
+            del estate.relations[identity]
+
+
+def another_table_lies_there(estate: Estate) -> None:
+    estate.located(estate.table("other", created=LONG_AGO_MS), estate.home)
+
+
+def another_table_lies_inside(estate: Estate) -> None:
+    estate.located(estate.table("other", created=LONG_AGO_MS), estate.path("/data/old/inside"))
+
+
+def another_table_lies_around(estate: Estate) -> None:
+    estate.located(estate.table("other", created=LONG_AGO_MS), estate.path("/data"))
+
+
+def another_table_lies_beside(estate: Estate) -> None:
+    estate.located(estate.table("other", created=LONG_AGO_MS), estate.path("/data/old_too"))
+
+
+UNUSED, USED, UNKNOWN = Verdict.UNUSED, Verdict.USED, Verdict.UNKNOWN
+TRUTH: list[tuple[Callable[[Estate], None], Verdict, str]] = [
+    (nothing, UNUSED, "told of what IMPALA reads since"),
+    (read_long_ago, UNUSED, "access times alone"),
+    (read_since_by(IMPALA), USED, ""),
+    (read_since_by(HIVE), USED, ""),
+    (read_since_by(SPARK), USED, ""),
+    (read_long_ago_and_since, USED, ""),
+    (record_is_old_and_an_execution_is_new, USED, ""),
+    (an_execution_that_began_long_ago_has_ended_since, USED, ""),
+    (it_steers, USED, ""),
+    (a_column_is_read, USED, ""),
+    (its_directory_is_read, USED, ""),
+    (a_path_below_is_read, USED, ""),
+    (a_path_beside_is_read, UNUSED, ""),
+    (its_view_is_read, USED, ""),
+    (a_view_of_its_view_is_read, USED, ""),
+    (written_since, UNUSED, ""),
+    (a_file_was_accessed_since, USED, "access time"),
+    (a_file_was_written_since, UNUSED, ""),
+    (it_is_young, UNKNOWN, "only since"),
+    (navlin_is_young, UNKNOWN, "only since"),
+    (it_was_dropped_and_created_again, UNKNOWN, "only since"),
+    (it_was_renamed, UNKNOWN, "renamed"),
+    (an_engine_is_not_followed, UNKNOWN, "no source tells of what SPARK reads"),
+    (an_engine_is_followed_only_since, UNKNOWN, "tells of what SPARK reads only since"),
+    (an_engines_source_fails, UNKNOWN, "cannot be read: gone"),
+    (navlin_stands_still, UNKNOWN, "navlin has read nothing"),
+    (a_purge_has_removed_executions_since, UNKNOWN, "purged"),
+    (a_purge_has_removed_older_executions, UNUSED, ""),
+    (an_operation_that_reads_it_has_no_time, UNKNOWN, "not known when that ran"),
+    (an_operation_is_incomplete, UNKNOWN, "known incompletely"),
+    (an_operation_long_ago_was_incomplete, UNUSED, ""),
+    (a_record_would_not_read, UNKNOWN, "would not read"),
+    (only_directories_are_read, UNKNOWN, 'entries = "directories"'),
+    (how_files_are_read_is_not_told, UNKNOWN, "next complete reading"),
+    (the_file_system_fails, UNKNOWN, "cannot be read: gone"),
+    (a_loss_of_the_file_system_is_held, UNKNOWN, "is held"),
+    (it_lies_where_nobody_reads, UNKNOWN, "no source that is configured"),
+    (nobody_knows_where_it_lies, UNKNOWN, "where it lies"),
+    (another_table_lies_there, UNKNOWN, "db.other"),
+    (another_table_lies_inside, UNKNOWN, "db.other"),
+    (another_table_lies_around, UNKNOWN, "db.other"),
+    (another_table_lies_beside, UNUSED, ""),
+]
+"""What happened, whether the table was read in the last ninety days, and what must be said of that."""
+
+
+@pytest.mark.parametrize(
+    ("happened", "verdict", "words"), TRUTH, ids=lambda each: getattr(each, "__name__", "")
+)
+def test_the_verdict_is_the_right_one(
+    estate: Estate, happened: Callable[[Estate], None], verdict: Verdict, words: str
+) -> None:
+    happened(estate)
+    found, reasons = estate.of_old()
+    assert found == verdict, reasons
+    assert words in reasons
+
+
+def test_what_a_person_vouches_for_is_named_in_the_evidence(estate: Estate) -> None:
+    an_engine_is_not_followed(estate)
+    an_operation_is_incomplete(estate)
+    vouched = Question(DAYS, NOW_MS, without_engines=("spark",), despite_gaps=True)
+    verdict, reasons = estate.of_old(vouched)
+    assert verdict == UNUSED
+    assert "nothing of SPARK reads here" in reasons
+    assert "what navlin could not read" in reasons
+
+
+def test_size_last_read_and_last_writing_stand_beside_the_verdict(estate: Estate) -> None:
+    estate.read(estate.old, BEFORE_MS)
+    shown = estate.answer()[1]["old"].to_json()
+    assert (shown["sizeBytes"], shown["files"], shown["owner"], shown["database"]) == (1_234, 2, "ann", "db")
+    assert (shown["lastRead"], shown["lastReader"]) == (solr_date(BEFORE_MS), "bob")
+    assert (shown["lastWritten"], shown["locations"]) == (solr_date(LONG_AGO_MS), ["/data/old"])
+
+
+def test_progress_is_told_up_to_all_tables(estate: Estate) -> None:
+    estate.answer()
+    told: list[tuple[int, int]] = []
+    _, judged = unused(estate.solr, Question(DAYS, NOW_MS), lambda done, every: told.append((done, every)))
+    assert len(list(judged)) == 2
+    assert told[-1] == (2, 2)
+
+
+def test_the_command_prints_what_may_go_and_how_much_that_frees(estate: Estate, tmp_path: Path) -> None:
+    estate.runs = {kind: [(Status.FINISHED, 1_000)] for kind in estate.runs}
+    estate.answer()
+    file = configuration(estate.solr, tmp_path)
+    # By the clock of the command navlin has read nothing for long: so nothing is known.
+    answer = json.loads(run(file, "unused", "--days", str(DAYS), "--json").stdout)
+    assert {each["verdict"] for each in answer["tables"]} == {"not known"}
+    assert answer["totals"]["not known"]["tables"] == len(answer["tables"]) == 2
+    assert answer["totals"]["not known"]["sizeBytes"] == 1_234
+    printed = run(file, "unused", "--days", str(DAYS), "--csv")
+    rows = list(csv.DictReader(io.StringIO(printed.stdout.removeprefix("\ufeff"))))
+    assert tuple(rows[0]) == COLUMNS
+    shown = run(file, "unused", "--days", str(DAYS))
+    assert (shown.exit_code, "not known" in shown.stdout) == (Exit.NOTHING, True)
+    assert run(file, "unused").exit_code == Exit.USAGE
+    assert run(file, "unused", "--days", "0").exit_code == Exit.USAGE
+
+
+def test_the_endpoint_answers_as_the_command(web: Web) -> None:
+    answered = web.asked("/unused", days=36_500, without_engine="hive")
+    printed = web.command("unused", "--days", "36500", "--without-engine", "hive")
+    for each in (answered, printed):
+        del each["since"]
+    assert answered == printed
+    answer = web.get("/api/navlin/v1/unused", days=36_500, csv="true")
+    assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
+    for wrong in ({}, {"days": "0"}, {"days": "1", "without_engine": "pig"}):
+        assert web.get("/api/navlin/v1/unused", **wrong).status_code == 400
