@@ -281,6 +281,8 @@ def test_the_openapi_document_lists_every_endpoint(web: Web) -> None:
 OF_THE_COMMAND_ALONE = {"as_json", "as_html", "help", "forget_threshold"}
 OTHER_NAMES = {
     "as_csv": "csv",
+    "as_jsonl": "jsonl",
+    "fields": "field",
     "filters": "filter",
     "facets": "facet",
     "everything": "all",

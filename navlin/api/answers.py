@@ -16,13 +16,15 @@ from navlin.render.console import CleanConsole
 
 JSON = "application/json"
 CSV = "text/csv; charset=utf-8"
+JSON_LINES = "application/x-ndjson"
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """An answer as lines of CSV, sent as they come."""
+    """An answer as lines, of CSV or another form, sent as they come."""
 
     lines: Iterator[bytes]
+    media_type: str = CSV
 
 
 class Problem(Exception):

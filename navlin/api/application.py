@@ -29,7 +29,7 @@ from navlin.access.gate import Refused
 from navlin.access.roles import Role
 from navlin.access.store import User
 from navlin.api import navigator, own
-from navlin.api.answers import CSV, JSON, Problem, Table, error_answer, json_answer, text_answer, text_width
+from navlin.api.answers import JSON, Problem, Table, error_answer, json_answer, text_answer, text_width
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.limits import MOST_BODY_BYTES, Questions
 from navlin.api.metrics import CONTENT_TYPE, Metrics, Timed
@@ -150,7 +150,7 @@ async def _answered(
             answered = endpoint.answer(Asked(service, solr, user, parameters))
             form = JSON
             if isinstance(answered, Table):
-                answered, form = answered.lines, CSV
+                form, answered = answered.media_type, answered.lines
             if not isinstance(answered, Iterator):
                 if endpoint.view is not None and (width := text_width(request.headers.get("accept", ""))):
                     return text_answer(endpoint.view(answered), endpoint.form(answered), width)

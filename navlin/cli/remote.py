@@ -122,8 +122,8 @@ def _ask(server: Server, name: str, parameters: Mapping[str, Any], *, as_json: b
     from navlin.model.printable import printable
 
     query = {key: _text(value) for key, value in parameters.items()}
-    if "csv" in query or name in STREAMED:
-        if not (as_json or "csv" in query):
+    if query.keys() & {"csv", "jsonl"} or name in STREAMED:
+        if not (as_json or query.keys() & {"csv", "jsonl"}):
             raise Failure(f"with --url, navlin {name} answers with --json or --csv", Exit.USAGE)
         with server.send("GET", f"/{name}", params=query, stream=True) as answer:
             # What comes in one piece may end within a letter.

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 import click
 
-from navlin.cli.invocation import Exit, Failure, Invocation, json_option
-from navlin.cli.terminal import console, print_json
+from navlin.cli.invocation import Exit, Failure, Invocation, csv_option, json_option
+from navlin.cli.terminal import console, print_csv, print_json, print_pieces, say
 
 
 @click.command("search", short_help="Search entities and relations.")
@@ -22,6 +26,15 @@ from navlin.cli.terminal import console, print_json
     "--facet", "facets", multiple=True, metavar="FIELD", help="Count the values of a field. Repeatable."
 )
 @json_option
+@csv_option
+@click.option("--jsonl", "as_jsonl", is_flag=True, help="The whole result as JSON lines.")
+@click.option(
+    "--field",
+    "fields",
+    multiple=True,
+    metavar="FIELD",
+    help="Of --csv and --jsonl only these fields. Repeatable.",
+)
 @click.pass_obj
 def command(
     invocation: Invocation,
@@ -33,8 +46,13 @@ def command(
     filters: tuple[str, ...],
     facets: tuple[str, ...],
     as_json: bool,
+    as_csv: bool,
+    as_jsonl: bool,
+    fields: tuple[str, ...],
 ) -> None:
     """Search entities and relations, in Solr's syntax as users of Navigator typed it.
+
+    --csv and --jsonl have the whole result, however large, by identity; --limit and the like are not for them.
 
     \b
     Examples:
@@ -43,10 +61,20 @@ def command(
       navlin search 'sourceType:IMPALA AND queryText:*temp_sample_08*' --json
       navlin search 'type:OPERATION_EXECUTION AND started:[NOW/DAY-5DAYS TO NOW]' --sort 'started desc'
       navlin search '*' --facet type --facet sourceType --limit 3
+      navlin search 'type:TABLE AND tags:pii' --csv --field parentPath --field originalName --field owner > pii.csv
     """
     from navlin.query.scanner import QueryError
     from navlin.query.search import search
 
+    if as_json + as_csv + as_jsonl > 1:
+        raise Failure("one of --json, --csv and --jsonl", Exit.USAGE)
+    if as_csv or as_jsonl:
+        if offset or sort or facets:
+            raise Failure(
+                "--csv and --jsonl have the whole result: no --offset, --sort or --facet", Exit.USAGE
+            )
+        _print_whole(invocation, query, filters, fields, as_csv=as_csv)
+        return
     with invocation.solr() as solr:
         try:
             answer = search(
@@ -61,3 +89,38 @@ def command(
 
             console().show(search_view(answer))
     raise SystemExit(Exit.OK if answer.total else Exit.NOTHING)
+
+
+def _print_whole(
+    invocation: Invocation, query: str, filters: tuple[str, ...], fields: tuple[str, ...], *, as_csv: bool
+) -> None:
+    from navlin.query.scanner import QueryError
+    from navlin.query.whole_result import json_lines, table_lines, whole_result
+
+    with invocation.solr() as solr:
+        try:
+            columns, documents = whole_result(solr, query, filters)
+            counted = _Counted(documents)
+            if as_csv:
+                print_csv(table_lines(columns, counted, fields))
+            else:
+                print_pieces(json_lines(counted, fields))
+        except QueryError as error:
+            raise Failure(str(error), Exit.USAGE) from error
+    raise SystemExit(Exit.OK if counted.count else Exit.NOTHING)
+
+
+class _Counted:
+    """Documents that are counted as they pass: on standard error, if that is a terminal and the result is not."""
+
+    def __init__(self, documents: Iterator[Mapping[str, Any]]) -> None:
+        self._documents = documents
+        self._shown = sys.stderr.isatty() and not sys.stdout.isatty()
+        self.count = 0
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        for document in self._documents:
+            self.count += 1
+            if self._shown and self.count % 10_000 == 0:
+                say(f"{self.count:,} found so far", on_stderr=True)
+            yield document

@@ -137,6 +137,16 @@ def search_pages(
         yield from pages(solr, chosen, question, limit, mark)
 
 
+def every_page(
+    solr: Solr, parsed: Parsed, core: str, filters: Sequence[str]
+) -> Iterator[list[Mapping[str, Any]]]:
+    """All that match, by identity, page by page. Raises as `search`."""
+    question = SolrQuery(parsed.query, [parse(text).query for text in filters])
+    with _explained(parsed, MOST_S):
+        for page, _ in pages(solr, core, question, MAX_OFFSET, "*"):
+            yield page
+
+
 def parsed_query(query: str | Parsed) -> Parsed:
     """A query as a tree. Raises `QueryError`."""
     return query if isinstance(query, Parsed) else parse(query)

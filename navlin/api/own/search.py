@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
 from navlin.access.roles import Role
-from navlin.api.answers import Problem
+from navlin.api.answers import CSV, JSON_LINES, Problem, Table
 from navlin.api.endpoint import Asked, Endpoint
+from navlin.index.solr import Solr
 from navlin.query.scanner import QueryError
 from navlin.query.search import MAX_LIMIT, MAX_OFFSET, SearchAnswer, search
+from navlin.query.whole_result import json_lines, table_lines, whole_result
 from navlin.render import search_view
 
 
@@ -23,11 +26,18 @@ class Parameters:
     sort: Annotated[str, "FIELD asc or FIELD desc; the best match first without it."] = ""
     filter: Annotated[tuple[str, ...], "What must match as well. Repeatable."] = ()
     facet: Annotated[tuple[str, ...], "Count the values of a field. Repeatable."] = ()
+    csv: Annotated[bool, "The whole result as CSV."] = False
+    jsonl: Annotated[bool, "The whole result as JSON lines."] = False
+    field: Annotated[tuple[str, ...], "Of the whole result only these fields. Repeatable."] = ()
 
 
-def _answer(asked: Asked) -> SearchAnswer:
+def _answer(asked: Asked) -> SearchAnswer | Table:
     given: Parameters = asked.parameters
+    if given.csv and given.jsonl:
+        raise Problem(400, "csv or jsonl, not both")
     try:
+        if given.csv or given.jsonl:
+            return _whole(asked.solr, given)
         return search(
             asked.solr,
             given.query,
@@ -37,6 +47,19 @@ def _answer(asked: Asked) -> SearchAnswer:
             filters=given.filter,
             facets=given.facet,
         )
+    except QueryError as error:
+        raise Problem(400, str(error)) from error
+
+
+def _whole(solr: Solr, given: Parameters) -> Table:
+    columns, documents = whole_result(solr, given.query, given.filter)
+    lines = table_lines(columns, documents, given.field) if given.csv else json_lines(documents, given.field)
+    return Table(_refused(lines), CSV if given.csv else JSON_LINES)
+
+
+def _refused(lines: Iterator[bytes]) -> Iterator[bytes]:
+    try:
+        yield from lines
     except QueryError as error:
         raise Problem(400, str(error)) from error
 
