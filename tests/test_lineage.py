@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import json
 
@@ -11,7 +12,7 @@ from navlin.index.fields import RELATIONS
 from navlin.index.solr import Solr
 from navlin.model.keys import EntityType, Key, RelationType, column_key, operation_key, partition_key
 from navlin.query.answer import Direction, Edge, Lineage, Reason
-from navlin.query.lineage import UnknownEntity, lineage
+from navlin.query.lineage import Uncollected, UnknownEntity, lineage
 from navlin.query.options import Options
 from navlin.query.show import show
 from tests.support.folded_lineage import fold
@@ -788,3 +789,14 @@ def test_an_answer_is_the_same_each_time(world: World) -> None:
     assert ask(world, hub) == ask(world, hub)
     assert column_key(hub, "x").identity != hub.identity
     assert HDFS not in world.sources
+
+
+def test_walks_that_overlap_leave_the_collector_as_it_was() -> None:
+    walks = Uncollected()
+    walks.__enter__()
+    walks.__enter__()
+    assert not gc.isenabled()
+    walks.__exit__()
+    assert not gc.isenabled()
+    walks.__exit__()
+    assert gc.isenabled()

@@ -19,8 +19,9 @@ from navlin.index.run_counts import RunCounts
 from navlin.index.runs import RunRecord, Status, save_positions, save_run
 from navlin.index.solr import Solr
 from navlin.model.identity import run_id
-from navlin.model.keys import EntityType, Key, RelationType, column_key, path_key
+from navlin.model.keys import EntityType, Key, RelationType, column_key, path_key, table_key
 from navlin.model.records import Position, Reject
+from navlin.model.source import Source
 from navlin.query.unused import COLUMNS, Judged, Question, Verdict, unused
 from navlin.query.watched import Watched
 from tests.support.query_estate import AS_OF_MS, HDFS, HIVE, IMPALA, SPARK, World
@@ -51,7 +52,10 @@ class Estate(World):
         self.busy = self.table("busy", created=LONG_AGO_MS)
         self.located(self.busy, self.path("/data/busy"))
         for engine in ENGINES:
-            self.read(self.busy, LONG_AGO_MS, engine=engine, text=f"first of {engine}")
+            weekly = self.read(self.busy, LONG_AGO_MS, engine=engine, text=f"weekly of {engine}")
+            for week in range(20):
+                at_ms = NOW_MS - week * 7 * DAY_MS - DAY_MS
+                self.executed(weekly, at_ms, record_ms=at_ms)
         self.runs = {kind: [(Status.FINISHED, NOW_MS - 3_600_000)] for kind in (*ENGINES, HDFS)}
         self.entries: str | None = "all"
 
@@ -71,16 +75,16 @@ class Estate(World):
         operation = self.operation(
             text, [] if control else [what], steered_by=[what] if control else [], engine=engine
         )
-        self._recorded(before, at_ms)
+        self.recorded(before, at_ms)
         self.executed(operation, at_ms, record_ms=at_ms)
         return operation
 
     def executed(self, operation: Key, started_ms: int, *, record_ms: int) -> None:
         before = {*self.elements, *self.relations}
         self.execution(operation, f"run {len(before)}", started=started_ms, principal="bob")
-        self._recorded(before, record_ms)
+        self.recorded(before, record_ms)
 
-    def _recorded(self, before: set[str], record_ms: int) -> None:
+    def recorded(self, before: set[str], record_ms: int) -> None:
         for documents in (self.elements, self.relations):
             for identity, document in documents.items():
                 if identity not in before:
@@ -192,6 +196,32 @@ def a_view_of_its_view_is_read(estate: Estate) -> None:
     estate.read(second, SINCE_MS)
 
 
+def it_is_read_by_an_address_that_nobody_configured(estate: Estate) -> None:
+    other = Source(
+        "0123456789abcdef0123456789abcdef", HIVE, "thrift://other:9083", "estate", configured=False
+    )
+    estate.read(estate.granted(table_key(other, "db", "old")), SINCE_MS)
+
+
+def it_is_read_in_capitals(estate: Estate) -> None:
+    other = Source(
+        "0123456789abcdef0123456789abcdef", HIVE, "thrift://other:9083", "estate", configured=False
+    )
+    estate.read(estate.granted(column_key(table_key(other, "DB", "OLD"), "X")), SINCE_MS)
+
+
+def its_path_is_read_by_an_address_that_nobody_configured(estate: Estate) -> None:
+    other = Source("fedcba9876543210fedcba9876543210", HDFS, "hdfs://nn1:8020", "estate", configured=False)
+    estate.read(estate.granted(path_key(other, "/data/old")), SINCE_MS)
+
+
+def a_stream_that_reads_it_is_running(estate: Estate) -> None:
+    operation = estate.read(estate.old, BEFORE_MS, engine=SPARK)
+    before = {*estate.elements, *estate.relations}
+    estate.execution(operation, "stream", started=BEFORE_MS, status="RUNNING")
+    estate.recorded(before, BEFORE_MS)
+
+
 def written_since(estate: Estate) -> None:
     operation = estate.operation("insert into old", [], [estate.old])
     estate.execution(operation, "w", started=SINCE_MS, principal="etl")
@@ -240,6 +270,13 @@ def an_engine_is_followed_only_since(estate: Estate) -> None:
     for document in estate.elements.values():
         if document["type"] == "OPERATION_EXECUTION" and document["sourceId"] == estate.source(SPARK).id:
             document["started"] = solr_date(SINCE_MS)
+
+
+def an_engine_fell_silent(estate: Estate) -> None:
+    hive, since = estate.source(HIVE).id, solr_date(NOW_MS - 40 * DAY_MS)
+    for identity, document in list(estate.elements.items()):
+        if document["sourceId"] == hive and document.get("started", "") > since:
+            del estate.elements[identity]
 
 
 def an_engines_source_fails(estate: Estate) -> None:
@@ -344,6 +381,10 @@ TRUTH: list[tuple[Callable[[Estate], None], Verdict, str]] = [
     (a_path_beside_is_read, UNUSED, ""),
     (its_view_is_read, USED, ""),
     (a_view_of_its_view_is_read, USED, ""),
+    (it_is_read_by_an_address_that_nobody_configured, USED, ""),
+    (it_is_read_in_capitals, USED, ""),
+    (its_path_is_read_by_an_address_that_nobody_configured, USED, ""),
+    (a_stream_that_reads_it_is_running, USED, "is running"),
     (written_since, UNUSED, ""),
     (a_file_was_accessed_since, USED, "access time"),
     (a_file_was_written_since, UNUSED, ""),
@@ -353,6 +394,7 @@ TRUTH: list[tuple[Callable[[Estate], None], Verdict, str]] = [
     (it_was_renamed, UNKNOWN, "renamed"),
     (an_engine_is_not_followed, UNKNOWN, "no source tells of what SPARK reads"),
     (an_engine_is_followed_only_since, UNKNOWN, "tells of what SPARK reads only since"),
+    (an_engine_fell_silent, UNKNOWN, "told of no execution in 6 weeks"),
     (an_engines_source_fails, UNKNOWN, "cannot be read: gone"),
     (navlin_stands_still, UNKNOWN, "navlin has read nothing"),
     (a_purge_has_removed_executions_since, UNKNOWN, "purged"),
@@ -420,7 +462,7 @@ def test_the_command_prints_what_may_go_and_how_much_that_frees(estate: Estate, 
     # By the clock of the command navlin has read nothing for long: so nothing is known.
     answer = json.loads(run(file, "unused", "--days", str(DAYS), "--json").stdout)
     assert {each["verdict"] for each in answer["tables"]} == {"not known"}
-    assert answer["totals"]["not known"]["tables"] == len(answer["tables"]) == 2
+    assert answer["totals"]["not known"]["tables"] == answer["totals"]["used"]["tables"] == 1
     assert answer["totals"]["not known"]["sizeBytes"] == 1_234
     printed = run(file, "unused", "--days", str(DAYS), "--csv")
     rows = list(csv.DictReader(io.StringIO(printed.stdout.removeprefix("\ufeff"))))

@@ -23,7 +23,7 @@ from navlin.cli.terminal import console, print_csv, print_pieces, say
 @click.option(
     "--despite-gaps",
     is_flag=True,
-    help="You vouch that records which would not read, and operations known incompletely, were no reads of these.",
+    help="You vouch that no read of these was in records that would not read, operations known incompletely, silent weeks.",
 )
 @json_option
 @csv_option

@@ -9,16 +9,18 @@ from typing import Any, Final
 import orjson
 
 from navlin.index import solr_query as q
-from navlin.index.entity import EXECUTION_LISTED, LAST_EXECUTION, StoredEntity
-from navlin.index.fields import RELATIONS
+from navlin.index.entity import EXECUTION_LISTED, ID, LAST_EXECUTION, StoredEntity
+from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.filters import RelationFilter
 from navlin.index.graph import Graph
+from navlin.index.relation import ENDS
 from navlin.index.state import in_batches
 from navlin.model.keys import RelationType
 
 OPERATIONS_A_QUERY: Final = 100
 OF_ONE_TIME: Final = 10
 """Of executions whose records are of the very same time, so many are looked at for each operation."""
+_RUNNING: Final = ("status:RUNNING", "-deleted:true")
 _FILTERS: Final = tuple(RelationFilter((RelationType.INSTANCE_OF,), deleted=False).filters())
 
 
@@ -137,3 +139,11 @@ def latest_executions(graph: Graph, operations: Sequence[str], rows: int) -> dic
         operation: sorted((known[each] for each in ids if each in known), key=lambda run: -run.started_ms)
         for operation, ids in listed.items()
     }
+
+
+def running_operations(graph: Graph) -> set[str]:
+    """The ids of operations of which an execution is running: streaming queries run for months."""
+    running = graph.solr.cursor(ELEMENTS, "type:OPERATION_EXECUTION", ID, filters=_RUNNING)
+    instances = RelationFilter((RelationType.INSTANCE_OF,), deleted=False)
+    ids = [document["identity"] for document in running]
+    return {relation.ep1.id for relation in graph.relations(instances, of=ids, sides=(2,), fields=ENDS)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 import orjson
@@ -12,6 +13,7 @@ from navlin.index.fields import ELEMENTS, RUNS, date_ms, solr_date
 from navlin.index.readings import Reading, readings
 from navlin.index.solr import Solr
 
+WEEK_MS: Final = 604_800_000
 ENTRIES: Final = "entries"
 """The position in which an extractor of a file system says whether it reads all files, "all", or directories alone."""
 
@@ -19,21 +21,23 @@ ENTRIES: Final = "entries"
 @dataclass(frozen=True, slots=True)
 class Followed:
     """A configured source, and what it tells. ``since_ms`` is when the first execution started that it told of (epoch ms;
-    0: it tells of none), ``rejects`` are the things that would not read since the time that was asked about; ``entries``
-    is what its extractor said of files, "" for nothing."""
+    0: it tells of none). ``rejects`` are the things that would not read since the time that was asked about, ``silent_ms``
+    the beginnings of the weeks of that time in which no execution started. ``entries`` is what its extractor said of files,
+    "" for nothing."""
 
     reading: Reading
     since_ms: int
     rejects: int
+    silent_ms: tuple[int, ...]
     entries: str
 
 
-def followed(solr: Solr, since_ms: int) -> tuple[Followed, ...]:
-    """Every configured source. Rejects count from ``since_ms`` on."""
-    return tuple(_followed(solr, reading, since_ms) for reading in readings(solr))
+def followed(solr: Solr, since_ms: int, now_ms: int) -> tuple[Followed, ...]:
+    """Every configured source. Rejects and silent weeks count from ``since_ms`` on."""
+    return tuple(_followed(solr, reading, since_ms, now_ms) for reading in readings(solr))
 
 
-def _followed(solr: Solr, reading: Reading, since_ms: int) -> Followed:
+def _followed(solr: Solr, reading: Reading, since_ms: int, now_ms: int) -> Followed:
     of_source = q.term("sourceId", reading.source.id)
     executions = _first(solr, of_source, "type:OPERATION_EXECUTION", "started")
     # What a purge removed was told of as well.
@@ -43,6 +47,7 @@ def _followed(solr: Solr, reading: Reading, since_ms: int) -> Followed:
         reading,
         min(filter(None, (executions, purged)), default=0),
         solr.count(RUNS, "kind:reject", of_source, rejects),
+        _silent(solr, of_source, since_ms, now_ms),
         _entries(solr, of_source),
     )
 
@@ -52,6 +57,22 @@ def _first(solr: Solr, of_source: str, kind: str, field: str) -> int:
     answer = solr.select(ELEMENTS, {"q": kind, "fq": [of_source], "rows": 0, "json.facet": facet})
     first: Any = answer["facets"].get("first", 0)
     return date_ms(first) if isinstance(first, str) else int(first or 0)
+
+
+def _silent(solr: Solr, of_source: str, since_ms: int, now_ms: int) -> tuple[int, ...]:
+    """Weeks are counted back from now; what is left of the time asked about is part of the first."""
+    weeks = max(1, (now_ms - since_ms) // WEEK_MS)
+    bounds = [since_ms, *(now_ms - week * WEEK_MS for week in range(weeks - 1, 0, -1))]
+    dates = [*map(solr_date, bounds), "*"]
+    facets = {
+        f"week{number}": {"type": "query", "q": q.in_range("started", first, before)}
+        for number, (first, before) in enumerate(pairwise(dates))
+    }
+    asked = {"q": "type:OPERATION_EXECUTION", "fq": [of_source], "rows": 0}
+    answer = solr.select(ELEMENTS, {**asked, "json.facet": orjson.dumps(facets).decode()})["facets"]
+    return tuple(
+        first for number, first in enumerate(bounds) if not answer.get(f"week{number}", {}).get("count")
+    )
 
 
 def _entries(solr: Solr, of_source: str) -> str:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from navlin.index import solr_query as q
 from navlin.index.entity import StoredEntity
 from navlin.index.fields import RELATIONS
-from navlin.index.filters import RelationFilter
+from navlin.index.filters import EntityFilter, RelationFilter
 from navlin.index.graph import Graph
 from navlin.index.relation import ENDS, NAMED, End
 from navlin.model.keys import RelationType
 
 MOST_READERS: Final = 1_000
 """Of how many operations that read one table it is looked up when they ran."""
+MOST_COLUMNS: Final = 100_000
+"""How many columns of the tables that are asked about together are looked at."""
+_COLUMNS: Final = EntityFilter(("FIELD",))
 _FLOWS: Final = (RelationType.DATA_FLOW.value, RelationType.CONTROL_FLOW.value)
 _READ: Final = tuple(
     RelationFilter(_FLOWS, deleted=False, ep2_types=("OPERATION", "SUB_OPERATION")).filters()
@@ -49,8 +52,17 @@ class Readers:
 
 def readers_of(graph: Graph, read: Sequence[tuple[Sequence[StoredEntity], Sequence[Place]]]) -> list[Readers]:
     """The readers of each: of some entities (a table, and the views of it), their columns and partitions, and of what lies
-    at or below some places."""
-    searches = [_search(_at(entities, places)) for entities, places in read]
+    at or below some places.
+
+    Whatever has their names counts as they, whichever source it is claimed of: an engine may know a metastore or a file
+    system by an address that nobody configured.
+    """
+    tables = {each.id for entities, _ in read for each in entities}
+    columns: dict[str, list[str]] = defaultdict(list)
+    children, more = graph.children(tables, _COLUMNS, MOST_COLUMNS)
+    for child in children:
+        columns[child.parent_id].append(child.id)
+    searches = [_search(_at(entities, columns, places)) for entities, places in read]
     answers = [answer["response"] for answer in graph.solr.select_each(RELATIONS, searches)]
     parts = {
         each
@@ -65,7 +77,8 @@ def readers_of(graph: Graph, read: Sequence[tuple[Sequence[StoredEntity], Sequen
         ids = [each for document in answer["docs"] for each in document["endpoint2Ids"]]
         operations = dict.fromkeys(operation_of.get(each, each) for each in ids)
         newest_ms = max((int(document.get("asOf", 0)) for document in answer["docs"]), default=0)
-        found.append(Readers(newest_ms, tuple(operations), int(answer["numFound"]) > len(answer["docs"])))
+        cut = more or int(answer["numFound"]) > len(answer["docs"])
+        found.append(Readers(newest_ms, tuple(operations), cut))
     return found
 
 
@@ -74,20 +87,20 @@ def _search(at: str) -> dict[str, Any]:
     return {"q": at, "fq": _READ, **fields}
 
 
-def _at(entities: Iterable[StoredEntity], places: Iterable[Place]) -> str:
+def _at(
+    entities: Iterable[StoredEntity], columns: Mapping[str, Sequence[str]], places: Iterable[Place]
+) -> str:
     clauses = []
     for each in entities:
-        below = q.starting("endpoint1Name", each.name + ".")
-        clauses += [
-            f"endpoint1Ids:{q.phrase(each.id)}",
-            f"(+endpoint1SourceId:{q.phrase(each.source_id)} +{below})",
-        ]
+        clauses += [f"endpoint1Ids:{q.phrase(one)}" for one in (each.id, *columns[each.id])]
+        for name in dict.fromkeys((each.name, each.name.lower(), each.name.upper())):
+            clauses += [f"endpoint1Name:{q.literal(name)}", q.starting("endpoint1Name", name + ".")]
     for place in places:
         # A column of the data at a path has the path's name, a dot and its own.
-        there = (
-            f"{q.at_or_below('endpoint1Name', place.path)} {q.starting('endpoint1Name', place.path + '.')}"
-        )
-        clauses.append(f"(+endpoint1SourceId:{q.phrase(place.source_id)} +({there}))")
+        clauses += [
+            q.at_or_below("endpoint1Name", place.path),
+            q.starting("endpoint1Name", place.path + "."),
+        ]
     return " ".join(clauses)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from navlin.index.entity import OWNED, WORDS, StoredEntity
 from navlin.index.fields import solr_date
 from navlin.index.graph import Graph
 from navlin.index.solr import Solr
+from navlin.index.state import in_batches
 from navlin.index.worded import worded
 from navlin.model.keys import RelationType
 from navlin.query.answer import Cut, Direction, Edge, Lineage, Node
@@ -28,6 +30,8 @@ from navlin.query.syntax import parse
 STOP: Final = "up_notInherited"
 """The property of people's by which an entity does not inherit: names of tags, with commas between them, or an asterisk."""
 EVERY: Final = "*"
+WALKS: Final = 4
+"""How many are walked from side by side: a walk waits for Solr most of the time."""
 NODES: Final = 5_000
 """How many nodes are followed from one that bears the tag."""
 COLUMNS: Final = (
@@ -143,12 +147,21 @@ def inherited(
     graph = Graph(solr)
     options = Options(Direction.DOWNSTREAM, control_flow=control_flow, max_nodes=NODES)
     origins = {each.id: each for each in worded(solr, parse(word.query).query) if word.borne_by(each)}
-    for done, origin in enumerate(origins.values(), 1):
+
+    def walk(origin: StoredEntity) -> Origin:
         walked = lineage(solr, origin.id, options)
         reached = _inherited(graph, word, origin, walked)
         found = (each for each in reached if each.node.id not in origins and each.since_ms >= since_ms)
-        yield Origin(origin, tuple(found), walked.truncated_at)
-        progress(done, len(origins))
+        return Origin(origin, tuple(found), walked.truncated_at)
+
+    done = 0
+    with ThreadPoolExecutor(WALKS, "inherited") as walks:
+        # Batch by batch: what nobody has asked for yet is not held.
+        for batch in in_batches(origins.values(), WALKS * 4):
+            for each in walks.map(walk, batch):
+                yield each
+                done += 1
+                progress(done, len(origins))
 
 
 def _inherited(graph: Graph, word: Word, origin: StoredEntity, walked: Lineage) -> Iterator[Inherited]:

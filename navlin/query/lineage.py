@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import Final
 
 from navlin.index.entity import PATH_TYPES, StoredEntity
@@ -49,21 +50,37 @@ class UnknownEntity(LookupError):
 def lineage(solr: Solr, start: str, options: Options | None = None) -> Lineage:
     """The lineage of the entity with the id ``start``. Raises `UnknownEntity`."""
     options = options or Options()
-    with _uncollected(), closing(Reader(Graph(solr), options)) as reader:
+    with _UNCOLLECTED, closing(Reader(Graph(solr), options)) as reader:
         return _Walk(start, options, reader).run()
 
 
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Keeps Python from looking for cycles: a walk makes tens of thousands of tuples and no cycle, and looking through them
-    again and again took a third of its time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+class Uncollected:
+    """Keeps Python from looking for cycles while any walk goes on: a walk makes tens of thousands of tuples and no cycle,
+    and looking through them again and again took a third of its time. Walks of several threads may overlap."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._walks = 0
+        self._collects = False
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._walks:
+                self._collects = gc.isenabled()
+                gc.disable()
+            self._walks += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._walks -= 1
+            if not self._walks and self._collects:
+                gc.enable()
+            elif self._collects:
+                # Under load some walk may always go on.
+                gc.collect(0)
+
+
+_UNCOLLECTED: Final = Uncollected()
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from navlin.index.entity import OWNED, TABLE_AGE, StoredEntity
-from navlin.index.executions import KnownExecutions, executions_of
+from navlin.index.executions import KnownExecutions, executions_of, running_operations
 from navlin.index.fields import solr_date
 from navlin.index.filters import EntityFilter, RelationFilter
 from navlin.index.graph import Graph
@@ -127,10 +127,10 @@ def _judge_all(
     graph: Graph, question: Question, known: Watched, progress: Callable[[int, int], None]
 ) -> Iterator[Judged]:
     total, done = graph.count_entities(_TABLES), 0
-    views = views_of(graph)
+    views, running = views_of(graph), running_operations(graph)
     tables = graph.entities(_TABLES, fields=TABLE_AGE)
     for batch in in_batches(tables, TABLES_AT_ONCE):
-        yield from _Batch(graph, question, known, views, batch).judged()
+        yield from _Batch(graph, question, known, views, running, batch).judged()
         done += len(batch)
         progress(done, max(total, done))
 
@@ -143,6 +143,8 @@ class _Batch:
     question: Question
     watched: Watched
     views: Mapping[str, set[str]]
+    running: set[str]
+    """The ids of operations of which an execution is running."""
     tables: list[StoredEntity]
 
     def judged(self) -> Iterator[Judged]:
@@ -191,6 +193,9 @@ class _Batch:
             ran = [executions.get(each, KnownExecutions()) for each in found.operations]
             last = max(ran, key=lambda each: each.last_ms, default=KnownExecutions())
             at = tuple(places.get(table.id, ()))
+            if not self.running.isdisjoint(found.operations):
+                yield Judged(table, Verdict.USED, ("an execution that reads it is running",), at, below)
+                continue
             if any(each.newest_ms >= self.question.since_ms for each in ran):
                 yield Judged(
                     table, Verdict.USED, ("it was read since",), at, below, last.last_ms, last.principal

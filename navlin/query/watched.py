@@ -44,7 +44,7 @@ def watched(
     solr: Solr, since_ms: int, now_ms: int, without_engines: Collection[str], *, despite_gaps: bool
 ) -> Watched:
     """What would have shown a read since ``since_ms``; see `navlin.query.unused.Question`."""
-    sources = followed(solr, since_ms)
+    sources = followed(solr, since_ms, now_ms)
     engines = [each for each in sources if each.reading.source.type in ENGINES and each.since_ms]
     absent = {each.upper() for each in without_engines}
     reasons = [
@@ -101,6 +101,14 @@ def _gaps(graph: Graph, engines: Collection[Followed], since_ms: int) -> Iterato
     for each in engines:
         if each.rejects:
             yield f"{each.rejects:,} records of {each.reading.source.name} would not read {accepted}"
+        if each.silent_ms:
+            first, weeks = solr_date(each.silent_ms[0]), len(each.silent_ms)
+            silent = (
+                f"in {weeks} weeks, the first from {first} on"
+                if weeks > 1
+                else f"in the week from {first} on"
+            )
+            yield f"{each.reading.source.name} told of no execution {silent} {accepted}"
 
 
 def _before(where: EntityFilter, before_ms: int) -> EntityFilter:

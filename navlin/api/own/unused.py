@@ -33,7 +33,8 @@ class Parameters:
     ] = ()
     despite_gaps: Annotated[
         bool,
-        "The caller vouches that records which would not read, and operations known incompletely, were no reads of these.",
+        "The caller vouches that no read of these was in records that would not read, operations known incompletely, silent"
+        " weeks.",
     ] = False
     csv: Annotated[bool, "The answer as CSV."] = False
 
