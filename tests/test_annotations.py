@@ -244,7 +244,7 @@ BAD_JSON: dict[str, bytes] = {
     "an empty text": b'{"id": "a", "fields": {"name": ""}}',
     "no tags": b'{"id": "a", "fields": {"tags": []}}',
     "a tag that is none": b'{"id": "a", "fields": {"tags": ["x", 1]}}',
-    "a long text": b'{"id": "a", "fields": {"description": "' + b"x" * 8_001 + b'"}}',
+    "a long text": b'{"id": "a", "fields": {"up_a": "' + b"x" * 8_001 + b'"}}',
     "no number": b'{"id": "a", "fields": {"cpl_n.k": ["seven"]}}',
     "a large number": b'{"id": "a", "fields": {"cpl_n.k": [9223372036854775808]}}',
     "a truth value for a number": b'{"id": "a", "fields": {"cpl_n.k": [true]}}',

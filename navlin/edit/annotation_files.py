@@ -17,7 +17,8 @@ from typing import IO, Any, Final
 
 import orjson
 
-from navlin.edit.annotations import TYPED, Annotation, BadValue, checked
+from navlin.edit.annotations import Annotation
+from navlin.edit.values import TYPED, BadValue, checked
 
 HEADER: Final = ("id", "type", "entity", "field", "value")
 CELL_CHARS: Final = 1_048_576
