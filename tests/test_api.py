@@ -273,7 +273,7 @@ def test_the_openapi_document_lists_every_endpoint(web: Web) -> None:
 
 
 OF_THE_COMMAND_ALONE = {"as_json", "help", "forget_threshold"}
-OTHER_NAMES = {"filters": "filter", "facets": "facet", "everything": "all"}
+OTHER_NAMES = {"filters": "filter", "facets": "facet", "everything": "all", "properties": "property"}
 
 
 @pytest.mark.parametrize(

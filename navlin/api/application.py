@@ -126,13 +126,13 @@ async def _answered(service: Service, questions: Questions, endpoint: Endpoint, 
         raise Problem(
             403, f"that is for users with the role {endpoint.role.words}; you are {user.role.words}"
         )
-    parameters = await _parameters(endpoint, request)
+    parameters, body = await _parameters(endpoint, request)
 
     def answer() -> Response:
         with ExitStack() as held:
             held.enter_context(questions.of(user.name))
             solr = held.enter_context(service.index.solr())
-            answered = endpoint.answer(Asked(service, solr, user, parameters))
+            answered = endpoint.answer(Asked(service, solr, user, parameters, body))
             if not isinstance(answered, Iterator):
                 return json_answer(answered, endpoint.status)
             # What is wrong with the question shows with the first piece, while there may still be another status.
@@ -140,7 +140,7 @@ async def _answered(service: Service, questions: Questions, endpoint: Endpoint, 
             return StreamingResponse(pieces, endpoint.status, {"Content-Type": JSON})
 
     if endpoint.role > Role.LINEAGE_VIEWER:
-        _audit("run requested", request, user.name)
+        _audit(_WORDS[endpoint.role], request, user.name)
     return await run_in_threadpool(answer)
 
 
@@ -158,19 +158,26 @@ def held_until_read(pieces: Iterator[bytes], held: ExitStack) -> Iterator[bytes]
     return begun
 
 
-async def _parameters(endpoint: Endpoint, request: Request) -> Any:
+_WORDS: Final = {Role.METADATA_ADMINISTRATOR: "edit requested", Role.ADMINISTRATOR: "run requested"}
+"""What the log calls a request, by the role that it wants."""
+
+
+async def _parameters(endpoint: Endpoint, request: Request) -> tuple[Any, Any]:
+    """The parameters, and the body for an endpoint that takes it as it is."""
     raw = request.scope["query_string"].decode("latin-1")
     given = [*texts_of(raw, lenient=endpoint.lenient), *request.path_params.items()]
     if endpoint.method == "GET":
-        return from_query(endpoint.parameters, given)
+        return from_query(endpoint.parameters, given), None
     body = await request.body()
     try:
         read = orjson.loads(body) if body else {}
     except orjson.JSONDecodeError as error:
         raise Problem(400, f"the body is no JSON: {error}") from None
+    if endpoint.takes_body:
+        return from_query(endpoint.parameters, given), read
     if endpoint.lenient:
-        return from_both(endpoint.parameters, given, read)
-    return from_json(endpoint.parameters, read)
+        return from_both(endpoint.parameters, given, read), None
+    return from_json(endpoint.parameters, read), None
 
 
 # -- Errors --------------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from navlin.access.roles import Role
 from navlin.access.store import User
 from navlin.api.service import Service
+from navlin.index.editing import Author
 from navlin.index.solr import Solr
 
 
@@ -21,6 +22,12 @@ class Asked:
     user: User
     parameters: Any
     """An instance of the endpoint's ``parameters``."""
+    body: Any = None
+    """The JSON that was sent, for an endpoint that takes it as it is."""
+
+    def author(self) -> Author:
+        """Who edits by this request."""
+        return Author(self.user.name, self.service.now_ms())
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +36,7 @@ class Endpoint:
     a GET, in the path where that names it, in the JSON body of a POST. ``answer`` returns plain JSON,
     or pieces of JSON text, which are sent as they come."""
 
-    method: Literal["GET", "POST"]
+    method: Literal["GET", "POST", "PUT"]
     path: str
     role: Role
     summary: str
@@ -41,6 +48,8 @@ class Endpoint:
     """What the answer has, for the OpenAPI document."""
     lenient: bool = False
     """Takes parameters as Navigator did (`navlin.api.parameters.from_both`)."""
+    takes_body: bool = False
+    """Takes the JSON of the body as it is, beside parameters in the path and the query string."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,8 @@ COMMANDS: Final = (
     "check",
     "purge",
     "forget",
+    "edit",
+    "edits",
     "annotations",
     "web",
     "user",

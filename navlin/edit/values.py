@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from navlin.index.fields import (
@@ -26,14 +25,8 @@ TYPED: Final[Mapping[str, type]] = {"cpl_": int, "cpd_": float, "cpb_": bool}
 """The values of a managed property by the beginning of its field, beside those that are texts."""
 
 
-@dataclass(frozen=True, slots=True)
 class BadValue(Exception):
-    """A value that the field cannot have."""
-
-    reason: str
-
-    def __str__(self) -> str:
-        return self.reason
+    """A value that the field cannot have; the text says why."""
 
 
 def checked(name: str, value: Any) -> Any:

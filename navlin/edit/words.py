@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from navlin.edit.values import BadValue, checked
 from navlin.index.editing import Author, Decide, Editable, Edited, edit_entities, show_edits
 from navlin.index.fields import USER_PROPERTY
 from navlin.index.solr import Solr
-
-TEXTS: Final = ("name", "description")
 
 
 @dataclass(frozen=True, slots=True)

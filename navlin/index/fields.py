@@ -48,7 +48,19 @@ executions that it removed."""
 USER_FIELDS: Final = frozenset({"name", "description", "tags"})
 USER_PROPERTY: Final = "up_"
 """Before the key of a property of a person's own."""
-USER_PREFIXES: Final = (USER_PROPERTY, "cp_", "cpl_", "cpd_", "cpt_", "cpb_")
+MANAGED: Final[Mapping[str, str]] = {
+    "TEXT": "cp_",
+    "ENUM": "cp_",
+    "INTEGER": "cpl_",
+    "LONG": "cpl_",
+    "FLOAT": "cpd_",
+    "DOUBLE": "cpd_",
+    "DATE": "cpt_",
+    "BOOLEAN": "cpb_",
+}
+"""The type of a managed property → what stands before ``namespace.name`` in the field that keeps its values."""
+MANAGED_PREFIXES: Final = tuple(dict.fromkeys(MANAGED.values()))
+USER_PREFIXES: Final = (USER_PROPERTY, *MANAGED_PREFIXES)
 """Properties of a person's own, and those of a namespace by their type, as in the schema."""
 SOURCE_WORDS: Final = "sourceWords"
 """Names the user fields whose values came from the source: they follow it until a person writes others."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from navlin.api.endpoint import Endpoint
-from navlin.api.navigator import entities, interactive, lineage, relations, schemas
+from navlin.api.navigator import entities, entity_edits, interactive, lineage, models, relations, schemas
 
 OLDEST: Final = 2
 NEWEST: Final = 14
@@ -17,6 +17,8 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     entities.LIST,
     entities.PAGE,
     entities.ONE,
+    entity_edits.PUT_BULK,
+    entity_edits.PUT,
     relations.LIST,
     relations.PAGE,
     relations.ONE,
@@ -25,6 +27,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     interactive.SUGGEST,
     lineage.COLUMNS,
     schemas.FIELDS,
+    *models.ENDPOINTS,
 )
 """Below the version."""
 UNVERSIONED: Final[tuple[Endpoint, ...]] = (lineage.EXPORT,)

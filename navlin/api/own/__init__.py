@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from navlin.api.endpoint import Endpoint
-from navlin.api.own import extract, lineage, link, purge, requests, search, show, status
+from navlin.api.own import edit, edits, extract, lineage, link, purge, requests, search, show, status
 
 ROOT: Final = "/api/navlin/v1"
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (
@@ -16,6 +16,8 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     show.ENDPOINT,
     lineage.ENDPOINT,
     status.ENDPOINT,
+    edits.ENDPOINT,
+    edit.ENDPOINT,
     extract.ENDPOINT,
     link.ENDPOINT,
     purge.ENDPOINT,

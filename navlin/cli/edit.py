@@ -1,0 +1,115 @@
+"""``navlin edit``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from navlin.cli.invocation import Exit, Failure, Invocation, entity_id, json_option
+from navlin.cli.terminal import console, print_json, say
+
+if TYPE_CHECKING:
+    from navlin.edit.asked import Done, Report
+
+SHOWN: Final = 20
+"""How many edits are printed for people; ``--json`` has all."""
+
+
+@click.command("edit", short_help="Change names, descriptions, tags and properties.")
+@click.argument("entity", required=False, default="")
+@click.option("--query", default="", help="Edit all entities that match, as in `navlin search`.")
+@click.option("--tag", multiple=True, help="Add a tag. Repeatable.")
+@click.option("--remove-tag", multiple=True, help="Take a tag away. Repeatable.")
+@click.option("--name", default=None, help="The name that people see; an empty one erases it.")
+@click.option("--description", default=None, help="The description; an empty one erases it.")
+@click.option(
+    "--property",
+    "properties",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A property of one's own; an empty value erases it. Repeatable.",
+)
+@click.option(
+    "--managed",
+    multiple=True,
+    metavar="NAMESPACE.NAME=VALUE",
+    help="A managed property; an empty value erases it. Repeat it for several values.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would change, and write nothing.")
+@json_option
+@click.pass_obj
+def command(
+    invocation: Invocation,
+    entity: str,
+    *,
+    query: str,
+    tag: tuple[str, ...],
+    remove_tag: tuple[str, ...],
+    name: str | None,
+    description: str | None,
+    properties: tuple[str, ...],
+    managed: tuple[str, ...],
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Change what people write of ENTITY (db.table, db.table.column, a path, or an id), or of all that a query finds.
+
+    What is not named stays. Every change is noted with the user of this system: `navlin edits` shows it. A running
+    extraction neither undoes an edit nor is undone by it.
+
+    \b
+    Examples:
+      navlin edit sales.orders --tag pii --description 'All orders since 2019'
+      navlin edit sales.orders --remove-tag draft --property steward=ann --name ''
+      navlin edit --query 'type:TABLE AND parentPath:"/sales"' --tag sales --dry-run
+    """
+    from navlin.edit.asked import Options, edit_each, matching, words_of
+    from navlin.edit.values import BadValue
+    from navlin.index.query_text import asked
+    from navlin.query.scanner import QueryError
+    from navlin.query.syntax import parse
+
+    if bool(entity) == bool(query):
+        raise Failure("name one entity, or give --query", Exit.USAGE)
+    options = Options(tag, remove_tag, name, description, properties, managed)
+    try:
+        wanted = asked(parse(query).query) if query else ""
+        with invocation.solr() as solr, _progress() as report:
+            words = words_of(solr, options)
+            ids = matching(solr, wanted) if query else [entity_id(solr, entity)]
+            done = edit_each(solr, ids, words, invocation.author(), dry_run=dry_run, report=report)
+    except (BadValue, QueryError) as error:
+        raise Failure(str(error), Exit.USAGE) from error
+    if as_json:
+        print_json(done.to_json())
+    else:
+        _print(done)
+    raise SystemExit(Exit.FAILED if done.refused else Exit.OK if done.entities else Exit.NOTHING)
+
+
+def _print(done: Done) -> None:
+    from navlin.render import edits_view
+
+    verb = "would change" if done.dry_run else "changed"
+    say(f"{len(done.edits):,} of {done.entities:,} entities {verb}")
+    if done.edits:
+        console().print(edits_view(done.edits[:SHOWN]))
+    if len(done.edits) > SHOWN:
+        say(f"and {len(done.edits) - SHOWN:,} more (--json has all)")
+    for each in done.refused[:SHOWN]:
+        say(f"{each.identity}: {each.reason}")
+
+
+@contextmanager
+def _progress() -> Iterator[Report]:
+    """A bar on standard error, if that is a terminal."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    out = console(on_stderr=True)
+    columns = (TextColumn("editing"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=out, disable=not out.is_terminal, transient=True) as bar:
+        task = bar.add_task("editing", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
