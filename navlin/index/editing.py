@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from navlin.index.edits import Edit, FieldChange, note_edits, withdraw_edits
 from navlin.index.entity import changed, readable_name
-from navlin.index.fields import EDITS, ELEMENTS, SOURCE_WORDS
+from navlin.index.fields import EDITS, ELEMENTS, RELATIONS, SOURCE_WORDS
 from navlin.index.solr import Refused, Solr
 from navlin.index.state import in_batches
 from navlin.index.writing import ATTEMPTS, WRITE_BATCH, TooManyConflicts, rewrite
@@ -86,9 +86,9 @@ def edit_entities(
         yield edited
 
 
-def show_edits(solr: Solr, *, durable: bool = False) -> None:
-    """Lets everybody see what was edited; ``durable`` also makes it safe from the loss of power."""
-    for core in (ELEMENTS, EDITS):
+def show_edits(solr: Solr, *, durable: bool = False, relations: bool = False) -> None:
+    """Lets everybody see what was edited, ``relations`` too; ``durable`` also makes it safe from the loss of power."""
+    for core in (*([RELATIONS] if relations else []), ELEMENTS, EDITS):
         solr.commit(core, soft=not durable)
 
 

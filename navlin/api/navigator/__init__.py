@@ -9,7 +9,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from navlin.api.endpoint import Endpoint
-from navlin.api.navigator import entities, entity_edits, interactive, lineage, models, relations, schemas
+from navlin.api.navigator import (
+    entities,
+    entity_edits,
+    interactive,
+    lineage,
+    models,
+    plugin,
+    relations,
+    schemas,
+)
 
 OLDEST: Final = 2
 NEWEST: Final = 14
@@ -28,6 +37,8 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     lineage.COLUMNS,
     schemas.FIELDS,
     *models.ENDPOINTS,
+    plugin.PLUGIN,
+    plugin.REGISTER,
 )
 """Below the version."""
 UNVERSIONED: Final[tuple[Endpoint, ...]] = (lineage.EXPORT,)
