@@ -200,6 +200,17 @@ def test_nothing_that_a_person_wrote_is_overwritten_unless_asked(
         assert [each["indexed"] for each in json_of(over)["overwritten"]] == [indexed[name]]
 
 
+def test_an_import_is_noted_as_other_edits_are(navlin: Navlin, world: World, tmp_path: Path) -> None:
+    file = tmp_path / "words.jsonl"
+    file.write_text(json.dumps({"id": world.table("shop.raw").identity, "fields": {"name": "Raw"}}))
+    assert navlin("annotations", "import", str(file), "--dry-run").exit_code == Exit.OK
+    assert navlin("edits", "shop.raw").exit_code == Exit.NOTHING
+    assert navlin("annotations", "import", str(file)).exit_code == Exit.OK
+    (edit,) = json_of(navlin("edits", "shop.raw", "--json"))["edits"]
+    assert edit["who"]
+    assert edit["changes"] == [{"field": "name", "old": None, "new": "Raw"}]
+
+
 def test_unknown_entities_are_listed_and_kept_for_later(navlin: Navlin, world: World, tmp_path: Path) -> None:
     file, later = tmp_path / "words.csv", tmp_path / "later.csv"
     identity = world.table("shop.later").identity

@@ -8,6 +8,8 @@ from uuid import uuid4
 
 import pytest
 
+from navlin.edit.models import properties_of, register
+from navlin.edit.plugin import write_objects
 from navlin.edit.values import BadValue
 from navlin.edit.words import Properties, Tags, Words, edit_words, properties, tags, texts
 from navlin.index.editing import Author
@@ -322,3 +324,25 @@ def test_an_extraction_between_an_edits_read_and_write_is_kept(estate: SmallEsta
     again = estate.pull()
     assert (again.iteration, again.counts.linked) == (pulled[0].iteration + 1, 0), "an edit is no run"
     assert again.counts.changed == 0
+
+
+@pytest.mark.services
+def test_edits_models_and_what_programs_write_are_the_same_on_a_solrcloud(cloud: Solr) -> None:
+    world = World(cloud, f"cloud-edits-{uuid4().hex[:6]}")
+    world.put(world.hive, *(world.entity(world.table(f"shop.t{number}")) for number in range(20)))
+    keys = [world.table(f"shop.t{number}") for number in range(20)]
+    asked = {key.identity: Words(texts({"name": key.name}), Tags(add=("a",))) for key in keys}
+    (done,) = edit_words(cloud, asked, ANN)
+    assert len(done.edits) == 20
+    assert {fields(world, key)["name"] for key in keys} == {key.name for key in keys}
+    assert [edits_of(cloud, key.identity, 5)[1] for key in keys] == [1] * 20
+    register(cloud, {"properties": [{"namespace": world.cluster, "name": "n", "type": "LONG"}]}, ANN)
+    assert properties_of(cloud)[world.cluster, "n"].type == "LONG"
+    own = {"sourceType": "SDK", "namespace": world.cluster, "type": "DATASET", "originalName": "x"}
+    early = {"sourceId": world.hive.id, "type": "TABLE", "databaseName": "shop", "tableName": "early"}
+    for _ in range(2):
+        entities, _ = write_objects(cloud, [own, {**early, "name": "Early"}], [], ANN)
+        assert (entities.count, entities.errors) == (2, {})
+    world.put(world.hive, world.entity(world.table("shop.early"), {"owner": "etl"}))
+    early_table = fields(world, world.table("shop.early"))
+    assert (early_table["owner"], early_table["name"], early_table.get("granted")) == ("etl", "Early", None)

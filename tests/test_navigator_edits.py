@@ -122,6 +122,34 @@ def test_a_put_answers_with_all_keys_and_is_noted_with_the_user(web: Web, world:
     assert {line["user"] for line in lines} == {"editor"}
 
 
+def test_who_follows_a_source_as_the_sdk_does_sees_an_edit(web: Web, world: World, orders: str) -> None:
+    def iteration() -> int:
+        query = f"type:SOURCE AND identity:{world.hive.id}"
+        (source,) = web.get(f"{V}/entities", query=query).json()
+        return int(source["sourceExtractIteration"])
+
+    def run_ended(number: int) -> None:
+        update = {"identity": world.hive.id, "sourceExtractIteration": {"set": number}, "_version_": 1}
+        world.solr.add(ELEMENTS, [update])
+        world.commit()
+
+    def followed(since: int) -> set[str]:
+        runs = " OR ".join(f"{world.hive.id}##{number}" for number in range(since, iteration() + 1))
+        page = {"query": f"extractorRunId:({runs})", "limit": 100, "cursorMark": "*"}
+        found = web.send("POST", f"{V}/entities/paging", json=page).json()["entities"]
+        return {each["identity"] for each in found}
+
+    identity = orders.rpartition("/")[2]
+    run_ended(5)
+    marker = iteration()
+    assert identity not in followed(marker)
+    put(web, orders, {"name": "seen"})
+    assert identity in followed(marker), "no run has ended since"
+    run_ended(6)
+    assert identity in followed(marker)
+    assert identity not in followed(6)
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -161,6 +161,7 @@ def test_everything_that_a_client_can_name_gets_its_words_under_the_id_of_its_ex
     assert (there["tags"], there["properties"], there["description"]) == (["gold"], {"k": "v"}, "d")
     assert there["type"] == key.type
     assert there["userEntity"] is not bool(before), "what its source has not shown yet"
+    assert entity(web, there["sourceId"])["type"] == "SOURCE"
     if not before:
         assert there["originalName"].upper() == key.name.upper()
         assert there["sourceType"] == key.source.type
@@ -468,6 +469,14 @@ def test_an_end_that_is_not_there_yet_is_linked_when_it_arrives(web: Web, world:
     again = flow(ns, "DATA_FLOW", mine(ns, "job", "OPERATION"), ends)
     assert plugin(web, relations=[again]) == ([], [])
     assert [each.get("unlinked", False) for each in related(world, ns)] == [False]
+
+
+def test_a_relation_may_come_before_the_entities_that_it_is_between(web: Web, world: World, ns: str) -> None:
+    relation = flow(ns, "DATA_FLOW", mine(ns, "a", "DATASET"), mine(ns, "b", "DATASET"))
+    assert plugin(web, own(ns, "a", "DATASET"), relations=[relation]) == ([], [])
+    assert [each["unlinked"] for each in related(world, ns)] == [True]
+    assert plugin(web, own(ns, "b", "DATASET")) == ([], [])
+    assert [each["unlinked"] for each in related(world, ns)] == [False]
 
 
 BAD_RELATIONS: dict[str, tuple[Any, str]] = {

@@ -13,13 +13,20 @@ from navlin.edit.as_navigator import change_words, put_words
 from navlin.edit.models import properties_of
 from navlin.edit.named import NAMES, Names, with_names
 from navlin.edit.own import Own, own_entity
-from navlin.edit.relations import Drawn, draw, drawn_of
+from navlin.edit.relations import Drawn, draw, drawn_of, link_arrived
 from navlin.edit.values import BadValue
 from navlin.edit.words import deciding
 from navlin.index.editing import Author, Decide, Document, Editable, edit_entities, show_edits
 from navlin.index.solr import Solr
-from navlin.index.user_entities import SDK, awaited_entity, require_sdk_source, user_entity
+from navlin.index.user_entities import (
+    SDK,
+    awaited_entity,
+    require_sdk_source,
+    require_sources,
+    user_entity,
+)
 from navlin.model.keys import Key, RelationType
+from navlin.model.source import Source
 
 MOST: Final = 10_000
 """How many objects one request has."""
@@ -48,6 +55,8 @@ class _Wanted:
     id: str
     decide: Decide
     new: Document | None
+    claimed: Source | None = None
+    """A source that the index does not have either."""
 
 
 def write_objects(
@@ -82,24 +91,25 @@ def write_objects(
     _write(solr, wanted, author, about[0])
     draw(solr, drawn, author.now_ms)
     about[1].count = len(drawn)
-    show_edits(solr, relations=bool(drawn))
+    show_edits(solr, relations=True)
     return about
 
 
 def register_entity(solr: Solr, given: Any, author: Author) -> str:
     """Writes words on one entity, whether or not its source has shown it, and returns its id. The JSON is that of a PUT
     with the names of the entity. Raises `BadValue`."""
-    words = put_words(properties_of(solr), given)
-    meant = Names(solr).meant(with_names(given))
-    identity, new = (
-        (meant.identity, awaited_entity(meant, author.now_ms)) if isinstance(meant, Key) else (meant, None)
+    words = deciding(put_words(properties_of(solr), given))
+    names = Names(solr)
+    meant = names.meant(with_names(given))
+    wanted = (
+        _awaited(names, 0, meant, words, author) if isinstance(meant, Key) else _Wanted(0, meant, words, None)
     )
     taken = Taken()
-    _write(solr, [_Wanted(0, identity, deciding(words), new)], author, taken)
+    _write(solr, [wanted], author, taken)
     for reason in taken.errors.values():
         raise BadValue(reason)
-    show_edits(solr)
-    return identity
+    show_edits(solr, relations=True)
+    return wanted.id
 
 
 def _wanted(
@@ -122,8 +132,13 @@ def _wanted(
         return _Wanted(position, identity, words, None)
     meant = names.meant(given)
     if isinstance(meant, Key):
-        return _Wanted(position, meant.identity, words, awaited_entity(meant, author.now_ms))
+        return _awaited(names, position, meant, words, author)
     return _Wanted(position, meant, words, None)
+
+
+def _awaited(names: Names, position: int, key: Key, words: Decide, author: Author) -> _Wanted:
+    claimed = key.source if key.source.id not in names.sources else None
+    return _Wanted(position, key.identity, words, awaited_entity(key, author.now_ms), claimed)
 
 
 def _deciding_own(own: Own, words: Decide) -> Decide:
@@ -138,6 +153,7 @@ def _deciding_own(own: Own, words: Decide) -> Decide:
 
 def _write(solr: Solr, wanted: Sequence[_Wanted], author: Author, taken: Taken) -> None:
     left = list(wanted)
+    require_sources(solr, {each.claimed for each in wanted if each.claimed is not None}, author.now_ms)
     while left:
         # An entity that is named twice is written twice, in the order of the objects.
         round_of = {each.id: each for each in reversed(left)}
@@ -151,3 +167,5 @@ def _write(solr: Solr, wanted: Sequence[_Wanted], author: Author, taken: Taken) 
                 each = round_of.pop(identity)
                 taken.errors[each.position] = f"there is no entity {identity}"
         taken.count += len(round_of)
+    if made := {each.id for each in wanted if each.new is not None}:
+        link_arrived(solr, made, author.now_ms)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,11 +10,14 @@ from navlin.edit.named import Names
 from navlin.edit.own import ID_CHARS
 from navlin.edit.values import BadValue
 from navlin.index.documents import end_of
+from navlin.index.filters import RelationFilter
 from navlin.index.graph import Graph
 from navlin.index.graph import end_of as end_of_entity
 from navlin.index.relation import End
 from navlin.index.solr import Solr
-from navlin.index.user_entities import write_relations
+from navlin.index.stamp import Stamp
+from navlin.index.user_entities import SDK_SOURCE, write_relations
+from navlin.model.identity import run_id
 from navlin.model.keys import EntityType, Key, RelationType
 
 MOST_PAIRS: Final = 10_000
@@ -84,6 +87,15 @@ def draw(solr: Solr, drawn: Sequence[Drawn], now_ms: int) -> None:
             missing=missing,
             now_ms=now_ms,
         )
+
+
+def link_arrived(solr: Solr, ids: Collection[str], now_ms: int) -> None:
+    """Links the relations that waited for these entities alone. What an extraction brings, its own linking links."""
+    graph, stamp = Graph(solr), Stamp(run_id(SDK_SOURCE, 0), now_ms)
+    waiting = {each.id: each.claims for each in graph.relations(RelationFilter(unlinked=True), of=ids)}
+    there = graph.present_now({end for claims in waiting.values() for end in claims})
+    due = [identity for identity, claims in waiting.items() if claims and there.issuperset(claims)]
+    graph.change_relations(due, lambda relations: [each.linked(None, stamp) for each in relations])
 
 
 def _side(names: Names, given: Mapping[str, Any], number: int) -> Side:

@@ -6,16 +6,17 @@ that meets it takes it over with people's words, and it is an entity like any ot
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from navlin.index.documents import granted_envelopes
+from navlin.index.documents import granted_envelopes, source_envelope
 from navlin.index.fields import ELEMENTS, RELATIONS, solr_date, to_fields
 from navlin.index.relation import NO_TREE, End, relation_fields
 from navlin.index.solr import Solr
 from navlin.index.stored_form import PACKAGE, Document
 from navlin.model.identity import identify, relation_id, run_id
 from navlin.model.keys import Key
+from navlin.model.source import Source
 
 SDK: Final = "SDK"
 """The type of the source of all that programs write of their own."""
@@ -41,6 +42,14 @@ def require_sdk_source(solr: Solr, now_ms: int) -> None:
         **_stamps(SDK_SOURCE, now_ms),
     }
     solr.add(ELEMENTS, [{**document, "extractorRunId": run_id(SDK_SOURCE, _ITERATION), "_version_": -1}])
+
+
+def require_sources(solr: Solr, sources: Iterable[Source], now_ms: int) -> None:
+    """Makes the SOURCE documents of sources that nobody configured, as a claim on them would."""
+    for source in sources:
+        envelope = source_envelope(source, now_ms, granted=True)
+        document = {**envelope.fields(), **_stamps(source.id, now_ms), "extractorRunId": run_id(source.id, 0)}
+        solr.add(ELEMENTS, [{**document, "_version_": -1}])
 
 
 def user_entity(identity: str, kind: str, namespace: str, now_ms: int) -> Document:

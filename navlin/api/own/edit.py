@@ -13,6 +13,7 @@ from navlin.api.own.naming import entity_id
 from navlin.edit.asked import Done, Options, edit_each, matching, words_of
 from navlin.edit.values import BadValue
 from navlin.index.query_text import asked as for_solr
+from navlin.index.solr import SolrError
 from navlin.query.scanner import QueryError
 from navlin.query.syntax import parse
 
@@ -51,6 +52,10 @@ def _answer(asked: Asked) -> dict[str, Any]:
             ids = [entity_id(asked.solr, given.entity)]
     except (BadValue, QueryError) as error:
         raise Problem(400, str(error)) from error
+    except SolrError as error:
+        if error.status != 400:
+            raise
+        raise Problem(400, error.message) from error
     if len(ids) > MOST:
         raise Problem(400, f"more than {MOST:,} entities match: `navlin edit --query` takes any number")
     return edit_each(asked.solr, ids, words, asked.author(), dry_run=given.dry_run).to_json()
