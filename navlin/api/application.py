@@ -37,6 +37,7 @@ from navlin.api.parameters import from_both, from_json, from_query, texts_of
 from navlin.api.service import Service
 from navlin.index.fields import RUNS
 from navlin.index.solr import SolrError, SolrUnavailable
+from navlin.index.writing import TooManyConflicts
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -73,6 +74,7 @@ def application(service: Service) -> Starlette:
         Problem: _problem,
         HTTPException: _http_error,
         SolrError: _solr_error,
+        TooManyConflicts: _too_many_conflicts,
         Exception: _unforeseen,
     }
     middleware = [
@@ -196,6 +198,10 @@ async def _solr_error(_request: Request, error: SolrError) -> Response:
     if isinstance(error, SolrUnavailable):
         return error_answer(503, f"the index does not answer: {error}", {"Retry-After": "5"})
     return await _unforeseen(_request, error)
+
+
+async def _too_many_conflicts(_request: Request, error: Exception) -> Response:
+    return error_answer(503, f"{error}: try again", {"Retry-After": "1"})
 
 
 async def _unforeseen(request: Request, error: Exception) -> Response:

@@ -86,6 +86,7 @@ def _exit_code(error: Exception) -> Exit | None:
     from navlin.index.cores import NotCreated
     from navlin.index.schema import UnusableIndex
     from navlin.index.solr import SolrError
+    from navlin.index.writing import TooManyConflicts
     from navlin.service.configuration import BadConfiguration
     from navlin.service.loader import ExtractorNotLoaded, SharedIdentity
     from navlin.solr_server.embedded import NoSolr
@@ -99,6 +100,7 @@ def _exit_code(error: Exception) -> Exit | None:
         | SolrError
         | NotCreated
         | UnusableIndex
+        | TooManyConflicts
         | JarsNotFetched
         | ExtractorNotLoaded
         | SharedIdentity,
