@@ -131,6 +131,19 @@ def test_all_that_a_query_finds_is_edited_and_a_dry_run_says_what_would(
     assert navlin("edit", "--query", "originalName:nowhere_at_all", "--tag", "x").exit_code == Exit.NOTHING
 
 
+def test_a_bulk_of_any_size_is_edited_and_its_answer_has_the_first_of_them(
+    navlin: Navlin, world: World, database: str
+) -> None:
+    world.put(world.hive, *(world.entity(world.table(f"{database}.t{number}")) for number in range(1_200)))
+    query = f'type:TABLE AND parentPath:"/{database}" AND -tags:bulk'
+    done = json_of(navlin("edit", "--query", query, "--tag", "bulk", "--json"))
+    assert (done["entities"], done["changed"], len(done["edits"])) == (1_203, 1_203, 1_000)
+    assert navlin("edit", "--query", query, "--tag", "bulk").exit_code == Exit.NOTHING
+    last = navlin("edit", "--query", f'parentPath:"/{database}"', "--remove-tag", "bulk")
+    assert "1,203 of 1,203 entities changed" in last.stdout
+    assert "and 1,183 more" in last.stdout
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

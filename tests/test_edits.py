@@ -15,7 +15,7 @@ from navlin.edit.words import Properties, Tags, Words, edit_words, properties, t
 from navlin.index.editing import Author
 from navlin.index.edits import Edit, edits_of
 from navlin.index.fields import EDITS, ELEMENTS, SOURCE_WORDS
-from navlin.index.solr import Solr
+from navlin.index.solr import Solr, SolrError
 from navlin.model.identity import run_id
 from navlin.model.keys import Key
 from navlin.model.redaction import MASK
@@ -269,6 +269,25 @@ def test_of_two_people_who_edit_at_once_none_loses_anything(world: World) -> Non
         ("ann", "tags", "['b']"),
         ("ann", "description", "None"),
     }
+
+
+def test_an_edit_that_is_cut_off_changed_nothing_and_may_be_repeated(world: World) -> None:
+    key = world.table("shop.orders")
+    before = fields(world, key)
+
+    def passes(call: Call) -> bool:
+        return not (call.core == ELEMENTS and call.documents)
+
+    words = Words(texts({"name": "x"}))
+    with (
+        SolrProxy(world.solr.address, passes) as proxy,
+        Solr(proxy.address) as between,
+        pytest.raises(SolrError),
+    ):
+        list(edit_words(between, {key.identity: words}, ANN))
+    assert fields(world, key) == before
+    assert len(edited(world.solr, key, words, Author("ann", ANN.now_ms + 1))) == 1
+    assert fields(world, key)["name"] == "x"
 
 
 def owner_and_words(estate: SmallEstate) -> tuple[str, str, list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -12,10 +12,10 @@ from navlin.cli.invocation import Exit, Failure, Invocation, entity_id, json_opt
 from navlin.cli.terminal import console, print_json, say
 
 if TYPE_CHECKING:
-    from navlin.edit.asked import Done, Report
+    from navlin.edit.asked import Done
 
 SHOWN: Final = 20
-"""How many edits are printed for people; ``--json`` has all."""
+"""How many edits are printed for people."""
 
 
 @click.command("edit", short_help="Change names, descriptions, tags and properties.")
@@ -66,7 +66,7 @@ def command(
       navlin edit sales.orders --remove-tag draft --property steward=ann --name ''
       navlin edit --query 'type:TABLE AND parentPath:"/sales"' --tag sales --dry-run
     """
-    from navlin.edit.asked import Options, edit_each, matching, words_of
+    from navlin.edit.asked import Options, count_matching, edit_each, matching, words_of
     from navlin.edit.values import BadValue
     from navlin.index.query_text import asked
     from navlin.query.scanner import QueryError
@@ -77,10 +77,15 @@ def command(
     options = Options(tag, remove_tag, name, description, properties, managed)
     try:
         wanted = asked(parse(query).query) if query else ""
-        with invocation.solr() as solr, _progress() as report:
+        with invocation.solr() as solr:
             words = words_of(solr, options)
-            ids = matching(solr, wanted) if query else [entity_id(solr, entity)]
-            done = edit_each(solr, ids, words, invocation.author(), dry_run=dry_run, report=report)
+            if not query:
+                ids = [entity_id(solr, entity)]
+                done = edit_each(solr, ids, words, invocation.author(), dry_run=dry_run)
+            else:
+                with _progress(count_matching(solr, wanted)) as report:
+                    found, author = matching(solr, wanted), invocation.author()
+                    done = edit_each(solr, found, words, author, dry_run=dry_run, report=report)
     except (BadValue, QueryError) as error:
         raise Failure(str(error), Exit.USAGE) from error
     if as_json:
@@ -94,22 +99,22 @@ def _print(done: Done) -> None:
     from navlin.render import edits_view
 
     verb = "would change" if done.dry_run else "changed"
-    say(f"{len(done.edits):,} of {done.entities:,} entities {verb}")
+    say(f"{done.changed:,} of {done.entities:,} entities {verb}")
     if done.edits:
         console().print(edits_view(done.edits[:SHOWN]))
-    if len(done.edits) > SHOWN:
-        say(f"and {len(done.edits) - SHOWN:,} more (--json has all)")
+    if done.changed > SHOWN:
+        say(f"and {done.changed - SHOWN:,} more (`navlin edits` has those of each entity)")
     for each in done.refused[:SHOWN]:
         say(f"{each.identity}: {each.reason}")
 
 
 @contextmanager
-def _progress() -> Iterator[Report]:
+def _progress(total: int) -> Iterator[Callable[[int], None]]:
     """A bar on standard error, if that is a terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     out = console(on_stderr=True)
     columns = (TextColumn("editing"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=out, disable=not out.is_terminal, transient=True) as bar:
-        task = bar.add_task("editing", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task = bar.add_task("editing", total=total)
+        yield lambda done: bar.update(task, completed=done)

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from navlin.edit.managed import managed_field
 from navlin.edit.models import properties_of
 from navlin.edit.values import BadValue
-from navlin.edit.words import Properties, Tags, Words, edit_words, properties, tags, texts
-from navlin.index.editing import Author
+from navlin.edit.words import Properties, Tags, Words, deciding, properties, tags, texts
+from navlin.index.editing import Author, Edited, edit_entities, show_edits
 from navlin.index.edits import Edit
 from navlin.index.fields import ELEMENTS
 from navlin.index.solr import Refused, Solr
+from navlin.index.state import in_batches
 from navlin.index.writing import WRITE_BATCH
-
-Report = Callable[[int, int], None]
-"""(entities so far, entities in all)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +31,34 @@ class Options:
     managed: tuple[str, ...] = ()
 
 
+EDITS_KEPT: Final = 1_000
+"""How many edits of one bulk an answer has; the history has all."""
+
+
 @dataclass(slots=True)
 class Done:
-    """What became of an edit: how many entities were meant, the edits that were made of them, what Solr refused."""
+    """What became of an edit: how many entities were meant, how many of them changed, the first of the edits, what Solr
+    refused."""
 
     dry_run: bool
     entities: int = 0
+    changed: int = 0
     edits: list[Edit] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
 
+    def add(self, meant: int, edited: Edited) -> None:
+        """Counts some more of them."""
+        self.entities += meant - len(edited.unknown)
+        self.changed += len(edited.edits)
+        self.edits.extend(edited.edits[: EDITS_KEPT - len(self.edits)])
+        self.refused.extend(edited.refused)
+
     def to_json(self) -> dict[str, Any]:
-        """dry_run, entities, changed, edits (entity, name, who, when, changes), refused (id, reason)."""
+        """dry_run, entities, changed, edits (the first thousand: entity, name, who, when, changes), refused (id, reason)."""
         return {
             "dry_run": self.dry_run,
             "entities": self.entities,
-            "changed": len(self.edits),
+            "changed": self.changed,
             "edits": [edit.to_json() for edit in self.edits],
             "refused": [{"id": each.identity, "reason": each.reason} for each in self.refused],
         }
@@ -76,9 +87,14 @@ def words_of(solr: Solr, options: Options) -> Words:
     )
 
 
-def matching(solr: Solr, asked: str) -> Iterator[str]:
-    """The ids of the entities that match a query of Solr's, each once."""
+def count_matching(solr: Solr, asked: str) -> int:
+    """How many entities match a query of Solr's, what was written up to now among them."""
     solr.commit(ELEMENTS, soft=True)
+    return solr.count(ELEMENTS, asked)
+
+
+def matching(solr: Solr, asked: str) -> Iterator[str]:
+    """Their ids, each once, also while they are edited."""
     for document in solr.cursor(ELEMENTS, asked, "identity"):
         yield document["identity"]
 
@@ -90,18 +106,19 @@ def edit_each(
     author: Author,
     *,
     dry_run: bool,
-    report: Report = lambda done, total: None,
+    report: Callable[[int], None] = lambda done: None,
 ) -> Done:
-    """Edits these entities alike; several of them durably. What is gone meanwhile is passed over."""
-    asked = dict.fromkeys(ids, words)
-    done = Done(dry_run, entities=len(asked))
-    for number, edited in enumerate(
-        edit_words(solr, asked, author, dry_run=dry_run, durable=len(asked) > 1), 1
-    ):
-        done.edits.extend(edited.edits)
-        done.refused.extend(edited.refused)
-        done.entities -= len(edited.unknown)
-        report(min(number * WRITE_BATCH, len(asked)), len(asked))
+    """Edits these entities alike, each once, any number of them; more than one durably. What is gone meanwhile is passed
+    over. ``report`` hears how many are done."""
+    done, decide = Done(dry_run), deciding(words)
+    try:
+        for batch in in_batches(ids, WRITE_BATCH):
+            for edited in edit_entities(solr, dict.fromkeys(batch, decide), author, dry_run=dry_run):
+                done.add(len(batch), edited)
+            report(done.entities)
+    finally:
+        if not dry_run:
+            show_edits(solr, durable=done.entities > 1)
     return done
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice
 from typing import Annotated, Any, Final
 
 from navlin.access.roles import Role
 from navlin.api.answers import Problem
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.own.naming import entity_id
-from navlin.edit.asked import Done, Options, edit_each, matching, words_of
+from navlin.edit.asked import Done, Options, count_matching, edit_each, matching, words_of
 from navlin.edit.values import BadValue
 from navlin.index.query_text import asked as for_solr
 from navlin.index.solr import SolrError
@@ -46,8 +45,12 @@ def _answer(asked: Asked) -> dict[str, Any]:
     try:
         words = words_of(asked.solr, options)
         if given.query:
-            found = matching(asked.solr, for_solr(parse(given.query).query))
-            ids = list(islice(found, MOST + 1))
+            wanted = for_solr(parse(given.query).query)
+            if count_matching(asked.solr, wanted) > MOST:
+                raise Problem(
+                    400, f"more than {MOST:,} entities match: `navlin edit --query` takes any number"
+                )
+            ids = list(matching(asked.solr, wanted))
         else:
             ids = [entity_id(asked.solr, given.entity)]
     except (BadValue, QueryError) as error:
@@ -56,8 +59,6 @@ def _answer(asked: Asked) -> dict[str, Any]:
         if error.status != 400:
             raise
         raise Problem(400, error.message) from error
-    if len(ids) > MOST:
-        raise Problem(400, f"more than {MOST:,} entities match: `navlin edit --query` takes any number")
     return edit_each(asked.solr, ids, words, asked.author(), dry_run=given.dry_run).to_json()
 
 
