@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from uuid import uuid4
 
@@ -324,6 +325,26 @@ def test_models_that_cannot_be_are_refused_and_none_of_them_is_registered(
     message = refused(web, "POST", f"{V}/models", {"packages": [{"name": ns}], **body})
     assert "navlin; its log" not in message
     assert web.get(f"{V}/models/namespaces/bad").status_code == 404
+
+
+def test_no_value_of_any_key_is_an_error_of_navlins(web: Web, orders: str, ns: str) -> None:
+    from tests.test_navigator_plugin import ODD
+
+    sent = models(ns, {"name": "p", "type": "ENUM", "enumValues": ["a"], "pattern": "a", "maxLength": 1})
+    bodies: list[tuple[str, str, Any]] = [("PUT", orders, {key: odd}) for key in FULL for odd in ODD]
+    bodies += [("POST", f"{V}/models", {**sent, key: odd}) for key in sent for odd in ODD]
+    for key, inner in INNER.items():
+        for name in inner:
+            bodies += [("POST", f"{V}/models", {key: [{**sent[key][0], name: odd}]}) for odd in ODD]
+    bodies += [("POST", f"{V}/models/packages/nav/classes/hv_view/properties", odd) for odd in ODD]
+    bodies += [("POST", f"{V}/models/namespaces", odd) for odd in ODD]
+    bodies += [("PUT", f"{V}/entities/bulk", [odd]) for odd in ODD]
+    failed = {}
+    for method, path, body in bodies:
+        answer = web.send(method, path, "editor", data=json.dumps(body))
+        if answer.status_code >= 500:
+            failed[path, json.dumps(body)] = answer.text
+    assert failed == {}
 
 
 def test_the_type_of_a_property_stays_and_its_limits_may_change(web: Web, ns: str) -> None:

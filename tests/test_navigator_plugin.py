@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -213,6 +214,23 @@ def test_the_same_is_registered_by_a_post_to_entities(web: Web, world: World) ->
         assert web.send("POST", f"{V}/entities", "editor", json=bad).status_code == 400
 
 
+def test_an_identity_that_the_client_computed_is_that_of_its_names(web: Web, world: World, ns: str) -> None:
+    key = world.path("/computed")
+    named = {
+        "sourceId": world.hdfs.id,
+        "sourceType": "HDFS",
+        "type": "DIRECTORY",
+        "fileSystemPath": "/computed",
+    }
+    assert plugin(web, {"identity": key.identity, **named, "name": "early"}) == ([], [])
+    assert entity(web, key.identity)["name"] == "early"
+    errors, _ = plugin(web, {"identity": "another", **named})
+    assert errors == ["0 : there is no entity another"]
+    query = own(ns, "statement", "OPERATION", queryText="select 1 from mine")
+    assert plugin(web, query) == ([], [])
+    assert entity(web, query["identity"])["queryText"] == "select 1 from mine"
+
+
 BAD_ENTITIES: dict[str, tuple[Any, str]] = {
     "no object": ("x", "object"),
     "nobody": ({}, "identity"),
@@ -334,6 +352,51 @@ def test_registered_properties_are_checked_as_the_examples_of_the_sdk_expect(
     assert plugin(web, {"identity": identity, "customProperties": {ns: {"group": "INFRA"}}}) == ([], [])
     assert plugin(web, {"identity": identity, "customProperties": {ns: {"group": None}}}) == ([], [])
     assert entity(web, identity)["customProperties"] == {ns: {"group": "INFRA"}}
+
+
+ODD: tuple[Any, ...] = (
+    0,
+    -1.5,
+    True,
+    "",
+    "\0",
+    "a\nb",
+    [],
+    [None],
+    [[]],
+    ["a", 1],
+    {},
+    {"a": None},
+    {"a": {"b": []}},
+)
+"""Values that no key expects, or hardly one."""
+
+
+def test_no_value_of_any_key_is_more_than_an_error_of_its_object(web: Web, world: World, ns: str) -> None:
+    orders = {"identity": world.table("shop.orders").identity, **words(description="d", name="n")}
+    named = {"sourceId": world.hive.id, "sourceType": "HIVE", "type": "TABLE", "databaseName": "shop"}
+    report = own(
+        ns, "odd", "DATASET", owner="a", created=1, size=1, compressed=True, inputs=["a"], tableName="t"
+    )
+    pig = {"sourceType": "PIG", "type": "OPERATION", "jobName": "j", "logicalPlanHash": "h", "scriptId": "s"}
+    column = {**named, "tableName": "t", "columnName": "c", "customProperties": {}}
+    flat: list[dict[str, Any]] = [orders, named, report, pig, column]
+    entities = [{**each, key: odd} for each in flat for key in each for odd in ODD]
+    nested: dict[str, dict[str, Any]] = {
+        "tags": {"add": ["a"], "del": ["b"], "set": ["c"]},
+        "properties": {"add": {"a": "b"}, "del": ["c"], "set": {}},
+        "customProperties": {ns: {"p": "x"}},
+    }
+    for outer, inner in nested.items():
+        entities += [{**orders, outer: {**inner, key: odd}} for key in inner for odd in ODD]
+    relation = flow(ns, "DATA_FLOW", mine(ns, "a", "DATASET"), mine(ns, "b", "DATASET"))
+    relations = [{**relation, key: odd} for key in relation for odd in ODD]
+    relations += [{**relation, "endpoint1Ids": None, "ep1Attributes": [odd]} for odd in ODD]
+    sent: dict[str, list[Any]] = {"entities": [*entities, *ODD], "relations": [*relations, *ODD]}
+    answer = web.send("POST", f"{V}/metadata/plugin", "editor", data=json.dumps(sent))
+    assert answer.status_code == 200, (answer.text, web.log[-1])
+    for key, objects in sent.items():
+        assert answer.json()[key]["count"] + len(answer.json()[key]["errors"]) == len(objects)
 
 
 # -- Entities and relations of one's own -------------------------------------------------------------------------------

@@ -123,7 +123,7 @@ def _checked(kind: Kind, item: Mapping[str, Any], before: Mapping[str, Any] | No
         made |= {key: first[key] for key in ("creator", "createdDate")}
     if kind is Kind.PROPERTY:
         made["type"] = made["type"] or "TEXT"
-        if made["type"] not in MANAGED:
+        if not isinstance(made["type"], str) or made["type"] not in MANAGED:
             raise BadValue(f"type of {made['name']} must be one of {', '.join(MANAGED)}")
         if before is not None and MANAGED[before["type"]] != MANAGED[made["type"]]:
             raise BadValue(f"{made['namespace']}.{made['name']} is of type {before['type']}, which stays")

@@ -121,16 +121,19 @@ def _wanted(
     author: Author,
 ) -> _Wanted:
     identity = given.get("identity")
-    named = any(given.get(name) for name in NAMES)
-    if given.get("sourceType") == SDK and not named:
+    if given.get("sourceType") == SDK:
         own = own_entity(given, parents)
         new = user_entity(own.id, own.type, own.namespace, author.now_ms)
         return _Wanted(position, own.id, _deciding_own(own, words), new)
     if identity:
         if not isinstance(identity, str):
             raise BadValue(f"identity must be a text, and not {identity!r:.40}")
-        return _Wanted(position, identity, words, None)
+        if str(given.get("sourceId")) not in names.sources or not any(given.get(name) for name in NAMES):
+            return _Wanted(position, identity, words, None)
     meant = names.meant(given)
+    if identity and identity != (meant.identity if isinstance(meant, Key) else meant):
+        # The index may know it by the client's id; by its names it would be another one.
+        return _Wanted(position, identity, words, None)
     if isinstance(meant, Key):
         return _awaited(names, position, meant, words, author)
     return _Wanted(position, meant, words, None)
