@@ -8,7 +8,7 @@ The first loads all that `tests.support.known_inputs` has (corpora of others, if
 Iceberg; a frozen estate; a scripted one) into a Solr of its own. It writes every document of nav_elements and nav_relation,
 without navlin's own stamps, to FILE (gzipped JSON lines, in order). The second prints by field what differs, and ends with 1
 if there is anything. The third keeps the frozen and the scripted estate as an index of this version: all documents of the
-three cores as Solr has them, and the configuration of its cores (tests/data/index-1 was made so).
+four cores as Solr has them, and the configuration of its cores (tests/data/index-1 was made so).
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ def private_solr(private_server: EmbeddedSolr) -> Iterator[Solr]:
 
 @pytest.fixture(scope="session")
 def cloud(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator[Solr]:
-    """The session's SolrCloud, with navlin's three collections, of two shards each."""
+    """The session's SolrCloud, with navlin's four collections, of two shards each."""
     with solr_cloud(tmp_path_factory.mktemp("cloud"), solr_jars) as server, Solr(server.address) as connected:
         assert connected.cloud
         assert missing(connected) == CORES

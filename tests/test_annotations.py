@@ -201,6 +201,17 @@ def test_nothing_that_a_person_wrote_is_overwritten_unless_asked(
         assert [each["indexed"] for each in json_of(over)["overwritten"]] == [indexed[name]]
 
 
+def test_an_import_is_noted_as_other_edits_are(navlin: Navlin, world: World, tmp_path: Path) -> None:
+    file = tmp_path / "words.jsonl"
+    file.write_text(json.dumps({"id": world.table("shop.raw").identity, "fields": {"name": "Raw"}}))
+    assert navlin("annotations", "import", str(file), "--dry-run").exit_code == Exit.OK
+    assert navlin("edits", "shop.raw").exit_code == Exit.NOTHING
+    assert navlin("annotations", "import", str(file)).exit_code == Exit.OK
+    (edit,) = json_of(navlin("edits", "shop.raw", "--json"))["edits"]
+    assert edit["who"]
+    assert edit["changes"] == [{"field": "name", "old": None, "new": "Raw"}]
+
+
 def test_unknown_entities_are_listed_and_kept_for_later(navlin: Navlin, world: World, tmp_path: Path) -> None:
     file, later = tmp_path / "words.csv", tmp_path / "later.csv"
     identity = world.table("shop.later").identity
@@ -245,7 +256,7 @@ BAD_JSON: dict[str, bytes] = {
     "an empty text": b'{"id": "a", "fields": {"name": ""}}',
     "no tags": b'{"id": "a", "fields": {"tags": []}}',
     "a tag that is none": b'{"id": "a", "fields": {"tags": ["x", 1]}}',
-    "a long text": b'{"id": "a", "fields": {"description": "' + b"x" * 8_001 + b'"}}',
+    "a long text": b'{"id": "a", "fields": {"up_a": "' + b"x" * 8_001 + b'"}}',
     "no number": b'{"id": "a", "fields": {"cpl_n.k": ["seven"]}}',
     "a large number": b'{"id": "a", "fields": {"cpl_n.k": [9223372036854775808]}}',
     "a truth value for a number": b'{"id": "a", "fields": {"cpl_n.k": [true]}}',

@@ -286,6 +286,7 @@ OTHER_NAMES = {
     "filters": "filter",
     "facets": "facet",
     "everything": "all",
+    "properties": "property",
     "statuses": "status",
 }
 

@@ -24,7 +24,7 @@ from navlin.cli.invocation import Exit
 from navlin.index import core_backup
 from navlin.index.collection_backup import NotBackedUp
 from navlin.index.cores import CORES, create
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.fields import EDITS, ELEMENTS, RELATIONS, RUNS
 from navlin.index.schema import save_schema
 from navlin.index.snapshots import ORDER, TooBusy, snapshots
 from navlin.index.solr import Solr
@@ -295,8 +295,9 @@ def test_an_index_of_an_earlier_navlin_is_upgraded_after_its_restore(tmp_path: P
 # -- Snapshots -----------------------------------------------------------------------------------------------------------
 
 
-def test_positions_are_first_and_relations_last() -> None:
-    assert ORDER == (RUNS, ELEMENTS, RELATIONS)
+def test_positions_are_first_and_relations_and_edits_after_what_they_are_about() -> None:
+    assert ORDER == (RUNS, ELEMENTS, RELATIONS, EDITS)
+    assert set(ORDER) == set(CORES)
 
 
 def test_snapshots_are_taken_anew_while_runs_finish(

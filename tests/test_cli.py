@@ -16,7 +16,8 @@ from click.testing import CliRunner, Result
 
 from navlin.cli import COMMANDS, main
 from navlin.cli.invocation import Exit
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, solr_date
+from navlin.index.cores import CORES
+from navlin.index.fields import RELATIONS, RUNS, solr_date
 from navlin.index.rejects import save_rejects
 from navlin.index.run_counts import RunCounts
 from navlin.index.runs import RunRecord, Status, save_positions, save_run
@@ -600,7 +601,7 @@ def test_purge_says_what_each_rule_would_remove(navlin: Navlin) -> None:
 def test_index_create_keeps_what_is_there(navlin: Navlin, solr: Solr, world: World) -> None:
     answer = json_of(navlin("index", "create", "--json"))
 
-    assert answer == {"made": [], "there": [ELEMENTS, RELATIONS, RUNS]}
+    assert answer == {"made": [], "there": [*CORES]}
     assert world.entity_of(world.table("cli_shop.orders")) is not None
 
 

@@ -113,7 +113,7 @@ def test_a_single_server_gets_its_cores_from_the_schema_that_is_there(
         ):
             cores.create(solr, CONF / "solr")
         shutil.copytree(CONF / "solr" / CONFIGSET, configset / "conf")
-        assert cores.create(solr, CONF / "solr") == (ELEMENTS, RELATIONS, RUNS)
+        assert cores.create(solr, CONF / "solr") == CORES
         assert cores.create(solr, CONF / "solr") == ()
         assert solr.shards(ELEMENTS) == (f"{server.address.url}/nav_elements",)
         assert solr.add(ELEMENTS, [{"identity": "first", "type": "TABLE"}]).applied.keys() == {"first"}

@@ -22,8 +22,8 @@ from click.testing import CliRunner, Result
 from navlin.cli import main
 from navlin.cli.invocation import Exit
 from navlin.index import schema_upgrade
-from navlin.index.cores import CONFIGSET, CORES, create
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.cores import CONFIGSET, CORES, NotCreated, create
+from navlin.index.fields import EDITS, ELEMENTS, RELATIONS, RUNS
 from navlin.index.schema import VERSION, Schema, UnusableIndex, schema_of
 from navlin.index.schema_steps import UPGRADES, upgraded
 from navlin.index.solr import Solr, SolrError
@@ -150,6 +150,37 @@ def test_a_new_index_bears_its_version_and_one_of_a_later_navlin_is_refused_with
             assert f"knows versions up to {VERSION}: use navlin 9.1.0" in refused.stderr
 
 
+def test_an_index_that_was_made_before_there_were_edits_gets_their_core_when_it_is_opened(
+    tmp_path: Path, solr_jars: Path
+) -> None:
+    state, cache = tmp_path / "state", solr_jars.parent / "solr-launcher"
+    before = EmbeddedSolr(state, solr_jars, CONF / "solr", cores=old_index.CORES_OF_THEN, cache=cache)
+    with before as server, Solr(server.address) as solr:
+        solr.add(ELEMENTS, [{"identity": "kept"}])
+        solr.commit(ELEMENTS, soft=False)
+        # As for a Solr that navlin does not run.
+        for _ in range(2):
+            open_index(solr, None)
+            assert solr.count(EDITS) == 0
+        solr.admin("cores", {"action": "UNLOAD", "core": EDITS, "deleteInstanceDir": "true"})
+        solr.admin("cores", {"action": "UNLOAD", "core": RELATIONS})
+        with pytest.raises(
+            NotCreated, match=f"no {RELATIONS}, {EDITS}: make them with `navlin index create`"
+        ):
+            open_index(solr, None)
+    with server_on(state, solr_jars) as server, Solr(server.address) as solr:
+        open_index(solr, server)
+        assert (solr.count(ELEMENTS), solr.count(EDITS)) == (1, 0)
+
+
+@pytest.mark.services
+def test_a_solrcloud_gets_the_collection_of_edits_too(cloud: Solr) -> None:
+    cloud.admin("collections", {"action": "DELETE", "name": EDITS})
+    open_index(cloud, None)
+    assert len(cloud.shards(EDITS)) == 1
+    open_index(cloud, None)
+
+
 @pytest.mark.services
 def test_a_large_index_is_left_to_a_command_that_says_what_it_did(
     state: Path, solr_jars: Path, monkeypatch: pytest.MonkeyPatch
@@ -200,7 +231,7 @@ def external(tmp_path: Path, solr_jars: Path) -> Iterator[Solr]:
         EmbeddedSolr(tmp_path / "state", solr_jars, conf, cores=(), cache=cache) as server,
         Solr(server.address) as solr,
     ):
-        for core in CORES:
+        for core in old_index.CORES_OF_THEN:
             solr.admin("cores", {"action": "CREATE", "name": core, "configSet": "navlin"})
         old_index.fill(solr)
         shutil.copytree(CONF / "solr" / CONFIGSET, server.home / "configsets" / CONFIGSET / "conf")

@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "navlin.query": {"navlin.model", "navlin.index"},
     "navlin.edit": {"navlin.model", "navlin.index"},
     "navlin.access": set[str](),
-    "navlin.render": {"navlin.model", "navlin.index", "navlin.query"},
+    "navlin.render": {"navlin.model", "navlin.index", "navlin.query", "navlin.edit"},
     "navlin.api": {
         "navlin.model",
         "navlin.access",

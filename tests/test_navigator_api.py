@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -71,7 +72,7 @@ def test_what_navigator_had_not_is_404(web: Web, path: str) -> None:
     "endpoint", [*ENDPOINTS, *UNVERSIONED], ids=lambda each: f"{each.method} {each.path}"
 )
 def test_everything_wants_a_user(web: Web, endpoint: Any) -> None:
-    path = endpoint.path.replace("{id}", "x").replace("{resource}", "entities")
+    path = re.sub(r"\{\w+\}", "x", endpoint.path.replace("{resource}", "entities"))
     base = "" if endpoint in UNVERSIONED else V
     assert web.send(endpoint.method, base + path, user=None).status_code == 401
 

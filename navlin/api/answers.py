@@ -70,7 +70,7 @@ def _mended(value: Any) -> Any:
 WIDTH_CHARS: Final = 160
 MOST_WIDTH_CHARS: Final = 1_000
 EXIT_CODE: Final = "Navlin-Exit-Code"
-"""What the command would end with: 0, 1 for a status that somebody should look at, 3 if nothing was found."""
+"""What the command would end with: 0; 1 if somebody should look, or something was refused; 3 if nothing was found."""
 _TEXT: Final = re.compile(r"\s*text/plain\s*(?:;\s*width=(\d{1,4})\s*)?(?:[;,].*)?", re.I)
 
 
@@ -80,11 +80,16 @@ def text_width(accept: str) -> int:
     return min(MOST_WIDTH_CHARS, max(20, int(found[1] or WIDTH_CHARS))) if found else 0
 
 
-def text_answer(view: RenderableType, answer: Any, width_chars: int) -> Response:
+def text_answer(view: RenderableType, width_chars: int) -> Response:
     """An answer as the command prints it, without colour."""
     out = io.StringIO()
     CleanConsole(file=out, width=width_chars, highlight=False, color_system=None).show(view)
-    code = 3 if answer.get("total", 1) == 0 else 1 if answer.get("failing") else 0
     text = out.getvalue().encode("utf-8", "replace")
-    headers = {"Content-Type": "text/plain; charset=utf-8", EXIT_CODE: str(code)}
-    return Response(text, headers=headers)
+    return Response(text, headers={"Content-Type": "text/plain; charset=utf-8"})
+
+
+def exit_code(answer: Mapping[str, Any]) -> int:
+    """What the command ends with whose JSON this is."""
+    if answer.get("failing") or answer.get("refused"):
+        return 1
+    return 3 if answer.get("total", answer.get("entities", 1)) == 0 else 0

@@ -29,7 +29,17 @@ from navlin.access.gate import Refused
 from navlin.access.roles import Role
 from navlin.access.store import User
 from navlin.api import navigator, own
-from navlin.api.answers import JSON, Problem, Table, error_answer, json_answer, text_answer, text_width
+from navlin.api.answers import (
+    EXIT_CODE,
+    JSON,
+    Problem,
+    Table,
+    error_answer,
+    exit_code,
+    json_answer,
+    text_answer,
+    text_width,
+)
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.limits import MOST_BODY_BYTES, Questions
 from navlin.api.metrics import CONTENT_TYPE, Metrics, Timed
@@ -38,6 +48,7 @@ from navlin.api.parameters import from_both, from_json, from_query, texts_of
 from navlin.api.service import Service
 from navlin.index.fields import RUNS
 from navlin.index.solr import SolrError, SolrUnavailable
+from navlin.index.writing import TooManyConflicts
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -80,6 +91,7 @@ def application(service: Service) -> Starlette:
         Problem: _problem,
         HTTPException: _http_error,
         SolrError: _solr_error,
+        TooManyConflicts: _too_many_conflicts,
         Exception: _unforeseen,
     }
     middleware = [
@@ -141,27 +153,39 @@ async def _answered(
         raise Problem(
             403, f"that is for users with the role {endpoint.role.words}; you are {user.role.words}"
         )
-    parameters = await _parameters(endpoint, request)
+    parameters, body = await _parameters(endpoint, request)
 
     def answer() -> Response:
         with ExitStack() as held:
             held.enter_context(questions.of(user.name))
             solr = held.enter_context(service.index.solr())
-            answered = endpoint.answer(Asked(service, solr, user, parameters))
+            answered = endpoint.answer(Asked(service, solr, user, parameters, body))
             form = JSON
             if isinstance(answered, Table):
                 form, answered = answered.media_type, answered.lines
             if not isinstance(answered, Iterator):
-                if endpoint.view is not None and (width := text_width(request.headers.get("accept", ""))):
-                    return text_answer(endpoint.view(answered), endpoint.form(answered), width)
-                return json_answer(endpoint.form(answered), endpoint.status)
+                return _whole(endpoint, answered, text_width(request.headers.get("accept", "")))
             # What is wrong with the question shows with the first piece, while there may still be another status.
             pieces = held_until_read(chain([next(answered, b"")], answered), held.pop_all())
             return StreamingResponse(pieces, endpoint.status, {"Content-Type": form})
 
     if endpoint.role > Role.LINEAGE_VIEWER:
-        _audit("run requested", request, user.name)
+        _audit(_WORDS[endpoint.role], request, user.name)
     return await run_in_threadpool(answer)
+
+
+def _whole(endpoint: Endpoint, answered: Any, width_chars: int) -> Response:
+    """An answer in one piece: as text if so many characters of width are wanted, else as JSON."""
+    form = endpoint.form(answered)
+    if endpoint.view is None:
+        return json_answer(form, endpoint.status)
+    response = (
+        text_answer(endpoint.view(answered), width_chars)
+        if width_chars
+        else json_answer(form, endpoint.status)
+    )
+    response.headers[EXIT_CODE] = str(exit_code(form))
+    return response
 
 
 def held_until_read(pieces: Iterator[bytes], held: ExitStack) -> Iterator[bytes]:
@@ -178,19 +202,26 @@ def held_until_read(pieces: Iterator[bytes], held: ExitStack) -> Iterator[bytes]
     return begun
 
 
-async def _parameters(endpoint: Endpoint, request: Request) -> Any:
+_WORDS: Final = {Role.METADATA_ADMINISTRATOR: "edit requested", Role.ADMINISTRATOR: "run requested"}
+"""What the log calls a request, by the role that it wants."""
+
+
+async def _parameters(endpoint: Endpoint, request: Request) -> tuple[Any, Any]:
+    """The parameters, and the body for an endpoint that takes it as it is."""
     raw = request.scope["query_string"].decode("latin-1")
     given = [*texts_of(raw, lenient=endpoint.lenient), *request.path_params.items()]
     if endpoint.method == "GET":
-        return from_query(endpoint.parameters, given)
+        return from_query(endpoint.parameters, given), None
     body = await request.body()
     try:
         read = orjson.loads(body) if body else {}
     except orjson.JSONDecodeError as error:
         raise Problem(400, f"the body is no JSON: {error}") from None
+    if endpoint.takes_body:
+        return from_query(endpoint.parameters, given), read
     if endpoint.lenient:
-        return from_both(endpoint.parameters, given, read)
-    return from_json(endpoint.parameters, read)
+        return from_both(endpoint.parameters, given, read), None
+    return from_json(endpoint.parameters, read), None
 
 
 # -- Errors --------------------------------------------------------------------------------------------------------------
@@ -209,6 +240,10 @@ async def _solr_error(_request: Request, error: SolrError) -> Response:
     if isinstance(error, SolrUnavailable):
         return error_answer(503, f"the index does not answer: {error}", {"Retry-After": "5"})
     return await _unforeseen(_request, error)
+
+
+async def _too_many_conflicts(_request: Request, error: Exception) -> Response:
+    return error_answer(503, f"{error}: try again", {"Retry-After": "1"})
 
 
 async def _unforeseen(request: Request, error: Exception) -> Response:

@@ -11,6 +11,7 @@ from rich.console import RenderableType
 from navlin.access.roles import Role
 from navlin.access.store import User
 from navlin.api.service import Service
+from navlin.index.editing import Author
 from navlin.index.solr import Solr
 
 
@@ -23,6 +24,12 @@ class Asked:
     user: User
     parameters: Any
     """An instance of the endpoint's ``parameters``."""
+    body: Any = None
+    """The JSON that was sent, for an endpoint that takes it as it is."""
+
+    def author(self) -> Author:
+        """Who edits by this request."""
+        return Author(self.user.name, self.service.now_ms())
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +38,7 @@ class Endpoint:
     a GET, in the path where that names it, in the JSON body of a POST. ``answer`` returns what ``form`` makes
     plain JSON of and ``view`` what people read, or pieces of JSON text or a `Table` of CSV, which are sent as they come."""
 
-    method: Literal["GET", "POST"]
+    method: Literal["GET", "POST", "PUT"]
     path: str
     role: Role
     summary: str
@@ -46,6 +53,8 @@ class Endpoint:
     """None if it has no form for people."""
     lenient: bool = False
     """Takes parameters as Navigator did (`navlin.api.parameters.from_both`)."""
+    takes_body: bool = False
+    """Takes the JSON of the body as it is, beside parameters in the path and the query string."""
 
 
 @dataclass(frozen=True, slots=True)

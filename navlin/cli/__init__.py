@@ -34,6 +34,8 @@ COMMANDS: Final = (
     "check",
     "purge",
     "forget",
+    "edit",
+    "edits",
     "annotations",
     "web",
     "user",
@@ -103,6 +105,7 @@ def _exit_code(error: Exception) -> Exit | None:
     from navlin.index.cores import NotCreated
     from navlin.index.schema import UnusableIndex
     from navlin.index.solr import SolrError
+    from navlin.index.writing import TooManyConflicts
     from navlin.service.configuration import BadConfiguration
     from navlin.service.loader import ExtractorNotLoaded, SharedIdentity
     from navlin.solr_server.embedded import NoSolr
@@ -116,6 +119,7 @@ def _exit_code(error: Exception) -> Exit | None:
         | SolrError
         | NotCreated
         | UnusableIndex
+        | TooManyConflicts
         | JarsNotFetched
         | ExtractorNotLoaded
         | SharedIdentity,

@@ -124,7 +124,9 @@ def import_(
     except OSError as error:
         raise Failure(f"{file} cannot be read: {error.strerror}", Exit.USAGE) from error
     with invocation.solr() as solr:
-        done = import_annotations(solr, content.annotations, overwrite=overwrite, dry_run=dry_run)
+        done = import_annotations(
+            solr, content.annotations, invocation.author(), overwrite=overwrite, dry_run=dry_run
+        )
     if keep is not None and done.unknown:
         with _replaced(keep) as out:
             write_annotations(out, done.unknown, _format(keep, None))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ import click
 from navlin.cli.terminal import console, say
 
 if TYPE_CHECKING:
+    from navlin.index.editing import Author
     from navlin.index.solr import Solr
     from navlin.service.configuration import Configuration
     from navlin.service.loader import ConfiguredSources, Loaded
@@ -96,6 +98,18 @@ class Invocation:
         from navlin.service.loader import load
 
         return load(configuration, known_sources(solr))
+
+    def author(self) -> Author:
+        """Who edits by this call: the user of the operating system."""
+        import pwd
+
+        from navlin.index.editing import Author
+
+        try:
+            name = pwd.getpwuid(os.getuid()).pw_name
+        except KeyError:
+            name = str(os.getuid())
+        return Author(name, self.now_ms())
 
     def now_ms(self) -> int:
         """The time, in epoch milliseconds."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.core import ParameterSource
 
 from navlin.cli.invocation import Exit, Failure
 from navlin.cli.requested import Progress
@@ -39,9 +40,12 @@ QUESTIONS: Final = (
     "incomplete",
     "rejects",
     "runs",
+    "edits",
 )
 STREAMED: Final = frozenset({"unused", "inherited"})
 """Answers over the whole estate: they come as JSON or CSV, piece by piece."""
+WRITES: Final = ("edit",)
+"""Done at once, and answered."""
 JOBS: Final = ("extract", "link", "purge")
 """Their modules have ``print_answer``, ``exit_code``."""
 POLL_S: Final = 0.5
@@ -95,10 +99,10 @@ class Server:
 
 def over_http(name: str, command: click.Command, server: Server) -> click.Command:
     """The command, asking a server. Raises `Failure` for one that works only where it is."""
-    if name not in (*QUESTIONS, *JOBS):
-        able = ", ".join((*QUESTIONS, *JOBS))
+    if name not in (able := (*QUESTIONS, *WRITES, *JOBS)):
         raise Failure(
-            f"navlin {name} works on its own machine only; with --url there are: {able}", Exit.USAGE
+            f"navlin {name} works on its own machine only; with --url there are: {', '.join(able)}",
+            Exit.USAGE,
         )
     asking = copy.copy(command)
 
@@ -111,6 +115,11 @@ def over_http(name: str, command: click.Command, server: Server) -> click.Comman
         parameters = dict(_parameters(command, given))
         if name in JOBS:
             _request(server, name, parameters, as_json=as_json)
+        elif name in WRITES:
+            _print(
+                server.send("POST", f"/{name}", accept=_form(as_json=as_json), json=parameters),
+                as_json=as_json,
+            )
         else:
             _ask(server, name, parameters, as_json=as_json)
 
@@ -119,8 +128,6 @@ def over_http(name: str, command: click.Command, server: Server) -> click.Comman
 
 
 def _ask(server: Server, name: str, parameters: Mapping[str, Any], *, as_json: bool) -> None:
-    from navlin.model.printable import printable
-
     query = {key: _text(value) for key, value in parameters.items()}
     if query.keys() & {"csv", "jsonl"} or name in STREAMED:
         if not (as_json or query.keys() & {"csv", "jsonl"}):
@@ -130,13 +137,19 @@ def _ask(server: Server, name: str, parameters: Mapping[str, Any], *, as_json: b
             texts = codecs.iterdecode(answer.iter_content(PIECE_BYTES), "utf-8")
             (print_csv if "csv" in query else print_pieces)(text.encode() for text in texts)
         return
-    text = server.send("GET", f"/{name}", accept=f"text/plain; width={output_width()}", params=query)
-    code = int(text.headers.get("Navlin-Exit-Code", 0))
+    _print(server.send("GET", f"/{name}", accept=_form(as_json=as_json), params=query), as_json=as_json)
+
+
+def _form(*, as_json: bool) -> str:
+    return "application/json" if as_json else f"text/plain; width={output_width()}"
+
+
+def _print(answer: requests.Response, *, as_json: bool) -> None:
     if as_json:
-        print_json(server.send("GET", f"/{name}", params=query).json())
+        print_json(answer.json())
     else:
-        say(printable(text.text.rstrip("\n")))
-    raise SystemExit(code)
+        say(answer.text.rstrip("\n"))
+    raise SystemExit(int(answer.headers.get("Navlin-Exit-Code", 0)))
 
 
 def _request(server: Server, name: str, parameters: Mapping[str, Any], *, as_json: bool) -> None:
@@ -160,11 +173,12 @@ def _request(server: Server, name: str, parameters: Mapping[str, Any], *, as_jso
 
 
 def _parameters(command: click.Command, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The endpoint's parameters: an option by its name as it is typed, unless it has its default."""
+    """The endpoint's parameters: an option by its name as it is typed, if it was."""
+    context = click.get_current_context()
     for each in command.params:
-        value = given.get(each.name or "")
-        if value in (None, "", False, ()) or each.name not in given:
+        if each.name not in given or context.get_parameter_source(each.name) is ParameterSource.DEFAULT:
             continue
+        value = given[each.name]
         typed = max(each.opts, key=len).lstrip("-").replace("-", "_")
         yield typed, value.astimezone().isoformat() if isinstance(value, datetime) else value
 

@@ -1,1 +1,1 @@
-"""What people write into the index: over `navlin.index` alone."""
+"""What people, and programs in their name, write into the index: over `navlin.index` alone."""

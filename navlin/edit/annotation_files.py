@@ -14,7 +14,8 @@ from typing import IO, Any, Final
 
 import orjson
 
-from navlin.edit.annotations import TYPED, Annotation, BadValue, checked
+from navlin.edit.annotations import Annotation
+from navlin.edit.values import TYPED, BadValue, checked
 from navlin.model.spreadsheet import MARK, active, csv_row, passive
 
 HEADER: Final = ("id", "type", "entity", "field", "value")

@@ -12,33 +12,19 @@ The rule of an import
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from navlin.index.editing import Author, Decide, Editable, edit_entities, show_edits
 from navlin.index.entity import readable_name
-from navlin.index.fields import (
-    ELEMENTS,
-    INDEXED_TEXT_CHARS,
-    SOURCE_WORDS,
-    USER_FIELDS,
-    USER_PREFIXES,
-    date_ms,
-    is_user_field,
-    solr_date,
-)
+from navlin.index.fields import ELEMENTS, SOURCE_WORDS, is_user_field
 from navlin.index.solr import Solr
 from navlin.index.state import in_batches
-from navlin.index.writing import WRITE_BATCH, rewrite
-from navlin.model.redaction import redact
+from navlin.index.writing import WRITE_BATCH
 
-FIELD_NAME_CHARS: Final = 255
 _CLAUSES: Final = 500
-TYPED: Final[Mapping[str, type]] = {"cpl_": int, "cpd_": float, "cpb_": bool}
-"""The values of a managed property by the beginning of its field, beside those that are texts."""
-
 Values = Mapping[str, Any]
 """People's fields: a text, or a list of texts, numbers, dates or truth values (tags and managed properties)."""
 
@@ -51,16 +37,6 @@ class Annotation:
     type: str
     entity: str
     values: Values
-
-
-@dataclass(frozen=True, slots=True)
-class BadValue(Exception):
-    """A value that the field cannot have."""
-
-    reason: str
-
-    def __str__(self) -> str:
-        return self.reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,99 +111,54 @@ def _escaped(name: str) -> str:
 # -- In ----------------------------------------------------------------------------------------------------------------
 
 
-def checked(name: str, value: Any) -> Any:
-    """A value as the index keeps it, with secrets blanked. Raises `BadValue` if no person writes such a field or if it
-    cannot have this value."""
-    if not is_user_field(name):
-        kinds = ", ".join([*sorted(USER_FIELDS), *(f"{prefix}…" for prefix in USER_PREFIXES)])
-        raise BadValue(f"{name!r:.60} is no field of people's: those are {kinds}")
-    if (
-        len(name) > FIELD_NAME_CHARS
-        or not name.isprintable()
-        or name != name.strip()
-        or name in USER_PREFIXES
-    ):
-        raise BadValue(f"{name!r:.60} cannot be the name of a field")
-    if name == "tags" or name.startswith("cp"):
-        values = value if isinstance(value, list) else [value]
-        if not values:
-            raise BadValue(f"{name} has no value")
-        return [_checked_one(name, each) for each in values]
-    return _checked_one(name, value)
-
-
-def _checked_one(name: str, value: Any) -> Any:
-    kind: type = TYPED.get(name[:4], str)
-    right = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if not right:
-        raise BadValue(f"{name} has {type(value).__name__} {value!r:.40} and wants {kind.__name__}")
-    if kind is int and not -(2**63) <= value < 2**63:
-        raise BadValue(f"{name} is no number of 64 bits")
-    if kind is float and not math.isfinite(value):
-        raise BadValue(f"{name} is no number")
-    if name.startswith("cpt_"):
-        try:
-            return solr_date(date_ms(value)).replace(".000Z", "Z")  # as Solr returns it
-        except ValueError:
-            raise BadValue(
-                f"{name} has {value!r:.40}, which is no date such as 2026-01-31T12:00:00Z"
-            ) from None
-    if kind is not str:
-        return value
-    if not value:
-        raise BadValue(f"{name} has no value")
-    if len(value) > INDEXED_TEXT_CHARS:
-        raise BadValue(f"{name} has {len(value):,} characters, and {INDEXED_TEXT_CHARS:,} are kept")
-    if not value.isascii() and any("\ud800" <= each <= "\udfff" for each in value):
-        raise BadValue(f"{name} is no UTF-8")
-    return redact(value)
-
-
 def import_annotations(
-    solr: Solr, given: Iterable[Annotation], *, overwrite: bool = False, dry_run: bool = False
+    solr: Solr,
+    given: Iterable[Annotation],
+    author: Author,
+    *,
+    overwrite: bool = False,
+    dry_run: bool = False,
 ) -> Imported:
-    """Writes people's fields by the rule above, durably, and says what became of each. The values are `checked` ones; each
-    entity is there once. ``dry_run`` writes nothing."""
+    """Writes people's fields by the rule above, durably and with the history, and says what became of each. The values are
+    `checked` ones; each entity is there once. ``dry_run`` writes nothing."""
     done = Imported()
     for batch in in_batches(iter(given), WRITE_BATCH):
-        done = _together(done, _import_batch(solr, batch, overwrite=overwrite, dry_run=dry_run))
+        done = _together(done, _import_batch(solr, batch, author, overwrite=overwrite, dry_run=dry_run))
     if not dry_run:
-        solr.commit(ELEMENTS, soft=False)
+        show_edits(solr, durable=True)
     return done
 
 
 @dataclass(slots=True)
 class _Merge:
-    """What one document becomes. Made anew each time that the document is read."""
+    """What becomes of one entity. Made anew each time that it is read."""
 
-    document: dict[str, Any]
-    written: int = 0
+    written: dict[str, Any] = field(default_factory=dict)
     unchanged: int = 0
     overwritten: list[Conflict] = field(default_factory=list)
     conflicts: list[Conflict] = field(default_factory=list)
 
 
-def _import_batch(solr: Solr, batch: Sequence[Annotation], *, overwrite: bool, dry_run: bool) -> Imported:
-    by_id = {each.id: each for each in batch}
+def _import_batch(
+    solr: Solr, batch: Sequence[Annotation], author: Author, *, overwrite: bool, dry_run: bool
+) -> Imported:
     merges: dict[str, _Merge] = {}
 
-    def change(document: dict[str, Any]) -> dict[str, Any] | None:
-        identity = document["identity"]
-        # Asked again if somebody wrote the document meanwhile: only the last answer counts.
-        merge = merges[identity] = _merge(document, by_id[identity].values, overwrite=overwrite)
-        return merge.document if merge.written else None
+    def merging(given: Values) -> Decide:
+        def decide(entity: Editable) -> Mapping[str, Any]:
+            # Asked again if somebody wrote the document meanwhile: only the last answer counts.
+            merge = merges[entity.id] = _merge(entity, given, overwrite=overwrite)
+            return merge.written
 
-    if dry_run:
-        for document in solr.get(ELEMENTS, by_id):
-            change(document)
-    else:
-        for _ in rewrite(solr, ELEMENTS, by_id, change):
-            pass
+        return decide
+
+    asked = {each.id: merging(each.values) for each in batch}
+    for edited in edit_entities(solr, asked, author, dry_run=dry_run):
+        for refused in edited.refused:
+            raise ValueError(f"Solr refused {refused.identity}: {refused.reason}")
     return Imported(
         entities=sum(1 for merge in merges.values() if merge.written),
-        written=sum(merge.written for merge in merges.values()),
+        written=sum(len(merge.written) for merge in merges.values()),
         unchanged=sum(merge.unchanged for merge in merges.values()),
         overwritten=tuple(each for merge in merges.values() for each in merge.overwritten),
         conflicts=tuple(each for merge in merges.values() for each in merge.conflicts),
@@ -235,12 +166,10 @@ def _import_batch(solr: Solr, batch: Sequence[Annotation], *, overwrite: bool, d
     )
 
 
-def _merge(document: Mapping[str, Any], given: Values, *, overwrite: bool) -> _Merge:
-    of_source = set(document.get(SOURCE_WORDS, ()))
-    merge = _Merge(dict(document))
-    name = readable_name(document)
+def _merge(entity: Editable, given: Values, *, overwrite: bool) -> _Merge:
+    merge = _Merge()
     for key, value in given.items():
-        there = None if key in of_source else document.get(key)
+        there = None if key in entity.of_source else entity.fields.get(key)
         if key == "tags" and there:
             value = list(dict.fromkeys(value if overwrite else [*there, *value]))
             if set(value) == set(there):
@@ -249,17 +178,12 @@ def _merge(document: Mapping[str, Any], given: Values, *, overwrite: bool) -> _M
             merge.unchanged += 1
             continue
         if there not in (None, "", []) and not (key == "tags" and set(there) <= set(value)):
-            conflict = Conflict(document["identity"], name, key, there, value)
+            conflict = Conflict(entity.id, entity.name, key, there, value)
             if not overwrite:
                 merge.conflicts.append(conflict)
                 continue
             merge.overwritten.append(conflict)
-        merge.document[key] = value
-        merge.written += 1
-        of_source.discard(key)
-    merge.document[SOURCE_WORDS] = sorted(of_source)
-    if not of_source:
-        del merge.document[SOURCE_WORDS]
+        merge.written[key] = value
     return merge
 
 

@@ -1,4 +1,4 @@
-"""Backup and restore of the three collections of a SolrCloud, by its own collections API.
+"""Backup and restore of the four collections of a SolrCloud, by its own collections API.
 
 Each node writes its shards to the location, so it must be a file system that all nodes see under the same path, and one
 that their ``solr.allowPaths`` admits. The order is that of `navlin.index.snapshots`, in both directions: ``nav_runs`` first.

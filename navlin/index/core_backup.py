@@ -1,8 +1,8 @@
-"""Backup and restore of the three cores of a single Solr of the operator's own, by its replication handler.
+"""Backup and restore of the four cores of a single Solr of the operator's own, by its replication handler.
 
 Solr writes the files of its index itself, to a directory of its own machine. The other way, to read all documents over the
-network, would take hours where this takes minutes, and would hold still no moment of the three cores. The order is that of
-`navlin.index.snapshots`, whose snapshots are what is written: the three are of one moment, though navlin goes on.
+network, would take hours where this takes minutes, and would hold still no moment of the four cores. The order is that of
+`navlin.index.snapshots`, whose snapshots are what is written: the four are of one moment, though navlin goes on.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _require_same_version(solr: Solr) -> None:
         raise NotBackedUp(
             f"the backup is of an index of version {schema.version}, written by navlin {schema.navlin}, and the cores of"
             f" Solr at {solr.address.host} are of version {present}: remove them, restore with that navlin, and then run"
-            " `navlin index upgrade`. Of the three, nav_runs is restored already"
+            " `navlin index upgrade`. Of the four, nav_runs is restored already"
         )
 
 

@@ -1,4 +1,4 @@
-"""The three cores, or collections, of a Solr: making them, and making those of a new version that take their place."""
+"""The cores, or collections, of a Solr: making them, and making those of a new version that take their place."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from navlin.index.connection import SolrError
+from navlin.index.fields import EDITS, RUNS
 from navlin.index.schema import (
     CORES,
     VERSION,
@@ -29,6 +30,7 @@ __all__ = [
     "collection_of",
     "create",
     "create_beside",
+    "create_edits",
     "missing",
     "opened_schema",
     "outdated",
@@ -38,7 +40,7 @@ __all__ = [
 ]
 
 CONFIGSET: Final = configset()
-"""The folder of the schema in ``conf/solr``; the three cores share it."""
+"""The folder of the schema in ``conf/solr``; the cores share it."""
 
 
 class NotCreated(Exception):
@@ -46,7 +48,7 @@ class NotCreated(Exception):
 
 
 def create(solr: Solr, conf: Path, *, shards: int = 1, replicas: int = 1) -> tuple[str, ...]:
-    """Makes what is missing of the three and returns its names; what is there reloads the schema and keeps its documents.
+    """Makes what is missing of the cores and returns its names; what is there reloads the schema and keeps its documents.
 
     A SolrCloud gets the schema of ``conf`` (the shipped ``conf/solr``) over the wire, and collections of so many shards
     and replicas. A single Solr takes it from a folder of its own, where an administrator puts it.
@@ -67,6 +69,31 @@ def create(solr: Solr, conf: Path, *, shards: int = 1, replicas: int = 1) -> tup
     return absent
 
 
+def create_edits(solr: Solr, conf: Path) -> None:
+    """Makes ``nav_edits`` if it is all that is missing: an earlier navlin had none. Raises `NotCreated` if more is."""
+    absent = missing(solr)
+    if absent == (EDITS,):
+        try:
+            # One shard holds what people write; as many replicas as the runs have.
+            _create(solr, EDITS, conf / CONFIGSET, 1, _replicas(solr, RUNS))
+        except (SolrError, NotCreated):
+            # Another navlin may have made it in this moment.
+            absent = missing(solr)
+        else:
+            return
+    if absent:
+        names = ", ".join(absent)
+        raise NotCreated(f"Solr at {solr.address.host} has no {names}: make them with `navlin index create`")
+
+
+def _replicas(solr: Solr, core: str) -> int:
+    if not solr.cloud:
+        return 1
+    status = solr.admin("collections", {"action": "CLUSTERSTATUS", "collection": core})
+    (collection,) = status["cluster"]["collections"].values()
+    return max(1, int(collection.get("replicationFactor") or 1))
+
+
 def there(solr: Solr) -> set[str]:
     """The names of all cores, or of all collections and their aliases."""
     if solr.cloud:
@@ -75,7 +102,7 @@ def there(solr: Solr) -> set[str]:
 
 
 def missing(solr: Solr) -> tuple[str, ...]:
-    """Which of the three are not there."""
+    """Which of the cores are not there."""
     found = there(solr)
     return tuple(core for core in CORES if core not in found)
 
@@ -108,8 +135,9 @@ def beside(core: str) -> str:
 
 
 def outdated(solr: Solr) -> tuple[str, ...]:
-    """Which of the three were made for another version."""
-    return tuple(core for core in CORES if schema_name(solr, core) != CONFIGSET)
+    """Which of those that are there were made for another version."""
+    absent = missing(solr)
+    return tuple(core for core in CORES if core not in absent and schema_name(solr, core) != CONFIGSET)
 
 
 def create_beside(
@@ -136,7 +164,7 @@ def remove_replaced(solr: Solr) -> None:
     """Removes what `replace_by_beside` has replaced."""
     found = there(solr)
     for core in CORES:
-        if schema_name(solr, core) != CONFIGSET or beside(core) not in found:
+        if core not in found or schema_name(solr, core) != CONFIGSET or beside(core) not in found:
             continue
         if solr.cloud:
             if core in _collections(solr):

@@ -18,6 +18,7 @@ from navlin.model.redaction import MASK, is_secret, redact, redact_options
 ELEMENTS: Final = "nav_elements"
 RELATIONS: Final = "nav_relation"
 RUNS: Final = "nav_runs"
+EDITS: Final = "nav_edits"
 
 INDEXED_TEXT_CHARS: Final = 8_000
 """How much of an unbounded text is indexed. Lucene refuses a term of more than 32,766 bytes; four bytes a character is
@@ -45,7 +46,21 @@ LINKER_FIELDS: Final = frozenset(
 """What the linker says of a relation, why a view's text told it nothing, and what purge leaves on an operation of the
 executions that it removed."""
 USER_FIELDS: Final = frozenset({"name", "description", "tags"})
-USER_PREFIXES: Final = ("up_", "cp_", "cpl_", "cpd_", "cpt_", "cpb_")
+USER_PROPERTY: Final = "up_"
+"""Before the key of a property of a person's own."""
+MANAGED: Final[Mapping[str, str]] = {
+    "TEXT": "cp_",
+    "ENUM": "cp_",
+    "INTEGER": "cpl_",
+    "LONG": "cpl_",
+    "FLOAT": "cpd_",
+    "DOUBLE": "cpd_",
+    "DATE": "cpt_",
+    "BOOLEAN": "cpb_",
+}
+"""The type of a managed property → what stands before ``namespace.name`` in the field that keeps its values."""
+MANAGED_PREFIXES: Final = tuple(dict.fromkeys(MANAGED.values()))
+USER_PREFIXES: Final = (USER_PROPERTY, *MANAGED_PREFIXES)
 """Properties of a person's own, and those of a namespace by their type, as in the schema."""
 SOURCE_WORDS: Final = "sourceWords"
 """Names the user fields whose values came from the source: they follow it until a person writes others."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from navlin.index import solr_query as q
 from navlin.index.fields import solr_date
+
+NOT_OF_USERS: Final = "-userEntity:true"
+"""Leaves out what was written for people (`navlin.index.user_entities`)."""
 
 
 class IdRange(NamedTuple):
@@ -67,6 +70,9 @@ class EntityFilter:
             yield f"{q.EVERYTHING} -({_executed_before(self.not_executed_before_ms)})"
         if self.as_of_before_ms is not None:
             yield q.in_range("asOf", "*", self.as_of_before_ms)
+        if not (self.deleted_before_ms is self.executed_before_ms is self.as_of_before_ms is None):
+            # What people's programs wrote has no age: nobody would bring it again.
+            yield NOT_OF_USERS
         if self.has_last_run:
             yield q.present("lastExecuted")
         if self.incomplete:

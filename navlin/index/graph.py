@@ -28,6 +28,7 @@ from navlin.model.keys import RelationType
 
 IDS_A_QUERY: Final = 1_000
 CLAUSES_A_QUERY: Final = 200
+TEXT_CHARS: Final = 1_000
 ANY_ENTITY: Final = EntityFilter()
 ANY_RELATION: Final = RelationFilter()
 
@@ -131,6 +132,15 @@ class Graph:
         # The parts of a word take places of their own in the index: the next word stands so many places later.
         apart = f"~{len(name)}" if len(name.split()) > 1 else ""
         return self._best(f"originalName:{q.phrase(name)}{apart}", where, rows)
+
+    def operations_of_text(self, text: str, source_id: str, rows: int) -> list[StoredEntity]:
+        """The operations of a source that may have this text, with their texts."""
+        where = EntityFilter(("OPERATION",))
+        # Enough of it to tell it from most others; who asks compares the whole.
+        query = f"queryText:{q.phrase(' '.join(text[:TEXT_CHARS].split()))}"
+        filters = (*where.filters(), q.term("sourceId", source_id))
+        params = {"q": query, "fq": filters, "fl": entity_fields.VIEW, "rows": rows}
+        return list(map(StoredEntity.of, self._documents(ELEMENTS, params)))
 
     def entities_starting(self, start: str, where: EntityFilter, rows: int) -> list[StoredEntity]:
         """The entities that match and whose name, or a word of it, begins so; databases, tables and views first."""

@@ -11,10 +11,10 @@ from typing import Final
 
 import orjson
 
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.fields import EDITS, ELEMENTS, RELATIONS, RUNS
 from navlin.index.solr import Solr
 
-CORES: Final = (ELEMENTS, RELATIONS, RUNS)
+CORES: Final = (ELEMENTS, RELATIONS, RUNS, EDITS)
 VERSION: Final = 2
 """What this navlin writes. Whoever raises it adds a step to `navlin.index.schema_steps`, and keeps an index of before for
 the tests (``python -m bench same_index --keep``)."""

@@ -43,7 +43,7 @@ class Difference:
 
 
 def require_fields(solr: Solr, schema: Path, remedy: str) -> None:
-    """Returns if the three cores have the fields of navlin's schema (the shipped ``schema.xml``), each of the same type.
+    """Returns if the four cores have the fields of navlin's schema (the shipped ``schema.xml``), each of the same type.
 
     Raises `UnusableIndex`, with ``remedy`` as what to do.
     """

@@ -1,9 +1,10 @@
-"""Snapshots of the three cores of a single Solr, together consistent, while others write.
+"""Snapshots of the four cores of a single Solr, together consistent, while others write.
 
 The order is the whole of it. ``nav_runs`` is first: an older position repeats, a newer one would lose what it is ahead of.
-``nav_relation`` is last: the relations that an entity implies are written before it, so none is missing that an entity in
-``nav_elements`` stands for. If a run has finished between the first and the last, its documents are in the cores without its
-record, and the run after next would be the first to link them: then the snapshots are taken anew.
+``nav_relation`` is after ``nav_elements``: the relations that an entity implies are written before it, so none is missing
+that an entity in ``nav_elements`` stands for. So is ``nav_edits``: an edit is noted before it is made. If a run has finished
+between the first and the last, its documents are in the cores without its record, and the run after next would be the first
+to link them: then the snapshots are taken anew.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.fields import EDITS, ELEMENTS, RELATIONS, RUNS
 from navlin.index.leases import lease
 from navlin.index.runs import Status
 from navlin.index.solr import Solr, SolrError
 
-ORDER: Final = (RUNS, ELEMENTS, RELATIONS)
+ORDER: Final = (RUNS, ELEMENTS, RELATIONS, EDITS)
 ATTEMPTS: Final = 20
 """How often snapshots are taken anew. Between the first and the last lies a fraction of a second."""
 COMMIT_NAME: Final = "navlin-backup"

@@ -1,4 +1,4 @@
-"""Talking to Solr, embedded or not: one session, three cores, and answers that say what became of every document."""
+"""Talking to Solr, embedded or not: one session, four cores, and answers that say what became of every document."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Added:
 
 
 class Solr:
-    """The three cores of one Solr. Cheap to make: nothing is asked before the first call. May be shared by threads.
+    """The four cores of one Solr. Cheap to make: nothing is asked before the first call. May be shared by threads.
 
     Every method raises `SolrUnavailable` where Solr does not answer and `SolrError` where it refuses.
     """

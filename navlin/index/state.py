@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from navlin.index import solr_query as q
 from navlin.index.envelope import GRANTED
 from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.filters import NOT_OF_USERS
 from navlin.index.solr import Solr
 from navlin.index.stored_form import tree_path_of
 from navlin.model.tree import ROOT
@@ -145,8 +146,8 @@ def _below(core: str, paths: Sequence[str]) -> str:
 
 
 def _of(core: str, writer: str) -> list[str]:
-    own = q.term(_WRITER[core], writer)
-    return [own, _NOT_IMPLIED] if core == RELATIONS else [own]
+    # What was registered for a source before it showed it is no loss of the source's.
+    return [q.term(_WRITER[core], writer), _NOT_IMPLIED if core == RELATIONS else NOT_OF_USERS]
 
 
 def _select(solr: Solr, core: str, query: str, rows: int) -> list[dict[str, Any]]:

@@ -20,11 +20,13 @@ from navlin.index.purges import purged_before_ms
 from navlin.index.readings import Reading, readings
 from navlin.index.solr import Solr
 from navlin.query.answer import Direction, Edge, Lineage
+from navlin.query.edits import History, history
 from navlin.query.lineage import lineage
 from navlin.query.options import MAX_NODES, Options
 from navlin.query.show import group_fields
 
 LISTED: Final = 10
+MOST_EDITS: Final = 1_000
 """How many executions of one operation are listed beside their number."""
 REASONS_LOOKED_UP: Final = 100
 """Of how many ends that were never captured it is said why."""
@@ -98,12 +100,13 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The document. ``people`` are people's fields as they are now, ``purged_before_ms`` up to when purges have removed
+    """The document. ``people`` are people's fields as they are now, ``edits`` who changed them; ``purged_before_ms`` up to when purges have removed
     executions (epoch ms; 0: never)."""
 
     made_ms: int
     entity: StoredEntity
     people: Mapping[str, Any]
+    edits: History
     upstream: Lineage
     statements: tuple[Statement, ...]
     doubts: tuple[Doubt, ...]
@@ -111,7 +114,7 @@ class Evidence:
     purged_before_ms: int
 
     def to_json(self) -> dict[str, Any]:
-        """made, entity, people (fields), upstream (as lineage), statements, doubts, index (sources, purgedBefore)."""
+        """made, entity, people (fields, edits: the newest, editCount), upstream (as lineage), statements, doubts, index (sources, purgedBefore)."""
         fields = group_fields(self.entity.as_presented)
         return {
             "made": solr_date(self.made_ms),
@@ -123,8 +126,11 @@ class Evidence:
                 "deleted": self.entity.deleted,
                 "fields": {**fields.extractor, **fields.technical},
             },
-            # The history of these fields (who, when, old, new) stands here as well, once the index keeps one.
-            "people": {"fields": dict(self.people)},
+            "people": {
+                "fields": dict(self.people),
+                "edits": [each.to_json() for each in self.edits.edits],
+                "editCount": self.edits.total,
+            },
             "upstream": self.upstream.to_json(),
             "statements": [each.to_json() for each in self.statements],
             "doubts": [each.to_json() for each in self.doubts],
@@ -157,6 +163,7 @@ def evidence(solr: Solr, start: str, now_ms: int, *, max_nodes: int = MAX_NODES)
         now_ms,
         entity,
         group_fields(entity.as_presented).people,
+        history(solr, start, limit=MOST_EDITS),
         upstream,
         statements,
         tuple(_doubts(graph, upstream, statements)),

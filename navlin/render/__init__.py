@@ -1,13 +1,14 @@
 """Answers for people at a terminal: trees and tables that can be read at 80 columns and without colour."""
 
+from navlin.render.edits import edited_view, edits_view
 from navlin.render.entity import show_view
 from navlin.render.found import search_view, unclear_name_view
 from navlin.render.graph import lineage_view
 from navlin.render.impact import impact_view
 
 __all__ = [
-    "evidence_html",
-    "evidence_view",
+    "edited_view",
+    "edits_view",
     "impact_view",
     "lineage_view",
     "search_view",

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from navlin.index.cores import CONFIGSET, CORES, opened_schema
+from navlin.index.cores import CONFIGSET, CORES, create_edits, missing, opened_schema
 from navlin.index.schema import VERSION, UnusableIndex, require_known
 from navlin.index.schema_fields import require_fields
-from navlin.index.solr import Solr
+from navlin.index.solr import Solr, SolrError, SolrUnavailable
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
 
@@ -34,7 +34,14 @@ def open_index(solr: Solr, server: EmbeddedSolr | None) -> None:
     ``server`` is the embedded Solr if this process runs it. Raises `NotCreated` or `UnusableIndex`.
     """
     _bring_up_to_date(solr, server)
-    require_fields(solr, CONF / "solr" / CONFIGSET / "schema.xml", REMEDY)
+    schema = CONF / "solr" / CONFIGSET / "schema.xml"
+    try:
+        require_fields(solr, schema, REMEDY)
+    except SolrError as error:
+        if isinstance(error, SolrUnavailable) or not missing(solr):
+            raise
+        create_edits(solr, CONF / "solr")
+        require_fields(solr, schema, REMEDY)
 
 
 def _bring_up_to_date(solr: Solr, server: EmbeddedSolr | None) -> None:
@@ -42,7 +49,8 @@ def _bring_up_to_date(solr: Solr, server: EmbeddedSolr | None) -> None:
     require_known(schema)
     if schema.version == VERSION:
         return
-    documents = sum(solr.count(core) for core in CORES)
+    absent = missing(solr)
+    documents = sum(solr.count(core) for core in CORES if core not in absent)
     reason = f"the index is of version {schema.version}, and this navlin needs version {VERSION}: "
     if server is None:
         raise UnusableIndex(reason + "stop every navlin that uses it, and run `navlin index upgrade`")

@@ -9,6 +9,7 @@ from navlin.index.cores import (
     CONFIGSET,
     CORES,
     create_beside,
+    create_edits,
     opened_schema,
     outdated,
     remove_replaced,
@@ -73,6 +74,7 @@ def upgrade_index(
             raise UnusableIndex(f"{error}: the index is as it was; upgrade it again") from error
     if server is None:
         remove_replaced(solr)
+    create_edits(solr, CONF / "solr")
     documents = {core: solr.count(core) for core in CORES} if schema.version < VERSION else {}
     return Upgraded(schema.version, VERSION, documents)
 

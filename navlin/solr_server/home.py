@@ -173,7 +173,7 @@ def java_options(home: Path, memory: str) -> list[str]:
     return [
         f"-D{LOG_PROPERTY}={logs(home)}",
         f"-Dlog4j2.configurationFile={(home / 'log4j2.xml').as_uri()}",
-        "-Ddisable.configEdit=true",  # else /config writes into the configset that the three cores share
+        "-Ddisable.configEdit=true",  # else /config writes into the configset that the four cores share
         "-Djava.awt.headless=true",
         *LATE_COMPILER,
         *(["-XX:+UseSerialGC"] if _megabytes(memory) <= SMALL_HEAP_MB else []),

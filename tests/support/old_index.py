@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from navlin.cli import main
 from navlin.index.cores import CORES
-from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.solr import Solr
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.support.pipeline_estate import unstamped
@@ -39,17 +39,20 @@ QUESTIONS: Final = (
 )
 """What is asked of it, as arguments of ``navlin``; ``answers.json`` has what the navlin of then said."""
 Index = dict[tuple[str, str], dict[str, Any]]
+CORES_OF_THEN: Final = (ELEMENTS, RELATIONS, RUNS)
 
 
 def kept(core: str) -> list[dict[str, Any]]:
-    """The documents of a core as they were."""
+    """The documents of a core as they were; none of one that did not exist."""
+    if core not in CORES_OF_THEN:
+        return []
     with gzip.open(KEPT / f"{core}.jsonl.gz", "rb") as lines:
         return [json.loads(line) for line in lines]
 
 
 def fill(solr: Solr) -> None:
-    """Writes the kept documents to the three cores."""
-    for core in CORES:
+    """Writes the kept documents to their cores."""
+    for core in CORES_OF_THEN:
         assert not solr.add(core, kept(core)).refused
         solr.commit(core, soft=False)
 
@@ -58,7 +61,7 @@ def make_old_home(state: Path, jars: Path) -> None:
     """A state directory as the navlin of then left it behind."""
     cache = jars.parent / "solr-launcher"
     with (
-        EmbeddedSolr(state, jars, CONFIGURATION, cores=CORES, cache=cache) as server,
+        EmbeddedSolr(state, jars, CONFIGURATION, cores=CORES_OF_THEN, cache=cache) as server,
         Solr(server.address) as solr,
     ):
         fill(solr)
@@ -129,7 +132,7 @@ def unstamped_index(solr: Solr) -> Index:
 
 
 def everything(solr: Solr) -> Index:
-    """Every document of the three cores, but for what is of the moment."""
+    """Every document of the four cores, but for what is of the moment."""
     return {
         (core, document["identity"]): {name: value for name, value in document.items() if name != "_version_"}
         for core in CORES

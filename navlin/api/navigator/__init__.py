@@ -9,7 +9,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from navlin.api.endpoint import Endpoint
-from navlin.api.navigator import entities, interactive, lineage, relations, schemas
+from navlin.api.navigator import (
+    entities,
+    entity_edits,
+    interactive,
+    lineage,
+    models,
+    plugin,
+    relations,
+    schemas,
+)
 
 OLDEST: Final = 2
 NEWEST: Final = 14
@@ -17,6 +26,8 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     entities.LIST,
     entities.PAGE,
     entities.ONE,
+    entity_edits.PUT_BULK,
+    entity_edits.PUT,
     relations.LIST,
     relations.PAGE,
     relations.ONE,
@@ -25,6 +36,9 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     interactive.SUGGEST,
     lineage.COLUMNS,
     schemas.FIELDS,
+    *models.ENDPOINTS,
+    plugin.PLUGIN,
+    plugin.REGISTER,
 )
 """Below the version."""
 UNVERSIONED: Final[tuple[Endpoint, ...]] = (lineage.EXPORT,)

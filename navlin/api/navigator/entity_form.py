@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from navlin.index.fields import DATES
+from navlin.index.fields import DATES, MANAGED_PREFIXES
 
 SOURCE_TYPES: Final = frozenset(
     "NONE MAPREDUCE YARN HDFS HIVE PIG IMPALA OOZIE SDK SQOOP SPARK S3 CLUSTER".split()
@@ -62,7 +62,6 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
 }
 """type → the keys that an entity of it always has."""
-_CUSTOM: Final = ("cp_", "cpl_", "cpd_", "cpt_", "cpb_")
 _OWN_NAMES: Final = {"up_": "properties", "tp_": "technicalProperties"}
 _NOT_SHOWN: Final = frozenset(
     "_version_ digest treePath writer asOf firstSeen recreated granted serves sourceWords queryTextFull".split()
@@ -77,7 +76,7 @@ def entity_json(document: Mapping[str, Any]) -> dict[str, Any]:
     for field, value in document.items():
         if field in _NOT_SHOWN:
             continue
-        if field.startswith(_CUSTOM):
+        if field.startswith(MANAGED_PREFIXES):
             prefix, _, name = field.partition("_")
             namespace, _, key = name.partition(".")
             properties = shown["customProperties"].setdefault(namespace, {})

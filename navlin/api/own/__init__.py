@@ -9,6 +9,8 @@ from typing import Final
 
 from navlin.api.endpoint import Endpoint
 from navlin.api.own import (
+    edit,
+    edits,
     evidence,
     extract,
     impact,
@@ -41,6 +43,8 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     incomplete.ENDPOINT,
     rejects.ENDPOINT,
     runs.ENDPOINT,
+    edits.ENDPOINT,
+    edit.ENDPOINT,
     extract.ENDPOINT,
     link.ENDPOINT,
     purge.ENDPOINT,

@@ -1,0 +1,79 @@
+"""``PUT /entities/{id}`` and ``PUT /entities/bulk``: people's fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from navlin.access.roles import Role
+from navlin.api.answers import Problem
+from navlin.api.endpoint import Asked, Endpoint, Nothing
+from navlin.api.navigator.entities import OneParameters
+from navlin.api.navigator.entity_form import entity_json
+from navlin.edit.as_navigator import put_words
+from navlin.edit.models import properties_of
+from navlin.edit.values import BadValue
+from navlin.edit.words import Words, edit_words
+from navlin.index.entity import WHOLE
+from navlin.index.graph import Graph
+
+MOST: Final = 10_000
+"""How many entities one request edits."""
+
+
+def _one(asked: Asked) -> dict[str, Any]:
+    identity = asked.parameters.id
+    (entity,) = _edited(asked, {identity: asked.body})
+    return entity
+
+
+def _bulk(asked: Asked) -> list[dict[str, Any]]:
+    bodies = asked.body
+    if not isinstance(bodies, list) or len(bodies) > MOST:
+        raise Problem(400, f"the body must be a list of at most {MOST:,} entities")
+    given: dict[str, Any] = {}
+    for number, body in enumerate(bodies):
+        identity = body.get("identity") if isinstance(body, Mapping) else None
+        if not isinstance(identity, str) or identity in given:
+            raise Problem(400, f"entity {number} of the list has no identity of its own")
+        given[identity] = body
+    return _edited(asked, given)
+
+
+def _edited(asked: Asked, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The entities as they are then, in the order of the bodies; nothing is written unless all bodies are good."""
+    registered = properties_of(asked.solr)
+    words: dict[str, Words] = {}
+    for identity, body in given.items():
+        try:
+            words[identity] = put_words(registered, body)
+        except BadValue as error:
+            raise Problem(400, f"{identity}: {error}" if len(given) > 1 else str(error)) from error
+    graph = Graph(asked.solr)
+    if absent := words.keys() - graph.present_now(words):
+        raise Problem(404, f"there is no entity {', '.join(sorted(absent)[:10])}")
+    for edited in edit_words(asked.solr, words, asked.author()):
+        for refused in edited.refused:
+            raise Problem(400, f"{refused.identity}: {refused.reason}")
+    found = graph.entities_now(words, WHOLE)
+    return [entity_json(found[identity].as_presented) for identity in words if identity in found]
+
+
+PUT = Endpoint(
+    "PUT",
+    "/entities/{id}",
+    Role.METADATA_ADMINISTRATOR,
+    "Changes people's fields of one entity, and answers with it.",
+    OneParameters,
+    _one,
+    takes_body=True,
+)
+PUT_BULK = Endpoint(
+    "PUT",
+    "/entities/bulk",
+    Role.METADATA_ADMINISTRATOR,
+    "Changes people's fields of several entities, and answers with them.",
+    Nothing,
+    _bulk,
+    takes_body=True,
+)

@@ -1,0 +1,112 @@
+"""``/models`` and what is below it: packages, classes, namespaces, managed properties, mappings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from navlin.access.roles import Role
+from navlin.api.answers import Problem
+from navlin.api.endpoint import Asked, Endpoint, Nothing
+from navlin.edit.models import list_models, mappings, register
+from navlin.edit.values import BadValue
+from navlin.index.models import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceParameters:
+    """Which namespace."""
+
+    namespace: Annotated[str, "Its name."]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassParameters:
+    """Which class."""
+
+    package: Annotated[str, "The name of its package; nav is navlin's own."]
+    name: Annotated[str, "Its name, such as hv_table."]
+
+
+def _registered(asked: Asked, models: Any) -> dict[str, Any]:
+    try:
+        return register(asked.solr, models, asked.author())
+    except BadValue as error:
+        raise Problem(400, str(error)) from error
+
+
+def _register(asked: Asked) -> dict[str, Any]:
+    return _registered(asked, asked.body)
+
+
+def _namespaces(asked: Asked) -> list[Mapping[str, Any]]:
+    return list_models(asked.solr, Kind.NAMESPACE)
+
+
+def _new_namespace(asked: Asked) -> dict[str, Any]:
+    (namespace,) = _registered(asked, {"namespaces": [asked.body]})["namespaces"]
+    return dict(namespace)
+
+
+def _namespace(asked: Asked) -> Mapping[str, Any]:
+    name = asked.parameters.namespace
+    for each in list_models(asked.solr, Kind.NAMESPACE):
+        if each["name"] == name:
+            return each
+    raise Problem(404, f"there is no namespace {name}")
+
+
+def _properties(asked: Asked) -> list[Mapping[str, Any]]:
+    name = _namespace(asked)["name"]
+    return [each for each in list_models(asked.solr, Kind.PROPERTY) if each["namespace"] == name]
+
+
+def _new_property(asked: Asked) -> dict[str, Any]:
+    if not isinstance(asked.body, Mapping):
+        raise Problem(400, "the body must be a JSON object")
+    given = {**asked.body, "namespace": _namespace(asked)["name"]}
+    (made,) = _registered(asked, {"properties": [given]})["properties"]
+    return dict(made)
+
+
+def _properties_of_class(asked: Asked) -> list[Mapping[str, Any]]:
+    mapped = mappings(asked.solr).get(f"{asked.parameters.package}.{asked.parameters.name}", [])
+    known = {f"{each['namespace']}.{each['name']}": each for each in list_models(asked.solr, Kind.PROPERTY)}
+    return [known[name] for name in mapped if name in known]
+
+
+def _map_to_class(asked: Asked) -> list[Mapping[str, Any]]:
+    if not isinstance(asked.body, list) or not all(isinstance(each, Mapping) for each in asked.body):
+        raise Problem(400, "the body must be a list of objects with namespace and name")
+    names = [f"{each.get('namespace')}.{each.get('name')}" for each in asked.body]
+    _registered(asked, {"mappings": {f"{asked.parameters.package}.{asked.parameters.name}": names}})
+    return _properties_of_class(asked)
+
+
+def _mappings(asked: Asked) -> dict[str, list[str]]:
+    return mappings(asked.solr)
+
+
+def _reads(path: str, summary: str, parameters: type[Any], answer: Callable[[Asked], Any]) -> Endpoint:
+    return Endpoint("GET", path, Role.LINEAGE_VIEWER, summary, parameters, answer, lenient=True)
+
+
+def _writes(path: str, summary: str, parameters: type[Any], answer: Callable[[Asked], Any]) -> Endpoint:
+    role = Role.METADATA_ADMINISTRATOR
+    return Endpoint("POST", path, role, summary, parameters, answer, takes_body=True)
+
+
+_NAMESPACE = "/models/namespaces/{namespace}"
+_CLASS = "/models/packages/{package}/classes/{name}/properties"
+ENDPOINTS = (
+    _writes("/models", "Registers models; again as often as one likes.", Nothing, _register),
+    _reads("/models/namespaces", "All namespaces.", Nothing, _namespaces),
+    _writes("/models/namespaces", "Registers a namespace.", Nothing, _new_namespace),
+    _reads(_NAMESPACE, "One namespace.", NamespaceParameters, _namespace),
+    _reads(f"{_NAMESPACE}/properties", "The properties of a namespace.", NamespaceParameters, _properties),
+    _writes(f"{_NAMESPACE}/properties", "Registers a property.", NamespaceParameters, _new_property),
+    _reads(_CLASS, "The properties that a class has.", ClassParameters, _properties_of_class),
+    _writes(_CLASS, "Gives a class properties.", ClassParameters, _map_to_class),
+    _reads("/models/properties/mappings", "Which properties each class has.", Nothing, _mappings),
+)

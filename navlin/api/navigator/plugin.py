@@ -1,0 +1,54 @@
+"""``POST /metadata/plugin``, as Cloudera's SDK writes, and ``POST /entities``, which registers one entity beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from navlin.access.roles import Role
+from navlin.api.answers import Problem
+from navlin.api.endpoint import Asked, Endpoint, Nothing
+from navlin.api.navigator.entity_form import entity_json
+from navlin.edit.plugin import MOST, register_entity, write_objects
+from navlin.edit.values import BadValue
+from navlin.index.entity import WHOLE
+from navlin.index.graph import Graph
+
+
+def _plugin(asked: Asked) -> dict[str, Any]:
+    given = asked.body
+    if not isinstance(given, Mapping):
+        raise Problem(400, "the body must be an object with entities and relations")
+    lists = [[] if given.get(key) is None else given[key] for key in ("entities", "relations")]
+    if not all(isinstance(each, list) and len(each) <= MOST for each in lists):
+        raise Problem(400, f"entities and relations are lists of at most {MOST:,} objects")
+    entities, relations = write_objects(asked.solr, lists[0], lists[1], asked.author())
+    return {"entities": entities.to_json(), "relations": relations.to_json()}
+
+
+def _entity(asked: Asked) -> dict[str, Any]:
+    try:
+        identity = register_entity(asked.solr, asked.body, asked.author())
+    except BadValue as error:
+        raise Problem(400, str(error)) from error
+    return entity_json(Graph(asked.solr).entities_now([identity], WHOLE)[identity].as_presented)
+
+
+PLUGIN = Endpoint(
+    "POST",
+    "/metadata/plugin",
+    Role.METADATA_ADMINISTRATOR,
+    "Writes words on entities, entities and relations of a program's own.",
+    Nothing,
+    _plugin,
+    takes_body=True,
+)
+REGISTER = Endpoint(
+    "POST",
+    "/entities",
+    Role.METADATA_ADMINISTRATOR,
+    "Writes words on an entity, whether or not its source has shown it.",
+    Nothing,
+    _entity,
+    takes_body=True,
+)

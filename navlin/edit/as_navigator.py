@@ -1,0 +1,78 @@
+"""Edits as Navigator's clients write them: what stays, what goes, and what is replaced by its rules.
+
+PUT replaces: ``name``, ``description``, ``properties`` that are absent stay, null erases them; ``tags`` that are absent or
+null stay, [] is none; ``customProperties`` that are absent or null stay, and so does each property in it that is not named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from navlin.edit.managed import managed_fields
+from navlin.edit.models import Properties as Registered
+from navlin.edit.values import BadValue
+from navlin.edit.words import Properties, Tags, Words, properties, tags, texts
+
+_TEXTS: Final = ("name", "description")
+
+
+def put_words(registered: Registered, given: Any) -> Words:
+    """The words of a body of PUT. Raises `BadValue`; keys that are no person's are ignored."""
+    if not isinstance(given, Mapping):
+        raise BadValue("the body must be an object")
+    only: Mapping[str, str] | None = None
+    if "properties" in given:
+        only = properties(given["properties"] or {})
+    return Words(
+        texts({name: given[name] for name in _TEXTS if name in given}),
+        Tags(only=None if given.get("tags") is None else tags(given["tags"])),
+        Properties(only=only),
+        managed_fields(registered, given.get("customProperties") or {}),
+    )
+
+
+def change_words(registered: Registered, given: Mapping[str, Any]) -> Words:
+    """The words of an object that the SDK sends, with change sets; what is null stays. Raises `BadValue`."""
+    custom = given.get("customProperties") or {}
+    if isinstance(custom, Mapping):
+        custom = {namespace: _without_nulls(named) for namespace, named in custom.items()}
+    changed_tags, changed = (
+        _change_set("tags", given.get("tags")),
+        _change_set("properties", given.get("properties")),
+    )
+    return Words(
+        texts({name: given[name] for name in _TEXTS if given.get(name) is not None}),
+        Tags(
+            None if changed_tags["set"] is None else tags(changed_tags["set"]),
+            tags(changed_tags["add"] or []),
+            tags(changed_tags["del"] or []),
+        ),
+        Properties(
+            None if changed["set"] is None else properties(changed["set"]),
+            properties(changed["add"] or {}),
+            _keys(changed["del"] or []),
+        ),
+        managed_fields(registered, custom),
+    )
+
+
+def _change_set(what: str, given: Any) -> Mapping[str, Any]:
+    """``set``, ``add`` and ``del``, each None if it is not there."""
+    if given is None or isinstance(given, Mapping):
+        return {key: (given or {}).get(key) for key in ("set", "add", "del")}
+    raise BadValue(f"{what} are a change set with add, del and set, and not {given!r:.40}")
+
+
+def _keys(given: Any) -> tuple[str, ...]:
+    if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+        raise BadValue("del of properties is a list of keys")
+    return tuple(given)
+
+
+def _without_nulls(named: Any) -> Any:
+    return (
+        {key: each for key, each in named.items() if each is not None}
+        if isinstance(named, Mapping)
+        else named
+    )

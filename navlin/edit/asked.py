@@ -1,0 +1,129 @@
+"""An edit as a person asks for it, by options: the same at the command line and over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from navlin.edit.managed import managed_field
+from navlin.edit.models import properties_of
+from navlin.edit.values import BadValue
+from navlin.edit.words import Properties, Tags, Words, deciding, properties, tags, texts
+from navlin.index.editing import Author, Edited, edit_entities, show_edits
+from navlin.index.edits import Edit
+from navlin.index.fields import ELEMENTS
+from navlin.index.solr import Refused, Solr
+from navlin.index.state import in_batches
+from navlin.index.writing import WRITE_BATCH
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is typed. ``property`` are ``KEY=VALUE``, ``managed`` ``NAMESPACE.NAME=VALUE``, more than once for several
+    values; an empty value, name or description erases."""
+
+    tag: tuple[str, ...] = ()
+    remove_tag: tuple[str, ...] = ()
+    name: str | None = None
+    description: str | None = None
+    property: tuple[str, ...] = ()
+    managed: tuple[str, ...] = ()
+
+
+EDITS_KEPT: Final = 1_000
+"""How many edits of one bulk an answer has; the history has all."""
+
+
+@dataclass(slots=True)
+class Done:
+    """What became of an edit: how many entities were meant, how many of them changed, the first of the edits, what Solr
+    refused."""
+
+    dry_run: bool
+    entities: int = 0
+    changed: int = 0
+    edits: list[Edit] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+
+    def add(self, meant: int, edited: Edited) -> None:
+        """Counts some more of them."""
+        self.entities += meant - len(edited.unknown)
+        self.changed += len(edited.edits)
+        self.edits.extend(edited.edits[: EDITS_KEPT - len(self.edits)])
+        self.refused.extend(edited.refused)
+
+    def to_json(self) -> dict[str, Any]:
+        """dry_run, entities, changed, edits (the first thousand: entity, name, who, when, changes), refused (id, reason)."""
+        return {
+            "dry_run": self.dry_run,
+            "entities": self.entities,
+            "changed": self.changed,
+            "edits": [edit.to_json() for edit in self.edits],
+            "refused": [{"id": each.identity, "reason": each.reason} for each in self.refused],
+        }
+
+
+def words_of(solr: Solr, options: Options) -> Words:
+    """What is typed, checked. Raises `BadValue`, also if nothing is."""
+    if options == Options():
+        raise BadValue("nothing is to change: name a tag, a name, a description or a property")
+    given = {"name": options.name, "description": options.description}
+    pairs = dict(_pair(each, "KEY=VALUE") for each in options.property)
+    managed: dict[str, list[str]] = {}
+    for each in options.managed:
+        name, value = _pair(each, "NAMESPACE.NAME=VALUE")
+        managed.setdefault(name, []).append(value)
+    registered = properties_of(solr) if managed else {}
+    fields: dict[str, Any] = {}
+    for name, values in managed.items():
+        namespace, _, key = name.partition(".")
+        fields |= managed_field(registered.get((namespace, key)), namespace, key, values)
+    return Words(
+        texts({name: value for name, value in given.items() if value is not None}),
+        Tags(add=tags(options.tag), remove=tags(options.remove_tag)),
+        Properties(add=properties(pairs), remove=tuple(key for key, value in pairs.items() if not value)),
+        fields,
+    )
+
+
+def count_matching(solr: Solr, asked: str) -> int:
+    """How many entities match a query of Solr's, what was written up to now among them."""
+    solr.commit(ELEMENTS, soft=True)
+    return solr.count(ELEMENTS, asked)
+
+
+def matching(solr: Solr, asked: str) -> Iterator[str]:
+    """Their ids, each once, also while they are edited."""
+    for document in solr.cursor(ELEMENTS, asked, "identity"):
+        yield document["identity"]
+
+
+def edit_each(
+    solr: Solr,
+    ids: Iterable[str],
+    words: Words,
+    author: Author,
+    *,
+    dry_run: bool,
+    report: Callable[[int], None] = lambda done: None,
+) -> Done:
+    """Edits these entities alike, each once, any number of them; more than one durably. What is gone meanwhile is passed
+    over. ``report`` hears how many are done."""
+    done, decide = Done(dry_run), deciding(words)
+    try:
+        for batch in in_batches(ids, WRITE_BATCH):
+            for edited in edit_entities(solr, dict.fromkeys(batch, decide), author, dry_run=dry_run):
+                done.add(len(batch), edited)
+            report(done.entities)
+    finally:
+        if not dry_run:
+            show_edits(solr, durable=done.entities > 1)
+    return done
+
+
+def _pair(text: str, form: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        raise BadValue(f"{text!r:.60} is not of the form {form}")
+    return key, value

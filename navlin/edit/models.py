@@ -1,0 +1,193 @@
+"""Models as Navigator's clients register them: packages, classes, namespaces, managed properties, mappings.
+
+What is registered again replaces what was there, so a program may send its models at each start. A property's type stays:
+its values are indexed by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from navlin.edit.values import BadValue
+from navlin.index.editing import Author
+from navlin.index.fields import MANAGED, solr_date
+from navlin.index.models import Kind, registered, save_models
+from navlin.index.solr import Solr
+
+PATTERN_CHARS: Final = 1_000
+NAME_CHARS: Final = 120
+_PLURALS: Final = {
+    "packages": Kind.PACKAGE,
+    "classes": Kind.CLASS,
+    "namespaces": Kind.NAMESPACE,
+    "properties": Kind.PROPERTY,
+}
+_DESCRIBED: Final = ("name", "displayName", "description")
+KEYS: Final[Mapping[Kind, tuple[str, ...]]] = {
+    Kind.PACKAGE: (*_DESCRIBED, "external", "defaultPackage"),
+    Kind.CLASS: (*_DESCRIBED, "packageName"),
+    Kind.NAMESPACE: (*_DESCRIBED, "external", "defaultNamespace", "creator", "createdDate"),
+    Kind.PROPERTY: (
+        *("name", "namespace", "displayName", "description", "multiValued", "maxLength", "pattern"),
+        *("enumValues", "type", "creator", "createdDate"),
+    ),
+}
+"""The keys of each in JSON, all of them always there."""
+_FLAGS: Final = frozenset({"external", "defaultPackage", "defaultNamespace", "multiValued"})
+PARENTS: Final = {Kind.CLASS: "packageName", Kind.PROPERTY: "namespace"}
+"""The key that names what a class or a property belongs to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A registered managed property. ``pattern`` must match a text as a whole."""
+
+    namespace: str
+    name: str
+    type: str
+    multi_valued: bool = False
+    max_length: int | None = None
+    pattern: str = ""
+    enum_values: tuple[str, ...] = ()
+
+
+Properties = Mapping[tuple[str, str], Property]
+"""By namespace and name."""
+
+
+def properties_of(solr: Solr) -> Properties:
+    """All registered properties."""
+    return {(each.namespace, each.name): each for each in map(_property, list_models(solr, Kind.PROPERTY))}
+
+
+def list_models(solr: Solr, kind: Kind) -> list[Mapping[str, Any]]:
+    """All models of a kind, by name, with the keys of `KEYS`; a mapping is ``{class: [properties]}``."""
+    named = registered(solr)[kind]
+    return [named[name] for name in sorted(named)]
+
+
+def mappings(solr: Solr) -> dict[str, list[str]]:
+    """Which properties each class has: ``package.class`` → ``namespace.name``, each in the order of registration."""
+    return {name: list(body["properties"]) for name, body in sorted(registered(solr)[Kind.MAPPING].items())}
+
+
+def register(solr: Solr, given: Any, author: Author) -> dict[str, Any]:
+    """Registers models as POST /models has them, and returns them in the same form. Raises `BadValue`: then none is."""
+    if not isinstance(given, Mapping):
+        raise BadValue("models are an object with packages, classes, namespaces, properties, mappings")
+    known = registered(solr)
+    made: dict[Kind, dict[str, Any]] = {kind: {} for kind in Kind}
+    for key, kind in _PLURALS.items():
+        for item in _listed(key, given.get(key)):
+            name = name_of(kind, item)
+            made[kind][name] = _checked(kind, item, known[kind].get(name), author)
+    for owner, names in _object("mappings", given.get("mappings")).items():
+        _require(owner, made[Kind.CLASS], known[Kind.CLASS], "class", taken_as_is="nav.")
+        before = known[Kind.MAPPING].get(owner, {}).get("properties", [])
+        for name in _listed(f"mappings of {owner}", names):
+            _require(name, made[Kind.PROPERTY], known[Kind.PROPERTY], "property")
+        made[Kind.MAPPING][owner] = {"properties": list(dict.fromkeys([*before, *names]))}
+    save_models(solr, made)
+    answer: dict[str, Any] = {key: list(made[kind].values()) for key, kind in _PLURALS.items()}
+    answer["mappings"] = {name: body["properties"] for name, body in made[Kind.MAPPING].items()}
+    return answer
+
+
+def name_of(kind: Kind, item: Any) -> str:
+    """The name under which a model is kept. Raises `BadValue` for what has none."""
+    parts = [_object(kind.value, item).get(key) for key in (PARENTS.get(kind), "name") if key]
+    for part in parts:
+        if not isinstance(part, str) or not part or len(part) > NAME_CHARS or not part.isprintable():
+            raise BadValue(f"{part!r:.60} cannot be the name of a {kind}")
+        if kind is Kind.NAMESPACE and "." in part:
+            # A field is called namespace.name, and a name may have dots.
+            raise BadValue(f"{part!r:.60} cannot be the name of a namespace: it has a dot")
+    return ".".join(map(str, parts))
+
+
+# -- Inside ------------------------------------------------------------------------------------------------------------
+
+
+def _checked(kind: Kind, item: Mapping[str, Any], before: Mapping[str, Any] | None, author: Author) -> Any:
+    made: dict[str, Any] = {key: item.get(key) for key in KEYS[kind]}
+    for key in _FLAGS & made.keys():
+        made[key] = made[key] if isinstance(made[key], bool) else False
+    for key in ("displayName", "description"):
+        if made[key] is not None and not isinstance(made[key], str):
+            raise BadValue(f"{key} of {made['name']} must be a text")
+    if "creator" in made:
+        first = before or {"creator": author.name, "createdDate": solr_date(author.now_ms)}
+        made |= {key: first[key] for key in ("creator", "createdDate")}
+    if kind is Kind.PROPERTY:
+        made["type"] = made["type"] or "TEXT"
+        if not isinstance(made["type"], str) or made["type"] not in MANAGED:
+            raise BadValue(f"type of {made['name']} must be one of {', '.join(MANAGED)}")
+        if before is not None and MANAGED[before["type"]] != MANAGED[made["type"]]:
+            raise BadValue(f"{made['namespace']}.{made['name']} is of type {before['type']}, which stays")
+        _check_limits(made)
+    return made
+
+
+def _check_limits(made: Mapping[str, Any]) -> None:
+    name, longest, pattern, words = (made[key] for key in ("name", "maxLength", "pattern", "enumValues"))
+    if longest is not None and (not isinstance(longest, int) or isinstance(longest, bool) or longest < 0):
+        raise BadValue(f"maxLength of {name} must be a whole number")
+    if pattern is not None and pattern != "":
+        if not isinstance(pattern, str) or len(pattern) > PATTERN_CHARS:
+            raise BadValue(f"pattern of {name} must be a text of at most {PATTERN_CHARS:,} characters")
+        matcher(pattern)
+    if words is not None and not (isinstance(words, list) and all(isinstance(each, str) for each in words)):
+        raise BadValue(f"enumValues of {name} must be a list of texts")
+    if made["type"] == "ENUM" and not words:
+        raise BadValue(f"enumValues of {name} are missing")
+
+
+@lru_cache(maxsize=256)
+def matcher(pattern: str) -> Callable[[str], object]:
+    """Matches a whole text, in time that grows with its length alone. Raises `BadValue` for a pattern for which that cannot
+    be, such as one that looks ahead."""
+    # Loaded when a pattern is: most estates have none.
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        match: Callable[[str], object] = re2.compile(pattern, options).fullmatch
+    except re2.error as error:
+        reason = error.args[0].decode() if error.args and isinstance(error.args[0], bytes) else str(error)
+        raise BadValue(f"{pattern!r:.80} is no pattern of RE2: {reason}") from None
+    return match
+
+
+def _property(body: Mapping[str, Any]) -> Property:
+    return Property(
+        body["namespace"],
+        body["name"],
+        body["type"],
+        body["multiValued"],
+        body["maxLength"] or None,
+        body["pattern"] or "",
+        tuple(body["enumValues"] or ()),
+    )
+
+
+def _require(
+    name: Any, made: Mapping[str, Any], known: Mapping[str, Any], kind: str, *, taken_as_is: str = "\0"
+) -> None:
+    if not isinstance(name, str) or not (name in made or name in known or name.startswith(taken_as_is)):
+        raise BadValue(f"there is no {kind} {name!r:.60}: register it first, or with its mapping")
+
+
+def _listed(what: str, value: Any) -> Iterable[Any]:
+    if value is not None and not isinstance(value, list):
+        raise BadValue(f"{what} must be a list")
+    return value or ()
+
+
+def _object(what: str, value: Any) -> Mapping[str, Any]:
+    if value is not None and not isinstance(value, Mapping):
+        raise BadValue(f"{what} must be an object")
+    return value or {}

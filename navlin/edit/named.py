@@ -1,0 +1,148 @@
+"""Entities as Navigator's clients name them that know no ids: by what a source calls them.
+
+The id is computed by the keys' own rule (`navlin.model.keys`), so it is the one under which the extractor of that source
+writes, or will write, the entity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from navlin.edit.values import BadValue
+from navlin.index.graph import Graph
+from navlin.index.solr import Solr
+from navlin.index.sources import KnownSource, known_sources
+from navlin.model.keys import (
+    EntityType,
+    Key,
+    column_key,
+    database_key,
+    path_key,
+    pig_execution_key,
+    split_location,
+    table_key,
+)
+from navlin.model.redaction import redact
+from navlin.model.source import HDFS, HIVE, LOCAL, PIG, S3, Source, source_id
+
+NAMES: Final = (
+    *("fileSystemPath", "databaseName", "tableName", "columnName", "queryText"),
+    *("jobName", "logicalPlanHash", "scriptId"),
+)
+"""The attributes that name an entity within its source."""
+_PATHS: Final = frozenset({HDFS, LOCAL, S3})
+_LOOKED_AT: Final = 100
+
+
+@dataclass(frozen=True)
+class Names:
+    """Finds who is meant. Reads the sources once."""
+
+    solr: Solr
+
+    @cached_property
+    def sources(self) -> Mapping[str, KnownSource]:
+        """All sources of the index, by id."""
+        return {source.id: source for source in known_sources(self.solr)}
+
+    def meant(self, given: Mapping[str, Any]) -> Key | str:
+        """The key of an entity by its names; of an operation by its text the id of one that is there. Raises `BadValue`."""
+        named = {name: _text(name, given[name]) for name in NAMES if given.get(name) not in (None, "")}
+        kind = str(given.get("type") or "")
+        match named:
+            case {"fileSystemPath": path}:
+                source = self._source(given, _PATHS)
+                folder = kind != EntityType.FILE
+                return path_key(
+                    source, split_location(path)[2], EntityType.DIRECTORY if folder else EntityType.FILE
+                )
+            case {"databaseName": database}:
+                return _of_hive(self._source(given, {HIVE}), kind, database, named)
+            case {"queryText": text}:
+                return self._operation(self._source(given, None), text)
+            case {"jobName": job, "logicalPlanHash": plan}:
+                operation = pig_execution_key(self._pig(given), "", job, plan).parent
+                assert operation is not None
+                return operation
+            case {"jobName": _, "scriptId": script}:
+                return _without_parent(pig_execution_key(self._pig(given), script, "", ""))
+        raise BadValue(
+            "it has neither an identity nor fileSystemPath, databaseName, queryText, jobName and logicalPlanHash, or"
+            " jobName and scriptId"
+        )
+
+    def _source(self, given: Mapping[str, Any], types: Any) -> Source:
+        identity = given.get("sourceId")
+        if not identity:
+            raise BadValue("it has no sourceId")
+        known = self.sources.get(str(identity))
+        if known is None:
+            raise BadValue(f"there is no source {identity!s:.60}")
+        if types is not None and known.type not in types:
+            raise BadValue(f"source {known.name} is of type {known.type}, and has no such things")
+        return Source(
+            known.id, known.type, known.name, known.cluster, known.serves, configured=not known.granted
+        )
+
+    def _pig(self, given: Mapping[str, Any]) -> Source:
+        """The source of Pig. Clients do not name it, and Pig has none of its own: what YARN says of it is granted."""
+        if given.get("sourceId"):
+            return self._source(given, {PIG})
+        for known in self.sources.values():
+            if known.type == PIG:
+                return Source(known.id, PIG, known.name, known.cluster, known.serves, configured=False)
+        cluster = next((each.cluster for each in self.sources.values() if each.cluster), "")
+        return Source(source_id(cluster, PIG.lower()), PIG, PIG.lower(), cluster, configured=False)
+
+    def _operation(self, source: Source, text: str) -> str:
+        # Its id comes from what it reads and writes as well, which nobody knows before it was extracted.
+        found = Graph(self.solr).operations_of_text(text, source.id, _LOOKED_AT)
+        same = sorted(each.id for each in found if _same(each.text, redact(text)))
+        if not same:
+            raise BadValue(f"{source.name} has no operation of this text: {' '.join(text.split()):.60}")
+        return same[0]
+
+
+def with_names(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a client says of where an entity is, by ``parentPath`` and ``originalName``, as the attributes that name it."""
+    name, above = given.get("originalName"), str(given.get("parentPath") or "")
+    if not name or any(given.get(each) for each in NAMES):
+        return given
+    parts = [part for part in above.split("/") if part]
+    kind = given.get("type")
+    if kind in (EntityType.FILE, EntityType.DIRECTORY):
+        return {**given, "fileSystemPath": f"{above.rstrip('/')}/{name}"}
+    if kind in (EntityType.OPERATION,):
+        return {**given, "queryText": name}
+    hive = dict(zip(("databaseName", "tableName", "columnName"), (*parts, name), strict=False))
+    return {**given, **hive}
+
+
+def _same(one: str, other: str) -> bool:
+    return one.split() == other.split()
+
+
+def _without_parent(key: Key) -> Key:
+    """The execution alone: the client did not say of which operation."""
+    return Key(key.type, key.identity, key.source, key.name, key.tree_path)
+
+
+def _of_hive(source: Source, kind: str, database: str, named: Mapping[str, str]) -> Key:
+    match named:
+        case {"tableName": table, "columnName": column}:
+            return column_key(table_key(source, database, table), column)
+        case {"tableName": table}:
+            view = kind == EntityType.VIEW
+            return table_key(source, database, table, EntityType.VIEW if view else EntityType.TABLE)
+        case {"columnName": _}:
+            raise BadValue("it has a columnName and no tableName")
+    return database_key(source, database)
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise BadValue(f"{name} must be a text, and not {value!r:.40}")
+    return value

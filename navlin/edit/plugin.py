@@ -1,0 +1,174 @@
+"""What a program writes at once by Cloudera's SDK: words on entities, entities of its own, and relations.
+
+Each object stands for itself: what is wrong with one is an error with its position, and the others are written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from navlin.edit.as_navigator import change_words, put_words
+from navlin.edit.models import properties_of
+from navlin.edit.named import NAMES, Names, with_names
+from navlin.edit.own import Own, own_entity
+from navlin.edit.relations import Drawn, draw, drawn_of, link_arrived
+from navlin.edit.values import BadValue
+from navlin.edit.words import deciding
+from navlin.index.editing import Author, Decide, Document, Editable, edit_entities, show_edits
+from navlin.index.solr import Solr
+from navlin.index.user_entities import (
+    SDK,
+    awaited_entity,
+    require_sdk_source,
+    require_sources,
+    user_entity,
+)
+from navlin.model.keys import Key, RelationType
+from navlin.model.source import Source
+
+MOST: Final = 10_000
+"""How many objects one request has."""
+
+
+@dataclass(slots=True)
+class Taken:
+    """What became of the objects of one kind: how many were taken, and by position why others were not."""
+
+    count: int = 0
+    errors: dict[int, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """count, errors ("position : message"). No other key: the SDK's reader fails on one."""
+        return {
+            "count": self.count,
+            "errors": [f"{position} : {reason}" for position, reason in sorted(self.errors.items())],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """One entity that is to be written: the document to begin with if it is not there, and what is to become of it."""
+
+    position: int
+    id: str
+    decide: Decide
+    new: Document | None
+    claimed: Source | None = None
+    """A source that the index does not have either."""
+
+
+def write_objects(
+    solr: Solr, entities: Sequence[Any], relations: Sequence[Any], author: Author
+) -> tuple[Taken, Taken]:
+    """Writes entities and then relations, each a JSON object in the SDK's form; everybody sees them when this returns."""
+    names, about = Names(solr), (Taken(), Taken())
+    drawn: list[Drawn] = []
+    for position, given in enumerate(relations):
+        try:
+            drawn.append(drawn_of(names, position, given))
+        except BadValue as error:
+            about[1].errors[position] = str(error)
+    parents = {
+        child: each.sides[0].ids[0]
+        for each in drawn
+        if each.type == RelationType.PARENT_CHILD and each.sides[0].ids
+        for child in each.sides[1].ids
+    }
+    wanted = []
+    registered = properties_of(solr)
+    for position, given in enumerate(entities):
+        try:
+            if not isinstance(given, Mapping):
+                raise BadValue("it is no object")
+            words = deciding(change_words(registered, given))
+            wanted.append(_wanted(names, position, given, words, parents, author))
+        except BadValue as error:
+            about[0].errors[position] = str(error)
+    if drawn or any(each.new and each.new["sourceType"] == SDK for each in wanted):
+        require_sdk_source(solr, author.now_ms)
+    _write(solr, wanted, author, about[0])
+    draw(solr, drawn, author.now_ms)
+    about[1].count = len(drawn)
+    show_edits(solr, relations=True)
+    return about
+
+
+def register_entity(solr: Solr, given: Any, author: Author) -> str:
+    """Writes words on one entity, whether or not its source has shown it, and returns its id. The JSON is that of a PUT
+    with the names of the entity. Raises `BadValue`."""
+    words = deciding(put_words(properties_of(solr), given))
+    names = Names(solr)
+    meant = names.meant(with_names(given))
+    wanted = (
+        _awaited(names, 0, meant, words, author) if isinstance(meant, Key) else _Wanted(0, meant, words, None)
+    )
+    taken = Taken()
+    _write(solr, [wanted], author, taken)
+    for reason in taken.errors.values():
+        raise BadValue(reason)
+    show_edits(solr, relations=True)
+    return wanted.id
+
+
+def _wanted(
+    names: Names,
+    position: int,
+    given: Mapping[str, Any],
+    words: Decide,
+    parents: Mapping[str, str],
+    author: Author,
+) -> _Wanted:
+    identity = given.get("identity")
+    if given.get("sourceType") == SDK:
+        own = own_entity(given, parents)
+        new = user_entity(own.id, own.type, own.namespace, author.now_ms)
+        return _Wanted(position, own.id, _deciding_own(own, words), new)
+    if identity:
+        if not isinstance(identity, str):
+            raise BadValue(f"identity must be a text, and not {identity!r:.40}")
+        if str(given.get("sourceId")) not in names.sources or not any(given.get(name) for name in NAMES):
+            return _Wanted(position, identity, words, None)
+    meant = names.meant(given)
+    if identity and identity != (meant.identity if isinstance(meant, Key) else meant):
+        # The index may know it by the client's id; by its names it would be another one.
+        return _Wanted(position, identity, words, None)
+    if isinstance(meant, Key):
+        return _awaited(names, position, meant, words, author)
+    return _Wanted(position, meant, words, None)
+
+
+def _awaited(names: Names, position: int, key: Key, words: Decide, author: Author) -> _Wanted:
+    claimed = key.source if key.source.id not in names.sources else None
+    return _Wanted(position, key.identity, words, awaited_entity(key, author.now_ms), claimed)
+
+
+def _deciding_own(own: Own, words: Decide) -> Decide:
+    def decide(entity: Editable) -> dict[str, Any]:
+        # Of what was extracted a program changes people's fields alone.
+        said = own.fields if entity.fields.get("sourceType") == SDK else {}
+        changed = {name: value for name, value in said.items() if entity.fields.get(name) != value}
+        return {**changed, **words(entity)}
+
+    return decide
+
+
+def _write(solr: Solr, wanted: Sequence[_Wanted], author: Author, taken: Taken) -> None:
+    left = list(wanted)
+    require_sources(solr, {each.claimed for each in wanted if each.claimed is not None}, author.now_ms)
+    while left:
+        # An entity that is named twice is written twice, in the order of the objects.
+        round_of = {each.id: each for each in reversed(left)}
+        left = [each for each in left if round_of[each.id] is not each]
+        asked = {identity: each.decide for identity, each in round_of.items()}
+        new = {identity: each.new for identity, each in round_of.items() if each.new is not None}
+        for edited in edit_entities(solr, asked, author, new=new):
+            for refused in edited.refused:
+                taken.errors[round_of.pop(refused.identity).position] = refused.reason
+            for identity in edited.unknown:
+                each = round_of.pop(identity)
+                taken.errors[each.position] = f"there is no entity {identity}"
+        taken.count += len(round_of)
+    if made := {each.id for each in wanted if each.new is not None}:
+        link_arrived(solr, made, author.now_ms)

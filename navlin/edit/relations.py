@@ -1,0 +1,127 @@
+"""Relations of a program's own. An end is named by ids, or by what its source calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from navlin.edit.named import Names
+from navlin.edit.own import ID_CHARS
+from navlin.edit.values import BadValue
+from navlin.index.documents import end_of
+from navlin.index.filters import RelationFilter
+from navlin.index.graph import Graph
+from navlin.index.graph import end_of as end_of_entity
+from navlin.index.relation import End
+from navlin.index.solr import Solr
+from navlin.index.stamp import Stamp
+from navlin.index.user_entities import SDK_SOURCE, write_relations
+from navlin.model.identity import run_id
+from navlin.model.keys import EntityType, Key, RelationType
+
+MOST_PAIRS: Final = 10_000
+"""How many pairs of ends one object has."""
+_TYPES: Final = tuple(each.value for each in EntityType)
+NOT_THERE: Final = "not in the index yet"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a relation: its ends, as far as they are known without the index."""
+
+    ends: tuple[End, ...]
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Their ids."""
+        return tuple(end.id for end in self.ends)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """One object that is to be written."""
+
+    position: int
+    type: RelationType
+    sides: tuple[Side, Side]
+    namespace: str
+    user_specified: bool
+
+
+def drawn_of(names: Names, position: int, given: Any) -> Drawn:
+    """A relation in the SDK's JSON. Raises `BadValue`."""
+    if not isinstance(given, Mapping):
+        raise BadValue("it is no object")
+    try:
+        kind = RelationType(str(given.get("type")))
+    except ValueError:
+        allowed = ", ".join(RelationType)
+        raise BadValue(f"type {given.get('type')!s:.40} is not one of [{allowed}]") from None
+    namespace = given.get("namespace") or ""
+    if not isinstance(namespace, str):
+        raise BadValue(f"namespace must be a text, and not {namespace!r:.40}")
+    sides = _side(names, given, 1), _side(names, given, 2)
+    if len(sides[0].ends) * len(sides[1].ends) > MOST_PAIRS:
+        raise BadValue(f"it has more than {MOST_PAIRS:,} pairs of ends")
+    return Drawn(position, kind, sides, namespace, given.get("userSpecified") is True)
+
+
+def draw(solr: Solr, drawn: Sequence[Drawn], now_ms: int) -> None:
+    """Writes relations, linked where all ends are in the index."""
+    ids = {end for each in drawn for side in each.sides for end in side.ids}
+    there = Graph(solr).entities_now(ids) if ids else {}
+    missing = dict.fromkeys(ids - there.keys(), NOT_THERE)
+    for each in drawn:
+        known = [
+            tuple(end_of_entity(there[end.id]) if end.id in there else end for end in side.ends)
+            for side in each.sides
+        ]
+        pairs = [(ep1, ep2) for ep1 in known[0] for ep2 in known[1]]
+        write_relations(
+            solr,
+            each.type,
+            pairs,
+            namespace=each.namespace,
+            user_specified=each.user_specified,
+            missing=missing,
+            now_ms=now_ms,
+        )
+
+
+def link_arrived(solr: Solr, ids: Collection[str], now_ms: int) -> None:
+    """Links the relations that waited for these entities alone. What an extraction brings, its own linking links."""
+    graph, stamp = Graph(solr), Stamp(run_id(SDK_SOURCE, 0), now_ms)
+    waiting = {each.id: each.claims for each in graph.relations(RelationFilter(unlinked=True), of=ids)}
+    there = graph.present_now({end for claims in waiting.values() for end in claims})
+    due = [identity for identity, claims in waiting.items() if claims and there.issuperset(claims)]
+    graph.change_relations(due, lambda relations: [each.linked(None, stamp) for each in relations])
+
+
+def _side(names: Names, given: Mapping[str, Any], number: int) -> Side:
+    ids, attributes = given.get(f"endpoint{number}Ids") or (), given.get(f"ep{number}Attributes") or ()
+    about = {
+        key: given.get(f"endpoint{number}{key[0].upper()}{key[1:]}")
+        for key in ("type", "sourceType", "sourceId")
+    }
+    for what, value in ((f"endpoint{number}Ids", ids), (f"ep{number}Attributes", attributes)):
+        if not isinstance(value, list | tuple):
+            raise BadValue(f"{what} must be a list")
+    kind, source_type, source = (str(about[key] or "") for key in ("type", "sourceType", "sourceId"))
+    if kind and kind not in _TYPES:
+        raise BadValue(f"endpoint{number}Type {kind:.40} is not one of [{', '.join(_TYPES)}]")
+    ends = [End(_id(each), "", kind, source_type, source) for each in ids]
+    for each in attributes:
+        if not isinstance(each, Mapping):
+            raise BadValue(f"ep{number}Attributes must be a list of objects")
+        meant = names.meant({**about, **each})
+        ends.append(end_of(meant) if isinstance(meant, Key) else End(meant, "", kind, source_type, source))
+    if not ends:
+        raise BadValue(f"it has no end {number}: neither endpoint{number}Ids nor ep{number}Attributes")
+    return Side(tuple({end.id: end for end in ends}.values()))
+
+
+def _id(value: Any) -> str:
+    if not isinstance(value, str) or not value or len(value) > ID_CHARS or not value.isprintable():
+        raise BadValue(f"{value!r:.60} is no identity")
+    return value

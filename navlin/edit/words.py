@@ -1,0 +1,125 @@
+"""Editing people's fields of entities: what a command, a program or Navigator's clients want to be there afterwards.
+
+One way for all of them: the values are checked when `Words` are made, and every change is noted in the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from navlin.edit.values import BadValue, checked
+from navlin.index.editing import Author, Decide, Editable, Edited, edit_entities, show_edits
+from navlin.index.fields import USER_PROPERTY
+from navlin.index.solr import Solr
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """What becomes of tags: first ``only`` (None: those that are there), then ``add``, without ``remove``."""
+
+    only: tuple[str, ...] | None = None
+    add: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """The same of properties of a person's own, by key."""
+
+    only: Mapping[str, str] | None = None
+    add: Mapping[str, str] = field(default_factory=dict)
+    remove: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What is to become of people's fields of one entity; what is not named stays.
+
+    ``texts`` are name and description, None erases one. ``managed`` are fields of managed properties
+    (`navlin.edit.managed`), None erases one.
+    """
+
+    texts: Mapping[str, str | None] = field(default_factory=dict)
+    tags: Tags = Tags()
+    properties: Properties = Properties()
+    managed: Mapping[str, Sequence[Any] | None] = field(default_factory=dict)
+
+
+def texts(given: Mapping[str, Any]) -> dict[str, str | None]:
+    """Name and description as they are kept; one that is empty is erased. Raises `BadValue`."""
+    return {name: None if value in (None, "") else checked(name, value) for name, value in given.items()}
+
+
+def tags(given: Any) -> tuple[str, ...]:
+    """A list of tags as they are kept, each once. Raises `BadValue`."""
+    if not isinstance(given, list | tuple):
+        raise BadValue(f"tags are a list of texts, and not {given!r:.40}")
+    return tuple(dict.fromkeys(checked("tags", list(given)))) if given else ()
+
+
+def properties(given: Any) -> dict[str, str]:
+    """Properties by key as they are kept; numbers and truth values become texts, one without a value is left out. Raises
+    `BadValue`."""
+    if not isinstance(given, Mapping):
+        raise BadValue(f"properties are an object, and not {given!r:.40}")
+    return {
+        key: checked(USER_PROPERTY + str(key), _text(value))
+        for key, value in given.items()
+        if value not in (None, "")
+    }
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else value
+
+
+def edit_words(
+    solr: Solr, asked: Mapping[str, Words], author: Author, *, dry_run: bool = False, durable: bool = False
+) -> Iterator[Edited]:
+    """Edits entities by id, some at a time; everybody sees all of it when the last is done. ``dry_run`` writes nothing."""
+    yield from edit_entities(
+        solr, {each: deciding(words) for each, words in asked.items()}, author, dry_run=dry_run
+    )
+    if not dry_run:
+        show_edits(solr, durable=durable)
+
+
+def deciding(words: Words) -> Decide:
+    """What the words make of an entity."""
+    return partial(_fields, words)
+
+
+def _fields(words: Words, entity: Editable) -> dict[str, Any]:
+    there = entity.fields
+    wanted: dict[str, Any] = {**words.texts, **words.managed}
+    if words.tags != Tags():
+        wanted["tags"] = _tags(words.tags, there.get("tags", ()))
+    if words.properties != Properties():
+        wanted |= _properties(words.properties, there)
+    # A client that sends back what it has read changes nothing: what came from the source goes on following it.
+    return {name: value for name, value in wanted.items() if there.get(name) != value}
+
+
+def _tags(change: Tags, there: Sequence[str]) -> list[str] | None:
+    begun = there if change.only is None else change.only
+    left = [tag for tag in dict.fromkeys((*begun, *change.add)) if tag not in change.remove]
+    if set(left) == set(there):
+        return list(there) or None
+    return left or None
+
+
+def _properties(change: Properties, there: Mapping[str, Any]) -> dict[str, str | None]:
+    wanted: dict[str, str | None] = {USER_PROPERTY + key: value for key, value in change.add.items()}
+    if change.only is not None:
+        own = (name for name in there if name.startswith(USER_PROPERTY))
+        wanted = {
+            **dict.fromkeys(own),
+            **{USER_PROPERTY + key: value for key, value in change.only.items()},
+            **wanted,
+        }
+    return wanted | dict.fromkeys(USER_PROPERTY + key for key in change.remove)

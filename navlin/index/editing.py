@@ -1,0 +1,182 @@
+"""Changing what people write of entities: read, decided, noted, written back over the `_version_` that was read.
+
+An extraction that writes the same entity meanwhile keeps people's fields (`navlin.index.writing`), and an edit keeps the
+extraction's: whoever comes second reads again. An edited entity bears the last iteration of its source, or the running
+one if that wrote it, so clients that follow a source see it, and no run takes it for something to link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from navlin.index.edits import Edit, FieldChange, note_edits, withdraw_edits
+from navlin.index.entity import changed, readable_name
+from navlin.index.fields import EDITS, ELEMENTS, RELATIONS, SOURCE_WORDS
+from navlin.index.solr import Refused, Solr
+from navlin.index.state import in_batches
+from navlin.index.writing import ATTEMPTS, WRITE_BATCH, TooManyConflicts, rewrite
+from navlin.model.identity import SEPARATOR, run_id
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Editable:
+    """An entity as it is read before an edit. ``fields`` are all that the index has of it; ``of_source`` names those of
+    people's fields whose values came from its source."""
+
+    id: str
+    name: str
+    type: str
+    fields: Mapping[str, Any]
+    of_source: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Editable:
+        """The entity of a document."""
+        of_source = frozenset(document.get(SOURCE_WORDS, ()))
+        kind = str(document.get("type", ""))
+        return cls(document["identity"], readable_name(document), kind, document, of_source)
+
+
+Decide = Callable[[Editable], Mapping[str, Any]]
+"""Which fields are written, by name; None takes a field away. Asked again if somebody else wrote the entity meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who edits, and when (epoch ms)."""
+
+    name: str
+    now_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """What became of some entities: the edits that were made; the ids that the index does not have; those that Solr
+    refused, with its reason."""
+
+    edits: tuple[Edit, ...] = ()
+    unknown: tuple[str, ...] = ()
+    refused: tuple[Refused, ...] = ()
+
+
+NOTHING_NEW: Final[Mapping[str, Document]] = {}
+
+
+def edit_entities(
+    solr: Solr,
+    asked: Mapping[str, Decide],
+    author: Author,
+    *,
+    new: Mapping[str, Document] = NOTHING_NEW,
+    dry_run: bool = False,
+) -> Iterator[Edited]:
+    """Edits entities by id, some at a time, and notes each edit in the history. Call `show_edits` after it.
+
+    ``new`` has the documents to begin with for those that may not be there; else these are unknown. ``dry_run`` writes
+    nothing. An entity of which nothing changes is not written.
+    """
+    for batch in in_batches(asked, WRITE_BATCH):
+        edited, sources = _edit_batch(solr, batch, asked, author, new, dry_run=dry_run)
+        if sources:
+            _follow(solr, [edit.entity for edit in edited.edits], sources)
+        yield edited
+
+
+def show_edits(solr: Solr, *, durable: bool = False, relations: bool = False) -> None:
+    """Lets everybody see what was edited, ``relations`` too; ``durable`` also makes it safe from the loss of power."""
+    for core in (*([RELATIONS] if relations else []), ELEMENTS, EDITS):
+        solr.commit(core, soft=not durable)
+
+
+def _edit_batch(
+    solr: Solr,
+    batch: Sequence[str],
+    asked: Mapping[str, Decide],
+    author: Author,
+    new: Mapping[str, Document],
+    *,
+    dry_run: bool,
+) -> tuple[Edited, Mapping[str, int]]:
+    """What became of a batch, and the iterations of its sources with which it was stamped."""
+    made: dict[str, Edit] = {}
+    unknown: list[str] = []
+    refused: list[Refused] = []
+    stamped: dict[str, int] = {}
+    todo = list(batch)
+    for _ in range(ATTEMPTS):
+        there = {document["identity"]: document for document in solr.get(ELEMENTS, todo)}
+        pending: dict[str, tuple[Edit, Document]] = {}
+        for identity in todo:
+            before = there.get(identity) or new.get(identity)
+            if before is None:
+                unknown.append(identity)
+                continue
+            edit, document = _decided(before, asked[identity], author)
+            if edit.changes or identity not in there:
+                pending[identity] = edit, document
+        if dry_run or not pending:
+            made.update((identity, edit) for identity, (edit, _) in pending.items())
+            break
+        iterations = _iterations(solr, (document.get("sourceId") for _, document in pending.values()))
+        stamped.update(iterations)
+        note_edits(solr, [edit for edit, _ in pending.values()])
+        added = solr.add(ELEMENTS, [_stamped(document, iterations) for _, document in pending.values()])
+        failed = {*added.conflicts, *(each.identity for each in added.refused)}
+        withdraw_edits(solr, [edit for identity, (edit, _) in pending.items() if identity in failed])
+        made.update((identity, edit) for identity, (edit, _) in pending.items() if identity not in failed)
+        refused.extend(added.refused)
+        todo = list(added.conflicts)
+        if not todo:
+            break
+    else:
+        raise TooManyConflicts(f"{len(todo)} entities kept changing under {ATTEMPTS} attempts to edit them")
+    return Edited(tuple(made.values()), tuple(unknown), tuple(refused)), stamped
+
+
+def _decided(before: Document, decide: Decide, author: Author) -> tuple[Edit, Document]:
+    entity = Editable.of(before)
+    fields = dict(decide(entity))
+    changes = tuple(
+        FieldChange(name, before.get(name), value)
+        for name, value in fields.items()
+        if value != before.get(name) or name in entity.of_source
+    )
+    edit = Edit(entity.id, entity.name, author.name, author.now_ms, changes)
+    fields[SOURCE_WORDS] = sorted(entity.of_source - fields.keys()) or None
+    return edit, {"_version_": -1, **changed(before, fields)}
+
+
+# -- Stamps ------------------------------------------------------------------------------------------------------------
+
+
+def _iterations(solr: Solr, source_ids: Iterable[str | None]) -> dict[str, int]:
+    """The iteration that each source says it has come to, by its id."""
+    ids = {each for each in source_ids if each}
+    found = solr.get(ELEMENTS, ids, "identity,sourceExtractIteration") if ids else []
+    return {each["identity"]: int(each.get("sourceExtractIteration", 0)) for each in found}
+
+
+def _stamped(document: Document, iterations: Mapping[str, int]) -> Document:
+    source: str = document.get("sourceId", "")
+    writer, _, iteration = str(document.get("extractorRunId", "")).rpartition(SEPARATOR)
+    # That of a run that is not over yet stays: its linking finds by it what the run has written.
+    own = int(iteration) if writer == source and iteration.isdecimal() else 0
+    return {**document, "extractorRunId": run_id(source, max(own, iterations.get(source, 0)))}
+
+
+def _follow(solr: Solr, ids: Sequence[str], stamped: Mapping[str, int]) -> None:
+    """Stamps again what was edited while a run of its source ended: who began to follow it at that end would not see it."""
+    now = _iterations(solr, stamped)
+    if now == stamped:
+        return
+
+    def restamped(document: Document) -> Document | None:
+        later = _stamped(document, now)
+        return later if later["extractorRunId"] != document.get("extractorRunId") else None
+
+    for _ in rewrite(solr, ELEMENTS, ids, restamped):
+        pass

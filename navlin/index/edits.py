@@ -1,0 +1,111 @@
+"""The history in ``nav_edits``: who changed which fields of which entity, when, and what was there before.
+
+An edit is noted before it is made, so that no change is without its note. If somebody else was quicker, the note is
+withdrawn and the edit made anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import uuid4
+
+import orjson
+
+from navlin.index import solr_query as q
+from navlin.index.fields import EDITS, date_ms, solr_date
+from navlin.index.solr import Solr
+
+EDIT: Final = "edit"
+"""The kind of these documents."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """A field of an entity before and after; None is for a field that it did not have, or has no more."""
+
+    field: str
+    old: Any
+    new: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What one person, or one program in a user's name, changed of one entity at once.
+
+    ``entity`` is its id, ``name`` what a person called it then, ``when_ms`` epoch ms. Its own ``id`` is that of its note.
+    """
+
+    entity: str
+    name: str
+    who: str
+    when_ms: int
+    changes: tuple[FieldChange, ...]
+    id: str = field(default_factory=lambda: f"{EDIT}:{uuid4()}")
+
+    def to_json(self) -> dict[str, Any]:
+        """entity, name, who, when (a date), changes (field, old, new)."""
+        return {
+            "entity": self.entity,
+            "name": self.name,
+            "who": self.who,
+            "when": solr_date(self.when_ms),
+            "changes": [{"field": each.field, "old": each.old, "new": each.new} for each in self.changes],
+        }
+
+
+def note_edits(solr: Solr, edits: Sequence[Edit]) -> None:
+    """Writes the notes of edits that are to be made; they are visible after the next commit."""
+    added = solr.add(EDITS, [_document(edit) for edit in edits])
+    for refused in added.refused:
+        raise ValueError(f"Solr refused {refused.identity} of {EDITS}: {refused.reason}")
+
+
+def withdraw_edits(solr: Solr, edits: Sequence[Edit]) -> None:
+    """Removes the notes of edits that were not made."""
+    if edits:
+        solr.delete_ids(EDITS, [edit.id for edit in edits])
+
+
+def edits_of(solr: Solr, entity: str, limit: int, offset: int = 0) -> tuple[list[Edit], int]:
+    """The edits of one entity, the newest first, and how many there are."""
+    answer = solr.select(
+        EDITS,
+        {
+            "q": q.term("entity_s", entity),
+            "fq": q.term("kind", EDIT),
+            "sort": "lastModified desc,identity desc",
+            "start": offset,
+            "rows": limit,
+        },
+    )["response"]
+    return list(_edits(answer["docs"])), int(answer["numFound"])
+
+
+def _edits(documents: Sequence[dict[str, Any]]) -> Iterator[Edit]:
+    for document in documents:
+        body = orjson.loads(document["body"])
+        yield Edit(
+            document["entity_s"],
+            body["name"],
+            document["lastModifiedBy"],
+            date_ms(document["lastModified"]),
+            tuple(FieldChange(*change) for change in body["changes"]),
+            document["identity"],
+        )
+
+
+def _document(edit: Edit) -> dict[str, Any]:
+    body = {
+        "name": edit.name,
+        "changes": [[each.field, each.old, each.new] for each in edit.changes],
+    }
+    return {
+        "identity": edit.id,
+        "kind": EDIT,
+        "entity_s": edit.entity,
+        "lastModified": solr_date(edit.when_ms),
+        "lastModifiedBy": edit.who,
+        "body": orjson.dumps(body).decode(),
+    }

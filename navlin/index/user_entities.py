@@ -1,0 +1,126 @@
+"""Entities and relations that people's programs write: their own (source type SDK), and those that a source will show later.
+
+Both bear ``userEntity``, by which deletion and purge leave them alone. One of the second kind is granted, so the extraction
+that meets it takes it over with people's words, and it is an entity like any other from then on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from navlin.index.documents import granted_envelopes, source_envelope
+from navlin.index.fields import ELEMENTS, RELATIONS, solr_date, to_fields
+from navlin.index.relation import NO_TREE, End, relation_fields
+from navlin.index.solr import Solr
+from navlin.index.stored_form import PACKAGE, Document
+from navlin.model.identity import identify, relation_id, run_id
+from navlin.model.keys import Key
+from navlin.model.source import Source
+
+SDK: Final = "SDK"
+"""The type of the source of all that programs write of their own."""
+SDK_SOURCE: Final = identify(SDK)
+TREE: Final = "#sdk"
+"""Where it stands: in no source's tree."""
+_ITERATION: Final = 1
+"""Of that source. It stays, so clients that follow sources ask for all that is there each time."""
+
+
+def require_sdk_source(solr: Solr, now_ms: int) -> None:
+    """Makes the SOURCE document of what programs write, if it is not there."""
+    document: Document = {
+        "identity": SDK_SOURCE,
+        "type": "SOURCE",
+        "sourceType": SDK,
+        "sourceId": SDK_SOURCE,
+        "packageName": PACKAGE,
+        "originalName": SDK,
+        "sourceUrl": SDK,
+        "sourceExtractIteration": _ITERATION,
+        "treePath": NO_TREE,
+        **_stamps(SDK_SOURCE, now_ms),
+    }
+    solr.add(ELEMENTS, [{**document, "extractorRunId": run_id(SDK_SOURCE, _ITERATION), "_version_": -1}])
+
+
+def require_sources(solr: Solr, sources: Iterable[Source], now_ms: int) -> None:
+    """Makes the SOURCE documents of sources that nobody configured, as a claim on them would."""
+    for source in sources:
+        envelope = source_envelope(source, now_ms, granted=True)
+        document = {**envelope.fields(), **_stamps(source.id, now_ms), "extractorRunId": run_id(source.id, 0)}
+        solr.add(ELEMENTS, [{**document, "_version_": -1}])
+
+
+def user_entity(identity: str, kind: str, namespace: str, now_ms: int) -> Document:
+    """The document of a new entity of a program's own, without what the program says of it."""
+    return {
+        "type": kind,
+        "sourceType": SDK,
+        "sourceId": SDK_SOURCE,
+        "packageName": namespace,
+        "namespace": namespace,
+        "userEntity": True,
+        "treePath": TREE,
+        **_stamps(identity, now_ms),
+    }
+
+
+def user_fields(attributes: Mapping[str, Any], *, deleted_ms: int | None = None) -> Document:
+    """What a program says of an entity of its own, as fields. ``deleted_ms`` (epoch ms) flags it deleted."""
+    fields = to_fields(attributes)
+    if "internalType" in fields:
+        fields["metaClassName"] = fields["internalType"]
+    deleted = {"deleted": True, "deleteTime": deleted_ms} if deleted_ms is not None else {}
+    return {**fields, **deleted}
+
+
+def awaited_entity(key: Key, now_ms: int) -> Document:
+    """The document of an entity that its source has not shown yet."""
+    envelope = next(granted_envelopes(key, now_ms))
+    # As old as can be: whatever its source says is newer.
+    return {**envelope.fields(), "userEntity": True, **_stamps(key.identity, now_ms), "asOf": 0}
+
+
+def _stamps(identity: str, now_ms: int) -> Document:
+    return {"identity": identity, "asOf": now_ms, "deleted": False, "firstSeen": solr_date(now_ms)}
+
+
+# -- Relations ---------------------------------------------------------------------------------------------------------
+
+
+def write_relations(
+    solr: Solr,
+    kind: str,
+    ends: Sequence[tuple[End, End]],
+    *,
+    namespace: str,
+    user_specified: bool,
+    missing: Mapping[str, str],
+    now_ms: int,
+) -> None:
+    """Writes relations of a program's own, each known by its type and ends, so that one that is written again is the same.
+
+    ``missing`` has the reason for each end that is not in the index: such a relation is unlinked until it arrives.
+    """
+    documents = []
+    for ep1, ep2 in ends:
+        document: Document = {
+            "identity": relation_id(kind, ep1.id, ep2.id, SDK_SOURCE),
+            **relation_fields(kind, ep1, ep2),
+            "claimedIds": sorted({ep1.id, ep2.id}),
+            "writer": SDK_SOURCE,
+            "treePath": TREE,
+            "userSpecified": user_specified,
+            "deleted": False,
+            "asOf": now_ms,
+            "firstSeen": solr_date(now_ms),
+            "extractorRunId": run_id(SDK_SOURCE, _ITERATION),
+        }
+        if namespace:
+            document["namespace"] = namespace
+        if reason := missing.get(ep1.id) or missing.get(ep2.id):
+            document.update(unlinked=True, unlinkedReason=reason, unlinkedSince=solr_date(now_ms))
+        documents.append(document)
+    for refused in solr.add(RELATIONS, documents).refused:
+        raise ValueError(f"Solr refused {refused.identity} of {RELATIONS}: {refused.reason}")

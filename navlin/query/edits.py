@@ -1,0 +1,36 @@
+"""The history of one entity: who changed what of it, and when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from navlin.index.edits import Edit, edits_of
+from navlin.index.graph import Graph
+from navlin.index.solr import Solr
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Some edits of one entity, the newest first, and how many there are."""
+
+    entity: str
+    name: str
+    total: int
+    edits: tuple[Edit, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """id, name, total, edits (entity, name, who, when, changes: field, old, new)."""
+        return {
+            "id": self.entity,
+            "name": self.name,
+            "total": self.total,
+            "edits": [edit.to_json() for edit in self.edits],
+        }
+
+
+def history(solr: Solr, entity: str, *, limit: int, offset: int = 0) -> History:
+    """The edits of the entity with this id."""
+    edits, total = edits_of(solr, entity, max(0, limit), max(0, offset))
+    found = Graph(solr).entities_now([entity]).get(entity)
+    return History(entity, found.name if found else entity, total, tuple(edits))

@@ -1,0 +1,49 @@
+"""Edits: who changed what, and what was there before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from navlin.edit.asked import Done
+from navlin.index.edits import Edit
+from navlin.index.fields import solr_date
+from navlin.render.text import clean
+
+SHOWN: Final = 10
+VALUE_CHARS: Final = 200
+"""How much of a value is shown; ``--json`` has the whole."""
+
+
+def edits_view(edits: Iterable[Edit]) -> RenderableType:
+    """Edits one below the other, each with its changes."""
+    lines: list[RenderableType] = []
+    for edit in edits:
+        when = solr_date(edit.when_ms)[:19].replace("T", " ")
+        lines.append(Text(f"{when}  {clean(edit.who)}  {clean(edit.name)}", style="bold", overflow="fold"))
+        for change in edit.changes:
+            text = f"  {clean(change.field)}: {_value(change.old)} → {_value(change.new)}"
+            lines.append(Text(text, overflow="fold"))
+    return Group(*lines)
+
+
+def edited_view(done: Done) -> RenderableType:
+    """How many entities an edit changed, the first of its changes, and what was refused."""
+    verb = "would change" if done.dry_run else "changed"
+    parts: list[RenderableType] = [Text(f"{done.changed:,} of {done.entities:,} entities {verb}")]
+    if done.edits:
+        parts.append(edits_view(done.edits[:SHOWN]))
+    if done.changed > SHOWN:
+        parts.append(Text(f"and {done.changed - SHOWN:,} more (`navlin edits` has those of each entity)"))
+    parts += [Text(f"{each.identity}: {clean(each.reason)}") for each in done.refused[:SHOWN]]
+    return Group(*parts)
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return clean(text if len(text) <= VALUE_CHARS else text[:VALUE_CHARS] + " …")
