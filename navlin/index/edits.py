@@ -75,7 +75,7 @@ def edits_of(solr: Solr, entity: str, limit: int, offset: int = 0) -> tuple[list
         {
             "q": q.term("entity_s", entity),
             "fq": q.term("kind", EDIT),
-            "sort": "lastModified desc,identity desc",
+            "sort": "lastModified desc,_version_ desc",
             "start": offset,
             "rows": limit,
         },
