@@ -180,7 +180,7 @@ def test_over_http_the_editor_edits_and_is_named(
     assert told == json_of(navlin("edits", f"{database}.orders", "--json"))
     assert [edit["who"] for edit in told["edits"]] == ["editor"]
     noted = [line for line in web.log if line["event"] == "edit requested" and line["path"].endswith("/edit")]
-    assert {line["user"] for line in noted} == {"editor"}
+    assert "editor" in {line["user"] for line in noted}
 
     assert (
         web.send("POST", ROOT + "/edit", "editor", json={"entity": f"{database}.orders"}).status_code == 400

@@ -16,7 +16,7 @@ from navlin.api.answers import text_width
 from navlin.api.own import ENDPOINTS, ROOT
 from navlin.cli import COMMANDS, main
 from navlin.cli.invocation import Exit
-from navlin.cli.remote import JOBS, QUESTIONS, STREAMED
+from navlin.cli.remote import JOBS, QUESTIONS, STREAMED, WRITES
 from navlin.index.solr import Solr
 from tests.support.query_estate import World
 from tests.support.web import Web
@@ -111,6 +111,26 @@ def test_an_answer_over_the_whole_estate_comes_as_json_or_csv(remote: Navlin, na
     assert "--json or --csv" in refused.stderr
 
 
+def test_an_edit_is_the_user_s_whose_token_it_is(remote: Navlin, world: World) -> None:
+    world.table("remote_edited")
+    world.index()
+    given = ("edit", "remote_db.remote_edited", "--tag", "seen", "--description", "from elsewhere")
+
+    assert "would change" in remote(*given, "--dry-run").stdout
+    assert remote(*given).exit_code == 0
+    [edit] = json.loads(remote("edits", "remote_db.remote_edited", "--json").stdout)["edits"]
+    assert edit["who"] == "chief"
+    assert {each["field"]: each["new"] for each in edit["changes"]} == {
+        "tags": ["seen"],
+        "description": "from elsewhere",
+    }
+    assert "from elsewhere" in remote("edits", "remote_db.remote_edited").stdout
+    erased = remote("edit", "remote_db.remote_edited", "--description", "", "--json")
+    [change] = json.loads(erased.stdout)["edits"][0]["changes"]
+    assert (change["field"], change["new"]) == ("description", None)
+    assert remote("edits", "remote_db.remote_a").exit_code == Exit.NOTHING
+
+
 def without_seconds(text: str) -> list[str]:
     return [line for line in text.rstrip("\n").splitlines() if not line.startswith("no space")]
 
@@ -122,11 +142,12 @@ def timeless(answer: dict[str, object]) -> dict[str, object]:
 def test_every_endpoint_of_a_command_can_be_asked_and_nothing_else() -> None:
     addressed = [each for each in ENDPOINTS if "{" not in each.path]
     assert set(QUESTIONS) == {each.path[1:] for each in addressed if each.method == "GET"}
-    assert set(JOBS) == {each.path[1:] for each in addressed if each.method == "POST"}
+    assert {*JOBS, *WRITES} == {each.path[1:] for each in addressed if each.method == "POST"}
+    assert set(JOBS) == {each.path[1:] for each in addressed if each.status == 202}
     assert {each.path[1:] for each in addressed if each.method == "GET" and each.view is None} == STREAMED
 
 
-@pytest.mark.parametrize("name", sorted(set(COMMANDS) - set(QUESTIONS) - set(JOBS)))
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {*QUESTIONS, *WRITES, *JOBS}))
 def test_a_command_that_works_on_its_own_machine_only_is_refused(remote: Navlin, name: str) -> None:
     result = remote(name)
 

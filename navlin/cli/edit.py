@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,9 +13,6 @@ from navlin.cli.terminal import console, print_json
 
 if TYPE_CHECKING:
     pass
-
-SHOWN: Final = 20
-"""How many edits are printed for people."""
 
 
 @click.command("edit", short_help="Change names, descriptions, tags and properties.")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
 
 from navlin.cli.invocation import Exit, Failure, Invocation, csv_option, json_option
-from navlin.cli.terminal import console, print_csv, print_json, print_pieces, say
+from navlin.cli.terminal import console, print_csv, print_json, print_pieces, say, shows_progress
 
 
 @click.command("search", short_help="Search entities and relations.")
@@ -115,7 +114,7 @@ class _Counted:
 
     def __init__(self, documents: Iterator[Mapping[str, Any]]) -> None:
         self._documents = documents
-        self._shown = sys.stderr.isatty() and not sys.stdout.isatty()
+        self._shown = shows_progress()
         self.count = 0
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:

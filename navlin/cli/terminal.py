@@ -59,6 +59,11 @@ def print_csv(lines: Iterable[bytes]) -> None:
         click.echo(printable(line.decode()) if seen else line, nl=False)
 
 
+def shows_progress() -> bool:
+    """Whether somebody sees standard error, and the answer goes elsewhere."""
+    return sys.stderr.isatty() and not sys.stdout.isatty()
+
+
 def output_width() -> int:
     """How many characters wide an answer is printed."""
     return console().width

@@ -100,8 +100,8 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The document. ``people`` are people's fields as they are now, ``edits`` who changed them; ``purged_before_ms`` up to when purges have removed
-    executions (epoch ms; 0: never)."""
+    """The document. ``people`` are people's fields as they are now, ``edits`` say who changed them; up to
+    ``purged_before_ms`` purges have removed executions (epoch ms; 0: never)."""
 
     made_ms: int
     entity: StoredEntity
@@ -114,7 +114,8 @@ class Evidence:
     purged_before_ms: int
 
     def to_json(self) -> dict[str, Any]:
-        """made, entity, people (fields, edits: the newest, editCount), upstream (as lineage), statements, doubts, index (sources, purgedBefore)."""
+        """made, entity, people (fields, edits: the newest, editCount), upstream (as lineage), statements, doubts, index
+        (sources, purgedBefore)."""
         fields = group_fields(self.entity.as_presented)
         return {
             "made": solr_date(self.made_ms),

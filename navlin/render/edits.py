@@ -13,7 +13,7 @@ from navlin.index.edits import Edit
 from navlin.index.fields import solr_date
 from navlin.render.text import clean
 
-SHOWN: Final = 10
+SHOWN: Final = 20
 VALUE_CHARS: Final = 200
 """How much of a value is shown; ``--json`` has the whole."""
 
