@@ -232,10 +232,12 @@ def test_a_web_process_that_died_is_started_again_and_extraction_goes_on(daemon:
     (web,) = daemon.running("--child")
     seen = len(daemon.log)
     os.kill(web, signal.SIGKILL)
+    # Whoever asks now waits for the next one: the port stays open.
+    assert over_http(daemon, "GET", f"{API}/status").status_code == 200
     daemon.append("daemon.beside_web")
     daemon.logged("web ended by itself, starting it again", after=seen)
     daemon.logged("web ready", after=seen)
-    assert over_http(daemon, "GET", f"{API}/status").status_code == 200
+    assert len({line["url"] for line in daemon.log if line.get("event") == "web ready"}) == 1
     daemon.until(lambda: daemon.find("type:OPERATION AND queryText:beside_web"), "the operation")
 
 

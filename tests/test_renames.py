@@ -263,7 +263,7 @@ def test_words_follow_the_thing_through_every_row_of_three_steps(renamed: Rename
     do_and_compare(renamed, [row for row in rows(3) if len(row) == 3])
 
 
-@pytest.mark.services
+@pytest.mark.soak
 def test_words_follow_the_thing_through_every_row_of_four_steps(renamed: Renamed) -> None:
     do_and_compare(renamed, [row for row in rows(4) if len(row) == 4])
 

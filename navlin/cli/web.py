@@ -9,10 +9,10 @@ from navlin.cli.invocation import Exit, Failure, Invocation
 
 @click.command("web", short_help="Answer over HTTP, beside an index.")
 @click.option(
-    "--child", is_flag=True, hidden=True, help="End with standard input; take another port if one is taken."
+    "--child", type=int, hidden=True, help="End with standard input; answer at this descriptor of a socket."
 )
 @click.pass_obj
-def command(invocation: Invocation, *, child: bool) -> None:
+def command(invocation: Invocation, *, child: int | None) -> None:
     """Answer over HTTP: navlin's API, for users with a password and programs with a token.
 
     `navlin serve` does this too. Alone, it serves an index that another navlin writes, or any Solr of your own; any number
@@ -25,23 +25,18 @@ def command(invocation: Invocation, *, child: bool) -> None:
       curl -u admin http://127.0.0.1:7187/api/navlin/v1/search?query=orders
     """
     from navlin.access.store import AccessError
+    from navlin.service.listening import NoPort, inherited, listen
     from navlin.service.logs import configure_logs
-    from navlin.service.web import (
-        NoPort,
-        answer,
-        listen,
-        make_first_user,
-        service_of,
-        standard_input_ends,
-    )
+    from navlin.service.web import answer, make_first_user, service_of, standard_input_ends
 
     configuration = invocation.configuration()
     configure_logs(configuration.log)
     try:
         make_first_user(configuration.navlin.state_directory)
-        listening = listen(configuration.web, or_another=child)
+        listening = listen(configuration.web) if child is None else inherited(configuration.web, child)
     except (NoPort, AccessError) as error:
         raise Failure(str(error), Exit.FAILED) from error
     service = service_of(configuration, invocation.environment)
     state = configuration.navlin.state_directory
-    answer(service, listening, configuration.web, state, ended=standard_input_ends if child else None)
+    ended = None if child is None else standard_input_ends
+    answer(service, listening, configuration.web, state, ended=ended)

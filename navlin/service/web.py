@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import signal
-import socket
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +24,7 @@ from navlin.index.solr import Solr, SolrAddress, SolrUnavailable
 from navlin.index.sources import known_sources
 from navlin.service.configuration import Configuration
 from navlin.service.heartbeat import read_heartbeat
+from navlin.service.listening import Listening
 from navlin.service.loader import load
 from navlin.service.solr import external_address
 from navlin.service.status import status
@@ -35,48 +34,7 @@ from navlin.solr_server.embedded import running_solr
 
 log = structlog.stdlib.get_logger(__name__)
 
-WAITING: Final = 128
-"""Connections that may wait to be taken."""
 CLOSE_S: Final = 10
-
-
-class NoPort(Exception):
-    """The address and port cannot be had; the text says why and what to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class Listening:
-    """An open socket, and the address that people type."""
-
-    socket: socket.socket
-    url: str
-
-
-def listen(settings: WebSettings, *, or_another: bool = False) -> Listening:
-    """Opens the port. Raises `NoPort` if it is taken; with ``or_another`` a free one is taken, and the log says so."""
-    family = socket.AF_INET6 if ":" in settings.address else socket.AF_INET
-    opened = socket.socket(family, socket.SOCK_STREAM)
-    opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        opened.bind((settings.address, settings.port))
-    except OSError as error:
-        if not or_another or not settings.port:
-            opened.close()
-            raise NoPort(
-                f"{settings.address}:{settings.port} cannot be had ({error.strerror}): another program may have it; set"
-                " another port in [web] of the configuration, or 0 for any free one"
-            ) from error
-        opened.bind((settings.address, 0))
-        log.warning(
-            "the port is taken, another one serves",
-            wanted=settings.port,
-            port=opened.getsockname()[1],
-            reason=error.strerror,
-        )
-    opened.listen(WAITING)
-    host = f"[{settings.address}]" if family == socket.AF_INET6 else settings.address
-    scheme = "https" if settings.certificate_file else "http"
-    return Listening(opened, f"{scheme}://{host}:{opened.getsockname()[1]}{settings.base_path}")
 
 
 def service_of(configuration: Configuration, environment: Mapping[str, str]) -> Service:

@@ -14,6 +14,8 @@ from typing import Final
 import structlog
 
 from navlin.service.configuration import Configuration
+from navlin.service.listening import Listening, NoPort, listen
+from navlin.service.web_settings import WebSettings
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -30,6 +32,7 @@ class WebProcess:
     def __init__(self, file: Path) -> None:
         """``file`` is the configuration's."""
         self._command = [sys.executable, "-m", "navlin", "--config", str(file), "web", "--child"]
+        self._listening: Listening | None = None
         self._child: subprocess.Popen[bytes] | None = None
         self._configuration: Configuration | None = None
         self._started_s = 0.0
@@ -39,24 +42,30 @@ class WebProcess:
         """Called again and again: starts what should run, also after it died, ends what should not, and starts it anew for
         another configuration, which it reads by itself."""
         if configuration is not self._configuration:
-            self.stop()
+            self._end_child()
+            if self._configuration is None or configuration.web != self._configuration.web:
+                self._close()
             self._configuration, self._wait_s = configuration, 0.0
         if not configuration.web.enabled:
             return
         now_s = time.monotonic()
         if self._child is None:
             if now_s >= self._started_s + self._wait_s:
-                self._start(now_s)
+                self._start(configuration.web, now_s)
         elif (code := self._child.poll()) is not None:
             lived_s = now_s - self._started_s
-            self._wait_s = (
-                FIRST_WAIT_S if lived_s >= WELL_S else min(MOST_WAIT_S, self._wait_s * 2 or FIRST_WAIT_S)
-            )
+            if lived_s >= WELL_S:
+                self._wait_s = 0.0
+            self._wait_longer()
             log.error("web ended by itself, starting it again", code=code, in_s=self._wait_s)
             self._forget()
 
     def stop(self) -> None:
-        """Lets it finish its answers and waits for its end. Harmless if none runs."""
+        """Lets it finish its answers, waits for its end and closes the port. Harmless if none runs."""
+        self._end_child()
+        self._close()
+
+    def _end_child(self) -> None:
         if self._child is None:
             return
         assert self._child.stdin is not None
@@ -68,10 +77,31 @@ class WebProcess:
             self._child.wait()
         self._forget()
 
-    def _start(self, now_s: float) -> None:
+    def _start(self, settings: WebSettings, now_s: float) -> None:
         self._started_s = now_s
+        if self._listening is None:
+            try:
+                self._listening = listen(settings, or_another=True)
+            except NoPort as error:
+                self._wait_longer()
+                log.error("nobody is answered over HTTP", error=str(error), again_in_s=self._wait_s)
+                return
+        descriptor = self._listening.socket.fileno()
         # A session of its own: Ctrl-C in a terminal reaches this process alone, which then ends the child in order.
-        self._child = subprocess.Popen(self._command, stdin=subprocess.PIPE, start_new_session=True)
+        self._child = subprocess.Popen(
+            [*self._command, str(descriptor)],
+            stdin=subprocess.PIPE,
+            start_new_session=True,
+            pass_fds=[descriptor],
+        )
+
+    def _wait_longer(self) -> None:
+        self._wait_s = min(MOST_WAIT_S, self._wait_s * 2 or FIRST_WAIT_S)
+
+    def _close(self) -> None:
+        if self._listening is not None:
+            self._listening.socket.close()
+        self._listening = None
 
     def _forget(self) -> None:
         if self._child is not None and self._child.stdin is not None:

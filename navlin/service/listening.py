@@ -1,0 +1,68 @@
+"""The socket at which the web process answers.
+
+`navlin serve` opens it and hands it on: a process that is started anew answers at the same port, and whoever asks meanwhile
+waits instead of being refused.
+"""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from navlin.service.web_settings import WebSettings
+
+log = structlog.stdlib.get_logger(__name__)
+
+WAITING: Final = 128
+"""Connections that may wait to be taken."""
+
+
+class NoPort(Exception):
+    """The address and port cannot be had; the text says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """An open socket, and the address that people type."""
+
+    socket: socket.socket
+    url: str
+
+
+def listen(settings: WebSettings, *, or_another: bool = False) -> Listening:
+    """Opens the port. Raises `NoPort` if it is taken; with ``or_another`` a free one is taken, and the log says so."""
+    family = socket.AF_INET6 if ":" in settings.address else socket.AF_INET
+    opened = socket.socket(family, socket.SOCK_STREAM)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        opened.bind((settings.address, settings.port))
+    except OSError as error:
+        if not or_another or not settings.port:
+            opened.close()
+            raise NoPort(
+                f"{settings.address}:{settings.port} cannot be had ({error.strerror}): another program may have it; set"
+                " another port in [web] of the configuration, or 0 for any free one"
+            ) from error
+        opened.bind((settings.address, 0))
+        log.warning(
+            "the port is taken, another one serves",
+            wanted=settings.port,
+            port=opened.getsockname()[1],
+            reason=error.strerror,
+        )
+    opened.listen(WAITING)
+    return _listening(settings, opened)
+
+
+def inherited(settings: WebSettings, descriptor: int) -> Listening:
+    """The socket that the process that started this one has opened."""
+    return _listening(settings, socket.socket(fileno=descriptor))
+
+
+def _listening(settings: WebSettings, opened: socket.socket) -> Listening:
+    host = f"[{settings.address}]" if opened.family == socket.AF_INET6 else settings.address
+    scheme = "https" if settings.certificate_file else "http"
+    return Listening(opened, f"{scheme}://{host}:{opened.getsockname()[1]}{settings.base_path}")
