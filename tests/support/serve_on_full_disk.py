@@ -90,7 +90,7 @@ def main() -> None:
                 "answers": served.find("originalName:before"),
                 "extracted": served.find(f"originalName:{name}"),
                 "lines": [line.get("event") for line in served.log[begun:]],
-                "status": [status.returncode, status.stdout],
+                "status": [status.returncode, status.stdout + status.stderr],
                 "traceback": any("Traceback" in str(line) for line in served.log[begun:]),
             }
             again = len(served.log)
