@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 
 from navlin.access.attempts import FREE, MOST_WAIT_S, REMEMBERED, Attempts
 from navlin.access.gate import LOOKS_AT_ONCE, Gate, Refused
+from navlin.access.proxy import Proxy
 from navlin.access.roles import Role
 from navlin.access.store import FILE, AccessError, AccessFile, User
 from navlin.cli import main
@@ -171,6 +172,33 @@ def test_attempts_take_bounded_memory(clock: Clock) -> None:
     for number in range(REMEMBERED + 10):
         attempts.wrong("a", str(number))
     assert len(attempts._wrong) == REMEMBERED
+
+
+@pytest.mark.parametrize(
+    ("address", "named", "role", "who"),
+    [
+        ("10.0.0.5", ["ann"], None, "ann"),
+        ("::ffff:10.0.0.5", ["ann"], None, "ann"),
+        ("10.0.0.6", ["ann"], None, ""),
+        ("", ["ann"], None, ""),
+        ("10.0.0.5", ["stranger"], None, ""),
+        ("10.0.0.5", ["stranger"], Role.LINEAGE_VIEWER, "stranger"),
+        ("10.0.0.6", ["stranger"], Role.LINEAGE_VIEWER, ""),
+        ("10.0.0.5", ["ann", "stranger"], Role.LINEAGE_VIEWER, ""),
+        ("10.0.0.5", [""], Role.LINEAGE_VIEWER, ""),
+        ("10.0.0.5", ["a b"], Role.LINEAGE_VIEWER, ""),
+        ("10.0.0.5", [], Role.LINEAGE_VIEWER, ""),
+    ],
+)
+def test_a_proxy_and_nobody_else_names_who_asks(
+    file: AccessFile, clock: Clock, address: str, named: list[str], role: Role | None, who: str
+) -> None:
+    proxy = Proxy(frozenset({"10.0.0.5"}), "X-Forwarded-User", role)
+    found = Gate(file, Attempts(clock), lambda: NOW_MS, proxy).user("", address, named)
+
+    assert (found.name if isinstance(found, User) else "") == who
+    if isinstance(found, User):
+        assert found.role is (Role.ADMINISTRATOR if who == "ann" else role)
 
 
 def test_few_passwords_are_looked_at_at_the_same_time(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:

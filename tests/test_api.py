@@ -340,6 +340,28 @@ def test_tls_is_spoken_with_the_certificate_that_was_given(solr: Solr, tmp_path:
             requests.get(web.url.replace("https:", "http:") + "/healthz", timeout=PATIENCE_S)
 
 
+def test_a_proxy_names_its_users(solr: Solr, tmp_path: Path) -> None:
+    lines = ('trusted_proxies = ["127.0.0.1"]', 'user_header = "X-Forwarded-User"')
+    with running_web(solr.address, tmp_path, *lines) as web:
+
+        def asked(path: str, *names: str, method: str = "GET") -> int:
+            with socket.create_connection(("127.0.0.1", int(web.url.split(":")[2].split("/")[0]))) as raw:
+                headers = "".join(f"X-Forwarded-User: {name}\r\n" for name in names)
+                raw.sendall(
+                    f"{method} /navlin{path} HTTP/1.1\r\nHost: x\r\n{headers}Content-Length: 0\r\n"
+                    "Connection: close\r\n\r\n".encode()
+                )
+                return int(raw.makefile("rb").readline().split()[1])
+
+        assert asked(f"{ROOT}/search?query=x", "viewer") == 200
+        assert asked(f"{ROOT}/search?query=x") == 401
+        assert asked(f"{ROOT}/search?query=x", "stranger") == 401
+        assert asked(f"{ROOT}/search?query=x", "viewer", "chief") == 401
+        assert asked(f"{ROOT}/link", "viewer", method="POST") == 403
+        assert asked(f"{ROOT}/link", "chief", method="POST") == 503, "there is no daemon"
+        assert web.get(f"{ROOT}/search?query=x").status_code == 200, "a password does as before"
+
+
 OFF_LOOPBACK = {
     'address = "0.0.0.0"': "passwords would cross the network as they are",
     'address = "::"': "passwords would cross the network as they are",
@@ -348,6 +370,13 @@ OFF_LOOPBACK = {
     'base_path = "navlin"': "must begin with a slash",
     'base_path = "/"': "must begin with a slash",
     "port = 70000": "port must be from 0",
+    'user_header = "X-Forwarded-User"': "user_header needs trusted_proxies beside it",
+    'trusted_proxies = ["127.0.0.1"]': "trusted_proxies needs user_header beside it",
+    'proxy_role = "lineage-viewer"': "proxy_role needs user_header beside it",
+    'trusted_proxies = ["knox"]\nuser_header = "X-U"': "'knox' is none",
+    'trusted_proxies = ["127.0.0.1"]\nuser_header = "X U"': "must be the name of a header",
+    'trusted_proxies = ["127.0.0.1"]\nuser_header = "Authorization"': "must be the name of a header",
+    'trusted_proxies = ["127.0.0.1"]\nuser_header = "X-U"\nproxy_role = "chief"': "proxy_role must be one of",
 }
 
 

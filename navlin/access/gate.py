@@ -7,12 +7,13 @@ import binascii
 import hmac
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from navlin.access.attempts import Attempts
-from navlin.access.store import Access, AccessFile, User
+from navlin.access.proxy import Proxy
+from navlin.access.store import Access, AccessFile, User, usable_name
 
 LOOKS_AT_ONCE: Final = 2
 
@@ -29,7 +30,10 @@ class Refused:
 class Gate:
     """Looks up who asks. May be shared by threads; a change of the file of users holds from the next request on."""
 
-    def __init__(self, file: AccessFile, attempts: Attempts, now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self, file: AccessFile, attempts: Attempts, now_ms: Callable[[], int], proxy: Proxy | None = None
+    ) -> None:
+        self.proxy = proxy
         self._file, self._attempts, self._now_ms = file, attempts, now_ms
         self._lock = threading.Lock()
         # A look at a hash takes 32 MiB: strangers decide how many are asked for, not how many are done at once.
@@ -41,8 +45,11 @@ class Gate:
         self._key = secrets.token_bytes(32)
         self._right: dict[str, bytes] = {}
 
-    def user(self, header: str, address: str) -> User | Refused:
-        """The user of an ``Authorization`` header ("" if there was none) from a client's address."""
+    def user(self, header: str, address: str, named: Sequence[str] = ()) -> User | Refused:
+        """The user of an ``Authorization`` header ("" if there was none) from a client's address. ``named`` is what the
+        request has in the header of the proxy: it counts if the proxy sent it."""
+        if named and self.proxy is not None and self.proxy.speaks(address):
+            return self._by_proxy(self.proxy, named)
         scheme, _, rest = header.partition(" ")
         if scheme.lower() == "bearer":
             user = self._current().by_token(rest.strip(), self._now_ms())
@@ -54,6 +61,18 @@ class Gate:
         except (binascii.Error, UnicodeDecodeError):
             return Refused("the Authorization header does not read")
         return self._by_password(name, password, address)
+
+    def _by_proxy(self, proxy: Proxy, named: Sequence[str]) -> User | Refused:
+        # Two headers: one is the client's own, and nobody knows which.
+        if len(named) != 1 or not usable_name(named[0]):
+            return Refused(f"the header {proxy.header} names nobody")
+        if user := self._current().users.get(named[0]):
+            return user
+        if proxy.role is None:
+            return Refused(
+                f"{named[0]} is no user of navlin: `navlin user add {named[0]}` makes one", named[0]
+            )
+        return User(named[0], proxy.role, "")
 
     def _by_password(self, name: str, password: str, address: str) -> User | Refused:
         access = self._current()

@@ -30,6 +30,11 @@ TOKEN_SIGN: Final = "navlin_"
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,127}")
 
 
+def usable_name(name: str) -> bool:
+    """Whether a user may have this name."""
+    return _NAME.fullmatch(name) is not None
+
+
 class AccessError(Exception):
     """A change of users or tokens that cannot be made; the text says why."""
 

@@ -341,8 +341,10 @@ class _Users:
             return
         headers = request.headers.getlist("authorization")
         address = request.client.host if request.client else ""
+        proxy = self.service.gate.proxy
+        named = request.headers.getlist(proxy.header) if proxy is not None else []
         look: Callable[[], User | Refused] = partial(
-            self.service.gate.user, headers[0] if len(headers) == 1 else "", address
+            self.service.gate.user, headers[0] if len(headers) == 1 else "", address, named
         )
         found = await run_in_threadpool(look)
         if isinstance(found, User):

@@ -55,7 +55,7 @@ def service_of(configuration: Configuration, environment: Mapping[str, str]) -> 
 
     return Service(
         Index(address),
-        Gate(AccessFile(state), Attempts(time.monotonic), now_ms),
+        Gate(AccessFile(state), Attempts(time.monotonic), now_ms, configuration.web.proxy),
         status_of,
         lambda: read_heartbeat(state) is not None,
         now_ms,

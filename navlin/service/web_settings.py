@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 
+from navlin.access.proxy import Proxy
+from navlin.access.roles import ROLES
+
+_HEADER = re.compile(r"[A-Za-z0-9-]+")
 _BASE_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*")
 
 
@@ -22,6 +26,17 @@ class WebSettings:
     certificate_file: Path | None = None
     key_file: Path | None = None
     tls_by_proxy: bool = False
+    trusted_proxies: tuple[str, ...] = ()
+    user_header: str = ""
+    proxy_role: str = ""
+
+    @property
+    def proxy(self) -> Proxy | None:
+        """The proxy that names users, if there is one."""
+        if not self.user_header:
+            return None
+        addresses = frozenset(str(ip_address(each)) for each in self.trusted_proxies)
+        return Proxy(addresses, self.user_header, ROLES.get(self.proxy_role))
 
     @property
     def loopback(self) -> bool:
@@ -37,6 +52,7 @@ class WebSettings:
         for given, missing in (("certificate_file", "key_file"), ("key_file", "certificate_file")):
             if getattr(self, given) is not None and getattr(self, missing) is None:
                 yield given, f"{given} needs {missing} beside it"
+        yield from self._problems_of_proxy()
         try:
             loopback = self.loopback
         except ValueError:
@@ -48,3 +64,28 @@ class WebSettings:
                 f"{self.address} is reached by other machines, and passwords would cross the network as they are: set"
                 " certificate_file and key_file, or tls_by_proxy if a proxy before navlin does TLS",
             )
+
+    def _problems_of_proxy(self) -> Iterator[tuple[str, str]]:
+        given = {
+            "trusted_proxies": bool(self.trusted_proxies),
+            "user_header": bool(self.user_header),
+            "proxy_role": bool(self.proxy_role),
+        }
+        for key, needed in (
+            ("user_header", "trusted_proxies"),
+            ("trusted_proxies", "user_header"),
+            ("proxy_role", "user_header"),
+        ):
+            if given[key] and not given[needed]:
+                yield key, f"{key} needs {needed} beside it"
+        for each in self.trusted_proxies:
+            try:
+                ip_address(each)
+            except ValueError:
+                yield "trusted_proxies", f"trusted_proxies must be IP addresses, and {each!r} is none"
+        if self.user_header and (
+            not _HEADER.fullmatch(self.user_header) or self.user_header.lower() == "authorization"
+        ):
+            yield "user_header", 'user_header must be the name of a header, like "X-Forwarded-User"'
+        if self.proxy_role and self.proxy_role not in ROLES:
+            yield "proxy_role", f"proxy_role must be one of {', '.join(ROLES)}"

@@ -1,0 +1,27 @@
+"""A proxy that has asked people who they are, as Knox or a gateway with single sign-on does, and names them in a header."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+from navlin.access.roles import Role
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """Requests from ``addresses`` (IP addresses) name their user in ``header``. Whom the file of users does not know has
+    ``role``, or is refused if that is None."""
+
+    addresses: frozenset[str]
+    header: str
+    role: Role | None = None
+
+    def speaks(self, address: str) -> bool:
+        """Whether a request comes from the proxy. Anybody else may write that header too."""
+        try:
+            found = ip_address(address)
+        except ValueError:
+            return False
+        mapped = getattr(found, "ipv4_mapped", None)
+        return str(mapped or found) in self.addresses
