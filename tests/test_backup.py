@@ -115,7 +115,7 @@ def test_every_document_is_there_again_elsewhere(
     fill(private_solr, 900, 5)
     private_solr.delete_ids(ELEMENTS, ["d00002"])
 
-    assert done.header.documents == {RUNS: 321, ELEMENTS: 320, RELATIONS: 319}, (
+    assert done.header.documents == {RUNS: 321, ELEMENTS: 320, RELATIONS: 319, EDITS: 320}, (
         "and the lease of the backup itself"
     )
     assert done.size == done.file.stat().st_size

@@ -25,7 +25,7 @@ from navlin.model.source import Source
 from navlin.query.unused import COLUMNS, Judged, Question, Verdict, unused
 from navlin.query.watched import Watched
 from tests.support.query_estate import AS_OF_MS, HDFS, HIVE, IMPALA, SPARK, World
-from tests.support.web import Web
+from tests.support.web import running_web
 from tests.test_cli import configuration, run
 
 DAY_MS = 86_400_000
@@ -473,13 +473,16 @@ def test_the_command_prints_what_may_go_and_how_much_that_frees(estate: Estate, 
     assert run(file, "unused", "--days", "0").exit_code == Exit.USAGE
 
 
-def test_the_endpoint_answers_as_the_command(web: Web) -> None:
-    answered = web.asked("/unused", days=36_500, without_engine="hive")
-    printed = web.command("unused", "--days", "36500", "--without-engine", "hive")
-    for each in (answered, printed):
-        del each["since"]
-    assert answered == printed
-    answer = web.get("/api/navlin/v1/unused", days=36_500, csv="true")
-    assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
-    for wrong in ({}, {"days": "0"}, {"days": "1", "without_engine": "pig"}):
-        assert web.get("/api/navlin/v1/unused", **wrong).status_code == 400
+def test_the_endpoint_answers_as_the_command(private_solr: Solr, tmp_path: Path) -> None:
+    with running_web(private_solr.address, tmp_path) as web:
+        (world := World(private_solr, "endpoint")).table("asked_over_http")
+        world.index()
+        answered = web.asked("/unused", days=36_500, without_engine="hive")
+        printed = web.command("unused", "--days", "36500", "--without-engine", "hive")
+        for each in (answered, printed):
+            del each["since"]
+        assert answered == printed
+        answer = web.get("/api/navlin/v1/unused", days=36_500, csv="true")
+        assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
+        for wrong in ({}, {"days": "0"}, {"days": "1", "without_engine": "pig"}):
+            assert web.get("/api/navlin/v1/unused", **wrong).status_code == 400
