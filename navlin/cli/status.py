@@ -23,6 +23,7 @@ def command(invocation: Invocation, *, as_json: bool) -> None:
       navlin status
       navlin status --json | jq '.sources[] | {name, state, lag_s}'
     """
+    from navlin.index.solr import SolrError
     from navlin.service.disk_space import space
     from navlin.service.status import status
     from navlin.solr_server.embedded import NoSolr
@@ -33,11 +34,11 @@ def command(invocation: Invocation, *, as_json: bool) -> None:
         with invocation.solr(configuration) as solr:
             sources = invocation.configured_sources(configuration, solr)
             overall = status(solr, sources, state, least_free_bytes, invocation.now_ms())
-    except (NoSolr, OSError) as error:
-        # `navlin serve` may be waiting for room, and no Solr can be started for this question.
+    except (NoSolr, SolrError, OSError) as error:
+        # `navlin serve` may be waiting for room: a Solr that runs may refuse even questions, and no other can be started.
         if not (left := space(state, least_free_bytes)).short:
             raise
-        raise Failure(f"no space: {left}. Solr does not start: {error}", Exit.FAILED) from error
+        raise Failure(f"no space: {left}. {error}", Exit.FAILED) from error
     if as_json:
         print_json(overall.as_json())
     else:

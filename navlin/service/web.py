@@ -90,6 +90,7 @@ def answer(
     config = uvicorn.Config(
         application(service),
         log_config=None,
+        log_level="warning",
         access_log=False,
         server_header=False,
         date_header=True,
