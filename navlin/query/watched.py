@@ -45,7 +45,7 @@ def watched(
 ) -> Watched:
     """What would have shown a read since ``since_ms``; see `navlin.query.unused.Question`."""
     sources = followed(solr, since_ms, now_ms)
-    engines = [each for each in sources if each.reading.source.type in ENGINES and each.since_ms]
+    engines = [each for each in sources if _tells_of_reads(each)]
     absent = {each.upper() for each in without_engines}
     reasons = [
         *_purged(purged_before_ms(solr), since_ms),
@@ -65,6 +65,11 @@ def watched(
         each.reading.source.id: _of_files(each) for each in sources if each.reading.source.type == HDFS
     }
     return Watched(tuple(reasons), tuple(evidence), file_systems)
+
+
+def _tells_of_reads(each: Followed) -> bool:
+    source = each.reading.source
+    return source.type in ENGINES and not source.metastore and each.since_ms > 0
 
 
 def _purged(before_ms: int, since_ms: int) -> Iterator[str]:
@@ -101,6 +106,8 @@ def _gaps(graph: Graph, engines: Collection[Followed], since_ms: int) -> Iterato
     for each in engines:
         if each.rejects:
             yield f"{each.rejects:,} records of {each.reading.source.name} would not read {accepted}"
+        if each.held_back:
+            yield f"{each.held_back:,} files or other parts of {each.reading.source.name} cannot be read {accepted}"
         if each.silent_ms:
             first, weeks = solr_date(each.silent_ms[0]), len(each.silent_ms)
             silent = (
