@@ -10,6 +10,7 @@ from navlin.index.fields import solr_date
 from navlin.index.filters import EntityFilter
 from navlin.index.followed import Followed, followed
 from navlin.index.graph import Graph
+from navlin.index.incomplete import unparsed_counts
 from navlin.index.purges import purged_before_ms
 from navlin.index.runs import Status
 from navlin.index.solr import Solr
@@ -103,6 +104,8 @@ def _gaps(graph: Graph, engines: Collection[Followed], since_ms: int) -> Iterato
     every = graph.count_entities(incomplete)
     if count := every - graph.count_entities(_before(incomplete, since_ms)):
         yield f"{count:,} operations of that time are known incompletely, and may have read it {accepted}"
+    if views := sum(each.views for each in unparsed_counts(graph.solr)):
+        yield f"{views:,} views do not tell what they are made of, and may read it {accepted}"
     for each in engines:
         if each.rejects:
             yield f"{each.rejects:,} records of {each.reading.source.name} would not read {accepted}"
