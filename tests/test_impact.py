@@ -217,6 +217,16 @@ def test_the_command_prints_json_csv_and_tables(solr: Solr, tmp_path: Path, worl
     assert run(file, "impact", "impact_nowhere.nothing").exit_code == Exit.NOTHING
 
 
+def test_a_table_says_that_it_was_cut(web: Web, world: World) -> None:
+    orders = world.table("orders")
+    for number in range(4):
+        world.operation(f"copy {number}", [orders], [world.table(f"copy{number}")])
+    world.index()
+    answer = web.get("/api/navlin/v1/impact", entity=orders.identity, csv="true", max_nodes="3")
+    rows = list(csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig"))))
+    assert [row["name"] for row in rows if row["truncated"]], rows
+
+
 def test_the_endpoint_answers_as_the_command(web: Web, made: Key) -> None:
     assert web.asked("/impact", entity=made.identity) == web.command("impact", made.identity)
     answer = web.get("/api/navlin/v1/impact", entity=made.identity, csv="true")

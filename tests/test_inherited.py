@@ -16,6 +16,7 @@ from navlin.index.fields import solr_date
 from navlin.index.solr import Solr
 from navlin.model.keys import EntityType, Key, RelationType
 from navlin.query.inherited import COLUMNS, Inherited, Word, inherited
+from navlin.query.scanner import QueryError
 from tests.support.query_estate import AS_OF_MS, HIVE, World
 from tests.support.web import Web
 from tests.test_cli import configuration, run
@@ -89,6 +90,16 @@ def test_it_ends_where_a_person_said_so(chain: World, tag: str, said: str) -> No
     assert ask(chain, tag) == {}
 
 
+def test_what_is_said_of_a_table_holds_for_its_columns(chain: World, tag: str) -> None:
+    write(chain, chain.named("daily"), up_notInherited=tag)
+    assert ask(chain, tag) == {}
+
+
+def test_it_ends_at_the_job_that_masks_it(chain: World, tag: str) -> None:
+    write(chain, chain.operations[0], up_notInherited=tag)
+    assert ask(chain, tag) == {}
+
+
 def test_it_does_not_end_where_another_tag_was_meant(chain: World, tag: str) -> None:
     write(chain, chain.column("daily.contact"), up_notInherited="other")
     assert set(ask(chain, tag)) == {"daily.contact", "report.who"}
@@ -116,6 +127,17 @@ def test_a_property_is_inherited_too(chain: World, tag: str) -> None:
     write(chain, chain.column("people.email"), **{f"cp_gov.{tag}": ["high"]})
     assert set(ask(chain, f"gov.{tag}:high")) == {"daily.contact", "report.who"}
     assert ask(chain, f"gov.{tag}:low") == {}
+
+
+@pytest.mark.parametrize(
+    "text", ["type:FIELD", "*:*", "gov.x:1 OR type:FIELD", "(a:b)", "{!terms f=type}a:b"]
+)
+def test_no_other_search_than_for_a_property_is_asked(chain: World, text: str) -> None:
+    """All that bears it is held at once, and all columns of an estate are too many."""
+    try:
+        assert ask(chain, text) == {}
+    except QueryError as error:
+        assert "NAMESPACE.KEY:VALUE" in str(error)
 
 
 def test_a_tagged_table_passes_it_to_tables(world: World, tag: str) -> None:
@@ -177,7 +199,7 @@ def test_the_command_prints_json_csv_and_trees(solr: Solr, tmp_path: Path, chain
     assert (shown.exit_code, "db.report.who" in shown.stdout) == (Exit.OK, True)
     assert run(file, "inherited", "nobody has this").exit_code == Exit.NOTHING
     assert run(file, "inherited", tag, "--since", "soon").exit_code == Exit.USAGE
-    assert run(file, "inherited", "gov.level:[").exit_code == Exit.USAGE
+    assert run(file, "inherited", "type:FIELD").exit_code == Exit.USAGE
 
 
 def test_the_endpoint_answers_as_the_command(web: Web, chain: World, tag: str) -> None:
@@ -185,5 +207,5 @@ def test_the_endpoint_answers_as_the_command(web: Web, chain: World, tag: str) -
     assert web.asked("/inherited", word=tag) == web.command("inherited", tag)
     answer = web.get("/api/navlin/v1/inherited", word=tag, csv="true")
     assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
-    for wrong in ({}, {"word": tag, "since": "soon"}, {"word": "gov.level:["}):
+    for wrong in ({}, {"word": tag, "since": "soon"}, {"word": "type:FIELD"}):
         assert web.get("/api/navlin/v1/inherited", **wrong).status_code == 400

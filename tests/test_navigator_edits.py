@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
 
@@ -315,6 +316,15 @@ BAD_MODELS: dict[str, dict[str, Any]] = {
     "a mapping of a class that nobody registered": {"mappings": {"bad.c": []}},
     "a mapping to a property that nobody registered": {"mappings": {"nav.hv_table": ["bad.q"]}},
 }
+
+
+def test_what_several_programs_map_to_one_class_at_once_is_all_mapped(web: Web, ns: str) -> None:
+    names = [f"p{number}" for number in range(4)]
+    post(web, f"{V}/models", models(ns, *({"name": name, "type": "TEXT"} for name in names), mapped=False))
+    address = f"{V}/models/packages/nav/classes/{ns}/properties"
+    with ThreadPoolExecutor(len(names)) as programs:
+        list(programs.map(lambda name: post(web, address, [{"namespace": ns, "name": name}]), names))
+    assert {each["name"] for each in web.get(address).json()} == set(names)
 
 
 @pytest.mark.parametrize("what", BAD_MODELS)

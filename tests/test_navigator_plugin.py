@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from linker.purge import purge
-from navlin.edit.plugin import write_objects
+from navlin.edit.plugin import MOST_ENDS, write_objects
 from navlin.index.editing import Author
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.solr import Solr
@@ -479,6 +479,46 @@ def test_an_entity_of_ones_own_has_what_its_program_says_and_is_written_again_in
     assert world.solr.count(ELEMENTS, f"packageName:{ns}") == 2, "the same each time"
     assert plugin(web, {**given, "deleted": True, "deleteTime": 1_790_000_000_000}) == ([], [])
     assert entity(web, given["identity"])["deleted"] is True
+    assert plugin(web, given) == ([], [])
+    assert [entity(web, given["identity"])[key] for key in ("deleted", "deleteTime")] == [False, None]
+
+
+def test_the_source_of_what_programs_write_is_no_programs(web: Web, world: World, ns: str) -> None:
+    assert plugin(web, own(ns, "a", "DATASET")) == ([], [])
+    before = entity(web, SDK_SOURCE)
+    (error,), _ = plugin(
+        web, {**own(ns, "b", "DATASET", owner="eve"), "identity": SDK_SOURCE, "deleted": True}
+    )
+    assert "SOURCE" in error
+    assert entity(web, SDK_SOURCE) == before
+
+
+def test_a_request_with_too_many_ends_is_refused_before_any_is_looked_up(web: Web, ns: str) -> None:
+    many = [{"queryText": f"select {number}"} for number in range(MOST_ENDS)]
+    relation = {
+        **flow(ns, "DATA_FLOW", mine(ns, "a", "DATASET"), mine(ns, "b", "DATASET")),
+        "ep1Attributes": many,
+    }
+    answer = web.send(
+        "POST", f"{V}/metadata/plugin", "editor", json={"entities": [], "relations": [relation]}
+    )
+    assert (answer.status_code, "ends" in answer.text) == (400, True), answer.text
+
+
+def test_a_request_with_too_many_pairs_of_ends_writes_as_many_as_may_be(
+    web: Web, world: World, ns: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("navlin.edit.plugin.MOST_PAIRS_TOGETHER", 3)
+    relations = [
+        {
+            **flow(ns, "DATA_FLOW", mine(ns, "a", "DATASET"), mine(ns, "b", "DATASET")),
+            "endpoint1Ids": [f"{ns}-{n}", f"{ns}+{n}"],
+        }
+        for n in range(2)
+    ]
+    _, taken = write_objects(world.solr, [], relations, Author("ann", 1_790_000_000_000))
+    assert taken.count == 1
+    assert "pairs" in taken.errors[1]
 
 
 def test_a_program_of_its_own_changes_but_words_of_what_was_extracted(

@@ -216,6 +216,30 @@ def test_what_does_not_answer_or_is_no_navlin_is_a_sentence(token_file: Path) ->
         assert f"{url} does not answer" in result.stderr
 
 
+def test_an_answer_that_breaks_off_is_a_sentence_and_no_success(token_file: Path) -> None:
+    class Broken(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            self.wfile.write(b"4\r\nid\n1\r\n")
+            self.close_connection = True
+
+        def log_message(self, format: str, *args: object) -> None:  # the library's own name
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Broken) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        asked = ["--url", url, "--token-file", str(token_file), "search", "*", "--csv"]
+        result = CliRunner().invoke(main, asked)
+        server.shutdown()
+    assert result.exit_code == Exit.FAILED
+    assert f"{url}: the answer broke off" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("accept", "width_chars"),
     [

@@ -11,17 +11,20 @@ from pathlib import Path
 import pytest
 
 from navlin.cli.invocation import Exit
+from navlin.index.documents import source_envelope
 from navlin.index.fields import RUNS, solr_date
 from navlin.index.followed import ENTRIES
 from navlin.index.purges import remember_purged_before
 from navlin.index.rejects import save_rejects
+from navlin.index.relation import End
 from navlin.index.run_counts import RunCounts
-from navlin.index.runs import RunRecord, Status, save_positions, save_run
+from navlin.index.runs import HELD_BACK, RunRecord, Status, save_positions, save_run
 from navlin.index.solr import Solr
+from navlin.index.user_entities import SDK, SDK_SOURCE, write_relations
 from navlin.model.identity import run_id
 from navlin.model.keys import EntityType, Key, RelationType, column_key, path_key, table_key
 from navlin.model.records import Position, Reject
-from navlin.model.source import Source
+from navlin.model.source import Source, source_id
 from navlin.query.unused import COLUMNS, Judged, Question, Verdict, unused
 from navlin.query.watched import Watched
 from tests.support.query_estate import AS_OF_MS, HDFS, HIVE, IMPALA, SPARK, World
@@ -35,7 +38,9 @@ LONG_AGO_MS = NOW_MS - 300 * DAY_MS
 BEFORE_MS = NOW_MS - 100 * DAY_MS
 SINCE_MS = NOW_MS - 10 * DAY_MS
 
-ENGINES = (HIVE, IMPALA, SPARK)
+HIVE_QUERIES = "HIVE_QUERIES"
+"""Follows what HiveServer2 writes down; the metastore's source is another one of the same type."""
+ENGINES = (HIVE_QUERIES, IMPALA, SPARK)
 
 
 class Estate(World):
@@ -44,6 +49,9 @@ class Estate(World):
 
     def __init__(self, solr: Solr) -> None:
         super().__init__(solr, "unused")
+        queries = Source(source_id("estate", "queries"), HIVE, "queries", "estate", claimable=False)
+        self.sources[HIVE_QUERIES] = queries
+        self._put(source_envelope(queries, AS_OF_MS))
         self.home = self.path("/data/old")
         self.old = self.table("old", "x", created=LONG_AGO_MS, owner="ann")
         self.located(self.old, self.home)
@@ -182,6 +190,10 @@ def a_path_beside_is_read(estate: Estate) -> None:
     estate.read(estate.path("/data/older"), SINCE_MS, engine=SPARK)
 
 
+def a_directory_around_it_is_read(estate: Estate) -> None:
+    estate.read(estate.path("/data"), SINCE_MS, engine=SPARK)
+
+
 def its_view_is_read(estate: Estate) -> None:
     view = estate.table("seen", kind=EntityType.VIEW)
     estate.relate(RelationType.DATA_FLOW, estate.old, view, writer=HIVE, parsed=True)
@@ -194,6 +206,26 @@ def a_view_of_its_view_is_read(estate: Estate) -> None:
     estate.execution(made, "made", started=BEFORE_MS)
     estate.relate(RelationType.DATA_FLOW, first, second, writer=HIVE, parsed=True)
     estate.read(second, SINCE_MS)
+
+
+def a_view_was_read_and_dropped_since(estate: Estate) -> None:
+    view = estate.table("seen", kind=EntityType.VIEW, deleted=True)
+    estate.relate(RelationType.DATA_FLOW, estate.old, view, writer=HIVE, deleted=True)
+    estate.read(view, SINCE_MS)
+
+
+def a_program_wrote_that_an_execution_of_its_own_read_it(estate: Estate) -> None:
+    execution = End("an execution", "", "OPERATION_EXECUTION", SDK, SDK_SOURCE)
+    table = End(estate.old.identity, "", "TABLE", HIVE, estate.source(HIVE).id)
+    write_relations(
+        estate.solr,
+        RelationType.DATA_FLOW,
+        [(table, execution)],
+        namespace="own",
+        user_specified=False,
+        missing={},
+        now_ms=SINCE_MS,
+    )
 
 
 def it_is_read_by_an_address_that_nobody_configured(estate: Estate) -> None:
@@ -266,6 +298,19 @@ def an_engine_is_not_followed(estate: Estate) -> None:
     del estate.runs[SPARK]
 
 
+def of_hive_only_a_metastore_is_read_that_told_of_renames(estate: Estate) -> None:
+    queries = estate.source(HIVE_QUERIES).id
+    for documents in (estate.elements, estate.relations):
+        for identity, document in list(documents.items()):
+            if queries in (document.get("sourceId"), document.get("writer"), identity):
+                del documents[identity]
+    del estate.runs[HIVE_QUERIES]
+    rename = estate.operation("alter table a rename to b", [estate.busy], [estate.busy], engine=HIVE)
+    for week in range(50):
+        at_ms = NOW_MS - week * 6 * DAY_MS - DAY_MS
+        estate.executed(rename, at_ms, record_ms=at_ms)
+
+
 def an_engine_is_followed_only_since(estate: Estate) -> None:
     for document in estate.elements.values():
         if document["type"] == "OPERATION_EXECUTION" and document["sourceId"] == estate.source(SPARK).id:
@@ -273,7 +318,7 @@ def an_engine_is_followed_only_since(estate: Estate) -> None:
 
 
 def an_engine_fell_silent(estate: Estate) -> None:
-    hive, since = estate.source(HIVE).id, solr_date(NOW_MS - 40 * DAY_MS)
+    hive, since = estate.source(HIVE_QUERIES).id, solr_date(NOW_MS - 40 * DAY_MS)
     for identity, document in list(estate.elements.items()):
         if document["sourceId"] == hive and document.get("started", "") > since:
             del estate.elements[identity]
@@ -312,11 +357,22 @@ def an_operation_long_ago_was_incomplete(estate: Estate) -> None:
     estate.elements[operation.identity]["incomplete"] = True
 
 
+def a_view_that_may_read_it_does_not_parse(estate: Estate) -> None:
+    view = estate.table("opaque", kind=EntityType.VIEW)
+    estate.elements[view.identity]["unparsedReason"] = "a table is not known"
+    estate.read(view, SINCE_MS)
+
+
 def a_record_would_not_read(estate: Estate) -> None:
     source = estate.source(SPARK)
     save_rejects(
         estate.solr, source.name, source.id, run_id(source.id, 1), SINCE_MS, [Reject("log", "torn", 7)]
     )
+
+
+def a_file_of_an_engine_cannot_be_read(estate: Estate) -> None:
+    held = Position(HELD_BACK + "/logs/impala.7", {"times": 3, "error": "permission denied"})
+    save_positions(estate.solr, estate.source(IMPALA).id, "f", [held], {})
 
 
 def only_directories_are_read(estate: Estate) -> None:
@@ -369,7 +425,7 @@ TRUTH: list[tuple[Callable[[Estate], None], Verdict, str]] = [
     (nothing, UNUSED, "told of what IMPALA reads since"),
     (read_long_ago, UNUSED, "access times alone"),
     (read_since_by(IMPALA), USED, ""),
-    (read_since_by(HIVE), USED, ""),
+    (read_since_by(HIVE_QUERIES), USED, ""),
     (read_since_by(SPARK), USED, ""),
     (read_long_ago_and_since, USED, ""),
     (record_is_old_and_an_execution_is_new, USED, ""),
@@ -379,7 +435,10 @@ TRUTH: list[tuple[Callable[[Estate], None], Verdict, str]] = [
     (its_directory_is_read, USED, ""),
     (a_path_below_is_read, USED, ""),
     (a_path_beside_is_read, UNUSED, ""),
+    (a_directory_around_it_is_read, USED, ""),
     (its_view_is_read, USED, ""),
+    (a_view_was_read_and_dropped_since, USED, ""),
+    (a_program_wrote_that_an_execution_of_its_own_read_it, USED, ""),
     (a_view_of_its_view_is_read, USED, ""),
     (it_is_read_by_an_address_that_nobody_configured, USED, ""),
     (it_is_read_in_capitals, USED, ""),
@@ -393,6 +452,7 @@ TRUTH: list[tuple[Callable[[Estate], None], Verdict, str]] = [
     (it_was_dropped_and_created_again, UNKNOWN, "only since"),
     (it_was_renamed, UNKNOWN, "renamed"),
     (an_engine_is_not_followed, UNKNOWN, "no source tells of what SPARK reads"),
+    (of_hive_only_a_metastore_is_read_that_told_of_renames, UNKNOWN, "no source tells of what HIVE reads"),
     (an_engine_is_followed_only_since, UNKNOWN, "tells of what SPARK reads only since"),
     (an_engine_fell_silent, UNKNOWN, "told of no execution in 6 weeks"),
     (an_engines_source_fails, UNKNOWN, "cannot be read: gone"),
@@ -402,7 +462,9 @@ TRUTH: list[tuple[Callable[[Estate], None], Verdict, str]] = [
     (an_operation_that_reads_it_has_no_time, UNKNOWN, "not known when that ran"),
     (an_operation_is_incomplete, UNKNOWN, "known incompletely"),
     (an_operation_long_ago_was_incomplete, UNUSED, ""),
+    (a_view_that_may_read_it_does_not_parse, UNKNOWN, "1 views do not tell"),
     (a_record_would_not_read, UNKNOWN, "would not read"),
+    (a_file_of_an_engine_cannot_be_read, UNKNOWN, "cannot be read"),
     (only_directories_are_read, UNKNOWN, 'entries = "directories"'),
     (how_files_are_read_is_not_told, UNKNOWN, "next complete reading"),
     (the_file_system_fails, UNKNOWN, "cannot be read: gone"),

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import click
 
 from navlin.cli.invocation import Exit, Failure, Invocation, entity_id, json_option
 from navlin.cli.terminal import console, print_json
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command("edit", short_help="Change names, descriptions, tags and properties.")

@@ -29,7 +29,7 @@ def command(invocation: Invocation, entity: str, *, limit: int, offset: int, as_
     if as_json:
         print_json(answer.to_json())
     else:
-        from navlin.render import edits_view
+        from navlin.render import history_view
 
-        console().show(edits_view(answer.edits))
+        console().show(history_view(answer))
     raise SystemExit(Exit.OK if answer.total else Exit.NOTHING)

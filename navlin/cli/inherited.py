@@ -64,7 +64,7 @@ def command(
             if as_json:
                 print_pieces(json_pieces(asked, origins))
             elif as_csv:
-                rows = (each.to_json() for origin in origins for each in origin.inherited)
+                rows = (row for origin in origins for row in origin.rows(asked))
                 print_csv(csv_lines(COLUMNS, rows))
             else:
                 for origin in origins:

@@ -134,10 +134,19 @@ def _ask(server: Server, name: str, parameters: Mapping[str, Any], *, as_json: b
             raise Failure(f"with --url, navlin {name} answers with --json or --csv", Exit.USAGE)
         with server.send("GET", f"/{name}", params=query, stream=True) as answer:
             # What comes in one piece may end within a letter.
-            texts = codecs.iterdecode(answer.iter_content(PIECE_BYTES), "utf-8")
+            texts = codecs.iterdecode(_pieces(server, answer), "utf-8")
             (print_csv if "csv" in query else print_pieces)(text.encode() for text in texts)
         return
     _print(server.send("GET", f"/{name}", accept=_form(as_json=as_json), params=query), as_json=as_json)
+
+
+def _pieces(server: Server, answer: requests.Response) -> Iterator[bytes]:
+    import requests
+
+    try:
+        yield from answer.iter_content(PIECE_BYTES)
+    except requests.RequestException as error:
+        raise Failure(f"{server.url}: the answer broke off: {error}", Exit.FAILED) from error
 
 
 def _form(*, as_json: bool) -> str:

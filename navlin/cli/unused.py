@@ -23,7 +23,8 @@ from navlin.cli.terminal import console, print_csv, print_pieces, say
 @click.option(
     "--despite-gaps",
     is_flag=True,
-    help="You vouch that no read of these was in records that would not read, operations known incompletely, silent weeks.",
+    help="You vouch that no read of these was in records or files that would not read, operations or views known"
+    " incompletely, silent weeks.",
 )
 @json_option
 @csv_option

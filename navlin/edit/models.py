@@ -14,8 +14,9 @@ from typing import Any, Final
 from navlin.edit.values import BadValue
 from navlin.index.editing import Author
 from navlin.index.fields import MANAGED, solr_date
-from navlin.index.models import Kind, registered, save_models
+from navlin.index.models import Kind, Registered, registered, save_models
 from navlin.index.solr import Solr
+from navlin.index.writing import ATTEMPTS, TooManyConflicts
 
 PATTERN_CHARS: Final = 1_000
 NAME_CHARS: Final = 120
@@ -65,20 +66,34 @@ def properties_of(solr: Solr) -> Properties:
 
 def list_models(solr: Solr, kind: Kind) -> list[Mapping[str, Any]]:
     """All models of a kind, by name, with the keys of `KEYS`; a mapping is ``{class: [properties]}``."""
-    named = registered(solr)[kind]
+    named = registered(solr)[0][kind]
     return [named[name] for name in sorted(named)]
 
 
 def mappings(solr: Solr) -> dict[str, list[str]]:
     """Which properties each class has: ``package.class`` → ``namespace.name``, each in the order of registration."""
-    return {name: list(body["properties"]) for name, body in sorted(registered(solr)[Kind.MAPPING].items())}
+    mapped = registered(solr)[0][Kind.MAPPING]
+    return {name: list(body["properties"]) for name, body in sorted(mapped.items())}
 
 
 def register(solr: Solr, given: Any, author: Author) -> dict[str, Any]:
     """Registers models as POST /models has them, and returns them in the same form. Raises `BadValue`: then none is."""
     if not isinstance(given, Mapping):
         raise BadValue("models are an object with packages, classes, namespaces, properties, mappings")
-    known = registered(solr)
+    for _ in range(ATTEMPTS):
+        known, read = registered(solr)
+        made = _made(known, given, author)
+        if save_models(solr, made, read):
+            break
+    else:
+        raise TooManyConflicts(f"these models kept changing under {ATTEMPTS} attempts to register them")
+    answer: dict[str, Any] = {key: list(made[kind].values()) for key, kind in _PLURALS.items()}
+    answer["mappings"] = {name: body["properties"] for name, body in made[Kind.MAPPING].items()}
+    return answer
+
+
+def _made(known: Registered, given: Mapping[str, Any], author: Author) -> dict[Kind, dict[str, Any]]:
+    """What is registered then of what was sent. Raises `BadValue`."""
     made: dict[Kind, dict[str, Any]] = {kind: {} for kind in Kind}
     for key, kind in _PLURALS.items():
         for item in _listed(key, given.get(key)):
@@ -90,10 +105,7 @@ def register(solr: Solr, given: Any, author: Author) -> dict[str, Any]:
         for name in _listed(f"mappings of {owner}", names):
             _require(name, made[Kind.PROPERTY], known[Kind.PROPERTY], "property")
         made[Kind.MAPPING][owner] = {"properties": list(dict.fromkeys([*before, *names]))}
-    save_models(solr, made)
-    answer: dict[str, Any] = {key: list(made[kind].values()) for key, kind in _PLURALS.items()}
-    answer["mappings"] = {name: body["properties"] for name, body in made[Kind.MAPPING].items()}
-    return answer
+    return made
 
 
 def name_of(kind: Kind, item: Any) -> str:

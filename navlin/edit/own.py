@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from navlin.edit.values import BadValue
 from navlin.index.fields import DATES, KNOWN, date_ms
-from navlin.index.user_entities import user_fields
+from navlin.index.user_entities import SDK_SOURCE, user_fields
 from navlin.model.identity import identify
 from navlin.model.keys import EntityType
 
@@ -41,6 +41,8 @@ def own_entity(given: Mapping[str, Any], parents: Mapping[str, str]) -> Own:
     if not isinstance(namespace, str) or not namespace:
         raise BadValue("it has no namespace")
     identity = _identity(given, namespace, kind)
+    if identity == SDK_SOURCE:
+        raise BadValue("that is the identity of the SOURCE of all that programs write")
     said = {
         key: _value(key, value) for key, value in given.items() if key not in _NOT_SAID and value is not None
     }
@@ -49,10 +51,12 @@ def own_entity(given: Mapping[str, Any], parents: Mapping[str, str]) -> Own:
     if "internalType" not in said and "metaClassName" in said:
         said["internalType"] = said["metaClassName"]
     said.pop("metaClassName", None)
-    deleted_ms = (
-        _time_ms("deleteTime", given.get("deleteTime") or 0) if given.get("deleted") is True else None
-    )
-    return Own(identity, kind, namespace, user_fields(said, deleted_ms=deleted_ms))
+    fields = user_fields(said)
+    if given.get("deleted") is True:
+        fields |= {"deleted": True, "deleteTime": _time_ms("deleteTime", given.get("deleteTime") or 0)}
+    elif given.get("deleted") is False:
+        fields |= {"deleted": False, "deleteTime": None}
+    return Own(identity, kind, namespace, fields)
 
 
 def _identity(given: Mapping[str, Any], namespace: str, kind: str) -> str:

@@ -13,7 +13,7 @@ from navlin.edit.as_navigator import change_words, put_words
 from navlin.edit.models import properties_of
 from navlin.edit.named import NAMES, Names, with_names
 from navlin.edit.own import Own, own_entity
-from navlin.edit.relations import Drawn, draw, drawn_of, link_arrived
+from navlin.edit.relations import Drawn, count_ends, draw, drawn_of, link_arrived
 from navlin.edit.values import BadValue
 from navlin.edit.words import deciding
 from navlin.index.editing import Author, Decide, Document, Editable, edit_entities, show_edits
@@ -30,6 +30,10 @@ from navlin.model.source import Source
 
 MOST: Final = 10_000
 """How many objects one request has."""
+MOST_ENDS: Final = 50_000
+"""How many ends its relations have together, as they are named: each name may have to be looked up."""
+MOST_PAIRS_TOGETHER: Final = 100_000
+"""How many relations are written for it: one for each pair of ends."""
 
 
 @dataclass(slots=True)
@@ -62,12 +66,20 @@ class _Wanted:
 def write_objects(
     solr: Solr, entities: Sequence[Any], relations: Sequence[Any], author: Author
 ) -> tuple[Taken, Taken]:
-    """Writes entities and then relations, each a JSON object in the SDK's form; everybody sees them when this returns."""
+    """Writes entities and then relations, each a JSON object in the SDK's form; everybody sees them when this returns.
+    Raises `BadValue` if there is too much of it."""
+    if sum(map(count_ends, relations)) > MOST_ENDS:
+        raise BadValue(f"the relations of one request have at most {MOST_ENDS:,} ends")
     names, about = Names(solr), (Taken(), Taken())
     drawn: list[Drawn] = []
+    pairs = 0
     for position, given in enumerate(relations):
         try:
-            drawn.append(drawn_of(names, position, given))
+            one = drawn_of(names, position, given)
+            if pairs + one.pairs > MOST_PAIRS_TOGETHER:
+                raise BadValue(f"the request has more than {MOST_PAIRS_TOGETHER:,} pairs of ends")
+            pairs += one.pairs
+            drawn.append(one)
         except BadValue as error:
             about[1].errors[position] = str(error)
     parents = {

@@ -48,6 +48,19 @@ class Drawn:
     namespace: str
     user_specified: bool
 
+    @property
+    def pairs(self) -> int:
+        """How many pairs its ends make."""
+        return len(self.sides[0].ends) * len(self.sides[1].ends)
+
+
+def count_ends(given: Any) -> int:
+    """How many ends an object names that should be a relation in the SDK's JSON."""
+    if not isinstance(given, Mapping):
+        return 0
+    named = (given.get(key) for key in ("endpoint1Ids", "endpoint2Ids", "ep1Attributes", "ep2Attributes"))
+    return sum(len(each) for each in named if isinstance(each, list))
+
 
 def drawn_of(names: Names, position: int, given: Any) -> Drawn:
     """A relation in the SDK's JSON. Raises `BadValue`."""

@@ -11,6 +11,7 @@ import orjson
 from navlin.index import solr_query as q
 from navlin.index.fields import ELEMENTS, RUNS, date_ms, solr_date
 from navlin.index.readings import Reading, readings
+from navlin.index.runs import HELD_BACK
 from navlin.index.solr import Solr
 
 WEEK_MS: Final = 604_800_000
@@ -23,13 +24,14 @@ class Followed:
     """A configured source, and what it tells. ``since_ms`` is when the first execution started that it told of (epoch ms;
     0: it tells of none). ``rejects`` are the things that would not read since the time that was asked about, ``silent_ms``
     the beginnings of the weeks of that time in which no execution started. ``entries`` is what its extractor said of files,
-    "" for nothing."""
+    "" for nothing; ``held_back`` are the parts of it, such as files of an engine, that cannot be read now."""
 
     reading: Reading
     since_ms: int
     rejects: int
     silent_ms: tuple[int, ...]
     entries: str
+    held_back: int
 
 
 def followed(solr: Solr, since_ms: int, now_ms: int) -> tuple[Followed, ...]:
@@ -49,6 +51,7 @@ def _followed(solr: Solr, reading: Reading, since_ms: int, now_ms: int) -> Follo
         solr.count(RUNS, "kind:reject", of_source, rejects),
         _silent(solr, of_source, since_ms, now_ms),
         _entries(solr, of_source),
+        solr.count(RUNS, "kind:position", of_source, q.starting("key", HELD_BACK)),
     )
 
 

@@ -17,6 +17,8 @@ from navlin.index.solr import Solr
 
 Registered = Mapping["Kind", Mapping[str, Mapping[str, Any]]]
 """kind → name → JSON"""
+Versions = Mapping[str, int]
+"""The ``_version_`` of each as it was read, by the identity of its document."""
 
 
 class Kind(StrEnum):
@@ -30,27 +32,35 @@ class Kind(StrEnum):
     MAPPING = "mapping"
 
 
-def save_models(solr: Solr, models: Registered) -> None:
-    """Writes models; they count from then on."""
+def save_models(solr: Solr, models: Registered, read: Versions) -> bool:
+    """Writes models over those that were read; they count from then on. Returns whether all were written: else somebody has
+    written one of them since, and the rest is there."""
     documents = [
         {
-            "identity": f"{kind}:{name}",
+            "identity": (identity := f"{kind}:{name}"),
             "kind": kind.value,
             "entity_s": name,
             "body": orjson.dumps(body).decode(),
+            "_version_": read.get(identity, -1),
         }
         for kind, named in models.items()
         for name, body in named.items()
     ]
-    for refused in solr.add(EDITS, documents).refused:
+    added = solr.add(EDITS, documents)
+    for refused in added.refused:
         raise ValueError(f"Solr refused {refused.identity} of {EDITS}: {refused.reason}")
     solr.commit(EDITS, soft=True)
+    return not added.conflicts
 
 
-def registered(solr: Solr) -> Registered:
-    """All models."""
+def registered(solr: Solr) -> tuple[Registered, Versions]:
+    """All models, and which state of each this is."""
     found: dict[Kind, dict[str, Any]] = {kind: {} for kind in Kind}
+    versions: dict[str, int] = {}
     filters = [q.one_of("kind", list(Kind))]
-    for document in solr.cursor(EDITS, q.EVERYTHING, "kind,entity_s,body", filters=filters):
+    for document in solr.cursor(
+        EDITS, q.EVERYTHING, "identity,kind,entity_s,body,_version_", filters=filters
+    ):
         found[Kind(document["kind"])][document["entity_s"]] = orjson.loads(document["body"])
-    return found
+        versions[document["identity"]] = int(document["_version_"])
+    return found, versions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from navlin.index.fields import RELATIONS
 from navlin.index.filters import EntityFilter, RelationFilter
 from navlin.index.graph import Graph
 from navlin.index.relation import ENDS, NAMED, End
+from navlin.index.user_entities import SDK_SOURCE
 from navlin.model.keys import RelationType
 
 MOST_READERS: Final = 1_000
@@ -21,10 +22,13 @@ MOST_COLUMNS: Final = 100_000
 """How many columns of the tables that are asked about together are looked at."""
 _COLUMNS: Final = EntityFilter(("FIELD",))
 _FLOWS: Final = (RelationType.DATA_FLOW.value, RelationType.CONTROL_FLOW.value)
-_READ: Final = tuple(
-    RelationFilter(_FLOWS, deleted=False, ep2_types=("OPERATION", "SUB_OPERATION")).filters()
+# A program that draws its own relations names what it likes as a reader, an execution for one.
+_READ: Final = (
+    *RelationFilter(_FLOWS, deleted=False).filters(),
+    f"{q.one_of('endpoint2Type', ('OPERATION', 'SUB_OPERATION'))} OR writer:{q.phrase(SDK_SOURCE)}",
 )
-_INTO_VIEWS: Final = RelationFilter((RelationType.DATA_FLOW,), deleted=False, ep2_types=("VIEW",))
+# One that was dropped may have been read before.
+_INTO_VIEWS: Final = RelationFilter((RelationType.DATA_FLOW,), ep2_types=("VIEW",))
 _INTO_OPERATIONS: Final = RelationFilter(_FLOWS, deleted=False, ep2_types=("OPERATION",))
 _LOCATED: Final = RelationFilter((RelationType.LOGICAL_PHYSICAL,), deleted=False)
 _TABLES_LOCATED: Final = tuple(
@@ -52,7 +56,7 @@ class Readers:
 
 def readers_of(graph: Graph, read: Sequence[tuple[Sequence[StoredEntity], Sequence[Place]]]) -> list[Readers]:
     """The readers of each: of some entities (a table, and the views of it), their columns and partitions, and of what lies
-    at or below some places.
+    at, below or around some places.
 
     Whatever has their names counts as they, whichever source it is claimed of: an engine may know a metastore or a file
     system by an address that nobody configured.
@@ -100,6 +104,8 @@ def _at(
         clauses += [
             q.at_or_below("endpoint1Name", place.path),
             q.starting("endpoint1Name", place.path + "."),
+            # Who reads a directory may read all that is in it.
+            *(f"endpoint1Name:{q.literal(each)}" for each in _above(place)),
         ]
     return " ".join(clauses)
 
@@ -166,10 +172,12 @@ def sharing(graph: Graph, of: Sequence[tuple[str, Sequence[Place]]]) -> list[lis
     ]
 
 
-def _around(place: Place) -> str:
+def _above(place: Place) -> Iterator[str]:
     names = place.path.rstrip("/").split("/")
-    above = " ".join(
-        f"endpoint2Name:{q.literal('/'.join(names[:depth]) or '/')}" for depth in range(1, len(names))
-    )
+    yield from ("/".join(names[:depth]) or "/" for depth in range(1, len(names)))
+
+
+def _around(place: Place) -> str:
+    above = " ".join(f"endpoint2Name:{q.literal(each)}" for each in _above(place))
     at = f"{q.at_or_below('endpoint2Name', place.path)} {above}"
     return f"(+endpoint2SourceId:{q.phrase(place.source_id)} +({at}))"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -27,6 +27,8 @@ from navlin.model.redaction import redact
 
 RUNS_KEPT = 1_000
 """Run records kept of each source: with one every five seconds, what happened in the last hour and a half and more."""
+HELD_BACK: Final = "held back: "
+"""How the key of a position begins that remembers a split that failed."""
 
 
 class Status(StrEnum):

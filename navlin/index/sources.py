@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from navlin.index.fields import ELEMENTS
 from navlin.index.solr import Solr
 
-_FIELDS = "identity,sourceType,originalName,clusterName,serves,granted"
+_FIELDS = "identity,sourceType,originalName,clusterName,serves,granted,sourceTemplate"
 
 
 @dataclass(frozen=True, slots=True)
 class KnownSource:
-    """A source as the index has it. ``granted``: it was only ever claimed, never configured."""
+    """A source as the index has it. ``granted``: it was only ever claimed, never configured. ``metastore``: of type HIVE, it
+    has tables, and tells of nothing that ran but renames."""
 
     id: str
     type: str
@@ -20,6 +21,7 @@ class KnownSource:
     cluster: str
     serves: tuple[str, ...]
     granted: bool
+    metastore: bool = False
 
 
 def known_sources(solr: Solr) -> tuple[KnownSource, ...]:
@@ -33,6 +35,7 @@ def known_sources(solr: Solr) -> tuple[KnownSource, ...]:
             document.get("clusterName", ""),
             tuple(document.get("serves", ())),
             document.get("granted", False),
+            document.get("sourceTemplate", False),
         )
         for document in documents
     ]

@@ -66,13 +66,12 @@ def user_entity(identity: str, kind: str, namespace: str, now_ms: int) -> Docume
     }
 
 
-def user_fields(attributes: Mapping[str, Any], *, deleted_ms: int | None = None) -> Document:
-    """What a program says of an entity of its own, as fields. ``deleted_ms`` (epoch ms) flags it deleted."""
+def user_fields(attributes: Mapping[str, Any]) -> Document:
+    """What a program says of an entity of its own, as fields."""
     fields = to_fields(attributes)
     if "internalType" in fields:
         fields["metaClassName"] = fields["internalType"]
-    deleted = {"deleted": True, "deleteTime": deleted_ms} if deleted_ms is not None else {}
-    return {**fields, **deleted}
+    return fields
 
 
 def awaited_entity(key: Key, now_ms: int) -> Document:

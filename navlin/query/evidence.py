@@ -26,8 +26,9 @@ from navlin.query.options import MAX_NODES, Options
 from navlin.query.show import group_fields
 
 LISTED: Final = 10
-MOST_EDITS: Final = 1_000
 """How many executions of one operation are listed beside their number."""
+MOST_EDITS: Final = 1_000
+"""How many edits are listed beside their number."""
 REASONS_LOOKED_UP: Final = 100
 """Of how many ends that were never captured it is said why."""
 

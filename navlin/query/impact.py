@@ -34,6 +34,7 @@ COLUMNS: Final = (
     "lastPrincipal",
     "executions",
     "executionsSince",
+    "truncated",
     "id",
 )
 """The columns of the answer as CSV."""
@@ -118,9 +119,11 @@ class Impact:
         }
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """A row for each that is affected, for CSV; `COLUMNS` are its columns."""
+        """Rows for CSV with `COLUMNS`: one for each that is affected, and one for each place where there is more."""
         for each in self.affected:
             yield each.to_json()
+        for cut in self.truncated_at:
+            yield {"id": cut.id, "name": cut.name, "truncated": cut.reason.words}
 
 
 def impact(solr: Solr, start: str, *, max_nodes: int = MAX_NODES) -> Impact:

@@ -2,13 +2,14 @@
 
 Inheritance is computed from the lineage whenever it is asked for, with the path that brought it, and written nowhere:
 people's fields stay what people wrote. It ends where a person said so: an entity with the property ``notInherited`` that
-names the tag (or ``*``) neither inherits it nor passes it on.
+names the tag (or ``*``), and each column of such a table or job, neither inherits it nor passes it on.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection, Iterator, Mapping
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -16,15 +17,18 @@ from typing import Any, Final
 import orjson
 
 from navlin.index.entity import OWNED, WORDS, StoredEntity
-from navlin.index.fields import solr_date
+from navlin.index.fields import USER_FIELDS, solr_date
 from navlin.index.graph import Graph
+from navlin.index.query_fields import field_names
 from navlin.index.solr import Solr
 from navlin.index.state import in_batches
 from navlin.index.worded import worded
 from navlin.model.keys import RelationType
 from navlin.query.answer import Cut, Direction, Edge, Lineage, Node
+from navlin.query.fold import CONTAINED
 from navlin.query.lineage import lineage
 from navlin.query.options import Options
+from navlin.query.scanner import QueryError
 from navlin.query.syntax import parse
 
 STOP: Final = "up_notInherited"
@@ -46,10 +50,13 @@ COLUMNS: Final = (
     "parsed",
     "incomplete",
     "since",
+    "truncated",
     "id",
     "fromId",
 )
 """The columns of the answer as CSV."""
+_KEY: Final = re.compile(r"[\w.-]+")
+_PHRASE: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 _MARKS: Final = ("inferred", "parsed", "incomplete")
 
 
@@ -61,11 +68,15 @@ class Word:
 
     @property
     def query(self) -> str:
-        """The search for what bears it."""
-        if ":" in self.text:
-            return self.text
-        quoted = self.text.replace("\\", "\\\\").replace('"', '\\"')
-        return f'tags:"{quoted}"'
+        """The search for what bears it: of one field of people's. All that is found is held at once. Raises `QueryError`."""
+        key, colon, value = self.text.partition(":")
+        if not colon:
+            return f"tags:{_quoted(self.text)}"
+        if not _KEY.fullmatch(key) or (key not in USER_FIELDS and key in field_names()):
+            raise QueryError(
+                f"{key!r:.60} is no property of people's: ask for a tag, or NAMESPACE.KEY:VALUE", 0
+            )
+        return f"{key}:{value if _PHRASE.fullmatch(value) else _quoted(value)}"
 
     def borne_by(self, entity: StoredEntity) -> bool:
         """Whether a person wrote it there. A search for a tag finds longer ones that contain it."""
@@ -75,6 +86,10 @@ class Word:
         """Whether a person said that this entity does not inherit it."""
         stops = {each.strip() for text in _texts(entity.words.get(STOP)) for each in text.split(",")}
         return bool(stops & {EVERY, self.text.casefold()})
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _texts(value: Any) -> set[str]:
@@ -129,6 +144,13 @@ class Origin:
     inherited: tuple[Inherited, ...]
     truncated_at: tuple[Cut, ...]
 
+    def rows(self, word: Word) -> Iterator[dict[str, Any]]:
+        """A row for each that inherits, and one for each place where there is more; `COLUMNS` are the columns."""
+        origin = {"word": word.text, "fromId": self.entity.id, "fromName": self.entity.name}
+        yield from (each.to_json() for each in self.inherited)
+        for cut in self.truncated_at:
+            yield {**origin, "id": cut.id, "name": cut.name, "truncated": cut.reason.words}
+
 
 def inherited(
     solr: Solr,
@@ -168,7 +190,11 @@ def _inherited(graph: Graph, word: Word, origin: StoredEntity, walked: Lineage) 
     nodes = {node.id: node for node in walked.nodes}
     hops = {hop.id for edge in walked.edges for hop in edge.via}
     known = graph.entities_of({*nodes, *hops}, WORDS)
+    above = {each: entity.parent_id for each, entity in known.items() if entity.type in CONTAINED}
+    known |= graph.entities_of(set(above.values()) - known.keys(), WORDS)
     stops = {each for each, entity in known.items() if word.stopped_at(entity)}
+    # What is said of a table or a job is said of its columns.
+    stops |= {each for each, box in above.items() if box in stops}
     owners = _owners(graph, nodes)
     ways = _ways(walked, origin.id, stops)
     for each, way in ways.items():
@@ -201,7 +227,7 @@ def _path(nodes: Mapping[str, Node], way: Collection[Edge]) -> Iterator[str]:
         yield nodes[edge.target].name
 
 
-def _ways(walked: Lineage, start: str, stops: Collection[str]) -> dict[str, tuple[Edge, ...]]:
+def _ways(walked: Lineage, start: str, stops: Set[str]) -> dict[str, tuple[Edge, ...]]:
     """For each node that data flows to the way there that is the most certain, and of these the shortest."""
     onward: dict[str, list[Edge]] = {}
     for edge in walked.edges:
@@ -219,7 +245,7 @@ def _ways(walked: Lineage, start: str, stops: Collection[str]) -> dict[str, tupl
             continue
         ways[at] = way
         for edge in onward.get(at, ()):
-            if edge.target not in ways and edge.target not in stops:
+            if edge.target not in ways and stops.isdisjoint(_ids_of(edge)):
                 number += 1
                 steers = edge.type == RelationType.CONTROL_FLOW
                 doubt = sum(getattr(edge, mark) for mark in _MARKS)

@@ -10,6 +10,7 @@ from navlin.index.fields import solr_date
 from navlin.index.filters import EntityFilter
 from navlin.index.followed import Followed, followed
 from navlin.index.graph import Graph
+from navlin.index.incomplete import unparsed_counts
 from navlin.index.purges import purged_before_ms
 from navlin.index.runs import Status
 from navlin.index.solr import Solr
@@ -45,7 +46,7 @@ def watched(
 ) -> Watched:
     """What would have shown a read since ``since_ms``; see `navlin.query.unused.Question`."""
     sources = followed(solr, since_ms, now_ms)
-    engines = [each for each in sources if each.reading.source.type in ENGINES and each.since_ms]
+    engines = [each for each in sources if _tells_of_reads(each)]
     absent = {each.upper() for each in without_engines}
     reasons = [
         *_purged(purged_before_ms(solr), since_ms),
@@ -65,6 +66,11 @@ def watched(
         each.reading.source.id: _of_files(each) for each in sources if each.reading.source.type == HDFS
     }
     return Watched(tuple(reasons), tuple(evidence), file_systems)
+
+
+def _tells_of_reads(each: Followed) -> bool:
+    source = each.reading.source
+    return source.type in ENGINES and not source.metastore and each.since_ms > 0
 
 
 def _purged(before_ms: int, since_ms: int) -> Iterator[str]:
@@ -98,9 +104,13 @@ def _gaps(graph: Graph, engines: Collection[Followed], since_ms: int) -> Iterato
     every = graph.count_entities(incomplete)
     if count := every - graph.count_entities(_before(incomplete, since_ms)):
         yield f"{count:,} operations of that time are known incompletely, and may have read it {accepted}"
+    if views := sum(each.views for each in unparsed_counts(graph.solr)):
+        yield f"{views:,} views do not tell what they are made of, and may read it {accepted}"
     for each in engines:
         if each.rejects:
             yield f"{each.rejects:,} records of {each.reading.source.name} would not read {accepted}"
+        if each.held_back:
+            yield f"{each.held_back:,} files or other parts of {each.reading.source.name} cannot be read {accepted}"
         if each.silent_ms:
             first, weeks = solr_date(each.silent_ms[0]), len(each.silent_ms)
             silent = (

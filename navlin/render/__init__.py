@@ -1,6 +1,6 @@
 """Answers for people at a terminal: trees and tables that can be read at 80 columns and without colour."""
 
-from navlin.render.edits import edited_view, edits_view
+from navlin.render.edits import edited_view, history_view
 from navlin.render.entity import show_view
 from navlin.render.found import search_view, unclear_name_view
 from navlin.render.graph import lineage_view
@@ -8,7 +8,7 @@ from navlin.render.impact import impact_view
 
 __all__ = [
     "edited_view",
-    "edits_view",
+    "history_view",
     "impact_view",
     "lineage_view",
     "search_view",

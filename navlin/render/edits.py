@@ -11,6 +11,7 @@ from rich.text import Text
 from navlin.edit.asked import Done
 from navlin.index.edits import Edit
 from navlin.index.fields import solr_date
+from navlin.query.edits import History
 from navlin.render.text import clean
 
 SHOWN: Final = 20
@@ -28,6 +29,17 @@ def edits_view(edits: Iterable[Edit]) -> RenderableType:
             text = f"  {clean(change.field)}: {_value(change.old)} → {_value(change.new)}"
             lines.append(Text(text, overflow="fold"))
     return Group(*lines)
+
+
+def history_view(history: History) -> RenderableType:
+    """The edits, and how many there are if these are not all."""
+    shown = edits_view(history.edits)
+    if len(history.edits) == history.total:
+        return shown
+    return Group(
+        shown,
+        Text(f"{len(history.edits):,} of {history.total:,} edits; --limit and --offset have the others"),
+    )
 
 
 def edited_view(done: Done) -> RenderableType:

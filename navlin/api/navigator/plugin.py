@@ -22,7 +22,10 @@ def _plugin(asked: Asked) -> dict[str, Any]:
     lists = [[] if given.get(key) is None else given[key] for key in ("entities", "relations")]
     if not all(isinstance(each, list) and len(each) <= MOST for each in lists):
         raise Problem(400, f"entities and relations are lists of at most {MOST:,} objects")
-    entities, relations = write_objects(asked.solr, lists[0], lists[1], asked.author())
+    try:
+        entities, relations = write_objects(asked.solr, lists[0], lists[1], asked.author())
+    except BadValue as error:
+        raise Problem(400, str(error)) from error
     return {"entities": entities.to_json(), "relations": relations.to_json()}
 
 

@@ -10,7 +10,7 @@ from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.own.naming import entity_id
 from navlin.query.edits import History, history
 from navlin.query.page import MOST, MOST_OFFSET
-from navlin.render import edits_view
+from navlin.render import history_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,5 +37,5 @@ ENDPOINT = Endpoint(
     _answer,
     returns=History.to_json.__doc__ or "",
     form=History.to_json,
-    view=lambda history: edits_view(history.edits),
+    view=history_view,
 )

@@ -35,7 +35,7 @@ def _answer(asked: Asked) -> Iterator[bytes] | Table:
         raise Problem(400, str(error)) from error
     origins = inherited(asked.solr, word, control_flow=given.control_flow, since_ms=_since_ms(given.since))
     if given.csv:
-        return Table(csv_lines(COLUMNS, (each.to_json() for one in origins for each in one.inherited)))
+        return Table(csv_lines(COLUMNS, (row for each in origins for row in each.rows(word))))
     return json_pieces(word, origins)
 
 

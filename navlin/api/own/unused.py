@@ -33,8 +33,8 @@ class Parameters:
     ] = ()
     despite_gaps: Annotated[
         bool,
-        "The caller vouches that no read of these was in records that would not read, operations known incompletely, silent"
-        " weeks.",
+        "The caller vouches that no read of these was in records or files that would not read, operations or views known"
+        " incompletely, silent weeks.",
     ] = False
     csv: Annotated[bool, "The answer as CSV."] = False
 
