@@ -128,6 +128,7 @@ def test_every_document_is_there_again_elsewhere(
         assert private_solr.admin("cores", {"action": "LISTSNAPSHOTS", "core": core})["snapshots"] == {}
 
 
+@pytest.mark.services
 def test_a_backup_while_others_write_has_what_was_durable_and_no_document_before_what_it_stands_for(
     private_server: EmbeddedSolr, private_solr: Solr, tmp_path: Path, solr_jars: Path
 ) -> None:

@@ -230,6 +230,9 @@ def test_prometheus_sees_the_daemon_and_how_old_its_sources_are(daemon: Served) 
 
 def test_a_web_process_that_died_is_started_again_and_extraction_goes_on(daemon: Served) -> None:
     (web,) = daemon.running("--child")
+    assert os.getpriority(os.PRIO_PROCESS, web) > os.getpriority(os.PRIO_PROCESS, daemon.process.pid), (
+        "extraction goes before questions"
+    )
     seen = len(daemon.log)
     os.kill(web, signal.SIGKILL)
     # Whoever asks now waits for the next one: the port stays open.

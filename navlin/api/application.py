@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import orjson
 import structlog
+from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -171,7 +172,7 @@ async def _answered(
 
     if endpoint.role > Role.LINEAGE_VIEWER:
         _audit(_WORDS[endpoint.role], request, user.name)
-    return await run_in_threadpool(answer)
+    return await to_thread.run_sync(answer, limiter=questions.limiter)
 
 
 def _whole(endpoint: Endpoint, answered: Any, width_chars: int) -> Response:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
+
+from anyio import CapacityLimiter
 
 from navlin.api.answers import Problem
 
@@ -17,11 +20,17 @@ AT_ONCE: Final = 8
 """How many questions of one user are answered at the same time."""
 
 
+IN_ALL: Final = max(4, 2 * (os.cpu_count() or 1))
+"""How many questions of all users are answered at the same time; others wait. More would only share the processors, and
+take them from extraction."""
+
+
 @dataclass(slots=True)
 class Questions:
     """The questions that are being answered, by user."""
 
     most: int = AT_ONCE
+    limiter: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(IN_ALL))
     _running: Counter[str] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from typing import Final
+
 import click
 
 from navlin.cli.invocation import Exit, Failure, Invocation
+
+NICENESS: Final = 10
 
 
 @click.command("web", short_help="Answer over HTTP, beside an index.")
@@ -38,5 +43,8 @@ def command(invocation: Invocation, *, child: int | None) -> None:
         raise Failure(str(error), Exit.FAILED) from error
     service = service_of(configuration, invocation.environment)
     state = configuration.navlin.state_directory
+    if child is not None:
+        # Where processors are scarce, extraction goes before questions.
+        os.nice(NICENESS)
     ended = None if child is None else standard_input_ends
     answer(service, listening, configuration.web, state, ended=ended)

@@ -35,6 +35,9 @@ from navlin.solr_server.embedded import running_solr
 log = structlog.stdlib.get_logger(__name__)
 
 CLOSE_S: Final = 10
+KEEP_ALIVE_S: Final = 75
+"""A client that asks again at the moment in which its connection is closed sees an error: people pause for longer than the
+five seconds of uvicorn."""
 
 
 def service_of(configuration: Configuration, environment: Mapping[str, str]) -> Service:
@@ -98,6 +101,7 @@ def answer(
         ws="none",
         proxy_headers=False,
         timeout_graceful_shutdown=CLOSE_S,
+        timeout_keep_alive=KEEP_ALIVE_S,
         ssl_certfile=settings.certificate_file,
         ssl_keyfile=settings.key_file,
     )
