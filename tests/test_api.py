@@ -7,19 +7,26 @@ import re
 import socket
 import subprocess
 import sys
-from contextlib import ExitStack
+import threading
+import time
+from contextlib import ExitStack, nullcontext
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import anyio
 import click
 import pytest
 import requests
+from starlette.requests import Request
 
-from navlin.access.store import AccessFile
+from navlin.access.roles import Role
+from navlin.access.store import AccessFile, User
 from navlin.api.answers import Problem
-from navlin.api.application import OPEN, SECURITY_HEADERS, held_until_read
-from navlin.api.limits import AT_ONCE, MOST_BODY_BYTES, Questions
+from navlin.api.application import OPEN, SECURITY_HEADERS, answered, held_until_read
+from navlin.api.endpoint import Asked, Endpoint, Nothing
+from navlin.api.limits import AT_ONCE, IN_ALL, MOST_BODY_BYTES, Questions
 from navlin.api.own import ENDPOINTS, ROOT
 from navlin.api.parameters import schema
 from navlin.cli import main
@@ -242,6 +249,33 @@ def test_one_user_has_so_many_questions_answered_at_once() -> None:
     with questions.of("ann"):
         pass
     assert AT_ONCE > 1
+
+
+def test_few_questions_of_all_users_are_answered_at_once() -> None:
+    running, most, lock = [0], [0], threading.Lock()
+
+    def slow(_asked: Asked) -> dict[str, int]:
+        with lock:
+            running[0] += 1
+            most[0] = max(most[0], running[0])
+        time.sleep(0.05)
+        with lock:
+            running[0] -= 1
+        return {}
+
+    endpoint = Endpoint("GET", "/slow", Role.LINEAGE_VIEWER, "", Nothing, slow)
+    questions = Questions()
+    service: Any = SimpleNamespace(index=SimpleNamespace(solr=nullcontext))
+
+    async def ask() -> None:
+        async with anyio.create_task_group() as users:
+            for number in range(3 * IN_ALL):
+                scope = {"type": "http", "query_string": b"", "path_params": {}, "headers": []}
+                scope["state"] = {"user": User(f"u{number}", Role.LINEAGE_VIEWER, "")}
+                users.start_soon(answered, service, questions, "/slow", endpoint, Request(scope))
+
+    anyio.run(ask)
+    assert 1 < most[0] <= IN_ALL
 
 
 @pytest.mark.parametrize("taken", [0, 1, 3])

@@ -298,7 +298,7 @@ def an_engine_is_not_followed(estate: Estate) -> None:
     del estate.runs[SPARK]
 
 
-def of_hive_only_a_metastore_is_read_that_told_of_renames(estate: Estate) -> None:
+def of_hive_only_a_metastore_is_read_that_recorded_renames(estate: Estate) -> None:
     queries = estate.source(HIVE_QUERIES).id
     for documents in (estate.elements, estate.relations):
         for identity, document in list(documents.items()):
@@ -422,7 +422,7 @@ def another_table_lies_beside(estate: Estate) -> None:
 
 UNUSED, USED, UNKNOWN = Verdict.UNUSED, Verdict.USED, Verdict.UNKNOWN
 TRUTH: list[tuple[Callable[[Estate], None], Verdict, str]] = [
-    (nothing, UNUSED, "told of what IMPALA reads since"),
+    (nothing, UNUSED, "recorded what IMPALA reads since"),
     (read_long_ago, UNUSED, "access times alone"),
     (read_since_by(IMPALA), USED, ""),
     (read_since_by(HIVE_QUERIES), USED, ""),
@@ -451,10 +451,10 @@ TRUTH: list[tuple[Callable[[Estate], None], Verdict, str]] = [
     (navlin_is_young, UNKNOWN, "only since"),
     (it_was_dropped_and_created_again, UNKNOWN, "only since"),
     (it_was_renamed, UNKNOWN, "renamed"),
-    (an_engine_is_not_followed, UNKNOWN, "no source tells of what SPARK reads"),
-    (of_hive_only_a_metastore_is_read_that_told_of_renames, UNKNOWN, "no source tells of what HIVE reads"),
-    (an_engine_is_followed_only_since, UNKNOWN, "tells of what SPARK reads only since"),
-    (an_engine_fell_silent, UNKNOWN, "told of no execution in 6 weeks"),
+    (an_engine_is_not_followed, UNKNOWN, "no source records what SPARK reads"),
+    (of_hive_only_a_metastore_is_read_that_recorded_renames, UNKNOWN, "no source records what HIVE reads"),
+    (an_engine_is_followed_only_since, UNKNOWN, "records what SPARK reads only since"),
+    (an_engine_fell_silent, UNKNOWN, "recorded no execution in 6 weeks"),
     (an_engines_source_fails, UNKNOWN, "cannot be read: gone"),
     (navlin_stands_still, UNKNOWN, "navlin has read nothing"),
     (a_purge_has_removed_executions_since, UNKNOWN, "purged"),

@@ -75,14 +75,14 @@ def application(service: Service) -> Starlette:
         Route("/metrics", partial(_measured, metrics)),
         Route(own.ROOT + "/openapi.json", partial(_described, service)),
         *(
-            Route(address, partial(_answered, service, questions, address, each), methods=[each.method])
+            Route(address, partial(answered, service, questions, address, each), methods=[each.method])
             for each in own.ENDPOINTS
             for address in [own.ROOT + each.path]
         ),
         *(
             Route(
                 path,
-                partial(_answered, service, questions, f"/api/v*{each.path}", each),
+                partial(answered, service, questions, f"/api/v*{each.path}", each),
                 methods=[each.method],
             )
             for path, each in navigator.addresses()
@@ -144,9 +144,10 @@ async def _described(service: Service, _request: Request) -> Response:
     return json_answer(document(service.base_path + own.ROOT, own.ENDPOINTS, service.version))
 
 
-async def _answered(
+async def answered(
     service: Service, questions: Questions, address: str, endpoint: Endpoint, request: Request
 ) -> Response:
+    """What an endpoint answers. ``address`` is what metrics call it."""
     user: User = request.state.user
     request.state.address = address
     if user.role < endpoint.role:
@@ -160,14 +161,14 @@ async def _answered(
         with ExitStack() as held:
             held.enter_context(questions.of(user.name))
             solr = held.enter_context(service.index.solr())
-            answered = endpoint.answer(Asked(service, solr, user, parameters, body))
+            result = endpoint.answer(Asked(service, solr, user, parameters, body))
             form = JSON
-            if isinstance(answered, Table):
-                form, answered = answered.media_type, answered.lines
-            if not isinstance(answered, Iterator):
-                return _whole(endpoint, answered, text_width(request.headers.get("accept", "")))
+            if isinstance(result, Table):
+                form, result = result.media_type, result.lines
+            if not isinstance(result, Iterator):
+                return _whole(endpoint, result, text_width(request.headers.get("accept", "")))
             # What is wrong with the question shows with the first piece, while there may still be another status.
-            pieces = held_until_read(chain([next(answered, b"")], answered), held.pop_all())
+            pieces = held_until_read(chain([next(result, b"")], result), held.pop_all())
             return StreamingResponse(pieces, endpoint.status, {"Content-Type": form})
 
     if endpoint.role > Role.LINEAGE_VIEWER:

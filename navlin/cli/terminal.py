@@ -60,7 +60,7 @@ def print_csv(lines: Iterable[bytes]) -> None:
 
 
 def shows_progress() -> bool:
-    """Whether somebody sees standard error, and the answer goes elsewhere."""
+    """Whether standard error is a terminal, and the answer goes into a file or a pipe."""
     return sys.stderr.isatty() and not sys.stdout.isatty()
 
 

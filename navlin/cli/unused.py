@@ -18,7 +18,7 @@ from navlin.cli.terminal import console, print_csv, print_pieces, say
     "without_engine",
     type=click.Choice(["hive", "impala", "spark"]),
     multiple=True,
-    help="You vouch that nothing of this engine reads here: no source need tell of it. Repeatable.",
+    help="You vouch that nothing of this engine reads here: no source need record it. Repeatable.",
 )
 @click.option(
     "--despite-gaps",

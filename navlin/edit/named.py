@@ -82,7 +82,9 @@ class Names:
         if known is None:
             raise BadValue(f"there is no source {identity!s:.60}")
         if types is not None and known.type not in types:
-            raise BadValue(f"source {known.name} is of type {known.type}, and has no such things")
+            raise BadValue(
+                f"source {known.name} is of type {known.type}, and has no tables or paths of that form"
+            )
         return Source(
             known.id, known.type, known.name, known.cluster, known.serves, configured=not known.granted
         )

@@ -21,8 +21,8 @@ ENTRIES: Final = "entries"
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """A configured source, and what it tells. ``since_ms`` is when the first execution started that it told of (epoch ms;
-    0: it tells of none). ``rejects`` are the things that would not read since the time that was asked about, ``silent_ms``
+    """A configured source, and what it records. ``since_ms`` is when the first execution started that it recorded (epoch ms;
+    0: it records none). ``rejects`` are the records that did not read since the time that was asked about, ``silent_ms``
     the beginnings of the weeks of that time in which no execution started. ``entries`` is what its extractor said of files,
     "" for nothing; ``held_back`` are the parts of it, such as files of an engine, that cannot be read now."""
 
@@ -42,7 +42,7 @@ def followed(solr: Solr, since_ms: int, now_ms: int) -> tuple[Followed, ...]:
 def _followed(solr: Solr, reading: Reading, since_ms: int, now_ms: int) -> Followed:
     of_source = q.term("sourceId", reading.source.id)
     executions = _first(solr, of_source, "type:OPERATION_EXECUTION", "started")
-    # What a purge removed was told of as well.
+    # What a purge removed was recorded as well.
     purged = _first(solr, of_source, "type:OPERATION", "lastExecuted")
     rejects = q.in_range("started", solr_date(since_ms))
     return Followed(

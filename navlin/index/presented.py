@@ -13,6 +13,17 @@ from navlin.index.state import in_batches
 from navlin.index.stored_form import Document, whole
 
 IDS_A_QUERY: Final = 1_000
+TABLE_COLUMNS: Final = {
+    ELEMENTS: (
+        "identity", "type", "sourceType", "originalName", "parentPath", "fileSystemPath", "name", "description", "tags",
+        "owner", "created", "lastModified", "deleted",
+    ),
+    RELATIONS: (
+        "identity", "type", "endpoint1Ids", "endpoint1Type", "endpoint1Name", "endpoint2Ids", "endpoint2Type",
+        "endpoint2Name", "unlinked", "unlinkedReason", "deleted",
+    ),
+}  # fmt: skip
+"""The columns of a table of a core's documents, if none are named."""
 _64_BITS: Final = (1 << 64) - 1
 
 

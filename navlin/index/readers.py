@@ -111,7 +111,7 @@ def _at(
 
 
 def views_of(graph: Graph) -> dict[str, set[str]]:
-    """For each table or view the ids of the views that are made of it, as engines told or their texts say. All are held in
+    """For each table or view the ids of the views that are made of it, as engines or their texts say. All are held in
     memory: they are as many as the estate has views."""
     views: dict[str, set[str]] = defaultdict(set)
     made_by: dict[str, set[str]] = defaultdict(set)

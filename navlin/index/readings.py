@@ -20,7 +20,7 @@ class Reading:
 
     ``read_ms`` is when the last run that finished began, ``whole_ms`` when the last that listed the whole source did, and
     ``error`` what the last run failed with. ``held`` is the id of the run whose loss waits for a person. ``rejects`` are
-    the things that would not read.
+    the records that did not read.
     """
 
     source: KnownSource

@@ -13,7 +13,7 @@ _FIELDS = "identity,sourceType,originalName,clusterName,serves,granted,sourceTem
 @dataclass(frozen=True, slots=True)
 class KnownSource:
     """A source as the index has it. ``granted``: it was only ever claimed, never configured. ``metastore``: of type HIVE, it
-    has tables, and tells of nothing that ran but renames."""
+    has tables, and records nothing that ran but renames."""
 
     id: str
     type: str

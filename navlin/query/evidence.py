@@ -1,7 +1,7 @@
 """Where a table or column comes from, as one document that is handed to somebody who must be able to rely on it.
 
 The whole upstream with statements, executions, times and users; what on that path is not certain, and why; how up to date
-the index is; what people wrote. Deleted things and those that were only ever named are in it, and marked.
+the index is; what people wrote. Deleted entities, and those that were only ever named, are in it and marked.
 """
 
 from __future__ import annotations

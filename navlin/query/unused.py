@@ -2,7 +2,7 @@
 
 Somebody deletes data because of this answer. So a table is unused only if everything that would have shown a read was there
 for all of that time and shows none; whatever is missing makes the answer "not known", with the reason. HDFS's access time
-counts as evidence of a read, never of none. A table that was read is told no further.
+counts as evidence of a read, never of none. Of a table that was read nothing more is looked up.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ class Question:
 def unused(
     solr: Solr, question: Question, progress: Callable[[int, int], None] = lambda done, all_: None
 ) -> tuple[Watched, Iterator[Judged]]:
-    """What is watched, and a verdict on every table that is not flagged deleted, as they come. ``progress`` is told how many
-    tables are done, of how many."""
+    """What is watched, and a verdict on every table that is not flagged deleted, as they come. ``progress`` is called with
+    how many tables are done, and of how many."""
     known = watched(
         solr,
         question.since_ms,

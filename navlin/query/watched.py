@@ -55,7 +55,7 @@ def watched(
         *([] if despite_gaps else _gaps(Graph(solr), engines, since_ms)),
     ]
     evidence = [
-        f"{each.reading.source.name} told of what {each.reading.source.type} reads since {solr_date(each.since_ms)}"
+        f"{each.reading.source.name} recorded what {each.reading.source.type} reads since {solr_date(each.since_ms)}"
         for each in engines
     ]
     evidence += [f"by the word of who asks, nothing of {each} reads here" for each in sorted(absent)]
@@ -82,11 +82,11 @@ def _engines(engines: Collection[Followed], since_ms: int, absent: Collection[st
     for kind in ENGINES:
         of_kind = [each for each in engines if each.reading.source.type == kind]
         if not of_kind and kind not in absent:
-            yield f"no source tells of what {kind} reads (--without-engine {kind.lower()} if nothing of it reads here)"
+            yield f"no source records what {kind} reads (--without-engine {kind.lower()} if nothing of it reads here)"
         for each in of_kind:
             name = each.reading.source.name
             if each.since_ms > since_ms:
-                yield f"{name} tells of what {kind} reads only since {solr_date(each.since_ms)}"
+                yield f"{name} records what {kind} reads only since {solr_date(each.since_ms)}"
             if each.reading.status == Status.FAILED:
                 yield f"{name} cannot be read: {each.reading.error}"
 
@@ -118,7 +118,7 @@ def _gaps(graph: Graph, engines: Collection[Followed], since_ms: int) -> Iterato
                 if weeks > 1
                 else f"in the week from {first} on"
             )
-            yield f"{each.reading.source.name} told of no execution {silent} {accepted}"
+            yield f"{each.reading.source.name} recorded no execution {silent} {accepted}"
 
 
 def _before(where: EntityFilter, before_ms: int) -> EntityFilter:

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import orjson
 
-from navlin.index.fields import RELATIONS
+from navlin.index.presented import TABLE_COLUMNS
 from navlin.index.solr import Solr
 from navlin.model.spreadsheet import csv_lines
 from navlin.query.search import core_for, every_page, parsed_query
-
-ENTITY_COLUMNS: Final = (
-    "identity", "type", "sourceType", "originalName", "parentPath", "fileSystemPath", "name", "description", "tags", "owner",
-    "created", "lastModified", "deleted",
-)  # fmt: skip
-RELATION_COLUMNS: Final = (
-    "identity", "type", "endpoint1Ids", "endpoint1Type", "endpoint1Name", "endpoint2Ids", "endpoint2Type", "endpoint2Name",
-    "unlinked", "unlinkedReason", "deleted",
-)  # fmt: skip
-"""The columns of a table if none are named."""
 
 Document = Mapping[str, Any]
 
@@ -35,8 +25,9 @@ def whole_result(
     """
     parsed = parsed_query(query)
     core = core_for(parsed)
-    columns = RELATION_COLUMNS if core == RELATIONS else ENTITY_COLUMNS
-    return columns, (document for page in every_page(solr, parsed, core, filters) for document in page)
+    return TABLE_COLUMNS[core], (
+        document for page in every_page(solr, parsed, core, filters) for document in page
+    )
 
 
 def json_lines(documents: Iterable[Document], fields: Sequence[str] = ()) -> Iterator[bytes]:

@@ -38,8 +38,8 @@ def evidence_view(evidence: Evidence) -> RenderableType:
         statements.add_row(makes, clean(each.entity.name), last, clean(each.executions.principal))
     parts.append(statements)
     counts = Counter(doubt.kind.value for doubt in evidence.doubts)
-    told = ", ".join(f"{count} {kind}" for kind, count in counts.items()) or "nothing"
-    parts.extend((Text(), Text(f"Not certain: {told}", style="bold")))
+    doubtful = ", ".join(f"{count} {kind}" for kind, count in counts.items()) or "nothing"
+    parts.extend((Text(), Text(f"Not certain: {doubtful}", style="bold")))
     doubts = plain_table("", "What", "Why")
     for doubt in evidence.doubts[:DOUBTS_LISTED]:
         doubts.add_row(doubt.kind.value, clean(doubt.what), clean(doubt.why))
