@@ -548,6 +548,18 @@ def test_a_last_line_without_a_newline_counts_once_the_log_is_finished(tmp_path:
     assert len(read_once(tmp_path).executions) == 1
 
 
+@pytest.mark.parametrize(
+    "line", [b'{"Event":""rg.apache.spark"', b'{"Event":""}', b'{"Event":"', b'{"Event":1}']
+)
+def test_a_line_whose_event_has_no_name_is_rejected_with_its_place(line: bytes, tmp_path: Path) -> None:
+    (tmp_path / "app").write_bytes(BEGINNING + line + b"\n" + lines(start(1, COPY), end(1)))
+    extracted = read_once(tmp_path)
+    assert [(each.reason, each.offset) for each in extracted.rejects] == [
+        ("not a line of an event log", len(BEGINNING))
+    ]
+    assert [each.key.name[-1] for each in extracted.executions] == ["1"]
+
+
 def test_compressed_logs_that_end_anywhere_lose_only_what_is_not_there(
     spark_logs: Path, plain_log: Path, tmp_path: Path
 ) -> None:

@@ -85,8 +85,8 @@ def kind_of(line: bytes) -> str | None:
     """The kind of event on a line, None where it does not matter. Raises `NotAnEvent` for a line that is no event."""
     if line.startswith(_USUAL):
         stop = line.find(b'"', 10, 210)
-        if stop > 0:
-            return KINDS.get(line[10:stop])
+        if stop > len(_USUAL):
+            return KINDS.get(line[len(_USUAL) : stop])
     match = _EVENT.match(line)
     if match is None:
         raise NotAnEvent("not a line of an event log")
