@@ -20,7 +20,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from extractors.lineage.followed_files import MAX_LINE_BYTES, FileSplit, FollowedFile, Line
+from extractors.lineage.file_split import FileSplit
+from extractors.lineage.followed_files import MAX_LINE_BYTES, FollowedFile, Line
 from extractors.lineage.graph import (
     KEYS,
     NotARecord,

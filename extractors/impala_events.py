@@ -26,7 +26,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from extractors.lineage.followed_files import MAX_LINE_BYTES, FileSplit, Line
+from extractors.lineage.file_split import FileSplit
+from extractors.lineage.followed_files import MAX_LINE_BYTES, Line
 from extractors.lineage.graph import (
     NotARecord,
     digest,

@@ -20,7 +20,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from extractors.impala_events import ImpalaEvents
-from extractors.lineage import followed_files, held_files
+from extractors.lineage import held_files, planned_files
 from extractors.lineage.held_files import HeldFiles
 from navlin.index.fields import ELEMENTS, RUNS
 from navlin.index.runs import RunRecord, Status
@@ -103,7 +103,7 @@ def impala(solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path) -> Imp
 
 def restart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process plans from here on: it has no descriptors."""
-    monkeypatch.setattr(followed_files.plan_files, "__kwdefaults__", {"held": HeldFiles()})
+    monkeypatch.setattr(planned_files.plan_files, "__kwdefaults__", {"held": HeldFiles()})
 
 
 # -- moved away between two polls ---------------------------------------------------------------------------------------
@@ -163,14 +163,14 @@ def test_a_file_that_was_moved_away_and_is_read_is_let_go(
     impala: Impala, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = HeldFiles()
-    monkeypatch.setattr(followed_files.plan_files, "__kwdefaults__", {"held": held})
+    monkeypatch.setattr(planned_files.plan_files, "__kwdefaults__", {"held": held})
     impala.writes("a")
     impala.run()
     impala.log.unlink()
     follower = ((str(impala.directory),), (impala.extractor.pattern,))
     impala.run()
     assert len(list(held.missing(follower, set()))) == 1
-    impala.now_ms += followed_files.ROTATED_MS
+    impala.now_ms += planned_files.ROTATED_MS
     impala.run()
     assert list(held.missing(follower, set())) == []
 

@@ -24,16 +24,12 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from extractors.lineage import followed_files
-from extractors.lineage.followed_files import (
-    FileSplit,
-    FileWentAway,
-    Line,
-    NothingToFollow,
-    follow,
-    plan_files,
-)
+from extractors.lineage import file_split, followed_files, planned_files
+from extractors.lineage.file_split import FileSplit
+from extractors.lineage.followed_files import Line, follow
 from extractors.lineage.held_files import HeldFiles
+from extractors.lineage.moved_files import FileWentAway
+from extractors.lineage.planned_files import NothingToFollow, plan_files
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Reject
 
@@ -178,7 +174,7 @@ def test_a_truncated_file_is_read_from_its_beginning(tmp_path: Path, after: byte
     assert reader.read() == after.splitlines()
 
 
-BIG = b"x" * (2 * followed_files.HEAD_BYTES) + b"\n"
+BIG = b"x" * (2 * file_split.HEAD_BYTES) + b"\n"
 
 
 @pytest.mark.parametrize(
@@ -339,10 +335,10 @@ def test_the_rest_of_a_file_that_has_long_been_quiet_is_handed_out_once(tmp_path
     log.write_bytes(b"one\nrest")
     os.utime(log, ns=(NOW_MS * 1_000_000,) * 2)
     assert reader.read() == [b"one"]
-    assert reader.read(now_ms=NOW_MS + followed_files.QUIET_MS - 1) == []
+    assert reader.read(now_ms=NOW_MS + planned_files.QUIET_MS - 1) == []
     assert reader.rests == []
     for _ in range(3):
-        assert reader.read(now_ms=NOW_MS + followed_files.QUIET_MS) == []
+        assert reader.read(now_ms=NOW_MS + planned_files.QUIET_MS) == []
     assert reader.rests == [b"rest"]
     append(log, b" and more\n")
     assert reader.read() == [b"rest and more"]
@@ -418,7 +414,7 @@ def _gone_for_days(reader: Reader, log: Path) -> Plan:
     os.utime(log, ns=(NOW_MS * 1_000_000,) * 2)
     reader.read()
     log.unlink()
-    return reader.plan(now_ms=NOW_MS + followed_files.FORGET_MS + 1)
+    return reader.plan(now_ms=NOW_MS + planned_files.FORGET_MS + 1)
 
 
 def test_a_file_gone_for_days_is_forgotten(tmp_path: Path) -> None:
@@ -430,7 +426,7 @@ def test_a_file_gone_for_days_is_forgotten(tmp_path: Path) -> None:
 def test_a_file_gone_a_moment_ago_is_not_forgotten(tmp_path: Path) -> None:
     reader = Reader(tmp_path)
     _gone_for_days(reader, tmp_path / "log")
-    assert reader.plan(now_ms=NOW_MS + followed_files.FORGET_MS - 1).positions == ()
+    assert reader.plan(now_ms=NOW_MS + planned_files.FORGET_MS - 1).positions == ()
 
 
 def test_nothing_is_forgotten_of_a_directory_that_cannot_be_listed(tmp_path: Path) -> None:
@@ -439,14 +435,14 @@ def test_nothing_is_forgotten_of_a_directory_that_cannot_be_listed(tmp_path: Pat
     reader = Reader(tmp_path / "mount", tmp_path / "other")
     _gone_for_days(reader, tmp_path / "mount" / "log")
     (tmp_path / "mount").rmdir()
-    assert reader.plan(now_ms=NOW_MS + 2 * followed_files.FORGET_MS).positions == ()
+    assert reader.plan(now_ms=NOW_MS + 2 * planned_files.FORGET_MS).positions == ()
 
 
 def test_nothing_is_forgotten_of_another_host(tmp_path: Path) -> None:
     reader = Reader(tmp_path)
     _gone_for_days(reader, tmp_path / "log")
     reader.saved = {key.replace("host-1", "host-2"): value for key, value in reader.saved.items()}
-    assert reader.plan(now_ms=NOW_MS + 2 * followed_files.FORGET_MS).positions == ()
+    assert reader.plan(now_ms=NOW_MS + 2 * planned_files.FORGET_MS).positions == ()
 
 
 def test_the_extractors_own_state_comes_back_with_the_position_and_goes_when_the_file_is_another(
@@ -497,8 +493,8 @@ class Following(RuleBasedStateMachine):
         self.directory = Path(tempfile.mkdtemp(prefix="following-"))
         # Hashes that do not see all of such small files.
         self.patch = pytest.MonkeyPatch()
-        self.patch.setattr(followed_files, "HEAD_BYTES", 24)
-        self.patch.setattr(followed_files, "MARK_BYTES", 16)
+        self.patch.setattr(file_split, "HEAD_BYTES", 24)
+        self.patch.setattr(file_split, "MARK_BYTES", 16)
         self.log = self.directory / "log"
         self.count = 0
         self.rotated = 0

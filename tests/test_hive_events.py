@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from extractors.hive_events import HiveEvents
-from extractors.lineage.followed_files import QUIET_MS
+from extractors.lineage.planned_files import QUIET_MS
 from navlin.model.keys import EntityType, RelationType, application_key, column_key, table_key
 from navlin.model.plan import Positions
 from navlin.model.records import Position

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractors.impala_events import ImpalaEvents
-from extractors.lineage.followed_files import QUIET_MS
+from extractors.lineage.planned_files import QUIET_MS
 from navlin.model.extractor import EXTRACTORS, PUSH
 from navlin.model.keys import EntityType, RelationType, column_key, operation_key, path_key, table_key
 from navlin.model.plan import Plan, Positions

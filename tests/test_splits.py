@@ -13,7 +13,7 @@ import extractors
 from extractors.hdfs.splits import DescribeSplit, ImageSplit, PartSplit, TreeSplit, WalkSplit
 from extractors.hms.events import TableName, TableRenamed
 from extractors.hms.splits import DatabaseSplit, PartitionListSplit, PartitionSplit, RenameSplit, TableSplit
-from extractors.lineage.followed_files import FileSplit
+from extractors.lineage.file_split import FileSplit
 from extractors.spark.spark_events import LogSplit
 from extractors.yarn.plan import SeenSplit, UnansweredSplit
 from navlin.model.records import Split

@@ -6,16 +6,10 @@ import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from extractors.lineage.followed_files import (
-    FileSplit,
-    FileWentAway,
-    FollowedFile,
-    Line,
-    expand,
-    follow,
-    plan_files,
-    sought,
-)
+from extractors.lineage.file_split import FileSplit
+from extractors.lineage.followed_files import FollowedFile, Line, follow, sought
+from extractors.lineage.moved_files import FileWentAway
+from extractors.lineage.planned_files import expand, plan_files
 from extractors.lineage.regular_files import open_regular
 from navlin.model.extractor import Extractor
 from navlin.model.plan import Plan, Positions

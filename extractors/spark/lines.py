@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Final, NamedTuple
 
-from extractors.lineage.followed_files import FileWentAway
+from extractors.lineage.moved_files import FileWentAway
 from extractors.spark.codecs import (
     GZIP,
     MAGIC_BYTES,

@@ -16,7 +16,8 @@ from typing import Any
 
 import orjson
 
-from extractors.lineage.followed_files import MAX_LINE_BYTES, FileSplit, Line
+from extractors.lineage.file_split import FileSplit
+from extractors.lineage.followed_files import MAX_LINE_BYTES, Line
 from extractors.lineage.line_logs import LineLogs
 from extractors.spark.application import Application
 from extractors.spark.effect import Effect

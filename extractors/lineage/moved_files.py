@@ -1,0 +1,71 @@
+"""Opening a file that only grows under whatever name it has now, be it a descriptor that is held or a ``.gz``."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from extractors.lineage.file_split import FileSplit, goes_on_in
+from extractors.lineage.regular_files import NotFollowed, open_held, open_regular
+
+
+class FileWentAway(OSError):
+    """A file that was planned is not there any more under any name in its directory. ``lost_bytes`` were not read."""
+
+    def __init__(self, message: str, lost_bytes: int = 0) -> None:
+        super().__init__(message)
+        self.lost_bytes = lost_bytes
+
+
+def open_planned(split: FileSplit) -> tuple[BinaryIO | None, str]:
+    """The file itself, and under which name it was found; None if it is there under none."""
+    raw = _open_if(split, split.path)
+    if raw is not None:
+        return raw, split.path
+    with os.scandir(Path(split.path).parent) as entries:
+        renamed = [entry.path for entry in entries if entry.inode() == split.inode]
+    for path in renamed:
+        raw = _open_if(split, path)
+        if raw is not None:
+            return raw, path
+    return _open_if(split, split.held) if split.held else None, split.path
+
+
+def _open_if(split: FileSplit, path: str) -> BinaryIO | None:
+    try:
+        raw = open_held(path) if path == split.held else open_regular(path, str(Path(split.path).parent))
+    except (FileNotFoundError, NotFollowed):
+        return None  # gone, or something else stands in its place
+    stat = os.fstat(raw.fileno())
+    if (stat.st_dev, stat.st_ino) == (split.device, split.inode):
+        return raw
+    raw.close()
+    return None
+
+
+def open_archive(split: FileSplit) -> tuple[BinaryIO, str]:
+    """The compressed file that begins as this file did and is no older. Raises `FileWentAway`."""
+    directory = Path(split.path).parent
+    found: list[tuple[int, str]] = []
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            with suppress(OSError):
+                if entry.name.endswith(".gz") and entry.stat().st_mtime >= split.mtime_ns // 1_000_000_000:
+                    found.append((entry.stat().st_mtime_ns, entry.path))
+    for _, path in sorted(found) if split.head else ():
+        with suppress(OSError, EOFError, zlib.error):
+            with open_regular(path, str(directory)) as file:
+                raw = cast(BinaryIO, gzip.GzipFile(f"/proc/self/fd/{file.fileno()}"))
+            if goes_on_in(raw, split):
+                return raw, path
+            raw.close()
+    lost_bytes = split.end - split.offset
+    raise FileWentAway(
+        f"{split.path} was rotated out of {directory} or removed before it was read to its end: {lost_bytes} bytes "
+        f"that it held, from byte {split.offset} to {split.end}, are not read",
+        lost_bytes,
+    )

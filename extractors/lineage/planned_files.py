@@ -1,0 +1,224 @@
+"""Which files of some directories have something new: one ``stat`` a file, and each is opened once, to hold it.
+
+A file that is not in its directory any more is planned all the same if something of it was seen and not read.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from stat import S_ISREG
+from typing import Any, Final
+
+from extractors.lineage.file_split import FileSplit
+from extractors.lineage.held_files import HELD, HeldFiles
+from extractors.lineage.regular_files import leads_out
+from navlin.model.plan import Plan, Positions
+from navlin.model.records import Position
+
+QUIET_MS: Final = 3_600_000
+"""A file that has not changed for so long is not expected to grow: the rest after its last newline is handed out."""
+FORGET_MS: Final = 7 * 86_400_000
+ROTATED_MS: Final = 60_000
+"""How long a file that was moved away is held after it was written to last: its writer may still have it open."""
+COMPRESSED: Final = (".gz", ".bz2", ".xz", ".zip", ".zst", ".lz4", ".snappy")
+
+
+class NothingToFollow(OSError):
+    """None of the directories can be listed."""
+
+
+def plan_files(
+    directories: tuple[str, ...],
+    patterns: tuple[str, ...],
+    positions: Positions,
+    *,
+    host: str,
+    held: HeldFiles = HELD,
+) -> Plan:
+    """A split for every file that has something new, and positions to forget of files that are long gone.
+
+    ``directories`` may be globs, ``patterns`` are those of file names. Files that end as compressed ones do are left
+    out, and counted in the note; so are links that lead out of their directory. A directory that cannot be listed is
+    named in the note and nothing is forgotten there; `NothingToFollow` is raised if that holds for all of them.
+    """
+    matches = re.compile("|".join(fnmatch.translate(pattern) for pattern in patterns)).match
+    saved = positions.values
+    splits: dict[str, FileSplit] = {}
+    resets: list[Position] = []
+    listed: set[str] = set()
+    seen: set[str] = set()
+    problems: list[str] = []
+    left_out = 0
+    links: list[str] = []
+    archived_ns: dict[str, int] = {}
+    paths: dict[str, tuple[str, os.stat_result]] = {}
+    for directory in expand(directories):
+        try:
+            with os.scandir(directory) as entries:
+                every = list(entries)
+        except OSError as error:
+            problems.append(f"{directory}: {error.strerror}")
+            continue
+        listed.add(directory)
+        for entry in every:
+            archive = entry.name.endswith(COMPRESSED)
+            if not matches(entry.name) and not archive:
+                continue
+            try:
+                stat = entry.stat()
+            except OSError:
+                continue  # gone since it was listed: not an error
+            if not S_ISREG(stat.st_mode):
+                continue
+            if archive:
+                left_out += matches(entry.name) is not None
+                archived_ns[directory] = max(archived_ns.get(directory, 0), stat.st_mtime_ns)
+                continue
+            if entry.is_symlink() and leads_out(entry.path, directory):
+                links.append(entry.path)
+                continue
+            key = f"{host}:{stat.st_dev}:{stat.st_ino}"
+            if key in seen:
+                continue  # a second name of the same file
+            seen.add(key)
+            paths[key] = entry.path, stat
+            known = saved.get(key)
+            if stat.st_size == 0 and known is not None and known.get("size") != 0:
+                resets.append(Position(key, _empty(entry.path, stat)))
+            split = _split_of(key, entry.path, stat, None if positions.complete else known, positions.now_ms)
+            if split is not None:
+                splits[key] = split
+    if problems and not listed:
+        raise NothingToFollow("cannot list " + "; ".join(problems))
+    if left_out:
+        problems.append(f"{left_out} compressed files are not read")
+    if links:
+        problems.append(
+            f"{len(links)} links lead out of their directory and are not followed, of those {links[0]}"
+        )
+    follower = (directories, patterns)
+    opens = held.hold(follower, paths)
+    splits = {key: replace(split, held=opens.get(key, "")) for key, split in splits.items()}
+    for each in held.missing(follower, seen):
+        known = saved.get(each.key)
+        split = _split_of(each.key, each.path, each.stat, known, positions.now_ms)
+        if split is not None:
+            splits[each.key] = replace(split, held=each.opens)
+        elif not _has_rest(known) and positions.now_ms - _written_ms(each.stat) >= ROTATED_MS:
+            held.release(follower, each.key)
+            continue
+        seen.add(each.key)
+    for key, value in saved.items():
+        if key in seen or not key.startswith(f"{host}:"):
+            continue
+        directory = str(Path(value["path"]).parent)
+        if directory in listed and _may_be_archived(value, archived_ns.get(directory, 0)):
+            splits[key] = _missing(key, value, positions.now_ms)
+    ordered = sorted(splits.values(), key=lambda split: (split.mtime_ns, split.path))
+    gone = _forgotten(saved, seen, listed, f"{host}:", positions.now_ms - FORGET_MS)
+    return Plan(tuple(ordered), (*resets, *gone), note="; ".join(problems))
+
+
+def expand(directories: tuple[str, ...]) -> list[str]:
+    """The directories that these paths and globs stand for now."""
+    expanded: dict[str, None] = {}
+    for directory in directories:
+        names = sorted(glob.glob(directory)) if glob.has_magic(directory) else ()
+        # A glob without a match stands for itself, so that the message names it.
+        expanded.update(dict.fromkeys(os.path.normpath(name) for name in names or (directory,)))
+    return list(expanded)
+
+
+def _split_of(
+    key: str, path: str, stat: os.stat_result, known: Mapping[str, Any] | None, now_ms: int
+) -> FileSplit | None:
+    size, mtime_ns = stat.st_size, stat.st_mtime_ns
+    if size == 0:
+        return None
+    final = now_ms - mtime_ns // 1_000_000 >= QUIET_MS
+    if known is None:
+        return FileSplit(key, path, stat.st_dev, stat.st_ino, size, mtime_ns, final=final, planned_ms=now_ms)
+    if known["size"] == size and known["mtime_ns"] == mtime_ns:
+        waiting = known["offset"] < size and not known.get("settled")
+        if not (waiting and final):
+            return None
+    return FileSplit(
+        key,
+        path,
+        stat.st_dev,
+        stat.st_ino,
+        size,
+        mtime_ns,
+        offset=known["offset"],
+        head=known["head"],
+        head_bytes=known["head_bytes"],
+        mark=known["mark"],
+        skipping=bool(known.get("skipping")),
+        final=final,
+        extra=known.get("extra"),
+        planned_ms=now_ms,
+    )
+
+
+def _written_ms(stat: os.stat_result) -> int:
+    return stat.st_mtime_ns // 1_000_000
+
+
+def _has_rest(known: Mapping[str, Any] | None) -> bool:
+    """Whether the file ends with a line that has no newline and was not handed out."""
+    return known is not None and known["offset"] < known["size"] and not known.get("settled")
+
+
+def _may_be_archived(value: Mapping[str, Any], archived_ns: int) -> bool:
+    """Whether to look for a file that is not there any more: something of it was seen and not read, or there is a
+    compressed file that is no older, since compressing keeps a file's time."""
+    if value.get("sought"):
+        return False
+    unread = value["size"] < 0 or _has_rest(value)
+    return unread or (
+        value["offset"] > 0 and archived_ns // 1_000_000_000 >= value["mtime_ns"] // 1_000_000_000
+    )
+
+
+def _missing(key: str, value: Mapping[str, Any], now_ms: int) -> FileSplit:
+    device, inode = key.split(":")[-2:]
+    end = max(value["size"], value.get("seen", 0), value["offset"])
+    return FileSplit(
+        key,
+        value["path"],
+        int(device),
+        int(inode),
+        end,
+        value["mtime_ns"],
+        offset=value["offset"],
+        head=value["head"],
+        head_bytes=value["head_bytes"],
+        mark=value["mark"],
+        skipping=bool(value.get("skipping")),
+        extra=value.get("extra"),
+        planned_ms=now_ms,
+    )
+
+
+def _empty(path: str, stat: os.stat_result) -> dict[str, Any]:
+    value: dict[str, Any] = {"path": path, "offset": 0, "size": 0, "mtime_ns": stat.st_mtime_ns}
+    return value | {"head": "", "head_bytes": 0, "mark": ""}
+
+
+def _forgotten(
+    saved: Mapping[str, Any], seen: set[str], listed: set[str], host: str, before_ms: int
+) -> Iterator[Position]:
+    for key in saved.keys() - seen:
+        value = saved[key]
+        if (
+            key.startswith(host)
+            and str(Path(value["path"]).parent) in listed
+            and value["mtime_ns"] < before_ms * 1_000_000
+        ):
+            yield Position(key, None)
