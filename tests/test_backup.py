@@ -606,7 +606,7 @@ def test_a_single_solr_of_ones_own_is_backed_up_and_restored_by_its_replication(
         assert (absent.exit_code, "restore of nav_runs" in absent.stderr) == (Exit.FAILED, True), (
             absent.stderr
         )
-        assert len(everything(solr, leases=False)) == len(before) + 3 * 5 - 1
+        assert len(everything(solr, leases=False)) == len(before) + len(CORES) * 5 - 1
 
         assert run(file, "restore", str(location / "monday"), "--overwrite").exit_code == Exit.OK
         assert everything(solr, leases=False) == before
