@@ -111,7 +111,7 @@ def test_the_readme_shows_every_section() -> None:
 
 
 def test_the_readmes_configurations_are_such(tmp_path: Path) -> None:
-    shortest, ldap, kerberos, on_yarn = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+    ldap, shortest, kerberos, on_yarn = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
 
     for example in (shortest, f'[navlin]\ncluster = "c"\n{kerberos}'):
         (tmp_path / "navlin.toml").write_text(example)
