@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,15 @@ def test_guessing_becomes_slow_and_a_right_password_is_not_looked_at_meanwhile(
     )
     clock.now_s += found.wait_s
     assert isinstance(user_of(gate, basic("ann", PASSWORD), "10.0.0.1"), User)
+
+
+def test_guesses_that_are_sent_at_once_do_not_get_round_the_wait(gate: Gate) -> None:
+    with ThreadPoolExecutor(40) as strangers:
+        found = list(
+            strangers.map(lambda each: user_of(gate, basic("ann", f"guess {each}"), "10.0.0.1"), range(40))
+        )
+    looked_at = [each for each in found if isinstance(each, Refused) and not each.wait_s]
+    assert len(looked_at) <= FREE + 1 + LOOKS_AT_ONCE
 
 
 def test_the_wait_doubles_and_ends_at_a_quarter_of_an_hour(clock: Clock) -> None:

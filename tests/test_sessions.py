@@ -195,6 +195,19 @@ def test_no_address_is_written_to_with_a_cookie_alone(web: Web, browser: Browser
         assert browser.send("DELETE", path).status_code in (403, 405), path
 
 
+def test_a_session_may_what_its_user_may_and_is_noted_as_its_user(
+    web: Web, browser: Browser, somebody: str
+) -> None:
+    assert browser.write(ROOT + "/link", json={}).status_code == 403
+    assert [line["reason"] for line in log_of(web, "request refused", somebody)] == ["role"]
+    AccessFile(state_of(web)).set_role(somebody, Role.ADMINISTRATOR)
+    browser.log_in(somebody)
+    assert browser.send("POST", ROOT + "/link", json={}).status_code == 403
+    assert log_of(web, "request refused", somebody)[-1]["reason"].startswith(COOKIE_ALONE)
+    assert browser.write(ROOT + "/link", json={}).status_code == 503, "there is no daemon"
+    assert log_of(web, "run requested", somebody)
+
+
 def test_no_address_that_is_read_wants_the_role_of_a_writer(web: Web) -> None:
     reading = [
         each

@@ -114,15 +114,18 @@ class Gate:
             return Caller(user, "password")
         if user is None and (known := self._remembered.user(seen)) and not self._is_ours(known.name):
             return Caller(known, "password")
-        if wait_s := self._attempts.wait_s(address, name):
-            return Refused("too many wrong passwords: wait", name, wait_s)
+        if locked := self._locked(address, name):
+            return locked
         if user is None and (directory := self.directory) is not None:
             return Later(lambda: self._by_directory(directory, name, password, address, seen))
         with self._looks:
+            # Whoever sends many at once does not get round the wait.
+            if locked := self._locked(address, name):
+                return locked
             user = access.by_password(name, password)
-        if user is None:
-            self._attempts.wrong(address, name)
-            return Refused(WRONG, name)
+            if user is None:
+                self._attempts.wrong(address, name)
+                return Refused(WRONG, name)
         self._attempts.right(address, name)
         self._right[user.password] = seen
         return Caller(user, "password")
@@ -174,6 +177,10 @@ class Gate:
         self._remembered.keep(seen, caller.user)
         return caller
 
+    def _locked(self, address: str, name: str) -> Refused | None:
+        wait_s = self._attempts.wait_s(address, name)
+        return Refused("too many wrong passwords: wait", name, wait_s) if wait_s else None
+
     def _end(self, session: Session) -> Refused:
         self.sessions.end(session)
         return Refused(ENDED, session.user)
@@ -181,9 +188,8 @@ class Gate:
     def _by_directory(
         self, directory: Directory, name: str, password: str, address: str, seen: bytes
     ) -> Caller | Refused:
-        # Others may have tried meanwhile: whoever waits for a turn does not get round the wait.
-        if wait_s := self._attempts.wait_s(address, name):
-            return Refused("too many wrong passwords: wait", name, wait_s)
+        if locked := self._locked(address, name):
+            return locked
         try:
             user = directory.user(name, password)
         except DirectoryFailed as error:
