@@ -4,8 +4,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 JARS   := .jars
-# Hive, its metastore, HDFS and YARN run in the tests and the demo alone, a KDC in the tests alone.
-SETS   := solr hive-metastore hive hadoop kdc
+# Hive, its metastore, HDFS and YARN run in the tests and the demo alone, a KDC and a directory of users in the tests alone.
+SETS   := solr hive-metastore hive hadoop kdc ldap
 # The metastores of later releases, an earlier Solr and a JobHistoryServer run in the tests of the services alone.
 LATER  := hive-metastore-3.1 hive-metastore-4.0 solr-8 mapreduce
 JAVA   := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)

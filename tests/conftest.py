@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from navlin.demo.hadoop import Hadoop
     from tests.services.hdfs import Writer
     from tests.services.kerberos import Kdc
+    from tests.services.ldap import LdapServer
     from tests.services.metastore import Metastore
     from tests.services.rest import JobHistory, ResourceManager
     from tests.support.pipeline_estate import SmallEstate
@@ -277,6 +278,15 @@ def kdc(tmp_path_factory: pytest.TempPathFactory, kdc_jars: Path) -> Iterator[Kd
     from tests.services.kerberos import Kdc
 
     with Kdc(tmp_path_factory.mktemp("kdc"), kdc_jars) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def ldap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LdapServer]:
+    """The session's directory of users. Whoever closes it opens it again."""
+    from tests.services.ldap import LdapServer
+
+    with LdapServer(tmp_path_factory.mktemp("ldap"), fetched("ldap")) as running:
         yield running
 
 

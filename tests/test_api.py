@@ -24,7 +24,8 @@ from starlette.requests import Request
 from navlin.access.roles import Role
 from navlin.access.store import AccessFile, User
 from navlin.api.answers import Problem
-from navlin.api.application import OPEN, SECURITY_HEADERS, answered, held_until_read
+from navlin.api.application import SECURITY_HEADERS, answered, held_until_read
+from navlin.api.callers import OPEN
 from navlin.api.endpoint import Asked, Endpoint, Nothing
 from navlin.api.limits import AT_ONCE, IN_ALL, MOST_BODY_BYTES, Questions
 from navlin.api.own import ENDPOINTS, ROOT

@@ -111,11 +111,13 @@ def test_the_readme_shows_every_section() -> None:
 
 
 def test_the_readmes_configurations_are_such(tmp_path: Path) -> None:
-    shortest, kerberos, on_yarn = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+    ldap, shortest, kerberos, on_yarn = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
 
     for example in (shortest, f'[navlin]\ncluster = "c"\n{kerberos}'):
         (tmp_path / "navlin.toml").write_text(example)
         assert read_configuration(tmp_path / "navlin.toml", EXTRACTORS, {}).sources
+    (tmp_path / "navlin.toml").write_text(f'[navlin]\ncluster = "c"\n{ldap}')
+    assert read_configuration(tmp_path / "navlin.toml", EXTRACTORS, {}).ldap.directory
     (tmp_path / "navlin.toml").write_text(
         f'[navlin]\ncluster = "c"\n[solr]\nurl = "http://solr/solr"\n{on_yarn}'
     )

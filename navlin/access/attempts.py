@@ -17,7 +17,8 @@ REMEMBERED: Final = 10_000
 
 @dataclass(slots=True)
 class Attempts:
-    """Wrong attempts by (address, name). ``clock`` gives monotonic seconds. May be shared by threads."""
+    """Wrong attempts by (address, name), in whatever case: a directory takes ANN for ann. ``clock`` gives monotonic seconds.
+    May be shared by threads."""
 
     clock: Callable[[], float]
     _wrong: dict[tuple[str, str], tuple[int, float]] = field(default_factory=dict)
@@ -26,19 +27,19 @@ class Attempts:
     def wait_s(self, address: str, name: str) -> float:
         """For how many seconds no attempt is looked at; 0 if one may be made."""
         with self._lock:
-            _, until_s = self._wrong.get((address, name), (0, 0.0))
+            _, until_s = self._wrong.get((address, name.casefold()), (0, 0.0))
         return max(0.0, until_s - self.clock())
 
     def wrong(self, address: str, name: str) -> None:
         """Counts a wrong attempt: from the sixth in a row on, the wait doubles with each."""
         with self._lock:
-            count, _ = self._wrong.pop((address, name), (0, 0.0))
+            count, _ = self._wrong.pop((address, name.casefold()), (0, 0.0))
             wait_s = min(MOST_WAIT_S, FIRST_WAIT_S * 2 ** min(count - FREE, 20)) if count >= FREE else 0.0
-            self._wrong[address, name] = (count + 1, self.clock() + wait_s)
+            self._wrong[address, name.casefold()] = (count + 1, self.clock() + wait_s)
             while len(self._wrong) > REMEMBERED:
                 del self._wrong[next(iter(self._wrong))]
 
     def right(self, address: str, name: str) -> None:
         """Forgets the wrong ones."""
         with self._lock:
-            self._wrong.pop((address, name), None)
+            self._wrong.pop((address, name.casefold()), None)

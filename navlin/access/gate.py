@@ -1,4 +1,4 @@
-"""Who a request comes from, by its ``Authorization`` header: a name and a password, or a token."""
+"""Who asks, and by which means: a name and a password, a token, a proxy's word, or the cookie of a session."""
 
 from __future__ import annotations
 
@@ -9,31 +9,67 @@ import secrets
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from navlin.access.attempts import Attempts
+from navlin.access.directory import Directory, DirectoryFailed, Stranger
 from navlin.access.proxy import Proxy
+from navlin.access.remembered import Remembered
+from navlin.access.sessions import Session, Sessions
 from navlin.access.store import Access, AccessFile, User, usable_name
 
 LOOKS_AT_ONCE: Final = 2
+WRONG: Final = "the name or the password is wrong"
+ENDED: Final = "this session has ended: log in again"
+
+Means = Literal["password", "token", "proxy", "session"]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks, and by which means. ``session`` is there for the means of that name."""
+
+    user: User
+    means: Means
+    session: Session | None = None
+
+    @property
+    def csrf(self) -> str:
+        """What a page of this caller's sends along when it writes; "" if nothing is wanted."""
+        return self.session.csrf if self.session else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Nobody is let in. ``name`` was given; ``wait_s`` is for how long no other attempt is looked at."""
+    """Nobody is let in. ``name`` was given; ``wait_s`` is for how long no other attempt is looked at. ``failed`` is why it
+    could not be found out who that is, for the log."""
 
     reason: str
     name: str = ""
     wait_s: float = 0.0
+    failed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """A directory has to be asked, which may take its whole time limit: ``ask`` in a thread that others do not wait for."""
+
+    ask: Callable[[], Caller | Refused]
 
 
 class Gate:
     """Looks up who asks. May be shared by threads; a change of the file of users holds from the next request on."""
 
     def __init__(
-        self, file: AccessFile, attempts: Attempts, now_ms: Callable[[], int], proxy: Proxy | None = None
+        self,
+        file: AccessFile,
+        attempts: Attempts,
+        now_ms: Callable[[], int],
+        sessions: Sessions,
+        proxy: Proxy | None = None,
+        directory: Directory | None = None,
     ) -> None:
-        self.proxy = proxy
+        self.proxy, self.sessions, self.directory = proxy, sessions, directory
         self._file, self._attempts, self._now_ms = file, attempts, now_ms
         self._lock = threading.Lock()
         # A look at a hash takes 32 MiB: strangers decide how many are asked for, not how many are done at once.
@@ -44,52 +80,138 @@ class Gate:
         # under a key that nobody has.
         self._key = secrets.token_bytes(32)
         self._right: dict[str, bytes] = {}
+        self._remembered = Remembered(now_ms, directory.ldap.remember_s if directory else 0.0)
 
-    def user(self, header: str, address: str, named: Sequence[str] = ()) -> User | Refused:
-        """The user of an ``Authorization`` header ("" if there was none) from a client's address. ``named`` is what the
-        request has in the header of the proxy: it counts if the proxy sent it."""
+    def caller(
+        self, header: str, address: str, named: Sequence[str] = (), cookie: str | None = None
+    ) -> Caller | Refused | Later:
+        """Who sends an ``Authorization`` header ("" if there was none), or else the cookie of a session, from an address.
+        ``named`` is what the request has in the header of the proxy: it counts if the proxy sent it."""
         if named and self.proxy is not None and self.proxy.speaks(address):
             return self._by_proxy(self.proxy, named)
         scheme, _, rest = header.partition(" ")
         if scheme.lower() == "bearer":
             user = self._current().by_token(rest.strip(), self._now_ms())
-            return user or Refused("this token is not known, or has expired")
+            return Caller(user, "token") if user else Refused("this token is not known, or has expired")
+        # What is sent on purpose goes before what a browser sends by itself.
+        if not header and cookie is not None:
+            return self._by_session(cookie)
         if scheme.lower() != "basic":
             return Refused("who are you? Send a name and a password (Basic), or a token (Bearer)")
         try:
             name, _, password = base64.b64decode(rest, validate=True).decode().partition(":")
         except (binascii.Error, UnicodeDecodeError):
             return Refused("the Authorization header does not read")
-        return self._by_password(name, password, address)
+        return self.by_password(name, password, address)
 
-    def _by_proxy(self, proxy: Proxy, named: Sequence[str]) -> User | Refused:
-        # Two headers: one is the client's own, and nobody knows which.
-        if len(named) != 1 or not usable_name(named[0]):
-            return Refused(f"the header {proxy.header} names nobody")
-        if user := self._current().users.get(named[0]):
-            return user
-        if proxy.role is None:
-            return Refused(
-                f"{named[0]} is no user of navlin: `navlin user add {named[0]}` makes one", named[0]
-            )
-        return User(named[0], proxy.role, "")
-
-    def _by_password(self, name: str, password: str, address: str) -> User | Refused:
+    def by_password(self, name: str, password: str, address: str) -> Caller | Refused | Later:
+        """The user of a name and a password. For a user of the file no directory is asked: one that does not answer keeps no
+        administrator out, and one that has somebody of that name lets nobody in."""
         access = self._current()
         user = access.users.get(name)
         seen = hmac.digest(self._key, f"{name}:{password}".encode(), "sha256")
         if user is not None and hmac.compare_digest(self._right.get(user.password, b""), seen):
-            return user
-        if wait_s := self._attempts.wait_s(address, name):
-            return Refused("too many wrong passwords: wait", name, wait_s)
+            return Caller(user, "password")
+        if user is None and (known := self._remembered.user(seen)) and not self._is_ours(known.name):
+            return Caller(known, "password")
+        if locked := self._locked(address, name):
+            return locked
+        if user is None and (directory := self.directory) is not None:
+            return Later(lambda: self._by_directory(directory, name, password, address, seen))
         with self._looks:
+            # Whoever sends many at once does not get round the wait.
+            if locked := self._locked(address, name):
+                return locked
             user = access.by_password(name, password)
-        if user is None:
-            self._attempts.wrong(address, name)
-            return Refused("the name or the password is wrong", name)
+            if user is None:
+                self._attempts.wrong(address, name)
+                return Refused(WRONG, name)
         self._attempts.right(address, name)
         self._right[user.password] = seen
-        return user
+        return Caller(user, "password")
+
+    def log_in(self, caller: Caller) -> Session:
+        """A session of somebody who has shown a password."""
+        return self.sessions.begin(caller.user, by_directory=not caller.user.password)
+
+    # -- Inside ----------------------------------------------------------------------------------------------------------
+
+    def _by_proxy(self, proxy: Proxy, named: Sequence[str]) -> Caller | Refused:
+        # Two headers: one is the client's own, and nobody knows which.
+        if len(named) != 1 or not usable_name(named[0]):
+            return Refused(f"the header {proxy.header} names nobody")
+        if user := self._current().users.get(named[0]):
+            return Caller(user, "proxy")
+        if proxy.role is None:
+            return Refused(
+                f"{named[0]} is no user of navlin: `navlin user add {named[0]}` makes one", named[0]
+            )
+        return Caller(User(named[0], proxy.role, ""), "proxy")
+
+    def _by_session(self, cookie: str) -> Caller | Refused | Later:
+        session = self.sessions.find(cookie)
+        if session is None:
+            return Refused(ENDED)
+        if not session.by_directory:
+            user = self._current().users.get(session.user)
+            if user is None or user.mark != session.mark:
+                return self._end(session)
+            return Caller(user, "session", session)
+        directory = self.directory
+        if directory is None or self._is_ours(session.user):
+            return self._end(session)
+        caller = Caller(User(session.user, session.role, session.mark), "session", session)
+        seen = hmac.digest(self._key, session.secret.encode(), "sha256")
+        if not directory.finds or self._remembered.user(seen) is not None:
+            return caller
+        return Later(lambda: self._still(directory, caller, session, seen))
+
+    def _still(self, directory: Directory, caller: Caller, session: Session, seen: bytes) -> Caller | Refused:
+        """Whoever has left the directory, or a group, loses the session. While the directory does not answer it goes on."""
+        try:
+            found = directory.again(session.user)
+        except DirectoryFailed:
+            found = caller.user
+        if found is None or (found.name, found.role) != (session.user, session.role):
+            return self._end(session)
+        self._remembered.keep(seen, caller.user)
+        return caller
+
+    def _locked(self, address: str, name: str) -> Refused | None:
+        wait_s = self._attempts.wait_s(address, name)
+        return Refused("too many wrong passwords: wait", name, wait_s) if wait_s else None
+
+    def _end(self, session: Session) -> Refused:
+        self.sessions.end(session)
+        return Refused(ENDED, session.user)
+
+    def _by_directory(
+        self, directory: Directory, name: str, password: str, address: str, seen: bytes
+    ) -> Caller | Refused:
+        if locked := self._locked(address, name):
+            return locked
+        try:
+            user = directory.user(name, password)
+        except DirectoryFailed as error:
+            # The reason is for the log: it names hosts and accounts.
+            return Refused(
+                "the directory of users does not answer, or not as it should: the log says why",
+                name,
+                0,
+                str(error),
+            )
+        except Stranger as error:
+            self._attempts.wrong(address, name)
+            return Refused(str(error), name)
+        if self._is_ours(user.name):
+            return Refused(f"{user.name} is a user of navlin's own, with a password of navlin's", name)
+        self._attempts.right(address, name)
+        self._remembered.keep(seen, user)
+        return Caller(user, "password")
+
+    def _is_ours(self, name: str) -> bool:
+        """Whether the file has a user of this name, however it is spelled: a directory takes ANN for ann."""
+        return name.casefold() in {each.casefold() for each in self._current().users}
 
     def _current(self) -> Access:
         with self._lock:

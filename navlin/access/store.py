@@ -41,11 +41,13 @@ class AccessError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Somebody who may ask. ``password`` is a hash."""
+    """Somebody who may ask. ``password`` is a hash, "" for who is known elsewhere. ``mark`` is another one after each change
+    of the user: what began before, a session, ends with it."""
 
     name: str
     role: Role
     password: str = field(repr=False)
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ class Access:
 
     def by_token(self, secret: str, now_ms: int) -> User | None:
         """The user for whom a token stands, with the token's role if that is less."""
-        digest = _digest(secret)
+        digest = digest_of(secret)
         for token in self.tokens.values():
             if secrets.compare_digest(token.digest, digest):
                 user = self.users.get(token.user)
@@ -98,7 +100,7 @@ class AccessFile:
         file = self._directory / FILE
         try:
             content = orjson.loads(file.read_bytes())
-            users = [User(each["name"], ROLES[each["role"]], each["password"]) for each in content["users"]]
+            users = [User(**{**each, "role": ROLES[each["role"]]}) for each in content["users"]]
             tokens = [Token(**{**each, "role": ROLES[each["role"]]}) for each in content["tokens"]]
         except FileNotFoundError:
             return Access()
@@ -125,17 +127,17 @@ class AccessFile:
         with self._changing() as access:
             if name in access.users:
                 raise AccessError(f"there is a user {name} already")
-            access.users[name] = User(name, role, hashed(password))
+            access.users[name] = User(name, role, hashed(password), _new_mark())
 
     def set_password(self, name: str, password: str) -> None:
         """Raises `AccessError` if there is no such user, and `UnusablePassword`."""
         with self._changing() as access:
-            access.users[name] = replace(_user(access, name), password=hashed(password))
+            access.users[name] = replace(_user(access, name), password=hashed(password), mark=_new_mark())
 
     def set_role(self, name: str, role: Role) -> None:
         """Raises `AccessError` if there is no such user, or nobody would be left to make users."""
         with self._changing() as access:
-            access.users[name] = replace(_user(access, name), role=role)
+            access.users[name] = replace(_user(access, name), role=role, mark=_new_mark())
             _require_administrator(access)
 
     def remove_user(self, name: str) -> None:
@@ -153,8 +155,8 @@ class AccessFile:
                 return None
             password = secrets.token_urlsafe(18)
             file = self._directory / PASSWORD_FILE
-            _write(file, f"{password}\n".encode())
-            access.users[FIRST_NAME] = User(FIRST_NAME, Role.ADMINISTRATOR, hashed(password))
+            write_private(file, f"{password}\n".encode())
+            access.users[FIRST_NAME] = User(FIRST_NAME, Role.ADMINISTRATOR, hashed(password), _new_mark())
         return file
 
     # -- Tokens ----------------------------------------------------------------------------------------------------------
@@ -171,7 +173,7 @@ class AccessFile:
                 purpose,
                 now_ms,
                 now_ms + days * 86_400_000 if days else 0,
-                _digest(secret),
+                digest_of(secret),
             )
             access.tokens[token.id] = token
         return secret
@@ -197,7 +199,7 @@ class AccessFile:
                 "users": [{**asdict(each), "role": each.role.words} for each in access.users.values()],
                 "tokens": [{**asdict(each), "role": each.role.words} for each in access.tokens.values()],
             }
-            _write(self._directory / FILE, orjson.dumps(content, option=orjson.OPT_INDENT_2))
+            write_private(self._directory / FILE, orjson.dumps(content, option=orjson.OPT_INDENT_2))
 
 
 def _user(access: Access, name: str) -> User:
@@ -206,16 +208,20 @@ def _user(access: Access, name: str) -> User:
     return user
 
 
+def _new_mark() -> str:
+    return secrets.token_hex(8)
+
+
 def _require_administrator(access: Access) -> None:
     if not any(user.role is Role.ADMINISTRATOR for user in access.users.values()):
         raise AccessError("that was the last administrator: make another one first")
 
 
-def _digest(secret: str) -> str:
+def digest_of(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def _write(file: Path, content: bytes) -> None:
+def write_private(file: Path, content: bytes) -> None:
     """Whole or not at all, and for nobody else."""
     new = file.with_suffix(".new")
     new.unlink(missing_ok=True)

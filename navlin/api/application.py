@@ -7,12 +7,11 @@ it as well.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import orjson
 import structlog
@@ -26,10 +25,9 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from navlin.access.gate import Refused
 from navlin.access.roles import Role
 from navlin.access.store import User
-from navlin.api import navigator, own
+from navlin.api import logging_in, navigator, own
 from navlin.api.answers import (
     EXIT_CODE,
     JSON,
@@ -41,6 +39,8 @@ from navlin.api.answers import (
     text_answer,
     text_width,
 )
+from navlin.api.audit import audit
+from navlin.api.callers import Callers, Door, SessionCookie
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.limits import MOST_BODY_BYTES, Questions
 from navlin.api.metrics import CONTENT_TYPE, Metrics, Timed
@@ -53,11 +53,11 @@ from navlin.index.writing import TooManyConflicts
 
 log = structlog.stdlib.get_logger(__name__)
 
-OPEN: Final = frozenset({"/api/version", "/healthz", "/readyz"})
-"""What is answered to everybody."""
 SECURITY_HEADERS: Final = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -67,12 +67,14 @@ SECURITY_HEADERS: Final = {
 def application(service: Service) -> Starlette:
     """The application; it keeps no state that matters, so any number may serve one index."""
     questions, metrics = Questions(), Metrics(service)
+    door, cookie = Door(), SessionCookie.of(service)
     routes = [
         Route("/", partial(_root, service)),
         Route("/healthz", _healthy),
         Route("/readyz", partial(_ready, service)),
         Route("/api/version", _api_version),
         Route("/metrics", partial(_measured, metrics)),
+        *logging_in.routes(service, door, cookie),
         Route(own.ROOT + "/openapi.json", partial(_described, service)),
         *(
             Route(address, partial(answered, service, questions, address, each), methods=[each.method])
@@ -100,7 +102,7 @@ def application(service: Service) -> Starlette:
         Middleware(_Headers, tls=service.tls),
         Middleware(_Paths, base_path=service.base_path),
         Middleware(_Bodies),
-        Middleware(_Users, service=service),
+        Middleware(Callers, service=service, door=door, cookie=cookie),
     ]
     app = Starlette(routes=routes, exception_handlers=handlers, middleware=middleware)
     app.router.redirect_slashes = False
@@ -151,7 +153,7 @@ async def answered(
     user: User = request.state.user
     request.state.address = address
     if user.role < endpoint.role:
-        _audit("request refused", request, user.name, reason="role")
+        audit("request refused", request, user.name, reason="role")
         raise Problem(
             403, f"that is for users with the role {endpoint.role.words}; you are {user.role.words}"
         )
@@ -172,7 +174,7 @@ async def answered(
             return StreamingResponse(pieces, endpoint.status, {"Content-Type": form})
 
     if endpoint.role > Role.LINEAGE_VIEWER:
-        _audit(_WORDS[endpoint.role], request, user.name)
+        audit(endpoint.logged or _WORDS[endpoint.role], request, user.name)
     return await to_thread.run_sync(answer, limiter=questions.limiter)
 
 
@@ -322,53 +324,3 @@ _TOO_LARGE: Final = f"a body has at most {MOST_BODY_BYTES >> 20} MiB"
 
 def _too_large() -> Response:
     return error_answer(413, _TOO_LARGE, {"Connection": "close"})
-
-
-class _Users:
-    """Finds out who asks; nobody else comes further."""
-
-    def __init__(self, app: ASGIApp, service: Service) -> None:
-        self.app, self.service = app, service
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] in OPEN:
-            await self.app(scope, receive, send)
-            return
-        request = Request(scope)
-        if request.method not in ("GET", "HEAD") and _of_another_page(request):
-            _audit("request refused", request, "", reason="another page")
-            await error_answer(403, "a page of another server asks: that is not answered")(
-                scope, receive, send
-            )
-            return
-        headers = request.headers.getlist("authorization")
-        address = request.client.host if request.client else ""
-        proxy = self.service.gate.proxy
-        named = request.headers.getlist(proxy.header) if proxy is not None else []
-        look: Callable[[], User | Refused] = partial(
-            self.service.gate.user, headers[0] if len(headers) == 1 else "", address, named
-        )
-        found = await run_in_threadpool(look)
-        if isinstance(found, User):
-            scope["state"]["user"] = found
-            await self.app(scope, receive, send)
-            return
-        if found.name or headers:
-            _audit("request refused", request, found.name, reason=found.reason)
-        if found.wait_s:
-            retry = {"Retry-After": str(round(found.wait_s) + 1)}
-            await error_answer(429, found.reason, retry)(scope, receive, send)
-            return
-        challenge = {"WWW-Authenticate": 'Basic realm="navlin", charset="UTF-8"'}
-        await error_answer(401, found.reason, challenge)(scope, receive, send)
-
-
-def _of_another_page(request: Request) -> bool:
-    """Whether a browser sends this for a page of somebody else's, with the password that it remembers."""
-    origin = request.headers.get("origin")
-    return origin is not None and urlsplit(origin).netloc != request.headers.get("host")
-
-
-def _audit(what: str, request: Request, user: str, **more: Any) -> None:
-    address = request.client.host if request.client else ""
-    log.info(what, user=user, address=address, method=request.method, path=request.url.path, **more)

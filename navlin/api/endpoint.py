@@ -53,6 +53,8 @@ class Endpoint:
     """None if it has no form for people."""
     lenient: bool = False
     """Takes parameters as Navigator did (`navlin.api.parameters.from_both`)."""
+    logged: str = ""
+    """What the log calls a request; "" for what it calls all that want this role."""
     takes_body: bool = False
     """Takes the JSON of the body as it is, beside parameters in the path and the query string."""
 

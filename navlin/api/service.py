@@ -38,7 +38,9 @@ class Index:
 @dataclass(frozen=True, slots=True)
 class Service:
     """Shared by all requests of one process. ``status`` answers as ``navlin status --json``; ``daemon_runs`` says whether
-    there is a daemon that takes requests up; ``now_ms`` is epoch ms; ``base_path`` is what a proxy puts before each path."""
+    there is a daemon that takes requests up; ``now_ms`` is epoch ms; ``base_path`` is what a proxy puts before each path.
+    ``secure`` says that browsers reach it by TLS, be it a proxy's; ``public_origin`` is what they then show of it, if a
+    request does not say so."""
 
     index: Index
     gate: Gate
@@ -49,3 +51,5 @@ class Service:
     purges_deleted_files: bool = True
     base_path: str = ""
     tls: bool = False
+    secure: bool = False
+    public_origin: str = ""

@@ -80,6 +80,28 @@ def remove(invocation: Invocation, name: str) -> None:
     say(f"removed: {name}")
 
 
+@command.command("logout")
+@click.argument("name")
+@click.pass_obj
+def log_out(invocation: Invocation, name: str) -> None:
+    """End every session of NAME: whoever is logged in with a browser has to log in again.
+
+    A password and tokens go on: `navlin user password`, `navlin token revoke`.
+
+    \b
+    Example:
+      navlin user logout ann
+    """
+    from navlin.access.sessions import Sessions
+
+    configuration = invocation.configuration_without_sources()
+    state, web = configuration.navlin.state_directory, configuration.web
+    with failures():
+        sessions = Sessions(state, web.session_idle_s, web.session_lifetime_s, invocation.now_ms)
+        ended = sessions.end_all(name)
+    say(f"ended: {ended} {'session' if ended == 1 else 'sessions'} of {name}")
+
+
 @command.command("password")
 @click.argument("name")
 @_password_option

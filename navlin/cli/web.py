@@ -18,11 +18,11 @@ NICENESS: Final = 10
 )
 @click.pass_obj
 def command(invocation: Invocation, *, child: int | None) -> None:
-    """Answer over HTTP: navlin's API, for users with a password and programs with a token.
+    """Answer over HTTP: navlin's API, for users with a password, browsers that log in, and programs with a token.
 
     `navlin serve` does this too. Alone, it serves an index that another navlin writes, or any Solr of your own; any number
     may run beside each other. The first start makes the user `admin`, with a password in administrator.password of the state
-    directory. Address, port and TLS are in [web] of the configuration.
+    directory. Address, port, TLS and sessions are in [web] of the configuration, a directory of users in [ldap].
 
     \b
     Examples:

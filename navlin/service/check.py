@@ -58,6 +58,9 @@ def check(configuration: Configuration, environment: Mapping[str, str]) -> Itera
     else:
         finding, known = _external(configuration, environment)
         yield finding
+    if (users := configuration.ldap.directory) is not None:
+        # Users of navlin's own do without it.
+        yield from (Finding("ldap", fine, text, needed=False) for fine, text in users.check())
     try:
         configured = load(configuration, known)
     except SharedIdentity as error:

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal
 from navlin.model.extractor import GIVEN, PUSH, Extractor, Mode, Registration
 from navlin.model.source import Estate, Source, normal_authority, source_id
 from navlin.service import FILE_VARIABLE
+from navlin.service.ldap_settings import LdapSettings
 from navlin.service.toml_positions import KeyPath, line_of, syntax_error
 from navlin.service.typed import Complain, build, expand, suggest
 from navlin.service.web_settings import WebSettings
@@ -220,6 +221,7 @@ class Configuration:
     spark: SparkSettings
     purge: PurgeSettings
     web: WebSettings
+    ldap: LdapSettings
     log: LogSettings
     sources: tuple[SourceSettings, ...]
 
@@ -230,6 +232,7 @@ SECTIONS: Final[Mapping[str, type[Any]]] = {
     "spark": SparkSettings,
     "purge": PurgeSettings,
     "web": WebSettings,
+    "ldap": LdapSettings,
     "log": LogSettings,
 }
 

@@ -17,6 +17,7 @@ import uvicorn
 
 from navlin.access.attempts import Attempts
 from navlin.access.gate import Gate
+from navlin.access.sessions import Sessions
 from navlin.access.store import AccessFile
 from navlin.api.application import application
 from navlin.api.service import Index, Service
@@ -44,6 +45,7 @@ def service_of(configuration: Configuration, environment: Mapping[str, str]) -> 
     """What the endpoints work with. The index is looked for at the first question."""
     state = configuration.navlin.state_directory
     least_free_bytes = configuration.navlin.least_free_bytes
+    web = configuration.web
 
     def address() -> SolrAddress:
         if not configuration.solr.embedded:
@@ -58,14 +60,23 @@ def service_of(configuration: Configuration, environment: Mapping[str, str]) -> 
 
     return Service(
         Index(address),
-        Gate(AccessFile(state), Attempts(time.monotonic), now_ms, configuration.web.proxy),
+        Gate(
+            AccessFile(state),
+            Attempts(time.monotonic),
+            now_ms,
+            Sessions(state, web.session_idle_s, web.session_lifetime_s, now_ms),
+            web.proxy,
+            configuration.ldap.directory,
+        ),
         status_of,
         lambda: read_heartbeat(state) is not None,
         now_ms,
         version("navlin"),
         configuration.purge.deleted_files,
-        configuration.web.base_path,
-        configuration.web.certificate_file is not None,
+        web.base_path,
+        web.certificate_file is not None,
+        web.secure,
+        web.public_origin,
     )
 
 

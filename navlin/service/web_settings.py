@@ -12,6 +12,7 @@ from navlin.access.proxy import Proxy
 from navlin.access.roles import ROLES
 
 _HEADER = re.compile(r"[A-Za-z0-9-]+")
+_ORIGIN = re.compile(r"https?://[^/\s?#@]+")
 _BASE_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*")
 
 
@@ -29,6 +30,14 @@ class WebSettings:
     trusted_proxies: tuple[str, ...] = ()
     user_header: str = ""
     proxy_role: str = ""
+    public_origin: str = ""
+    session_idle_s: float = 3_600.0
+    session_lifetime_s: float = 43_200.0
+
+    @property
+    def secure(self) -> bool:
+        """Whether browsers reach it by TLS."""
+        return self.certificate_file is not None or self.tls_by_proxy
 
     @property
     def proxy(self) -> Proxy | None:
@@ -53,6 +62,14 @@ class WebSettings:
             if getattr(self, given) is not None and getattr(self, missing) is None:
                 yield given, f"{given} needs {missing} beside it"
         yield from self._problems_of_proxy()
+        if self.public_origin and not _ORIGIN.fullmatch(self.public_origin):
+            yield (
+                "public_origin",
+                'public_origin must be what browsers show, like "https://gateway.example:8443"',
+            )
+        for key in ("session_idle_s", "session_lifetime_s"):
+            if not getattr(self, key) > 0:
+                yield key, f"{key} must be more than 0"
         try:
             loopback = self.loopback
         except ValueError:

@@ -82,6 +82,13 @@ def running_web(address: SolrAddress, home: Path, *settings: str) -> Iterator[We
         ("chief", Role.ADMINISTRATOR),
     ):
         users.add_user(name, role, PASSWORD)
+    with started_web(file) as web:
+        yield web
+
+
+@contextmanager
+def started_web(file: Path) -> Iterator[Web]:
+    """One with this configuration, maybe beside another one."""
     with subprocess.Popen(
         [sys.executable, "-m", "navlin", "--config", str(file), "web"], stderr=subprocess.PIPE, text=True
     ) as process:

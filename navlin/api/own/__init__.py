@@ -27,6 +27,7 @@ from navlin.api.own import (
     status,
     unlinked,
     unused,
+    users,
 )
 
 ROOT: Final = "/api/navlin/v1"
@@ -49,4 +50,5 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     link.ENDPOINT,
     purge.ENDPOINT,
     requests.READ,
+    users.LOG_OUT,
 )

@@ -1,0 +1,207 @@
+"""Users of a directory: LDAP, or Active Directory. Who may bind there is a user, and groups give the role."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal, TypeVar
+
+from sansldap import FilterEquality, FilterExtensibleMatch, FilterOr, FilterPresent, LDAPFilter, SearchScope
+
+from navlin.access.ldap import Conversation, Entry, LdapError, Server, conversation, escaped
+from navlin.access.roles import Role
+from navlin.access.store import User, usable_name
+
+NAME: Final = "{name}"
+"""Stands for the name that somebody typed, in ``user_dn`` and ``search_filter``."""
+NESTED: Final = "1.2.840.113556.1.4.1941"
+"""Active Directory's matching rule for groups in groups."""
+PAUSE_S: Final = 2.0
+"""A server that did not answer is left alone for so long: each try may take the whole time limit."""
+MOST_PASSWORD_CHARS: Final = 1_024
+_T = TypeVar("_T")
+
+Membership = Literal["member", "memberOf", "nested"]
+
+
+class DirectoryFailed(Exception):
+    """No server could be asked; the text says why, for each."""
+
+
+class Stranger(Exception):
+    """Nobody is let in; the text says why. Whoever reads it has shown the right password, unless it is about that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ldap:
+    """How a directory is asked. Of ``user_dn`` (a pattern of names) and ``search_base`` (with ``search_filter`` and the bind
+    account) there is one. ``groups`` has the names of groups for each role; None is for those that are refused."""
+
+    servers: tuple[Server, ...]
+    timeout_s: float
+    name_attribute: str
+    user_dn: str = ""
+    search_base: str = ""
+    search_filter: str = ""
+    bind_dn: str = ""
+    bind_password_file: Path | None = None
+    membership: Membership = "member"
+    groups: tuple[tuple[Role | None, tuple[str, ...]], ...] = ()
+    default_role: Role | None = None
+    remember_s: float = 60.0
+
+
+@dataclass(slots=True)
+class Directory:
+    """Asks the servers in their order until one answers. May be shared by threads. ``clock`` gives monotonic seconds."""
+
+    ldap: Ldap
+    clock: Callable[[], float] = time.monotonic
+    _silent: dict[Server, tuple[float, str]] = field(default_factory=dict)
+
+    @property
+    def finds(self) -> bool:
+        """Whether somebody's role can be looked up without a password."""
+        return bool(self.ldap.bind_dn)
+
+    def user(self, name: str, password: str) -> User:
+        """The user of this name and password, called as the directory calls it. Raises `Stranger` and `DirectoryFailed`."""
+        wrong = Stranger("the name or the password is wrong")
+        # A server may take an empty password, or what C reads as one, for a bind without any: it says yes to everybody.
+        if not usable_name(name) or not 0 < len(password) <= MOST_PASSWORD_CHARS or "\0" in password:
+            raise wrong
+
+        def ask(speaking: Conversation) -> User:
+            if self.ldap.user_dn:
+                dn = self.ldap.user_dn.replace(NAME, escaped(name))
+                if not speaking.bind(dn, password):
+                    raise wrong
+                found = speaking.entries(
+                    dn, SearchScope.BASE, FilterPresent("objectClass"), self.ldap.name_attribute
+                )
+                if self.finds:
+                    self._log_in(speaking)
+            else:
+                self._log_in(speaking)
+                found = self._found(speaking, name)
+                if not found or not speaking.bind(found[0].dn, password):
+                    raise wrong
+                # Not everybody may read groups.
+                self._log_in(speaking)
+            return self._with_role(speaking, found)
+
+        return self._of_a_server(ask)
+
+    def again(self, name: str) -> User | None:
+        """The user of this name as of now, by the bind account; None if there is none, or no role. Raises
+        `DirectoryFailed`."""
+
+        def ask(speaking: Conversation) -> User | None:
+            self._log_in(speaking)
+            try:
+                return self._with_role(speaking, self._found(speaking, name))
+            except Stranger:
+                return None
+
+        return self._of_a_server(ask)
+
+    def check(self) -> Iterator[tuple[bool, str]]:
+        """What `navlin check` says: (fine, text) for each server."""
+        for server in self.ldap.servers:
+            try:
+                with conversation(server, self.ldap.timeout_s) as speaking:
+                    yield self._checked(server, speaking)
+            except LdapError as error:
+                yield False, str(error)
+
+    # -- Inside ----------------------------------------------------------------------------------------------------------
+
+    def _of_a_server(self, ask: Callable[[Conversation], _T]) -> _T:
+        """What the first server answers that can be asked. A refusal is an answer: asked twice, it would count twice against
+        the account."""
+        failures = []
+        for server in self.ldap.servers:
+            until_s, words = self._silent.get(server, (0.0, ""))
+            if self.clock() < until_s:
+                failures.append(words)
+                continue
+            try:
+                with conversation(server, self.ldap.timeout_s) as speaking:
+                    return ask(speaking)
+            except LdapError as error:
+                self._silent[server] = (self.clock() + PAUSE_S, str(error))
+                failures.append(str(error))
+        raise DirectoryFailed("; ".join(failures))
+
+    def _log_in(self, speaking: Conversation) -> None:
+        file = self.ldap.bind_password_file
+        assert file is not None
+        try:
+            password = file.read_text().rstrip("\r\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise LdapError(f"the bind_password_file {file} does not read: {error}") from error
+        if not password:
+            raise LdapError(f"the bind_password_file {file} is empty")
+        if not speaking.bind(self.ldap.bind_dn, password):
+            raise LdapError(f"the bind account {self.ldap.bind_dn} is refused: look at bind_password_file")
+
+    def _found(self, speaking: Conversation, name: str) -> list[Entry]:
+        if self.ldap.user_dn:
+            base, scope = self.ldap.user_dn.replace(NAME, escaped(name)), SearchScope.BASE
+            wanted: LDAPFilter = FilterPresent("objectClass")
+        else:
+            base, scope = self.ldap.search_base, SearchScope.SUBTREE
+            wanted = LDAPFilter.from_string(self.ldap.search_filter.replace(NAME, escaped(name)))
+        found = speaking.entries(base, scope, wanted, self.ldap.name_attribute)
+        return [each for each in found if each.dn]
+
+    def _with_role(self, speaking: Conversation, found: list[Entry]) -> User:
+        if len(found) != 1:
+            raise Stranger("the directory has several of that name" if found else "the directory has nobody")
+        (entry,) = found
+        # What somebody typed may differ from it in case, and be the same to the directory.
+        names = entry.values.get(self.ldap.name_attribute.lower(), [])
+        if len(names) != 1 or not usable_name(names[0]):
+            raise Stranger(f"{entry.dn} has no {self.ldap.name_attribute} that a user may have as a name")
+        (name,) = names
+        for role, groups in self.ldap.groups:
+            if any(self._member(speaking, entry.dn, name, group) for group in groups):
+                if role is None:
+                    raise Stranger(f"{name} is in a group that is refused")
+                return User(name, role, "")
+        if self.ldap.default_role is None:
+            raise Stranger(f"{name} is in no group that has a role here")
+        return User(name, self.ldap.default_role, "")
+
+    def _member(self, speaking: Conversation, dn: str, name: str, group: str) -> bool:
+        """The server compares the names: it knows which of them are the same."""
+        wanted: LDAPFilter
+        match self.ldap.membership:
+            case "member":
+                wanted = FilterOr(
+                    [
+                        FilterEquality("member", dn.encode()),
+                        FilterEquality("uniqueMember", dn.encode()),
+                        FilterEquality("memberUid", name.encode()),
+                    ]
+                )
+                return bool(speaking.entries(group, SearchScope.BASE, wanted))
+            case "memberOf":
+                wanted = FilterEquality("memberOf", group.encode())
+            case "nested":
+                wanted = FilterExtensibleMatch(NESTED, "memberOf", group.encode(), False)
+        return bool(speaking.entries(dn, SearchScope.BASE, wanted))
+
+    def _checked(self, server: Server, speaking: Conversation) -> tuple[bool, str]:
+        if not self.finds:
+            return True, f"{server.url} answers; there is no bind account to look further with"
+        self._log_in(speaking)
+        named = [group for _, groups in self.ldap.groups for group in groups]
+        if self.ldap.search_base:
+            named.insert(0, self.ldap.search_base)
+        for dn in named:
+            if not speaking.entries(dn, SearchScope.BASE, FilterPresent("objectClass")):
+                return False, f"{server.url}: the bind account finds no {dn}"
+        return True, f"{server.url} answers, and the bind account {self.ldap.bind_dn} works"

@@ -1,0 +1,232 @@
+"""A conversation with one LDAP server: bind and search, within one time limit.
+
+The messages are sansldap's; the socket, TLS and the limits are here. Referrals are not followed: they would hand the
+password of the bind account to whoever a server names.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import ssl
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVar
+from urllib.parse import urlsplit
+
+from sansldap import (
+    BindResponse,
+    ExtendedOperations,
+    ExtendedResponse,
+    LDAPClient,
+    LDAPFilter,
+    LDAPMessage,
+    LDAPResult,
+    LDAPResultCode,
+    SearchResultDone,
+    SearchResultEntry,
+    SearchScope,
+)
+
+_PORTS: Final = {"ldap": 389, "ldaps": 636}
+_MOST_BYTES: Final = 1 << 20
+"""Of one answer: an entry is asked for few attributes."""
+_REFUSING: Final = frozenset(
+    {
+        LDAPResultCode.INVALID_CREDENTIALS,
+        LDAPResultCode.NO_SUCH_OBJECT,
+        LDAPResultCode.INVALID_DN_SYNTAX,
+        LDAPResultCode.INAPPROPRIATE_AUTHENTICATION,
+        LDAPResultCode.UNWILLING_TO_PERFORM,
+        LDAPResultCode.CONSTRAINT_VIOLATION,
+    }
+)
+"""How servers say no to a bind: a wrong password, nobody of that name, a locked account."""
+_R = TypeVar("_R", bound=LDAPMessage)
+
+
+class LdapError(Exception):
+    """The server cannot be asked; the text names it, and says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where a server is. A password goes to it by TLS, unless ``in_clear``: from the first byte with ``ldaps``, and after
+    StartTLS with ``ldap``. ``ca_file`` has the authorities that may have signed its certificate; None stands for the
+    system's."""
+
+    url: str
+    ca_file: Path | None = None
+    in_clear: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry: its name, and the values of the attributes that were asked for, by their names in lower case."""
+
+    dn: str
+    values: dict[str, list[str]]
+
+
+class Conversation:
+    """One connection, for one thread. Every method raises `LdapError` if the server does not do its part."""
+
+    def __init__(self, server: Server, opened: socket.socket, deadline_s: float) -> None:
+        self._server, self._socket, self._deadline_s = server, opened, deadline_s
+        self._messages = LDAPClient()
+
+    def bind(self, dn: str, password: str) -> bool:
+        """Whether the server takes this password for this name. Raises ValueError for an empty one of either: a server may
+        take that for somebody who does not want to be known, and say yes."""
+        if not dn or not password or "\0" in dn + password:
+            raise ValueError("neither a name nor a password may be empty, or have a zero byte")
+        self._messages.bind_simple(dn, password)
+        result = self._answer(BindResponse).result
+        if result.result_code in _REFUSING:
+            return False
+        self._require(result, "the bind")
+        return True
+
+    def entries(self, base: str, scope: SearchScope, wanted: LDAPFilter, *attributes: str) -> list[Entry]:
+        """What is found, at most two; nothing if there is no ``base``."""
+        self._messages.search_request(
+            base, scope, size_limit=2, filter=wanted, attributes=list(attributes) or ["1.1"]
+        )
+        found: list[Entry] = []
+        for message in self._answers():
+            if isinstance(message, SearchResultEntry):
+                values = {
+                    each.name.lower(): [value.decode(errors="replace") for value in each.values]
+                    for each in message.attributes
+                }
+                found.append(Entry(message.object_name, values))
+            elif isinstance(message, SearchResultDone):
+                if message.result.result_code not in (
+                    LDAPResultCode.NO_SUCH_OBJECT,
+                    LDAPResultCode.SIZE_LIMIT_EXCEEDED,
+                ):
+                    self._require(message.result, "the search")
+                return found
+        raise AssertionError("there is always another answer, or an error")
+
+    def start_tls(self) -> None:
+        """Goes on by TLS, or not at all."""
+        self._messages.extended_request(ExtendedOperations.LDAP_START_TLS.value)
+        self._require(self._answer(ExtendedResponse).result, "StartTLS")
+        # What came with that answer, before TLS, anybody on the way may have written: a fresh reader does not see it.
+        if self._messages._incoming_buffer:
+            raise self._error("it sent more than the answer to StartTLS")
+        self._messages = LDAPClient()
+        self.wrap()
+
+    def wrap(self) -> None:
+        """Speaks TLS from here on."""
+        host = urlsplit(self._server.url).hostname
+        try:
+            context = ssl.create_default_context(cafile=self._server.ca_file)
+        except OSError as error:
+            raise self._error(f"{self._server.ca_file} does not read: {error}") from error
+        with self._failures():
+            self._socket = context.wrap_socket(self._socket, server_hostname=host)
+
+    def close(self) -> None:
+        """Ends it."""
+        with suppress(Exception):
+            self._messages.unbind()
+            self._socket.settimeout(0.1)
+            self._socket.sendall(self._messages.data_to_send())
+        self._socket.close()
+
+    # -- Inside ----------------------------------------------------------------------------------------------------------
+
+    def _answer(self, kind: type[_R]) -> _R:
+        message = next(self._answers())
+        if not isinstance(message, kind):
+            raise self._error(f"it answered with a {type(message).__name__}")
+        return message
+
+    def _answers(self) -> Iterator[LDAPMessage]:
+        """Sends what is to be sent, and yields what comes back."""
+        with self._failures():
+            self._socket.sendall(self._messages.data_to_send())
+        received = 0
+        while True:
+            with self._failures():
+                piece = self._socket.recv(1 << 16)
+                if not piece:
+                    raise ConnectionResetError("it closed the connection")
+            received += len(piece)
+            if received > _MOST_BYTES:
+                raise self._error(f"it answered with more than {_MOST_BYTES >> 20} MiB")
+            try:
+                messages = self._messages.receive(piece)
+            except Exception as error:
+                # Whatever the library raises over what a stranger sent.
+                raise self._error(f"it sent what is no LDAP: {error}") from error
+            yield from messages
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        left_s = self._deadline_s - time.monotonic()
+        try:
+            if left_s <= 0:
+                raise TimeoutError
+            self._socket.settimeout(left_s)
+            yield
+        except ssl.SSLCertVerificationError as error:
+            raise self._error(f"its certificate is not to be trusted: {error.verify_message}") from error
+        except OSError as error:
+            raise self._error(_words(error)) from error
+
+    def _require(self, result: LDAPResult, what: str) -> None:
+        if result.result_code is LDAPResultCode.REFERRAL:
+            raise self._error(f"it refers {what} to another server, and referrals are not followed")
+        if result.result_code != LDAPResultCode.SUCCESS:
+            said = f": {printable(result.diagnostics_message)}" if result.diagnostics_message else ""
+            raise self._error(f"it refused {what} ({result.result_code.name}{said})")
+
+    def _error(self, words: str) -> LdapError:
+        return LdapError(f"{self._server.url}: {words}")
+
+
+@contextmanager
+def conversation(server: Server, timeout_s: float) -> Iterator[Conversation]:
+    """A connection that may bear a password; closed after ``timeout_s`` at the latest. Raises `LdapError`."""
+    deadline_s = time.monotonic() + timeout_s
+    parts = urlsplit(server.url)
+    try:
+        address = (parts.hostname or "", parts.port or _PORTS[parts.scheme])
+        opened = socket.create_connection(address, timeout_s)
+    except OSError as error:
+        raise LdapError(f"{server.url}: {_words(error)}") from error
+    speaking = Conversation(server, opened, deadline_s)
+    try:
+        if parts.scheme == "ldaps":
+            speaking.wrap()
+        elif not server.in_clear:
+            speaking.start_tls()
+        yield speaking
+    finally:
+        speaking.close()
+
+
+def escaped(text: str) -> str:
+    """A text that means itself and nothing else, in a filter (RFC 4515) and in a name (RFC 4514) alike."""
+    return "".join(
+        sign if re.fullmatch(r"[A-Za-z0-9]", sign) else "".join(f"\\{octet:02x}" for octet in sign.encode())
+        for sign in text
+    )
+
+
+def printable(text: str) -> str:
+    """What a server said, short enough and without what a terminal obeys. (Active Directory ends it with a zero byte.)"""
+    return "".join(sign for sign in text if sign.isprintable())[:200]
+
+
+def _words(error: OSError) -> str:
+    if isinstance(error, TimeoutError):
+        return "it does not answer in time"
+    return printable(error.strerror or str(error))

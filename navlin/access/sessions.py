@@ -1,0 +1,168 @@
+"""Sessions: who logged in with a browser, each a small file in ``sessions`` of the state directory.
+
+They are files, and not signed cookies, because what is removed is over at once, and a file holds for every ``navlin web`` of
+the state directory and after a restart. A file is named by the SHA-256 of the session's id, which only the browser has; its
+time of change is when the session was last used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+from navlin.access.roles import ROLES, Role
+from navlin.access.store import User, digest_of, write_private
+
+DIRECTORY: Final = "sessions"
+MOST_OF_A_USER: Final = 50
+"""The oldest end when there are more: whoever knows a password fills no disk."""
+CLOCK_MS: Final = 60_000
+"""So far a time may lie ahead of the clock, which several machines or a correction may have moved."""
+_SECRET: Final = re.compile(r"[A-Za-z0-9_-]{43}")
+_FILE: Final = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One log-in, until it ends. ``mark`` is that of the user then; ``role`` counts for a user of a directory alone: users
+    of the file have theirs there. Times are epoch ms. ``secret`` is what the cookie has."""
+
+    user: str
+    role: Role
+    mark: str
+    by_directory: bool
+    begun_ms: int
+    ends_ms: int
+    secret: str = field(repr=False)
+
+    @property
+    def csrf(self) -> str:
+        """What a page sends beside the cookie when it writes. It follows from the secret, which does not follow from it."""
+        return hashlib.sha256(f"navlin csrf {self.secret}".encode()).hexdigest()
+
+    def confirms(self, token: str) -> bool:
+        """Whether this is that."""
+        return secrets.compare_digest(self.csrf.encode(), token.encode())
+
+
+class Sessions:
+    """The sessions of one state directory. May be shared by threads, and several processes may have one each."""
+
+    def __init__(
+        self, state_directory: Path, idle_s: float, lifetime_s: float, now_ms: Callable[[], int]
+    ) -> None:
+        """A session ends ``idle_s`` after its last use, and ``lifetime_s`` after its begin."""
+        self._directory = state_directory / DIRECTORY
+        self._idle_ms, self._lifetime_ms = round(idle_s * 1000), round(lifetime_s * 1000)
+        self._now_ms = now_ms
+
+    def instance(self) -> str:
+        """A name of these sessions, kept beside them: cookies of two navlins on one host do not overwrite each other, and
+        every ``navlin web`` of one state directory knows the same."""
+        file = self._directory / "instance"
+        with contextlib.suppress(FileNotFoundError):
+            return file.read_text()
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        new = self._directory / f"instance-{secrets.token_hex(8)}"
+        write_private(new, secrets.token_hex(4).encode())
+        with contextlib.suppress(FileExistsError):
+            os.link(new, file)
+        new.unlink()
+        return file.read_text()
+
+    def begin(self, user: User, *, by_directory: bool = False) -> Session:
+        """A new session, with an id that nobody had before."""
+        now_ms, secret = self._now_ms(), secrets.token_urlsafe(32)
+        session = Session(
+            user.name, user.role, user.mark, by_directory, now_ms, now_ms + self._lifetime_ms, secret
+        )
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._make_room(user.name)
+        kept = {**asdict(session), "role": user.role.words}
+        del kept["secret"], kept["ends_ms"]
+        write_private(self._file(secret), orjson.dumps(kept))
+        self._used(self._file(secret), now_ms)
+        return session
+
+    def find(self, secret: str) -> Session | None:
+        """The session of an id, which is used by this; None if there is none, or it has ended."""
+        if not _SECRET.fullmatch(secret):
+            return None
+        file = self._file(secret)
+        found = self._read(file, secret)
+        if found is None:
+            return None
+        session, used_ms = found
+        now_ms = self._now_ms()
+        if self._over(session, used_ms):
+            file.unlink(missing_ok=True)
+            return None
+        # Not at each request: a page asks many at once.
+        if now_ms - used_ms > self._idle_ms // 20 and not self._used(file, now_ms):
+            return None
+        return session
+
+    def end(self, session: Session) -> None:
+        """Ends one. Harmless if it has ended."""
+        self._file(session.secret).unlink(missing_ok=True)
+
+    def end_all(self, user: str) -> int:
+        """Ends every session of a user; how many there were."""
+        mine = [file for file, session, _ in self._all() if session.user == user]
+        for file in mine:
+            file.unlink(missing_ok=True)
+        return len(mine)
+
+    # -- Inside ----------------------------------------------------------------------------------------------------------
+
+    def _make_room(self, user: str) -> None:
+        others = []
+        for file, session, used_ms in self._all():
+            if self._over(session, used_ms):
+                file.unlink(missing_ok=True)
+            elif session.user == user:
+                others.append((used_ms, file))
+        for _, file in sorted(others)[: max(0, len(others) + 1 - MOST_OF_A_USER)]:
+            file.unlink(missing_ok=True)
+
+    def _all(self) -> Iterator[tuple[Path, Session, int]]:
+        with contextlib.suppress(FileNotFoundError):
+            for file in self._directory.iterdir():
+                if _FILE.fullmatch(file.name) and (found := self._read(file, "")):
+                    yield file, *found
+
+    def _read(self, file: Path, secret: str) -> tuple[Session, int] | None:
+        """A session, and when it was last used. One that does not read is none: it can only be logged in again."""
+        try:
+            used_ms = file.stat().st_mtime_ns // 1_000_000
+            kept = orjson.loads(file.read_bytes())
+            kept["role"] = ROLES[kept["role"]]
+            session = Session(**kept, ends_ms=kept["begun_ms"] + self._lifetime_ms, secret=secret)
+        except (OSError, KeyError, TypeError, ValueError):
+            return None
+        return session, used_ms
+
+    def _over(self, session: Session, used_ms: int) -> bool:
+        now_ms = self._now_ms()
+        ahead = max(session.begun_ms, used_ms) > now_ms + CLOCK_MS
+        return ahead or now_ms >= session.ends_ms or now_ms >= used_ms + self._idle_ms
+
+    def _used(self, file: Path, now_ms: int) -> bool:
+        """Notes a use; whether there still is such a session."""
+        try:
+            os.utime(file, ns=(now_ms * 1_000_000, now_ms * 1_000_000))
+        except FileNotFoundError:
+            return False
+        return True
+
+    def _file(self, secret: str) -> Path:
+        return self._directory / digest_of(secret)

@@ -1,0 +1,229 @@
+"""Who is asking, by which means, and whether it is meant: what stands before every endpoint and page.
+
+A cookie goes along with whatever makes a browser send a request, so it is believed less than a password or a token: it never
+writes without the session's token beside it, and what a page of somebody else's loads is not answered by it.
+
+Cookies are SameSite=Lax, and not Strict: a link to a table in Hue, a wiki or a mail, which may well be another site, would
+else lead whoever is logged in to a log-in. Lax lets a cookie come along from elsewhere if somebody goes to a page, and only
+then; no GET writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, TypeAlias
+from urllib.parse import parse_qs
+
+from anyio import CapacityLimiter, to_thread
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from navlin.access.gate import Caller, Later, Refused
+from navlin.access.sessions import Session
+from navlin.api.answers import Problem, error_answer
+from navlin.api.audit import address_of, audit
+from navlin.api.service import Service
+
+OPEN: Final = frozenset({"/api/version", "/healthz", "/readyz"})
+"""What is answered to everybody."""
+LOG_IN: Final = "/login"
+"""Whoever posts here is not known yet."""
+CSRF_HEADER: Final = "X-Navlin-CSRF"
+CSRF_FIELD: Final = "csrf"
+FORM: Final = "application/x-www-form-urlencoded"
+_SAFE: Final = frozenset({"GET", "HEAD"})
+_AT_ONCE: Final = 8
+_WAITING: Final = 100
+_Look: TypeAlias = Callable[[], Caller | Refused | Later]
+
+
+def caller_of(request: Request) -> Caller:
+    """Who asks, by which means, and with which token a page of theirs writes (`Caller.csrf`)."""
+    caller: Caller = request.state.caller
+    return caller
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCookie:
+    """The cookie that has a session's id. Its name is bound to the instance: navlins on one host differ, several
+    ``navlin web`` of one state directory do not."""
+
+    name: str
+    path: str
+    secure: bool
+
+    @classmethod
+    def of(cls, service: Service) -> SessionCookie:
+        """The one of this process."""
+        # With these prefixes a browser takes it from this host alone, by TLS, and not from a neighbour in its domain.
+        prefix = "" if not service.secure else "__Secure-" if service.base_path else "__Host-"
+        name = f"{prefix}navlin-{service.gate.sessions.instance()}"
+        return cls(name, service.base_path or "/", service.secure)
+
+    def sent_with(self, request: Request) -> str | None:
+        """What a request has in it. Of two, one was put there by somebody else: nobody knows which, and none counts."""
+        found = [
+            value.strip()
+            for header in request.headers.getlist("cookie")
+            for name, _, value in (each.partition("=") for each in header.split(";"))
+            if name.strip() == self.name
+        ]
+        return found[0] if len(found) == 1 else None
+
+    def set(self, response: Response, session: Session) -> None:
+        """It ends with the browser, or with the session."""
+        self._put(response, session.secret, "")
+
+    def clear(self, response: Response) -> None:
+        """Takes it back."""
+        self._put(response, "", "; Max-Age=0")
+
+    def _put(self, response: Response, value: str, more: str) -> None:
+        secure = "; Secure" if self.secure else ""
+        text = f"{self.name}={value}; Path={self.path}; HttpOnly; SameSite=Lax{secure}{more}"
+        response.headers.append("Set-Cookie", text)
+
+
+class Door:
+    """Looks up who asks, in threads. A directory has threads of its own: a slow one holds up nobody who is not in it."""
+
+    def __init__(self) -> None:
+        self._limiter = CapacityLimiter(_AT_ONCE)
+
+    async def caller(self, look: _Look) -> Caller | Refused:
+        """What ``look`` finds in the end."""
+        found = await run_in_threadpool(look)
+        if not isinstance(found, Later):
+            return found
+        if self._limiter.statistics().tasks_waiting >= _WAITING:
+            return Refused("too many ask who they are: try again", failed="too many wait for the directory")
+        return await to_thread.run_sync(found.ask, limiter=self._limiter)
+
+
+class Callers:
+    """Finds out who asks; nobody else comes further."""
+
+    def __init__(self, app: ASGIApp, service: Service, door: Door, cookie: SessionCookie) -> None:
+        self.app, self.service, self.door, self.cookie = app, service, door, cookie
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        writes = request.method not in _SAFE
+        if writes and _of_another_page(request, self.service):
+            audit("request refused", request, "", reason="another page")
+            await _another_page()(scope, receive, send)
+            return
+        if scope["path"] in OPEN or (writes and scope["path"] == LOG_IN):
+            await self.app(scope, receive, send)
+            return
+        cookie = self.cookie.sent_with(request)
+        found = await self.door.caller(self._look(request, cookie))
+        if isinstance(found, Refused):
+            if found.name or "authorization" in request.headers:
+                refused(request, found)
+            by_script = request.headers.get("sec-fetch-mode", "navigate") != "navigate"
+            await refusal(found, challenge=cookie is None and not by_script)(scope, receive, send)
+            return
+        if found.session is not None:
+            try:
+                receive = await self._meant(request, found.session, writes=writes)
+            except Problem as problem:
+                audit("request refused", request, found.user.name, reason=problem.message)
+                await error_answer(problem.status, problem.message)(scope, receive, send)
+                return
+        scope["state"].update(user=found.user, caller=found)
+        await self.app(scope, receive, send)
+
+    def _look(self, request: Request, cookie: str | None) -> _Look:
+        proxy = self.service.gate.proxy
+        named = request.headers.getlist(proxy.header) if proxy is not None else []
+        # Two headers are none that reads.
+        header = ", ".join(request.headers.getlist("authorization"))
+        return partial(self.service.gate.caller, header, address_of(request), named, cookie)
+
+    async def _meant(self, request: Request, session: Session, *, writes: bool) -> Receive:
+        """Raises `Problem` unless whoever has the session means this request. Returns what is to be received of it."""
+        if not writes:
+            goes_there = request.headers.get("sec-fetch-mode") == "navigate"
+            in_a_page = request.headers.get("sec-fetch-dest", "document") != "document"
+            if _from_elsewhere(request) and (in_a_page or not goes_there):
+                raise Problem(403, _ANOTHER_PAGE)
+            return request.receive
+        receive = request.receive
+        shown = request.headers.getlist(CSRF_HEADER)
+        if not shown and request.headers.get("content-type", "").partition(";")[0].strip().lower() == FORM:
+            body = await request.body()
+            receive = _again(body, receive)
+            shown = fields_of(body).get(CSRF_FIELD, [])
+        if len(shown) != 1 or not session.confirms(shown[0]):
+            raise Problem(
+                403,
+                f"a cookie alone does not write: send the session's token (GET /session has it) as {CSRF_HEADER},"
+                f" or as the field {CSRF_FIELD} of a form",
+            )
+        return receive
+
+
+def refused(request: Request, found: Refused) -> None:
+    """The log's line about it."""
+    audit("request refused", request, found.name[:128], reason=found.failed or found.reason)
+
+
+def refusal(found: Refused, *, challenge: bool) -> Response:
+    """The answer to somebody who is not let in. ``challenge`` makes a browser ask for a password by itself."""
+    if found.wait_s:
+        return error_answer(429, found.reason, {"Retry-After": str(round(found.wait_s) + 1)})
+    if found.failed:
+        return error_answer(503, found.reason, {"Retry-After": "5"})
+    headers = {"WWW-Authenticate": 'Basic realm="navlin", charset="UTF-8"'} if challenge else {}
+    return error_answer(401, found.reason, headers)
+
+
+def fields_of(body: bytes) -> dict[str, list[str]]:
+    """The fields of a form. Raises `Problem` if it does not read."""
+    try:
+        return parse_qs(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=1_000)
+    except ValueError as error:
+        raise Problem(400, f"the form does not read: {error}") from None
+
+
+_ANOTHER_PAGE: Final = "a page of another server asks: that is not answered"
+
+
+def _another_page() -> Response:
+    return error_answer(403, _ANOTHER_PAGE)
+
+
+def _from_elsewhere(request: Request) -> bool:
+    return request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
+
+
+def _of_another_page(request: Request, service: Service) -> bool:
+    """Whether a browser sends this for a page of somebody else's, with the password or the cookie that it remembers."""
+    if _from_elsewhere(request):
+        return True
+    origins = request.headers.getlist("origin")
+    schemes = ("https",) if service.secure else ("http", "https")
+    own = {f"{scheme}://{request.headers.get('host', '')}".lower() for scheme in schemes}
+    if service.public_origin:
+        own.add(service.public_origin.lower())
+    return any(each.lower() not in own for each in origins)
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Receives a body that was read already."""
+    unread = [body]
+
+    async def received() -> Message:
+        if unread:
+            return {"type": "http.request", "body": unread.pop(), "more_body": False}
+        return await receive()
+
+    return received

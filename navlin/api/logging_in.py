@@ -1,0 +1,133 @@
+"""``/login``, ``/logout`` and ``/session``: sessions of browsers, by JSON and by forms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
+
+import orjson
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from navlin.access.gate import Caller, Refused
+from navlin.api.answers import JSON, Problem, json_answer
+from navlin.api.audit import address_of, audit
+from navlin.api.callers import FORM, LOG_IN, Door, SessionCookie, caller_of, fields_of, refusal, refused
+from navlin.api.service import Service
+
+LOG_OUT: Final = "/logout"
+SESSION: Final = "/session"
+_MOST_BYTES: Final = 1 << 16
+
+
+def routes(service: Service, door: Door, cookie: SessionCookie) -> list[Route]:
+    """The three addresses."""
+    return [
+        Route(LOG_IN, partial(_log_in, service, door, cookie), methods=["POST"]),
+        Route(LOG_OUT, partial(_log_out, service, cookie), methods=["POST"]),
+        Route(SESSION, _session),
+    ]
+
+
+async def _log_in(service: Service, door: Door, cookie: SessionCookie, request: Request) -> Response:
+    """A session for a name and a password, always a new one: what the browser had before ends."""
+    fields, by_form = await _fields(request)
+    name, password = _text(fields, "name"), _text(fields, "password")
+    gate = service.gate
+    found = await door.caller(partial(gate.by_password, name, password, address_of(request)))
+    if isinstance(found, Refused):
+        refused(request, found)
+        return refusal(found, challenge=False)
+
+    def begin() -> Caller:
+        if old := gate.sessions.find(cookie.sent_with(request) or ""):
+            gate.sessions.end(old)
+        return Caller(found.user, "session", gate.log_in(found))
+
+    caller = await run_in_threadpool(begin)
+    assert caller.session is not None
+    audit("logged in", request, caller.user.name)
+    response = _onward(service, fields) if by_form else json_answer(_told(caller))
+    cookie.set(response, caller.session)
+    return response
+
+
+async def _log_out(service: Service, cookie: SessionCookie, request: Request) -> Response:
+    """Ends this session, or every one of whoever asks."""
+    fields, by_form = await _fields(request)
+    everywhere = fields.get("everywhere", False)
+    if everywhere not in (True, False, "true", "false"):
+        raise Problem(400, "everywhere must be true or false")
+    caller, sessions = caller_of(request), service.gate.sessions
+
+    def end() -> int:
+        if everywhere in (True, "true"):
+            return sessions.end_all(caller.user.name)
+        if caller.session is None:
+            return 0
+        sessions.end(caller.session)
+        return 1
+
+    ended = await run_in_threadpool(end)
+    audit("logged out", request, caller.user.name, sessions=ended)
+    response = _onward(service, fields) if by_form else json_answer({"ended": ended})
+    cookie.clear(response)
+    return response
+
+
+async def _session(request: Request) -> Response:
+    return json_answer(_told(caller_of(request)))
+
+
+def _told(caller: Caller) -> dict[str, Any]:
+    """Who asks, by which means, with which token."""
+    session = caller.session
+    return {
+        "user": caller.user.name,
+        "role": caller.user.role.words,
+        "means": caller.means,
+        "csrf": caller.csrf or None,
+        "ends_ms": session.ends_ms if session else None,
+    }
+
+
+async def _fields(request: Request) -> tuple[Mapping[str, Any], bool]:
+    """What was sent, and whether by a form. Other types are refused: a page of somebody else's may send text as it likes."""
+    body = await request.body()
+    if len(body) > _MOST_BYTES:
+        raise Problem(413, f"this takes at most {_MOST_BYTES >> 10} KiB")
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == FORM:
+        several = fields_of(body)
+        if any(len(values) > 1 for values in several.values()):
+            raise Problem(400, "a field is there twice")
+        return {name: values[0] for name, values in several.items()}, True
+    if kind != JSON and body:
+        raise Problem(415, f"send {JSON} or {FORM}")
+    try:
+        read = orjson.loads(body) if body else {}
+    except orjson.JSONDecodeError as error:
+        raise Problem(400, f"the body is no JSON: {error}") from None
+    if not isinstance(read, dict):
+        raise Problem(400, "the body must be a JSON object")
+    return read, False
+
+
+def _text(fields: Mapping[str, Any], name: str) -> str:
+    value = fields.get(name)
+    if not isinstance(value, str):
+        raise Problem(400, f"{name} is missing" if value is None else f"{name} must be text")
+    return value
+
+
+def _onward(service: Service, fields: Mapping[str, Any]) -> Response:
+    """To the page that a form names in ``next``, if it is one of this server's."""
+    wanted = str(fields.get("next", ""))
+    # Browsers read a backslash as a slash, pass over control characters, and take two slashes for another host.
+    fine = (
+        wanted.startswith("/") and not wanted.startswith("//") and "\\" not in wanted and wanted.isprintable()
+    )
+    return RedirectResponse(wanted if fine else service.base_path + "/", 303)

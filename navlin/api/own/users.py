@@ -1,0 +1,33 @@
+"""``/users``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from navlin.access.roles import Role
+from navlin.api.endpoint import Asked, Endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Whom it is about."""
+
+    name: Annotated[str, "The user's name."]
+
+
+def _answer(asked: Asked) -> dict[str, Any]:
+    name = asked.parameters.name
+    return {"user": name, "ended": asked.service.gate.sessions.end_all(name)}
+
+
+LOG_OUT = Endpoint(
+    "POST",
+    "/users/{name}/logout",
+    Role.ADMINISTRATOR,
+    "End every session of a user.",
+    Parameters,
+    _answer,
+    takes_body=True,
+    logged="log-out requested",
+)

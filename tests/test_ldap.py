@@ -1,0 +1,619 @@
+"""Users of a directory, against a real LDAP server.
+
+What an attacker tries, and must not get:
+
+- in with an empty password, one that C reads as empty, or an empty name: servers take that for a bind without any;
+- out of a name into a filter or another entry's name; in as somebody else by another spelling of a name;
+- in as a user of navlin's own (an administrator) by making somebody of that name in the directory;
+- a password, or that of the bind account: by a server without TLS, with a certificate of somebody else's, by a word
+  put before TLS, by a referral to another server; from the log, or from an answer;
+- every thread of the process, by a directory that does not answer; accounts locked by one attempt sent to several servers;
+- to stay: after leaving a group, the directory, or after the answer is too old.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from sansldap import ExtendedOperations, LDAPFilter, LDAPResultCode, LDAPServer, SearchScope
+
+from navlin.access.attempts import Attempts
+from navlin.access.directory import Directory, DirectoryFailed, Stranger
+from navlin.access.gate import Caller, Gate, Later, Refused
+from navlin.access.ldap import Server, conversation, escaped
+from navlin.access.roles import Role
+from navlin.access.sessions import Sessions
+from navlin.access.store import AccessFile
+from navlin.cli import main
+from navlin.index.solr import Solr
+from navlin.service.configuration import BadConfiguration, read_configuration
+from tests.services.certificates import certificate
+from tests.services.ldap import (
+    ACCOUNT,
+    ACCOUNT_PASSWORD,
+    BASE,
+    ODD,
+    PASSWORD,
+    LdapServer,
+    dn_of,
+    group,
+    person,
+)
+from tests.support.browser import Browser
+from tests.support.web import PASSWORD as OWN_PASSWORD
+from tests.support.web import running_web
+
+NOW_MS = 1_800_000_000_000
+GROUPS: dict[str, Any] = {
+    "administrators": [group("admins")],
+    "metadata_administrators": [group("stewards")],
+    "lineage_viewers": [group("viewers")],
+    "refused": [group("leavers")],
+}
+
+
+def section(ldap: LdapServer, **settings: Any) -> str:
+    """``[ldap]`` with an account that searches; a setting that is None is left out."""
+    account = ldap.directory / "account.password"
+    account.write_text(ACCOUNT_PASSWORD + "\n")
+    given = {
+        "urls": [ldap.tls_url],
+        "ca_file": str(ldap.tls.certificate),
+        "timeout_s": 10.0,
+        "search_base": BASE,
+        "bind_dn": ACCOUNT,
+        "bind_password_file": str(account),
+        **GROUPS,
+        **settings,
+    }
+    lines = (
+        f"{key} = {json.dumps(value, ensure_ascii=False)}\n"
+        for key, value in given.items()
+        if value is not None
+    )
+    return "[ldap]\n" + "".join(lines)
+
+
+PATTERN: dict[str, Any] = {
+    "search_base": None,
+    "bind_dn": None,
+    "bind_password_file": None,
+    "user_dn": f"uid={{name}},ou=people,{BASE}",
+}
+"""Settings without an account."""
+
+
+@pytest.fixture
+def directory(ldap: LdapServer, tmp_path: Path) -> Callable[..., Directory]:
+    """One of these settings."""
+
+    def made(**settings: Any) -> Directory:
+        file = tmp_path / "navlin.toml"
+        file.write_text('[navlin]\ncluster = "c"\n' + section(ldap, **settings))
+        directory = read_configuration(file, None, {}).ldap.directory
+        assert directory is not None
+        ldap.asked()
+        return directory
+
+    return made
+
+
+def role_of(directory: Directory, name: str, password: str = PASSWORD) -> Role | str:
+    """The role, or why there is none."""
+    try:
+        return directory.user(name, password).role
+    except Stranger as error:
+        return str(error)
+
+
+def test_users_of_a_directory_log_in_and_local_ones_do_without_it(
+    ldap: LdapServer, solr: Solr, tmp_path: Path
+) -> None:
+    with running_web(solr.address, tmp_path, section(ldap, remember_s=1.0)) as web:
+        browser = Browser(web)
+        assert browser.log_in("ann", "wrong").status_code == 401
+        told = browser.log_in("ann", PASSWORD).json()
+        assert (told["user"], told["role"]) == ("ann", "administrator")
+        ldap.asked()
+        for _ in range(3):
+            answer = web.send("GET", "/session", None, headers={"Authorization": basic("bob", PASSWORD)})
+            assert (answer.status_code, answer.json()["role"]) == (200, "metadata-administrator")
+        binds = [each for each in ldap.asked() if each == ("bind", dn_of("bob"))]
+        assert len(binds) == 1, "Basic on each request does not ask the directory each time"
+        assert (
+            Browser(web).log_in("dan", PASSWORD).json()["message"]
+            == "dan is in no group that has a role here"
+        )
+        stolen = Browser(web).log_in("chief", PASSWORD)
+        assert stolen.status_code == 401, "whoever is called chief in the directory is not our chief"
+        checked = CliRunner().invoke(main, ["--config", str(web.file), "check", "--json"])
+        (found,) = [each for each in json.loads(checked.stdout) if each["subject"] == "ldap"]
+        assert found["fine"]
+        assert found["text"] == f"{ldap.tls_url} answers, and the bind account {ACCOUNT} works"
+
+        ldap.close()
+        try:
+            silent = Browser(web).log_in("bob", PASSWORD + " ")
+            assert silent.status_code == 503
+            assert silent.json()["message"].startswith("the directory of users does not answer")
+            assert ldap.tls_url not in silent.text
+            assert Browser(web).log_in("chief", OWN_PASSWORD).status_code == 200
+            assert web.get("/session", "viewer").status_code == 200
+            time.sleep(1.1)
+            assert browser.known(), "a session goes on without the directory"
+            checked = CliRunner().invoke(main, ["--config", str(web.file), "check", "--json"])
+            (found,) = [each for each in json.loads(checked.stdout) if each["subject"] == "ldap"]
+            assert (found["fine"], found["needed"]) == (False, False)
+            assert found["text"] == f"{ldap.tls_url}: Connection refused"
+        finally:
+            ldap.open()
+        noted = json.dumps(web.log)
+        assert f"{ldap.tls_url}: Connection refused" in noted, "the log says which server, and why"
+        assert PASSWORD not in noted
+        assert ACCOUNT_PASSWORD not in noted
+
+
+def basic(name: str, password: str) -> str:
+    return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
+
+
+# -- Passwords and roles -------------------------------------------------------------------------------------------------
+
+WRONG = "the name or the password is wrong"
+SEVERAL = "the directory has several of that name"
+
+
+@pytest.mark.services
+@pytest.mark.parametrize(
+    ("name", "password", "expected"),
+    [
+        ("ann", PASSWORD, Role.ADMINISTRATOR),
+        ("ANN", PASSWORD, Role.ADMINISTRATOR),
+        ("bob", PASSWORD, Role.METADATA_ADMINISTRATOR),
+        ("gil", PASSWORD, Role.LINEAGE_VIEWER),
+        (ODD, PASSWORD, Role.LINEAGE_VIEWER),
+        ("fay", PASSWORD, "fay is in a group that is refused"),
+        ("dan", PASSWORD, "dan is in no group that has a role here"),
+        ("eve", PASSWORD, "eve is in no group that has a role here"),
+        ("twin", PASSWORD, SEVERAL),
+        ("locked", PASSWORD, WRONG),
+        ("nobody", PASSWORD, WRONG),
+        ("ann", PASSWORD.upper(), WRONG),
+        ("ann", PASSWORD + " ", WRONG),
+        ("ann", "", WRONG),
+        ("ann", "\0", WRONG),
+        ("ann", "\0" + PASSWORD, WRONG),
+        ("ann", "x" * 2_000, WRONG),
+        ("", PASSWORD, WRONG),
+        ("", "", WRONG),
+        ("*", PASSWORD, WRONG),
+        ("an*", PASSWORD, WRONG),
+        ("ann)(uid=*", PASSWORD, WRONG),
+        ("*)(|(uid=ann", PASSWORD, WRONG),
+        ("ann,ou=others", PASSWORD, WRONG),
+        ("ann\0", PASSWORD, WRONG),
+        ("ann ", PASSWORD, WRONG),
+        (" ann", PASSWORD, WRONG),
+        ("\\61nn", PASSWORD, WRONG),
+        ("umläut", PASSWORD, WRONG),
+        (dn_of("ann"), PASSWORD, WRONG),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("how", [{}, PATTERN], ids=("by search", "by pattern"))
+def test_who_may_bind_is_a_user_and_groups_give_the_role(
+    directory: Callable[..., Directory], how: dict[str, Any], name: str, password: str, expected: Role | str
+) -> None:
+    if name == "twin" and how:
+        expected = "twin is in no group that has a role here"
+    assert role_of(directory(**how), name, password) == expected
+
+
+@pytest.mark.services
+def test_a_user_has_the_name_that_the_directory_has(directory: Callable[..., Directory]) -> None:
+    for how in ({}, PATTERN):
+        made = directory(**how)
+        assert {made.user(name, PASSWORD).name for name in ("gil", "GIL", "Gil")} == {"Gil"}
+
+
+@pytest.mark.services
+def test_an_empty_password_does_not_even_reach_the_server(
+    directory: Callable[..., Directory], ldap: LdapServer
+) -> None:
+    with conversation(Server(ldap.tls_url, ldap.tls.certificate), 10) as speaking:
+        speaking._messages.bind_simple(dn_of("ann"), "")
+        assert next(speaking._answers()).result.result_code == 0, "this server, as others do, says yes to it"  # type: ignore[attr-defined]
+        for dn, password in (("", "x"), ("x", ""), ("x", "\0"), ("", "")):
+            with pytest.raises(ValueError, match="empty"):
+                speaking.bind(dn, password)
+    made = directory(**PATTERN)
+    for name, password in (("ann", ""), ("ann", "\0x"), ("", PASSWORD), ("ann)(uid=*", PASSWORD)):
+        assert role_of(made, name, password) == WRONG
+    assert ldap.asked() == []
+
+
+@pytest.mark.services
+@pytest.mark.parametrize(
+    "text", ["*", "ann)(uid=*", "an\\6e", "ann,ou=people", "ann+cn=x", 'a"n#n;<>=', "\0", "a.b@c-d_e", "ä"]
+)
+def test_a_name_means_itself_in_a_filter_and_in_a_name(ldap: LdapServer, text: str) -> None:
+    ldap.asked()
+    with conversation(Server(ldap.tls_url, ldap.tls.certificate), 10) as speaking:
+        assert speaking.bind(ACCOUNT, ACCOUNT_PASSWORD)
+        found = speaking.entries(
+            BASE, SearchScope.SUBTREE, LDAPFilter.from_string(f"(uid={escaped(text)})"), "uid"
+        )
+        assert [each.values for each in found] == ([{"uid": [ODD]}] if text == ODD else [])
+        below = speaking.entries(
+            f"uid={escaped(text)},ou=people,{BASE}",
+            SearchScope.BASE,
+            LDAPFilter.from_string("(objectClass=*)"),
+            "uid",
+        )
+        assert [each.values for each in below] == ([{"uid": [ODD]}] if text == ODD else [])
+    assert escaped(text).replace("\\", "").isalnum()
+
+
+@pytest.mark.services
+@pytest.mark.parametrize(
+    ("settings", "roles"),
+    [
+        ({"membership": "memberOf"}, {"ann": 3, "bob": 2, "gil": 1, "eve": 0, "fay": 0}),
+        ({"lineage_viewers": [group("company")]}, {"ann": 3, "eve": 0, "gil": 0}),
+        (
+            {"lineage_viewers": [group("company")], "membership": "nested"},
+            {"ann": 3, "eve": 1, "dan": 0, "fay": 0},
+        ),
+        ({"default_role": "lineage-viewer"}, {"ann": 3, "dan": 1, "eve": 1, "fay": 0}),
+        ({key: [] for key in GROUPS} | {"default_role": "lineage-viewer"}, {"ann": 1, "fay": 1, "nobody": 0}),
+        ({"administrators": [group("no-such-group")]}, {"ann": 0, "bob": 2}),
+        ({"search_filter": "(&(uid={name})(!(uid=ann)))"}, {"ann": 0, "bob": 2}),
+        ({"name_attribute": "cn"}, {"ann": 0}),
+    ],
+    ids=str,
+)
+def test_settings_say_which_groups_count_and_how(
+    directory: Callable[..., Directory], settings: dict[str, Any], roles: dict[str, int]
+) -> None:
+    made = directory(**settings)
+    for name, role in roles.items():
+        found = role_of(made, name)
+        assert (found if isinstance(found, Role) else 0) == role, (name, found)
+
+
+# -- The way there -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.services
+def test_passwords_go_by_tls_and_to_nobody_else(
+    directory: Callable[..., Directory], ldap: LdapServer, tmp_path: Path
+) -> None:
+    others = str(certificate(tmp_path / "others").certificate)
+    untrusted, own = "its certificate is not to be trusted", str(ldap.tls.certificate)
+    for url in (ldap.url, ldap.tls_url):
+        assert role_of(directory(urls=[url]), "ann") is Role.ADMINISTRATOR
+    by_name = ldap.tls_url.replace("127.0.0.1", "localhost")
+    for settings, words in {
+        (ldap.url, others): untrusted,
+        (ldap.tls_url, others): untrusted,
+        (ldap.tls_url, None): untrusted,
+        (by_name, own): untrusted,
+        (ldap.tls_url, "/nowhere/ca.pem"): "/nowhere/ca.pem does not read",
+        (ldap.url.replace("ldap:", "ldaps:"), own): "SSL|closed",
+    }.items():
+        url, ca_file = settings
+        made = directory(urls=[url], ca_file=ca_file)
+        with pytest.raises(DirectoryFailed, match=words) as raised:
+            made.user("ann", PASSWORD)
+        assert str(raised.value).startswith(url)
+        assert not [each for each in ldap.asked() if each[0] == "bind"], "no password went there"
+
+
+@contextmanager
+def speaking_server(answer: Callable[[socket.socket, bytes], None]) -> Iterator[tuple[str, list[bytes]]]:
+    """A server at an address of its own, which answers each piece of what it is sent; all of that is listed."""
+    heard: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            while True:
+                try:
+                    taken, _ = listening.accept()
+                except OSError:
+                    return
+                with taken:
+                    try:
+                        while piece := taken.recv(65_536):
+                            heard.append(piece)
+                            answer(taken, piece)
+                    except OSError:
+                        continue
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"ldap://127.0.0.1:{listening.getsockname()[1]}", heard
+        listening.shutdown(socket.SHUT_RDWR)
+    thread.join(10)
+
+
+def start_tls_answer(result_code: int = 0) -> bytes:
+    served = LDAPServer()
+    client_hello = b"\x30\x1d\x02\x01\x01\x77\x18\x80\x16" + ExtendedOperations.LDAP_START_TLS.value.encode()
+    (request,) = served.receive(client_hello)
+    served.extended_response(request.message_id, result_code=LDAPResultCode(result_code))
+    return served.data_to_send()
+
+
+@pytest.mark.services
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (b"", "it does not answer in time"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "it sent what is no LDAP"),
+        (start_tls_answer(2), "it refused StartTLS"),
+        (start_tls_answer(10), "referrals are not followed"),
+        (start_tls_answer() + b"\x30\x0c\x02\x01", "it sent more than the answer to StartTLS"),
+        (
+            start_tls_answer() + bytes.fromhex("300c02010261070a010004000400"),
+            "it sent what is no LDAP",
+        ),
+        (start_tls_answer(), "in time|SSL|TLS"),
+        (b"\x30\x84\x7f\xff\xff\xff" + b"\0" * (2 << 20), "more than 1 MiB"),
+    ],
+    ids=("silence", "http", "no", "referral", "a piece more", "an answer more", "no tls", "endless"),
+)
+def test_a_server_that_does_not_do_its_part_gets_no_password(
+    directory: Callable[..., Directory], answer: bytes, words: str
+) -> None:
+    with speaking_server(lambda taken, _: taken.sendall(answer)) as (url, heard):
+        begun_s = time.monotonic()
+        with pytest.raises(DirectoryFailed, match=words):
+            directory(urls=[url], timeout_s=1.0, **PATTERN).user("ann", PASSWORD)
+        assert time.monotonic() - begun_s < 8
+    assert PASSWORD.encode() not in b"".join(heard)
+
+
+@pytest.mark.services
+def test_a_password_goes_in_clear_only_if_a_setting_says_so(
+    directory: Callable[..., Directory], ldap: LdapServer
+) -> None:
+    with speaking_server(lambda _taken, _piece: None) as (url, heard):
+        for in_clear in (False, True):
+            with pytest.raises(DirectoryFailed):
+                directory(urls=[url], timeout_s=0.5, passwords_in_clear=in_clear, **PATTERN).user(
+                    "ann", PASSWORD
+                )
+            assert (PASSWORD.encode() in b"".join(heard)) == in_clear
+    assert (
+        role_of(directory(urls=[ldap.url], passwords_in_clear=True, ca_file=None), "ann")
+        is Role.ADMINISTRATOR
+    )
+
+
+@pytest.mark.services
+def test_referrals_are_not_followed(directory: Callable[..., Directory], ldap: LdapServer) -> None:
+    with pytest.raises(
+        DirectoryFailed, match="refers the search to another server, and referrals are not followed"
+    ):
+        directory(search_base=f"ou=elsewhere,{BASE}").user("ann", PASSWORD)
+
+
+@pytest.mark.services
+def test_servers_are_asked_in_their_order_until_one_answers(
+    directory: Callable[..., Directory], ldap: LdapServer
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        silent = f"ldaps://127.0.0.1:{listening.getsockname()[1]}"
+        made = directory(urls=[silent, ldap.tls_url], timeout_s=1.0)
+        assert role_of(made, "ann") is Role.ADMINISTRATOR
+        begun_s = time.monotonic()
+        assert role_of(made, "ann") is Role.ADMINISTRATOR
+        assert time.monotonic() - begun_s < 0.9, "one that is silent is left alone for a while"
+    ldap.asked()
+    both = directory(urls=[ldap.tls_url, ldap.url])
+    assert role_of(both, "ann", "wrong") == WRONG
+    assert ldap.asked().count(("bind", dn_of("ann"))) == 1, "a wrong password counts once"
+
+
+@pytest.mark.services
+def test_the_bind_account_is_named_if_it_does_not_work(
+    directory: Callable[..., Directory], tmp_path: Path, ldap: LdapServer
+) -> None:
+    wrong, empty = tmp_path / "wrong", tmp_path / "empty"
+    wrong.write_text("no such word\n")
+    empty.write_text("\n")
+    for file, words in (
+        (wrong, "the bind account cn=navlin,ou=services,dc=example,dc=org is refused"),
+        (empty, "is empty"),
+        (tmp_path / "none", "none does not read"),
+    ):
+        made = directory(bind_password_file=str(file))
+        with pytest.raises(DirectoryFailed, match=words):
+            made.user("ann", PASSWORD)
+        ((fine, text),) = made.check()
+        assert not fine
+        assert words in text
+        assert "no such word" not in text
+    for settings, words in (
+        ({"administrators": [group("no-such")]}, f"the bind account finds no {group('no-such')}"),
+        ({"search_base": "dc=nowhere"}, "the bind account finds no dc=nowhere"),
+    ):
+        ((fine, text),) = directory(**settings).check()
+        assert (fine, text) == (False, f"{ldap.tls_url}: {words}")
+    ((fine, text),) = directory(**PATTERN).check()
+    assert (fine, text) == (True, f"{ldap.tls_url} answers; there is no bind account to look further with")
+
+
+@pytest.mark.services
+def test_a_directory_that_is_silent_holds_up_nobody_who_is_not_in_it(
+    ldap: LdapServer, solr: Solr, tmp_path: Path
+) -> None:
+    with speaking_server(lambda _taken, _piece: None) as (url, _):
+        silent = section(ldap, urls=[url], timeout_s=5.0, **PATTERN)
+        with running_web(solr.address, tmp_path, silent) as web, ThreadPoolExecutor(60) as strangers:
+            begun_s = time.monotonic()
+            waiting = [strangers.submit(Browser(web).log_in, f"stranger{each}", "x") for each in range(60)]
+            time.sleep(1)
+            for name in ("viewer", "editor"):
+                assert web.get("/session", name).status_code == 200
+            assert time.monotonic() - begun_s < 4, "before the directory has had its time"
+            assert {each.result().status_code for each in waiting} == {503}
+
+
+# -- Together with users of navlin's own ---------------------------------------------------------------------------------
+
+
+class Clock:
+    """Epoch ms, moved by the test."""
+
+    now_ms = NOW_MS
+
+    def __call__(self) -> int:
+        return self.now_ms
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def gate(directory: Callable[..., Directory], tmp_path: Path, clock: Clock) -> Gate:
+    file = AccessFile(tmp_path / "state")
+    file.add_user("chief", Role.LINEAGE_VIEWER, OWN_PASSWORD)
+    sessions = Sessions(tmp_path / "state", 3_600, 36_000, clock)
+    return Gate(
+        file, Attempts(lambda: clock.now_ms / 1000), clock, sessions, directory=directory(remember_s=60.0)
+    )
+
+
+def shown(gate: Gate, name: str, password: str = PASSWORD) -> Caller | Refused:
+    return settled(gate.by_password(name, password, "10.0.0.1"))
+
+
+def settled(found: Caller | Refused | Later) -> Caller | Refused:
+    return found.ask() if isinstance(found, Later) else found
+
+
+@pytest.mark.services
+def test_a_user_of_the_file_is_never_asked_for_in_the_directory(gate: Gate, ldap: LdapServer) -> None:
+    assert isinstance(shown(gate, "chief"), Refused)
+    ours = shown(gate, "chief", OWN_PASSWORD)
+    assert isinstance(ours, Caller)
+    assert ours.user.role is Role.LINEAGE_VIEWER
+    assert ldap.asked() == []
+    spelled = shown(gate, "CHIEF")
+    assert isinstance(spelled, Refused)
+    assert spelled.reason == "chief is a user of navlin's own, with a password of navlin's"
+
+
+@pytest.mark.services
+def test_an_answer_of_the_directory_counts_for_a_short_time(
+    gate: Gate, ldap: LdapServer, clock: Clock
+) -> None:
+    for _ in range(3):
+        assert isinstance(shown(gate, "ann"), Caller)
+    assert isinstance(shown(gate, "ann", "wrong"), Refused), "what is remembered is the right password alone"
+    assert ldap.asked().count(("bind", dn_of("ann"))) == 2
+    clock.now_ms += 60_000
+    assert isinstance(shown(gate, "ann"), Caller)
+    assert ldap.asked().count(("bind", dn_of("ann"))) == 1
+
+
+@pytest.mark.services
+def test_guessing_is_slowed_before_the_directory_is_asked(gate: Gate, ldap: LdapServer) -> None:
+    for number in range(6):
+        assert isinstance(shown(gate, ("bob", "BOB", "Bob")[number % 3], f"guess {number}"), Refused)
+    ldap.asked()
+    locked = shown(gate, "bob")
+    assert isinstance(locked, Refused)
+    assert locked.wait_s > 0
+    assert ldap.asked() == []
+
+
+@pytest.mark.services
+def test_a_directory_that_is_silent_locks_nobody_out(gate: Gate, ldap: LdapServer) -> None:
+    ldap.close()
+    try:
+        for _ in range(8):
+            found = shown(gate, "bob")
+            assert isinstance(found, Refused)
+            assert found.failed
+            assert found.wait_s == 0
+    finally:
+        ldap.open()
+    time.sleep(2)
+    assert isinstance(shown(gate, "bob"), Caller)
+
+
+@pytest.mark.services
+def test_a_session_ends_with_the_group_or_the_user(gate: Gate, ldap: LdapServer, clock: Clock) -> None:
+    ldap.change("dn: " + person("ivy")[4:].replace("\nobjectClass", "\nchangetype: add\nobjectClass", 1))
+    member = f"dn: {group('viewers')}\nchangetype: modify\n{{}}: memberUid\nmemberUid: ivy\n"
+    ldap.change(member.format("add"))
+    caller = shown(gate, "ivy")
+    assert isinstance(caller, Caller)
+    session = gate.log_in(caller)
+
+    def asked() -> Caller | Refused:
+        return settled(gate.caller("", "10.0.0.1", (), session.secret))
+
+    first = asked()
+    assert isinstance(first, Caller)
+    assert (first.user.name, first.user.role, first.means) == ("ivy", Role.LINEAGE_VIEWER, "session")
+    ldap.change(member.format("delete"))
+    assert isinstance(asked(), Caller), "for as long as an answer counts"
+    clock.now_ms += 60_000
+    assert isinstance(asked(), Refused)
+    ldap.change(member.format("add"))
+    assert isinstance(asked(), Refused), "what has ended stays so"
+
+    clock.now_ms += 60_000
+    again = shown(gate, "ivy")
+    assert isinstance(again, Caller)
+    session = gate.log_in(again)
+    assert isinstance(asked(), Caller)
+    ldap.change(f"dn: {dn_of('ivy')}\nchangetype: delete\n")
+    clock.now_ms += 60_000
+    assert isinstance(asked(), Refused)
+
+
+BAD = {
+    'user_dn = "uid={name},dc=x"': "user_dn needs urls beside it",
+    'urls = ["http://x"]\nuser_dn = "uid={name}"\ndefault_role = "lineage-viewer"': "begins with neither ldap:// nor ldaps://",
+    'urls = ["ldaps://x/dc=y"]\nuser_dn = "uid={name}"\ndefault_role = "lineage-viewer"': "has more than a host and a port",
+    'urls = ["ldaps://x:port"]\nuser_dn = "uid={name}"\ndefault_role = "lineage-viewer"': "does not read",
+    'urls = ["ldaps://"]\nuser_dn = "uid={name}"\ndefault_role = "lineage-viewer"': "names no host",
+    'urls = ["ldaps://x"]\ndefault_role = "lineage-viewer"': "needs one of user_dn",
+    'urls = ["ldaps://x"]\nuser_dn = "uid={name}"\nsearch_base = "dc=x"': "needs one of user_dn",
+    'urls = ["ldaps://x"]\nuser_dn = "uid=name"\ndefault_role = "lineage-viewer"': "user_dn must have {name} in it",
+    'urls = ["ldaps://x"]\nsearch_base = "dc=x"\ndefault_role = "lineage-viewer"': "search_base needs bind_dn",
+    'urls = ["ldaps://x"]\nuser_dn = "uid={name}"\nbind_dn = "cn=x"\ndefault_role = "lineage-viewer"': "belong together",
+    'urls = ["ldaps://x"]\nuser_dn = "uid={name}"\nsearch_filter = "(uid=x)"': "search_filter must have {name} in it",
+    'urls = ["ldaps://x"]\nuser_dn = "uid={name}"\nsearch_filter = "(uid={name}"': "search_filter is no filter of LDAP",
+    'urls = ["ldaps://x"]\nuser_dn = "uid={name}"\ndefault_role = "chief"': "default_role must be one of",
+    'urls = ["ldaps://x"]\nuser_dn = "uid={name}"': "lets nobody in without a group",
+    'urls = ["ldaps://x"]\nuser_dn = "uid={name}"\nmembership = "all"': "membership must be one of",
+    'urls = ["ldaps://x"]\nuser_dn = "uid={name}"\ntimeout_s = 0': "timeout_s must be more than 0",
+    'urls = ["ldaps://x"]\nuser_dn = "uid={name}"\nremember_s = -1': "remember_s must not be less than 0",
+}
+
+
+@pytest.mark.parametrize(("settings", "words"), BAD.items(), ids=BAD.values())
+def test_settings_that_do_not_fit_are_refused(tmp_path: Path, settings: str, words: str) -> None:
+    file = tmp_path / "navlin.toml"
+    file.write_text(f'[navlin]\ncluster = "c"\n\n[ldap]\n{settings}\n')
+    with pytest.raises(BadConfiguration) as raised:
+        read_configuration(file, None, {})
+    assert words in str(raised.value)
