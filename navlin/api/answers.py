@@ -36,7 +36,12 @@ class Html:
 
     def response(self, status: int = 200) -> Response:
         """The page as it is sent."""
-        headers = {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": self.policy}
+        headers = {
+            "Content-Type": "text/html; charset=utf-8",
+            "Content-Security-Policy": self.policy,
+            # With no-referrer a browser names no origin when it sends a form, and that is refused.
+            "Referrer-Policy": "same-origin",
+        }
         # What people wrote and what sources had may hold half of a pair of surrogates, which is no UTF-8.
         return Response(self.text.encode("utf-8", "replace"), status, headers)
 
