@@ -42,6 +42,7 @@ MAY_IMPORT = {
         "navlin.query",
         "navlin.edit",
         "navlin.index",
+        "navlin.render",
         "navlin.api",
     },
     "navlin.pipeline": {"navlin.model", "navlin.index", "navlin.java", "linker"},

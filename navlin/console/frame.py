@@ -95,7 +95,7 @@ class Console:
 
     def _answer(self, page: Page, asked: Asked) -> Html | Onward:
         values = page.values(asked)
-        if isinstance(values, Onward):
+        if isinstance(values, Html | Onward):
             return values
         return self._page(page.template, page.title, asked.user, asked.csrf, values)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from navlin.access.roles import Role
-from navlin.api.answers import Onward
+from navlin.api.answers import Html, Onward
 from navlin.api.endpoint import Asked
 
 POLICY: Final = "; ".join(
@@ -31,12 +31,12 @@ POLICY: Final = "; ".join(
 @dataclass(frozen=True, slots=True)
 class Page:
     """``path`` is below the console's root, ``parameters`` a dataclass as an endpoint has one (`navlin.api.parameters`),
-    ``values`` what the template of the same name as the page shows, or the page that comes next."""
+    ``values`` what the template of the same name shows; or a document of its own, or the page that comes next."""
 
     path: str
     title: str
     parameters: type[Any]
-    values: Callable[[Asked], Mapping[str, Any] | Onward]
+    values: Callable[[Asked], Mapping[str, Any] | Html | Onward]
     role: Role = Role.LINEAGE_VIEWER
     menu: str = ""
     """Its word in the menu; none if it is reached from other pages."""
