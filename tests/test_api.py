@@ -21,6 +21,7 @@ import pytest
 import requests
 from starlette.requests import Request
 
+from navlin.access.gate import Caller
 from navlin.access.roles import Role
 from navlin.access.store import AccessFile, User
 from navlin.api.answers import Problem
@@ -272,7 +273,8 @@ def test_few_questions_of_all_users_are_answered_at_once() -> None:
         async with anyio.create_task_group() as users:
             for number in range(3 * IN_ALL):
                 scope = {"type": "http", "query_string": b"", "path_params": {}, "headers": []}
-                scope["state"] = {"user": User(f"u{number}", Role.LINEAGE_VIEWER, "")}
+                user = User(f"u{number}", Role.LINEAGE_VIEWER, "")
+                scope["state"] = {"user": user, "caller": Caller(user, "password")}
                 users.start_soon(answered, service, questions, "/slow", endpoint, Request(scope))
 
     anyio.run(ask)

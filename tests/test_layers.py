@@ -36,6 +36,15 @@ MAY_IMPORT = {
         "navlin.index",
         "navlin.render",
     },
+    "navlin.console": {
+        "navlin.model",
+        "navlin.access",
+        "navlin.query",
+        "navlin.edit",
+        "navlin.index",
+        "navlin.render",
+        "navlin.api",
+    },
     "navlin.pipeline": {"navlin.model", "navlin.index", "navlin.java", "linker"},
     "navlin.service": {
         "navlin.model",
@@ -47,6 +56,7 @@ MAY_IMPORT = {
         "navlin.pipeline",
         "navlin.access",
         "navlin.api",
+        "navlin.console",
         "navlin.java",
         "navlin.kerberos",
         "navlin.shipped",

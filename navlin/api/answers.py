@@ -27,6 +27,32 @@ class Table:
     media_type: str = CSV
 
 
+@dataclass(frozen=True, slots=True)
+class Html:
+    """A page. ``policy`` is what it may load."""
+
+    text: str
+    policy: str
+
+    def response(self, status: int = 200) -> Response:
+        """The page as it is sent."""
+        headers = {
+            "Content-Type": "text/html; charset=utf-8",
+            "Content-Security-Policy": self.policy,
+            # With no-referrer a browser names no origin when it sends a form, and that is refused.
+            "Referrer-Policy": "same-origin",
+        }
+        # What people wrote and what sources had may hold half of a pair of surrogates, which is no UTF-8.
+        return Response(self.text.encode("utf-8", "replace"), status, headers)
+
+
+@dataclass(frozen=True, slots=True)
+class Onward:
+    """The path of the page that comes next: what was asked for is done."""
+
+    path: str
+
+
 class Problem(Exception):
     """Ends a request with a status of HTTP and a sentence; ``more`` stands beside it in the answer."""
 

@@ -7,7 +7,7 @@ it as well.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain
@@ -21,7 +21,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -31,6 +31,8 @@ from navlin.api import logging_in, navigator, own
 from navlin.api.answers import (
     EXIT_CODE,
     JSON,
+    Html,
+    Onward,
     Problem,
     Table,
     error_answer,
@@ -40,11 +42,12 @@ from navlin.api.answers import (
     text_width,
 )
 from navlin.api.audit import audit
-from navlin.api.callers import Callers, Door, SessionCookie
+from navlin.api.callers import FORM, Callers, Door, SessionCookie, caller_of
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.limits import MOST_BODY_BYTES, Questions
 from navlin.api.metrics import CONTENT_TYPE, Metrics, Timed
 from navlin.api.openapi import document
+from navlin.api.pages import Pages, wants_page
 from navlin.api.parameters import from_both, from_json, from_query, texts_of
 from navlin.api.service import Service
 from navlin.index.fields import RUNS
@@ -64,17 +67,18 @@ SECURITY_HEADERS: Final = {
 }
 
 
-def application(service: Service) -> Starlette:
-    """The application; it keeps no state that matters, so any number may serve one index."""
+def application(service: Service, pages: Pages | None = None) -> Starlette:
+    """The application, with pages for people if there are any; it keeps no state that matters, so any number may serve one
+    index."""
     questions, metrics = Questions(), Metrics(service)
     door, cookie = Door(), SessionCookie.of(service)
     routes = [
-        Route("/", partial(_root, service)),
+        Route("/", partial(_root, service, pages)),
         Route("/healthz", _healthy),
         Route("/readyz", partial(_ready, service)),
         Route("/api/version", _api_version),
         Route("/metrics", partial(_measured, metrics)),
-        *logging_in.routes(service, door, cookie),
+        *logging_in.routes(service, door, cookie, pages),
         Route(own.ROOT + "/openapi.json", partial(_described, service)),
         *(
             Route(address, partial(answered, service, questions, address, each), methods=[each.method])
@@ -89,20 +93,28 @@ def application(service: Service) -> Starlette:
             )
             for path, each in navigator.addresses()
         ),
+        *(pages.routes if pages else ()),
+        *(
+            Route(each.path, partial(answered, service, questions, each.path, each), methods=[each.method])
+            for each in (pages.endpoints if pages else ())
+        ),
     ]
     handlers: dict[Any, Any] = {
-        Problem: _problem,
-        HTTPException: _http_error,
-        SolrError: _solr_error,
-        TooManyConflicts: _too_many_conflicts,
-        Exception: _unforeseen,
+        each: partial(_said, pages, answer)
+        for each, answer in (
+            (Problem, _problem),
+            (HTTPException, _http_error),
+            (SolrError, _solr_error),
+            (TooManyConflicts, _too_many_conflicts),
+            (Exception, _unforeseen),
+        )
     }
     middleware = [
         Middleware(Timed, metrics=metrics),
         Middleware(_Headers, tls=service.tls),
         Middleware(_Paths, base_path=service.base_path),
         Middleware(_Bodies),
-        Middleware(Callers, service=service, door=door, cookie=cookie),
+        Middleware(Callers, service=service, door=door, cookie=cookie, pages=pages),
     ]
     app = Starlette(routes=routes, exception_handlers=handlers, middleware=middleware)
     app.router.redirect_slashes = False
@@ -112,7 +124,9 @@ def application(service: Service) -> Starlette:
 # -- Addresses -----------------------------------------------------------------------------------------------------------
 
 
-async def _root(service: Service, _request: Request) -> Response:
+async def _root(service: Service, pages: Pages | None, request: Request) -> Response:
+    if pages is not None and wants_page(request):
+        return pages.root(request.query_params)
     described, newest = own.ROOT + "/openapi.json", f"/api/v{navigator.NEWEST}"
     here = {"navlin": service.version, "described": described, "navigator": newest}
     return json_answer(
@@ -151,6 +165,7 @@ async def answered(
 ) -> Response:
     """What an endpoint answers. ``address`` is what metrics call it."""
     user: User = request.state.user
+    csrf = caller_of(request).csrf
     request.state.address = address
     if user.role < endpoint.role:
         audit("request refused", request, user.name, reason="role")
@@ -163,8 +178,12 @@ async def answered(
         with ExitStack() as held:
             held.enter_context(questions.of(user.name))
             solr = held.enter_context(service.index.solr())
-            result = endpoint.answer(Asked(service, solr, user, parameters, body))
+            result = endpoint.answer(Asked(service, solr, user, parameters, csrf, body))
             form = JSON
+            if isinstance(result, Html):
+                return result.response()
+            if isinstance(result, Onward):
+                return RedirectResponse(service.base_path + result.path, 303)
             if isinstance(result, Table):
                 form, result = result.media_type, result.lines
             if not isinstance(result, Iterator):
@@ -217,6 +236,8 @@ async def _parameters(endpoint: Endpoint, request: Request) -> tuple[Any, Any]:
     if endpoint.method == "GET":
         return from_query(endpoint.parameters, given), None
     body = await request.body()
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() == FORM:
+        return from_query(endpoint.parameters, texts_of(body.decode("utf-8", "replace"))), None
     try:
         read = orjson.loads(body) if body else {}
     except orjson.JSONDecodeError as error:
@@ -229,6 +250,23 @@ async def _parameters(endpoint: Endpoint, request: Request) -> tuple[Any, Any]:
 
 
 # -- Errors --------------------------------------------------------------------------------------------------------------
+
+
+async def _said(
+    pages: Pages | None,
+    answer: Callable[[Request, Any], Awaitable[Response]],
+    request: Request,
+    error: Exception,
+) -> Response:
+    """An error as JSON, or as a page if a browser asks for one."""
+    response = await answer(request, error)
+    if pages is None or not wants_page(request):
+        return response
+    said = orjson.loads(bytes(response.body))
+    page = pages.error(request, response.status_code, said.pop("message"), said)
+    if again := response.headers.get("retry-after"):
+        page.headers["Retry-After"] = again
+    return page
 
 
 async def _problem(_request: Request, problem: Problem) -> Response:
@@ -271,7 +309,10 @@ class _Headers:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", []), *self.headers]
+                given = message.get("headers", [])
+                named = {name.lower() for name, _ in given}
+                # A page says itself what it may load, and a file of pages that it may be kept.
+                message["headers"] = [*given, *(each for each in self.headers if each[0] not in named)]
             await send(message)
 
         await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)

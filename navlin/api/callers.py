@@ -26,6 +26,7 @@ from navlin.access.gate import Caller, Later, Refused
 from navlin.access.sessions import Session
 from navlin.api.answers import Problem, error_answer
 from navlin.api.audit import address_of, audit
+from navlin.api.pages import Pages, wants_page
 from navlin.api.service import Service
 
 OPEN: Final = frozenset({"/api/version", "/healthz", "/readyz"})
@@ -107,8 +108,10 @@ class Door:
 class Callers:
     """Finds out who asks; nobody else comes further."""
 
-    def __init__(self, app: ASGIApp, service: Service, door: Door, cookie: SessionCookie) -> None:
-        self.app, self.service, self.door, self.cookie = app, service, door, cookie
+    def __init__(
+        self, app: ASGIApp, service: Service, door: Door, cookie: SessionCookie, pages: Pages | None = None
+    ) -> None:
+        self.app, self.service, self.door, self.cookie, self.pages = app, service, door, cookie, pages
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -120,7 +123,9 @@ class Callers:
             audit("request refused", request, "", reason="another page")
             await _another_page()(scope, receive, send)
             return
-        if scope["path"] in OPEN or (writes and scope["path"] == LOG_IN):
+        pages = self.pages if wants_page(request) else None
+        open_to_all = scope["path"] in OPEN or (self.pages is not None and self.pages.is_open(scope["path"]))
+        if open_to_all or (writes and scope["path"] == LOG_IN):
             await self.app(scope, receive, send)
             return
         cookie = self.cookie.sent_with(request)
@@ -128,6 +133,9 @@ class Callers:
         if isinstance(found, Refused):
             if found.name or "authorization" in request.headers:
                 refused(request, found)
+            if pages is not None and not writes and not found.wait_s and not found.failed:
+                await pages.unknown(request)(scope, receive, send)
+                return
             by_script = request.headers.get("sec-fetch-mode", "navigate") != "navigate"
             await refusal(found, challenge=cookie is None and not by_script)(scope, receive, send)
             return
@@ -136,7 +144,12 @@ class Callers:
                 receive = await self._meant(request, found.session, writes=writes)
             except Problem as problem:
                 audit("request refused", request, found.user.name, reason=problem.message)
-                await error_answer(problem.status, problem.message)(scope, receive, send)
+                answer = (
+                    error_answer(problem.status, problem.message)
+                    if pages is None
+                    else pages.error(request, problem.status, problem.message, {})
+                )
+                await answer(scope, receive, send)
                 return
         scope["state"].update(user=found.user, caller=found)
         await self.app(scope, receive, send)

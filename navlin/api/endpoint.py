@@ -24,6 +24,8 @@ class Asked:
     user: User
     parameters: Any
     """An instance of the endpoint's ``parameters``."""
+    csrf: str = ""
+    """What a page sends along when it writes (`navlin.access.gate.Caller.csrf`)."""
     body: Any = None
     """The JSON that was sent, for an endpoint that takes it as it is."""
 

@@ -16,6 +16,7 @@ from navlin.access.gate import Caller, Refused
 from navlin.api.answers import JSON, Problem, json_answer
 from navlin.api.audit import address_of, audit
 from navlin.api.callers import FORM, LOG_IN, Door, SessionCookie, caller_of, fields_of, refusal, refused
+from navlin.api.pages import Pages, wants_page
 from navlin.api.service import Service
 
 LOG_OUT: Final = "/logout"
@@ -23,16 +24,18 @@ SESSION: Final = "/session"
 _MOST_BYTES: Final = 1 << 16
 
 
-def routes(service: Service, door: Door, cookie: SessionCookie) -> list[Route]:
+def routes(service: Service, door: Door, cookie: SessionCookie, pages: Pages | None = None) -> list[Route]:
     """The three addresses."""
     return [
-        Route(LOG_IN, partial(_log_in, service, door, cookie), methods=["POST"]),
+        Route(LOG_IN, partial(_log_in, service, door, cookie, pages), methods=["POST"]),
         Route(LOG_OUT, partial(_log_out, service, cookie), methods=["POST"]),
         Route(SESSION, _session),
     ]
 
 
-async def _log_in(service: Service, door: Door, cookie: SessionCookie, request: Request) -> Response:
+async def _log_in(
+    service: Service, door: Door, cookie: SessionCookie, pages: Pages | None, request: Request
+) -> Response:
     """A session for a name and a password, always a new one: what the browser had before ends."""
     fields, by_form = await _fields(request)
     name, password = _text(fields, "name"), _text(fields, "password")
@@ -40,7 +43,13 @@ async def _log_in(service: Service, door: Door, cookie: SessionCookie, request: 
     found = await door.caller(partial(gate.by_password, name, password, address_of(request)))
     if isinstance(found, Refused):
         refused(request, found)
-        return refusal(found, challenge=False)
+        response = refusal(found, challenge=False)
+        if pages is None or not wants_page(request):
+            return response
+        page = pages.log_in(str(fields.get("next", "")), found.reason, response.status_code)
+        if again := response.headers.get("retry-after"):
+            page.headers["Retry-After"] = again
+        return page
 
     def begin() -> Caller:
         if old := gate.sessions.find(cookie.sent_with(request) or ""):

@@ -1,0 +1,42 @@
+"""The pages for people, in a browser: server-rendered, usable without a script as far as a page can be.
+
+A new page is one module here, named in `PAGES`, one template of its name, and one test.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from navlin.console import (
+    details,
+    edit,
+    evidence,
+    impact,
+    incomplete,
+    inherited,
+    rejects,
+    request,
+    run,
+    runs,
+    search,
+    sources,
+    unlinked,
+)
+from navlin.console.page import Page
+
+PAGES: Final[tuple[Page, ...]] = (
+    search.PAGE,
+    details.PAGE,
+    edit.PAGE,
+    impact.PAGE,
+    evidence.PAGE,
+    inherited.PAGE,
+    sources.PAGE,
+    run.PAGE,
+    request.PAGE,
+    runs.PAGE,
+    unlinked.PAGE,
+    incomplete.PAGE,
+    rejects.PAGE,
+)
+"""In the order of the menu."""

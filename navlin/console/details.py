@@ -1,0 +1,114 @@
+"""``/details``: everything of one entity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+from navlin.access.roles import Role
+from navlin.api.endpoint import Asked
+from navlin.api.own.naming import entity_id
+from navlin.console.columns import Column, columns_of
+from navlin.console.page import Page
+from navlin.index.entity import StoredEntity
+from navlin.index.fields import EPOCH_MS_FIELDS, USER_PROPERTY, solr_date
+from navlin.query.edits import history
+from navlin.query.search import search
+from navlin.query.show import Shown, show
+
+EDITS_LISTED: Final = 20
+CONTENTS_LISTED: Final = 50
+VALUE_CHARS: Final = 2_000
+_TEXTS: Final = frozenset({"queryText", "queryTextFull"})
+_WITH_COLUMNS: Final = frozenset({"TABLE", "VIEW", "DATASET", "FILE", "DIRECTORY"})
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Which entity."""
+
+    entity: Annotated[str, "db.table, db.table.column, a path, or an id."]
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What lies in an entity: some of it, how much there is, and a query that finds it all."""
+
+    title: str
+    listed: tuple[StoredEntity, ...]
+    total: int
+    query: str
+
+
+def _values(asked: Asked) -> Mapping[str, Any]:
+    identity = entity_id(asked.solr, asked.parameters.entity)
+    shown = show(asked.solr, identity)
+    people = shown.fields.people
+    columns: list[Column] = (
+        list(columns_of(asked.solr, shown.entity)) if shown.entity.type in _WITH_COLUMNS else []
+    )
+    return {
+        "shown": shown,
+        "entity": shown.entity,
+        "text": shown.entity.text,
+        "people": people,
+        "tags": _several(people.get("tags", ())),
+        "properties": {
+            name: value for name, value in people.items() if name not in ("name", "description", "tags")
+        },
+        "own_properties": "\n".join(
+            f"{name.removeprefix(USER_PROPERTY)}={value}"
+            for name, value in people.items()
+            if name.startswith(USER_PROPERTY)
+        ),
+        "groups": [
+            (f"From {shown.entity.source_type.title()}", _rows(shown.fields.extractor)),
+            ("Technical properties", _rows(shown.fields.technical)),
+            ("From the linker", _rows(shown.fields.linker)),
+            ("navlin's own", _rows(shown.fields.navlin)),
+        ],
+        "columns": columns,
+        "contents": [each for each in _contents(asked, shown) if each.total],
+        "history": history(asked.solr, identity, limit=EDITS_LISTED),
+        "may_edit": asked.user.role >= Role.METADATA_ADMINISTRATOR,
+    }
+
+
+def _rows(group: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(name, _value(name, value)) for name, value in group.items() if name not in _TEXTS]
+
+
+def _value(name: str, value: Any) -> str:
+    if name in EPOCH_MS_FIELDS:
+        return solr_date(int(value))
+    text = ", ".join(map(str, _several(value)))
+    return text if len(text) <= VALUE_CHARS else f"{text[:VALUE_CHARS]} … ({len(text):,} characters)"
+
+
+def _several(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, list | tuple) else (value,)
+
+
+def _contents(asked: Asked, shown: Shown) -> Iterator[Contents]:
+    entity = shown.entity
+    match entity.type:
+        case "DATABASE":
+            query = (
+                f'type:(TABLE OR VIEW) AND sourceId:"{entity.source_id}" AND parentPath:"/{entity.own_name}"'
+            )
+            title = "Tables and views"
+        case "DIRECTORY":
+            path = entity.path.replace("\\", "\\\\").replace('"', '\\"')
+            query = f'type:(FILE OR DIRECTORY) AND sourceId:"{entity.source_id}" AND parentPath:"{path}"'
+            title = "Contents"
+        case "TABLE" if entity.partitioned:
+            query = f'type:PARTITION AND firstClassParentId:"{entity.id}"'
+            title = "Partitions"
+        case _:
+            return
+    found = search(asked.solr, query, limit=CONTENTS_LISTED, sort="originalName asc")
+    yield Contents(title, tuple(map(StoredEntity.of, found.documents)), found.total, query)
+
+
+PAGE = Page("/details", "Details", Parameters, _values)

@@ -1,0 +1,92 @@
+"""``/edit``: what people write on one entity, sent by the form of its page.
+
+The form says what stood in it before as well. Only what was changed there is written, so that two people who edit at the
+same time lose nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated
+from urllib.parse import urlencode
+
+from navlin.access.roles import Role
+from navlin.api.answers import Onward, Problem
+from navlin.api.endpoint import Asked
+from navlin.api.own.naming import entity_id
+from navlin.console.page import Page
+from navlin.edit.values import BadValue
+from navlin.edit.words import Properties, Tags, Words, edit_words, properties, tags, texts
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """The fields of the form, and what stood in them."""
+
+    entity: Annotated[str, "The entity's id."]
+    name: Annotated[str, "Empty for none."] = ""
+    description: Annotated[str, "Empty for none."] = ""
+    tags: Annotated[str, "Separated by commas."] = ""
+    properties: Annotated[str, "KEY=VALUE, a line each."] = ""
+    was_name: Annotated[str, "Before."] = ""
+    was_description: Annotated[str, "Before."] = ""
+    was_tags: Annotated[str, "Before."] = ""
+    was_properties: Annotated[str, "Before."] = ""
+
+
+def _answer(asked: Asked) -> Onward:
+    identity = entity_id(asked.solr, asked.parameters.entity)
+    try:
+        words = _words(asked.parameters)
+    except BadValue as error:
+        raise Problem(400, str(error)) from error
+    if words != Words():
+        for edited in edit_words(asked.solr, {identity: words}, asked.author(), durable=True):
+            for refused in edited.refused:
+                raise Problem(400, f"the index refused that: {refused.reason}")
+    return Onward("/details?" + urlencode({"entity": identity}))
+
+
+def _words(given: Parameters) -> Words:
+    """What was changed. Raises `BadValue`."""
+    single = {
+        name: _lines(getattr(given, name))
+        for name in ("name", "description")
+        if _lines(getattr(given, name)) != _lines(getattr(given, f"was_{name}"))
+    }
+    old, new = _tags(given.was_tags), _tags(given.tags)
+    before, after = dict[str, str](), dict[str, str]()
+    if _lines(given.properties) != _lines(given.was_properties):
+        before, after = dict(_pairs(given.was_properties)), dict(_pairs(given.properties))
+    return Words(
+        texts(single),
+        Tags(
+            add=tags([each for each in new if each not in old]),
+            remove=tuple(each for each in old if each not in new),
+        ),
+        Properties(
+            add=properties({key: value for key, value in after.items() if before.get(key) != value}),
+            remove=tuple(key for key in before if not after.get(key)),
+        ),
+    )
+
+
+def _lines(text: str) -> str:
+    # A browser sends the ends of lines as two characters.
+    return text.replace("\r\n", "\n")
+
+
+def _tags(text: str) -> list[str]:
+    return list(dict.fromkeys(filter(None, (each.strip() for each in text.split(",")))))
+
+
+def _pairs(text: str) -> Iterable[tuple[str, str]]:
+    for line in filter(None, map(str.strip, text.splitlines())):
+        key, equals, value = line.partition("=")
+        if not equals:
+            raise BadValue(f"a property is KEY=VALUE, and not {line[:40]!r}")
+        yield key.strip(), value.strip()
+
+
+PAGE = Page("/edit", "Edit", Parameters, _answer, Role.METADATA_ADMINISTRATOR, method="POST")

@@ -1,0 +1,28 @@
+"""``/impact``: what breaks if an entity is dropped or changed, by owner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from navlin.api.endpoint import Asked
+from navlin.api.own.naming import entity_id
+from navlin.console.page import Page
+from navlin.query.impact import impact
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Of which entity."""
+
+    entity: Annotated[str, "db.table, db.table.column, a path, or an id."]
+
+
+def _values(asked: Asked) -> Mapping[str, Any]:
+    identity = entity_id(asked.solr, asked.parameters.entity)
+    found = impact(asked.solr, identity)
+    return {"identity": identity, "found": found.to_json(), "cuts": found.truncated_at}
+
+
+PAGE = Page("/impact", "Impact", Parameters, _values)

@@ -1,0 +1,42 @@
+"""A list that is shown some at a time: how it is asked for, and the addresses of its other pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from navlin.api.answers import Problem
+from navlin.query.page import BadPage, Page, UnknownSource
+
+ROWS_A_PAGE: Final = 25
+
+
+def listed(given: Any, ask: Callable[[int, int], Page[Any]]) -> Mapping[str, Any]:
+    """The page ``given.page`` of what ``ask`` answers (limit, offset), and the addresses of those before and after it.
+    Raises `Problem`."""
+    try:
+        found = ask(ROWS_A_PAGE, (given.page - 1) * ROWS_A_PAGE)
+    except BadPage as error:
+        raise Problem(400, str(error)) from error
+    except UnknownSource as error:
+        raise Problem(404, str(error)) from error
+    return {
+        "given": given,
+        "found": found,
+        "first": found.offset + 1,
+        "last": found.offset + len(found.results),
+        "before": address(given, page=given.page - 1) if given.page > 1 else "",
+        "after": address(given, page=given.page + 1) if found.truncated else "",
+    }
+
+
+def address(given: Any, **other: Any) -> str:
+    """The query string of the same question with other parameters; those that have their default are left out."""
+    pairs: list[tuple[str, str]] = []
+    for each in fields(given):
+        value = other.get(each.name, getattr(given, each.name))
+        if value != each.default:
+            pairs.extend((each.name, str(one)) for one in (value if isinstance(value, tuple) else (value,)))
+    return urlencode(pairs)

@@ -1,0 +1,68 @@
+"""What a search found, as rows of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from navlin.index.entity import StoredEntity
+from navlin.index.fields import RELATIONS
+from navlin.index.relation import End, StoredRelation
+from navlin.query.search import SearchAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """An entity, or a relation with its two ``ends``. ``people`` is a name that a person gave; ``source`` the source's."""
+
+    id: str
+    name: str
+    type: str
+    source_type: str = ""
+    source: str = ""
+    owner: str = ""
+    people: str = ""
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    ends: tuple[End, ...] = ()
+
+    @property
+    def deleted(self) -> bool:
+        """Whether it is flagged so."""
+        return "deleted" in self.states
+
+
+def results_of(answer: SearchAnswer, sources: Mapping[str, str]) -> Iterator[Result]:
+    """The results of one page; ``sources`` are the sources' names by id."""
+    for document in answer.documents:
+        yield _relation(document) if answer.core == RELATIONS else _entity(document, sources)
+
+
+def _entity(document: Mapping[str, object], sources: Mapping[str, str]) -> Result:
+    entity = StoredEntity.of(document)
+    words = entity.words
+    tags = words.get("tags", ())
+    states = (
+        ("deleted",) * entity.deleted + ("named only",) * entity.granted + ("incomplete",) * entity.incomplete
+    )
+    return Result(
+        entity.id,
+        entity.name,
+        entity.type,
+        entity.source_type,
+        sources.get(entity.source_id, entity.source_id),
+        entity.owner,
+        str(words.get("name", "")),
+        str(words.get("description", "") or document.get("originalDescription", "")),
+        tuple(map(str, tags if isinstance(tags, list | tuple) else (tags,))),
+        states,
+    )
+
+
+def _relation(document: Mapping[str, object]) -> Result:
+    relation = StoredRelation.of(document)
+    states = tuple(
+        each for each in ("deleted", "unlinked", "inferred", "incomplete") if getattr(relation, each)
+    )
+    return Result(relation.id, relation.type, relation.type, states=states, ends=(relation.ep1, relation.ep2))

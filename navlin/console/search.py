@@ -1,0 +1,195 @@
+"""``/search``: one box for Navigator's syntax and for plain words, filters with counts, 25 results a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+from urllib.parse import urlencode
+
+from navlin.api.endpoint import Asked
+from navlin.console.page import Page
+from navlin.console.pages import address
+from navlin.console.results import Result, results_of
+from navlin.index.fields import RELATIONS
+from navlin.index.sources import known_sources
+from navlin.query.scanner import QueryError
+from navlin.query.search import SearchAnswer, search
+
+RESULTS_A_PAGE: Final = 25
+PAGES_LINKED: Final = 400
+"""Solr counts through all results before a page: further ones are for a download."""
+VALUES_LISTED: Final = 12
+COUNTED: Final[Mapping[str, str]] = {
+    "sourceType": "Source type",
+    "type": "Type",
+    "sourceId": "Source",
+    "owner": "Owner",
+    "tags": "Tags",
+    "deleted": "Deleted",
+}
+"""The fields that are counted and chosen from, and what they are called."""
+_DATES: Final[Mapping[str, str]] = {"created": "Created", "lastModified": "Last modified"}
+SORTED: Final[Mapping[str, str]] = {
+    "": "best match",
+    "originalName asc": "name",
+    "lastModified desc": "modified last",
+    "created desc": "created last",
+}
+COMPARED: Final = ("=", ">=", "<=", ">", "<")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """What a search is for, and which part of what was found is shown."""
+
+    query: Annotated[str, "Solr's syntax, or plain words."] = ""
+    sourceType: Annotated[tuple[str, ...], "Only these."] = ()  # the field's name
+    type: Annotated[tuple[str, ...], "Only these."] = ()
+    sourceId: Annotated[tuple[str, ...], "Only these."] = ()
+    owner: Annotated[tuple[str, ...], "Only these."] = ()
+    tags: Annotated[tuple[str, ...], "Only these."] = ()
+    deleted: Annotated[tuple[str, ...], "Only these."] = ()
+    created: Annotated[tuple[str, ...], "From and to, days."] = ()
+    lastModified: Annotated[tuple[str, ...], "From and to, days."] = ()
+    property: Annotated[str, "A managed property, NAMESPACE.NAME."] = ""
+    compared: Annotated[str, "How it is compared."] = "="
+    value: Annotated[str, "With what."] = ""
+    sort: Annotated[str, "FIELD asc or FIELD desc."] = ""
+    page: Annotated[int, "Which page.", range(1, PAGES_LINKED + 1)] = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A value that results may be narrowed to: how many have it, and whether it is chosen."""
+
+    value: str
+    words: str
+    count: int
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A field and its values, the most frequent first; ``more`` were not listed."""
+
+    name: str
+    title: str
+    choices: tuple[Choice, ...]
+    more: int
+
+
+def _values(asked: Asked) -> Mapping[str, Any]:
+    given: Parameters = asked.parameters
+    names = {each.id: each.name for each in known_sources(asked.solr)}
+    wanted = list(_filters(given))
+    values: dict[str, Any] = {
+        "given": given,
+        "counted": COUNTED,
+        "dates": {name: (title, _both(getattr(given, name))) for name, title in _DATES.items()},
+        "sorted": SORTED,
+        "compared": COMPARED,
+        "narrowed": len(wanted),
+        "download": urlencode([("query", given.query or "*"), *(("filter", each) for each in wanted)]),
+    }
+    try:
+        answer = search(
+            asked.solr,
+            given.query or "*",
+            limit=RESULTS_A_PAGE,
+            offset=(given.page - 1) * RESULTS_A_PAGE,
+            filters=wanted,
+            sort=given.sort if given.sort in SORTED else "",
+            facets=[f"{{!ex={name}}}{name}" for name in COUNTED],
+        )
+    except QueryError as error:
+        return {
+            **values,
+            "error": _placed(given.query, error),
+            "answer": None,
+            "filters": list(_chosen_alone(given, names)),
+        }
+    pages = min(PAGES_LINKED, -(-answer.total // RESULTS_A_PAGE))
+    return {
+        **values,
+        "error": None,
+        "answer": answer,
+        "relations": answer.core == RELATIONS,
+        "results": list[Result](results_of(answer, names)),
+        "first": answer.offset + 1,
+        "last": answer.offset + len(answer.documents),
+        "pages": pages,
+        "before": address(given, page=given.page - 1) if given.page > 1 else "",
+        "after": address(given, page=given.page + 1) if given.page < pages else "",
+        "filters": list(_counted(given, answer, names)),
+        "full": [answer.query, *wanted],
+    }
+
+
+def _filters(given: Parameters) -> Iterator[str]:
+    """What was chosen, as filters; each with the tag by which the counts of its own field leave it out."""
+    for name in COUNTED:
+        if chosen := getattr(given, name):
+            yield f"{{!tag={name}}}{name}:({' OR '.join(map(_quoted, chosen))})"
+    for name in _DATES:
+        start, end = _both(getattr(given, name))
+        if start or end:
+            yield f"{name}:[{start or '*'} TO {end or '*'}]"
+    if given.property and given.value:
+        yield f"{given.property}:{_comparison(given.compared, given.value)}"
+
+
+def _comparison(compared: str, value: str) -> str:
+    quoted = _quoted(value)
+    match compared:
+        case ">=":
+            return f"[{quoted} TO *]"
+        case ">":
+            return f"{{{quoted} TO *}}"
+        case "<=":
+            return f"[* TO {quoted}]"
+        case "<":
+            return f"{{* TO {quoted}}}"
+    return quoted
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _both(days: tuple[str, ...]) -> tuple[str, str]:
+    start, end, *_ = (*days, "", "")
+    return start, end
+
+
+def _placed(query: str, error: QueryError) -> Mapping[str, str]:
+    """What is wrong, and the query in three pieces: before the place, the place, after it."""
+    at = error.position if 0 <= error.position <= len(query) else len(query)
+    return {
+        "message": error.message,
+        "before": query[:at],
+        "at": query[at : at + 1],
+        "after": query[at + 1 :],
+    }
+
+
+def _counted(given: Parameters, answer: SearchAnswer, names: Mapping[str, str]) -> Iterator[Filter]:
+    for name, title in COUNTED.items():
+        chosen = getattr(given, name)
+        counts = dict.fromkeys(chosen, 0) | dict(answer.facets.get(name, {}))
+        there = sorted(
+            ((count, value) for value, count in counts.items() if count or value in chosen), reverse=True
+        )
+        listed = [pair for number, pair in enumerate(there) if number < VALUES_LISTED or pair[1] in chosen]
+        choices = (Choice(value, names.get(value, value), count, value in chosen) for count, value in listed)
+        yield Filter(name, title, tuple(choices), len(there) - len(listed))
+
+
+def _chosen_alone(given: Parameters, names: Mapping[str, str]) -> Iterator[Filter]:
+    for name, title in COUNTED.items():
+        choices = (Choice(value, names.get(value, value), 0, True) for value in getattr(given, name))
+        yield Filter(name, title, tuple(choices), 0)
+
+
+PAGE = Page("/search", "Search", Parameters, _values, menu="Search")

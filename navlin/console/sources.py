@@ -1,0 +1,46 @@
+"""``/sources``: how each source is: its last runs, its lag, when it runs next, what waits for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from navlin.access.roles import Role
+from navlin.api.endpoint import Asked, Nothing
+from navlin.console.page import Page
+from navlin.query.runs import runs
+
+RUNS_DRAWN: Final = 30
+BAR_PX: Final = 8
+HIGHEST_PX: Final = 32
+
+
+def _values(asked: Asked) -> Mapping[str, Any]:
+    status = asked.service.status(asked.solr)
+    return {
+        "status": status,
+        "bars": {each["name"]: _bars(asked, each["name"]) for each in status["sources"]},
+        "width": RUNS_DRAWN * BAR_PX,
+        "highest": HIGHEST_PX,
+        "now_ms": asked.service.now_ms(),
+        "may_run": asked.user.role >= Role.ADMINISTRATOR,
+    }
+
+
+def _bars(asked: Asked, source: str) -> list[dict[str, Any]]:
+    """The last runs, the oldest first, each as a bar: how long it took beside the longest of them."""
+    found = [each for each in runs(asked.solr, source=source, limit=RUNS_DRAWN).results if each.ended_ms]
+    longest_ms = max((each.ended_ms - each.started_ms for each in found), default=0) or 1
+    return [
+        {
+            "x": number * BAR_PX,
+            "height": max(3, round(HIGHEST_PX * (each.ended_ms - each.started_ms) / longest_ms)),
+            "status": each.status.value,
+            "seconds": (each.ended_ms - each.started_ms) / 1_000,
+            "started_ms": each.started_ms,
+        }
+        for number, each in enumerate(reversed(found))
+    ]
+
+
+PAGE = Page("/sources", "Sources", Nothing, _values, menu="Sources")

@@ -1,0 +1,63 @@
+"""The files of pages: style, scripts, what they stand on. They say nothing of an estate, so everybody may have them."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from pathlib import Path
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from navlin.api.answers import error_answer
+
+_FOLDERS: Final = ("static", "third_party")
+_TYPES: Final = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+}
+_PACKED_FROM_BYTES: Final = 1_000
+
+
+class StaticFiles:
+    """Read once. Their address has a sum over all of them in it, so that a browser keeps them for ever and still has
+    those of a new navlin at once; scripts find each other by relative addresses."""
+
+    def __init__(self, base_path: str) -> None:
+        here = Path(__file__).parent
+        self._files = {
+            f"{folder}/{path.relative_to(here / folder).as_posix()}": path.read_bytes()
+            for folder in _FOLDERS
+            for path in sorted((here / folder).rglob("*"))
+            if path.suffix in _TYPES
+        }
+        every = b"".join(name.encode() + hashlib.sha256(data).digest() for name, data in self._files.items())
+        self.path = f"/files/{hashlib.sha256(every).hexdigest()[:16]}"
+        self._base_path = base_path
+        self._packed: dict[str, bytes] = {}
+
+    def address(self, name: str) -> str:
+        """Where a page finds a file: ``static/navlin.css``. Raises KeyError for one that is not there."""
+        if name not in self._files:
+            raise KeyError(f"the console has no file {name}")
+        return f"{self._base_path}{self.path}/{name}"
+
+    async def answer(self, request: Request) -> Response:
+        """One file."""
+        name = request.path_params["file"]
+        data = self._files.get(name)
+        if data is None:
+            return error_answer(404, "there is nothing at this address")
+        headers = {
+            "Content-Type": _TYPES[Path(name).suffix],
+            "Cache-Control": "public, max-age=31536000, immutable",
+            "Vary": "Accept-Encoding",
+        }
+        if len(data) >= _PACKED_FROM_BYTES and "gzip" in request.headers.get("accept-encoding", ""):
+            if name not in self._packed:
+                self._packed[name] = gzip.compress(data, 9, mtime=0)
+            return Response(self._packed[name], headers={**headers, "Content-Encoding": "gzip"})
+        return Response(data, headers=headers)

@@ -1,0 +1,424 @@
+"""The pages for people, by HTTP as a browser without a script sees them: searching, what is known of an entity, editing,
+logging in, what goes wrong."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator
+from hashlib import sha256
+from html.parser import HTMLParser
+from typing import Any
+from uuid import uuid4
+
+import pytest
+import requests
+
+from navlin.access.roles import Role
+from navlin.console import PAGES
+from navlin.console.page import POLICY
+from navlin.index.solr import Solr
+from tests.conftest import REPOSITORY
+from tests.support.browser import Browser
+from tests.support.query_estate import World
+from tests.support.web import PASSWORD, Web
+
+MARKUP = "<img src=x onerror=alert(1)>\"'&{{7*7}}</script>"
+HTML = {"Accept": "text/html,application/xhtml+xml"}
+
+
+class Document(HTMLParser):
+    """The elements of a page, with their attributes, and the text of each that has an id."""
+
+    VOID = frozenset({"meta", "link", "input", "img", "br", "option"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.text = ""
+        self.by_id: dict[str, str] = {}
+        self._open: list[tuple[str, str]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        attributes = {name: value or "" for name, value in attrs}
+        self.elements.append((tag, attributes))
+        if tag not in self.VOID:
+            if identity := attributes.get("id"):
+                self.by_id.setdefault(identity, "")
+            self._open.append((tag, attributes.get("id", "")))
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._open and self._open.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        for _, identity in self._open:
+            if identity:
+                self.by_id[identity] = self.by_id.get(identity, "") + data
+
+    def of(self, tag: str, **attributes: str) -> list[dict[str, str]]:
+        return [
+            found
+            for name, found in self.elements
+            if name == tag and all(found.get(each) == value for each, value in attributes.items())
+        ]
+
+    def links(self) -> list[str]:
+        return [each["href"] for each in self.of("a") if "href" in each]
+
+
+@pytest.fixture
+def world(solr: Solr) -> World:
+    name = f"pages{uuid4().hex[:8]}"
+    return World(solr, name, database=name)
+
+
+@pytest.fixture
+def viewer(web: Web) -> Browser:
+    browser = Browser(web)
+    browser.log_in("viewer")
+    return browser
+
+
+@pytest.fixture
+def editor(web: Web) -> Iterator[Browser]:
+    browser = Browser(web)
+    browser.log_in("editor")
+    yield browser
+
+
+def page(browser: Browser, path: str, status: int = 200, **query: object) -> Document:
+    answer = browser.send("GET", path, headers=HTML, params=query)
+    assert answer.status_code == status, answer.text
+    return document(answer)
+
+
+def document(answer: requests.Response) -> Document:
+    assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+    policy = answer.headers["Content-Security-Policy"]
+    assert policy == POLICY or answer.request.path_url.startswith("/navlin/evidence"), policy
+    found = Document(answer.text)
+    # The policy lets nothing run that stands in a page: nothing may need it.
+    assert not [each for tag, each in found.elements if tag == "script" and "src" not in each]
+    assert not [
+        each for _, each in found.elements if any(name.startswith("on") or name == "style" for name in each)
+    ]
+    return found
+
+
+# -- Searching -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_search_shows_what_it_finds_with_counts_by_which_it_is_narrowed(
+    world: World, viewer: Browser
+) -> None:
+    orders, old = world.table("orders", "id", owner="etl"), world.table("old", deleted=True, owner="root")
+    world.index()
+    all_of_it: dict[str, Any] = {"query": f'parentPath:"/{world.name}"'}
+
+    found = page(viewer, "/search", **all_of_it)
+    assert found.by_id["counted"].strip() == "1–2 of 2"
+    assert f"/navlin/details?entity={orders.identity}" in found.links()
+    assert {each["value"] for each in found.of("input", name="owner")} == {"etl", "root"}
+
+    narrowed = page(viewer, "/search", owner="etl", **all_of_it)
+    assert narrowed.by_id["counted"].strip() == "1–1 of 1"
+    assert f"/navlin/details?entity={old.identity}" not in narrowed.links()
+    # The other owners are still there to choose from, with their counts.
+    assert {each["value"]: "checked" in each for each in narrowed.of("input", name="owner")} == {
+        "etl": True,
+        "root": False,
+    }
+    assert (
+        page(viewer, "/search", owner=["etl", "root"], deleted="true", **all_of_it).by_id["counted"].strip()
+        == "1–1 of 1"
+    )
+
+
+def test_results_come_25_a_page_and_all_of_them_as_a_file(world: World, viewer: Browser) -> None:
+    for number in range(30):
+        world.table(f"t{number:02d}")
+    world.index()
+    query = f'parentPath:"/{world.name}"'
+
+    first = page(viewer, "/search", query=query, sort="originalName asc", type="TABLE")
+    assert first.by_id["counted"].strip() == "1–25 of 30"
+    [after] = [each["href"] for each in first.of("a", rel="next")]
+    second = page(viewer, after.removeprefix("/navlin"))
+    assert second.by_id["counted"].strip() == "26–30 of 30"
+    assert not second.of("a", rel="next")
+    [csv] = first.of("a", id="csv")
+    lines = viewer.send("GET", csv["href"].removeprefix("/navlin")).text.splitlines()
+    assert len(lines) == 31
+
+
+def test_days_and_managed_properties_narrow_a_search(world: World, viewer: Browser, editor: Browser) -> None:
+    world.table("early", created=1_735_689_600_000)
+    late = world.table("late", created=1_767_225_600_000)
+    world.index()
+    query = f'parentPath:"/{world.name}"'
+    assert (
+        f"/navlin/details?entity={late.identity}"
+        in page(viewer, "/search", query=query, created=["2025-06-01", ""]).links()
+    )
+    assert (
+        page(viewer, "/search", query=query, created=["", "2025-06-01"]).by_id["counted"].strip()
+        == "1–1 of 1"
+    )
+
+    words = {"customProperties": {"pages": {"level": 7}}}
+    headers = {"X-Navlin-CSRF": editor.csrf}
+    edited = editor.send("PUT", f"/api/v14/entities/{late.identity}", json=words, headers=headers)
+    assert edited.status_code == 200, edited.text
+    for compared, total in ((">=", 1), (">", 0), ("=", 1)):
+        found = page(viewer, "/search", query=query, property="pages.level", compared=compared, value="7")
+        assert ("1–1 of 1" in found.by_id["counted"]) == bool(total), compared
+
+
+def test_what_is_wrong_with_a_query_is_shown_at_its_place(viewer: Browser) -> None:
+    found = page(viewer, "/search", query="type:TABLE AND (owner:etl")
+    assert "type:TABLE AND (owner:etl" in found.by_id["problem"]
+    assert found.of("mark")
+    assert found.of("input", id="query")[0]["value"] == "type:TABLE AND (owner:etl"
+
+
+def test_nothing_found_says_what_to_do_next(viewer: Browser) -> None:
+    found = page(viewer, "/search", query=f"originalName:{uuid4().hex}")
+    assert found.by_id["counted"].strip() == "Nothing found"
+    assert "/navlin/search" in found.links()
+
+
+def test_relations_are_found_with_both_of_their_ends(world: World, viewer: Browser) -> None:
+    source, target = world.table("a"), world.table("b")
+    world.operation("insert into b select * from a", [source], [target])
+    world.index()
+    found = page(viewer, "/search", query=f'type:DATA_FLOW AND endpoint1Ids:"{source.identity}"')
+    assert f"/navlin/details?entity={source.identity}" in found.links()
+
+
+# -- Details -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_of_a_table_shows_its_columns_and_where_each_comes_from(
+    world: World, viewer: Browser
+) -> None:
+    source, target = world.table("orders", "id", "price"), world.table("report", "revenue")
+    operation = world.operation(
+        "insert into report select price * 2 from orders",
+        [source],
+        [target],
+        parts={"report.revenue": ["orders.price"]},
+    )
+    world.execution(operation, "run", started=1_767_225_600_000, principal="etl")
+    world.index()
+
+    found = page(viewer, "/details", entity=target.identity)
+    assert f"{world.name}.orders.price" in found.by_id["columns"]
+    assert "etl" in found.by_id["executions"]
+    assert f"/navlin/lineage?entity={target.identity}" in found.links()
+    statement = page(viewer, "/details", entity=operation.identity)
+    assert statement.by_id["text"] == "insert into report select price * 2 from orders"
+
+
+def test_a_name_that_means_nothing_is_a_page_with_what_is_near(world: World, viewer: Browser) -> None:
+    orders = world.table("orders")
+    world.index()
+    found = page(viewer, "/details", 404, entity=f"{world.name}.order")
+    assert f"nothing is called {world.name}.order" in found.by_id["problem"]
+    assert f"/navlin/details?entity={orders.identity}" in found.links()
+
+
+def test_evidence_is_a_document_with_its_own_style_and_nothing_else(world: World, viewer: Browser) -> None:
+    source, target = world.table("orders"), world.table("report")
+    world.operation("insert into report select * from orders", [source], [target])
+    world.index()
+    answer = viewer.send("GET", "/evidence", headers=HTML, params={"entity": target.identity})
+    assert "insert into report select * from orders" in answer.text
+    [style] = re.findall("<style>(.*?)</style>", answer.text, re.DOTALL)
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    policy = answer.headers["Content-Security-Policy"]
+    assert policy.startswith(f"default-src 'none'; style-src 'sha256-{digest}';")
+
+
+def test_what_inherits_a_tag_is_shown_with_its_path(world: World, viewer: Browser, editor: Browser) -> None:
+    source, target = world.table("orders", "id"), world.table("report", "id")
+    world.operation("insert", [source], [target], parts={"report.id": ["orders.id"]})
+    world.index()
+    tag = uuid4().hex
+    editor.write("/api/navlin/v1/edit", json={"entity": world.column("orders.id").identity, "tag": [tag]})
+    found = page(viewer, "/inherited", word=tag)
+    assert f"{world.name}.report.id" in found.by_id["listed"]
+    assert f"{world.name}.orders.id →" in found.by_id["listed"]
+    assert "Nothing bears" in page(viewer, "/inherited", word=uuid4().hex).text
+
+
+@pytest.mark.parametrize(("tab", "to"), [("", "/details"), ("lineage", "/lineage")])
+def test_navigators_addresses_of_entities_lead_to_their_pages(
+    world: World, viewer: Browser, tab: str, to: str
+) -> None:
+    query = {"view": "detailsView", "id": "x1", "b": "y", **({"tab": tab} if tab else {})}
+    answer = viewer.send("GET", "/", headers=HTML, params=query)
+    assert (answer.status_code, answer.headers["Location"]) == (303, f"/navlin{to}?entity=x1")
+    assert viewer.send("GET", "/", headers=HTML).headers["Location"] == "/navlin/search"
+
+
+# -- Editing -------------------------------------------------------------------------------------------------------------
+
+
+def form_of(found: Document, action: str) -> dict[str, str]:
+    assert found.of("form", action=action)
+    return {
+        each["name"]: each.get("value", "")
+        for each in found.of("input")
+        if "name" in each and each["name"] != "query"
+    }
+
+
+def test_what_is_written_in_the_form_of_a_page_is_there_afterwards_and_in_the_history(
+    world: World, editor: Browser
+) -> None:
+    orders = world.table("orders")
+    world.index()
+    form = form_of(page(editor, "/details", entity=orders.identity), "/navlin/edit")
+    written = {
+        **form,
+        "description": "all of them",
+        "tags": "pii, daily",
+        "properties": "team=sales\r\nlevel = 2",
+    }
+
+    answer = editor.send("POST", "/edit", data=written, headers=HTML)
+    assert (answer.status_code, answer.headers["Location"]) == (
+        303,
+        f"/navlin/details?entity={orders.identity}",
+    )
+    found = page(editor, "/details", entity=orders.identity)
+    assert found.by_id["description"] == "all of them"
+    assert found.by_id["tags"].split() == ["pii", "daily"]
+    assert "editor" in found.by_id["history"]
+
+
+def test_a_form_writes_what_was_changed_in_it_and_leaves_alone_what_somebody_else_wrote(
+    world: World, editor: Browser
+) -> None:
+    orders = world.table("orders")
+    world.index()
+    form = form_of(page(editor, "/details", entity=orders.identity), "/navlin/edit")
+    editor.write(
+        "/api/navlin/v1/edit", json={"entity": orders.identity, "tag": ["theirs"], "description": "theirs"}
+    )
+
+    editor.send("POST", "/edit", data={**form, "tags": "mine"}, headers=HTML)
+    found = page(editor, "/details", entity=orders.identity)
+    assert sorted(found.by_id["tags"].split()) == ["mine", "theirs"]
+    assert found.by_id["description"] == "theirs"
+
+
+def test_a_form_without_the_sessions_token_writes_nothing(world: World, editor: Browser) -> None:
+    orders = world.table("orders")
+    world.index()
+    form = form_of(page(editor, "/details", entity=orders.identity), "/navlin/edit")
+    for csrf in ("", "x" * 43):
+        answer = editor.send("POST", "/edit", data={**form, "csrf": csrf, "tags": "mine"}, headers=HTML)
+        assert answer.status_code == 403
+    assert page(editor, "/details", entity=orders.identity).by_id["tags"].strip() == ""
+
+
+def test_whoever_may_not_edit_sees_no_form_and_is_refused(world: World, viewer: Browser) -> None:
+    orders = world.table("orders")
+    world.index()
+    assert not page(viewer, "/details", entity=orders.identity).of("form", action="/navlin/edit")
+    answer = viewer.send("POST", "/edit", data={"entity": orders.identity, "csrf": viewer.csrf}, headers=HTML)
+    assert answer.status_code == 403
+    assert "metadata-administrator" in document(answer).by_id["problem"]
+
+
+# -- Logging in ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_page_asks_a_stranger_to_log_in_and_goes_on_where_they_wanted_to(web: Web) -> None:
+    browser = Browser(web)
+    answer = browser.send("GET", "/search", headers=HTML, params={"query": "a b"})
+    assert (answer.status_code, answer.headers["Location"]) == (
+        303,
+        "/navlin/login?next=%2Fnavlin%2Fsearch%3Fquery%3Da%2Bb",
+    )
+    form = form_of(page(browser, "/login", next="/navlin/search?query=a+b"), "/navlin/login")
+
+    wrong = browser.log_in("viewer", data={**form, "name": "viewer", "password": "wrong"}, headers=HTML)
+    assert wrong.status_code == 401
+    again = document(wrong)
+    assert again.of("p", role="alert")
+    right = browser.log_in(
+        "viewer",
+        data={**form_of(again, "/navlin/login"), "name": "viewer", "password": PASSWORD},
+        headers=HTML,
+    )
+    assert (right.status_code, right.headers["Location"]) == (303, "/navlin/search?query=a+b")
+    assert page(browser, "/search").of("form", action="/navlin/logout")
+
+
+def test_the_files_of_pages_are_there_for_everybody_and_kept_by_browsers(web: Web) -> None:
+    browser = Browser(web)
+    found = page(browser, "/login")
+    files = [each["href"] for each in found.of("link")] + [each["src"] for each in found.of("script")]
+    assert files
+    for each in files:
+        answer = browser.send("GET", each.removeprefix("/navlin"))
+        assert answer.status_code == 200
+        assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+    for outside in ("../page.py", "%2e%2e/page.py", "static/../../page.py", "templates/base.html"):
+        beyond = re.sub(r"static/[^/]+$", outside, files[0]).removeprefix("/navlin")
+        assert browser.send("GET", beyond).status_code in (401, 404), beyond
+
+
+# -- Every page ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("each", [each for each in PAGES if each.method == "GET"], ids=lambda each: each.path)
+def test_names_and_words_with_markup_stay_text_on_every_page(
+    each: object, world: World, viewer: Browser, editor: Browser
+) -> None:
+    path: str = each.path  # type: ignore[attr-defined]  # a Page
+    evil = world.table(f"t{MARKUP}", f"c{MARKUP}", owner=MARKUP, originalDescription=MARKUP)
+    world.operation(f"insert {MARKUP}", [], [evil])
+    world.index()
+    editor.write(
+        "/api/navlin/v1/edit",
+        json={"entity": evil.identity, "tag": [MARKUP], "description": MARKUP, "name": MARKUP},
+    )
+    for query in (
+        {"entity": evil.identity},
+        {"entity": MARKUP},
+        {"query": MARKUP},
+        {"query": f'sourceId:"{evil.source.id}"'},
+    ):
+        answer = viewer.send("GET", path, headers=HTML, params=query)
+        assert "<img" not in answer.text
+        assert "49" not in re.sub(r"[0-9a-f]{16,}", "", answer.text) or "{{7*7}}" in answer.text
+        document(answer)
+
+
+def test_an_address_without_a_page_and_an_index_without_an_answer_are_pages_too(viewer: Browser) -> None:
+    assert "there is nothing at this address" in page(viewer, "/nowhere", 404).by_id["problem"]
+    # Programs get what they got before.
+    assert viewer.send("GET", "/nowhere").json() == {"message": "there is nothing at this address"}
+
+
+def test_the_readme_names_every_page() -> None:
+    readme = (REPOSITORY / "README.md").read_text()
+    shown = [each.path for each in PAGES if each.method == "GET" and each.path != "/request"]
+    assert [each for each in shown if f"`{each}`" not in readme] == []
+
+
+def test_every_page_wants_a_user_with_its_role(web: Web) -> None:
+    stranger, viewer = Browser(web), Browser(web)
+    viewer.log_in("viewer")
+    for each in PAGES:
+        answer = stranger.send(each.method, each.path, headers=HTML)
+        assert answer.status_code == (303 if each.method == "GET" else 401), each.path
+        if each.role > Role.LINEAGE_VIEWER:
+            form = {"csrf": viewer.csrf, "entity": "x", "source": "x"}
+            assert viewer.send(each.method, each.path, data=form, headers=HTML).status_code == 403, each.path
