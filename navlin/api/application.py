@@ -171,7 +171,7 @@ async def answered(
             pieces = held_until_read(chain([next(result, b"")], result), held.pop_all())
             return StreamingResponse(pieces, endpoint.status, {"Content-Type": form})
 
-    if endpoint.role > Role.LINEAGE_VIEWER:
+    if endpoint.writes or endpoint.role > Role.LINEAGE_VIEWER:
         _audit(_WORDS[endpoint.role], request, user.name)
     return await to_thread.run_sync(answer, limiter=questions.limiter)
 
@@ -204,7 +204,11 @@ def held_until_read(pieces: Iterator[bytes], held: ExitStack) -> Iterator[bytes]
     return begun
 
 
-_WORDS: Final = {Role.METADATA_ADMINISTRATOR: "edit requested", Role.ADMINISTRATOR: "run requested"}
+_WORDS: Final = {
+    Role.LINEAGE_VIEWER: "edit requested",
+    Role.METADATA_ADMINISTRATOR: "edit requested",
+    Role.ADMINISTRATOR: "run requested",
+}
 """What the log calls a request, by the role that it wants."""
 
 
@@ -212,7 +216,7 @@ async def _parameters(endpoint: Endpoint, request: Request) -> tuple[Any, Any]:
     """The parameters, and the body for an endpoint that takes it as it is."""
     raw = request.scope["query_string"].decode("latin-1")
     given = [*texts_of(raw, lenient=endpoint.lenient), *request.path_params.items()]
-    if endpoint.method == "GET":
+    if endpoint.method in ("GET", "DELETE"):
         return from_query(endpoint.parameters, given), None
     body = await request.body()
     try:

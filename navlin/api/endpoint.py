@@ -35,10 +35,10 @@ class Asked:
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """``path`` is below the root of the API; ``parameters`` is a dataclass (`navlin.api.parameters`), in the query string of
-    a GET, in the path where that names it, in the JSON body of a POST. ``answer`` returns what ``form`` makes
+    a GET or DELETE, in the path where that names it, in the JSON body of a POST. ``answer`` returns what ``form`` makes
     plain JSON of and ``view`` what people read, or pieces of JSON text or a `Table` of CSV, which are sent as they come."""
 
-    method: Literal["GET", "POST", "PUT"]
+    method: Literal["GET", "POST", "PUT", "DELETE"]
     path: str
     role: Role
     summary: str
@@ -55,6 +55,8 @@ class Endpoint:
     """Takes parameters as Navigator did (`navlin.api.parameters.from_both`)."""
     takes_body: bool = False
     """Takes the JSON of the body as it is, beside parameters in the path and the query string."""
+    writes: bool = False
+    """Writes, though whoever may ask may do it: the log says who did."""
 
 
 @dataclass(frozen=True, slots=True)

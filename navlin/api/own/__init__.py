@@ -22,6 +22,7 @@ from navlin.api.own import (
     rejects,
     requests,
     runs,
+    saved,
     search,
     show,
     status,
@@ -32,6 +33,9 @@ from navlin.api.own import (
 ROOT: Final = "/api/navlin/v1"
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     search.ENDPOINT,
+    saved.LIST,
+    saved.ADD,
+    saved.REMOVE,
     show.ENDPOINT,
     lineage.ENDPOINT,
     impact.ENDPOINT,
