@@ -58,6 +58,8 @@ ASKED = [
     ("search", "owner:remote_etl", "--facet", "type", "--filter", "type:TABLE", "--limit", "1"),
     ("search", "owner:remote_etl", "--sort", "originalName asc", "--offset", "1"),
     ("search", "owner:nobody_at_all"),
+    ("count", "owner:remote_etl", "--by", "sourceType,type", "--filter", "type:TABLE", "--values", "3"),
+    ("count", "owner:nobody_at_all", "--by", "type"),
     ("show", "remote_db.remote_b"),
     ("lineage", "remote_db.remote_b"),
     ("lineage", "remote_db.remote_b", "--columns", "--operations", "--direction", "upstream", "--depth", "1"),
@@ -91,6 +93,7 @@ def test_an_answer_is_that_of_the_command_on_the_server_itself(
     "arguments",
     [
         ("impact", "remote_db.remote_a", "--csv"),
+        ("count", "owner:remote_etl", "--by", "type", "--by", "originalName", "--csv"),
         ("inherited", "nothing-has-this-tag", "--csv"),
     ],
     ids=" ".join,

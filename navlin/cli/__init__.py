@@ -20,6 +20,7 @@ COMMANDS: Final = (
     "extract",
     "link",
     "search",
+    "count",
     "saved",
     "show",
     "lineage",

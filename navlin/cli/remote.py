@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 ROOT: Final = "/api/navlin/v1"
 QUESTIONS: Final = (
     "search",
+    "count",
     "show",
     "lineage",
     "impact",

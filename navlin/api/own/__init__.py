@@ -9,6 +9,7 @@ from typing import Final
 
 from navlin.api.endpoint import Endpoint
 from navlin.api.own import (
+    count,
     edit,
     edits,
     evidence,
@@ -33,6 +34,7 @@ from navlin.api.own import (
 ROOT: Final = "/api/navlin/v1"
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     search.ENDPOINT,
+    count.ENDPOINT,
     saved.LIST,
     saved.ADD,
     saved.REMOVE,
