@@ -14,6 +14,7 @@ from navlin.api.navigator import (
     entity_edits,
     interactive,
     lineage,
+    maintenance,
     models,
     plugin,
     relations,
@@ -39,6 +40,9 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     *models.ENDPOINTS,
     plugin.PLUGIN,
     plugin.REGISTER,
+    maintenance.PURGE,
+    maintenance.RUNNING,
+    maintenance.HISTORY,
 )
 """Below the version."""
 UNVERSIONED: Final[tuple[Endpoint, ...]] = (lineage.EXPORT,)
