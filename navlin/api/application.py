@@ -80,12 +80,8 @@ def application(service: Service) -> Starlette:
             for address in [own.ROOT + each.path]
         ),
         *(
-            Route(
-                path,
-                partial(answered, service, questions, f"/api/v*{each.path}", each),
-                methods=[each.method],
-            )
-            for path, each in navigator.addresses()
+            Route(path, partial(answered, service, questions, name, each), methods=[each.method])
+            for path, name, each in navigator.addresses()
         ),
     ]
     handlers: dict[Any, Any] = {
@@ -216,6 +212,10 @@ async def _parameters(endpoint: Endpoint, request: Request) -> tuple[Any, Any]:
     """The parameters, and the body for an endpoint that takes it as it is."""
     raw = request.scope["query_string"].decode("latin-1")
     given = [*texts_of(raw, lenient=endpoint.lenient), *request.path_params.items()]
+    if endpoint.takes_pairs:
+        form = texts_of((await request.body()).decode("latin-1")) if endpoint.method == "POST" else []
+        in_path = list(request.path_params.items())
+        return from_query(endpoint.parameters, in_path), [*texts_of(raw), *form]
     if endpoint.method in ("GET", "DELETE"):
         return from_query(endpoint.parameters, given), None
     body = await request.body()

@@ -25,7 +25,7 @@ class Asked:
     parameters: Any
     """An instance of the endpoint's ``parameters``."""
     body: Any = None
-    """The JSON that was sent, for an endpoint that takes it as it is."""
+    """The JSON that was sent, for an endpoint that takes it as it is; or the pairs of a form."""
 
     def author(self) -> Author:
         """Who edits by this request."""
@@ -55,6 +55,8 @@ class Endpoint:
     """Takes parameters as Navigator did (`navlin.api.parameters.from_both`)."""
     takes_body: bool = False
     """Takes the JSON of the body as it is, beside parameters in the path and the query string."""
+    takes_pairs: bool = False
+    """Takes the names and values of the query string and of a form as they are, as a list, beside parameters in the path."""
     writes: bool = False
     """Writes, though whoever may ask may do it: the log says who did."""
 

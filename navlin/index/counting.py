@@ -19,7 +19,7 @@ from navlin.index import solr_query as q
 from navlin.index.query_fields import ANY_TEXT
 from navlin.index.query_text import DATE_FIELDS, asked
 from navlin.index.query_tree import Query
-from navlin.index.searching import MOST_S, TookTooLong
+from navlin.index.searching import MOST_S, in_time
 from navlin.index.solr import Solr
 
 MOST_BUCKETS: Final = 100_000
@@ -105,7 +105,7 @@ def count(
         "timeAllowed": round(most_s * 1000),
         "omitHeader": "false",
     }
-    first = _in_time(solr, core, {**params, "json.facet": _json(_extent(levels))})
+    first = in_time(solr.select(core, {**params, "json.facet": _json(_extent(levels))}))
     total = int(first["response"]["numFound"])
     if not total:
         return Counted(0, Counts(()), exact=True)
@@ -113,16 +113,9 @@ def count(
     whole = _product(each.buckets for each in every) <= MOST_BUCKETS
     for each in every:
         each.limit = -1 if whole else values + 1
-    answer = _in_time(solr, core, {**params, "json.facet": _json(_facets(every))})
+    answer = in_time(solr.select(core, {**params, "json.facet": _json(_facets(every))}))
     exact = whole or len(solr.shards(core)) == 1
     return Counted(total, _counts(answer["facets"], every, values, whole=whole), exact)
-
-
-def _in_time(solr: Solr, core: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    answer = solr.select(core, params)
-    if answer["responseHeader"].get("partialResults"):
-        raise TookTooLong
-    return answer
 
 
 def _json(facets: Mapping[str, Any]) -> str:

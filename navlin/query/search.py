@@ -97,7 +97,7 @@ def search(
     question = SolrQuery(
         parsed.query,
         [parse(text).query for text in filters],
-        _orders(sort),
+        orders(sort),
         [_facet(text) for text in facets],
         _shown_fields(fields),
         facet_prefix,
@@ -218,12 +218,13 @@ def _facet(text: str) -> Facet:
     return facet
 
 
-def _orders(sort: str) -> list[tuple[str, str]]:
-    orders = []
+def orders(sort: str) -> list[tuple[str, str]]:
+    """(field, asc or desc) of each order in a text. Raises `QueryError`."""
+    found = []
     for order in filter(None, (part.strip() for part in sort.split(","))):
         name, _, direction = order.partition(" ")
         direction = direction.strip().lower() or "asc"
         if direction not in ("asc", "desc"):
             raise QueryError(f"results are sorted as in 'lastModified desc', not as in {order!r}")
-        orders.append((countable(plain_field(name)), direction))
-    return orders
+        found.append((countable(plain_field(name)), direction))
+    return found

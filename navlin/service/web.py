@@ -64,6 +64,7 @@ def service_of(configuration: Configuration, environment: Mapping[str, str]) -> 
         now_ms,
         version("navlin"),
         configuration.purge.deleted_files,
+        configuration.web.solr_passthrough,
         configuration.web.base_path,
         configuration.web.certificate_file is not None,
     )

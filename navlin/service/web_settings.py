@@ -29,6 +29,7 @@ class WebSettings:
     trusted_proxies: tuple[str, ...] = ()
     user_header: str = ""
     proxy_role: str = ""
+    solr_passthrough: bool = False
 
     @property
     def proxy(self) -> Proxy | None:
