@@ -22,7 +22,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -44,6 +44,7 @@ from navlin.api.answers import (
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.limits import MOST_BODY_BYTES, Questions
 from navlin.api.metrics import CONTENT_TYPE, Metrics, Timed
+from navlin.api.navigator.elsewhere import why_not
 from navlin.api.openapi import document
 from navlin.api.parameters import from_both, from_json, from_query, texts_of
 from navlin.api.service import Service
@@ -55,6 +56,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 OPEN: Final = frozenset({"/api/version", "/healthz", "/readyz"})
 """What is answered to everybody."""
+DESCRIPTION: Final = own.ROOT + "/openapi.json"
 SECURITY_HEADERS: Final = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -73,7 +75,8 @@ def application(service: Service) -> Starlette:
         Route("/readyz", partial(_ready, service)),
         Route("/api/version", _api_version),
         Route("/metrics", partial(_measured, metrics)),
-        Route(own.ROOT + "/openapi.json", partial(_described, service)),
+        Route(DESCRIPTION, partial(_described, service)),
+        Route("/api-console/index.html", partial(_console, service)),
         *(
             Route(address, partial(answered, service, questions, address, each), methods=[each.method])
             for each in own.ENDPOINTS
@@ -107,11 +110,19 @@ def application(service: Service) -> Starlette:
 
 
 async def _root(service: Service, _request: Request) -> Response:
-    described, newest = own.ROOT + "/openapi.json", f"/api/v{navigator.NEWEST}"
-    here = {"navlin": service.version, "described": described, "navigator": newest}
+    here = {
+        "navlin": service.version,
+        "described": DESCRIPTION,
+        "navigator": f"/api/v{navigator.NEWEST}",
+    }
     return json_answer(
         {name: service.base_path + path if path[0] == "/" else path for name, path in here.items()}
     )
+
+
+async def _console(service: Service, _request: Request) -> Response:
+    """Where Navigator described its API, people find the description of this one."""
+    return RedirectResponse(service.base_path + DESCRIPTION)
 
 
 async def _healthy(_request: Request) -> Response:
@@ -237,8 +248,9 @@ async def _problem(_request: Request, problem: Problem) -> Response:
     return error_answer(problem.status, problem.message, **problem.more)
 
 
-async def _http_error(_request: Request, error: HTTPException) -> Response:
-    words = {404: "there is nothing at this address", 405: "this address does not take that method"}
+async def _http_error(request: Request, error: HTTPException) -> Response:
+    nothing = why_not(request.url.path) or "there is nothing at this address"
+    words = {404: nothing, 405: "this address does not take that method"}
     return error_answer(error.status_code, words.get(error.status_code, error.detail), error.headers)
 
 
