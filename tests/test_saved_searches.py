@@ -15,8 +15,11 @@ from click.testing import CliRunner, Result
 from navlin.api.own import ROOT
 from navlin.cli import main
 from navlin.cli.invocation import Exit
+from navlin.edit.saved_searches import Asker, NameTaken, remove_search, save_search
+from navlin.index.editing import Author
 from navlin.index.saved_searches import remove_saved_search, saved_search, saved_searches, write_saved_search
 from navlin.index.solr import Solr
+from navlin.query.saved import query_named
 from tests.support.query_estate import World
 from tests.support.web import Web
 from tests.test_remote import remote, token_file
@@ -188,3 +191,15 @@ def test_the_commands_do_so_on_a_server_in_the_name_of_the_token(
     assert json.loads(remote("saved", "remove", "there", "--json").stdout)["name"] == "there"
     assert remote("saved", "remove", "there").exit_code == Exit.NOTHING
     assert remote("saved", "list").exit_code == Exit.NOTHING
+
+
+@pytest.mark.services
+def test_in_a_solrcloud_they_are_kept_changed_and_removed_as_well(cloud: Solr) -> None:
+    ann = Asker(Author("ann", 1_800_000_000_000), administrator=False)
+    save_search(cloud, ann, "kept", "type:TABLE", shared=True, replace=False)
+    with pytest.raises(NameTaken):
+        save_search(cloud, ann, "kept", "type:VIEW", shared=True, replace=False)
+    save_search(cloud, ann, "kept", "type:VIEW", shared=True, replace=True)
+    assert query_named(cloud, "ann/kept", "bob", administrator=False) == "type:VIEW"
+    remove_search(cloud, ann, "kept")
+    assert saved_searches(cloud) == []

@@ -8,14 +8,18 @@ from typing import Any
 
 import pytest
 
+from navlin.index import selecting
+from navlin.index.core_status import core_status, fields_of_core
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.selecting import HIDDEN
 from navlin.index.solr import Solr
 from navlin.model.keys import EntityType, RelationType, partition_key
 from navlin.query.date_math import gap_ms, moment_ms
+from navlin.query.select import select_pieces
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.support.query_estate import AS_OF_MS, HDFS, HIVE, World
 from tests.support.web import Web, running_web
+from tests.test_value_counts import documents
 
 DAY_MS = 86_400_000
 
@@ -166,9 +170,6 @@ def test_a_cursor_brings_every_document_once(elements: Core, of_ours: str, world
 def test_pages_longer_than_one_answer_of_solr_are_whole(
     elements: Core, of_ours: str, monkeypatch: pytest.MonkeyPatch, world: World
 ) -> None:
-    from navlin.index import selecting
-    from navlin.query.select import select_pieces
-
     monkeypatch.setattr(selecting, "STREAMED_ROWS", 3)
     whole = elements.query(q=of_ours, rows=100, sort="identity asc")["response"]
     for start in (0, 4):
@@ -435,3 +436,33 @@ def test_dates_are_reckoned_as_solr_does_and_what_is_no_date_is_none(text: str, 
 )
 def test_a_gap_is_a_length(text: str, length: int | None) -> None:
     assert gap_ms(text) == length
+
+
+@pytest.mark.services
+def test_over_two_shards_the_answers_are_the_same(solr: Solr, cloud: Solr) -> None:
+    def answered(index: Solr, *pairs: tuple[str, str]) -> Any:
+        asked = [("q", "sourceId:sharded-tools"), ("sort", "identity asc"), *pairs]
+        answer = json.loads(b"".join(select_pieces(index, "nav_elements", asked, AS_OF_MS)))
+        del answer["responseHeader"]
+        return answer
+
+    made = documents("sharded-tools", 300)
+    for index in (solr, cloud):
+        index.add(ELEMENTS, made)
+        index.commit(ELEMENTS, soft=False)
+    for pairs in (
+        [("rows", "1000"), ("cursorMark", "*"), ("fl", "id,owner,size")],
+        [("rows", "7"), ("start", "5")],
+        [("rows", "0"), ("facet", "true"), ("facet.pivot", "sourceType,type"), ("facet.sort", "index")],
+        [("rows", "0"), ("facet", "true"), ("facet.field", "{!key=who}owner"), ("facet.prefix", "O1")],
+        [("rows", "0"), ("facet", "true"), ("facet.query", '{!frange l=9 key="big ones"}size')],
+        [
+            *(("rows", "0"), ("facet", "true"), ("facet.range", "created"), ("facet.range.gap", "+1MONTH")),
+            *(("facet.range.start", "2024-01-01T00:00:00Z"), ("facet.range.end", "2026-01-01T00:00:00Z")),
+        ],
+    ):
+        assert answered(cloud, *pairs) == answered(solr, *pairs), pairs
+    (sums,) = answered(cloud, ("rows", "0"), ("stats", "true"), ("stats.field", "size"))["stats"].values()
+    assert sums["size"]["sum"] == sum(each["size"] for each in made)
+    assert core_status(cloud, ELEMENTS)["numDocs"] == cloud.count(ELEMENTS)
+    assert "size" in {each["name"] for each in fields_of_core(cloud, ELEMENTS)}
