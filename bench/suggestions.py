@@ -3,7 +3,8 @@
     python -m bench suggestions [--tables 60000] [--columns 15] [--asked 300]
 
 Asked are the first one to six letters of names that are there, of tables and columns by how often each occurs, and of parts
-of names (``id`` of ``customer_id``), which people type as often.
+of names (``id`` of ``customer_id``), which people type as often. Each is asked of the function, and then over HTTP, of a
+server beside the index, over a connection that stays.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import requests
 from rich.console import Console
 from rich.table import Table
 
@@ -25,6 +27,7 @@ from navlin.index.fields import ELEMENTS
 from navlin.index.solr import Solr
 from navlin.model.keys import column_key, table_key
 from navlin.query.suggest import suggestions
+from tests.support.web import PASSWORD, Web, running_web
 
 WORDS = (
     "customer order invoice payment account address city country product category price amount currency date day month year"
@@ -69,6 +72,13 @@ def seconds(solr: Solr, start: str) -> float:
     return time.perf_counter() - began
 
 
+def seconds_over_http(web: Web, session: requests.Session, start: str) -> float:
+    began = time.perf_counter()
+    answer = session.get(f"{web.url}/api/v9/interactive/suggestions", params={"query": start}, timeout=60)
+    answer.raise_for_status()
+    return time.perf_counter() - began
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -78,19 +88,30 @@ def main() -> None:
     arguments.add_argument("--asked", type=int, default=300)
     asked = arguments.parse_args()
     console = Console()
-    with tempfile.TemporaryDirectory() as state, own_solr(Path(state)) as solr:
+    with (
+        tempfile.TemporaryDirectory() as state,
+        tempfile.TemporaryDirectory() as home,
+        own_solr(Path(state)) as solr,
+        running_web(solr.address, Path(home)) as web,
+        requests.Session() as session,
+    ):
+        session.auth = ("viewer", PASSWORD)
         names = fill(solr, asked.tables, asked.columns)
         console.print(f"{solr.count(ELEMENTS):,} entities")
-        table = Table("letters", "p50 ms", "p95 ms", "matches")
+        table = Table("letters", "p50 ms", "p95 ms", "HTTP p50 ms", "HTTP p95 ms", "matches")
         for length, starts in prefixes(names, asked.asked).items():
             taken = [seconds(solr, each) for each in starts]
+            over_http = [seconds_over_http(web, session, each) for each in starts]
             found = statistics.median(
                 solr.count(ELEMENTS, f"originalName:{q.literal(each)}*") for each in starts[:20]
             )
             table.add_row(
                 str(length),
-                f"{percentile(taken, 0.5) * 1000:.1f}",
-                f"{percentile(taken, 0.95) * 1000:.1f}",
+                *(
+                    f"{percentile(each, share) * 1000:.1f}"
+                    for each in (taken, over_http)
+                    for share in (0.5, 0.95)
+                ),
                 f"{found:,.0f}",
             )
         console.print(table)

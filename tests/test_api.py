@@ -32,6 +32,7 @@ from navlin.api.limits import AT_ONCE, IN_ALL, MOST_BODY_BYTES, Questions
 from navlin.api.own import ENDPOINTS, ROOT
 from navlin.api.parameters import schema
 from navlin.cli import main
+from navlin.cli.remote import GROUPS
 from navlin.index.solr import Solr
 from navlin.service.configuration import BadConfiguration, read_configuration
 from tests.services.certificates import certificate
@@ -128,7 +129,9 @@ def test_a_slash_at_the_end_and_a_proxys_path_are_the_same_address(web: Web) -> 
 @pytest.mark.parametrize(
     ("path", "parameters", "status", "words"),
     [
-        ("/search", {}, 400, "query is missing"),
+        ("/search", {}, 400, "query must be given, or saved"),
+        ("/search", {"query": "x", "saved": "y"}, 400, "one of the two"),
+        ("/search", {"saved": "nothing of that name"}, 404, "there is no saved search"),
         ("/search", {"query": "x", "limit": "many"}, 400, "limit must be a whole number"),
         ("/search", {"query": "x", "limit": "-1"}, 400, "limit must be from 0 to 500,000"),
         ("/search", {"query": "x", "offset": "6888665966921"}, 400, "offset must be from 0 to 2,000,000,000"),
@@ -329,10 +332,15 @@ OTHER_NAMES = {
 
 
 @pytest.mark.parametrize(
-    "endpoint", [each for each in ENDPOINTS if "{" not in each.path], ids=lambda each: each.path
+    "endpoint",
+    [each for each in ENDPOINTS if "{" not in each.path],
+    ids=lambda each: f"{each.method} {each.path}",
 )
 def test_an_endpoint_takes_what_its_command_takes(endpoint: Any) -> None:
     command = main.get_command(click.Context(main), endpoint.path.strip("/"))
+    if isinstance(command, click.Group):
+        (name,) = (each for each, method in GROUPS[command.name or ""].items() if method == endpoint.method)
+        command = command.commands[name]
     assert command is not None
     options = {OTHER_NAMES.get(each.name or "", each.name) for each in command.params} - OF_THE_COMMAND_ALONE
     assert {each["name"] for each in schema(endpoint.parameters)} == options

@@ -70,7 +70,7 @@ def json_of(result: Result) -> Any:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_explains_itself_with_an_example(command: str) -> None:
-    first = {"index": "create", "annotations": "export", "user": "add", "token": "add"}
+    first = {"index": "create", "annotations": "export", "user": "add", "token": "add", "saved": "add"}
     group = [command, first[command]] if command in first else [command]
     shown = CliRunner().invoke(main, [*group, "--help"])
 

@@ -183,6 +183,23 @@ def test_what_is_requested_over_http_is_done_and_answered(daemon: Served) -> Non
     assert answered["answer"]["status"] in ("finished", "idle")
 
 
+def test_a_purge_that_navigators_clients_ask_for_is_done_and_stands_in_the_history(daemon: Served) -> None:
+    maintenance = "/api/v9/maintenance"
+    hundred_years = "deleteTimeThresholdMinutes=52560000&runtimeCapMinutes=720"
+    left = over_http(daemon, "POST", f"{maintenance}/purge?{hundred_years}")
+    assert left.status_code == 202
+    assert (left.json()["status"], left.json()["username"]) == ("WAITING", "admin")
+
+    def ended() -> list[dict[str, object]]:
+        history: list[dict[str, object]] = over_http(daemon, "GET", f"{maintenance}/history").json()
+        return history
+
+    (past,) = daemon.until(ended, "the purge in the history")
+    assert (past["status"], past["username"]) == ("FINISHED", "admin")
+    assert past["rules"] == {name: {"candidates": 0, "removed": 0, "relations": 0} for name in past["rules"]}
+    daemon.until(lambda: not over_http(daemon, "GET", f"{maintenance}/running").json(), "the end of it")
+
+
 def test_a_command_on_another_machine_requests_it_and_waits_for_the_answer(
     daemon: Served, tmp_path: Path
 ) -> None:

@@ -99,7 +99,7 @@ def test_the_readme_names_only_commands_and_options_that_there_are() -> None:
             assert re.search(rf"^{words[0]}:", (ROOT / "Makefile").read_text(), re.MULTILINE), mention
             continue
         assert words[0] in COMMANDS, mention
-        command = words[:2] if words[0] in ("index", "annotations", "user", "token") else words[:1]
+        command = words[:2] if words[0] in ("index", "annotations", "user", "token", "saved") else words[:1]
         help_text = CliRunner().invoke(main, [*command, "--help"]).output
         for option in (word for word in words if word.startswith("--")):
             assert option in help_text, mention

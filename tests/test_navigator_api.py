@@ -297,6 +297,9 @@ def test_facets_that_were_asked_for_are_there_and_may_be_narrowed(web: Web, worl
     body = {"query": "*", "facetFields": ["owner", "principal"], "facetPrefix": "B", "filterQueries": of_ours}
     facets = found(web, "POST", f"{V}/interactive/entities", json=body)["facets"]
     assert facets == {"owner": {"bob": 2}, "principal": {}}
+    for prefix, owners in (("an", {"Ann": 1}), (".*", {}), ("A|b", {})):
+        body["facetPrefix"] = prefix
+        assert found(web, "POST", f"{V}/interactive/entities", json=body)["facets"]["owner"] == owners
 
 
 def test_a_search_by_get_needs_nothing_and_counts_with_limit_0(web: Web, world: World) -> None:

@@ -16,7 +16,7 @@ from navlin.api.answers import text_width
 from navlin.api.own import ENDPOINTS, ROOT
 from navlin.cli import COMMANDS, main
 from navlin.cli.invocation import Exit
-from navlin.cli.remote import JOBS, QUESTIONS, STREAMED, WRITES
+from navlin.cli.remote import GROUPS, JOBS, QUESTIONS, STREAMED, WRITES
 from navlin.index.solr import Solr
 from tests.support.query_estate import World
 from tests.support.web import Web
@@ -58,6 +58,8 @@ ASKED = [
     ("search", "owner:remote_etl", "--facet", "type", "--filter", "type:TABLE", "--limit", "1"),
     ("search", "owner:remote_etl", "--sort", "originalName asc", "--offset", "1"),
     ("search", "owner:nobody_at_all"),
+    ("count", "owner:remote_etl", "--by", "sourceType,type", "--filter", "type:TABLE", "--values", "3"),
+    ("count", "owner:nobody_at_all", "--by", "type"),
     ("show", "remote_db.remote_b"),
     ("lineage", "remote_db.remote_b"),
     ("lineage", "remote_db.remote_b", "--columns", "--operations", "--direction", "upstream", "--depth", "1"),
@@ -91,6 +93,7 @@ def test_an_answer_is_that_of_the_command_on_the_server_itself(
     "arguments",
     [
         ("impact", "remote_db.remote_a", "--csv"),
+        ("count", "owner:remote_etl", "--by", "type", "--by", "originalName", "--csv"),
         ("inherited", "nothing-has-this-tag", "--csv"),
     ],
     ids=" ".join,
@@ -143,14 +146,16 @@ def timeless(answer: dict[str, object]) -> dict[str, object]:
 
 
 def test_every_endpoint_of_a_command_can_be_asked_and_nothing_else() -> None:
-    addressed = [each for each in ENDPOINTS if "{" not in each.path]
+    grouped = {(f"/{name}", method) for name, commands in GROUPS.items() for method in commands.values()}
+    assert grouped == {(each.path, each.method) for each in ENDPOINTS if each.path[1:] in GROUPS}
+    addressed = [each for each in ENDPOINTS if "{" not in each.path and each.path[1:] not in GROUPS]
     assert set(QUESTIONS) == {each.path[1:] for each in addressed if each.method == "GET"}
     assert {*JOBS, *WRITES} == {each.path[1:] for each in addressed if each.method == "POST"}
     assert set(JOBS) == {each.path[1:] for each in addressed if each.status == 202}
     assert {each.path[1:] for each in addressed if each.method == "GET" and each.view is None} == STREAMED
 
 
-@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {*QUESTIONS, *WRITES, *JOBS}))
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {*QUESTIONS, *GROUPS, *WRITES, *JOBS}))
 def test_a_command_that_works_on_its_own_machine_only_is_refused(remote: Navlin, name: str) -> None:
     result = remote(name)
 

@@ -46,6 +46,7 @@ from navlin.api.callers import FORM, Callers, Door, SessionCookie, caller_of
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.limits import MOST_BODY_BYTES, Questions
 from navlin.api.metrics import CONTENT_TYPE, Metrics, Timed
+from navlin.api.navigator.out_of_scope import why_not
 from navlin.api.openapi import document
 from navlin.api.pages import Pages, wants_page
 from navlin.api.parameters import from_both, from_json, from_query, texts_of
@@ -56,6 +57,7 @@ from navlin.index.writing import TooManyConflicts
 
 log = structlog.stdlib.get_logger(__name__)
 
+DESCRIPTION: Final = own.ROOT + "/openapi.json"
 SECURITY_HEADERS: Final = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -79,19 +81,16 @@ def application(service: Service, pages: Pages | None = None) -> Starlette:
         Route("/api/version", _api_version),
         Route("/metrics", partial(_measured, metrics)),
         *logging_in.routes(service, door, cookie, pages),
-        Route(own.ROOT + "/openapi.json", partial(_described, service)),
+        Route(DESCRIPTION, partial(_described, service)),
+        Route("/api-console/index.html", partial(_console, service)),
         *(
             Route(address, partial(answered, service, questions, address, each), methods=[each.method])
             for each in own.ENDPOINTS
             for address in [own.ROOT + each.path]
         ),
         *(
-            Route(
-                path,
-                partial(answered, service, questions, f"/api/v*{each.path}", each),
-                methods=[each.method],
-            )
-            for path, each in navigator.addresses()
+            Route(path, partial(answered, service, questions, name, each), methods=[each.method])
+            for path, name, each in navigator.addresses()
         ),
         *(pages.routes if pages else ()),
         *(
@@ -127,11 +126,19 @@ def application(service: Service, pages: Pages | None = None) -> Starlette:
 async def _root(service: Service, pages: Pages | None, request: Request) -> Response:
     if pages is not None and wants_page(request):
         return pages.root(request.query_params)
-    described, newest = own.ROOT + "/openapi.json", f"/api/v{navigator.NEWEST}"
-    here = {"navlin": service.version, "described": described, "navigator": newest}
+    here = {
+        "navlin": service.version,
+        "described": DESCRIPTION,
+        "navigator": f"/api/v{navigator.NEWEST}",
+    }
     return json_answer(
         {name: service.base_path + path if path[0] == "/" else path for name, path in here.items()}
     )
+
+
+async def _console(service: Service, _request: Request) -> Response:
+    """Where Navigator described its API, people find the description of this one."""
+    return RedirectResponse(service.base_path + DESCRIPTION)
 
 
 async def _healthy(_request: Request) -> Response:
@@ -192,7 +199,7 @@ async def answered(
             pieces = held_until_read(chain([next(result, b"")], result), held.pop_all())
             return StreamingResponse(pieces, endpoint.status, {"Content-Type": form})
 
-    if endpoint.role > Role.LINEAGE_VIEWER:
+    if endpoint.writes or endpoint.role > Role.LINEAGE_VIEWER:
         audit(endpoint.logged or _WORDS[endpoint.role], request, user.name)
     return await to_thread.run_sync(answer, limiter=questions.limiter)
 
@@ -225,7 +232,11 @@ def held_until_read(pieces: Iterator[bytes], held: ExitStack) -> Iterator[bytes]
     return begun
 
 
-_WORDS: Final = {Role.METADATA_ADMINISTRATOR: "edit requested", Role.ADMINISTRATOR: "run requested"}
+_WORDS: Final = {
+    Role.LINEAGE_VIEWER: "edit requested",
+    Role.METADATA_ADMINISTRATOR: "edit requested",
+    Role.ADMINISTRATOR: "run requested",
+}
 """What the log calls a request, by the role that it wants."""
 
 
@@ -233,7 +244,11 @@ async def _parameters(endpoint: Endpoint, request: Request) -> tuple[Any, Any]:
     """The parameters, and the body for an endpoint that takes it as it is."""
     raw = request.scope["query_string"].decode("latin-1")
     given = [*texts_of(raw, lenient=endpoint.lenient), *request.path_params.items()]
-    if endpoint.method == "GET":
+    if endpoint.takes_pairs:
+        form = texts_of((await request.body()).decode("latin-1")) if endpoint.method == "POST" else []
+        in_path = list(request.path_params.items())
+        return from_query(endpoint.parameters, in_path), [*texts_of(raw), *form]
+    if endpoint.method in ("GET", "DELETE"):
         return from_query(endpoint.parameters, given), None
     body = await request.body()
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() == FORM:
@@ -273,8 +288,9 @@ async def _problem(_request: Request, problem: Problem) -> Response:
     return error_answer(problem.status, problem.message, **problem.more)
 
 
-async def _http_error(_request: Request, error: HTTPException) -> Response:
-    words = {404: "there is nothing at this address", 405: "this address does not take that method"}
+async def _http_error(request: Request, error: HTTPException) -> Response:
+    nothing = why_not(request.url.path) or "there is nothing at this address"
+    words = {404: nothing, 405: "this address does not take that method"}
     return error_answer(error.status_code, words.get(error.status_code, error.detail), error.headers)
 
 

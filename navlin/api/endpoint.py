@@ -27,7 +27,7 @@ class Asked:
     csrf: str = ""
     """What a page sends along when it writes (`navlin.access.gate.Caller.csrf`)."""
     body: Any = None
-    """The JSON that was sent, for an endpoint that takes it as it is."""
+    """The JSON that was sent, for an endpoint that takes it as it is; or the pairs of a form."""
 
     def author(self) -> Author:
         """Who edits by this request."""
@@ -37,10 +37,10 @@ class Asked:
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """``path`` is below the root of the API; ``parameters`` is a dataclass (`navlin.api.parameters`), in the query string of
-    a GET, in the path where that names it, in the JSON body of a POST. ``answer`` returns what ``form`` makes
+    a GET or DELETE, in the path where that names it, in the JSON body of a POST. ``answer`` returns what ``form`` makes
     plain JSON of and ``view`` what people read, or pieces of JSON text or a `Table` of CSV, which are sent as they come."""
 
-    method: Literal["GET", "POST", "PUT"]
+    method: Literal["GET", "POST", "PUT", "DELETE"]
     path: str
     role: Role
     summary: str
@@ -59,6 +59,10 @@ class Endpoint:
     """What the log calls a request; "" for what it calls all that want this role."""
     takes_body: bool = False
     """Takes the JSON of the body as it is, beside parameters in the path and the query string."""
+    takes_pairs: bool = False
+    """Takes the names and values of the query string and of a form as they are, as a list, beside parameters in the path."""
+    writes: bool = False
+    """Writes, though whoever may ask may do it: the log says who did."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
     in_path = [each for each in described if f"{{{each['name']}}}" in endpoint.path]
     others = [each for each in described if each not in in_path]
     parameters = [{**each, "in": "path", "required": True} for each in in_path]
-    if endpoint.method == "GET":
+    if endpoint.method in ("GET", "DELETE"):
         parameters += [{**each, "in": "query"} for each in others]
     elif others:
         body = {

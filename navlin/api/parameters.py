@@ -152,6 +152,8 @@ def _of_json(hint: Any, value: Any) -> Any:
     if value is None and hint is not _plain(hint):
         return None
     hint = _plain(hint)
+    if hint is Any:
+        return value
     if get_origin(hint) is tuple:
         if not isinstance(value, list):
             raise _Unfit("a list")

@@ -49,6 +49,7 @@ class Service:
     now_ms: Callable[[], int]
     version: str
     purges_deleted_files: bool = True
+    solr_passthrough: bool = False
     base_path: str = ""
     tls: bool = False
     secure: bool = False

@@ -20,6 +20,8 @@ COMMANDS: Final = (
     "extract",
     "link",
     "search",
+    "count",
+    "saved",
     "show",
     "lineage",
     "impact",

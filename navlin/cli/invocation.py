@@ -147,7 +147,35 @@ def entity_id(solr: Solr, name: str) -> str:
         raise SystemExit(code) from error
 
 
+def query_of(invocation: Invocation, solr: Solr, query: str, saved: str) -> str:
+    """The query that was typed, or that is saved under a name."""
+    from navlin.query.saved import UnknownSearch, query_named
+
+    if query:
+        return query
+    try:
+        return query_named(solr, saved, invocation.author().name, administrator=True)
+    except UnknownSearch as error:
+        raise Failure(str(error), Exit.NOTHING) from error
+
+
+def one_query(query: str, saved: str) -> None:
+    """Ends the command unless one of the two is given."""
+    if bool(query) == bool(saved):
+        raise Failure("give a query, or --saved NAME", Exit.USAGE)
+
+
 _C = TypeVar("_C", bound=Callable[..., Any])
+
+
+def saved_option(command: _C) -> _C:
+    """Adds ``--saved``."""
+    return click.option(
+        "--saved",
+        default="",
+        metavar="NAME",
+        help="In place of QUERY: the saved search of this name, or OWNER/NAME.",
+    )(command)
 
 
 def json_option(command: _C) -> _C:

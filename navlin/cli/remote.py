@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 ROOT: Final = "/api/navlin/v1"
 QUESTIONS: Final = (
     "search",
+    "count",
     "show",
     "lineage",
     "impact",
@@ -42,6 +43,10 @@ QUESTIONS: Final = (
     "runs",
     "edits",
 )
+GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
+    "saved": {"list": "GET", "add": "POST", "remove": "DELETE"},
+}
+"""Groups of commands, each of which is one address: which method each command is."""
 STREAMED: Final = frozenset({"unused", "inherited"})
 """Answers over the whole estate: they come as JSON or CSV, piece by piece."""
 WRITES: Final = ("edit",)
@@ -99,11 +104,22 @@ class Server:
 
 def over_http(name: str, command: click.Command, server: Server) -> click.Command:
     """The command, asking a server. Raises `Failure` for one that works only where it is."""
-    if name not in (able := (*QUESTIONS, *WRITES, *JOBS)):
+    if name not in (able := (*QUESTIONS, *GROUPS, *WRITES, *JOBS)):
         raise Failure(
             f"navlin {name} works on its own machine only; with --url there are: {', '.join(able)}",
             Exit.USAGE,
         )
+    if isinstance(command, click.Group):
+        group = copy.copy(command)
+        group.commands = {
+            each: _asking(name, command.commands[each], server, method)
+            for each, method in GROUPS[name].items()
+        }
+        return group
+    return _asking(name, command, server, "GET" if name in QUESTIONS else "POST")
+
+
+def _asking(name: str, command: click.Command, server: Server, method: str) -> click.Command:
     asking = copy.copy(command)
 
     def ask(**given: Any) -> None:
@@ -115,9 +131,15 @@ def over_http(name: str, command: click.Command, server: Server) -> click.Comman
         parameters = dict(_parameters(command, given))
         if name in JOBS:
             _request(server, name, parameters, as_json=as_json)
-        elif name in WRITES:
+        elif method == "POST":
             _print(
                 server.send("POST", f"/{name}", accept=_form(as_json=as_json), json=parameters),
+                as_json=as_json,
+            )
+        elif method == "DELETE":
+            query = {key: _text(value) for key, value in parameters.items()}
+            _print(
+                server.send("DELETE", f"/{name}", accept=_form(as_json=as_json), params=query),
                 as_json=as_json,
             )
         else:

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from navlin.cli.invocation import Exit, Failure, Invocation, csv_option, json_option
+from navlin.cli.invocation import (
+    Exit,
+    Failure,
+    Invocation,
+    csv_option,
+    json_option,
+    one_query,
+    query_of,
+    saved_option,
+)
 from navlin.cli.terminal import console, print_csv, print_json, print_pieces, say, shows_progress
+
+if TYPE_CHECKING:
+    from navlin.index.solr import Solr
 
 
 @click.command("search", short_help="Search entities and relations.")
-@click.argument("query")
+@click.argument("query", required=False, default="")
+@saved_option
 @click.option("--limit", default=25, show_default=True, help="How many results at most.")
 @click.option("--offset", default=0, show_default=True, help="How many of the first to pass over.")
 @click.option(
@@ -39,6 +52,7 @@ def command(
     invocation: Invocation,
     query: str,
     *,
+    saved: str,
     limit: int,
     offset: int,
     sort: str,
@@ -60,11 +74,13 @@ def command(
       navlin search 'sourceType:IMPALA AND queryText:*temp_sample_08*' --json
       navlin search 'type:OPERATION_EXECUTION AND started:[NOW/DAY-5DAYS TO NOW]' --sort 'started desc'
       navlin search '*' --facet type --facet sourceType --limit 3
+      navlin search --saved 'personal data' --json
       navlin search 'type:TABLE AND tags:pii' --csv --field parentPath --field originalName --field owner > pii.csv
     """
     from navlin.query.scanner import QueryError
     from navlin.query.search import search
 
+    one_query(query, saved)
     if as_json + as_csv + as_jsonl > 1:
         raise Failure("one of --json, --csv and --jsonl", Exit.USAGE)
     if as_csv or as_jsonl:
@@ -72,9 +88,12 @@ def command(
             raise Failure(
                 "--csv and --jsonl have the whole result: no --offset, --sort or --facet", Exit.USAGE
             )
-        _print_whole(invocation, query, filters, fields, as_csv=as_csv)
+        with invocation.solr() as solr:
+            query = query_of(invocation, solr, query, saved)
+            _print_whole(solr, query, filters, fields, as_csv=as_csv)
         return
     with invocation.solr() as solr:
+        query = query_of(invocation, solr, query, saved)
         try:
             answer = search(
                 solr, query, limit=limit, offset=offset, sort=sort, filters=filters, facets=facets
@@ -91,21 +110,20 @@ def command(
 
 
 def _print_whole(
-    invocation: Invocation, query: str, filters: tuple[str, ...], fields: tuple[str, ...], *, as_csv: bool
+    solr: Solr, query: str, filters: tuple[str, ...], fields: tuple[str, ...], *, as_csv: bool
 ) -> None:
     from navlin.query.scanner import QueryError
     from navlin.query.whole_result import json_lines, table_lines, whole_result
 
-    with invocation.solr() as solr:
-        try:
-            columns, documents = whole_result(solr, query, filters)
-            counted = _Counted(documents)
-            if as_csv:
-                print_csv(table_lines(columns, counted, fields))
-            else:
-                print_pieces(json_lines(counted, fields))
-        except QueryError as error:
-            raise Failure(str(error), Exit.USAGE) from error
+    try:
+        columns, documents = whole_result(solr, query, filters)
+        counted = _Counted(documents)
+        if as_csv:
+            print_csv(table_lines(columns, counted, fields))
+        else:
+            print_pieces(json_lines(counted, fields))
+    except QueryError as error:
+        raise Failure(str(error), Exit.USAGE) from error
     raise SystemExit(Exit.OK if counted.count else Exit.NOTHING)
 
 

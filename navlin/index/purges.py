@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import orjson
 
-from navlin.index.fields import RUNS, solr_date
+from navlin.index import solr_query as q
+from navlin.index.fields import RUNS, date_ms, solr_date
 from navlin.index.leases import LeaseLost
 from navlin.index.solr import Solr
 from navlin.model.identity import run_id
@@ -48,6 +49,19 @@ def open_purge(solr: Solr) -> PurgeRecord | None:
     for document in solr.get(RUNS, [_OPEN]):
         return PurgeRecord(**orjson.loads(document["body"]), version=int(document["_version_"]))
     return None
+
+
+def ended_purges(solr: Solr, limit: int) -> tuple[list[tuple[PurgeRecord, int]], int]:
+    """The last ``limit`` purges that came to their end, the newest first, each with the time at which it did (epoch ms); and
+    how many there are in all."""
+    filters = [q.term("kind", "purge"), q.term("status", "finished")]
+    asked = {"q": q.EVERYTHING, "fq": filters, "sort": "started desc", "rows": limit}
+    answer = solr.select(RUNS, asked)["response"]
+    records = [
+        (PurgeRecord(**orjson.loads(document["body"])), date_ms(document["ended"]))
+        for document in answer["docs"]
+    ]
+    return records, int(answer["numFound"])
 
 
 def save_purge(solr: Solr, record: PurgeRecord) -> PurgeRecord:

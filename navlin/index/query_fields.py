@@ -41,6 +41,9 @@ CONSTANTS: Final = frozenset(
 REWRITTEN: Final = DERIVED | {"writer"}
 """Fields that are asked for by a clause of their own, never by their name alone."""
 
+WORDS_ALONE: Final = frozenset({"queryText", ANY_TEXT})
+"""Fields of which the index keeps no values beside their words: Solr would take all of them into memory to count them."""
+
 TYPE: Final = "type"
 
 CASELESS: Final = frozenset(

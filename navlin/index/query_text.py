@@ -34,7 +34,8 @@ from navlin.index.solr_query import EVERYTHING, literal, phrase, quoted
 PROPERTY: Final = re.compile(r"(?!(?:up|tp|cp|cpl|cpd|cpt|cpb)_)[^.]+\..+", re.DOTALL)
 """A property of a namespace, ``namespace.key``."""
 
-_DATE_FIELDS: Final = frozenset({*DATES, "firstSeen", "recreated", "lastExecuted", "unlinkedSince"})
+DATE_FIELDS: Final = frozenset({*DATES, "firstSeen", "recreated", "lastExecuted", "unlinkedSince"})
+"""Fields of dates; and `cpt_…`."""
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\S*Z\S*|NOW\b\S*")
 _INTEGER = re.compile(r"[+-]?\d{1,18}")
@@ -142,7 +143,7 @@ def _as_stored(field: str, value: Value) -> str:
         field = ANY_TEXT
     if PROPERTY.fullmatch(field):
         return _property(field, value)
-    if field in _DATE_FIELDS or field.startswith("cpt_"):
+    if field in DATE_FIELDS or field.startswith("cpt_"):
         value = _in_whole_days(value)
     text = _value(value)
     return clause(field, text) or f"{literal(field)}:{value_of(field, text)}"

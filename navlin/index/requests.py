@@ -98,6 +98,14 @@ def open_requests(solr: Solr) -> list[Request]:
     return sorted((each for each in requests if each.open), key=lambda each: (each.asked_ms, each.id))
 
 
+def requests_for(solr: Solr, job: Job) -> list[Request]:
+    """All requests for a job that are kept, the newest first; those written in this very moment may be missing."""
+    filters = [q.term("kind", "request"), q.one_of("key", [job])]
+    ids = [each["identity"] for each in solr.cursor(RUNS, q.EVERYTHING, "identity", filters=filters)]
+    requests = (_request(document) for document in solr.get(RUNS, ids)) if ids else ()
+    return sorted(requests, key=lambda each: (each.asked_ms, each.id), reverse=True)
+
+
 def save_request(solr: Solr, request: Request) -> Request:
     """Writes a request and returns it with its new version. Raises `TakenMeanwhile`."""
     body = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,6 +19,7 @@ PAGE_ROWS: Final = 10_000
 STREAMED_ROWS: Final = 2_000
 """How many are held in memory of a result that is passed on as it comes."""
 FACET_VALUES: Final = 100
+_SPECIAL: Final = re.compile(r"(\W)")
 MOST_S: Final = 60.0
 """How long Solr may look for the documents of one request: a few wildcards may run through every name that there is."""
 
@@ -54,11 +56,11 @@ class TookTooLong(Exception):
 def find(solr: Solr, core: str, query: SolrQuery, limit: int, offset: int, most_s: float = MOST_S) -> Found:
     """The documents from ``offset`` on, at most ``limit``. Raises `SolrError` with status 400 for a query that is wrong, and
     `TookTooLong`."""
-    params = {**_params(query), "timeAllowed": round(most_s * 1000), "omitHeader": "false"}
+    every = {**params(query), "timeAllowed": round(most_s * 1000), "omitHeader": "false"}
     rows = min(limit, PAGE_ROWS)
     where: dict[str, Any] = {"cursorMark": "*"} if not offset and limit > PAGE_ROWS else {"start": offset}
     extra = {**_facet_params(query), **_highlight_params(query)}
-    answer = _in_time(solr.select(core, {**params, **extra, **where, "rows": rows}))
+    answer = in_time(solr.select(core, {**every, **extra, **where, "rows": rows}))
     highlights = answer.get("highlighting", {})
     documents: list[dict[str, Any]] = answer["response"]["docs"]
     total = int(answer["response"]["numFound"])
@@ -69,8 +71,8 @@ def find(solr: Solr, core: str, query: SolrQuery, limit: int, offset: int, most_
             if "cursorMark" in where
             else {"start": offset + len(documents)}
         )
-        answer = _in_time(
-            solr.select(core, {**params, **where, "rows": min(PAGE_ROWS, limit - len(documents))})
+        answer = in_time(
+            solr.select(core, {**every, **where, "rows": min(PAGE_ROWS, limit - len(documents))})
         )
         if not answer["response"]["docs"]:
             break
@@ -87,8 +89,8 @@ def pages(
 ) -> Iterator[tuple[list[Mapping[str, Any]], str]]:
     """The documents after a cursor mark ("*" for the first), at most ``limit``, by identity: page by page, each with the
     mark after it. Yields one page at least. Raises as `find`."""
-    params = {
-        **_params(query),
+    every = {
+        **params(query),
         "sort": "identity asc",
         "timeAllowed": round(most_s * 1000),
         "omitHeader": "false",
@@ -96,7 +98,7 @@ def pages(
     left = limit
     while True:
         rows = min(left, STREAMED_ROWS)
-        answer = _in_time(solr.select(core, {**params, "cursorMark": mark, "rows": rows}))
+        answer = in_time(solr.select(core, {**every, "cursorMark": mark, "rows": rows}))
         documents = presented(solr, core, answer["response"]["docs"])
         mark, left = answer["nextCursorMark"], left - len(documents)
         yield list(documents), mark
@@ -104,14 +106,16 @@ def pages(
             return
 
 
-def _in_time(answer: dict[str, Any]) -> dict[str, Any]:
+def in_time(answer: dict[str, Any]) -> dict[str, Any]:
+    """The answer. Raises `TookTooLong` if it is only a part of one."""
     # Part of an answer would be counted as the whole.
     if answer["responseHeader"].get("partialResults"):
         raise TookTooLong
     return answer
 
 
-def _params(query: SolrQuery) -> dict[str, Any]:
+def params(query: SolrQuery) -> dict[str, Any]:
+    """The parameters that find the documents, in a total order."""
     orders = list(query.sort)
     if all(name != "identity" for name, _ in orders):
         # A total order, so that no document is on two pages or on none.
@@ -134,9 +138,10 @@ def _facet_params(query: SolrQuery) -> dict[str, Any]:
         "facet.mincount": 1,
         "facet.limit": FACET_VALUES,
         **{
-            f"f.{each.field}.facet.prefix": _as_indexed(each.field, query.facet_prefix)
+            name: value
             for each in query.facets
             if query.facet_prefix
+            for name, value in beginning(each.field, query.facet_prefix).items()
         },
     }
 
@@ -152,5 +157,10 @@ def _highlight_params(query: SolrQuery) -> dict[str, Any]:
     }
 
 
-def _as_indexed(field: str, prefix: str) -> str:
-    return prefix.lower() if field in CASELESS else value_of(field, prefix)
+def beginning(field: str, prefix: str) -> dict[str, str]:
+    """The parameters by which only values of a field are counted that begin so; of a field whose case does not count, in any
+    case: what is counted is the value as it was written."""
+    if field in CASELESS:
+        escaped = _SPECIAL.sub(r"\\\1", prefix)
+        return {f"f.{field}.facet.matches": f"(?is){escaped}.*"}
+    return {f"f.{field}.facet.prefix": value_of(field, prefix)}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.query_fields import REWRITTEN, core_asked, field_names
+from navlin.index.query_fields import REWRITTEN, WORDS_ALONE, core_asked, field_names
 from navlin.index.query_text import printed
 from navlin.index.query_tree import Facet
 from navlin.index.searching import MOST_S, SolrQuery, TookTooLong, find, pages
@@ -97,13 +97,13 @@ def search(
     question = SolrQuery(
         parsed.query,
         [parse(text).query for text in filters],
-        _orders(sort),
+        orders(sort),
         [_facet(text) for text in facets],
         _shown_fields(fields),
         facet_prefix,
         [plain_field(name) for name in highlighted],
     )
-    with _explained(parsed, most_s):
+    with explained(parsed, most_s):
         found = find(solr, chosen, question, limit, offset, most_s)
     return SearchAnswer(
         chosen,
@@ -133,7 +133,7 @@ def search_pages(
     parsed = parsed_query(query)
     chosen = core or core_for(parsed)
     question = SolrQuery(parsed.query, [parse(text).query for text in filters])
-    with _explained(parsed, MOST_S):
+    with explained(parsed, MOST_S):
         yield from pages(solr, chosen, question, limit, mark)
 
 
@@ -142,7 +142,7 @@ def every_page(
 ) -> Iterator[list[Mapping[str, Any]]]:
     """All that match, by identity, page by page. Raises as `search`."""
     question = SolrQuery(parsed.query, [parse(text).query for text in filters])
-    with _explained(parsed, MOST_S):
+    with explained(parsed, MOST_S):
         for page, _ in pages(solr, core, question, MAX_OFFSET, "*"):
             yield page
 
@@ -153,7 +153,7 @@ def parsed_query(query: str | Parsed) -> Parsed:
 
 
 @contextmanager
-def _explained(parsed: Parsed, most_s: float) -> Iterator[None]:
+def explained(parsed: Parsed, most_s: float) -> Iterator[None]:
     """Raises `QueryError` with a sentence for what Solr refuses of a query, or does not do in time."""
     try:
         yield
@@ -198,9 +198,12 @@ def explain(message: str, parsed: Parsed) -> QueryError:
     return QueryError(f"Solr does not understand the query: {plain.partition(chr(10))[0][:300]}")
 
 
-def _countable(name: str) -> str:
+def countable(name: str) -> str:
+    """The field, if it can be counted or sorted by. Raises `QueryError`."""
     if name in REWRITTEN:
         raise QueryError(f"{name} follows from type and sourceType: count or sort by these")
+    if name in WORDS_ALONE:
+        raise QueryError(f"{name} is kept as its words alone: it cannot be counted or sorted by")
     return name
 
 
@@ -211,16 +214,17 @@ def _shown_fields(fields: str) -> str:
 
 def _facet(text: str) -> Facet:
     facet = parse_facet(text)
-    _countable(facet.field)
+    countable(facet.field)
     return facet
 
 
-def _orders(sort: str) -> list[tuple[str, str]]:
-    orders = []
+def orders(sort: str) -> list[tuple[str, str]]:
+    """(field, asc or desc) of each order in a text. Raises `QueryError`."""
+    found = []
     for order in filter(None, (part.strip() for part in sort.split(","))):
         name, _, direction = order.partition(" ")
         direction = direction.strip().lower() or "asc"
         if direction not in ("asc", "desc"):
             raise QueryError(f"results are sorted as in 'lastModified desc', not as in {order!r}")
-        orders.append((_countable(plain_field(name)), direction))
-    return orders
+        found.append((countable(plain_field(name)), direction))
+    return found

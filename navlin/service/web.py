@@ -75,6 +75,7 @@ def service_of(configuration: Configuration, environment: Mapping[str, str]) -> 
         now_ms,
         version("navlin"),
         configuration.purge.deleted_files,
+        configuration.web.solr_passthrough,
         web.base_path,
         web.certificate_file is not None,
         web.secure,

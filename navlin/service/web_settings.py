@@ -33,6 +33,7 @@ class WebSettings:
     public_origin: str = ""
     session_idle_s: float = 3_600.0
     session_lifetime_s: float = 43_200.0
+    solr_passthrough: bool = False
 
     @property
     def secure(self) -> bool:

@@ -14,10 +14,12 @@ from navlin.api.navigator import (
     entity_edits,
     interactive,
     lineage,
+    maintenance,
     models,
     plugin,
     relations,
     schemas,
+    solr,
 )
 
 OLDEST: Final = 2
@@ -39,14 +41,17 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     *models.ENDPOINTS,
     plugin.PLUGIN,
     plugin.REGISTER,
+    maintenance.PURGE,
+    maintenance.RUNNING,
+    maintenance.HISTORY,
 )
 """Below the version."""
-UNVERSIONED: Final[tuple[Endpoint, ...]] = (lineage.EXPORT,)
+UNVERSIONED: Final[tuple[Endpoint, ...]] = (lineage.EXPORT, *solr.ENDPOINTS)
 """Below the root of the server."""
 
 
-def addresses() -> Iterator[tuple[str, Endpoint]]:
-    """Every address, with what answers there."""
+def addresses() -> Iterator[tuple[str, str, Endpoint]]:
+    """Every address, what metrics call it, and what answers there."""
     for version in range(OLDEST, NEWEST + 1):
-        yield from ((f"/api/v{version}{each.path}", each) for each in ENDPOINTS)
-    yield from ((each.path, each) for each in UNVERSIONED)
+        yield from ((f"/api/v{version}{each.path}", f"/api/v*{each.path}", each) for each in ENDPOINTS)
+    yield from ((each.path, each.path, each) for each in UNVERSIONED)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from navlin.access.roles import Role
+from navlin.api.answers import Problem
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.navigator.asking import EVERYTHING, found
 from navlin.api.navigator.entity_form import entity_json
@@ -14,6 +15,7 @@ from navlin.index.fields import ELEMENTS
 from navlin.query.suggest import suggestions
 
 DEFAULT_LIMIT: Final = 50
+COUNT: Final = "/api/navlin/v1/count"
 HIGHLIGHTED: Final = ("originalName", "originalDescription", "name", "description", "tags")
 NOT_FIRST_CLASS: Final = "-type:(FIELD OR PARTITION OR SUB_OPERATION)"
 """Leaves out what is only a part of an entity."""
@@ -29,6 +31,7 @@ class Parameters:
     facetFields: Annotated[tuple[str, ...], "Fields whose values are counted."] = ()
     facetPrefix: Annotated[str, "What a value must begin with to be counted."] = ""
     filterQueries: Annotated[tuple[str, ...], "What must match as well; may bear a tag."] = ()
+    facetRanges: Annotated[Any, "Ranges to count: none are."] = None
     firstClassEntitiesOnly: Annotated[bool, "Without columns, partitions, parts of operations."] = False
 
 
@@ -41,6 +44,8 @@ class SuggestParameters:
 
 def _find(asked: Asked) -> dict[str, Any]:
     given: Parameters = asked.parameters
+    if given.facetRanges:
+        raise Problem(400, f"facetRanges are not counted here: {COUNT} counts by ranges")
     began = time.monotonic()
     filters = [each for each in given.filterQueries if each.strip()]
     if given.firstClassEntitiesOnly:

@@ -9,6 +9,7 @@ from typing import Final
 
 from navlin.api.endpoint import Endpoint
 from navlin.api.own import (
+    count,
     edit,
     edits,
     evidence,
@@ -22,6 +23,7 @@ from navlin.api.own import (
     rejects,
     requests,
     runs,
+    saved,
     search,
     show,
     status,
@@ -33,6 +35,10 @@ from navlin.api.own import (
 ROOT: Final = "/api/navlin/v1"
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     search.ENDPOINT,
+    count.ENDPOINT,
+    saved.LIST,
+    saved.ADD,
+    saved.REMOVE,
     show.ENDPOINT,
     lineage.ENDPOINT,
     impact.ENDPOINT,

@@ -1,11 +1,14 @@
-"""The entity that a caller names: ``db.table``, ``db.table.column``, a path, or an id."""
+"""What a caller names: an entity (``db.table``, ``db.table.column``, a path, or an id), or a saved search."""
 
 from __future__ import annotations
 
+from navlin.access.roles import Role
 from navlin.api.answers import Problem
+from navlin.api.endpoint import Asked
 from navlin.index.entity import StoredEntity
 from navlin.index.solr import Solr
 from navlin.query.names import AmbiguousName, UnclearName, UnknownName, entity_named
+from navlin.query.saved import UnknownSearch, query_named
 
 
 def entity_id(solr: Solr, name: str) -> str:
@@ -17,6 +20,19 @@ def entity_id(solr: Solr, name: str) -> str:
     except AmbiguousName as error:
         raise Problem(409, str(error), candidates=list(map(_shown, error.candidates))) from error
     except UnclearName as error:
+        raise Problem(404, str(error)) from error
+
+
+def query_of(asked: Asked, query: str, saved: str) -> str:
+    """The query that was typed, or that is saved under a name. Raises `Problem`."""
+    if bool(query) == bool(saved):
+        raise Problem(400, "query must be given, or saved: one of the two")
+    if query:
+        return query
+    administrator = asked.user.role is Role.ADMINISTRATOR
+    try:
+        return query_named(asked.solr, saved, asked.user.name, administrator=administrator)
+    except UnknownSearch as error:
         raise Problem(404, str(error)) from error
 
 

@@ -9,6 +9,7 @@ from typing import Annotated
 from navlin.access.roles import Role
 from navlin.api.answers import CSV, JSON_LINES, Problem, Table
 from navlin.api.endpoint import Asked, Endpoint
+from navlin.api.own.naming import query_of
 from navlin.index.solr import Solr
 from navlin.query.scanner import QueryError
 from navlin.query.search import MAX_LIMIT, MAX_OFFSET, SearchAnswer, search
@@ -20,7 +21,8 @@ from navlin.render import search_view
 class Parameters:
     """As the options of ``navlin search``."""
 
-    query: Annotated[str, "Solr's syntax, as users of Navigator typed it."]
+    query: Annotated[str, "Solr's syntax, as users of Navigator typed it."] = ""
+    saved: Annotated[str, "In place of the query: the saved search NAME, or OWNER/NAME."] = ""
     limit: Annotated[int, "How many results at most.", range(MAX_LIMIT + 1)] = 25
     offset: Annotated[int, "How many of the first to pass over.", range(MAX_OFFSET + 1)] = 0
     sort: Annotated[str, "FIELD asc or FIELD desc; the best match first without it."] = ""
@@ -35,12 +37,13 @@ def _answer(asked: Asked) -> SearchAnswer | Table:
     given: Parameters = asked.parameters
     if given.csv and given.jsonl:
         raise Problem(400, "csv or jsonl, not both")
+    query = query_of(asked, given.query, given.saved)
     try:
         if given.csv or given.jsonl:
-            return _whole(asked.solr, given)
+            return _whole(asked.solr, query, given)
         return search(
             asked.solr,
-            given.query,
+            query,
             limit=given.limit,
             offset=given.offset,
             sort=given.sort,
@@ -51,8 +54,8 @@ def _answer(asked: Asked) -> SearchAnswer | Table:
         raise Problem(400, str(error)) from error
 
 
-def _whole(solr: Solr, given: Parameters) -> Table:
-    columns, documents = whole_result(solr, given.query, given.filter)
+def _whole(solr: Solr, query: str, given: Parameters) -> Table:
+    columns, documents = whole_result(solr, query, given.filter)
     lines = table_lines(columns, documents, given.field) if given.csv else json_lines(documents, given.field)
     return Table(_refused(lines), CSV if given.csv else JSON_LINES)
 

@@ -1,0 +1,113 @@
+"""``/maintenance/purge``, ``/maintenance/running``, ``/maintenance/history``: asking for a purge, and what became of it.
+
+The form of a purge (id, startTime, endTime, status, message, username, stage, stagePercent) is what reports of Navigator's
+show; its documentation does not give it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+from navlin.access.roles import Role
+from navlin.api.endpoint import Asked, Endpoint, Nothing
+from navlin.api.own.requests import ACCEPTED, request
+from navlin.index.fields import solr_date
+from navlin.index.requests import Job
+from navlin.query.purges import Purge, PurgeState, open_purges, past_purges
+
+SIXTY_DAYS_MINUTES: Final = 86_400
+MOST_MINUTES: Final = 52_560_000
+MINUTE_MS: Final = 60_000
+MOST: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeParameters:
+    """The parameters of a purge."""
+
+    deleteTimeThresholdMinutes: Annotated[
+        int, "What was deleted or executed longer ago goes.", range(MOST_MINUTES + 1)
+    ] = SIXTY_DAYS_MINUTES
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryParameters:
+    """The parameters of a list of purges."""
+
+    limit: Annotated[int, "How many at most, the newest first.", range(1, MOST + 1)] = 100
+    offset: Annotated[int, "How many of the newest to pass over.", range(MOST + 1)] = 0
+
+
+def _purge(asked: Asked) -> dict[str, Any]:
+    given: PurgeParameters = asked.parameters
+    # As Navigator: a purge that is asked for while another is going on is ignored.
+    for purge in open_purges(asked.solr):
+        if purge.state in (PurgeState.RUNNING, PurgeState.WAITING):
+            return _shown(purge)
+    now_ms = asked.service.now_ms()
+    before_ms = max(0, now_ms - given.deleteTimeThresholdMinutes * MINUTE_MS)
+    arguments = {"before_ms": before_ms, "dry_run": False, "accepted": 0}
+    left = request(asked, Job.PURGE, {**arguments, "deleted_files": asked.service.purges_deleted_files})
+    return _shown(Purge(left["id"], PurgeState.WAITING, before_ms, now_ms, asked_by=asked.user.name))
+
+
+def _running(asked: Asked) -> list[dict[str, Any]]:
+    return [_shown(each) for each in open_purges(asked.solr) if each.state is not PurgeState.INTERRUPTED]
+
+
+def _history(asked: Asked) -> list[dict[str, Any]]:
+    given: HistoryParameters = asked.parameters
+    return [_shown(each) for each in past_purges(asked.solr, given.limit, given.offset)]
+
+
+def _shown(purge: Purge) -> dict[str, Any]:
+    return {
+        "id": purge.id,
+        "startTime": solr_date(purge.started_ms),
+        "endTime": solr_date(purge.ended_ms) if purge.ended_ms else None,
+        "status": purge.state.upper(),
+        "message": purge.note or _message(purge),
+        "username": purge.asked_by or None,
+        "stage": purge.rule.upper() or None,
+        "stagePercent": 100 if purge.state is PurgeState.FINISHED else None,
+        "deleteTimeThreshold": solr_date(purge.before_ms),
+        "rules": {name: dict(counts) for name, counts in purge.rules.items()},
+    }
+
+
+def _message(purge: Purge) -> str:
+    done = [
+        f"{counts['removed']} out of {counts['candidates']} {name}" for name, counts in purge.rules.items()
+    ]
+    return f"Purged {', '.join(done)}" if done else ""
+
+
+PURGE = Endpoint(
+    "POST",
+    "/maintenance/purge",
+    Role.ADMINISTRATOR,
+    "Asks for a purge; while one is going on, answers with that.",
+    PurgeParameters,
+    _purge,
+    ACCEPTED,
+    lenient=True,
+)
+RUNNING = Endpoint(
+    "GET",
+    "/maintenance/running",
+    Role.LINEAGE_VIEWER,
+    "The purges that run or wait, as a list.",
+    Nothing,
+    _running,
+    lenient=True,
+)
+HISTORY = Endpoint(
+    "GET",
+    "/maintenance/history",
+    Role.LINEAGE_VIEWER,
+    "The last purges, the newest first.",
+    HistoryParameters,
+    _history,
+    lenient=True,
+)

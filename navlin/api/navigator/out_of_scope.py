@@ -1,0 +1,24 @@
+"""What Navigator answered and navlin does not: each address with a sentence that says what there is instead."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_USERS: Final = "users and roles are kept by `navlin user` on the machine of this server"
+NOT_HERE: Final = {
+    "audits": "there are no audits here: Navigator's audit server kept them, and navlin reads no audit logs",
+    "auth": _USERS,
+    "users": _USERS,
+    "policy": "there are no policies here",
+    "policies": "there are no policies here",
+    "tags": "tags are counted by /interactive/entities with facetFields=tags",
+}
+"""The first word of an address below the version → the sentence."""
+_ADDRESS: Final = re.compile(r"/api/v\d{1,3}/(\w+)(?:/.*)?", re.DOTALL)
+
+
+def why_not(path: str) -> str | None:
+    """Why there is nothing at an address; None if nobody would expect anything."""
+    found = _ADDRESS.fullmatch(path)
+    return NOT_HERE.get(found[1]) if found else None

@@ -1,0 +1,101 @@
+"""``/solr/…`` as the tools of Cloudera's SDK ask Navigator's Solr: reading, of entities and relations, from a list of
+parameters. Off unless ``[web]`` has ``solr_passthrough``.
+
+What is asked is read, checked and written anew, so whoever may search may ask here too, and sees the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from navlin.access.roles import Role
+from navlin.api.answers import Problem
+from navlin.api.endpoint import Asked, Endpoint, Nothing
+from navlin.index.core_status import core_status, fields_of_core
+from navlin.query.scanner import QueryError
+from navlin.query.select import CORES, select_pieces
+
+OFF = "Solr is not answered here: an administrator can enable it by solr_passthrough = true in [web]"
+
+
+@dataclass(frozen=True, slots=True)
+class CoreParameters:
+    """Which core."""
+
+    core: Annotated[str, "nav_elements, nav_relation or nav_relations."]
+
+
+def _core(asked: Asked) -> str:
+    _allowed(asked)
+    core: str = asked.parameters.core
+    if core not in CORES:
+        raise Problem(404, f"there is no core {core[:60]} here; there are {', '.join(CORES)}")
+    return core
+
+
+def _allowed(asked: Asked) -> None:
+    if not asked.service.solr_passthrough:
+        raise Problem(403, OFF)
+
+
+def _select(asked: Asked) -> Iterator[bytes]:
+    core = _core(asked)
+    try:
+        yield from select_pieces(asked.solr, core, asked.body, asked.service.now_ms())
+    except QueryError as error:
+        raise Problem(400, str(error)) from error
+
+
+def _schema(asked: Asked) -> dict[str, Any]:
+    fields = fields_of_core(asked.solr, CORES[_core(asked)])
+    return {
+        "responseHeader": {"status": 0},
+        "schema": {
+            "name": "navlin",
+            "uniqueKey": "identity",
+            "fields": [each for each in fields if "*" not in each["name"]],
+            "dynamicFields": [each for each in fields if "*" in each["name"]],
+        },
+    }
+
+
+def _cores(asked: Asked) -> dict[str, Any]:
+    _allowed(asked)
+    given = dict(asked.body)
+    if given.get("action", "STATUS").upper() != "STATUS" or given.get("wt", "json") != "json":
+        raise Problem(400, "of the administration of cores there is action=STATUS with wt=json")
+    if unknown := given.keys() - {"action", "wt", "core", "indent", "indexInfo"}:
+        raise Problem(400, f"the parameter {min(unknown)[:60]!r} is not available here")
+    wanted = given.get("core")
+    if wanted and wanted not in CORES:
+        raise Problem(404, f"there is no core {wanted[:60]} here; there are {', '.join(CORES)}")
+    names = [wanted] if wanted else ["nav_elements", "nav_relations"]
+    status = {name: {"name": name, "index": core_status(asked.solr, CORES[name])} for name in names}
+    return {"responseHeader": {"status": 0}, "initFailures": {}, "status": status}
+
+
+def _dev_mode(asked: Asked) -> dict[str, bool]:
+    _allowed(asked)
+    return {"mode": True}
+
+
+def _endpoint(
+    method: Literal["GET", "POST"],
+    path: str,
+    summary: str,
+    parameters: type[Any],
+    answer: Callable[[Asked], Any],
+) -> Endpoint:
+    return Endpoint(method, path, Role.LINEAGE_VIEWER, summary, parameters, answer, takes_pairs=True)
+
+
+_SELECT = "/solr/{core}/select"
+ENDPOINTS = (
+    _endpoint("GET", "/solr/admin/cores", "How large the cores are.", Nothing, _cores),
+    _endpoint("GET", _SELECT, "Documents and counts.", CoreParameters, _select),
+    _endpoint("POST", _SELECT, "Documents and counts, asked for by a form.", CoreParameters, _select),
+    _endpoint("GET", "/solr/{core}/schema", "The fields of a core.", CoreParameters, _schema),
+    _endpoint("GET", "/debug/devMode", "Whether the tools may ask Solr.", Nothing, _dev_mode),
+)

@@ -1,0 +1,93 @@
+"""Saving a search under a name, and removing it: a user's own, or as an administrator anybody's.
+
+Who may ask may save; ``owner`` is who asks, unless an administrator names another. What is written over what was read
+bears its `_version_`: of two that save one new name, one is told that it is taken.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from navlin.edit.values import BadValue
+from navlin.index.editing import Author
+from navlin.index.saved_searches import (
+    SavedSearch,
+    remove_saved_search,
+    saved_search,
+    saved_searches,
+    write_saved_search,
+)
+from navlin.index.solr import Solr
+from navlin.index.writing import ATTEMPTS, TooManyConflicts
+
+MOST: Final = 500
+"""Of one owner."""
+QUERY_CHARS: Final = 100_000
+_NAME: Final = re.compile(r"\w(?:[\w .,+()-]{0,98}[\w.)+])?")
+
+
+class NotYours(Exception):
+    """Only its owner or an administrator may change it."""
+
+
+class NotSaved(LookupError):
+    """There is no saved search of this name, or none that this user may see."""
+
+
+class NameTaken(Exception):
+    """The owner has a search of this name already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who saves, when, and whether that is an administrator."""
+
+    author: Author
+    administrator: bool
+
+    def owner(self, named: str) -> str:
+        """The owner that is meant: this user if none is named. Raises `NotYours`."""
+        if named and named != self.author.name and not self.administrator:
+            raise NotYours(f"only {named} or an administrator may do that")
+        return named or self.author.name
+
+
+def save_search(
+    solr: Solr, asker: Asker, name: str, query: str, *, owner: str = "", shared: bool, replace: bool
+) -> SavedSearch:
+    """Saves a query that was found to be one. Raises `BadValue` for a name that cannot be one, `NameTaken` without
+    ``replace``, and `NotYours`."""
+    owner = asker.owner(owner)
+    if not _NAME.fullmatch(name):
+        raise BadValue(
+            f"{name!r:.60} cannot be the name of a search: up to 100 letters, digits, blanks and . , + - ( ) _"
+        )
+    if len(query) > QUERY_CHARS:
+        raise BadValue(f"a query that is saved has at most {QUERY_CHARS:,} characters")
+    for _ in range(ATTEMPTS):
+        there = saved_search(solr, owner, name)
+        if there is not None and not replace:
+            raise NameTaken(f"{owner} has a search {name} already: replace it, or take another name")
+        if there is None and sum(each.owner == owner for each in saved_searches(solr)) >= MOST:
+            raise BadValue(f"{owner} has {MOST} saved searches: remove one first")
+        version = -1 if there is None else there.version
+        saved = SavedSearch(
+            owner, name, query, shared, asker.author.name, asker.author.now_ms, version=version
+        )
+        if write_saved_search(solr, saved):
+            return saved
+    raise TooManyConflicts(f"{owner}/{name} kept changing under {ATTEMPTS} attempts to save it")
+
+
+def remove_search(solr: Solr, asker: Asker, name: str, *, owner: str = "") -> SavedSearch:
+    """Removes a saved search, and returns it. Raises `NotSaved`, and `NotYours`."""
+    owner = asker.owner(owner)
+    for _ in range(ATTEMPTS):
+        there = saved_search(solr, owner, name)
+        if there is None:
+            raise NotSaved(f"{owner} has no saved search {name}")
+        if remove_saved_search(solr, there):
+            return there
+    raise TooManyConflicts(f"{owner}/{name} kept changing under {ATTEMPTS} attempts to remove it")

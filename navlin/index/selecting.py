@@ -1,0 +1,234 @@
+"""A question in the form of Solr's own ``select``, as tools of Navigator's send it: made of what `navlin.query` has read and
+checked, sent to one core, and answered as Solr answers, page by page.
+
+Nothing that somebody typed is in what is sent, but escaped words, numbers and dates. Counts are asked for under keys of
+navlin's own, and answered under those that were asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import orjson
+
+from navlin.index.fields import MANAGED_PREFIXES
+from navlin.index.presented import presented
+from navlin.index.query_fields import field_names
+from navlin.index.query_text import asked, asked_facet
+from navlin.index.query_tree import Query
+from navlin.index.searching import MOST_S, STREAMED_ROWS, SolrQuery, in_time, params
+from navlin.index.solr import Solr
+from navlin.index.stored_form import DERIVED
+
+HIDDEN: Final = frozenset("_version_ digest treePath writer asOf sourceWords".split())
+"""What serves the index alone."""
+PROPERTIES: Final = ("up_", "tp_", *MANAGED_PREFIXES)
+"""What the names of properties begin with."""
+_KEPT: Final = frozenset({"identity", "score"})
+
+Documents = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What is counted, and what the asker calls it."""
+
+    label: str
+    what: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """Ranges of a field of numbers or dates; a date may be reckoned from NOW."""
+
+    field: str
+    start: str
+    end: str
+    gap: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What documents have under the name by which it was asked for: the first of these fields that they have; with
+    ``all_so`` all fields that begin so."""
+
+    name: str
+    fields: tuple[str, ...]
+    all_so: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """One question. ``mark`` is a cursor mark, "" without one; no ``shown`` shows all fields. ``fields``, ``queries``,
+    ``pivots`` (tuples of fields), ``ranges`` and ``stats`` are counted of all that matched; ``options`` are those of Solr's
+    facets, by their names there, for all fields or as ``f.FIELD.…``."""
+
+    query: Query
+    filters: Sequence[Query] = ()
+    sort: Sequence[tuple[str, str]] = ()
+    start: int = 0
+    rows: int = 10
+    mark: str = ""
+    shown: Sequence[Shown] = ()
+    fields: Sequence[Named] = ()
+    queries: Sequence[Named] = ()
+    pivots: Sequence[Named] = ()
+    ranges: Sequence[Named] = ()
+    stats: Sequence[Named] = ()
+    counts: bool = False
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+def is_shown(name: str) -> bool:
+    """Whether the index has such a field for others than itself."""
+    return name not in HIDDEN and (name in _NAMES or name.startswith(PROPERTIES))
+
+
+_NAMES: Final = frozenset(field_names()) | _KEPT
+
+
+def select(solr: Solr, core: str, question: Select, most_s: float = MOST_S) -> Iterator[bytes]:
+    """The answer as Solr's JSON, piece by piece. Raises `SolrError` with status 400 for what Solr refuses, and
+    `TookTooLong`, both with the first piece."""
+    base = {
+        **params(SolrQuery(question.query, question.filters, question.sort, fields=_fetched(question))),
+        "timeAllowed": round(most_s * 1000),
+        "omitHeader": "false",
+    }
+    # What is far from the beginning is found sooner by a mark than by counting.
+    mark = question.mark or ("*" if not question.start and question.rows > STREAMED_ROWS else "")
+    left, start = question.rows, question.start
+    first = True
+    answer: dict[str, Any] = {}
+    tail: dict[str, Any] = {}
+    while first or left:
+        rows = min(left, STREAMED_ROWS)
+        where = {"cursorMark": mark} if mark else {"start": start}
+        more = _counted(question) if first else {}
+        answer = in_time(solr.select(core, {**base, **more, **where, "rows": rows}))
+        found = answer["response"]["docs"]
+        documents = [_shown(question, each) for each in _whole(solr, core, question, found)]
+        if first:
+            yield _head(question, answer)
+        # A list without its brackets: the pages make one list.
+        yield (b"," if documents and not first else b"") + orjson.dumps(documents)[1:-1]
+        if first:
+            tail = _tail(question, answer)
+        first, left, start = False, left - len(documents), start + len(documents)
+        mark = answer.get("nextCursorMark", "")
+        if len(documents) < rows:
+            break
+    if question.mark:
+        tail["nextCursorMark"] = answer["nextCursorMark"]
+    # What follows the documents, as the rest of one object.
+    yield b"]}" + (b"," + orjson.dumps(tail)[1:] if tail else b"}")
+
+
+# -- Documents -------------------------------------------------------------------------------------------------------------
+
+
+def _fetched(question: Select) -> str:
+    """The fields to ask Solr for: all, if some of those that are wanted follow from others."""
+    shown = question.shown
+    if not shown or any(each.all_so or not DERIVED.isdisjoint(each.fields) for each in shown):
+        return "*,score" if any("score" in each.fields for each in shown) else "*"
+    return ",".join(dict.fromkeys(name for each in shown for name in each.fields))
+
+
+def _whole(solr: Solr, core: str, question: Select, documents: Documents) -> Documents:
+    return presented(solr, core, documents) if _fetched(question).startswith("*") else documents
+
+
+def _shown(question: Select, document: Mapping[str, Any]) -> dict[str, Any]:
+    visible = {name: value for name, value in document.items() if name not in HIDDEN}
+    if not question.shown:
+        return visible
+    shown: dict[str, Any] = {}
+    for each in question.shown:
+        if each.all_so:
+            shown |= {name: value for name, value in visible.items() if name.startswith(each.fields)}
+        elif there := next((name for name in each.fields if name in visible), None):
+            shown[each.name] = visible[there]
+    return shown
+
+
+# -- Counts ----------------------------------------------------------------------------------------------------------------
+
+
+def _counted(question: Select) -> dict[str, Any]:
+    counted: dict[str, Any] = {}
+    if question.counts:
+        counted = {
+            "facet": "true",
+            "facet.field": [
+                asked_facet(replace(each.what, key=f"k{number}"))
+                for number, each in enumerate(question.fields)
+            ],
+            "facet.query": [
+                asked(replace(each.what, key=f"k{number}")) for number, each in enumerate(question.queries)
+            ],
+            "facet.pivot": _keyed([",".join(each.what) for each in question.pivots]),
+            "facet.range": _keyed([each.what.field for each in question.ranges]),
+            **question.options,
+        }
+        for each in question.ranges:
+            of_field = f"f.{each.what.field}.facet.range"
+            counted |= {f"{of_field}.{name}": getattr(each.what, name) for name in ("start", "end", "gap")}
+    if question.stats:
+        counted |= {"stats": "true", "stats.field": _keyed([each.what for each in question.stats])}
+    return counted
+
+
+def _keyed(fields: Sequence[str]) -> list[str]:
+    return [f"{{!key=k{number}}}{each}" for number, each in enumerate(fields)]
+
+
+def _head(question: Select, answer: Mapping[str, Any]) -> bytes:
+    header = {"status": 0, "QTime": int(answer["responseHeader"].get("QTime", 0))}
+    found = {"numFound": answer["response"]["numFound"], "start": question.start}
+    return (
+        b'{"responseHeader":'
+        + orjson.dumps(header)
+        + b',"response":'
+        + orjson.dumps(found)[:-1]
+        + b',"docs":['
+    )
+
+
+def _tail(question: Select, answer: Mapping[str, Any]) -> dict[str, Any]:
+    tail: dict[str, Any] = {}
+    if question.counts:
+        counts = answer["facet_counts"]
+        tail["facet_counts"] = {
+            "facet_queries": _labelled(question.queries, counts["facet_queries"]),
+            "facet_fields": _labelled(question.fields, counts["facet_fields"]),
+            "facet_ranges": _labelled(question.ranges, counts.get("facet_ranges", {})),
+            "facet_intervals": {},
+            "facet_heatmaps": {},
+        }
+        if question.pivots:
+            pivots = _labelled(question.pivots, counts["facet_pivot"])
+            tail["facet_counts"]["facet_pivot"] = {
+                label: _named(entries, label.split(",")) for label, entries in pivots.items()
+            }
+    if question.stats:
+        tail["stats"] = {"stats_fields": _labelled(question.stats, answer["stats"]["stats_fields"])}
+    return tail
+
+
+def _labelled(named: Sequence[Named], found: Mapping[str, Any]) -> dict[str, Any]:
+    return {each.label: found[f"k{number}"] for number, each in enumerate(named)}
+
+
+def _named(entries: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[dict[str, Any]]:
+    """The entries of a pivot with its fields as they were asked for."""
+    return [
+        {
+            **entry,
+            "field": names[0].strip(),
+            **({"pivot": _named(entry["pivot"], names[1:])} if "pivot" in entry else {}),
+        }
+        for entry in entries
+    ]

@@ -1,0 +1,52 @@
+"""Solr's reckoning with dates, ``NOW/DAY-1YEAR``: whether a text is one, and about when that is."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Final
+
+DAY_MS: Final = 86_400_000
+_UNITS_MS: Final = {
+    "YEAR": 365 * DAY_MS,
+    "MONTH": 30 * DAY_MS,
+    "DAY": DAY_MS,
+    "DATE": DAY_MS,
+    "HOUR": 3_600_000,
+    "MINUTE": 60_000,
+    "SECOND": 1_000,
+    "MILLI": 1,
+    "MILLISECOND": 1,
+}
+_UNIT: Final = "YEARS?|MONTHS?|DAYS?|DATE|HOURS?|MINUTES?|SECONDS?|MILLIS?|MILLISECONDS?"
+_STEPS: Final = rf"(?:[+-]\d{{1,6}}(?:{_UNIT})|/(?:{_UNIT}))"
+_MOMENT: Final = re.compile(rf"(NOW|\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{{1,3}})?Z)({_STEPS}{{0,10}})")
+_GAP: Final = re.compile(rf"(?:\+\d{{1,6}}(?:{_UNIT})){{1,4}}")
+_STEP: Final = re.compile(rf"([+-])(\d{{1,6}})({_UNIT})")
+
+
+def moment_ms(text: str, now_ms: int) -> int | None:
+    """About when that is (epoch ms; years have 365 days, months 30, and nothing is rounded); None if it is no date."""
+    if (found := _MOMENT.fullmatch(text)) is None:
+        return None
+    if found[1] == "NOW":
+        begin_ms = now_ms
+    else:
+        try:
+            begin_ms = round(datetime.fromisoformat(found[1]).astimezone(UTC).timestamp() * 1000)
+        except (ValueError, OverflowError):
+            return None
+    return begin_ms + _sum_ms(found[2])
+
+
+def gap_ms(text: str) -> int | None:
+    """About how long ``+1MONTH`` is; None if it is no such length, or none at all."""
+    return (_sum_ms(text) or None) if _GAP.fullmatch(text) else None
+
+
+def _sum_ms(steps: str) -> int:
+    total = 0
+    for sign, number, unit in _STEP.findall(steps):
+        length = int(number) * _UNITS_MS[unit.removesuffix("S")]
+        total += length if sign == "+" else -length
+    return total

@@ -1,0 +1,127 @@
+"""Purges: what is being purged now, and what was, whoever had it done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from navlin.index.leases import held_lease, may_live
+from navlin.index.purges import PURGE, PurgeRecord, ended_purges, open_purge
+from navlin.index.requests import Job, Request, State, requests_for
+from navlin.index.solr import Solr
+
+MOST: Final = 10_000
+COUNTED: Final = ("candidates", "removed", "relations")
+
+
+class PurgeState(StrEnum):
+    """How far a purge is."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    INTERRUPTED = "interrupted"
+    """Begun, and to be continued by the next one."""
+    FINISHED = "finished"
+    HELD = "held"
+    """A person must look."""
+    FAILED = "failed"
+    IGNORED = "ignored"
+    """Another one was going on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """One purge. Times are epoch ms, 0 for none; ``asked_by`` is "" if nobody asked for it, or that was more than a day ago;
+    ``rules`` has what each rule looked at and removed so far."""
+
+    id: str
+    state: PurgeState
+    before_ms: int
+    started_ms: int
+    ended_ms: int = 0
+    asked_by: str = ""
+    rule: str = ""
+    note: str = ""
+    rules: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+
+def open_purges(solr: Solr) -> list[Purge]:
+    """The purge that runs, those that wait for it, and one that was interrupted, the oldest first."""
+    record, lease = open_purge(solr), held_lease(solr, PURGE)
+    runs = lease is not None and lease.holder is not None and may_live(lease.holder)
+    requests = [each for each in _requests(solr) if each.open]
+    found: list[Purge] = []
+    if record is not None:
+        asked_by = next((each.asked_by for each in requests if each.state is State.RUNNING), "")
+        found.append(_of_record(record, PurgeState.RUNNING if runs else PurgeState.INTERRUPTED, 0, asked_by))
+    for request in reversed(requests):
+        state = PurgeState.RUNNING if request.state is State.RUNNING else PurgeState.WAITING
+        # One that runs and has a record already is shown once.
+        if not (state is PurgeState.RUNNING and runs and record is not None):
+            found.append(_of_request(request, state))
+    return found
+
+
+def past_purges(solr: Solr, limit: int, offset: int) -> list[Purge]:
+    """Purges that ended, the newest first: those that came to their end, and of the last day those that did not."""
+    requests = _requests(solr)
+    records, _ = ended_purges(solr, min(MOST, limit + offset))
+    every = [
+        *(
+            _of_record(record, PurgeState.FINISHED, ended_ms, _asked_by(requests, record, ended_ms))
+            for record, ended_ms in records
+        ),
+        *_unfinished([each for each in requests if not each.open]),
+    ]
+    every.sort(key=lambda each: each.started_ms, reverse=True)
+    return every[offset : offset + limit]
+
+
+def _requests(solr: Solr) -> list[Request]:
+    return [each for each in requests_for(solr, Job.PURGE) if not each.arguments.get("dry_run")]
+
+
+def _asked_by(requests: list[Request], record: PurgeRecord, ended_ms: int) -> str:
+    for each in requests:
+        # The purge ends a moment before its request is answered.
+        over = each.state is State.RUNNING or ended_ms <= each.ended_ms
+        if each.asked_ms <= record.started_ms and over:
+            return each.asked_by
+    return ""
+
+
+def _unfinished(requests: list[Request]) -> Iterator[Purge]:
+    states = {
+        "held": PurgeState.HELD,
+        "leased": PurgeState.IGNORED,
+        "stopped": PurgeState.INTERRUPTED,
+    }
+    for each in requests:
+        if each.state is State.FAILED:
+            yield _of_request(each, PurgeState.FAILED)
+        elif state := states.get(str(each.answer.get("status"))):
+            yield _of_request(each, state)
+
+
+def _of_record(record: PurgeRecord, state: PurgeState, ended_ms: int, asked_by: str) -> Purge:
+    rules = {name: {key: int(tally.get(key, 0)) for key in COUNTED} for name, tally in record.tallies.items()}
+    rule = record.rule if state is not PurgeState.FINISHED else ""
+    return Purge(
+        record.run_id, state, record.before_ms, record.started_ms, ended_ms, asked_by, rule, rules=rules
+    )
+
+
+def _of_request(request: Request, state: PurgeState) -> Purge:
+    rules: list[Mapping[str, Any]] = list(request.answer.get("rules", ()))
+    return Purge(
+        request.id,
+        state,
+        int(request.arguments.get("before_ms", 0)),
+        request.asked_ms,
+        request.ended_ms,
+        request.asked_by,
+        note=request.error or str(request.answer.get("note", "")),
+        rules={each["rule"]: {key: int(each.get(key, 0)) for key in COUNTED} for each in rules},
+    )

@@ -1,0 +1,57 @@
+"""The saved searches that a user sees: one's own, and those that others share."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import Any
+
+from navlin.index.saved_searches import SavedSearch, saved_searches
+from navlin.index.solr import Solr
+from navlin.query.scanner import QueryError
+from navlin.query.search import search
+
+
+class UnknownSearch(LookupError):
+    """No saved search that this user sees has this name, or several have."""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedSearches:
+    """Saved searches, by owner and name."""
+
+    searches: tuple[SavedSearch, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """total, results (owner, name, query, shared, changedBy, changed)."""
+        return {"total": len(self.searches), "results": [each.to_json() for each in self.searches]}
+
+
+def searches_of(solr: Solr, user: str, *, administrator: bool) -> SavedSearches:
+    """Those that a user sees; an administrator sees all."""
+    every = saved_searches(solr)
+    return SavedSearches(tuple(each for each in every if administrator or each.shared or each.owner == user))
+
+
+def query_named(solr: Solr, name: str, user: str, *, administrator: bool) -> str:
+    """The query that a user means by ``NAME`` (one's own, else the only one of that name) or ``OWNER/NAME``. Raises
+    `UnknownSearch`."""
+    seen = searches_of(solr, user, administrator=administrator).searches
+    found = [each for each in seen if name in (each.name, each.full_name)]
+    own = [each for each in found if each.owner == user]
+    if len(own or found) == 1:
+        return (own or found)[0].query
+    if found:
+        names = ", ".join(each.full_name for each in found)
+        raise UnknownSearch(f"{name!r:.100} may be any of {names}")
+    near = difflib.get_close_matches(name, [each.name for each in seen], n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise UnknownSearch(f"there is no saved search {name!r:.100}{hint}")
+
+
+def check_query(solr: Solr, query: str) -> None:
+    """Raises `QueryError` for a query that could not be asked: one that does not parse, names a field that is not there, or
+    takes too long."""
+    if not query.strip():
+        raise QueryError("the query is empty")
+    search(solr, query, limit=0)

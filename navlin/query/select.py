@@ -1,0 +1,28 @@
+"""Answering a question in the form of Solr's own ``select``: see `navlin.query.select_parameters` for what it may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.searching import MOST_S
+from navlin.index.selecting import select
+from navlin.index.solr import Solr
+from navlin.query.search import explained
+from navlin.query.select_parameters import read_select
+from navlin.query.syntax import parse
+
+CORES: Final = {"nav_elements": ELEMENTS, "nav_relation": RELATIONS, "nav_relations": RELATIONS}
+"""Navigator's names of the cores, in both spellings → the index's."""
+
+
+def select_pieces(
+    solr: Solr, core: str, pairs: Sequence[tuple[str, str]], now_ms: int, most_s: float = MOST_S
+) -> Iterator[bytes]:
+    """The answer to these parameters of ``select``, as pieces of Solr's JSON. Raises `QueryError`, with the first piece at
+    the latest."""
+    question = read_select(pairs, now_ms)
+    typed = next((value for name, value in pairs if name == "q" and value.strip()), "*:*")
+    with explained(parse(typed), most_s):
+        yield from select(solr, CORES[core], question, most_s)

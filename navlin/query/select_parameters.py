@@ -1,0 +1,241 @@
+"""The parameters of Solr's ``select``, as tools of Navigator's send them → a `Select`.
+
+There is a list of what may be asked, and everything else is refused by its name: what Solr makes of a parameter that is
+not on it nobody has to know. Queries are read as everywhere (`navlin.query.syntax`), names of fields are fields', numbers
+are numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from navlin.index.fields import MANAGED_PREFIXES
+from navlin.index.searching import beginning
+from navlin.index.selecting import Named, Ranges, Select, Shown, is_shown
+from navlin.query.date_math import gap_ms, moment_ms
+from navlin.query.scanner import QueryError
+from navlin.query.search import countable, orders
+from navlin.query.syntax import parse, parse_facet, plain_field
+
+MOST_ROWS: Final = 100_000
+"""What Cloudera's tools ask for at once."""
+MOST_START: Final = 1_000_000
+MOST_COUNTS: Final = 100
+MOST_VALUES: Final = 10_000
+MOST_LEVELS: Final = 3
+MOST_PIVOTED: Final = 1_000_000
+MOST_RANGES: Final = 10_000
+DEFAULT_VALUES: Final = 100
+
+ONCE: Final = frozenset(
+    "q start rows wt indent cursorMark facet stats facet.limit facet.mincount facet.sort facet.missing facet.prefix"
+    " facet.offset facet.pivot.mincount facet.range.start facet.range.end facet.range.gap sort".split()
+)
+SEVERAL: Final = frozenset("fq fl facet.field facet.query facet.pivot facet.range stats.field".split())
+_OF_FIELD: Final = re.compile(r"f\.(?P<field>[\w.]+?)\.(?P<name>facet\.[a-z.]+)", re.ASCII)
+_OF_ONE_FIELD: Final = frozenset(
+    "facet.limit facet.mincount facet.sort facet.missing facet.prefix facet.offset facet.range.start facet.range.end"
+    " facet.range.gap".split()
+)
+_TRUTH: Final = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
+_NUMBER: Final = re.compile(r"-?\d{1,18}(?:\.\d{1,9})?")
+_START: Final = re.compile(r"[A-Za-z]\w{0,100}\*", re.ASCII)
+_MARK: Final = re.compile(r"\*|[A-Za-z0-9+/=]{1,4000}")
+
+Given = Mapping[str, Sequence[str]]
+
+
+def read_select(pairs: Sequence[tuple[str, str]], now_ms: int) -> Select:
+    """The question that these parameters ask; an empty one counts as not given. Raises `QueryError`."""
+    given: defaultdict[str, list[str]] = defaultdict(list)
+    for name, value in pairs:
+        if value.strip():
+            given[_known(name)].append(value)
+    for name, values in given.items():
+        if name not in SEVERAL and len(values) > 1:
+            raise QueryError(f"{name} is given {len(values)} times")
+        if name in SEVERAL and len(values) > MOST_COUNTS:
+            raise QueryError(f"{name} is given more than {MOST_COUNTS} times")
+    if _one(given, "wt", "json") != "json":
+        raise QueryError("answers are JSON: wt=json")
+    _truth(given, "indent")
+    start, mark = _number(given, "start", 0, MOST_START), _one(given, "cursorMark")
+    if mark and start:
+        raise QueryError("a cursorMark goes without start")
+    if mark and not _MARK.fullmatch(mark):
+        raise QueryError("this cursorMark is none that was answered")
+    counts = _truth(given, "facet")
+    return Select(
+        parse(_one(given, "q", "*:*")).query,
+        [parse(text).query for text in given.get("fq", ())],
+        [(_visible(name), direction) for name, direction in orders(_one(given, "sort"))],
+        start,
+        _number(given, "rows", 10, MOST_ROWS),
+        mark,
+        _shown(given.get("fl", ())),
+        counts=counts,
+        **(_facets(given, now_ms) if counts else {}),
+        stats=_stats(given) if _truth(given, "stats") else (),
+    )
+
+
+def _known(name: str) -> str:
+    of_field = _OF_FIELD.fullmatch(name)
+    if of_field is not None and of_field["name"] in _OF_ONE_FIELD:
+        return f"f.{_field(of_field['field'])}.{of_field['name']}"
+    if name not in ONCE | SEVERAL:
+        raise QueryError(
+            f"the parameter {name[:60]!r} is not available here; {', '.join(sorted(ONCE | SEVERAL))} are"
+        )
+    return name
+
+
+# -- Values ----------------------------------------------------------------------------------------------------------------
+
+
+def _one(given: Given, name: str, default: str = "") -> str:
+    values = given.get(name)
+    return values[0].strip() if values else default
+
+
+def _number(given: Given, name: str, default: int, most: int) -> int:
+    text = _one(given, name, str(default))
+    if not re.fullmatch(r"\d{1,10}", text) or int(text) > most:
+        raise QueryError(f"{name} is a number from 0 to {most:,}")
+    return int(text)
+
+
+def _truth(given: Given, name: str) -> bool:
+    text = _one(given, name, "false").lower()
+    if text not in _TRUTH:
+        raise QueryError(f"{name} is true or false")
+    return _TRUTH[text]
+
+
+def _field(text: str) -> str:
+    return _visible(countable(plain_field(text)))
+
+
+def _visible(name: str) -> str:
+    if not is_shown(name):
+        raise QueryError(f"there is no field {name[:60]}")
+    return name
+
+
+def _shown(given: Sequence[str]) -> list[Shown]:
+    shown: list[Shown] = []
+    for name in (each for text in given for each in re.split(r"[\s,]+", text) if each):
+        if name == "*":
+            shown.append(Shown("", ("",), all_so=True))
+        elif _START.fullmatch(name):
+            shown.append(Shown(name, (name[:-1],), all_so=True))
+        else:
+            field = _visible(plain_field(name))
+            # A managed property may be kept as a number, a date or a truth value: that goes before the text it was given as.
+            kinds = tuple(prefix + name for prefix in reversed(MANAGED_PREFIXES))
+            shown.append(Shown(name, kinds if field == f"cp_{name}" else (field,)))
+    return shown
+
+
+# -- Counts ----------------------------------------------------------------------------------------------------------------
+
+
+def _facets(given: Given, now_ms: int) -> dict[str, Any]:
+    options = _options(given)
+    fields, queries = [], []
+    for text in given.get("facet.field", ()):
+        facet = parse_facet(text)
+        _field(facet.field)
+        fields.append(Named(facet.key or text.rpartition("}")[2].strip(), facet))
+    for text in given.get("facet.query", ()):
+        query = parse(text).query
+        queries.append(Named(query.key or text, query))
+    limit = int(options.get("facet.limit", DEFAULT_VALUES))
+    pivots = []
+    for text in given.get("facet.pivot", ()):
+        names = text.split(",")
+        if len(names) > MOST_LEVELS or limit ** len(names) > MOST_PIVOTED:
+            raise QueryError(
+                f"a facet.pivot has at most {MOST_LEVELS} fields, and {MOST_PIVOTED:,} values in all"
+            )
+        pivots.append(Named(text, tuple(_field(each) for each in names)))
+    ranges = []
+    for text in given.get("facet.range", ()):
+        facet = parse_facet(text)
+        what = _ranges(given, _field(facet.field), now_ms)
+        ranges.append(Named(facet.key or text.strip(), what))
+    return {"options": options, "fields": fields, "queries": queries, "pivots": pivots, "ranges": ranges}
+
+
+def _options(given: Given) -> dict[str, str]:
+    """Options of Solr's facets, each a number or one of few words."""
+    options: dict[str, str] = {"facet.mincount": "0"}
+    for name, (value, *_) in given.items():
+        of_field = _OF_FIELD.fullmatch(name)
+        option = of_field["name"] if of_field is not None else name
+        if (check := _CHECKS.get(option)) is None:
+            continue
+        options[name] = check(given, name)
+        if option == "facet.prefix":
+            # Of each field, as that field's values are in the index.
+            del options[name]
+            fields = [parse_facet(text).field for text in given.get("facet.field", ())]
+            for each in fields if of_field is None else [of_field["field"]]:
+                options |= beginning(each, value)
+    return options
+
+
+def _values(given: Given, name: str) -> str:
+    return str(_number(given, name, DEFAULT_VALUES, MOST_VALUES))
+
+
+def _order(given: Given, name: str) -> str:
+    order = {"count": "count", "true": "count", "index": "index", "false": "index", "lex": "index"}
+    if (text := _one(given, name)) not in order:
+        raise QueryError(f"{name} is count or index")
+    return order[text]
+
+
+def _boolean(given: Given, name: str) -> str:
+    return str(_truth(given, name)).lower()
+
+
+_CHECKS: Final[Mapping[str, Callable[[Given, str], str]]] = {
+    "facet.limit": _values,
+    "facet.offset": _values,
+    "facet.mincount": lambda given, name: str(_number(given, name, 0, 1_000_000_000)),
+    "facet.pivot.mincount": lambda given, name: str(_number(given, name, 1, 1_000_000_000)),
+    "facet.sort": _order,
+    "facet.missing": _boolean,
+    "facet.prefix": lambda given, name: given[name][0],
+}
+
+
+def _ranges(given: Given, field: str, now_ms: int) -> Ranges:
+    start, end, gap = (
+        _one(given, f"f.{field}.facet.range.{name}") or _one(given, f"facet.range.{name}")
+        for name in ("start", "end", "gap")
+    )
+    if not (start and end and gap):
+        raise QueryError(f"facet.range of {field} needs facet.range.start, .end and .gap")
+    length: float | None
+    if all(_NUMBER.fullmatch(each) for each in (start, end)) and _NUMBER.fullmatch(gap.removeprefix("+")):
+        gap = gap.removeprefix("+")
+        length, step = float(end) - float(start), float(gap)
+    else:
+        first, last, length_ms = moment_ms(start, now_ms), moment_ms(end, now_ms), gap_ms(gap)
+        if first is None or last is None or length_ms is None:
+            raise QueryError(
+                "facet.range goes from a number to a number, or from a date as NOW/DAY-1YEAR to a date by a gap as +1MONTH"
+            )
+        length, step = last - first, length_ms
+    if step <= 0 or length < 0 or length / step > MOST_RANGES:
+        raise QueryError(f"facet.range of {field} has from 1 to {MOST_RANGES:,} ranges")
+    return Ranges(field, start, end, gap)
+
+
+def _stats(given: Given) -> list[Named]:
+    return [Named(text.strip(), _field(text)) for text in given.get("stats.field", ())]

@@ -1,0 +1,34 @@
+"""Saved searches, as a table."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from navlin.index.saved_searches import SavedSearch
+from navlin.query.saved import SavedSearches
+from navlin.render.text import clean, plain_table
+
+QUERY_CHARS = 200
+
+
+def saved_view(saved: SavedSearches) -> RenderableType:
+    """Name, owner, whether others see it, and the beginning of its query."""
+    if not saved.searches:
+        return Text("no search is saved")
+    table = plain_table("Name", "Owner", "For", "Query")
+    for each in saved.searches:
+        query = each.query if len(each.query) <= QUERY_CHARS else each.query[:QUERY_CHARS] + " …"
+        cells = (each.name, each.owner, "everybody" if each.shared else "the owner", query)
+        table.add_row(*(Text(clean(cell), overflow="fold") for cell in cells))
+    return Group(table)
+
+
+def saved_one_view(saved: SavedSearch) -> RenderableType:
+    """What was saved."""
+    return Text(f"saved: {clean(saved.full_name)}, for {'everybody' if saved.shared else 'its owner'}")
+
+
+def removed_view(removed: SavedSearch) -> RenderableType:
+    """What was removed."""
+    return Text(f"removed: {clean(removed.full_name)}")

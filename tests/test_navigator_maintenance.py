@@ -1,0 +1,101 @@
+"""``/maintenance/purge``, ``running`` and ``history``: what is asked for, what runs, what there was. That a purge which is
+asked for is done is shown with a daemon, in ``test_daemon``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from navlin.index.fields import solr_date
+from navlin.index.requests import Job, State, leave_request, save_request, withdraw_request
+from tests.support.indexed_estate import World
+from tests.support.leases import held_by
+from tests.support.web import Web, running_web
+from tests.test_purge import BEFORE_MS, SOMEBODY, fill, run_purge, world
+
+__all__ = ["world"]
+
+V = "/api/v9/maintenance"
+
+
+def listed(web: Web, what: str, **parameters: Any) -> list[dict[str, Any]]:
+    answer = web.get(f"{V}/{what}", **parameters)
+    assert answer.status_code == 200, answer.text
+    found: list[dict[str, Any]] = answer.json()
+    return found
+
+
+def test_only_an_administrator_asks_for_a_purge_and_somebody_must_be_there_to_do_it(web: Web) -> None:
+    assert web.send("POST", f"{V}/purge", "editor").status_code == 403
+    alone = web.send("POST", f"{V}/purge?deleteTimeThresholdMinutes=86400&runtimeCapMinutes=720", "chief")
+    assert alone.status_code == 503
+    assert "navlin serve does not run" in alone.json()["message"]
+
+
+@pytest.mark.parametrize("minutes", ["-1", "soon", "99999999999"])
+def test_a_threshold_that_is_none_is_refused(web: Web, minutes: str) -> None:
+    answer = web.send("POST", f"{V}/purge?deleteTimeThresholdMinutes={minutes}", "chief")
+    assert answer.status_code == 400
+    assert "deleteTimeThresholdMinutes must be" in answer.json()["message"]
+
+
+def test_what_runs_and_what_ran_is_listed_with_figures(world: World, tmp_path: Path) -> None:
+    fill(world)
+    with running_web(world.solr.address, tmp_path) as web:
+        assert listed(web, "running") == listed(web, "history") == []
+
+        asked = iter([False, False, True])
+        run_purge(world.solr, batch=2, stop=lambda: next(asked))
+        assert listed(web, "running") == [], "it is cut off, and nobody goes on with it"
+        with held_by(world.solr, "purge", SOMEBODY):
+            (running,) = listed(web, "running")
+        assert (running["status"], running["endTime"]) == ("RUNNING", None)
+        assert running["stage"] in ("DIRECTORIES", "FILES", "EXECUTIONS", "OPERATIONS")
+
+        report = run_purge(world.solr)
+        assert report.status == "finished"
+        assert listed(web, "running") == []
+        (past,) = listed(web, "history")
+        assert (past["status"], past["stagePercent"], past["username"]) == ("FINISHED", 100, None)
+        assert past["deleteTimeThreshold"] == solr_date(BEFORE_MS)
+        assert past["endTime"] >= past["startTime"]
+        removed = {rule.name: tally.removed for rule, tally in report.rules}
+        # The report is of the part that went on, the history of the whole.
+        assert all(past["rules"][name]["removed"] >= count for name, count in removed.items())
+        assert sum(counts["removed"] for counts in past["rules"].values()) > 0
+        assert past["message"].startswith("Purged ")
+        assert listed(web, "history", limit=1, offset=1) == []
+
+
+def test_what_was_asked_for_and_not_done_is_in_the_history_for_a_day(world: World, tmp_path: Path) -> None:
+    now_ms = BEFORE_MS + 1
+    with running_web(world.solr.address, tmp_path) as web:
+        dry = leave_request(world.solr, Job.PURGE, {"before_ms": BEFORE_MS, "dry_run": True}, "ann", now_ms)
+        assert listed(web, "running") == [], "a dry run purges nothing"
+        left = leave_request(world.solr, Job.PURGE, {"before_ms": BEFORE_MS}, "ann", now_ms)
+        (waiting,) = listed(web, "running")
+        assert (waiting["id"], waiting["status"], waiting["username"]) == (left.id, "WAITING", "ann")
+
+        again = web.send("POST", f"{V}/purge", "chief")
+        assert again.status_code == 202
+        assert again.json() == waiting, "a second one during one is ignored"
+
+        held = {"status": "held", "note": "half of all would go", "rules": []}
+        ended = type(left)(
+            left.id,
+            left.job,
+            left.arguments,
+            left.asked_by,
+            left.asked_ms,
+            State.DONE,
+            answer=held,
+            ended_ms=now_ms,
+            version=left.version,
+        )
+        save_request(world.solr, ended)
+        assert listed(web, "running") == []
+        (past,) = listed(web, "history")
+        assert (past["status"], past["message"]) == ("HELD", "half of all would go")
+        withdraw_request(world.solr, dry)

@@ -1,0 +1,254 @@
+"""``navlin count`` and ``/count``: how many of what a query finds have which values, against a count of our own."""
+
+from __future__ import annotations
+
+import csv
+import io
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from click.testing import Result
+
+from navlin.api.own import ROOT
+from navlin.cli.invocation import Exit
+from navlin.index import counting
+from navlin.index.fields import ELEMENTS
+from navlin.index.solr import Solr
+from navlin.query.scanner import QueryError
+from navlin.query.value_counts import ValueCounts, count_values
+from tests.support.web import Web
+from tests.test_cli import configuration, json_of, run
+
+Navlin = Callable[..., Result]
+Document = dict[str, Any]
+OWNERS = [f"o{number:02}" for number in range(40)]
+
+
+def documents(name: str, count: int, *, seed: int = 7) -> list[Document]:
+    """Files of few types and many owners, some without an owner or a date, some with several tags."""
+    rng = random.Random(seed)
+    made: list[Document] = []
+    for number in range(count):
+        document: Document = {
+            "identity": f"{rng.getrandbits(128):032x}",
+            "sourceId": name,
+            "type": rng.choice(["FILE", "FILE", "DIRECTORY"]),
+            "sourceType": rng.choice(["HDFS", "S3"]),
+            "size": rng.randrange(4_000),
+            "originalName": f"n{number}",
+        }
+        if rng.random() < 0.9:
+            document["owner"] = rng.choice(OWNERS[: rng.randrange(1, 41)])
+        if rng.random() < 0.8:
+            document["created"] = (
+                f"20{rng.randrange(24, 26)}-{rng.randrange(1, 13):02}-28T23:59:59.{number % 1000:03}Z"
+            )
+        if rng.random() < 0.3:
+            document["tags"] = rng.sample(["a", "b", "c"], 2)
+        made.append(document)
+    return made
+
+
+@pytest.fixture
+def estate(solr: Solr) -> Iterator[tuple[str, list[Document]]]:
+    name = f"counted{uuid4().hex[:8]}"
+    made = documents(name, 400)
+    solr.add(ELEMENTS, made)
+    solr.commit(ELEMENTS, soft=True)
+    yield name, made
+    solr.delete_ids(ELEMENTS, [each["identity"] for each in made])
+
+
+@pytest.fixture
+def navlin(solr: Solr, tmp_path: Path) -> Navlin:
+    file = configuration(solr, tmp_path)
+    return lambda *arguments: run(file, *arguments)
+
+
+def values(document: Document, field: str) -> list[Any]:
+    name, _, step = field.partition(":")
+    value = document.get(name)
+    if value is None:
+        return [None]
+    if step in ("year", "month", "day"):
+        return [str(value)[: {"year": 4, "month": 7, "day": 10}[step]]]
+    if step:
+        return [value // int(step) * int(step)]
+    return value if isinstance(value, list) else [value]
+
+
+def by_hand(made: list[Document], fields: list[str]) -> Counter[tuple[Any, ...]]:
+    """How many documents have each combination of values, and of the first values of each."""
+    counts: Counter[tuple[Any, ...]] = Counter()
+    for document in made:
+        combined: list[tuple[Any, ...]] = [()]
+        for field in fields:
+            combined = [(*each, value) for each in combined for value in values(document, field)]
+            counts.update(combined)
+    return counts
+
+
+def counted(answer: dict[str, Any], above: tuple[Any, ...] = ()) -> Counter[tuple[Any, ...]]:
+    counts: Counter[tuple[Any, ...]] = Counter()
+    for each in answer["counts"]:
+        counts[*above, each["value"]] = each["count"]
+        if "counts" in each:
+            counts += counted(each, (*above, each["value"]))
+    return counts
+
+
+BY = [
+    ["type"],
+    ["sourceType", "type"],
+    ["type", "owner"],
+    ["owner", "sourceType", "type"],
+    ["tags", "type"],
+    ["created:month"],
+    ["created:year", "owner"],
+    ["type", "created:month", "sourceType"],
+    ["size:1000", "type"],
+    ["sourceType", "size:500"],
+    ["size"],
+    ["description", "type"],
+]
+
+
+@pytest.mark.parametrize("fields", BY, ids=",".join)
+def test_counts_are_those_that_one_counts_by_hand(
+    solr: Solr, estate: tuple[str, list[Document]], fields: list[str]
+) -> None:
+    name, made = estate
+    most = 10_000 if len(fields) == 1 else 45
+    answer = count_values(solr, f"sourceId:{name}", [",".join(fields)], values=most)
+
+    assert counted(answer.to_json()) == by_hand(made, fields)
+    assert (answer.counted.total, answer.cut, answer.counted.exact) == (400, False, True)
+
+
+def test_the_most_frequent_values_come_first_and_ranges_in_their_order(
+    solr: Solr, estate: tuple[str, list[Document]]
+) -> None:
+    name, _ = estate
+    owners = count_values(solr, f"sourceId:{name}", ["owner"], values=100).counted.counts.counts
+    frequencies = [each.count for each in owners if each.value is not None]
+    assert frequencies == sorted(frequencies, reverse=True)
+    assert owners[-1].value is None, "what has none stands last"
+    months = count_values(solr, f"sourceId:{name}", ["created:month"]).counted.counts.counts
+    named = [each.value for each in months[:-1]]
+    assert named == sorted(map(str, named))
+
+
+def test_what_is_left_out_is_said(navlin: Navlin, estate: tuple[str, list[Document]]) -> None:
+    name, made = estate
+    asked = ("count", f"sourceId:{name}", "--by", "type,owner", "--values", "3")
+    answer = json_of(navlin(*asked, "--json"))
+    assert answer["truncated"]
+    owners = {each.get("owner") for each in made if each["type"] == "DIRECTORY"} - {None}
+    (directories,) = (each for each in answer["counts"] if each["value"] == "DIRECTORY")
+    assert directories["more"] == len(owners) - 3
+    assert len(directories["counts"]) == 4, "three, and those without an owner"
+
+    printed = navlin(*asked).stdout
+    assert f"… {len(owners) - 3} more" in printed
+    assert "at most 3 values of a field are shown" in printed
+    assert "400 in all" in printed
+    assert "(none)" in printed
+
+    rows = list(csv.DictReader(io.StringIO(navlin(*asked, "--csv").stdout.removeprefix("\ufeff"))))
+    assert {
+        "type": "DIRECTORY",
+        "owner": "",
+        "count": "",
+        "truncated": f"{len(owners) - 3} more values of owner",
+    } in rows
+    assert sum(not each["truncated"] for each in rows) == 8
+
+
+def test_so_many_combinations_that_only_the_most_frequent_are_asked_for_are_counted_right(
+    solr: Solr, estate: tuple[str, list[Document]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, made = estate
+    monkeypatch.setattr(counting, "MOST_BUCKETS", 10)
+    answer = count_values(solr, f"sourceId:{name}", ["type", "owner"], values=5)
+    expected = by_hand(made, ["type", "owner"])
+    shown = counted(answer.to_json())
+    assert len(shown) == 2 + 2 * 6
+    assert all(expected[each] == count for each, count in shown.items())
+    assert answer.to_json()["counts"][0]["more"] is None
+    assert answer.counted.exact, "there is one shard"
+
+
+REFUSED = {
+    "nosuchfield": "there is no field nosuchfield",
+    "type,type,type,type": "one to 3 fields",
+    "metaClassName": "follows from type",
+    "queryText": "words alone",
+    "created:week": "dates are counted by year, month, day",
+    "size:month": "ranges of a whole number",
+    "size:0": "ranges of a whole number",
+    "owner:month": "neither dates nor numbers",
+    "size:1": "ranges, and 1,000 are counted",
+    "{!func}x": "is no name of a field",
+    "type}": "is no name of a field",
+    "": "is no name of a field",
+}
+
+
+@pytest.mark.parametrize("by", REFUSED)
+def test_what_cannot_be_counted_is_refused_with_a_sentence(
+    web: Web, estate: tuple[str, list[Document]], by: str
+) -> None:
+    answer = web.get(ROOT + "/count", query=f"sourceId:{estate[0]}", by=by)
+    assert answer.status_code == 400, answer.text
+    assert REFUSED[by] in answer.json()["message"]
+
+
+def test_more_values_than_anybody_reads_are_refused(solr: Solr) -> None:
+    with pytest.raises(QueryError, match="by 3 fields, from 1 to 45 values"):
+        count_values(solr, "*", ["type,owner,group"], values=100)
+
+
+def test_nothing_is_counted_of_nothing(navlin: Navlin) -> None:
+    nothing = navlin("count", "sourceId:nobody-at-all", "--by", "created:month,type")
+    assert (nothing.exit_code, nothing.stdout) == (Exit.NOTHING, "nothing found\n")
+
+
+def test_over_http_it_is_the_answer_of_the_command(web: Web, estate: tuple[str, list[Document]]) -> None:
+    query, by = f"sourceId:{estate[0]}", "sourceType,created:year"
+    ours = web.asked("/count", query=query, by=by, filter="type:FILE")
+    assert ours == web.command("count", query, "--by", by, "--filter", "type:FILE")
+    table = web.get(ROOT + "/count", query=query, by=["sourceType", "type"], csv="true")
+    assert table.text.splitlines()[0].endswith('"sourceType","type","count","truncated"')
+
+
+@pytest.mark.services
+def test_over_two_shards_counts_are_exact_or_say_that_they_are_not(
+    cloud: Solr, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len(cloud.shards(ELEMENTS)) == 2
+    made = documents("sharded-counts", 3_000, seed=11)
+    cloud.add(ELEMENTS, made)
+    cloud.commit(ELEMENTS, soft=False)
+
+    def ask(fields: list[str], shown: int) -> ValueCounts:
+        return count_values(cloud, "sourceId:sharded-counts", fields, values=shown)
+
+    for fields in BY:
+        answer = ask(fields, 9_999 if len(fields) == 1 else 45)
+        assert counted(answer.to_json()) == by_hand(made, fields), fields
+        assert answer.counted.exact
+    cut = ask(["owner", "type"], 5)
+    expected = by_hand(made, ["owner", "type"])
+    assert all(expected[each] == count for each, count in counted(cut.to_json()).items())
+    top = Counter({key: count for key, count in expected.items() if len(key) == 1 and key[0] is not None})
+    assert [each.count for each in islice(cut.counted.counts.counts, 5)] == [n for _, n in top.most_common(5)]
+    monkeypatch.setattr(counting, "MOST_BUCKETS", 10)
+    limited = ask(["owner"], 5)
+    assert not limited.counted.exact
+    assert all(expected[each] == count for each, count in counted(limited.to_json()).items())
