@@ -19,7 +19,7 @@ from navlin.console import PAGES
 from navlin.console.page import POLICY
 from navlin.index.solr import Solr
 from tests.conftest import REPOSITORY
-from tests.support.browser import Browser
+from tests.support.http_browser import Browser
 from tests.support.query_estate import World
 from tests.support.web import PASSWORD, Web
 

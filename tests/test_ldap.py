@@ -50,7 +50,7 @@ from tests.services.ldap import (
     group,
     person,
 )
-from tests.support.browser import Browser
+from tests.support.http_browser import Browser
 from tests.support.web import PASSWORD as OWN_PASSWORD
 from tests.support.web import running_web
 

@@ -38,7 +38,7 @@ from navlin.cli import main
 from navlin.index.solr import Solr
 from navlin.service.configuration import BadConfiguration, read_configuration
 from navlin.service.web import service_of
-from tests.support.browser import Browser
+from tests.support.http_browser import Browser
 from tests.support.web import PASSWORD, PATIENCE_S, Web, running_web, started_web
 
 SEARCH = ROOT + "/search?query=x"
