@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
 from navlin.access.roles import Role
-from navlin.api.answers import Table
+from navlin.api.answers import JSON, Table
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.model.spreadsheet import csv_lines
-from navlin.query.unused import COLUMNS, Question, unused
+from navlin.query.unused import COLUMNS, Question, Verdict, unused
 from navlin.query.unused_report import Totals, counted, json_pieces
 
 
@@ -39,14 +38,20 @@ class Parameters:
     csv: Annotated[bool, "The answer as CSV."] = False
 
 
-def _answer(asked: Asked) -> Iterator[bytes] | Table:
+def _answer(asked: Asked) -> Table:
     given: Parameters = asked.parameters
     engines = tuple(each.value for each in given.without_engine)
     question = Question(given.days, asked.service.now_ms(), engines, given.despite_gaps)
     known, judged = unused(asked.solr, question)
+    totals = Totals()
+
+    def code() -> int:
+        return 0 if totals.tables[Verdict.UNUSED.value] else 3
+
     if given.csv:
-        return Table(csv_lines(COLUMNS, (each.to_json() for each in counted(judged, Totals()))))
-    return json_pieces(question, known, judged, Totals())
+        lines = csv_lines(COLUMNS, (each.to_json() for each in counted(judged, totals)))
+        return Table(lines, exit_code=code)
+    return Table(json_pieces(question, known, judged, totals), JSON, code)
 
 
 ENDPOINT = Endpoint(
