@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from extractors.hdfs import Hdfs, reading, spool
+from extractors.hdfs.image_reading import ACCESSES
 from extractors.hdfs.continuity import NAMESPACE_ID
 from extractors.hdfs.errors import HdfsError, HdfsNotFound
 from extractors.hdfs.image import ImageError
@@ -350,7 +351,7 @@ def test_the_split_of_an_image_may_be_read_again(follower: Follower, hdfs: Hadoo
 
     again = list(follower.hdfs.read(split))
     assert [one for one in again if isinstance(one, PartSplit)] == parts
-    assert [one.key for one in again if isinstance(one, Position)] == [NAMESPACE_ID]
+    assert [one.key for one in again if isinstance(one, Position)] == [NAMESPACE_ID, ACCESSES]
     (listing,) = (one for one in follower.hdfs.read(parts[0]) if not isinstance(one, DescribeSplit))
     assert len(listing.paths) == 3  # type: ignore[union-attr]  # a listing is all that a part without sidecars has
 

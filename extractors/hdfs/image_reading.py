@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 NAMENODE: Final = "namenode"
+ACCESSES: Final = "accesses"
+"""The position in which stands of when the last whole image is at least, and in which weeks it shows that access times are
+kept (`extractors.hdfs.image.contents.Times`): for whoever asks the index whether a read would show."""
 VOLATILE: Final = {"lastAccessed": "lastAccessed", "size": "uc_size"}
 """Attributes and their columns. How much there is of a file that is being written changes all the time."""
 SIDECARS_IN_SPLIT: Final = 200
@@ -76,6 +79,9 @@ def read_image(settings: ImageSettings, split: ImageSplit, fetch: Fetch) -> Iter
                 image.unlink(missing_ok=True)
             raise
     yield from _namespace(split, image.name, describe_image(image).namespace_id)
+    # An image does not tell of when it is. It is not older than what stands in it.
+    newest_ms = min(split.as_of_ms, prepared.changed_ns // 1_000_000, prepared.newest_s * 1000)
+    yield Position(ACCESSES, {"as_of_ms": newest_ms, "weeks": list(prepared.read_weeks)})
     for number, part in enumerate(prepared.parts(settings.inodes_in_split), 1):
         yield PartSplit(split.directory, prepared, part, number, split.as_of_ms)
 

@@ -34,7 +34,9 @@ from navlin.index.solr_query import EVERYTHING, literal, phrase, quoted
 PROPERTY: Final = re.compile(r"(?!(?:up|tp|cp|cpl|cpd|cpt|cpb)_)[^.]+\..+", re.DOTALL)
 """A property of a namespace, ``namespace.key``."""
 
-_DATE_FIELDS: Final = frozenset({*DATES, "firstSeen", "recreated", "lastExecuted", "unlinkedSince"})
+_DATE_FIELDS: Final = frozenset(
+    {*DATES, "firstSeen", "recreated", "lastExecuted", "lastRead", "lastReadBelow", "unlinkedSince"}
+)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\S*Z\S*|NOW\b\S*")
 _INTEGER = re.compile(r"[+-]?\d{1,18}")

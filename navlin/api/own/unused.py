@@ -10,7 +10,8 @@ from navlin.access.roles import Role
 from navlin.api.answers import JSON, Table
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.model.spreadsheet import csv_lines
-from navlin.query.unused import COLUMNS, Question, Verdict, unused
+from navlin.query.judged import COLUMNS, Of, Question, Verdict
+from navlin.query.unused_places import judged_of
 from navlin.query.unused_report import Totals, counted, json_pieces
 
 
@@ -27,6 +28,9 @@ class Parameters:
     """As the options of ``navlin unused``."""
 
     days: Annotated[int, "For how many days nothing read them.", range(1, 100_001)]
+    of: Annotated[Of, "What is judged: tables, their partitions, or directories that belong to no table."] = (
+        Of.TABLES
+    )
     without_engine: Annotated[
         tuple[Engine, ...], "The caller vouches that nothing of this engine reads here. Repeatable."
     ] = ()
@@ -42,8 +46,8 @@ def _answer(asked: Asked) -> Table:
     given: Parameters = asked.parameters
     engines = tuple(each.value for each in given.without_engine)
     question = Question(given.days, asked.service.now_ms(), engines, given.despite_gaps)
-    known, judged = unused(asked.solr, question)
-    totals = Totals()
+    totals = Totals(given.of)
+    known, judged = judged_of(asked.solr, question, totals.of)
 
     def code() -> int:
         return 0 if totals.tables[Verdict.UNUSED.value] else 3
@@ -58,7 +62,7 @@ ENDPOINT = Endpoint(
     "GET",
     "/unused",
     Role.LINEAGE_VIEWER,
-    "Tables that nothing is known to have read for some days, and how much they hold.",
+    "What nothing is known to have read for some days, and how much it holds.",
     Parameters,
     _answer,
     returns=json_pieces.__doc__ or "",
