@@ -29,7 +29,7 @@ def leave_reads(linking: Linking, read: Mapping[str, LastRead], *, by_record: bo
     """Leaves on all that operations read (their ids, with the last of each one's reads that goes) when that was. With
     ``by_record`` the record itself that states a flow counts as a read, at its own time."""
     ends: dict[tuple[str, str, str], LastRead] = {}
-    for operation, flow in _inputs(linking.graph, read):
+    for operation, flow in _inputs(linking.graph, read, columns=by_record):
         if flow.ep1.type in OPERATION_TYPES:
             continue
         last = read[operation]
@@ -53,15 +53,19 @@ def _beneath(read: LastRead) -> LastRead:
     return LastRead(below_ms=max(read.ms, read.below_ms))
 
 
-def _inputs(graph: Graph, operations: Iterable[str]) -> Iterator[tuple[str, StoredRelation]]:
-    """What flows into operations, with the operation. Columns are looked at where no tables or paths are told."""
+def _inputs(
+    graph: Graph, operations: Iterable[str], *, columns: bool
+) -> Iterator[tuple[str, StoredRelation]]:
+    """What flows into operations, with the operation. Without ``columns``, these are looked at where no tables or paths are
+    told: they are those of the same tables."""
     ids = list(operations)
     told = set()
     for flow in graph.relations(_READ_BY, of=ids, sides=(2,)):
         told.add(flow.ep2.id)
         yield flow.ep2.id, flow
     of_part = {
-        part.id: part.parent_id for part in parts_of(graph, [each for each in ids if each not in told])
+        part.id: part.parent_id
+        for part in parts_of(graph, [each for each in ids if columns or each not in told])
     }
     for flow in graph.relations(_READ_BY, of=of_part, sides=(2,)):
         yield of_part[flow.ep2.id], flow

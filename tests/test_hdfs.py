@@ -81,7 +81,7 @@ def test_the_first_plan_reads_the_image_and_covers_all_that_is_not_left_out(
     assert run.positions[TRANSACTION] == run.positions[IMAGE] > 0
 
 
-def test_the_image_and_the_namenode_say_the_same_of_everything(
+def test_the_image_and_the_namenode_say_the_same_of_everything_and_the_image_what_lies_below(
     follower: Follower, hdfs: Hadoop, hdfs_writer: Writer, top: str
 ) -> None:
     hdfs_writer.create(f"{top}/ä b%c", b"1" * 2_000, block_bytes=1024)
@@ -100,7 +100,21 @@ def test_the_image_and_the_namenode_say_the_same_of_everything(
     by_asking = dict(row for listing in listings for row in rows_of(listing))
     hdfs_writer.close(f"{top}/open")
 
-    assert by_asking == {path: row for path, row in by_image.items() if path.startswith(top)}
+    alone = {
+        path: {name: value for name, value in row.items() if not name.startswith("content")}
+        for path, row in by_image.items()
+    }
+    assert by_asking == {path: row for path, row in alone.items() if path.startswith(top)}
+    below = {name: value for name, value in by_image[f"{top}/shared"].items() if name.startswith("content")}
+    assert below == {
+        "contentFiles": 1,
+        "contentSize": 0,
+        "contentSpace": 0,
+        "contentModified": 2_000,
+        "contentAccessed": 3_000,
+    }
+    assert by_image[top]["contentFiles"] == 3
+    assert by_image[top]["contentSize"] >= 2_000
     assert by_image[f"{top}/shared"]["acl"]
     assert by_image[f"{top}/coded/below"]["erasureCodingPolicy"] == "RS-6-3-1024k"
     assert by_image[f"{top}/open"]["underConstruction"] is True

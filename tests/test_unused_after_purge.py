@@ -12,7 +12,6 @@ from navlin.index.entity import WHOLE, LastRead
 from navlin.index.fields import ELEMENTS, solr_date
 from navlin.index.graph import Graph
 from navlin.index.leases import Holder
-from navlin.index.moved import moved_along
 from navlin.index.solr import Solr
 from navlin.index.sources import known_sources
 from navlin.model.keys import (
@@ -360,9 +359,3 @@ def test_reads_of_a_source_that_is_forgotten_are_not_known(estate: Estate) -> No
     judged = estate.judged(Question(DAYS, NOW_MS, ("impala",), despite_gaps=True))[1]["old"]
     assert judged.verdict == UNKNOWN
     assert "forgotten" in "; ".join(judged.reasons)
-
-
-def test_a_last_read_goes_along_with_a_rename() -> None:
-    before = {"/DB/FORMER": {"lastRead": "2026-01-01T00:00:00Z", "firstSeen": "2025-01-01T00:00:00Z"}}
-    after = moved_along(before, [("/DB/FORMER", "/DB/NEW")])
-    assert after == {"/DB/NEW": before["/DB/FORMER"]}

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from navlin.cli.invocation import Exit
-from navlin.index.contents import ACCESSES, WEEK_MS
+from navlin.index.contents import ACCESSES, IMAGE, WEEK_MS
 from navlin.index.fields import RUNS, solr_date
 from navlin.index.runs import save_positions
 from navlin.index.solr import Solr
@@ -34,7 +34,7 @@ class Imaged(Estate):
 
     def __init__(self, solr: Solr) -> None:
         super().__init__(solr)
-        self.image_ms, self.weeks = IMAGE_MS, set(WEEKS)
+        self.image_ms, self.weeks, self.image = IMAGE_MS, set(WEEKS), 7
         self.elements[self.old.identity]["partitionColNames"] = ["ds"]
         self.ds = self.entity(partition_key(self.old, "ds=1"))
         self.place = self.directory("/data/old/ds=1")
@@ -55,8 +55,9 @@ class Imaged(Estate):
     def ask(self, of: Of, question: Question | None = None) -> tuple[Watched, dict[str, Judged]]:
         self.write()
         if self.image_ms:
-            said = {"as_of_ms": self.image_ms, "weeks": sorted(self.weeks)}
-            save_positions(self.solr, self.source(HDFS).id, "f", [Position(ACCESSES, said)], {})
+            said = {"image": 7, "as_of_ms": self.image_ms, "weeks": sorted(self.weeks)}
+            positions = [Position(ACCESSES, said), Position(IMAGE, self.image)]
+            save_positions(self.solr, self.source(HDFS).id, "f", positions, {})
             self.solr.commit(RUNS, soft=True)
         known, judged = judged_of(self.solr, question or Question(DAYS, NOW_MS), of)
         return known, {each.entity.path or each.entity.own_name: each for each in judged}
@@ -112,6 +113,11 @@ def no_image_was_read(estate: Imaged) -> None:
     estate.image_ms = 0
 
 
+def a_part_of_the_image_could_not_be_read(estate: Imaged) -> None:
+    # The position of the plan is still that of the one before.
+    estate.image = 6
+
+
 def access_times_were_not_kept_in_one_week(estate: Imaged) -> None:
     estate.weeks.remove((NOW_MS - 30 * DAY_MS) // WEEK_MS)
 
@@ -164,6 +170,7 @@ PARTITIONS: list[tuple[Callable[[Imaged], None], Verdict, str]] = [
     (it_is_not_known_where_it_lies, UNKNOWN, "where it lies"),
     (the_image_is_old, UNKNOWN, f"the last whole image is of {solr_date(NOW_MS - 20 * DAY_MS)}"),
     (no_image_was_read, UNKNOWN, "no whole image"),
+    (a_part_of_the_image_could_not_be_read, UNKNOWN, "no whole image"),
     (access_times_were_not_kept_in_one_week, UNKNOWN, "every week"),
     (access_times_are_not_kept, UNKNOWN, "every week"),
     (its_table_was_read_before_the_image, UNUSED, "no access of it"),

@@ -19,8 +19,9 @@ from navlin.model.identity import identify
 from navlin.model.tree import parent_of
 
 ACCESSES: Final = "accesses"
-"""The position in which an extractor of a file system says of when its last whole image is at least, and in which weeks that
-shows reads."""
+"""The position in which an extractor of a file system says of when an image is at least, and in which weeks that shows
+reads. It counts if it is of the image in the position `IMAGE`: that one is saved only once all of the image was read."""
+IMAGE: Final = "image"
 WEEK_MS: Final = 604_800_000
 _CONTENT: Final = "identity,contentFiles,contentSize,contentSpace,contentModified,contentAccessed"
 
@@ -53,13 +54,19 @@ class Accesses:
 
 
 def accesses_of(solr: Solr, source_id: str) -> Accesses:
-    """What the last whole image of a source said."""
-    filters = [q.term("sourceId", source_id), q.term("key", ACCESSES)]
-    asked = {"q": "kind:position", "fq": filters, "rows": 1, "fl": "body"}
-    for document in solr.select(RUNS, asked)["response"]["docs"]:
-        said = orjson.loads(document["body"])
-        return Accesses(said["as_of_ms"], frozenset(said["weeks"]))
-    return Accesses()
+    """What the last whole image of a source said; nothing if a part of it could not be read."""
+    asked = {
+        "q": q.one_of("key", (ACCESSES, IMAGE)),
+        "fq": ["kind:position", q.term("sourceId", source_id)],
+        "rows": 2,
+        "fl": "key,body",
+    }
+    documents = solr.select(RUNS, asked)["response"]["docs"]
+    said = {document["key"]: orjson.loads(document["body"]) for document in documents}
+    accesses = said.get(ACCESSES)
+    if accesses is None or accesses["image"] != said.get(IMAGE):
+        return Accesses()
+    return Accesses(accesses["as_of_ms"], frozenset(accesses["weeks"]))
 
 
 def contents_at(graph: Graph, places: Iterable[Place]) -> dict[Place, Content]:

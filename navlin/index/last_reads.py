@@ -8,12 +8,14 @@ from typing import Any, Final
 from navlin.index import solr_query as q
 from navlin.index.entity import CORE, LAST_READ, LastRead, StoredEntity
 from navlin.index.fields import ELEMENTS
-from navlin.index.graph import Graph
+from navlin.index.graph import IDS_A_QUERY, Graph
 from navlin.index.readers import Place, above, same_table
 from navlin.index.state import in_batches
 from navlin.model.tree import upward
 
 PATHS_A_QUERY: Final = 1_000
+PLACES_A_QUERY: Final = 500
+"""Each is some clauses, of which Solr takes 10,000."""
 
 
 def paths_there(graph: Graph, paths: Iterable[str]) -> dict[str, list[StoredEntity]]:
@@ -57,34 +59,88 @@ def _by_path(graph: Graph, paths: Sequence[str], kind: str) -> dict[str, list[St
     return found
 
 
-def any_last_read(graph: Graph) -> bool:
-    """Whether purge has left one on anything."""
-    return graph.solr.count(ELEMENTS, f"{q.present('lastRead')} {q.present('lastReadBelow')}") > 0
-
-
 def last_reads(
     graph: Graph, read: Sequence[tuple[Sequence[StoredEntity], Sequence[Place]]], metastores: Sequence[str]
 ) -> list[LastRead]:
     """What is left of the last read of each: of some entities (a table, and the views of it), and of what lies at, below or
     around some places; by whatever address it was read. ``metastores`` as `navlin.index.readers.metastores` has them."""
+    ids = {
+        one: LastRead()
+        for entities, _ in read
+        for each in entities
+        for one in (each.id, *same_table(each.database, each.own_name, metastores))
+    }
+    for batch in in_batches(ids, IDS_A_QUERY):
+        asked = {"q": q.terms("identity", batch), "fq": q.present("lastRead"), "fl": LAST_READ}
+        for document in graph.solr.select(ELEMENTS, {**asked, "rows": IDS_A_QUERY})["response"]["docs"]:
+            ids[document["identity"]] = StoredEntity.of(document).last_read
+    found = []
+    for (entities, _), at_places in zip(read, _at_places(graph, [places for _, places in read]), strict=True):
+        last = at_places
+        for each in entities:
+            for one in (each.id, *same_table(each.database, each.own_name, metastores)):
+                last = last.or_later(ids[one]._replace(below_ms=0))
+        found.append(last)
+    return found
+
+
+def _at_places(graph: Graph, of: Sequence[Sequence[Place]]) -> list[LastRead]:
+    """The last read of what lies at, below or around each group of places: all in one question, if few things there were
+    read; else by one for each group."""
+    every = [place for places in of for place in places]
+    if not every:
+        return [LastRead()] * len(of)
+    if len(every) > PLACES_A_QUERY:
+        return _of_each(graph, of)
+    asked = {
+        "q": _there(every),
+        "fq": f"{q.present('lastRead')} {q.present('lastReadBelow')}",
+        "fl": LAST_READ,
+        "rows": PATHS_A_QUERY,
+    }
+    answer = graph.solr.select(ELEMENTS, asked)["response"]
+    if int(answer["numFound"]) <= PATHS_A_QUERY:
+        known = [(each.path, each.last_read) for each in map(StoredEntity.of, answer["docs"])]
+        return [_latest_of(known, places) for places in of]
+    return _of_each(graph, of)
+
+
+def _of_each(graph: Graph, of: Sequence[Sequence[Place]]) -> list[LastRead]:
     searches: list[dict[str, Any]] = []
-    for entities, places in read:
-        own = [one for each in entities for one in same_table(each.database, each.own_name, metastores)]
-        own += [each.id for each in entities]
+    for places in of:
         inside = " ".join(q.at_or_below("fileSystemPath", place.path) for place in places)
-        around = " ".join(f"fileSystemPath:{q.literal(up)}" for place in places for up in above(place))
-        at = f"{' '.join(f'identity:{q.phrase(each)}' for each in own)} {inside} {around}"
-        searches.append(_latest("lastRead", at))
+        searches.append(_latest("lastRead", _there(places)))
         searches.append(_latest("lastReadBelow", inside or f"-{q.EVERYTHING}"))
-    answers = graph.solr.select_each(ELEMENTS, searches)
     found = [
         next((StoredEntity.of(each).last_read for each in answer["response"]["docs"]), LastRead())
-        for answer in answers
+        for answer in graph.solr.select_each(ELEMENTS, searches)
     ]
     return [
         LastRead(direct.ms, direct.principal, beneath.below_ms)
         for direct, beneath in zip(found[::2], found[1::2], strict=True)
     ]
+
+
+def _latest_of(known: Iterable[tuple[str, LastRead]], places: Sequence[Place]) -> LastRead:
+    last = LastRead()
+    for path, read in known:
+        for place in places:
+            if path == place.path or path.startswith(place.path.rstrip("/") + "/"):
+                last = last.or_later(read)
+            elif path in above(place):
+                last = last.or_later(read._replace(below_ms=0))
+    return last
+
+
+def _there(places: Sequence[Place]) -> str:
+    """What lies at, below or around one of these places, by whatever address."""
+    inside = " ".join(q.at_or_below("fileSystemPath", place.path) for place in places)
+    around = dict.fromkeys(up for place in places for up in above(place))
+    return (
+        f"{inside} {' '.join(f'fileSystemPath:{q.literal(up)}' for up in around)}"
+        if places
+        else f"-{q.EVERYTHING}"
+    )
 
 
 def _latest(field: str, query: str) -> dict[str, Any]:

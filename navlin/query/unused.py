@@ -17,7 +17,7 @@ from navlin.index.executions import KnownExecutions, executions_of, running_oper
 from navlin.index.fields import solr_date
 from navlin.index.filters import EntityFilter, RelationFilter
 from navlin.index.graph import Graph
-from navlin.index.last_reads import any_last_read, last_reads
+from navlin.index.last_reads import last_reads
 from navlin.index.readers import Place, Readers, metastores, places_of, readers_of, sharing, views_of
 from navlin.index.sizes import Below, sums_below
 from navlin.index.solr import Solr
@@ -63,21 +63,20 @@ def _judge_all(judge: TableJudge, progress: Callable[[int, int], None]) -> Itera
 @dataclass(frozen=True, slots=True)
 class TableJudge:
     """What judges tables, with what is looked up once for all of them. ``running`` are the ids of operations of which an
-    execution is running, ``purged`` is whether purge has left last reads."""
+    execution is running."""
 
     graph: Graph
     question: Question
     watched: Watched
     views: Mapping[str, set[str]]
     running: set[str]
-    purged: bool
     metastores: Sequence[str]
 
     @classmethod
     def of(cls, graph: Graph, question: Question, known: Watched) -> TableJudge:
         """One for a question; ``known`` is what is watched since the time that it asks about."""
         views, running = views_of(graph), running_operations(graph)
-        return cls(graph, question, known, views, running, any_last_read(graph), metastores(graph.solr))
+        return cls(graph, question, known, views, running, metastores(graph.solr))
 
     def judged(self, tables: Iterable[StoredEntity]) -> Iterator[Judged]:
         """A verdict on each of these tables, read with `navlin.index.entity.TABLE_AGE`; in no order."""
@@ -96,7 +95,8 @@ class TableJudge:
             for table in tables
         ]
         readers = readers_of(self.graph, read, self.metastores)
-        left = last_reads(self.graph, read, self.metastores) if self.purged else [LastRead()] * len(read)
+        # After those, and always: a purge may be going on.
+        left = last_reads(self.graph, read, self.metastores)
         since_ms = self.question.since_ms
         quiet = []
         for table, found, purged in zip(tables, readers, left, strict=True):

@@ -150,7 +150,7 @@ def _reads(judge: TableJudge, found: Sequence[tuple[StoredEntity, Place]]) -> li
     """The last known read of each by its path, or the paths around it, or by its id."""
     read = [([entity], [place]) for entity, place in found]
     readers = readers_of(judge.graph, read, judge.metastores)
-    left = last_reads(judge.graph, read, judge.metastores) if judge.purged else [LastRead()] * len(read)
+    left = last_reads(judge.graph, read, judge.metastores)
     operations = judge.graph.entities_of((each for of in readers for each in of.operations), OWNED)
     executions = executions_of(judge.graph, operations.values())
     return [_read(judge, of, purged, executions) for of, purged in zip(readers, left, strict=True)]
