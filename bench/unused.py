@@ -3,12 +3,14 @@
     python -m bench unused [--tables N] [--tagged N]
 
 Every table lies in a directory of its own with some files; nine of ten are read by an operation. Each tenth of those was
-last read long ago. The tagged columns are the first in chains of ten tables.
+last read long ago; of the tenth table in ten a purge has left the last read. The tagged columns are the first
+in chains of ten tables. What it holds in memory is that of a process of its own, which asks and counts.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import resource
 import tempfile
 import time
@@ -18,11 +20,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from bench._machine import load_of_machine
 from bench.lineage_walk import ENGINE, HMS, entity, flow, own_solr, put
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, solr_date
 from navlin.index.followed import ENTRIES
 from navlin.index.runs import RunRecord, Status, save_positions, save_run
-from navlin.index.solr import Solr
+from navlin.index.solr import Solr, SolrAddress
 from navlin.model.keys import EntityType, Key, column_key, execution_key, operation_key, path_key, table_key
 from navlin.model.records import Position
 from navlin.model.source import HDFS, HIVE, IMPALA, SPARK, Source, source_id
@@ -70,10 +73,13 @@ def put_table(solr: Solr, documents: dict[str, list[dict[str, Any]]], number: in
         "firstSeen": solr_date(LONG_AGO_MS),
         "owner": f"o{number % 20}",
     }
+    if number % 10 == 0:
+        created |= {"lastRead": solr_date(LONG_AGO_MS), "lastReadBy": "etl"}
     put(solr, documents, ELEMENTS, {**entity(key), **created})
     put(solr, documents, ELEMENTS, entity(column_key(key, "a")))
     directory = path_key(FILES, place)
-    put(solr, documents, ELEMENTS, {**entity(directory), "fileSystemPath": place})
+    below = {"contentFiles": FILES_A_TABLE, "contentSize": FILES_A_TABLE * FILE_BYTES}
+    put(solr, documents, ELEMENTS, {**entity(directory), "fileSystemPath": place, **below})
     put(
         solr,
         documents,
@@ -101,6 +107,24 @@ def put_reader(solr: Solr, documents: dict[str, list[dict[str, Any]]], number: i
     put(solr, documents, RELATIONS, {**flow(*columns), "asOf": at_ms})
 
 
+def judge(address: SolrAddress) -> tuple[float, float, Totals, int]:
+    """Until the first table that was not read and until the last one (seconds), the sums, and the most memory (KiB)."""
+    console, totals = Console(stderr=True), Totals()
+    question = Question(DAYS, NOW_MS, (HIVE.lower(), IMPALA.lower(), SPARK.lower()), despite_gaps=True)
+
+    def progress(done: int, every: int) -> None:
+        if done % 10_000 == 0:
+            console.print(f"{done:,} of {every:,} tables after {time.perf_counter() - began:.1f} s")
+
+    with Solr(address) as solr:
+        began, first_s = time.perf_counter(), 0.0
+        _, judged = unused(solr, question, progress)
+        for _ in counted(judged, totals):
+            first_s = first_s or time.perf_counter() - began
+        judged_s = time.perf_counter() - began
+    return first_s, judged_s, totals, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -110,14 +134,8 @@ def main() -> None:
     asked = arguments.parse_args()
     with tempfile.TemporaryDirectory() as state, own_solr(Path(state)) as solr:
         fill(solr, asked.tables, asked.tagged)
-        totals = Totals()
-        question = Question(DAYS, NOW_MS, (HIVE.lower(), IMPALA.lower(), SPARK.lower()), despite_gaps=True)
-        began = time.perf_counter()
-        _, judged = unused(solr, question)
-        first_s = 0.0
-        for _ in counted(judged, totals):
-            first_s = first_s or time.perf_counter() - began
-        judged_s = time.perf_counter() - began
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            first_s, judged_s, totals, asking_kb = pool.apply(judge, (solr.address,))
         began = time.perf_counter()
         reached = sum(len(origin.inherited) for origin in inherited(solr, Word("PII")))
         inherited_s = time.perf_counter() - began
@@ -131,8 +149,7 @@ def main() -> None:
     shown.add_row("inherited", tagged, f"{inherited_s:.1f}", rate, f"{reached:,} columns")
     console = Console()
     console.print(shown)
-    peak_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    console.print(f"at most {peak_kb / 1024:,.0f} MiB of memory, the filling included")
+    console.print(f"unused: at most {asking_kb / 1024:,.0f} MiB of memory; load: {load_of_machine()}")
 
 
 if __name__ == "__main__":

@@ -14,12 +14,14 @@ from itertools import chain
 from typing import Final
 
 from linker.add_locations import locate
+from linker.last_reads import leave_reads, leave_reads_above
 from linker.linking import Linking
 from linker.locations import path_ends
 from linker.purge_rules import operations_executed_since, operations_with_output, parts_of
 from linker.resolve_endpoints import Reason, unlink
-from navlin.index.entity import LAST_RUN, VERSION, WHOLE, LastRun, StoredEntity
+from navlin.index.entity import LAST_RUN, PURGE, VERSION, WHOLE, LastRead, LastRun, StoredEntity
 from navlin.index.filters import RelationFilter
+from navlin.index.purged_runs import remember_executions, remember_incomplete
 from navlin.index.relation import BOTH, ENDS, End, StoredRelation
 from navlin.index.state import in_batches
 from navlin.index.writing import WRITE_BATCH
@@ -97,8 +99,10 @@ def prepare_files(_: Linking, going: Entities, __: Entities) -> Batch:
 
 
 def remove_paths(linking: Linking, batch: Batch, _: int, __: Callable[[Batch], None]) -> Removed:
-    """Removes files and directories, their PARENT_CHILD, and unlinks what else named them."""
+    """Removes files and directories, their PARENT_CHILD, and unlinks what else named them. When they were last read is left
+    on what is above them."""
     graph = linking.graph
+    leave_reads_above(linking, batch.versions)
     gone, came_back = _remove_entities(linking, batch.versions)
     now = _versions(graph.entities_now(batch.kept, VERSION).values())
     emptied = [each for each, version in batch.kept.items() if now.get(each) == version]
@@ -131,11 +135,14 @@ def prepare_executions(linking: Linking, going: Entities, _: Entities) -> Batch:
 
 
 def remove_executions(linking: Linking, batch: Batch, _: int, __: Callable[[Batch], None]) -> Removed:
-    """Has the operations keep what is worth keeping, then removes executions with all their relations."""
+    """Has the operations, and what these read, keep what is worth keeping, then removes executions with all their
+    relations."""
     graph = linking.graph
-    now = _versions(graph.entities_now(batch.versions, VERSION).values())
-    changed = {each for each, version in now.items() if version != batch.versions[each]}
+    there = graph.entities_now(batch.versions, PURGE)
+    changed = {each for each, now in there.items() if now.version != batch.versions[each]}
     _keep(linking, batch, without=changed)
+    remember_executions(linking.solr, there.values())
+    leave_reads(linking, _last_of_each(batch))
     going = {each: version for each, version in batch.versions.items() if each not in changed}
     gone, came_back = _remove_entities(linking, going)
     if came_back:
@@ -144,6 +151,14 @@ def remove_executions(linking: Linking, batch: Batch, _: int, __: Callable[[Batc
     removed = _remove_relations(linking, relations.values())
     unlinked = unlink(linking, gone, Reason.PURGED) if removed < len(relations) else 0
     return Removed(len(gone), removed, unlinked, tuple(sorted(changed.union(came_back))))
+
+
+def _last_of_each(batch: Batch) -> dict[str, LastRead]:
+    """The last of the executions that go, by their operation's id. One that came back meanwhile did run all the same."""
+    last: dict[str, LastRead] = {}
+    for operation, executed_ms, principal in batch.executions.values():
+        last[operation] = last.get(operation, LastRead()).or_later(LastRead(executed_ms, principal))
+    return last
 
 
 def _keep(linking: Linking, batch: Batch, *, without: Collection[str]) -> None:
@@ -175,10 +190,13 @@ def remove_operations(
     """Removes operations with their sub-operations and all their relations.
 
     An execution that arrived meanwhile does not change its operation's document: if one shows once the operation is
-    gone, the operation is put back.
+    gone, the operation is put back. Of some no execution was ever known: their own record is the last read.
     """
     graph = linking.graph
     whole = graph.entities_now(batch.versions, WHOLE)
+    remember_incomplete(linking.solr, whole.values())
+    last = {each.id: LastRead(each.last_run.last_ms, each.last_run.principal) for each in whole.values()}
+    leave_reads(linking, last, by_record=True)
     gone, came_back = _remove_entities(linking, batch.versions)
     graph.commit(relations=False)
     needed = operations_with_output(graph, gone) | operations_executed_since(graph, gone, before_ms)

@@ -165,7 +165,8 @@ PURGE_RULES: Final[tuple[PurgeRule, ...]] = (
     PurgeRule(
         "executions",
         "INSTANCE_OF between an operation and an execution that was executed earlier; and the execution. The operation"
-        " keeps when it was last executed, by whom, and how many such executions there were",
+        " keeps when it was last executed, by whom, and how many such executions there were; what it read keeps when it was"
+        " last read, and by whom",
         lambda before_ms: EntityFilter(executed_before_ms=before_ms),
         (DESCRIBED,),
     ),

@@ -16,6 +16,7 @@ from extractors.hdfs import Hdfs, reading, spool
 from extractors.hdfs.continuity import NAMESPACE_ID
 from extractors.hdfs.errors import HdfsError, HdfsNotFound
 from extractors.hdfs.image import ImageError
+from extractors.hdfs.image_reading import ACCESSES
 from extractors.hdfs.plan import COMPLETE_MS, IMAGE, TRANSACTION, image_as_of_ms
 from extractors.hdfs.splits import DescribeSplit, ImageSplit, PartSplit, TreeSplit, WalkSplit
 from navlin.demo.hadoop import Hadoop
@@ -80,7 +81,7 @@ def test_the_first_plan_reads_the_image_and_covers_all_that_is_not_left_out(
     assert run.positions[TRANSACTION] == run.positions[IMAGE] > 0
 
 
-def test_the_image_and_the_namenode_say_the_same_of_everything(
+def test_the_image_and_the_namenode_say_the_same_of_everything_and_the_image_what_lies_below(
     follower: Follower, hdfs: Hadoop, hdfs_writer: Writer, top: str
 ) -> None:
     hdfs_writer.create(f"{top}/ä b%c", b"1" * 2_000, block_bytes=1024)
@@ -99,7 +100,21 @@ def test_the_image_and_the_namenode_say_the_same_of_everything(
     by_asking = dict(row for listing in listings for row in rows_of(listing))
     hdfs_writer.close(f"{top}/open")
 
-    assert by_asking == {path: row for path, row in by_image.items() if path.startswith(top)}
+    alone = {
+        path: {name: value for name, value in row.items() if not name.startswith("content")}
+        for path, row in by_image.items()
+    }
+    assert by_asking == {path: row for path, row in alone.items() if path.startswith(top)}
+    below = {name: value for name, value in by_image[f"{top}/shared"].items() if name.startswith("content")}
+    assert below == {
+        "contentFiles": 1,
+        "contentSize": 0,
+        "contentSpace": 0,
+        "contentModified": 2_000,
+        "contentAccessed": 3_000,
+    }
+    assert by_image[top]["contentFiles"] == 3
+    assert by_image[top]["contentSize"] >= 2_000
     assert by_image[f"{top}/shared"]["acl"]
     assert by_image[f"{top}/coded/below"]["erasureCodingPolicy"] == "RS-6-3-1024k"
     assert by_image[f"{top}/open"]["underConstruction"] is True
@@ -350,7 +365,7 @@ def test_the_split_of_an_image_may_be_read_again(follower: Follower, hdfs: Hadoo
 
     again = list(follower.hdfs.read(split))
     assert [one for one in again if isinstance(one, PartSplit)] == parts
-    assert [one.key for one in again if isinstance(one, Position)] == [NAMESPACE_ID]
+    assert [one.key for one in again if isinstance(one, Position)] == [NAMESPACE_ID, ACCESSES]
     (listing,) = (one for one in follower.hdfs.read(parts[0]) if not isinstance(one, DescribeSplit))
     assert len(listing.paths) == 3  # type: ignore[union-attr]  # a listing is all that a part without sidecars has
 

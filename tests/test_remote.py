@@ -101,7 +101,8 @@ def test_an_answer_is_that_of_the_command_on_the_server_itself(
 def test_a_table_is_that_of_the_command_on_the_server_itself(
     here: Navlin, remote: Navlin, world: World, arguments: tuple[str, ...]
 ) -> None:
-    assert remote(*arguments).stdout == here(*arguments).stdout
+    near, far = here(*arguments), remote(*arguments)
+    assert (far.stdout, far.exit_code) == (near.stdout, near.exit_code)
 
 
 @pytest.mark.parametrize("name", sorted(STREAMED))
@@ -244,6 +245,44 @@ def test_an_answer_that_breaks_off_is_a_sentence_and_no_success(token_file: Path
         server.shutdown()
     assert result.exit_code == Exit.FAILED
     assert f"{url}: the answer broke off" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("ending", "exit_code"),
+    [
+        (b"", Exit.FAILED),
+        (b"\x00end 0\n", Exit.OK),
+        (b"\x00end 3\n", Exit.NOTHING),
+        (b"\x00end 0", Exit.FAILED),
+    ],
+    ids=["cut off", "whole", "nothing found", "cut off in its last letter"],
+)
+def test_an_answer_that_ends_with_its_connection_tells_by_its_mark_whether_it_is_whole(
+    token_file: Path, ending: bytes, exit_code: Exit
+) -> None:
+    asked_for: list[str | None] = []
+
+    class OfAProxy(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked_for.append(self.headers["Navlin-Mark"])
+            self.send_response(200)
+            self.send_header("Navlin-Mark", "end")
+            self.end_headers()
+            self.wfile.write(b'"id"\n"1"\n' + ending)
+
+        def log_message(self, format: str, *args: object) -> None:  # the library's own name
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), OfAProxy) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        asked = ["--url", url, "--token-file", str(token_file), "unused", "--days", "9", "--csv"]
+        result = CliRunner().invoke(main, asked)
+        server.shutdown()
+    assert asked_for == ["end"]
+    assert result.exit_code == exit_code
+    assert ("the answer broke off" in result.stderr) is (exit_code == Exit.FAILED)
+    assert result.stdout == '"id"\n"1"\n' or exit_code == Exit.FAILED
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,14 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import orjson
 import pytest
 
 from navlin.cli.invocation import Exit
 from navlin.index.documents import source_envelope
 from navlin.index.fields import RUNS, solr_date
 from navlin.index.followed import ENTRIES
-from navlin.index.purges import remember_purged_before
+from navlin.index.purges import forget_purged_before, remember_purged_before
 from navlin.index.rejects import save_rejects
 from navlin.index.relation import End
 from navlin.index.run_counts import RunCounts
@@ -98,7 +99,7 @@ class Estate(World):
                 if identity not in before:
                     document["asOf"] = record_ms
 
-    def answer(self, question: Question | None = None) -> tuple[Watched, dict[str, Judged]]:
+    def write(self) -> None:
         for document in (*self.elements.values(), *self.relations.values()):
             document.setdefault("firstSeen", solr_date(LONG_AGO_MS))
         self.index()
@@ -122,8 +123,14 @@ class Estate(World):
         if self.entries:
             save_positions(self.solr, self.source(HDFS).id, "f", [Position(ENTRIES, self.entries)], {})
         self.solr.commit(RUNS, soft=True)
+
+    def judged(self, question: Question | None = None) -> tuple[Watched, dict[str, Judged]]:
         known, judged = unused(self.solr, question or Question(DAYS, NOW_MS))
-        return known, {each.table.own_name: each for each in judged}
+        return known, {each.entity.own_name: each for each in judged}
+
+    def answer(self, question: Question | None = None) -> tuple[Watched, dict[str, Judged]]:
+        self.write()
+        return self.judged(question)
 
     def of_old(self, question: Question | None = None) -> tuple[Verdict, str]:
         judged = self.answer(question)[1]["old"]
@@ -332,12 +339,30 @@ def navlin_stands_still(estate: Estate) -> None:
     estate.runs = {kind: [(Status.FINISHED, SINCE_MS)] for kind in estate.runs}
 
 
-def a_purge_has_removed_executions_since(estate: Estate) -> None:
-    remember_purged_before(estate.solr, SINCE_MS)
+def purged_by_a_navlin_that_left_no_reads(estate: Estate, before_ms: int) -> None:
+    body = orjson.dumps({"before_ms": before_ms}).decode()
+    estate.solr.add(RUNS, [{"identity": "purge:before", "kind": "purge", "body": body}])
+    # The next one leaves them: what was lost before stays lost.
+    remember_purged_before(estate.solr, NOW_MS - DAY_MS)
 
 
-def a_purge_has_removed_older_executions(estate: Estate) -> None:
-    remember_purged_before(estate.solr, BEFORE_MS)
+def a_navlin_that_left_no_reads_has_purged_since(estate: Estate) -> None:
+    purged_by_a_navlin_that_left_no_reads(estate, SINCE_MS)
+
+
+def a_navlin_that_left_no_reads_has_purged_older_executions(estate: Estate) -> None:
+    purged_by_a_navlin_that_left_no_reads(estate, BEFORE_MS)
+
+
+def a_purge_that_lost_reads_is_forgotten(estate: Estate) -> None:
+    purged_by_a_navlin_that_left_no_reads(estate, SINCE_MS)
+    forget_purged_before(estate.solr)
+
+
+def it_lies_there_only_since(estate: Estate) -> None:
+    for relation in estate.relations.values():
+        if estate.old.identity in relation["endpoint1Ids"] and relation["type"] == "LOGICAL_PHYSICAL":
+            relation["firstSeen"] = solr_date(SINCE_MS)
 
 
 def an_operation_that_reads_it_has_no_time(estate: Estate) -> None:
@@ -457,8 +482,10 @@ TRUTH: list[tuple[Callable[[Estate], None], Verdict, str]] = [
     (an_engine_fell_silent, UNKNOWN, "recorded no execution in 6 weeks"),
     (an_engines_source_fails, UNKNOWN, "cannot be read: gone"),
     (navlin_stands_still, UNKNOWN, "navlin has read nothing"),
-    (a_purge_has_removed_executions_since, UNKNOWN, "purged"),
-    (a_purge_has_removed_older_executions, UNUSED, ""),
+    (a_navlin_that_left_no_reads_has_purged_since, UNKNOWN, "left no last read"),
+    (a_navlin_that_left_no_reads_has_purged_older_executions, UNUSED, ""),
+    (a_purge_that_lost_reads_is_forgotten, UNKNOWN, "left no last read"),
+    (it_lies_there_only_since, UNKNOWN, "known to lie at /data/old only since"),
     (an_operation_that_reads_it_has_no_time, UNKNOWN, "not known when that ran"),
     (an_operation_is_incomplete, UNKNOWN, "known incompletely"),
     (an_operation_long_ago_was_incomplete, UNUSED, ""),

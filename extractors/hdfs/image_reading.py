@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 NAMENODE: Final = "namenode"
+ACCESSES: Final = "accesses"
+"""The position in which stands of when the last whole image is at least, and in which weeks it shows that access times are
+kept (`extractors.hdfs.image.contents.Times`): for whoever asks the index whether a read would show. It counts if it is of
+the image whose transaction the plan saves, once that was read to its end."""
 VOLATILE: Final = {"lastAccessed": "lastAccessed", "size": "uc_size"}
 """Attributes and their columns. How much there is of a file that is being written changes all the time."""
 SIDECARS_IN_SPLIT: Final = 200
@@ -76,6 +80,10 @@ def read_image(settings: ImageSettings, split: ImageSplit, fetch: Fetch) -> Iter
                 image.unlink(missing_ok=True)
             raise
     yield from _namespace(split, image.name, describe_image(image).namespace_id)
+    # An image does not tell of when it is. It is not older than what stands in it.
+    newest_ms = min(split.as_of_ms, prepared.changed_ns // 1_000_000, prepared.newest_s * 1000)
+    weeks = list(prepared.read_weeks)
+    yield Position(ACCESSES, {"image": split.transaction, "as_of_ms": newest_ms, "weeks": weeks})
     for number, part in enumerate(prepared.parts(settings.inodes_in_split), 1):
         yield PartSplit(split.directory, prepared, part, number, split.as_of_ms)
 
@@ -126,8 +134,7 @@ def read_image_part(reading: Reading, split: PartSplit) -> Iterator[Record]:
         for batch in read_part(split.prepared, split.part):
             kept, beside = _kept(reading, batch)
             sidecars += beside
-            if kept.num_rows:
-                yield _listing(reading, kept)
+            yield from _listings(reading, kept)
     targets = sorted({target_of(path) for path in sidecars})
     for at in range(0, len(targets), SIDECARS_IN_SPLIT):
         yield DescribeSplit(tuple(targets[at : at + SIDECARS_IN_SPLIT]), reading.as_of_ms)
@@ -146,6 +153,18 @@ def _kept(reading: Reading, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list
         beside = pc.and_(pc.and_(taken, pc.invert(directories)), pc.match_substring_regex(paths, _SIDECARS))
         sidecars = paths.filter(beside).to_pylist()
     return batch.filter(taken), sidecars
+
+
+def _listings(reading: Reading, batch: pa.RecordBatch) -> Iterator[Listing]:
+    """Directories and all else apart: most rows have nothing below them, and what all rows lack costs as much."""
+    import pyarrow.compute as pc
+
+    from extractors.hdfs.image.contents import SUMS
+
+    directories = batch.column("directory")
+    for some in (batch.filter(directories), batch.filter(pc.invert(directories)).drop_columns(list(SUMS))):
+        if some.num_rows:
+            yield _listing(reading, some)
 
 
 def _listing(reading: Reading, batch: pa.RecordBatch) -> Listing:

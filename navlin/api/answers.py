@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,10 +21,12 @@ JSON_LINES = "application/x-ndjson"
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """An answer as lines, of CSV or another form, sent as they come."""
+    """An answer as lines, of CSV or another form, sent as they come. ``exit_code`` is asked after the last line: what the
+    command ends with that is answered so."""
 
     lines: Iterator[bytes]
     media_type: str = CSV
+    exit_code: Callable[[], int] = lambda: 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,9 @@ def _mended(value: Any) -> Any:
 
 WIDTH_CHARS: Final = 160
 MOST_WIDTH_CHARS: Final = 1_000
+MARKED: Final = "Navlin-Mark"
+"""Header of a request that wants a mark behind the last piece of an answer, and of the answer that has it."""
+END_MARK: Final = b"\x00end %d\n"
 EXIT_CODE: Final = "Navlin-Exit-Code"
 """What the command would end with: 0; 1 if somebody should look, or something was refused; 3 if nothing was found."""
 _TEXT: Final = re.compile(r"\s*text/plain\s*(?:;\s*width=(\d{1,4})\s*)?(?:[;,].*)?", re.I)

@@ -7,7 +7,7 @@ it as well.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain
@@ -29,8 +29,10 @@ from navlin.access.roles import Role
 from navlin.access.store import User
 from navlin.api import logging_in, navigator, own
 from navlin.api.answers import (
+    END_MARK,
     EXIT_CODE,
     JSON,
+    MARKED,
     Html,
     Onward,
     Problem,
@@ -186,18 +188,21 @@ async def answered(
             held.enter_context(questions.of(user.name))
             solr = held.enter_context(service.index.solr())
             result = endpoint.answer(Asked(service, solr, user, parameters, csrf, body))
-            form = JSON
             if isinstance(result, Html):
                 return result.response()
             if isinstance(result, Onward):
                 return RedirectResponse(service.base_path + result.path, 303)
+            form, ended = JSON, None
             if isinstance(result, Table):
-                form, result = result.media_type, result.lines
+                form, ended, result = result.media_type, result.exit_code, result.lines
             if not isinstance(result, Iterator):
                 return _whole(endpoint, result, text_width(request.headers.get("accept", "")))
             # What is wrong with the question shows with the first piece, while there may still be another status.
-            pieces = held_until_read(chain([next(result, b"")], result), held.pop_all())
-            return StreamingResponse(pieces, endpoint.status, {"Content-Type": form})
+            lines: Iterator[bytes] = chain([next(result, b"")], result)
+            headers = {"Content-Type": form}
+            if request.headers.get(MARKED):
+                lines, headers[MARKED] = marked(lines, ended), "end"
+            return StreamingResponse(held_until_read(lines, held.pop_all()), endpoint.status, headers)
 
     if endpoint.writes or endpoint.role > Role.LINEAGE_VIEWER:
         audit(endpoint.logged or _WORDS[endpoint.role], request, user.name)
@@ -216,6 +221,13 @@ def _whole(endpoint: Endpoint, answered: Any, width_chars: int) -> Response:
     )
     response.headers[EXIT_CODE] = str(exit_code(form))
     return response
+
+
+def marked(pieces: Iterable[bytes], ended: Callable[[], int] | None) -> Iterator[bytes]:
+    """The pieces, and a mark behind the last: an answer without it was cut off, which HTTP alone does not always show. It
+    tells with what the command ends."""
+    yield from pieces
+    yield END_MARK % (ended() if ended else 0)
 
 
 def held_until_read(pieces: Iterator[bytes], held: ExitStack) -> Iterator[bytes]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import copy
 import importlib
+import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -56,6 +57,10 @@ JOBS: Final = ("extract", "link", "purge")
 POLL_S: Final = 0.5
 TIMEOUT_S: Final = 120
 PIECE_BYTES: Final = 1 << 16
+MARKED: Final = "Navlin-Mark"
+_END: Final = re.compile(rb"\x00end (\d{1,3})\n\Z")
+MARK_BYTES: Final = 9
+"""How long the mark at the end of an answer is at most."""
 _EXITS: Final = {400: Exit.USAGE, 404: Exit.NOTHING, 409: Exit.USAGE}
 
 
@@ -67,12 +72,18 @@ class Server:
     token_file: Path | None
 
     def send(
-        self, method: str, path: str, *, accept: str = "application/json", **how: Any
+        self,
+        method: str,
+        path: str,
+        *,
+        accept: str = "application/json",
+        headers: Mapping[str, str] | None = None,
+        **how: Any,
     ) -> requests.Response:
         """Asks. Ends the command with what the server says if it refuses."""
         import requests
 
-        headers = {"Accept": accept, "Authorization": f"Bearer {self._token()}"}
+        headers = {"Accept": accept, "Authorization": f"Bearer {self._token()}", **(headers or {})}
         url = self.url.rstrip("/") + ROOT + path
         try:
             # Not what .netrc has for that host: the token is who asks.
@@ -154,21 +165,39 @@ def _ask(server: Server, name: str, parameters: Mapping[str, Any], *, as_json: b
     if query.keys() & {"csv", "jsonl"} or name in STREAMED:
         if not (as_json or query.keys() & {"csv", "jsonl"}):
             raise Failure(f"with --url, navlin {name} answers with --json or --csv", Exit.USAGE)
-        with server.send("GET", f"/{name}", params=query, stream=True) as answer:
+        with server.send("GET", f"/{name}", params=query, stream=True, headers={MARKED: "end"}) as answer:
+            pieces = _Pieces(server, answer)
             # What comes in one piece may end within a letter.
-            texts = codecs.iterdecode(_pieces(server, answer), "utf-8")
+            texts = codecs.iterdecode(pieces, "utf-8")
             (print_csv if "csv" in query else print_pieces)(text.encode() for text in texts)
-        return
+        raise SystemExit(pieces.exit_code)
     _print(server.send("GET", f"/{name}", accept=_form(as_json=as_json), params=query), as_json=as_json)
 
 
-def _pieces(server: Server, answer: requests.Response) -> Iterator[bytes]:
-    import requests
+class _Pieces:
+    """The pieces of an answer, without the mark at its end; then ``exit_code`` is what that says."""
 
-    try:
-        yield from answer.iter_content(PIECE_BYTES)
-    except requests.RequestException as error:
-        raise Failure(f"{server.url}: the answer broke off: {error}", Exit.FAILED) from error
+    def __init__(self, server: Server, answer: requests.Response) -> None:
+        self.server, self.answer, self.exit_code = server, answer, 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        import requests
+
+        held = b""
+        try:
+            for piece in self.answer.iter_content(PIECE_BYTES):
+                held += piece
+                yield held[:-MARK_BYTES]
+                held = held[-MARK_BYTES:]
+        except requests.RequestException as error:
+            raise Failure(f"{self.server.url}: the answer broke off: {error}", Exit.FAILED) from error
+        if self.answer.headers.get(MARKED):
+            # A proxy, or a connection that ends with the answer, makes a whole one of what was cut off.
+            found = _END.search(held)
+            if found is None:
+                raise Failure(f"{self.server.url}: the answer broke off: it has no end", Exit.FAILED)
+            held, self.exit_code = held[: found.start()], int(found[1])
+        yield held
 
 
 def _form(*, as_json: bool) -> str:

@@ -11,8 +11,15 @@ from navlin.cli.invocation import Exit, Failure, Invocation, csv_option, json_op
 from navlin.cli.terminal import console, print_csv, print_pieces, say
 
 
-@click.command("unused", short_help="Tables that nothing is known to have read for some days.")
+@click.command("unused", short_help="What nothing is known to have read for some days.")
 @click.option("--days", type=click.IntRange(1), required=True, help="For how many days nothing read them.")
+@click.option(
+    "--of",
+    type=click.Choice(["tables", "partitions", "directories"]),
+    default="tables",
+    show_default=True,
+    help="What is judged: tables, their partitions, or directories that belong to no table.",
+)
 @click.option(
     "--without-engine",
     "without_engine",
@@ -33,37 +40,41 @@ def command(
     invocation: Invocation,
     *,
     days: int,
+    of: str,
     without_engine: tuple[str, ...],
     despite_gaps: bool,
     as_json: bool,
     as_csv: bool,
 ) -> None:
-    """Tables that nothing is known to have read for so many days: how much they hold, whose they are, on what evidence.
+    """What nothing is known to have read for so many days: how much it holds, whose it is, on what evidence.
 
     A table is unused only if all that would have shown a read was there for all of that time and shows none. Else the
-    answer is "not known", with the reason. --json and --csv have every table that was not read; progress is on standard
-    error.
+    answer is "not known", with the reason. Partitions and directories are judged by the access times of the last whole
+    image of HDFS, and by what engines recorded since. --json and --csv have everything that was not read; progress is on
+    standard error.
 
     \b
     Examples:
       navlin unused --days 90
+      navlin unused --days 90 --of partitions --json
       navlin unused --days 30 --without-engine hive --csv > unused.csv
     """
     from navlin.model.spreadsheet import csv_lines
-    from navlin.query.unused import COLUMNS, Judged, Question, Verdict, unused
+    from navlin.query.judged import COLUMNS, Judged, Of, Question, Verdict
+    from navlin.query.unused_places import judged_of
     from navlin.query.unused_report import Totals, counted, json_pieces
     from navlin.render.unused import LISTED, unused_view
 
     if as_json and as_csv:
         raise Failure("--json or --csv, not both", Exit.USAGE)
     question = Question(days, invocation.now_ms(), without_engine, despite_gaps)
-    totals = Totals()
+    totals = Totals(Of(of))
 
     def progress(done: int, every: int) -> None:
-        say(f"{done:,} of {every:,} tables", on_stderr=True)
+        say(f"{done:,} of {every:,} {'directories' if of == 'directories' else 'tables'}", on_stderr=True)
 
     with invocation.solr() as solr:
-        known, judged = unused(solr, question, progress)
+        known, judged = judged_of(solr, question, totals.of, progress)
         if as_json:
             print_pieces(json_pieces(question, known, judged, totals))
         elif as_csv:
@@ -73,7 +84,7 @@ def command(
             numbers = count()
             for each in counted(judged, totals):
                 if each.verdict is Verdict.UNUSED:
-                    held = (each.below.size_bytes if each.below else 0, -next(numbers), each)
+                    held = (each.size_bytes, -next(numbers), each)
                     (heapq.heappush if len(largest) < LISTED else heapq.heappushpop)(largest, held)
             ordered = [each for _, _, each in sorted(largest, reverse=True, key=lambda one: one[:2])]
             console().show(unused_view(known, ordered, totals))

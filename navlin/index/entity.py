@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from navlin.index.fields import ELEMENTS, USER_FIELDS, USER_PREFIXES, date_ms, is_user_field, solr_date
 from navlin.index.stored_form import whole
@@ -29,6 +29,7 @@ ID: Final = "identity"
 VERSION: Final = "identity,_version_"
 _USER: Final = ",".join((*sorted(USER_FIELDS), *(f"{prefix}*" for prefix in USER_PREFIXES)))
 PURGE: Final = f"{_CORE},_version_,ended,started,asOf,principal,{_USER}"
+LAST_READ: Final = f"{_CORE},lastRead,lastReadBy,lastReadBelow"
 """What purge looks at: age, people's fields, and the version that must not have changed."""
 EXECUTION_LISTED: Final = "identity,originalName,started,ended,principal,status,engineType"
 EXECUTION: Final = f"{_CORE},started,ended,principal,status,engineType"
@@ -51,6 +52,20 @@ class LastRun:
     count: int = 0
     last_ms: int = 0
     principal: str = ""
+
+
+class LastRead(NamedTuple):
+    """What purge leaves on a table or path of the reads that it removed: when the last of them was (epoch ms; 0: there was
+    none) and by whom, and when something below a path was last read that the index has no more."""
+
+    ms: int = 0
+    principal: str = ""
+    below_ms: int = 0
+
+    def or_later(self, other: LastRead) -> LastRead:
+        """Of two, what is later."""
+        later = other if other.ms > self.ms else self
+        return LastRead(later.ms, later.principal, max(self.below_ms, other.below_ms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +215,25 @@ class StoredEntity:
         return self._changed(
             {**{name: value or None for name, value in left.items()}, "extractorRunId": run_id}
         )
+
+    @property
+    def last_read(self) -> LastRead:
+        """What purge left on a table or path."""
+        below_ms = self._date_ms("lastReadBelow")
+        return LastRead(self._date_ms("lastRead"), str(self.document.get("lastReadBy", "")), below_ms)
+
+    def with_last_read(self, read: LastRead) -> StoredEntity | None:
+        """The table or path with what is later, this or what is left on it; None if it is so already."""
+        # It bears no stamp of the purge: the linker of a run that wrote it just now has yet to see that run's.
+        later = self.last_read.or_later(read)
+        if later == self.last_read:
+            return None
+        left = {
+            "lastRead": solr_date(later.ms) if later.ms else None,
+            "lastReadBy": later.principal or None,
+            "lastReadBelow": solr_date(later.below_ms) if later.below_ms else None,
+        }
+        return self._changed(left)
 
     # -- Views and columns -----------------------------------------------------------------------------------------------
 

@@ -32,6 +32,12 @@ CUT_NOTE: Final = " … [cut]"
 PIPELINE_FIELDS: Final = frozenset(
     {"deleted", "deleteTime", "extractorRunId", "firstSeen", "recreated", "asOf", "digest"}
 )
+LAST_READ_FIELDS: Final = frozenset({"lastRead", "lastReadBy", "lastReadBelow"})
+"""What purge leaves on a table or path of the reads that it removed; the last is of what lay below it and is gone."""
+CONTENT_FIELDS: Final = frozenset(
+    {"contentFiles", "contentSize", "contentSpace", "contentModified", "contentAccessed"}
+)
+"""What lies below a directory, as the last whole image has it: a reading of the directory alone does not know that."""
 LINKER_FIELDS: Final = frozenset(
     {
         "unlinked",
@@ -41,10 +47,11 @@ LINKER_FIELDS: Final = frozenset(
         "lastExecuted",
         "lastPrincipal",
         "purgedExecutions",
+        *LAST_READ_FIELDS,
     }
 )
-"""What the linker says of a relation, why a view's text told it nothing, and what purge leaves on an operation of the
-executions that it removed."""
+"""What the linker says of a relation, why a view's text told it nothing, what purge leaves on an operation of the
+executions that it removed, and on what these read."""
 USER_FIELDS: Final = frozenset({"name", "description", "tags"})
 USER_PROPERTY: Final = "up_"
 """Before the key of a property of a person's own."""
@@ -221,8 +228,8 @@ _TEXTS = (
     "inputs outputs wfIds partitionColNames partitionColValues clusteredByColNames sortByColNames"
     " incompleteReasons"
 ).split()
-DATES: Final = "created lastModified lastAccessed started ended".split()
-LONGS: Final = "size blockSize sourceExtractIteration".split()
+DATES: Final = "created lastModified lastAccessed started ended contentModified contentAccessed".split()
+LONGS: Final = "size blockSize sourceExtractIteration contentFiles contentSize contentSpace".split()
 INTS: Final = "replication depth".split()
 BOOLEANS: Final = (
     "compressed inputRecursive unparsed implicit sourceTemplate inferred incomplete parsed opaque".split()

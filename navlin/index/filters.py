@@ -42,7 +42,8 @@ class EntityFilter:
     deleted_before_ms: int | None = None
     """Flagged deleted earlier. A time of 0 says that nobody knows since when: such a one is not."""
     executed_before_ms: int | None = None
-    """Executions that ended earlier; of which no end is known, that started earlier; else, that are of an earlier record."""
+    """Executions that ended earlier; of which no end is known, that started earlier; else, that are of an earlier record.
+    None that is running: a stream reads for months."""
     not_executed_before_ms: int | None = None
     """All but these."""
     as_of_before_ms: int | None = None
@@ -153,6 +154,6 @@ def _executed_before(before_ms: int) -> str:
     ended, started = q.present("ended"), q.present("started")
     ended_before, started_before = (q.in_range(name, "*", date) for name in ("ended", "started"))
     return (
-        f"+type:OPERATION_EXECUTION +({ended_before} (+{started_before} -{ended})"
+        f"+type:OPERATION_EXECUTION -status:RUNNING +({ended_before} (+{started_before} -{ended})"
         f" (+{q.in_range('asOf', '*', before_ms)} -{ended} -{started}))"
     )

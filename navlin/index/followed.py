@@ -9,7 +9,8 @@ from typing import Any, Final
 import orjson
 
 from navlin.index import solr_query as q
-from navlin.index.fields import ELEMENTS, RUNS, date_ms, solr_date
+from navlin.index.fields import ELEMENTS, LAST_DATE_MS, RUNS, date_ms, solr_date
+from navlin.index.purged_runs import PurgedRuns, purged_runs
 from navlin.index.readings import Reading, readings
 from navlin.index.runs import HELD_BACK
 from navlin.index.solr import Solr
@@ -23,13 +24,16 @@ ENTRIES: Final = "entries"
 class Followed:
     """A configured source, and what it records. ``since_ms`` is when the first execution started that it recorded (epoch ms;
     0: it records none). ``rejects`` are the records that did not read since the time that was asked about, ``silent_ms``
-    the beginnings of the weeks of that time in which no execution started. ``entries`` is what its extractor said of files,
-    "" for nothing; ``held_back`` are the parts of it, such as files of an engine, that cannot be read now."""
+    the beginnings of the weeks of that time in which no execution started. What purges removed counts. ``incomplete_ms`` is
+    the time of the last operation that was known incompletely and that a purge removed (epoch ms; 0: there was none).
+    ``entries`` is what its extractor said of files, "" for nothing; ``held_back`` are the parts of it, such as files of an
+    engine, that cannot be read now."""
 
     reading: Reading
     since_ms: int
     rejects: int
     silent_ms: tuple[int, ...]
+    incomplete_ms: int
     entries: str
     held_back: int
 
@@ -42,14 +46,16 @@ def followed(solr: Solr, since_ms: int, now_ms: int) -> tuple[Followed, ...]:
 def _followed(solr: Solr, reading: Reading, since_ms: int, now_ms: int) -> Followed:
     of_source = q.term("sourceId", reading.source.id)
     executions = _first(solr, of_source, "type:OPERATION_EXECUTION", "started")
-    # What a purge removed was recorded as well.
+    # What a purge removed was recorded as well; those before this was remembered left it on operations alone.
+    removed = purged_runs(solr, reading.source.id)
     purged = _first(solr, of_source, "type:OPERATION", "lastExecuted")
     rejects = q.in_range("started", solr_date(since_ms))
     return Followed(
         reading,
-        min(filter(None, (executions, purged)), default=0),
+        min(filter(None, (executions, purged, removed.first_ms)), default=0),
         solr.count(RUNS, "kind:reject", of_source, rejects),
-        _silent(solr, of_source, since_ms, now_ms),
+        _silent(solr, of_source, since_ms, now_ms, removed),
+        removed.incomplete_ms,
         _entries(solr, of_source),
         solr.count(RUNS, "kind:position", of_source, q.starting("key", HELD_BACK)),
     )
@@ -62,19 +68,21 @@ def _first(solr: Solr, of_source: str, kind: str, field: str) -> int:
     return date_ms(first) if isinstance(first, str) else int(first or 0)
 
 
-def _silent(solr: Solr, of_source: str, since_ms: int, now_ms: int) -> tuple[int, ...]:
+def _silent(solr: Solr, of_source: str, since_ms: int, now_ms: int, removed: PurgedRuns) -> tuple[int, ...]:
     """Weeks are counted back from now; what is left of the time asked about is part of the first."""
     weeks = max(1, (now_ms - since_ms) // WEEK_MS)
     bounds = [since_ms, *(now_ms - week * WEEK_MS for week in range(weeks - 1, 0, -1))]
-    dates = [*map(solr_date, bounds), "*"]
+    weeks_ms = list(pairwise([*bounds, LAST_DATE_MS]))
     facets = {
-        f"week{number}": {"type": "query", "q": q.in_range("started", first, before)}
-        for number, (first, before) in enumerate(pairwise(dates))
+        f"week{number}": {"type": "query", "q": q.in_range("started", solr_date(first), solr_date(before))}
+        for number, (first, before) in enumerate(weeks_ms)
     }
     asked = {"q": "type:OPERATION_EXECUTION", "fq": [of_source], "rows": 0}
     answer = solr.select(ELEMENTS, {**asked, "json.facet": orjson.dumps(facets).decode()})["facets"]
     return tuple(
-        first for number, first in enumerate(bounds) if not answer.get(f"week{number}", {}).get("count")
+        first
+        for number, (first, before) in enumerate(weeks_ms)
+        if not answer.get(f"week{number}", {}).get("count") and not removed.any_between(first, before)
     )
 
 

@@ -1,4 +1,4 @@
-"""What people wrote, and when something was first seen, goes along with what its source renamed.
+"""What people wrote, and when something was first seen and last read, goes along with what its source renamed.
 
 Ids follow names, and renames come in rows: two tables may change places by way of a third name. So what the index has at all
 names concerned is read before anything is written, and kept in the index itself: if the run ends half way, the one that
@@ -15,7 +15,15 @@ from typing import Any, Final
 import orjson
 
 from navlin.index.documents import Document
-from navlin.index.fields import ELEMENTS, LINKER_FIELDS, RUNS, SOURCE_WORDS, is_user_field
+from navlin.index.fields import (
+    CONTENT_FIELDS,
+    ELEMENTS,
+    LAST_READ_FIELDS,
+    LINKER_FIELDS,
+    RUNS,
+    SOURCE_WORDS,
+    is_user_field,
+)
 from navlin.index.solr import Solr
 from navlin.index.state import LOOKUP_PATHS, count_held, documents_below, in_batches
 from navlin.index.writing import rewrite
@@ -24,7 +32,8 @@ from navlin.model.tree import ROOT, contains, upward
 MOST_DOCUMENTS: Final = 100_000
 """What may stand below the names of one run's renames: it is held in memory."""
 Words = Mapping[str, Any]
-_OF_THE_THING: Final = frozenset({"firstSeen", "recreated"})
+_OF_THE_THING: Final = LAST_READ_FIELDS | CONTENT_FIELDS | {"firstSeen", "recreated"}
+_OF_THE_PLACE: Final = LINKER_FIELDS - LAST_READ_FIELDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +57,7 @@ class Moved:
         """What belongs to what is written at a path; None if it is what ``before`` has."""
         if not self.concerns(tree_path) or (before and before.get("extractorRunId") == self.run_id):
             return None
-        linked = {name: before[name] for name in LINKER_FIELDS & before.keys()} if before else {}
+        linked = {name: before[name] for name in _OF_THE_PLACE & before.keys()} if before else {}
         return {**linked, **self.words.get(tree_path, {})}
 
 

@@ -96,14 +96,37 @@ def purged_before_ms(solr: Solr) -> int:
 
 def remember_purged_before(solr: Solr, before_ms: int) -> None:
     """Records that what is older than this is being purged. Call it before the first removal."""
-    body = {"before_ms": max(before_ms, purged_before_ms(solr))}
-    solr.add(RUNS, [{"identity": _BEFORE, "kind": "purge", "body": orjson.dumps(body).decode()}])
+    _remember(solr, max(before_ms, purged_before_ms(solr)), reads_lost_before_ms(solr))
+
+
+def reads_lost_before_ms(solr: Solr) -> int:
+    """Up to when reads may have been removed without a trace (epoch ms; 0: none were): by a purge of a navlin that left
+    nothing on what was read, or of paths around which the index had nothing, or by forgetting an engine's source."""
+    for document in solr.get(RUNS, [_BEFORE]):
+        body = orjson.loads(document["body"])
+        lost_ms: int = body.get("reads_lost_before_ms", body["before_ms"])
+        return lost_ms
+    return 0
+
+
+def remember_lost_reads(solr: Solr, before_ms: int) -> None:
+    """Records that reads earlier than this are removed without a trace. Call it before their removal."""
+    if before_ms > (lost_ms := reads_lost_before_ms(solr)):
+        _remember(solr, purged_before_ms(solr), max(before_ms, lost_ms))
 
 
 def forget_purged_before(solr: Solr) -> None:
-    """Lets records of any time be written again."""
-    solr.delete_ids(RUNS, [_BEFORE])
+    """Lets records of any time be written again. What was lost stays so: the files that told of it may be gone."""
+    if lost_ms := reads_lost_before_ms(solr):
+        _remember(solr, 0, lost_ms)
+    else:
+        solr.delete_ids(RUNS, [_BEFORE])
     solr.commit(RUNS, soft=False)
+
+
+def _remember(solr: Solr, before_ms: int, reads_lost_before_ms: int) -> None:
+    body = {"before_ms": before_ms, "reads_lost_before_ms": reads_lost_before_ms}
+    solr.add(RUNS, [{"identity": _BEFORE, "kind": "purge", "body": orjson.dumps(body).decode()}])
 
 
 def _document(identity: str, record: PurgeRecord, status: str) -> dict[str, Any]:

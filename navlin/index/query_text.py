@@ -34,7 +34,9 @@ from navlin.index.solr_query import EVERYTHING, literal, phrase, quoted
 PROPERTY: Final = re.compile(r"(?!(?:up|tp|cp|cpl|cpd|cpt|cpb)_)[^.]+\..+", re.DOTALL)
 """A property of a namespace, ``namespace.key``."""
 
-DATE_FIELDS: Final = frozenset({*DATES, "firstSeen", "recreated", "lastExecuted", "unlinkedSince"})
+DATE_FIELDS: Final = frozenset(
+    {*DATES, "firstSeen", "recreated", "lastExecuted", "lastRead", "lastReadBelow", "unlinkedSince"}
+)
 """Fields of dates; and `cpt_…`."""
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\S*Z\S*|NOW\b\S*")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from navlin.index import solr_query as q
@@ -12,9 +12,13 @@ from navlin.index.entity import StoredEntity
 from navlin.index.fields import RELATIONS
 from navlin.index.filters import EntityFilter, RelationFilter
 from navlin.index.graph import Graph
-from navlin.index.relation import ENDS, NAMED, End
+from navlin.index.relation import ENDS, NAMED, SEEN, End
+from navlin.index.solr import Solr
+from navlin.index.sources import known_sources
 from navlin.index.user_entities import SDK_SOURCE
-from navlin.model.keys import RelationType
+from navlin.model.identity import identify
+from navlin.model.keys import RelationType, column_id
+from navlin.model.source import HIVE
 
 MOST_READERS: Final = 1_000
 """Of how many operations that read one table it is looked up when they ran."""
@@ -38,10 +42,12 @@ _TABLES_LOCATED: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A path on a file system: where a table, or a partition of it, lies."""
+    """A path on a file system: where a table, or a partition of it, lies. ``since_ms`` is when that was first seen (epoch
+    ms; 0: not known, or it is a partition's)."""
 
     source_id: str
     path: str
+    since_ms: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +60,31 @@ class Readers:
     cut: bool
 
 
-def readers_of(graph: Graph, read: Sequence[tuple[Sequence[StoredEntity], Sequence[Place]]]) -> list[Readers]:
+def metastores(solr: Solr) -> tuple[str, ...]:
+    """The ids of all sources that may have tables, also of those that were only ever claimed."""
+    return tuple(source.id for source in known_sources(solr) if source.type == HIVE)
+
+
+def same_table(database: str, table: str, metastores: Iterable[str]) -> list[str]:
+    """The ids that a table of that name, in any case, has in each metastore; whether or not there are such tables."""
+    return [identify(each, database.upper(), table.upper()) for each in metastores]
+
+
+def readers_of(
+    graph: Graph, read: Sequence[tuple[Sequence[StoredEntity], Sequence[Place]]], metastores: Sequence[str]
+) -> list[Readers]:
     """The readers of each: of some entities (a table, and the views of it), their columns and partitions, and of what lies
     at, below or around some places.
 
-    Whatever has their names counts as they, whichever source it is claimed of: an engine may know a metastore or a file
-    system by an address that nobody configured.
+    Whatever has their names counts as they, in any case and whichever source it is claimed of: an engine may know a
+    metastore or a file system by an address that nobody configured.
     """
     tables = {each.id for entities, _ in read for each in entities}
-    columns: dict[str, list[str]] = defaultdict(list)
+    columns: dict[str, list[StoredEntity]] = defaultdict(list)
     children, more = graph.children(tables, _COLUMNS, MOST_COLUMNS)
     for child in children:
-        columns[child.parent_id].append(child.id)
-    searches = [_search(_at(entities, columns, places)) for entities, places in read]
+        columns[child.parent_id].append(child)
+    searches = [_search(_at(entities, columns, places, metastores)) for entities, places in read]
     answers = [answer["response"] for answer in graph.solr.select_each(RELATIONS, searches)]
     parts = {
         each
@@ -92,11 +110,20 @@ def _search(at: str) -> dict[str, Any]:
 
 
 def _at(
-    entities: Iterable[StoredEntity], columns: Mapping[str, Sequence[str]], places: Iterable[Place]
+    entities: Iterable[StoredEntity],
+    columns: Mapping[str, Sequence[StoredEntity]],
+    places: Iterable[Place],
+    metastores: Sequence[str],
 ) -> str:
     clauses = []
     for each in entities:
-        clauses += [f"endpoint1Ids:{q.phrase(one)}" for one in (each.id, *columns[each.id])]
+        ids = [each.id, *same_table(each.database, each.own_name, metastores)]
+        for column in columns[each.id]:
+            ids += [
+                column.id,
+                *(column_id(one, each.database, each.own_name, column.own_name) for one in metastores),
+            ]
+        clauses += [f"endpoint1Ids:{q.phrase(one)}" for one in dict.fromkeys(ids)]
         for name in dict.fromkeys((each.name, each.name.lower(), each.name.upper())):
             clauses += [f"endpoint1Name:{q.literal(name)}", q.starting("endpoint1Name", name + ".")]
     for place in places:
@@ -105,7 +132,7 @@ def _at(
             q.at_or_below("endpoint1Name", place.path),
             q.starting("endpoint1Name", place.path + "."),
             # Who reads a directory may read all that is in it.
-            *(f"endpoint1Name:{q.literal(each)}" for each in _above(place)),
+            *(f"endpoint1Name:{q.literal(each)}" for each in above(place)),
         ]
     return " ".join(clauses)
 
@@ -128,8 +155,10 @@ def places_of(
     """Where each table and its partitions lie, without what lies inside of another such place; and the ids of tables that
     have partitions in more places than ``limit``."""
     ends: dict[str, list[End]] = defaultdict(list)
-    for relation in graph.relations(_LOCATED, of=[each.id for each in tables], sides=(1,), fields=NAMED):
+    since_ms: dict[str, int] = {}
+    for relation in graph.relations(_LOCATED, of=[each.id for each in tables], sides=(1,), fields=SEEN):
         ends[relation.ep1.id].append(relation.ep2)
+        since_ms[relation.ep2.id] = relation.first_seen_ms
     scattered = set()
     for table in tables:
         if table.partitioned:
@@ -141,10 +170,10 @@ def places_of(
                 scattered.add(table.id)
             for each in graph.entities_of(outside).values():
                 ends[table.id].append(End(each.id, each.name, each.type, each.source_type, each.source_id))
-    return {table: _outermost(found) for table, found in ends.items()}, scattered
+    return {table: _outermost(found, since_ms) for table, found in ends.items()}, scattered
 
 
-def _outermost(ends: Iterable[End]) -> list[Place]:
+def _outermost(ends: Iterable[End], since_ms: Mapping[str, int]) -> list[Place]:
     outermost: list[Place] = []
     for end in sorted(ends, key=lambda each: len(each.name)):
         inside = any(
@@ -152,8 +181,28 @@ def _outermost(ends: Iterable[End]) -> list[Place]:
             for each in outermost
         )
         if not inside:
-            outermost.append(Place(end.source_id, end.name))
+            outermost.append(Place(end.source_id, end.name, since_ms.get(end.id, 0)))
     return outermost
+
+
+def table_places(graph: Graph) -> set[tuple[str, str]]:
+    """Where tables lie, as (file system's id, path): all of them, held in memory."""
+    located = RelationFilter((RelationType.LOGICAL_PHYSICAL,), deleted=False, ep1_types=("TABLE",))
+    return {(each.ep2.source_id, each.ep2.name) for each in graph.relations(located, fields=NAMED)}
+
+
+def tables_near(graph: Graph, places: Sequence[Place]) -> list[list[str]]:
+    """The names of tables and partitions, some at most, that lie at, below or around each place."""
+    of_tables = tuple(
+        RelationFilter(
+            (RelationType.LOGICAL_PHYSICAL,), deleted=False, ep1_types=("TABLE", "PARTITION")
+        ).filters()
+    )
+    searches = [
+        {"q": _around(place), "fq": of_tables, "fl": "endpoint1Name,endpoint1Ids", "rows": 10}
+        for place in places
+    ]
+    return list(map(_names, graph.solr.select_each(RELATIONS, searches)))
 
 
 def sharing(graph: Graph, of: Sequence[tuple[str, Sequence[Place]]]) -> list[list[str]]:
@@ -163,21 +212,21 @@ def sharing(graph: Graph, of: Sequence[tuple[str, Sequence[Place]]]) -> list[lis
         at = " ".join(_around(place) for place in places) or f"-{q.EVERYTHING}"
         filters = (*_TABLES_LOCATED, f"{q.EVERYTHING} -endpoint1Ids:{q.phrase(table)}")
         searches.append({"q": at, "fq": filters, "fl": "endpoint1Name,endpoint1Ids", "rows": 10})
-    answers = graph.solr.select_each(RELATIONS, searches)
-    return [
-        sorted(
-            {str(each.get("endpoint1Name", each["endpoint1Ids"][0])) for each in answer["response"]["docs"]}
-        )
-        for answer in answers
-    ]
+    return list(map(_names, graph.solr.select_each(RELATIONS, searches)))
 
 
-def _above(place: Place) -> Iterator[str]:
+def _names(answer: Mapping[str, Any]) -> list[str]:
+    documents = answer["response"]["docs"]
+    return sorted({str(each.get("endpoint1Name", each["endpoint1Ids"][0])) for each in documents})
+
+
+def above(place: Place) -> Iterator[str]:
+    """The paths of the directories around a place, the root first."""
     names = place.path.rstrip("/").split("/")
     yield from ("/".join(names[:depth]) or "/" for depth in range(1, len(names)))
 
 
 def _around(place: Place) -> str:
-    above = " ".join(f"endpoint2Name:{q.literal(each)}" for each in _above(place))
-    at = f"{q.at_or_below('endpoint2Name', place.path)} {above}"
+    around = " ".join(f"endpoint2Name:{q.literal(each)}" for each in above(place))
+    at = f"{q.at_or_below('endpoint2Name', place.path)} {around}"
     return f"(+endpoint2SourceId:{q.phrase(place.source_id)} +({at}))"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple
 
 from navlin.index.entity import changed
-from navlin.index.fields import solr_date
+from navlin.index.fields import date_ms, solr_date
 from navlin.index.stamp import Stamp
 from navlin.model.identity import relation_id
 
@@ -30,6 +30,8 @@ NAMED: Final = (
     f"{WALKED},endpoint1SourceType,endpoint2SourceType,endpoint2SourceId,endpoint1Name,endpoint2Name"
 )
 """Those, with all that the relation says of its ends."""
+SEEN: Final = f"{NAMED},firstSeen"
+"""Those, and since when the index has it."""
 END_NAMES: Final = "identity,endpoint1Ids,endpoint2Ids,endpoint1Name,endpoint2Name"
 """How it calls its ends."""
 WHOLE: Final = "*"
@@ -80,6 +82,11 @@ class StoredRelation:
     def as_of_ms(self) -> int:
         """The time of the record that states it, epoch ms."""
         return int(self.document.get("asOf", 0))
+
+    @property
+    def first_seen_ms(self) -> int:
+        """Since when it is in the index, epoch ms; 0 if that is not known."""
+        return date_ms(self.document["firstSeen"]) if "firstSeen" in self.document else 0
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> StoredRelation:

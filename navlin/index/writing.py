@@ -15,6 +15,7 @@ import orjson
 from navlin.index.documents import Document, implied_relation
 from navlin.index.envelope import Envelope
 from navlin.index.fields import (
+    CONTENT_FIELDS,
     ELEMENTS,
     RELATIONS,
     SOURCE_WORDS,
@@ -236,6 +237,8 @@ def _merged(
         kept = {name: value for name, value in _own_words(before).items() if kept_on_rewrite(name)}
         of_source -= kept.keys()
         document.update(kept)
+        if "contentFiles" not in document and not before.get("deleted"):
+            document.update({name: before[name] for name in CONTENT_FIELDS & before.keys()})
         document["_version_"] = before["_version_"]
         if document["type"] in ("TABLE", "VIEW") and before.get("created") not in (
             None,

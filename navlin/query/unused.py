@@ -7,105 +7,34 @@ counts as evidence of a read, never of none. Of a table that was read nothing mo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
-from navlin.index.entity import OWNED, TABLE_AGE, StoredEntity
+from navlin.index.contents import Content, contents_at
+from navlin.index.entity import OWNED, TABLE_AGE, LastRead, StoredEntity
 from navlin.index.executions import KnownExecutions, executions_of, running_operations
 from navlin.index.fields import solr_date
 from navlin.index.filters import EntityFilter, RelationFilter
 from navlin.index.graph import Graph
-from navlin.index.readers import Place, Readers, places_of, readers_of, sharing, views_of
+from navlin.index.last_reads import last_reads
+from navlin.index.readers import Place, Readers, metastores, places_of, readers_of, sharing, views_of
 from navlin.index.sizes import Below, sums_below
 from navlin.index.solr import Solr
 from navlin.index.state import in_batches
 from navlin.model.keys import RelationType
+from navlin.query.judged import COLUMNS, DAY_MS, Judged, Question, Size, Verdict
 from navlin.query.watched import Watched, watched
 
-DAY_MS: Final = 86_400_000
+__all__ = ["COLUMNS", "DAY_MS", "Judged", "Question", "Verdict", "unused"]
+
 TABLES_AT_ONCE: Final = 50
 MOST_PLACES: Final = 1_000
 """In how many places outside of its own directory a table's partitions are looked for."""
 MOST_VIEWS: Final = 100
 """How many views of one table, and views of these, are looked at."""
-COLUMNS: Final = (
-    "verdict",
-    "database",
-    "name",
-    "owner",
-    "sizeBytes",
-    "files",
-    "lastRead",
-    "lastReader",
-    "lastWritten",
-    "locations",
-    "reasons",
-    "id",
-)
-"""The columns of the answer as CSV."""
-
 _TABLES: Final = EntityFilter(("TABLE",), deleted=False)
 _RENAMES: Final = RelationFilter((RelationType.DATA_FLOW,), deleted=False, ep1_types=("OPERATION",))
-
-
-class Verdict(StrEnum):
-    """What is known of reads of a table."""
-
-    UNUSED = "unused"
-    UNKNOWN = "not known"
-    USED = "used"
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A table and what is known of reads of it. ``last_read_ms`` and ``last_reader`` are of the last read that is known
-    (epoch ms; 0: none is)."""
-
-    table: StoredEntity
-    verdict: Verdict
-    reasons: tuple[str, ...]
-    places: tuple[Place, ...] = ()
-    below: Below | None = None
-    last_read_ms: int = 0
-    last_reader: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """id, name, database, owner, verdict, reasons, sizeBytes and files (null if not known), lastRead, lastReader,
-        lastWritten (null if not known), locations."""
-        below = self.below if self.below is not None and self.below.directories else None
-        return {
-            "id": self.table.id,
-            "name": self.table.name,
-            "database": self.table.database,
-            "owner": self.table.owner,
-            "verdict": self.verdict.value,
-            "reasons": list(self.reasons),
-            "sizeBytes": below.size_bytes if below else None,
-            "files": below.files if below else None,
-            "lastRead": solr_date(self.last_read_ms) if self.last_read_ms else None,
-            "lastReader": self.last_reader or None,
-            "lastWritten": solr_date(below.modified_ms) if below and below.modified_ms else None,
-            "locations": [place.path for place in self.places],
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked: nothing read for ``days``, at ``now_ms`` (epoch ms). ``without_engines`` are those of which a person
-    says that nothing of them reads here; with ``despite_gaps`` a person takes it that what navlin could not read was no
-    read of these tables."""
-
-    days: int
-    now_ms: int
-    without_engines: tuple[str, ...] = ()
-    despite_gaps: bool = False
-
-    @property
-    def since_ms(self) -> int:
-        """From when on nothing was read."""
-        return self.now_ms - self.days * DAY_MS
 
 
 def unused(
@@ -120,62 +49,75 @@ def unused(
         question.without_engines,
         despite_gaps=question.despite_gaps,
     )
-    return known, _judge_all(Graph(solr), question, known, progress)
+    return known, _judge_all(TableJudge.of(Graph(solr), question, known), progress)
 
 
-def _judge_all(
-    graph: Graph, question: Question, known: Watched, progress: Callable[[int, int], None]
-) -> Iterator[Judged]:
-    total, done = graph.count_entities(_TABLES), 0
-    views, running = views_of(graph), running_operations(graph)
-    tables = graph.entities(_TABLES, fields=TABLE_AGE)
-    for batch in in_batches(tables, TABLES_AT_ONCE):
-        yield from _Batch(graph, question, known, views, running, batch).judged()
+def _judge_all(judge: TableJudge, progress: Callable[[int, int], None]) -> Iterator[Judged]:
+    total, done = judge.graph.count_entities(_TABLES), 0
+    for batch in in_batches(judge.graph.entities(_TABLES, fields=TABLE_AGE), TABLES_AT_ONCE):
+        yield from judge.judged(batch)
         done += len(batch)
         progress(done, max(total, done))
 
 
-@dataclass(slots=True)
-class _Batch:
-    """Some tables, looked at together."""
+@dataclass(frozen=True, slots=True)
+class TableJudge:
+    """What judges tables, with what is looked up once for all of them. ``running`` are the ids of operations of which an
+    execution is running."""
 
     graph: Graph
     question: Question
     watched: Watched
     views: Mapping[str, set[str]]
     running: set[str]
-    """The ids of operations of which an execution is running."""
-    tables: list[StoredEntity]
+    metastores: Sequence[str]
 
-    def judged(self) -> Iterator[Judged]:
-        places, scattered = places_of(self.graph, self.tables, MOST_PLACES)
-        above = {table.id: _views_above(table.id, self.views) for table in self.tables}
+    @classmethod
+    def of(cls, graph: Graph, question: Question, known: Watched) -> TableJudge:
+        """One for a question; ``known`` is what is watched since the time that it asks about."""
+        views, running = views_of(graph), running_operations(graph)
+        return cls(graph, question, known, views, running, metastores(graph.solr))
+
+    def judged(self, tables: Iterable[StoredEntity]) -> Iterator[Judged]:
+        """A verdict on each of these tables, read with `navlin.index.entity.TABLE_AGE`; in no order."""
+        for batch in in_batches(tables, TABLES_AT_ONCE):
+            yield from self._judged(batch)
+
+    def _judged(self, tables: Sequence[StoredEntity]) -> Iterator[Judged]:
+        places, scattered = places_of(self.graph, tables, MOST_PLACES)
+        above = {table.id: _views_above(table.id, self.views) for table in tables}
         entities = self.graph.entities_of(each for ids in above.values() for each in ids)
-        readers = readers_of(
-            self.graph,
-            [
-                (
-                    [table, *(entities[each] for each in above[table.id] if each in entities)],
-                    places.get(table.id, ()),
-                )
-                for table in self.tables
-            ],
-        )
-        since_ms = self.question.since_ms
-        quiet = [
-            (table, found)
-            for table, found in zip(self.tables, readers, strict=True)
-            if found.newest_ms < since_ms
+        read = [
+            (
+                [table, *(entities[each] for each in above[table.id] if each in entities)],
+                places.get(table.id, ()),
+            )
+            for table in tables
         ]
-        for table, found in zip(self.tables, readers, strict=True):
+        readers = readers_of(self.graph, read, self.metastores)
+        # After those, and always: a purge may be going on.
+        left = last_reads(self.graph, read, self.metastores)
+        since_ms = self.question.since_ms
+        quiet = []
+        for table, found, purged in zip(tables, readers, left, strict=True):
             if found.newest_ms >= since_ms:
                 reason = "an operation that reads it was recorded since"
                 yield Judged(table, Verdict.USED, (reason,), last_read_ms=found.newest_ms)
+            elif purged.ms >= since_ms:
+                reason = "it was read since, as a purge noted"
+                yield Judged(
+                    table, Verdict.USED, (reason,), last_read_ms=purged.ms, last_reader=purged.principal
+                )
+            elif purged.below_ms >= since_ms:
+                reason = "something below its directories that is gone was read since, as a purge noted"
+                yield Judged(table, Verdict.USED, (reason,), last_read_ms=purged.below_ms)
+            else:
+                quiet.append((table, found, purged))
         yield from self._judge_quiet(quiet, places, scattered, above)
 
     def _judge_quiet(
         self,
-        quiet: Sequence[tuple[StoredEntity, Readers]],
+        quiet: Sequence[tuple[StoredEntity, Readers, LastRead]],
         places: Mapping[str, list[Place]],
         scattered: set[str],
         above: Mapping[str, list[str]],
@@ -183,27 +125,37 @@ class _Batch:
         """Those of which the records themselves show no read that recent."""
         if not quiet:
             return
-        operations = self.graph.entities_of((each for _, found in quiet for each in found.operations), OWNED)
+        operations = self.graph.entities_of(
+            (each for _, found, _ in quiet for each in found.operations), OWNED
+        )
         executions = executions_of(self.graph, operations.values())
-        of = [(table.id, places.get(table.id, [])) for table, _ in quiet]
+        of = [(table.id, places.get(table.id, [])) for table, _, _ in quiet]
         shared = sharing(self.graph, of)
         sums = sums_below(self.graph, [each for _, each in of])
-        renamed = _renamed(self.graph, [table for table, _ in quiet], self.question.since_ms)
-        for (table, found), others, below in zip(quiet, shared, sums, strict=True):
+        contents = contents_at(self.graph, (place for _, each in of for place in each))
+        renamed = _renamed(self.graph, [table for table, _, _ in quiet], self.question.since_ms)
+        for (table, found, left), others, below in zip(quiet, shared, sums, strict=True):
             ran = [executions.get(each, KnownExecutions()) for each in found.operations]
             last = max(ran, key=lambda each: each.last_ms, default=KnownExecutions())
             at = tuple(places.get(table.id, ()))
+            size = self._size(at, below, contents)
             if not self.running.isdisjoint(found.operations):
-                yield Judged(table, Verdict.USED, ("an execution that reads it is running",), at, below)
+                yield Judged(table, Verdict.USED, ("an execution that reads it is running",), at, size)
                 continue
             if any(each.newest_ms >= self.question.since_ms for each in ran):
                 yield Judged(
-                    table, Verdict.USED, ("it was read since",), at, below, last.last_ms, last.principal
+                    table, Verdict.USED, ("it was read since",), at, size, last.last_ms, last.principal
                 )
                 continue
             if below.read_ms >= self.question.since_ms:
                 reason = "the access time of a file of it is later than its writing"
-                yield Judged(table, Verdict.USED, (reason,), at, below, below.read_ms)
+                yield Judged(table, Verdict.USED, (reason,), at, size, below.read_ms)
+                continue
+            if accessed := self._accessed(at, contents):
+                reason = (
+                    "as the last whole image has it, a file of it was accessed since, and none was written"
+                )
+                yield Judged(table, Verdict.USED, (reason,), at, size, accessed)
                 continue
             unknown = [
                 *self.watched.reasons,
@@ -217,9 +169,38 @@ class _Batch:
                 *(["it has more views than are looked at"] if len(above[table.id]) >= MOST_VIEWS else ()),
                 *([f"other tables lie there too: {', '.join(others)}"] if others else ()),
             ]
-            read_ms, reader = max((last.last_ms, last.principal), (below.read_ms, ""))
+            read_ms, reader = max(
+                (last.last_ms, last.principal), (below.read_ms, ""), (left.ms, left.principal)
+            )
             verdict = Verdict.UNKNOWN if unknown else Verdict.UNUSED
-            yield Judged(table, verdict, tuple(unknown) or self.watched.evidence, at, below, read_ms, reader)
+            yield Judged(table, verdict, tuple(unknown) or self.watched.evidence, at, size, read_ms, reader)
+
+    def _size(self, places: Sequence[Place], below: Below, contents: Mapping[Place, Content]) -> Size | None:
+        """What a table holds: by its files if these are in the index, else by the last whole image."""
+        known = [contents[place] for place in places if place in contents]
+        whole = bool(places) and len(known) == len(places)
+        space_bytes = sum(each.space_bytes for each in known) if whole else 0
+        if all(self.watched.lists_files(place.source_id) for place in places):
+            if not below.directories:
+                return None
+            return Size(below.size_bytes, below.files, space_bytes, below.modified_ms)
+        if not whole:
+            return None
+        return Size(
+            sum(each.size_bytes for each in known),
+            sum(each.files for each in known),
+            space_bytes,
+            max(each.modified_ms for each in known),
+            min(self.watched.image_ms(place.source_id) for place in places),
+        )
+
+    def _accessed(self, places: Sequence[Place], contents: Mapping[Place, Content]) -> int:
+        """When a file that was not written since was accessed since; 0 if the images show none."""
+        known = [contents[place] for place in places if place in contents]
+        since_ms = self.question.since_ms
+        return max(
+            (each.accessed_ms for each in known if each.accessed_ms >= since_ms > each.modified_ms), default=0
+        )
 
     def _of_table(
         self,
@@ -243,6 +224,8 @@ class _Batch:
         if not places:
             yield "it is not known where it lies"
         for place in places:
+            if place.since_ms >= self.question.since_ms:
+                yield f"it is known to lie at {place.path} only since {solr_date(place.since_ms)}"
             if why := self.watched.unread(place.source_id):
                 yield f"{place.path}: {why}"
         if places and not below.directories:

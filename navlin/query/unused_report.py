@@ -1,4 +1,4 @@
-"""The answer about unused tables as it goes out: table by table, and the sums at its end."""
+"""The answer about what is unused as it goes out: one by one, and the sums at its end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 import orjson
 
 from navlin.index.fields import solr_date
-from navlin.query.unused import Judged, Question, Verdict
+from navlin.query.judged import Judged, Of, Question, Verdict
 from navlin.query.watched import Watched
 
 SIGN_EVERY: Final = 100
@@ -19,9 +19,10 @@ SIGN_EVERY: Final = 100
 
 @dataclass(slots=True)
 class Totals:
-    """Sums over tables: how many of each verdict and their bytes, as far as these are known; of the unused also by database
-    and owner; how often which reason kept a verdict from being known."""
+    """Sums over tables, or what else is judged: how many of each verdict and their bytes, as far as these are known; of the
+    unused also by database and owner; how often which reason kept a verdict from being known."""
 
+    of: Of = Of.TABLES
     tables: Counter[str] = field(default_factory=Counter)
     sizes_bytes: Counter[str] = field(default_factory=Counter)
     unused_tables: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -30,24 +31,26 @@ class Totals:
 
     def add(self, judged: Judged) -> None:
         """Counts one more."""
-        verdict, size_bytes = judged.verdict.value, judged.below.size_bytes if judged.below else 0
+        verdict, size_bytes = judged.verdict.value, judged.size_bytes
         self.tables[verdict] += 1
         self.sizes_bytes[verdict] += size_bytes
         if judged.verdict is Verdict.UNUSED:
-            of = judged.table.database, judged.table.owner
+            of = judged.database, judged.entity.owner
             self.unused_tables[of] += 1
             self.unused_bytes[of] += size_bytes
         elif judged.verdict is Verdict.UNKNOWN:
             self.reasons.update(judged.reasons)
 
     def to_json(self) -> dict[str, Any]:
-        """For each verdict tables and sizeBytes; unusedBy (database, owner, tables, sizeBytes), the most bytes first."""
+        """For each verdict tables (or partitions, or directories) and sizeBytes; unusedBy (database, owner, tables,
+        sizeBytes), the most bytes first."""
+        many = self.of.value
         verdicts = {
-            each.value: {"tables": self.tables[each.value], "sizeBytes": self.sizes_bytes[each.value]}
+            each.value: {many: self.tables[each.value], "sizeBytes": self.sizes_bytes[each.value]}
             for each in Verdict
         }
         by = [
-            {"database": database, "owner": owner, "tables": self.unused_tables[of], "sizeBytes": size_bytes}
+            {"database": database, "owner": owner, many: self.unused_tables[of], "sizeBytes": size_bytes}
             for of, size_bytes in self.unused_bytes.most_common()
             for database, owner in [of]
         ]
@@ -65,9 +68,10 @@ def counted(judged: Iterable[Judged], totals: Totals) -> Iterator[Judged]:
 def json_pieces(
     question: Question, known: Watched, judged: Iterable[Judged], totals: Totals
 ) -> Iterator[bytes]:
-    """The answer as pieces of one JSON text: days, since, watched, tables (those that were read are left out), totals."""
+    """The answer as pieces of one JSON text: days, since, watched, tables (or partitions, or directories; those that were
+    read are left out), totals."""
     head = {"days": question.days, "since": solr_date(question.since_ms), "watched": known.to_json()}
-    yield orjson.dumps(head)[:-1] + b',"tables":['
+    yield orjson.dumps(head)[:-1] + f',"{totals.of.value}":['.encode()
     between = b"\n"
     for number, each in enumerate(judged):
         totals.add(each)

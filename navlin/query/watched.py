@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
+from navlin.index.contents import Accesses, accesses_of
 from navlin.index.fields import solr_date
 from navlin.index.filters import EntityFilter
 from navlin.index.followed import Followed, followed
 from navlin.index.graph import Graph
 from navlin.index.incomplete import unparsed_counts
-from navlin.index.purges import purged_before_ms
+from navlin.index.purges import reads_lost_before_ms
 from navlin.index.runs import Status
 from navlin.index.solr import Solr
 from navlin.model.source import HDFS, HIVE, IMPALA, SPARK
@@ -31,6 +32,18 @@ class Watched:
     reasons: tuple[str, ...]
     evidence: tuple[str, ...]
     file_systems: Mapping[str, str]
+    accesses: Mapping[str, Accesses] = field(default_factory=dict)
+    """What the last whole image of each HDFS says of access times, by its id."""
+    listed: frozenset[str] = frozenset()
+    """The ids of those all of whose files are in the index."""
+
+    def lists_files(self, source_id: str) -> bool:
+        """Whether all files of a file system are in the index."""
+        return source_id in self.listed
+
+    def image_ms(self, source_id: str) -> int:
+        """When the last whole image of a file system is of, at least (epoch ms; 0: none is known)."""
+        return self.accesses.get(source_id, Accesses()).as_of_ms
 
     def unread(self, source_id: str) -> str:
         """Why a place on a file system is not watched; "" if it is."""
@@ -49,7 +62,7 @@ def watched(
     engines = [each for each in sources if _tells_of_reads(each)]
     absent = {each.upper() for each in without_engines}
     reasons = [
-        *_purged(purged_before_ms(solr), since_ms),
+        *_lost(reads_lost_before_ms(solr), since_ms),
         *_engines(engines, since_ms, absent),
         *_stopped(sources, now_ms),
         *([] if despite_gaps else _gaps(Graph(solr), engines, since_ms)),
@@ -65,7 +78,13 @@ def watched(
     file_systems = {
         each.reading.source.id: _of_files(each) for each in sources if each.reading.source.type == HDFS
     }
-    return Watched(tuple(reasons), tuple(evidence), file_systems)
+    return Watched(
+        tuple(reasons),
+        tuple(evidence),
+        file_systems,
+        {each: accesses_of(solr, each) for each in file_systems},
+        frozenset(each.reading.source.id for each in sources if each.entries == "all"),
+    )
 
 
 def _tells_of_reads(each: Followed) -> bool:
@@ -73,9 +92,11 @@ def _tells_of_reads(each: Followed) -> bool:
     return source.type in ENGINES and not source.metastore and each.since_ms > 0
 
 
-def _purged(before_ms: int, since_ms: int) -> Iterator[str]:
+def _lost(before_ms: int, since_ms: int) -> Iterator[str]:
     if since_ms < before_ms:
-        yield f"executions before {solr_date(before_ms)} were purged: ask for fewer days"
+        yield (
+            f"executions before {solr_date(before_ms)} were purged or forgotten, and left no last read: ask for fewer days"
+        )
 
 
 def _engines(engines: Collection[Followed], since_ms: int, absent: Collection[str]) -> Iterator[str]:
@@ -107,6 +128,11 @@ def _gaps(graph: Graph, engines: Collection[Followed], since_ms: int) -> Iterato
     if views := sum(each.views for each in unparsed_counts(graph.solr)):
         yield f"{views:,} views do not tell what they are made of, and may read it {accepted}"
     for each in engines:
+        if each.incomplete_ms >= since_ms:
+            yield (
+                f"{each.reading.source.name} had operations that were known incompletely, the last purged one of"
+                f" {solr_date(each.incomplete_ms)}, which may have read it {accepted}"
+            )
         if each.rejects:
             yield f"{each.rejects:,} records of {each.reading.source.name} would not read {accepted}"
         if each.held_back:

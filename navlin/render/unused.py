@@ -1,4 +1,4 @@
-"""What may go, by database and owner, and why more is not known."""
+"""What may go, by database and owner, and why of more that is not known."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.filesize import decimal
 from rich.text import Text
 
-from navlin.query.unused import Judged
+from navlin.query.judged import Judged
 from navlin.query.unused_report import Totals
 from navlin.query.watched import Watched
 from navlin.render.text import clean, name_text, plain_table
@@ -18,34 +18,39 @@ LISTED: Final = 30
 
 
 def unused_view(known: Watched, largest: Sequence[Judged], totals: Totals) -> RenderableType:
-    """``largest`` are the unused tables with the most bytes, at most `LISTED` of which are shown."""
-    sums = totals.to_json()
+    """``largest`` are the unused ones with the most bytes, at most `LISTED` of which are shown."""
+    sums, many = totals.to_json(), totals.of.value
     parts: list[RenderableType] = [
         Text(
-            f"unused: {sums['unused']['tables']:,} tables, {decimal(sums['unused']['sizeBytes'])};"
-            f" not known: {sums['not known']['tables']:,}; used: {sums['used']['tables']:,}",
+            f"unused: {sums['unused'][many]:,} {many}, {decimal(sums['unused']['sizeBytes'])};"
+            f" not known: {sums['not known'][many]:,}; used: {sums['used'][many]:,}",
             style="bold",
         )
     ]
     if sums["unusedBy"]:
-        table = plain_table("Database", "Owner", "Tables", "Size")
+        table = plain_table("Database", "Owner", many.capitalize(), "Size")
         for each in sums["unusedBy"]:
             names = clean(each["database"]), clean(each["owner"])
-            table.add_row(*names, f"{each['tables']:,}", decimal(each["sizeBytes"]))
+            table.add_row(*names, f"{each[many]:,}", decimal(each["sizeBytes"]))
         parts.extend((Text(), table))
     if largest:
         table = plain_table("The largest", "Size", "Last known read", "By", "Where")
         for judged in largest[:LISTED]:
             shown = judged.to_json()
             size = "not known" if shown["sizeBytes"] is None else decimal(shown["sizeBytes"])
+            if shown["sizeAsOf"]:
+                size += f" on {shown['sizeAsOf'][:10]}"
             where = ", ".join(map(clean, shown["locations"]))
             read = str(shown["lastRead"] or "none")
-            table.add_row(name_text(judged.table), size, read, clean(judged.last_reader), where)
+            table.add_row(name_text(judged.entity), size, read, clean(judged.last_reader), where)
         parts.extend((Text(), table, Text(), Text("On what evidence", style="bold")))
-        parts.extend(Text("  " + clean(each), overflow="fold") for each in known.evidence)
+        parts.extend(Text("  " + clean(each), overflow="fold") for each in largest[0].reasons)
+    if known.reasons and not totals.reasons:
+        parts.extend((Text(), Text("Why it is not known of all", style="bold")))
+        parts.extend(Text("  " + clean(each), overflow="fold") for each in known.reasons)
     if totals.reasons:
         parts.extend((Text(), Text("Why it is not known", style="bold")))
-        reasons = plain_table("Tables", "Why")
+        reasons = plain_table(many.capitalize(), "Why")
         for reason, count in totals.reasons.most_common(LISTED):
             reasons.add_row(f"{count:,}", clean(reason))
         parts.append(reasons)

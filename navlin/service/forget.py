@@ -13,6 +13,7 @@ from linker.flag_deletions import flag_elements, flag_relations
 from linker.linking import Linking
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.leases import lease
+from navlin.index.purges import remember_lost_reads
 from navlin.index.relation import NO_TREE
 from navlin.index.run_counts import RunCounts
 from navlin.index.runs import (
@@ -28,6 +29,7 @@ from navlin.index.solr import Solr
 from navlin.index.sources import KnownSource
 from navlin.index.stamp import Stamp
 from navlin.index.state import Held, held_below, in_batches
+from navlin.model.source import HDFS
 from navlin.model.tree import ROOT, contains, tree_path
 
 BATCH = 5_000
@@ -81,6 +83,9 @@ def forget(solr: Solr, forgetting: Forgetting, clock: Callable[[], int], *, conf
         run_ids = runs_to_link(solr, source.id, record.iteration)
         solr.commit(RUNS, soft=False)
         stamp = Stamp(record.run_id, record.started_ms)
+        if source.type != HDFS and not source.metastore:
+            # What it read shows nowhere from now on.
+            remember_lost_reads(solr, stamp.now_ms)
         elements, flagged = dict(forgetting.elements), 0
         if forgetting.path == ROOT and not configured:
             elements[source.id] = stamp.now_ms

@@ -206,7 +206,24 @@ class Tree:
         rows = {}
         for path, inode_id in sorted(self.paths.items()):
             rows[path.decode("utf-8", "backslashreplace")] = self._row(path, self.inodes[inode_id])
+            if self.inodes[inode_id].kind == Inode.DIRECTORY:
+                rows[path.decode("utf-8", "backslashreplace")] |= self._content(path)
         return rows
+
+    def _content(self, directory: bytes) -> dict[str, Any]:
+        """What lies below a directory; times are rounded up to the next second."""
+        start = directory.rstrip(b"/") + b"/"
+        below = [self.inodes[inode] for path, inode in self.paths.items() if path.startswith(start)]
+        files = [inode for inode in below if inode.kind == Inode.FILE]
+        sizes = [sum(inode.blocks) for inode in files]
+        copies = [1 if inode.policy else inode.replication for inode in files]
+        spaces = (size * each for size, each in zip(sizes, copies, strict=True))
+        content = {"contentFiles": len(files), "contentSize": sum(sizes), "contentSpace": sum(spaces)}
+        if files:
+            content["contentModified"] = max(inode.modified_ms // 1000 * 1000 + 1000 for inode in files)
+            if all(inode.accessed_ms for inode in files):
+                content["contentAccessed"] = max(inode.accessed_ms // 1000 * 1000 + 1000 for inode in files)
+        return content
 
     def _row(self, path: bytes, inode: Inode) -> dict[str, Any]:
         row: dict[str, Any] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from extractors.hdfs.image.arrays import Flags, Ints, Numbers, Page, as_text, gather
 from extractors.hdfs.image.batch_decoder import Decoded, decode
+from extractors.hdfs.image.contents import NOT_KNOWN, SUMS
 from extractors.hdfs.image.errors import Malformed
 from extractors.hdfs.image.inodes import (
     DIRECTORY,
@@ -54,11 +55,14 @@ SCHEMA: Final = pa.schema(
         ("acl", pa.list_(pa.string())),
         ("lastAccessed", pa.int64()),
         ("uc_size", pa.int64()),
+        *((name, pa.int64()) for name in SUMS),
     ]
 )
-"""``size`` is that of closed files, ``uc_size`` that of files still being written. Dates are epoch ms."""
+"""``size`` is that of closed files, ``uc_size`` that of files still being written. Dates are epoch ms. What lies below a
+directory is summed (`extractors.hdfs.image.contents`)."""
 
 _STRIPED: Final = 1
+_TIMES: Final = ("contentModified", "contentAccessed")
 
 T = TypeVar("T")
 
@@ -139,6 +143,15 @@ def attribute_columns(
         "acl": _acls(page, kinds, count, strings),
         "lastAccessed": pa.array(accessed.view(np.int64), mask=accessed == 0),
         "uc_size": _scattered(count, kinds.files, kinds.sizes, open_files),
+    }
+
+
+def content_columns(count: int, rows: Ints, sums: Mapping[str, Ints]) -> dict[str, Any]:
+    """The columns of what lies below directories; these stand in ``rows``."""
+    some = sums["contentFiles"] > 0
+    return {
+        name: _scattered(count, rows, values, (some & (values != NOT_KNOWN)) if name in _TIMES else None)
+        for name, values in sums.items()
     }
 
 

@@ -89,10 +89,15 @@ def decode_heads(page: Page, starts: Ints, ends: Ints) -> Heads:
 def decode_files(page: Page, starts: Ints, ends: Ints) -> tuple[Decoded, Ints]:
     """The files' fields, and their sizes: the sum over their blocks."""
     files = decode(page, starts, ends, FILE_FIELDS)
+    return files, file_sizes(page, files)
+
+
+def file_sizes(page: Page, files: Decoded) -> Ints:
+    """The sums over the blocks of files that were decoded with these."""
     rows, first, last = files.spans("blocks")
-    sizes = np.zeros(len(starts), np.int64)
+    sizes = np.zeros(len(files.numbers["replication"]), np.int64)
     np.add.at(sizes, rows, decode(page, first, last, _BLOCK).numbers["bytes"].view(np.int64))
-    return files, sizes
+    return sizes
 
 
 def _check(good: NDArray[np.bool_], starts: Ints, what: str) -> None:
@@ -112,10 +117,15 @@ class Scanned:
 
 
 def scan(
-    source: Source, expected: int, strings: Strings, scratch: Path, report: Callable[[int, int], None]
+    source: Source,
+    expected: int,
+    strings: Strings,
+    scratch: Path,
+    report: Callable[[int, int], None],
+    lay_down: Callable[[Page, Heads], None],
 ) -> Scanned:
     """Walks over the section and writes what is known by inode, and the names of directories; ``expected`` are the inodes
-    in its header."""
+    in its header. ``lay_down`` is given each page."""
     plain = source.plain
     header = source.read(0, min(plain.length, 64))
     with placed(plain.image, plain.section, plain.base):
@@ -142,6 +152,7 @@ def scan(
                 which = heads.of(DIRECTORY)
                 policies |= _policies(some.page, heads, which, directories, strings)
                 sizes = _write_names(some.page, heads, which, names)
+                lay_down(some.page, heads)
             frames.add(some.ends - some.frames)
             marks.add(_marks(some, first))
             all_ids.add(heads.ids)

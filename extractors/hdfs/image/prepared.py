@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from extractors.hdfs.image.errors import ImageError
 from extractors.hdfs.image.pages import Plain
 
-FORM: Final = 2
+FORM: Final = 3
 """The version of what is kept in scratch. It is raised if that changes, so that nothing older is used."""
 RECORD: Final = "prepared.json"
 
@@ -67,6 +67,10 @@ class Prepared:
     changed_ns: int
     file_id: int
     section: Plain
+    newest_s: int = 0
+    """The newest time of any file, seconds."""
+    read_weeks: tuple[int, ...] = ()
+    """See `extractors.hdfs.image.contents.Times`."""
 
     def parts(self, inodes_in_part: int) -> list[ImagePart]:
         """The whole image in runs of so many inodes."""
@@ -100,7 +104,8 @@ def prepared_from_json(text: str) -> Prepared | None:
         if held.pop("form") != FORM:
             return None
         plain = Plain(**held.pop("section"))
-        return Prepared(**held | {"policies": tuple(held["policies"])}, section=plain)
+        lists = {name: tuple(held[name]) for name in ("policies", "read_weeks")}
+        return Prepared(**held | lists, section=plain)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
 

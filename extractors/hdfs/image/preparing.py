@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from extractors.hdfs.image.contents import FileFacts, sum_contents
 from extractors.hdfs.image.directories import Tree, grow, live_owner, rank, write_paths, write_policies
 from extractors.hdfs.image.errors import ImageError
 from extractors.hdfs.image.inodes import MAX_INODES, ROOT_ID, Scanned, scan
@@ -52,11 +53,11 @@ Report = Callable[[str, int, int], None]
 def prepare(
     image: Path | str, scratch: Path | str, *, memory_bytes: int = 512 << 20, report: Report | None = None
 ) -> Prepared:
-    """Walks the image once and writes into ``scratch`` what `read_part` needs: 8 bytes an inode and the directories' paths
-    (and section INODE where it is compressed); while it works, some 20 bytes an inode more.
+    """Walks the image once and writes into ``scratch`` what `read_part` needs: 8 bytes an inode, the directories' paths and
+    what lies below them (and section INODE where it is compressed); while it works, some 40 bytes an inode more.
 
     What is there already of this very image is taken up, and what is there of another one is removed. ``memory_bytes``
-    bounds what the inodes take; some 200 bytes a directory come on top. Raises `ImageError`, also for a tree that is none.
+    bounds what the inodes take; some 250 bytes a directory come on top. Raises `ImageError`, also for a tree that is none.
     """
     summary = describe_image(Path(image).absolute())
     folder = Path(scratch).absolute() / FOLDER
@@ -99,8 +100,8 @@ def _prepare(summary: ImageSummary, scratch: Path, memory_bytes: int, report: Re
         raise ImageError(summary.path, f"the header says {summary.inodes} inodes", INODE)
     strings = read_strings(summary)
     section = _plain(summary, INODE, scratch, report)
-    with Source(section) as source:
-        found = scan(source, summary.inodes, strings, scratch, _named(report, "inodes"))
+    with Source(section) as source, FileFacts(scratch) as facts:
+        found = scan(source, summary.inodes, strings, scratch, _named(report, "inodes"), facts.add)
     root = np.flatnonzero(found.ids == ROOT_ID)
     if len(root) != 1:
         raise ImageError(
@@ -123,6 +124,7 @@ def _prepare(summary: ImageSummary, scratch: Path, memory_bytes: int, report: Re
     write_renamed(renamed, scratch)
     live = _rank_parents(summary, tree, ranked, found, joined, int(found.inodes[root[0]]))
     _remove(scratch, NAMES, NAME_ENDS)
+    times = sum_contents(tree, ranked, found.inodes, found.count, scratch)
     return Prepared(
         summary.path,
         str(scratch),
@@ -137,6 +139,8 @@ def _prepare(summary: ImageSummary, scratch: Path, memory_bytes: int, report: Re
         summary.changed_ns,
         summary.file_id,
         section,
+        times.newest_s,
+        times.read_weeks,
     )
 
 

@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from extractors.hdfs.image.arrays import Ints, Page, as_text, bad_name, gather, joined, pieces
-from extractors.hdfs.image.columns import SCHEMA, attribute_columns
+from extractors.hdfs.image.columns import SCHEMA, attribute_columns, content_columns
+from extractors.hdfs.image.contents import Contents
 from extractors.hdfs.image.directories import MAX_PATH_BYTES
 from extractors.hdfs.image.errors import ImageError, Malformed, placed
 from extractors.hdfs.image.inodes import Heads, decode_heads
@@ -91,6 +92,7 @@ class _Directories:
         )
         self._policies = np.memmap(scratch / POLICIES, "<i2", "r") if prepared.policies else None
         self.renamed = read_renamed(scratch)
+        self.contents = Contents(scratch, prepared.directories)
 
     def lengths(self, ranks: NDArray[np.uint32]) -> Ints:
         return np.asarray(self._ends[ranks + np.uint32(1)] - self._ends[ranks])
@@ -121,6 +123,7 @@ def _batches(
     columns = attribute_columns(
         page, heads, some.starts, strings, _inherited(directories, above, root), prepared.policies
     )
+    columns |= content_columns(len(live), *directories.contents.of(number, len(live)))
     names = _names(page, heads, directories.renamed, number)
     rows = np.flatnonzero(live)
     below = rows[parents[rows] != ROOT]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
 
 from navlin.access.roles import Role
-from navlin.api.answers import Problem, Table
+from navlin.api.answers import JSON, Problem, Table
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.model.spreadsheet import csv_lines
 from navlin.query.inherited import COLUMNS, Word, inherited, json_pieces
@@ -26,17 +25,28 @@ class Parameters:
     csv: Annotated[bool, "The answer as CSV."] = False
 
 
-def _answer(asked: Asked) -> Iterator[bytes] | Table:
+def _answer(asked: Asked) -> Table:
     given: Parameters = asked.parameters
     word = Word(given.word)
     try:
         parse(word.query)
     except QueryError as error:
         raise Problem(400, str(error)) from error
-    origins = inherited(asked.solr, word, control_flow=given.control_flow, since_ms=_since_ms(given.since))
+    bearing = 0
+
+    def count(done: int, _: int) -> None:
+        nonlocal bearing
+        bearing = done
+
+    def code() -> int:
+        return 0 if bearing else 3
+
+    since_ms = _since_ms(given.since)
+    origins = inherited(asked.solr, word, control_flow=given.control_flow, since_ms=since_ms, progress=count)
     if given.csv:
-        return Table(csv_lines(COLUMNS, (row for each in origins for row in each.rows(word))))
-    return json_pieces(word, origins)
+        lines = csv_lines(COLUMNS, (row for each in origins for row in each.rows(word)))
+        return Table(lines, exit_code=code)
+    return Table(json_pieces(word, origins), JSON, code)
 
 
 def _since_ms(text: str) -> int:

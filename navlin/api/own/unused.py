@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
 from navlin.access.roles import Role
-from navlin.api.answers import Table
+from navlin.api.answers import JSON, Table
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.model.spreadsheet import csv_lines
-from navlin.query.unused import COLUMNS, Question, unused
+from navlin.query.judged import COLUMNS, Of, Question, Verdict
+from navlin.query.unused_places import judged_of
 from navlin.query.unused_report import Totals, counted, json_pieces
 
 
@@ -28,6 +28,9 @@ class Parameters:
     """As the options of ``navlin unused``."""
 
     days: Annotated[int, "For how many days nothing read them.", range(1, 100_001)]
+    of: Annotated[Of, "What is judged: tables, their partitions, or directories that belong to no table."] = (
+        Of.TABLES
+    )
     without_engine: Annotated[
         tuple[Engine, ...], "The caller vouches that nothing of this engine reads here. Repeatable."
     ] = ()
@@ -39,21 +42,27 @@ class Parameters:
     csv: Annotated[bool, "The answer as CSV."] = False
 
 
-def _answer(asked: Asked) -> Iterator[bytes] | Table:
+def _answer(asked: Asked) -> Table:
     given: Parameters = asked.parameters
     engines = tuple(each.value for each in given.without_engine)
     question = Question(given.days, asked.service.now_ms(), engines, given.despite_gaps)
-    known, judged = unused(asked.solr, question)
+    totals = Totals(given.of)
+    known, judged = judged_of(asked.solr, question, totals.of)
+
+    def code() -> int:
+        return 0 if totals.tables[Verdict.UNUSED.value] else 3
+
     if given.csv:
-        return Table(csv_lines(COLUMNS, (each.to_json() for each in counted(judged, Totals()))))
-    return json_pieces(question, known, judged, Totals())
+        lines = csv_lines(COLUMNS, (each.to_json() for each in counted(judged, totals)))
+        return Table(lines, exit_code=code)
+    return Table(json_pieces(question, known, judged, totals), JSON, code)
 
 
 ENDPOINT = Endpoint(
     "GET",
     "/unused",
     Role.LINEAGE_VIEWER,
-    "Tables that nothing is known to have read for some days, and how much they hold.",
+    "What nothing is known to have read for some days, and how much it holds.",
     Parameters,
     _answer,
     returns=json_pieces.__doc__ or "",

@@ -1,0 +1,161 @@
+"""What lies below each directory: its files, their bytes and their times, summed over all files once, the deepest first.
+
+The walk lays down what is to be summed, by inode; when it is known which directory each is in, the sums of directories are
+written in the section's order, so that a part finds those of its own.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extractors.hdfs.image.arrays import Ints, Numbers, Page
+from extractors.hdfs.image.batch_decoder import Kind, Known, Shape, decode, tag
+from extractors.hdfs.image.directories import Tree
+from extractors.hdfs.image.inodes import FILE, Heads, file_sizes
+from extractors.hdfs.image.prepared import CHUNK, PARENTS, ROOT, Column, filled, read_column
+from extractors.hdfs.image.wire import BYTES, VARINT
+
+_FIELDS: Final[Shape] = {
+    tag(1, VARINT): Known("replication", Kind.NUMBER),
+    tag(2, VARINT): Known("modified", Kind.NUMBER),
+    tag(3, VARINT): Known("accessed", Kind.NUMBER),
+    tag(6, BYTES): Known("blocks", Kind.EACH),
+    tag(11, VARINT): Known("block_type", Kind.NUMBER),
+}
+_FACTS: Final = {"file_bytes": "<i8", "file_copies": "<u1", "file_modified": "<u4", "file_accessed": "<u4"}
+"""By inode; copies are 0 for what is no file, times are seconds."""
+CONTENTS: Final = "contents"
+"""For each live directory, in the section's order: which inode of the section it is, and `SUMS`."""
+SUMS: Final = ("contentFiles", "contentSize", "contentSpace", "contentModified", "contentAccessed")
+"""Files, their bytes, these as often as they are kept, and the newest time at which one was written and read (epoch ms)."""
+NOT_KNOWN: Final = -1
+"""An access time: that of a file is not kept."""
+_NO_TIME: Final = 0xFFFFFFFF
+_WEEK_S: Final = 604_800
+WEEKS_KEPT: Final = 210
+
+
+class FileFacts:
+    """What the walk lays down of the files."""
+
+    def __init__(self, scratch: Path) -> None:
+        self._scratch, self._opened = scratch, ExitStack()
+        self._columns: dict[str, Column] = {}
+
+    def __enter__(self) -> Self:
+        for name, kind in _FACTS.items():
+            self._columns[name] = self._opened.enter_context(Column(self._scratch / name, kind))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._opened.close()
+
+    def add(self, page: Page, heads: Heads) -> None:
+        """Adds the inodes of a page."""
+        count, files = len(heads.ids), heads.of(FILE)
+        found = decode(page, heads.bodies.starts["file"][files], heads.bodies.ends["file"][files], _FIELDS)
+        striped = found.numbers["block_type"] == 1
+        copies = np.where(striped, 1, np.clip(found.numbers["replication"], 1, 255))
+        for name, values in (
+            ("file_bytes", file_sizes(page, found)),
+            ("file_copies", copies),
+            ("file_modified", _seconds(found.numbers["modified"])),
+            (
+                "file_accessed",
+                np.where(found.numbers["accessed"] == 0, _NO_TIME, _seconds(found.numbers["accessed"])),
+            ),
+        ):
+            column: NDArray[Any] = np.zeros(count, np.dtype(_FACTS[name]))
+            column[files] = values
+            self._columns[name].add(column)
+
+
+def _seconds(times_ms: Numbers) -> Numbers:
+    """Rounded up: what is older than a time must not seem so."""
+    seconds: Numbers = times_ms // np.uint64(1000) + np.uint64(1)
+    return np.minimum(seconds, np.uint64(_NO_TIME - 1), dtype=np.uint64)
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """``newest_s`` is the newest time of any file, ``read_weeks`` the weeks (of seven days since 1970) in which a file was
+    accessed after it had been written and never again: those that show that access times were kept."""
+
+    newest_s: int
+    read_weeks: tuple[int, ...]
+
+
+def sum_contents(tree: Tree, ranked: Ints, inodes: Ints, count: int, scratch: Path) -> Times:
+    """Writes `CONTENTS`; the column of parents holds ranks by now. ``inodes`` are the directories' own numbers in the
+    section, ``count`` is how many inodes that has."""
+    sums = np.zeros((len(ranked), len(SUMS)), np.int64)
+    newest_s, weeks = 0, set[int]()
+    for first in range(0, count, CHUNK):
+        size = min(CHUNK, count - first)
+        parents = read_column(scratch / PARENTS, "<u4", first, size)
+        facts = {name: read_column(scratch / name, kind, first, size) for name, kind in _FACTS.items()}
+        rows = np.flatnonzero((facts["file_copies"] > 0) & (parents < ROOT))
+        above = parents[rows].astype(np.int64)
+        length = facts["file_bytes"][rows]
+        modified, accessed = (
+            facts[name][rows].astype(np.int64) for name in ("file_modified", "file_accessed")
+        )
+        np.add.at(sums[:, 0], above, 1)
+        np.add.at(sums[:, 1], above, length)
+        np.add.at(sums[:, 2], above, length * facts["file_copies"][rows])
+        np.maximum.at(sums[:, 3], above, modified)
+        np.maximum.at(sums[:, 4], above, accessed)
+        kept = accessed != _NO_TIME
+        newest_s = max(newest_s, int(modified.max(initial=0)), int(accessed[kept].max(initial=0)))
+        read = kept & (accessed > modified + 1)
+        weeks.update(np.unique(accessed[read] // _WEEK_S).tolist())
+    _add_upward(tree, ranked, sums)
+    _write(sums, ranked, inodes, scratch)
+    for name in _FACTS:
+        (scratch / name).unlink()
+    return Times(newest_s, tuple(sorted(weeks)[-WEEKS_KEPT:]))
+
+
+def _add_upward(tree: Tree, ranked: Ints, sums: NDArray[np.int64]) -> None:
+    positions = np.empty(len(tree.live), np.int64)
+    positions[ranked] = np.arange(len(ranked))
+    depths = tree.depths[ranked]
+    edges = np.searchsorted(depths, np.arange(1, int(depths[-1]) + 2))
+    for begin, end in reversed(list(pairwise(edges))):
+        above = positions[tree.parents[ranked[begin:end]]]
+        for column in (0, 1, 2):
+            np.add.at(sums[:, column], above, sums[begin:end, column])
+        for column in (3, 4):
+            np.maximum.at(sums[:, column], above, sums[begin:end, column])
+
+
+def _write(sums: NDArray[np.int64], ranked: Ints, inodes: Ints, scratch: Path) -> None:
+    unknown = sums[:, 4] == _NO_TIME
+    sums[:, 3:] *= 1000
+    sums[unknown, 4] = NOT_KNOWN
+    order = np.argsort(inodes[ranked])
+    table = filled(scratch / CONTENTS, "<i8", len(ranked) * (len(SUMS) + 1), 0).reshape(len(ranked), -1)
+    table[:, 0] = inodes[ranked][order]
+    table[:, 1:] = sums[order]
+    table.flush()  # type: ignore[attr-defined]
+
+
+class Contents:
+    """What `sum_contents` wrote, mapped."""
+
+    def __init__(self, scratch: Path, directories: int) -> None:
+        self._table = np.memmap(scratch / CONTENTS, "<i8", "r", shape=(directories, len(SUMS) + 1))
+        self._inodes = np.ascontiguousarray(self._table[:, 0])
+
+    def of(self, first: int, count: int) -> tuple[Ints, dict[str, Ints]]:
+        """The rows of the directories among so many inodes of the section from ``first`` on, and their sums."""
+        begin, end = np.searchsorted(self._inodes, (first, first + count))
+        found = np.asarray(self._table[begin:end])
+        return found[:, 0] - first, {name: found[:, at] for at, name in enumerate(SUMS, 1)}

@@ -1,0 +1,134 @@
+"""What lies below directories, as the last whole image of their file system has it, and what its access times are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from navlin.index import solr_query as q
+from navlin.index.entity import CORE, StoredEntity
+from navlin.index.fields import ELEMENTS, RUNS, date_ms, solr_date
+from navlin.index.graph import IDS_A_QUERY, Graph
+from navlin.index.readers import Place
+from navlin.index.solr import Solr
+from navlin.index.state import in_batches
+from navlin.model.identity import identify
+from navlin.model.tree import parent_of
+
+ACCESSES: Final = "accesses"
+"""The position in which an extractor of a file system says of when an image is at least, and in which weeks that shows
+reads. It counts if it is of the image in the position `IMAGE`: that one is saved only once all of the image was read."""
+IMAGE: Final = "image"
+WEEK_MS: Final = 604_800_000
+_CONTENT: Final = "identity,contentFiles,contentSize,contentSpace,contentModified,contentAccessed"
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What lies below a directory: ``space_bytes`` are its bytes as often as they are kept, the times (epoch ms) the newest
+    writing and the newest access of a file; ``accessed_ms`` is 0 where that is not kept of all files."""
+
+    files: int = 0
+    size_bytes: int = 0
+    space_bytes: int = 0
+    modified_ms: int = 0
+    accessed_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Accesses:
+    """Of one file system: when its last whole image is of, at least (epoch ms; 0: none told), and the weeks since 1970 in
+    which a file was accessed after its writing, and never again: in these access times were kept for certain."""
+
+    as_of_ms: int = 0
+    weeks: frozenset[int] = frozenset()
+
+    def kept_since(self, since_ms: int) -> bool:
+        """Whether access times were kept in every week from a time up to the image."""
+        first, last = since_ms // WEEK_MS, self.as_of_ms // WEEK_MS
+        # The last week may have only begun.
+        return self.as_of_ms > 0 and all(week in self.weeks for week in range(first, max(first + 1, last)))
+
+
+def accesses_of(solr: Solr, source_id: str) -> Accesses:
+    """What the last whole image of a source said; nothing if a part of it could not be read."""
+    asked = {
+        "q": q.one_of("key", (ACCESSES, IMAGE)),
+        "fq": ["kind:position", q.term("sourceId", source_id)],
+        "rows": 2,
+        "fl": "key,body",
+    }
+    documents = solr.select(RUNS, asked)["response"]["docs"]
+    said = {document["key"]: orjson.loads(document["body"]) for document in documents}
+    accesses = said.get(ACCESSES)
+    if accesses is None or accesses["image"] != said.get(IMAGE):
+        return Accesses()
+    return Accesses(accesses["as_of_ms"], frozenset(accesses["weeks"]))
+
+
+def contents_at(graph: Graph, places: Iterable[Place]) -> dict[Place, Content]:
+    """What lies below each place of which that is known."""
+    wanted = {identify(place.source_id, place.path): place for place in places}
+    found: dict[Place, Content] = {}
+    for batch in in_batches(wanted, IDS_A_QUERY):
+        asked = {
+            "q": q.terms("identity", batch),
+            "fq": (q.present("contentFiles"), "-deleted:true"),
+            "fl": _CONTENT,
+        }
+        for document in graph.solr.select(ELEMENTS, {**asked, "rows": IDS_A_QUERY})["response"]["docs"]:
+            found[wanted[document["identity"]]] = _of(document)
+    return found
+
+
+def quiet_directories(graph: Graph, source_id: str, before_ms: int) -> Iterator[tuple[StoredEntity, Content]]:
+    """The directories of a file system below which every file was written and last accessed before a time, by id."""
+    fields = f"{CORE},owner,{_CONTENT.partition(',')[2]}"
+    for document in graph.solr.cursor(
+        ELEMENTS, "type:DIRECTORY", fields, filters=_quiet(source_id, before_ms)
+    ):
+        yield StoredEntity.of(document), _of(document)
+
+
+def count_quiet(graph: Graph, source_id: str, before_ms: int) -> int:
+    """How many those are."""
+    return graph.solr.count(ELEMENTS, "type:DIRECTORY", *_quiet(source_id, before_ms))
+
+
+def quiet_parents(graph: Graph, source_id: str, paths: Iterable[str], before_ms: int) -> set[str]:
+    """The directories directly above these paths that are among `quiet_directories`."""
+    above = {identify(source_id, up): up for up in map(parent_of, paths)}
+    found: set[str] = set()
+    for batch in in_batches(above, IDS_A_QUERY):
+        asked = {
+            "q": q.terms("identity", batch),
+            "fq": _quiet(source_id, before_ms),
+            "fl": "identity",
+            "rows": IDS_A_QUERY,
+        }
+        answer = graph.solr.select(ELEMENTS, asked)["response"]["docs"]
+        found.update(above[document["identity"]] for document in answer)
+    return found
+
+
+def _quiet(source_id: str, before_ms: int) -> tuple[str, ...]:
+    before = solr_date(before_ms)
+    times = (q.in_range(name, "*", before) for name in ("contentModified", "contentAccessed"))
+    return (q.term("sourceId", source_id), "-deleted:true", "contentFiles:[1 TO *]", *times)
+
+
+def _of(document: Mapping[str, Any]) -> Content:
+    get = document.get
+    modified_ms, accessed_ms = (
+        date_ms(document[name]) if name in document else 0 for name in ("contentModified", "contentAccessed")
+    )
+    return Content(
+        int(get("contentFiles", 0)),
+        int(get("contentSize", 0)),
+        int(get("contentSpace", 0)),
+        modified_ms,
+        accessed_ms,
+    )

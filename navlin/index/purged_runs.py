@@ -1,0 +1,106 @@
+"""What is remembered of the executions and operations that purges removed, for who asks later whether anything was missed:
+on which days a source recorded executions, and since when it did; and until when it had operations that were known
+incompletely. A document of ``nav_runs`` for each source."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import orjson
+
+from navlin.index.entity import StoredEntity
+from navlin.index.fields import RUNS
+from navlin.index.solr import Solr
+
+DAY_MS: Final = 86_400_000
+DAYS_KEPT: Final = 2_000
+"""Of so many days, the last ones, it is known when executions started; of those before, only when the very first did."""
+_KIND: Final = "purged runs"
+_ATTEMPTS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class PurgedRuns:
+    """Of one source. ``first_ms`` is when the first execution started (epoch ms; 0: none was removed), ``days`` maps days
+    since 1970 to when the first and the last execution of that day started. ``incomplete_ms`` is the time of the last
+    operation that was known incompletely and was removed (0: there was none)."""
+
+    first_ms: int = 0
+    days: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    incomplete_ms: int = 0
+
+    def any_between(self, first_ms: int, before_ms: int) -> bool:
+        """Whether one is known to have started at or after a time, and before another."""
+        return any(first_ms <= each < before_ms for bounds in self.days.values() for each in bounds)
+
+
+def purged_runs(solr: Solr, source_id: str) -> PurgedRuns:
+    """What is remembered of a source."""
+    return _of(next(iter(solr.get(RUNS, [_identity(source_id)])), None))
+
+
+def remember_executions(solr: Solr, executions: Iterable[StoredEntity]) -> None:
+    """Call it before they are removed. ``executions`` were read with `navlin.index.entity.PURGE`."""
+    started: dict[str, list[int]] = defaultdict(list)
+    for each in executions:
+        if each.started_ms:
+            started[each.source_id].append(each.started_ms)
+    for source_id, times in started.items():
+        _change(solr, source_id, times, 0)
+
+
+def remember_incomplete(solr: Solr, operations: Iterable[StoredEntity]) -> None:
+    """Call it before they are removed. ``operations`` were read whole; those that are known completely do not count."""
+    latest: dict[str, int] = defaultdict(int)
+    for each in operations:
+        if each.incomplete:
+            when_ms = max(each.as_of_ms, each.last_run.last_ms)
+            latest[each.source_id] = max(latest[each.source_id], when_ms)
+    for source_id, when_ms in latest.items():
+        _change(solr, source_id, (), when_ms)
+
+
+def _change(solr: Solr, source_id: str, times: Iterable[int], incomplete_ms: int) -> None:
+    for _ in range(_ATTEMPTS):
+        document = next(iter(solr.get(RUNS, [_identity(source_id)])), None)
+        known = _of(document)
+        new = _with(known, times, incomplete_ms)
+        if new == known:
+            return
+        days = {str(day): bounds for day, bounds in new.days.items()}
+        body = {"first_ms": new.first_ms, "days": days, "incomplete_ms": new.incomplete_ms}
+        changed = {
+            "identity": _identity(source_id),
+            "kind": _KIND,
+            "sourceId": source_id,
+            "body": orjson.dumps(body).decode(),
+            "_version_": document["_version_"] if document else -1,
+        }
+        if not solr.add(RUNS, [changed]).conflicts:
+            return
+    raise RuntimeError(f"what is remembered of purged executions of {source_id} keeps changing")
+
+
+def _with(known: PurgedRuns, times: Iterable[int], incomplete_ms: int) -> PurgedRuns:
+    days, first_ms = dict(known.days), known.first_ms
+    for each in times:
+        first_ms = min(first_ms or each, each)
+        first, last = days.get(each // DAY_MS, (each, each))
+        days[each // DAY_MS] = (min(first, each), max(last, each))
+    kept = {day: days[day] for day in sorted(days)[-DAYS_KEPT:]}
+    return PurgedRuns(first_ms, kept, max(known.incomplete_ms, incomplete_ms))
+
+
+def _of(document: Mapping[str, Any] | None) -> PurgedRuns:
+    if document is None:
+        return PurgedRuns()
+    body = orjson.loads(document["body"])
+    days = {int(day): (first, last) for day, (first, last) in body["days"].items()}
+    return PurgedRuns(body["first_ms"], days, body["incomplete_ms"])
+
+
+def _identity(source_id: str) -> str:
+    return f"purged##{source_id}"

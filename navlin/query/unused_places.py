@@ -1,0 +1,310 @@
+"""Which partitions and directories may go: by the access times of the last whole image, and by what engines recorded since.
+
+Engines do not record which partition they read. But an image tells of every file when it was last accessed, if the cluster
+keeps that. So up to the image nothing was read of what has no access time and no writing in that time; and since the
+image nothing was, if nothing is known to have read the table, or the path, and whatever would have shown that was watched.
+Where one of these is missing the answer is "not known", with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from navlin.index.contents import Content, contents_at, count_quiet, quiet_directories, quiet_parents
+from navlin.index.entity import OWNED, TABLE_AGE, LastRead, StoredEntity
+from navlin.index.executions import KnownExecutions, executions_of
+from navlin.index.fields import solr_date
+from navlin.index.filters import EntityFilter, RelationFilter
+from navlin.index.graph import Graph
+from navlin.index.last_reads import last_reads
+from navlin.index.readers import Place, Readers, readers_of, table_places, tables_near
+from navlin.index.relation import NAMED
+from navlin.index.solr import Solr
+from navlin.index.state import in_batches
+from navlin.model.keys import RelationType
+from navlin.model.tree import upward
+from navlin.query.judged import DAY_MS, Judged, Of, Question, Size, Verdict
+from navlin.query.unused import TableJudge, unused
+from navlin.query.watched import Watched, watched
+
+FRESH_MS: Final = 8 * DAY_MS
+"""An image is read every week: of an older one there is something wrong."""
+PRECISION_MS: Final = DAY_MS
+"""HDFS writes no access time so soon after the one before (``dfs.namenode.accesstime.precision``; an hour where nobody sets
+it): what was accessed just before a time may have been read after it."""
+AT_ONCE: Final = 200
+_READ_BY_PATH: Final[tuple[str, ...]] = ("its path was read since",)
+_PARTITIONED: Final = EntityFilter(("TABLE",), deleted=False)
+_LOCATED: Final = RelationFilter((RelationType.LOGICAL_PHYSICAL,), deleted=False, ep1_types=("PARTITION",))
+
+Progress = Callable[[int, int], None]
+
+
+def judged_of(
+    solr: Solr, question: Question, of: Of, progress: Progress = lambda done, all_: None
+) -> tuple[Watched, Iterator[Judged]]:
+    """What is watched, and the verdicts on tables, partitions or directories."""
+    match of:
+        case Of.PARTITIONS:
+            return unused_partitions(solr, question, progress)
+        case Of.DIRECTORIES:
+            return unused_directories(solr, question, progress)
+    return unused(solr, question, progress)
+
+
+def since_images(solr: Solr, question: Question) -> Watched:
+    """What is watched since the oldest of the last whole images: what would have shown a read that no image shows."""
+    known = watched(
+        solr, question.since_ms, question.now_ms, question.without_engines, despite_gaps=question.despite_gaps
+    )
+    times = [each.as_of_ms for each in known.accesses.values() if _usable(each.as_of_ms, question)]
+    if not times:
+        return replace(
+            known, reasons=("no file system has told of a whole image of the last days", *known.reasons)
+        )
+    return watched(
+        solr, min(times), question.now_ms, question.without_engines, despite_gaps=question.despite_gaps
+    )
+
+
+def _usable(image_ms: int, question: Question) -> bool:
+    return question.now_ms - FRESH_MS < image_ms <= question.now_ms
+
+
+@dataclass(frozen=True, slots=True)
+class _Images:
+    """What the images say."""
+
+    question: Question
+    watched: Watched
+
+    @property
+    def before_ms(self) -> int:
+        """What was accessed before was not read since."""
+        return self.question.since_ms - PRECISION_MS
+
+    def doubt(self, source_id: str) -> str:
+        """Why the image of a file system does not tell whether something was read; "" if it does."""
+        accesses = self.watched.accesses.get(source_id)
+        if accesses is None:
+            return "no source that is configured reads the files there"
+        if not accesses.as_of_ms:
+            return "no whole image was read that tells of access times"
+        if not _usable(accesses.as_of_ms, self.question):
+            return f"the last whole image is of {solr_date(accesses.as_of_ms)}"
+        if not accesses.kept_since(self.question.since_ms):
+            return "the last whole image does not show that access times were kept in every week of that time"
+        return ""
+
+    def judge(self, place: Place, content: Content | None) -> tuple[Verdict, str]:
+        """What the image says of one place: unused is up to the image."""
+        if why := self.doubt(place.source_id):
+            return Verdict.UNKNOWN, f"{place.path}: {why}" if not self.watched.accesses.get(
+                place.source_id
+            ) else why
+        if content is None:
+            return Verdict.UNKNOWN, "the last whole image has nothing there"
+        if not content.files:
+            return Verdict.UNKNOWN, "it holds no file, so no access time would show a read"
+        since_ms = self.question.since_ms
+        if content.accessed_ms >= since_ms > content.modified_ms:
+            return Verdict.USED, "a file of it was accessed since, and none was written"
+        if content.modified_ms >= self.before_ms:
+            return (
+                Verdict.UNKNOWN,
+                "it was written since: of what was just written no access time shows a read",
+            )
+        if not content.accessed_ms:
+            return Verdict.UNKNOWN, "of some of its files no access time is kept"
+        if content.accessed_ms >= self.before_ms:
+            return (
+                Verdict.UNKNOWN,
+                "it was accessed in the day before, and access times are not kept to the hour",
+            )
+        return Verdict.UNUSED, ""
+
+    def size(self, place: Place, content: Content | None) -> Size | None:
+        if content is None:
+            return None
+        as_of_ms = self.watched.image_ms(place.source_id)
+        return Size(content.size_bytes, content.files, content.space_bytes, content.modified_ms, as_of_ms)
+
+    def evidence(self, place: Place) -> tuple[str, ...]:
+        image = solr_date(self.watched.image_ms(place.source_id))
+        since = f"the last whole image, of {image}, has no access of it and no writing since then"
+        return (since, *self.watched.evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The last known read of a path: when (epoch ms; 0: none is known), by whom, and why there may be a later one."""
+
+    ms: int = 0
+    principal: str = ""
+    doubt: str = ""
+
+
+def _reads(judge: TableJudge, found: Sequence[tuple[StoredEntity, Place]]) -> list[_Read]:
+    """The last known read of each by its path, or the paths around it, or by its id."""
+    read = [([entity], [place]) for entity, place in found]
+    readers = readers_of(judge.graph, read, judge.metastores)
+    left = last_reads(judge.graph, read, judge.metastores)
+    operations = judge.graph.entities_of((each for of in readers for each in of.operations), OWNED)
+    executions = executions_of(judge.graph, operations.values())
+    return [_read(judge, of, purged, executions) for of, purged in zip(readers, left, strict=True)]
+
+
+def _read(
+    judge: TableJudge, of: Readers, purged: LastRead, executions: Mapping[str, KnownExecutions]
+) -> _Read:
+    ran = [executions.get(each, KnownExecutions()) for each in of.operations]
+    times = [(purged.ms, purged.principal), (purged.below_ms, ""), (of.newest_ms, "")]
+    times += [(each.newest_ms, each.principal) for each in ran]
+    if not judge.running.isdisjoint(of.operations):
+        times.append((judge.question.now_ms, ""))
+    doubt = "more operations read it than are looked at" if of.cut else ""
+    if any(not each.last_ms for each in ran):
+        doubt = "an operation reads it, and it is not known when that ran"
+    return _Read(*max(times), doubt)
+
+
+# -- Partitions ----------------------------------------------------------------------------------------------------------
+
+
+def unused_partitions(
+    solr: Solr, question: Question, progress: Progress = lambda done, all_: None
+) -> tuple[Watched, Iterator[Judged]]:
+    """What is watched, and a verdict on every partition; ``progress`` counts tables."""
+    known = since_images(solr, question)
+    return known, _partitions(Graph(solr), _Images(question, known), progress)
+
+
+def _partitions(graph: Graph, images: _Images, progress: Progress) -> Iterator[Judged]:
+    known = images.watched
+    times = [each.as_of_ms for each in known.accesses.values() if _usable(each.as_of_ms, images.question)]
+    # Of tables it matters whether they were read after the image.
+    judge = TableJudge.of(
+        graph, replace(images.question, from_ms=min(times, default=images.question.now_ms)), known
+    )
+    total, done = graph.count_entities(_PARTITIONED), 0
+    for batch in in_batches(graph.entities(_PARTITIONED, fields=TABLE_AGE), AT_ONCE):
+        partitioned = [each for each in batch if each.partitioned]
+        verdicts = {each.entity.id: each for each in judge.judged(partitioned)} if partitioned else {}
+        owners = {each.id: each for each in partitioned}
+        where = EntityFilter(("PARTITION",), deleted=False, parents=tuple(owners))
+        for some in in_batches(graph.entities(where) if owners else (), AT_ONCE):
+            yield from _of_tables(graph, images, judge, some, verdicts)
+        done += len(batch)
+        progress(done, max(total, done))
+
+
+def _of_tables(
+    graph: Graph,
+    images: _Images,
+    judge: TableJudge,
+    partitions: Sequence[StoredEntity],
+    tables: Mapping[str, Judged],
+) -> Iterator[Judged]:
+    ids = [each.id for each in partitions]
+    places = {
+        relation.ep1.id: Place(relation.ep2.source_id, relation.ep2.name)
+        for relation in graph.relations(_LOCATED, of=ids, sides=(1,), fields=NAMED)
+    }
+    contents = contents_at(graph, places.values())
+    quiet: list[tuple[StoredEntity, Place]] = []
+    for each in partitions:
+        place, table = places.get(each.id), tables[each.parent_id]
+        if place is None:
+            yield Judged(each, Verdict.UNKNOWN, ("it is not known where it lies",))
+            continue
+        content = contents.get(place)
+        verdict, reason = images.judge(place, content)
+        if verdict is Verdict.UNUSED and table.verdict is Verdict.UNUSED:
+            quiet.append((each, place))
+            continue
+        reasons: tuple[str, ...] = (reason,)
+        if verdict is Verdict.UNUSED:
+            verdict, reasons = Verdict.UNKNOWN, table.reasons
+            if table.verdict is Verdict.USED:
+                image = solr_date(images.watched.image_ms(place.source_id))
+                reasons = (
+                    f"its table was read since the last whole image, of {image}, and no engine tells which partition",
+                )
+        accessed_ms = content.accessed_ms if content is not None and verdict is Verdict.USED else 0
+        yield Judged(each, verdict, reasons, (place,), images.size(place, content), accessed_ms)
+    for (each, place), read in zip(quiet, _reads(judge, quiet), strict=True):
+        size = images.size(place, contents.get(place))
+        if read.ms >= images.question.since_ms:
+            verdict, reasons = Verdict.USED, _READ_BY_PATH
+        elif read.doubt:
+            verdict, reasons = Verdict.UNKNOWN, (read.doubt,)
+        else:
+            verdict, reasons = Verdict.UNUSED, images.evidence(place)
+        yield Judged(each, verdict, reasons, (place,), size, read.ms, read.principal)
+
+
+# -- Directories ---------------------------------------------------------------------------------------------------------
+
+
+def unused_directories(
+    solr: Solr, question: Question, progress: Progress = lambda done, all_: None
+) -> tuple[Watched, Iterator[Judged]]:
+    """What is watched, and the directories below which, as the last whole image has it, nothing was accessed or written, and
+    in, around and below which no table lies: of one inside of another such, only the outer. All others, and all of a file
+    system whose image does not tell, are not listed: then the reasons of what is watched say why."""
+    known = since_images(solr, question)
+    images = _Images(question, known)
+    doubts = {each: images.doubt(each) for each in known.accesses}
+    reasons = tuple(dict.fromkeys(filter(None, doubts.values())))
+    told = [each for each, why in doubts.items() if not why]
+    shown = replace(known, reasons=(*reasons, *known.reasons))
+    return shown, _directories(Graph(solr), images, told, progress)
+
+
+def _directories(graph: Graph, images: _Images, told: Sequence[str], progress: Progress) -> Iterator[Judged]:
+    before_ms, done = images.before_ms, 0
+    total = sum(count_quiet(graph, source_id, before_ms) for source_id in told)
+    if not told:
+        return
+    judge = TableJudge.of(graph, images.question, images.watched)
+    at = table_places(graph)
+    around = {(source_id, up) for source_id, path in at for up in upward(path) if up != path}
+
+    def belongs(source_id: str, path: str) -> bool:
+        return (source_id, path) in around or any((source_id, up) in at for up in upward(path))
+
+    for source_id in told:
+        for batch in in_batches(quiet_directories(graph, source_id, before_ms), AT_ONCE):
+            free = [(each, content) for each, content in batch if not belongs(source_id, each.path)]
+            parents = quiet_parents(graph, source_id, (each.path for each, _ in free), before_ms)
+            outer = [
+                (each, content)
+                for each, content in free
+                if (parent := each.path.rpartition("/")[0] or "/") not in parents
+                or belongs(source_id, parent)
+            ]
+            yield from _outermost(graph, images, judge, outer)
+            done += len(batch)
+            progress(done, max(total, done))
+
+
+def _outermost(
+    graph: Graph, images: _Images, judge: TableJudge, found: Sequence[tuple[StoredEntity, Content]]
+) -> Iterator[Judged]:
+    placed = [(each, Place(each.source_id, each.path)) for each, _ in found]
+    taken = tables_near(graph, [place for _, place in placed])
+    for (each, content), (_, place), near, read in zip(
+        found, placed, taken, _reads(judge, placed), strict=True
+    ):
+        size = images.size(place, content)
+        if read.ms >= images.question.since_ms:
+            verdict, reasons = Verdict.USED, _READ_BY_PATH
+        elif near:
+            verdict, reasons = Verdict.UNKNOWN, (f"tables or partitions lie there: {', '.join(near)}",)
+        elif images.watched.reasons or read.doubt:
+            verdict, reasons = Verdict.UNKNOWN, (*images.watched.reasons, *filter(None, (read.doubt,)))
+        else:
+            verdict, reasons = Verdict.UNUSED, images.evidence(place)
+        yield Judged(each, verdict, reasons, (place,), size, read.ms, read.principal)

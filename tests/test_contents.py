@@ -1,0 +1,111 @@
+"""What lies below a directory stays with it until the next image, whatever else is read of it meanwhile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from navlin.index.contents import Content, contents_at
+from navlin.index.documents import entity_envelope
+from navlin.index.entity import LastRead, StoredEntity
+from navlin.index.fields import ELEMENTS
+from navlin.index.graph import Graph
+from navlin.index.moved import read_moved
+from navlin.index.readers import Place
+from navlin.index.solr import Solr
+from navlin.index.stamp import Stamp
+from navlin.index.state import look_up
+from navlin.index.writing import Outcome, flag_deleted, outcome_of, rewrite, write
+from navlin.model.keys import path_key
+from navlin.model.records import Entity
+from navlin.model.source import HDFS, Source, source_id
+
+IMAGE = {
+    "contentFiles": 2,
+    "contentSize": 30,
+    "contentSpace": 90,
+    "contentModified": 1_000,
+    "contentAccessed": 2_000,
+}
+CONTENT = Content(2, 30, 90, 1_000, 2_000)
+
+
+class Directory:
+    """One directory, as a run after the other reads it."""
+
+    def __init__(self, solr: Solr, name: str) -> None:
+        self.solr, self.now_ms = solr, 1_000_000
+        source = Source(source_id("contents", name), HDFS, name, "contents")
+        self.key = path_key(source, "/kept")
+        self.place = Place(source.id, "/kept")
+
+    def read(self, **attributes: Any) -> Outcome:
+        self.now_ms += 1_000
+        stamp = Stamp(f"run##{self.now_ms}", self.now_ms)
+        envelope = entity_envelope(Entity(self.key, self.now_ms, {"owner": "ann", **attributes}))
+        held = look_up(self.solr, ELEMENTS, [self.key.identity]).get(self.key.identity)
+        outcome = outcome_of(
+            envelope, held, covered_as_of_ms=0, follows_events=False, purged_before_ms=0, stamp=stamp
+        )
+        list(write(self.solr, ELEMENTS, [(envelope, outcome)], stamp))
+        self.solr.commit(ELEMENTS, soft=True)
+        return outcome
+
+    def drop(self) -> None:
+        self.now_ms += 1_000
+        stamp = Stamp(f"run##{self.now_ms}", self.now_ms)
+        list(
+            rewrite(
+                self.solr, ELEMENTS, [self.key.identity], lambda each: flag_deleted(each, stamp, self.now_ms)
+            )
+        )
+        self.solr.commit(ELEMENTS, soft=True)
+
+    @property
+    def content(self) -> Content | None:
+        return contents_at(Graph(self.solr), [self.place]).get(self.place)
+
+
+@pytest.fixture
+def directory(solr: Solr, request: pytest.FixtureRequest) -> Directory:
+    return Directory(solr, request.node.name)
+
+
+def test_a_reading_of_the_directory_alone_leaves_what_lies_below_it(directory: Directory) -> None:
+    assert directory.read(**IMAGE) == Outcome.NEW
+    assert directory.content == CONTENT
+    assert directory.read(permissions="rwx") == Outcome.CHANGED
+    assert directory.content == CONTENT
+
+
+def test_the_next_image_writes_it_anew_only_if_something_below_changed(directory: Directory) -> None:
+    directory.read(**IMAGE)
+    assert directory.read(**IMAGE) == Outcome.UNCHANGED
+    assert directory.read(**{**IMAGE, "contentAccessed": 9_000}) == Outcome.CHANGED
+    assert directory.content == Content(2, 30, 90, 1_000, 9_000)
+    # It became empty: no times are left.
+    directory.read(contentFiles=0, contentSize=0, contentSpace=0)
+    assert directory.content == Content()
+
+
+def test_of_a_directory_that_was_deleted_and_made_anew_nothing_is_known(directory: Directory) -> None:
+    directory.read(**IMAGE)
+    directory.drop()
+    assert directory.content is None
+    directory.read()
+    assert directory.content is None
+
+
+def test_what_lies_below_and_the_last_read_go_along_with_a_rename_and_nothing_of_them_stays(
+    directory: Directory,
+) -> None:
+    directory.read(**IMAGE)
+    graph, identity = Graph(directory.solr), directory.key.identity
+    graph.change_entities([identity], lambda each: each.with_last_read(LastRead(5_000, "bob", 6_000)))
+    moved = read_moved(directory.solr, directory.place.source_id, "run", [("/kept", "/new")])
+    taken = StoredEntity.of({"identity": "new", **moved.words["/new"]})
+    assert taken.last_read == LastRead(5_000, "bob", 6_000)
+    assert taken.document["contentSize"] == 30
+    (before,) = directory.solr.get(ELEMENTS, [identity])
+    assert not any(name.startswith(("content", "lastRead")) for name in moved.at("/kept", before) or {})
