@@ -564,7 +564,8 @@ def test_a_solrcloud_is_backed_up_and_restored_by_its_own_means(cloud: Solr, tmp
         assert everything(cloud, leases=False).keys() == before.keys()
         for core in CORES:
             cloud.admin("collections", {"action": "DELETE", "name": core})
-        assert run(toml, "restore", str(location / "monday")).exit_code == Exit.OK
+        again = run(toml, "restore", str(location / "monday"))
+        assert again.exit_code == Exit.OK, again.stderr
         assert {key: text(document) for key, document in everything(cloud, leases=False).items()} == {
             key: text(document) for key, document in before.items()
         }
