@@ -27,6 +27,8 @@ MOST_OF_A_USER: Final = 50
 """The oldest end when there are more: whoever knows a password fills no disk."""
 CLOCK_MS: Final = 60_000
 """So far a time may lie ahead of the clock, which several machines or a correction may have moved."""
+UNNOTED_MS: Final = 10_000
+"""So long after a use another one is not noted."""
 _SECRET: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 _FILE: Final = re.compile(r"[0-9a-f]{64}")
 
@@ -107,7 +109,7 @@ class Sessions:
             file.unlink(missing_ok=True)
             return None
         # Not at each request: a page asks many at once.
-        if now_ms - used_ms > self._idle_ms // 20 and not self._used(file, now_ms):
+        if now_ms - used_ms > min(self._idle_ms // 20, UNNOTED_MS) and not self._used(file, now_ms):
             return None
         return session
 
