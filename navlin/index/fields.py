@@ -32,22 +32,26 @@ CUT_NOTE: Final = " … [cut]"
 PIPELINE_FIELDS: Final = frozenset(
     {"deleted", "deleteTime", "extractorRunId", "firstSeen", "recreated", "asOf", "digest"}
 )
+INHERITED_TAG: Final = "inheritedTag"
 LINKER_FIELDS: Final = frozenset(
     {
         "unlinked",
         "unlinkedReason",
         "unlinkedSince",
         "unparsedReason",
+        INHERITED_TAG,
         "lastExecuted",
         "lastPrincipal",
         "purgedExecutions",
     }
 )
-"""What the linker says of a relation, why a view's text told it nothing, and what purge leaves on an operation of the
-executions that it removed."""
+"""What the linker says of a relation, why a view's text told it nothing, the tags of what an entity's data comes from, and
+what purge leaves on an operation of the executions that it removed."""
 USER_FIELDS: Final = frozenset({"name", "description", "tags"})
 USER_PROPERTY: Final = "up_"
 """Before the key of a property of a person's own."""
+NOT_INHERITED: Final = USER_PROPERTY + "notInherited"
+"""The property by which an entity does not inherit: names of tags, with commas between them, or an asterisk."""
 MANAGED: Final[Mapping[str, str]] = {
     "TEXT": "cp_",
     "ENUM": "cp_",

@@ -44,7 +44,7 @@ REWRITTEN: Final = DERIVED | {"writer"}
 TYPE: Final = "type"
 
 CASELESS: Final = frozenset(
-    "owner group principal lastModifiedBy clusterName tableType engineType originalName name tags".split()
+    "owner group principal lastModifiedBy clusterName tableType engineType originalName name tags inheritedTag".split()
 )
 """Fields whose terms are lower case in the index. Solr folds what it analyses; ``{!terms}`` it takes as it stands."""
 
