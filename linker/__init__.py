@@ -9,6 +9,7 @@ from linker.add_locations import add_locations
 from linker.linking import Linking
 from linker.resolve_endpoints import resolve_endpoints
 from linker.resolve_views import resolve_views
+from navlin.index.inheritance import note_due
 
 Rule = Callable[[Linking], int]
 """Changes what is due, with the index as last committed for its ground, and returns how many documents it changed."""
@@ -24,11 +25,12 @@ def link(linking: Linking) -> dict[str, int]:
     """Runs the rules in order; returns how many documents each changed. Linking twice changes nothing.
 
     What the runs wrote must have been committed (softly will do). What the rules wrote is visible when this returns;
-    it is durable after the caller's hard commit.
+    it is durable after the caller's hard commit. What is inherited by way of it is noted as due.
     """
     changed: dict[str, int] = {}
     for rule in RULES:
         changed[rule.__name__] = rule(linking)
         if changed[rule.__name__]:
             linking.graph.commit(entities=False)
+    note_due(linking.solr, runs=linking.runs, everything=linking.everything)
     return changed

@@ -18,6 +18,7 @@ from linker.purge_removal import Batch
 from linker.purge_rules import CHANGED, NEVER, PURGE_RULES, Never, PurgeRule
 from navlin.index.entity import PURGE, StoredEntity
 from navlin.index.graph import Graph
+from navlin.index.inheritance import note_due
 from navlin.index.leases import LEASE_S, Holder, Lease, Leased, LeaseLost, Lives, lease, may_live
 from navlin.index.purges import PURGE as LEASE
 from navlin.index.purges import (
@@ -154,6 +155,8 @@ def _purge(
         if finished:
             held.renew()
             Graph(solr).commit(soft=False)
+            # Relations that lost an end are unlinked; those that were removed are noted one by one.
+            note_due(solr, runs=[run.record.run_id])
             expire_removals(solr, clock())
             close_purge(solr, run.record, clock())
     except LeaseLost as other:

@@ -200,6 +200,23 @@ def test_a_purge_that_navigators_clients_ask_for_is_done_and_stands_in_the_histo
     daemon.until(lambda: not over_http(daemon, "GET", f"{maintenance}/running").json(), "the end of it")
 
 
+def test_what_inherits_a_tag_is_found_soon_after_an_edit(daemon: Served) -> None:
+    own = [
+        {"identity": each, "sourceType": "SDK", "namespace": "soon", "type": "DATASET", "originalName": each}
+        for each in ("soon-1", "soon-2")
+    ]
+    flow = {"type": "DATA_FLOW", "namespace": "soon", "endpoint1Ids": ["soon-1"], "endpoint2Ids": ["soon-2"]}
+    written = over_http(
+        daemon, "POST", "/api/v9/metadata/plugin", json={"entities": own, "relations": [flow]}
+    )
+    assert written.json()["relations"] == {"count": 1, "errors": []}, written.text
+
+    assert daemon.ask("edit", "soon-1", "--tag", "soon").returncode == 0
+    daemon.until(lambda: daemon.find("inheritedTag:soon AND identity:soon\\-2"), "what inherits")
+    assert daemon.ask("edit", "soon-1", "--remove-tag", "soon").returncode == 0
+    daemon.until(lambda: not daemon.find("inheritedTag:soon"), "that it inherits no more")
+
+
 def test_a_command_on_another_machine_requests_it_and_waits_for_the_answer(
     daemon: Served, tmp_path: Path
 ) -> None:

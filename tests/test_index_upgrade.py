@@ -24,10 +24,15 @@ from navlin.cli.invocation import Exit
 from navlin.index import schema_upgrade
 from navlin.index.cores import CONFIGSET, CORES, NotCreated, create
 from navlin.index.fields import EDITS, ELEMENTS, RELATIONS, RUNS
+from navlin.index.inheritance import is_computed
 from navlin.index.schema import VERSION, Schema, UnusableIndex, schema_of
 from navlin.index.schema_steps import UPGRADES, upgraded
 from navlin.index.solr import Solr, SolrError
+from navlin.query.answer import Direction
+from navlin.query.lineage import lineage
+from navlin.query.options import Options
 from navlin.service import opening
+from navlin.service.inheriting import keep_inherited
 from navlin.service.opening import open_index
 from navlin.service.upgrading import upgrade_index
 from navlin.shipped import CONF
@@ -127,9 +132,23 @@ def test_an_index_of_before_is_upgraded_when_it_is_opened_and_answers_as_before(
         assert old_index.everything(solr) == documents_now()
         assert old_index.answers(solr, tmp_path) == json.loads(old_index.ANSWERS.read_text())
         assert solr.count(RUNS, "kind:(lease OR upgrade)") == 0
+        assert_inheritance_is_computed(solr)
     left = {path.name for path in (state / "solr").iterdir()}
     assert not left & set(CORES), "what the old version had is gone"
     assert [path.name for path in (state / "solr" / "configsets").iterdir()] == [CONFIGSET]
+
+
+def assert_inheritance_is_computed(solr: Solr) -> None:
+    """Of an index of before as a whole, though nothing of it is noted as due."""
+    (report,) = solr.select(ELEMENTS, {"q": "+type:TABLE +originalName:board_report"})["response"]["docs"]
+    origin = lineage(solr, report["identity"], Options(Direction.UPSTREAM)).nodes[-1]
+    solr.add(ELEMENTS, [{"identity": origin.id, "tags": {"set": ["from before"]}}])
+    assert not is_computed(solr)
+    assert keep_inherited(solr) > 0
+    solr.commit(ELEMENTS, soft=True)
+    (now,) = solr.get(ELEMENTS, [report["identity"]])
+    assert now["inheritedTag"] == ["from before"]
+    assert is_computed(solr)
 
 
 def test_a_new_index_bears_its_version_and_one_of_a_later_navlin_is_refused_with_both(

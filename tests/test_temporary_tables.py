@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count, permutations
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -93,12 +93,12 @@ class Sample:
         record = self.pipeline.run(EXTRACTORS[name], self.hive if name == "hms" else self.impala)
         assert record.status in (Status.FINISHED, Status.IDLE), record
 
-    def upstream(self, **options: bool) -> set[tuple[str, str]]:
+    def upstream(self, **options: Any) -> set[tuple[str, str]]:
         answer = self.answer(**options)
         names = {node.id: node.name for node in answer.nodes}
         return {(self.bare(names[edge.source]), self.bare(names[edge.target])) for edge in answer.edges}
 
-    def answer(self, **options: bool) -> Lineage:
+    def answer(self, **options: Any) -> Lineage:
         start = table_key(self.hive.source, self.database, "sample_merge").identity
         return lineage(self.solr, start, Options(direction=Direction.UPSTREAM, **options))
 

@@ -70,9 +70,12 @@ def _extract(
 ) -> Mapping[str, Any]:
     from navlin.pipeline.run import Pipeline
     from navlin.service import jobs
+    from navlin.service.inheriting import keep_inherited
 
     pipeline = Pipeline(solr.address, spark, invocation.now_ms)
     record = jobs.extract(pipeline, loaded, **how, step=lambda step: None)
+    if not how["dry_run"]:
+        keep_inherited(solr)
     return jobs.run_as_json(record, dry_run=how["dry_run"])
 
 

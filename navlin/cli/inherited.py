@@ -33,7 +33,7 @@ def command(
     """What carries the data of columns, tables and paths that bear WORD: a tag, or a property as NAMESPACE.KEY:VALUE.
 
     Each with the path that brought it; what on that path is inferred, parsed or incomplete is marked. It ends at whatever
-    has the property notInherited with the tag's name (or *). Nothing is written: people's words stay people's.
+    has the property notInherited with the tag's name (or *). A search finds what inherits a tag: inheritedTag:PII.
 
     \b
     Examples:

@@ -18,7 +18,7 @@ from navlin.cli.terminal import print_json, say
 @click.pass_obj
 def command(invocation: Invocation, *, everything: bool, as_json: bool) -> None:
     """Link relations whose other end has arrived, say why others stay unlinked, relate paths to tables, and views to what
-    their texts read.
+    their texts read. Then follow what inherits a tag.
 
     Every run links what it wrote, so there is seldom need. With --all the whole index is linked anew, in Spark; the result
     is the same. Linking twice changes nothing. If `navlin serve` runs here, it does the work.
@@ -49,7 +49,7 @@ def command(invocation: Invocation, *, everything: bool, as_json: bool) -> None:
 
 
 def print_answer(changed: Mapping[str, int]) -> None:
-    """How many relations each rule changed."""
+    """How many relations each rule changed, and how many entities inherit otherwise."""
     for rule, count in changed.items():
         say(f"{rule}: {count:,} changed")
 

@@ -13,6 +13,7 @@ from navlin.index.documents import end_of
 from navlin.index.filters import RelationFilter
 from navlin.index.graph import Graph
 from navlin.index.graph import end_of as end_of_entity
+from navlin.index.inheritance import note_due
 from navlin.index.relation import End
 from navlin.index.solr import Solr
 from navlin.index.stamp import Stamp
@@ -109,6 +110,8 @@ def link_arrived(solr: Solr, ids: Collection[str], now_ms: int) -> None:
     there = graph.present_now({end for claims in waiting.values() for end in claims})
     due = [identity for identity, claims in waiting.items() if claims and there.issuperset(claims)]
     graph.change_relations(due, lambda relations: [each.linked(None, stamp) for each in relations])
+    if arrived := {end for each in due for end in waiting[each]}:
+        note_due(solr, ids=arrived)
 
 
 def _side(names: Names, given: Mapping[str, Any], number: int) -> Side:

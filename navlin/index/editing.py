@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from navlin.index.edits import Edit, FieldChange, note_edits, withdraw_edits
 from navlin.index.entity import changed, readable_name
-from navlin.index.fields import EDITS, ELEMENTS, RELATIONS, SOURCE_WORDS
+from navlin.index.fields import EDITS, ELEMENTS, NOT_INHERITED, RELATIONS, RUNS, SOURCE_WORDS
+from navlin.index.inheritance import note_due
 from navlin.index.solr import Refused, Solr
 from navlin.index.state import in_batches
 from navlin.index.writing import ATTEMPTS, WRITE_BATCH, TooManyConflicts, rewrite
@@ -88,7 +89,8 @@ def edit_entities(
 
 def show_edits(solr: Solr, *, durable: bool = False, relations: bool = False) -> None:
     """Lets everybody see what was edited, ``relations`` too; ``durable`` also makes it safe from the loss of power."""
-    for core in (*([RELATIONS] if relations else []), ELEMENTS, EDITS):
+    # What is due in ``nav_runs`` comes last: whoever finds it there finds what was edited.
+    for core in (*([RELATIONS] if relations else []), ELEMENTS, EDITS, RUNS):
         solr.commit(core, soft=not durable)
 
 
@@ -124,10 +126,14 @@ def _edit_batch(
         iterations = _iterations(solr, (document.get("sourceId") for _, document in pending.values()))
         stamped.update(iterations)
         note_edits(solr, [edit for edit, _ in pending.values()])
+        inherited = [each for each, (edit, _) in pending.items() if each not in there or _is_inherited(edit)]
+        due = note_due(solr, ids=inherited) if inherited else ""
         added = solr.add(ELEMENTS, [_stamped(document, iterations) for _, document in pending.values()])
         failed = {*added.conflicts, *(each.identity for each in added.refused)}
         withdraw_edits(solr, [edit for identity, (edit, _) in pending.items() if identity in failed])
         made.update((identity, edit) for identity, (edit, _) in pending.items() if identity not in failed)
+        if due:
+            note_due(solr, ids=inherited, again=due)
         refused.extend(added.refused)
         todo = list(added.conflicts)
         if not todo:
@@ -135,6 +141,11 @@ def _edit_batch(
     else:
         raise TooManyConflicts(f"{len(todo)} entities kept changing under {ATTEMPTS} attempts to edit them")
     return Edited(tuple(made.values()), tuple(unknown), tuple(refused)), stamped
+
+
+def _is_inherited(edit: Edit) -> bool:
+    """Whether an edit changes what it or others inherit."""
+    return any(each.field in ("tags", "deleted", NOT_INHERITED) for each in edit.changes)
 
 
 def _decided(before: Document, decide: Decide, author: Author) -> tuple[Edit, Document]:

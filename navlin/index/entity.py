@@ -7,7 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from navlin.index.fields import ELEMENTS, USER_FIELDS, USER_PREFIXES, date_ms, is_user_field, solr_date
+from navlin.index.fields import (
+    ELEMENTS,
+    INHERITED_TAG,
+    USER_FIELDS,
+    USER_PREFIXES,
+    date_ms,
+    is_user_field,
+    solr_date,
+)
 from navlin.index.stored_form import whole
 from navlin.model.keys import EntityType
 
@@ -152,6 +160,16 @@ class StoredEntity:
     def words(self) -> Mapping[str, Any]:
         """People's fields."""
         return {name: value for name, value in self.document.items() if is_user_field(name)}
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags that people, or its source, gave it."""
+        return tuple(map(str, self.document.get("tags", ())))
+
+    @property
+    def inherited_tags(self) -> tuple[str, ...]:
+        """The tags of what its data comes from."""
+        return tuple(map(str, self.document.get(INHERITED_TAG, ())))
 
     @property
     def first_seen_ms(self) -> int:

@@ -38,23 +38,27 @@ CONTENT_FIELDS: Final = frozenset(
     {"contentFiles", "contentSize", "contentSpace", "contentModified", "contentAccessed"}
 )
 """What lies below a directory, as the last whole image has it: a reading of the directory alone does not know that."""
+INHERITED_TAG: Final = "inheritedTag"
 LINKER_FIELDS: Final = frozenset(
     {
         "unlinked",
         "unlinkedReason",
         "unlinkedSince",
         "unparsedReason",
+        INHERITED_TAG,
         "lastExecuted",
         "lastPrincipal",
         "purgedExecutions",
         *LAST_READ_FIELDS,
     }
 )
-"""What the linker says of a relation, why a view's text told it nothing, what purge leaves on an operation of the
-executions that it removed, and on what these read."""
+"""What the linker says of a relation, why a view's text told it nothing, the tags of what an entity's data comes from, what
+purge leaves on an operation of the executions that it removed, and on what these read."""
 USER_FIELDS: Final = frozenset({"name", "description", "tags"})
 USER_PROPERTY: Final = "up_"
 """Before the key of a property of a person's own."""
+NOT_INHERITED: Final = USER_PROPERTY + "notInherited"
+"""The property by which an entity does not inherit: names of tags, with commas between them, or an asterisk."""
 MANAGED: Final[Mapping[str, str]] = {
     "TEXT": "cp_",
     "ENUM": "cp_",

@@ -16,6 +16,7 @@ from navlin.index import solr_query as q
 from navlin.index.entity import StoredEntity
 from navlin.index.fields import ELEMENTS, RELATIONS, date_ms
 from navlin.index.filters import EntityFilter, RelationFilter
+from navlin.index.inheritance import CARRYING, note_due
 from navlin.index.neighbours import Neighbours, Wanted, first_by_id, in_parts, neighbours, parts_of
 from navlin.index.presented import with_end_names
 from navlin.index.relation import BOTH, End, Side, StoredRelation
@@ -329,8 +330,14 @@ class Graph:
         return self._remove(ELEMENTS, versions, stamp)
 
     def remove_relations(self, versions: Mapping[str, int], stamp: Stamp) -> set[str]:
-        """Removes relations, as `remove_entities` does entities."""
-        return self._remove(RELATIONS, versions, stamp)
+        """Removes relations, as `remove_entities` does entities. What is inherited by way of them is noted as due."""
+        removed = self.relations_now(versions, relation_fields.ENDS)
+        ends = {end.id for each in removed.values() if each.type in CARRYING for end in (each.ep1, each.ep2)}
+        due = note_due(self.solr, ids=ends) if ends else ""
+        stayed = self._remove(RELATIONS, versions, stamp)
+        if due:
+            note_due(self.solr, ids=ends, again=due)
+        return stayed
 
     def commit(self, *, soft: bool = True, entities: bool = True, relations: bool = True) -> None:
         """Makes what was written visible; a hard commit makes it durable as well."""

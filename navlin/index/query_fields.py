@@ -47,7 +47,7 @@ WORDS_ALONE: Final = frozenset({"queryText", ANY_TEXT})
 TYPE: Final = "type"
 
 CASELESS: Final = frozenset(
-    "owner group principal lastModifiedBy clusterName tableType engineType originalName name tags".split()
+    "owner group principal lastModifiedBy clusterName tableType engineType originalName name tags inheritedTag".split()
 )
 """Fields whose terms are lower case in the index. Solr folds what it analyses; ``{!terms}`` it takes as it stands."""
 

@@ -15,7 +15,7 @@ from navlin.index.fields import EDITS, ELEMENTS, RELATIONS, RUNS
 from navlin.index.solr import Solr
 
 CORES: Final = (ELEMENTS, RELATIONS, RUNS, EDITS)
-VERSION: Final = 2
+VERSION: Final = 3
 """What this navlin writes. Whoever raises it adds a step to `navlin.index.schema_steps`, and keeps an index of before for
 the tests (``python -m bench same_index --keep``)."""
 _IDENTITY: Final = "schema"

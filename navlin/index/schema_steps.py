@@ -56,7 +56,13 @@ _COUNTS: Final = {
     "complete listings": "complete_listings",
 }
 
-UPGRADES: Final[tuple[Step, ...]] = (Step(1, _to_2),)
+
+def _to_3(_core: str, document: Document) -> Document | None:
+    """There are fields for what is inherited; what stands in them is computed after the upgrade."""
+    return document
+
+
+UPGRADES: Final[tuple[Step, ...]] = (Step(1, _to_2), Step(2, _to_3))
 """In order. The first is for an index of version 1, and so on without a gap."""
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from navlin.index.documents import granted_envelopes, source_envelope
 from navlin.index.fields import ELEMENTS, RELATIONS, solr_date, to_fields
+from navlin.index.inheritance import CARRYING, note_due
 from navlin.index.relation import NO_TREE, End, relation_fields
 from navlin.index.solr import Solr
 from navlin.index.stored_form import PACKAGE, Document
@@ -121,5 +122,10 @@ def write_relations(
         if reason := missing.get(ep1.id) or missing.get(ep2.id):
             document.update(unlinked=True, unlinkedReason=reason, unlinkedSince=solr_date(now_ms))
         documents.append(document)
-    for refused in solr.add(RELATIONS, documents).refused:
+    carrying = {end.id for pair in ends for end in pair} if kind in CARRYING else set()
+    due = note_due(solr, ids=carrying) if carrying else ""
+    added = solr.add(RELATIONS, documents)
+    if due:
+        note_due(solr, ids=carrying, again=due)
+    for refused in added.refused:
         raise ValueError(f"Solr refused {refused.identity} of {RELATIONS}: {refused.reason}")

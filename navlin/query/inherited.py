@@ -1,17 +1,17 @@
 """What carries the data of something that bears a tag or a property of people's: it inherits them.
 
-Inheritance is computed from the lineage whenever it is asked for, with the path that brought it, and written nowhere:
-people's fields stay what people wrote. It ends where a person said so: an entity with the property ``notInherited`` that
-names the tag (or ``*``), and each column of such a table or job, neither inherits it nor passes it on.
+This is computed from the lineage whenever it is asked for, with the path that brought it. That an entity inherits a tag is
+also stored, for searches, by `navlin.service.inheriting`, in a field of its own: people's fields stay what people wrote. It
+ends where a person said so: an entity with the property ``notInherited`` that names the tag (or ``*``), and each column of
+such a table or job, neither inherits it nor passes it on.
 """
 
 from __future__ import annotations
 
-import heapq
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
@@ -19,25 +19,20 @@ import orjson
 from navlin.index.entity import OWNED, WORDS, StoredEntity
 from navlin.index.fields import USER_FIELDS, solr_date
 from navlin.index.graph import Graph
+from navlin.index.inheritance import reaching
 from navlin.index.query_fields import field_names
 from navlin.index.solr import Solr
 from navlin.index.state import in_batches
 from navlin.index.worded import worded
 from navlin.model.keys import RelationType
-from navlin.query.answer import Cut, Direction, Edge, Lineage, Node
-from navlin.query.fold import CONTAINED
-from navlin.query.lineage import lineage
-from navlin.query.options import Options
+from navlin.query.answer import Cut, Node
+from navlin.query.reach import MARKS, Reach, Stops, ids_of, path_of, reach
 from navlin.query.scanner import QueryError
 from navlin.query.syntax import parse
 
-STOP: Final = "up_notInherited"
-"""The property of people's by which an entity does not inherit: names of tags, with commas between them, or an asterisk."""
-EVERY: Final = "*"
+PATHS_SHOWN: Final = 5
 WALKS: Final = 4
 """How many are walked from side by side: a walk waits for Solr most of the time."""
-NODES: Final = 5_000
-"""How many nodes are followed from one that bears the tag."""
 COLUMNS: Final = (
     "name",
     "type",
@@ -57,7 +52,6 @@ COLUMNS: Final = (
 """The columns of the answer as CSV."""
 _KEY: Final = re.compile(r"[\w.-]+")
 _PHRASE: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
-_MARKS: Final = ("inferred", "parsed", "incomplete")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +75,6 @@ class Word:
     def borne_by(self, entity: StoredEntity) -> bool:
         """Whether a person wrote it there. A search for a tag finds longer ones that contain it."""
         return ":" in self.text or self.text.casefold() in _texts(entity.words.get("tags"))
-
-    def stopped_at(self, entity: StoredEntity) -> bool:
-        """Whether a person said that this entity does not inherit it."""
-        stops = {each.strip() for text in _texts(entity.words.get(STOP)) for each in text.split(",")}
-        return bool(stops & {EVERY, self.text.casefold()})
 
 
 def _quoted(text: str) -> str:
@@ -167,14 +156,14 @@ def inherited(
     What bears the word itself inherits nothing, and passes it on. ``progress`` is told how many are done, of how many.
     """
     graph = Graph(solr)
-    options = Options(Direction.DOWNSTREAM, control_flow=control_flow, max_nodes=NODES)
     origins = {each.id: each for each in worded(solr, parse(word.query).query) if word.borne_by(each)}
+    stops = Stops.read(solr).of(word.text)
 
     def walk(origin: StoredEntity) -> Origin:
-        walked = lineage(solr, origin.id, options)
-        reached = _inherited(graph, word, origin, walked)
-        found = (each for each in reached if each.node.id not in origins and each.since_ms >= since_ms)
-        return Origin(origin, tuple(found), walked.truncated_at)
+        reached = reach(solr, origin.id, stops, control_flow=control_flow)
+        inheriting = _inherited(graph, word, origin, reached)
+        found = (each for each in inheriting if each.node.id not in origins and each.since_ms >= since_ms)
+        return Origin(origin, tuple(found), reached.walked.truncated_at)
 
     done = 0
     with ThreadPoolExecutor(WALKS, "inherited") as walks:
@@ -186,72 +175,44 @@ def inherited(
                 progress(done, len(origins))
 
 
-def _inherited(graph: Graph, word: Word, origin: StoredEntity, walked: Lineage) -> Iterator[Inherited]:
-    nodes = {node.id: node for node in walked.nodes}
-    hops = {hop.id for edge in walked.edges for hop in edge.via}
-    known = graph.entities_of({*nodes, *hops}, WORDS)
-    above = {each: entity.parent_id for each, entity in known.items() if entity.type in CONTAINED}
-    known |= graph.entities_of(set(above.values()) - known.keys(), WORDS)
-    stops = {each for each, entity in known.items() if word.stopped_at(entity)}
-    # What is said of a table or a job is said of its columns.
-    stops |= {each for each, box in above.items() if box in stops}
-    owners = _owners(graph, nodes)
-    ways = _ways(walked, origin.id, stops)
-    for each, way in ways.items():
+def inherited_by(solr: Solr, entity: StoredEntity) -> tuple[Inherited, ...]:
+    """By which paths an entity bears its inherited tags: of each tag one path, of at most `PATHS_SHOWN` tags. One that was
+    changed a moment ago may be missing, until what is stored follows."""
+    graph, found = Graph(solr), list[Inherited]()
+    if not entity.inherited_tags:
+        return ()
+    origins, stops = reaching(solr, entity.id, 1), Stops.read(solr)
+    for tag in entity.inherited_tags[:PATHS_SHOWN]:
+        for bearer in graph.entities_of(origins.get(tag, ()), WORDS).values():
+            reached = reach(solr, bearer.id, stops.of(tag))
+            if entity.id in reached.ways:
+                only = reached._replace(ways={entity.id: reached.ways[entity.id]})
+                found.extend(_inherited(graph, Word(tag), bearer, only))
+    return tuple(found)
+
+
+def _inherited(graph: Graph, word: Word, origin: StoredEntity, reached: Reach) -> Iterator[Inherited]:
+    nodes = {node.id: node for node in reached.walked.nodes}
+    names = {each: node.name for each, node in nodes.items()}
+    on_ways = {each for way in reached.ways.values() for edge in way for each in ids_of(edge)}
+    known = graph.entities_of(on_ways, WORDS)
+    owners = _owners(graph, {each: nodes[each] for each in reached.ways})
+    for each in reached.ways:
         if each == origin.id:
             continue
-        marks = {mark: any(getattr(edge, mark) for edge in way) for mark in _MARKS}
-        seen = [known[one].first_seen_ms for edge in way for one in _ids_of(edge) if one in known]
+        way = reached.ways[each]
+        marks = {mark: any(getattr(edge, mark) for edge in way) for mark in MARKS}
+        seen = [known[one].first_seen_ms for edge in way for one in ids_of(edge) if one in known]
         yield Inherited(
             word,
             nodes[each],
             owners.get(nodes[each].parent if nodes[each].type == "FIELD" else each, ""),
             origin,
-            tuple(_path(nodes, way)),
+            tuple(path_of(names, way)),
             any(edge.type == RelationType.CONTROL_FLOW for edge in way),
             since_ms=max(seen, default=0),
             **marks,
         )
-
-
-def _ids_of(edge: Edge) -> Iterator[str]:
-    yield from (hop.id for hop in edge.via)
-    yield edge.target
-
-
-def _path(nodes: Mapping[str, Node], way: Collection[Edge]) -> Iterator[str]:
-    for edge in way:
-        yield nodes[edge.source].name
-        yield from (hop.name for hop in edge.via)
-    for edge in list(way)[-1:]:
-        yield nodes[edge.target].name
-
-
-def _ways(walked: Lineage, start: str, stops: Set[str]) -> dict[str, tuple[Edge, ...]]:
-    """For each node that data flows to the way there that is the most certain, and of these the shortest."""
-    onward: dict[str, list[Edge]] = {}
-    for edge in walked.edges:
-        if edge.type in (RelationType.DATA_FLOW, RelationType.CONTROL_FLOW):
-            onward.setdefault(edge.source, []).append(edge)
-        elif edge.type == RelationType.LOGICAL_PHYSICAL and edge.target == start:
-            # The table that lies at a path is the same data.
-            onward.setdefault(start, []).append(replace(edge, source=start, target=edge.source))
-    ways: dict[str, tuple[Edge, ...]] = {}
-    number = 0
-    waiting: list[tuple[int, int, int, int, str, tuple[Edge, ...]]] = [(0, 0, 0, number, start, ())]
-    while waiting:
-        decided, doubtful, length, _, at, way = heapq.heappop(waiting)
-        if at in ways:
-            continue
-        ways[at] = way
-        for edge in onward.get(at, ()):
-            if edge.target not in ways and stops.isdisjoint(_ids_of(edge)):
-                number += 1
-                steers = edge.type == RelationType.CONTROL_FLOW
-                doubt = sum(getattr(edge, mark) for mark in _MARKS)
-                cost = (decided + steers, doubtful + doubt, length + 1, number)
-                heapq.heappush(waiting, (*cost, edge.target, (*way, edge)))
-    return ways
 
 
 def _owners(graph: Graph, nodes: Mapping[str, Node]) -> dict[str, str]:

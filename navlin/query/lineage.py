@@ -49,9 +49,16 @@ class UnknownEntity(LookupError):
 
 def lineage(solr: Solr, start: str, options: Options | None = None) -> Lineage:
     """The lineage of the entity with the id ``start``. Raises `UnknownEntity`."""
-    options = options or Options()
+    return lineage_and_ground(solr, start, options or Options())[0]
+
+
+def lineage_and_ground(solr: Solr, start: str, options: Options) -> tuple[Lineage, frozenset[str]]:
+    """The lineage, and the ids of what it was read from: it stays as it is while no flow or location of these changes, no
+    entity among them, and no part of an entity among them. Raises `UnknownEntity`."""
     with _UNCOLLECTED, closing(Reader(Graph(solr), options)) as reader:
-        return _Walk(start, options, reader).run()
+        walk = _Walk(start, options, reader)
+        answer = walk.run()
+        return answer, frozenset(reader.asked | walk.ground)
 
 
 class Uncollected:
@@ -114,6 +121,8 @@ class _Walk:
     """Operations that are not shown because they made nothing."""
     cuts: dict[tuple[str, Direction, Reason], None] = field(default_factory=dict)
     unlinked: dict[tuple[str, str, str], WalkedRelation] = field(default_factory=dict)
+    ground: set[str] = field(default_factory=set)
+    """What ended the walk, and what the reader did not ask for by its id."""
     named_by: dict[str, tuple[str, Side]] = field(default_factory=dict)
     """Operations that have no name yet → the relation that has it, and at which end."""
 
@@ -209,7 +218,7 @@ class _Walk:
             self.cuts[(physical.id, Direction.BOTH, Reason.EXECUTIONS)] = None
 
     def _show_logical(self, relation: StoredRelation | WalkedRelation) -> None:
-        if self._shown(relation.ep1.id):
+        if self._shown(relation.ep1.id) and not self._stopped(relation.ep1.id):
             self._start_at(relation.ep1.id)
             self.extra.append(direct(relation))
 
@@ -259,8 +268,9 @@ class _Walk:
         for relation in flows:
             far = relation.end(direction.far)
             if self._known(far):
-                self.walked.add_flow(relation)
-                arrivals[far.id] = None
+                if not self._stopped(far.id):
+                    self.walked.add_flow(relation)
+                    arrivals[far.id] = None
             else:
                 self.unlinked[relation.key] = relation
         if self.options.operations and not self.options.readers and direction is Direction.DOWNSTREAM:
@@ -314,7 +324,7 @@ class _Walk:
             else:
                 states[(each, False)] = None
         states.update(((each, True), None) for each in own_locations)
-        fresh = [state for state in states if state not in side.seen]
+        fresh = [state for state in states if state not in side.seen and not self._stopped(state[0])]
         side.seen.update(fresh)
         return fresh
 
@@ -328,6 +338,18 @@ class _Walk:
         if entity.type in PASSED_TYPES:
             return self.options.operations and identity not in self.without_output
         return identity not in self.walked.located and entity.type != "PARTITION"
+
+    def _stopped(self, identity: str) -> bool:
+        """Whether the walk ends before an entity that was met."""
+        if not self.options.stops or identity in self.walked.starts:
+            return False
+        entity = self.entities.get(identity)
+        # A part of an operation is not loaded, and named among the stops itself.
+        above = entity.parent_id if entity is not None and entity.type == "FIELD" else ""
+        if self.options.stops.isdisjoint((identity, above)):
+            return False
+        self.ground.update(filter(None, (identity, above)))
+        return True
 
     # -- What is read, added -------------------------------------------------------------------------------------------
 
@@ -358,7 +380,8 @@ class _Walk:
 
     def _add_location(self, relation: WalkedRelation) -> None:
         """Keeps that a table, or a table's column, lies somewhere."""
-        self.walked.add_alias(relation)
+        if not (self._stopped(relation.ep1.id) or self._stopped(relation.ep2.id)):
+            self.walked.add_alias(relation)
         if relation.ep2.id not in self.walked.starts and self._shown(relation.ep1.id):
             self.walked.located.add(relation.ep2.id)
 

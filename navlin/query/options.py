@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,7 +25,8 @@ class Options:
     ``columns`` draws columns inside tables, ``operations`` the statements and jobs between them, ``deleted`` what is flagged
     deleted, ``control_flow`` walks tables and columns that only steer, ``unlinked`` those that were named and never
     captured; ``readers`` are operations that read and made nothing, drawn with ``operations``. ``max_fan_out`` is how many
-    relations of one node are followed, ``max_walked`` how many nodes in one direction are looked at, shown or not.
+    relations of one node are followed, ``max_walked`` how many nodes in one direction are looked at, shown or not. The walk
+    ends before ``stops``, and before the columns of those that are tables or paths.
     """
 
     direction: Direction = Direction.BOTH
@@ -38,6 +40,7 @@ class Options:
     max_nodes: int = MAX_NODES
     max_fan_out: int = MAX_FAN_OUT
     max_walked: int = MAX_WALKED
+    stops: Set[str] = frozenset()
 
     @property
     def flow_types(self) -> tuple[str, ...]:

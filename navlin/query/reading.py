@@ -116,6 +116,11 @@ class Reader:
         self._remember(beyond)
         entities.result()
 
+    @property
+    def asked(self) -> set[str]:
+        """The ids by which the index was asked, for entities and for the relations at them."""
+        return {*self._entities, *(each for read in self._read.values() for each in read.relations)}
+
     def close(self) -> None:
         """Waits for what is being read."""
         self._thread.shutdown()

@@ -13,6 +13,7 @@ from navlin.index.graph import Graph
 from navlin.index.relation import Side, StoredRelation
 from navlin.index.solr import Solr
 from navlin.model.keys import RelationType
+from navlin.query.inherited import Inherited, inherited_by
 
 LISTED: Final = 10
 """How many relations of one kind, and how many executions, are listed beside their number."""
@@ -118,9 +119,12 @@ class Shown:
     unlinked_count: int
     unlinked: tuple[tuple[str, Related], ...]
     """The first of them: a relation's type and its other end, with the reason."""
+    inherited: tuple[Inherited, ...] = ()
+    """By which path it inherits which tag."""
 
     def to_json(self) -> dict[str, Any]:
-        """id, name, type, sourceType, deleted, fields by owner, relations, executions, unlinked."""
+        """id, name, type, sourceType, deleted, fields by owner, inherited (as of `Inherited`), relations, executions,
+        unlinked."""
         groups = self.fields
         return {
             "id": self.entity.id,
@@ -135,6 +139,7 @@ class Shown:
                 "linker": dict(groups.linker),
                 "navlin": dict(groups.navlin),
             },
+            "inherited": [each.to_json() for each in self.inherited],
             "relations": [group.to_json() for group in self.relations],
             "executions": self.executions.to_json(),
             "unlinked": {
@@ -158,6 +163,7 @@ def show(solr: Solr, entity: str) -> Shown:
         _executions(graph, shown),
         count,
         tuple((each.type, _related(each, 2 if entity == each.ep1.id else 1)) for each in unlinked),
+        inherited_by(solr, shown),
     )
 
 

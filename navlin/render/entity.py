@@ -11,6 +11,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from navlin.index.fields import EPOCH_MS_FIELDS, solr_date
+from navlin.query.reach import MARKS
 from navlin.query.show import Executions, RelationGroup, Shown
 from navlin.render.text import clean, name_text, plain_table
 
@@ -34,6 +35,13 @@ def show_view(shown: Shown) -> RenderableType:
     ):
         if group:
             parts.extend((Text(), Text(title, style="bold"), _field_table(group)))
+    for each in shown.inherited:
+        between = ", ".join(map(clean, each.path[1:-1]))
+        marks = [mark for mark in MARKS if getattr(each, mark)]
+        text = Text(f"Inherited: {clean(each.word.text)}, from {clean(each.origin.name)}", overflow="fold")
+        text.append(f", by way of {between}" if between else "")
+        text.append("".join(f"  {mark}" for mark in marks), style="yellow")
+        parts.extend((Text(), text))
     if shown.relations:
         parts.extend((Text(), Text("Relations", style="bold"), *map(_relation_group, shown.relations)))
     if shown.executions.count:

@@ -9,6 +9,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from navlin.query.inherited import Origin
+from navlin.query.reach import MARKS
 from navlin.render.text import clean, name_text
 
 CUTS_LISTED: Final = 5
@@ -21,7 +22,7 @@ def inherited_view(origin: Origin) -> RenderableType:
         text = name_text(each.node).append(f"  {each.node.type}", style="dim")
         if each.decision:
             text.append("  decides only", style="yellow")
-        for mark in ("inferred", "parsed", "incomplete"):
+        for mark in MARKS:
             if getattr(each, mark):
                 text.append(f"  {mark}", style="yellow")
         if between := each.path[1:-1]:

@@ -33,6 +33,7 @@ from navlin.service import jobs
 from navlin.service.configuration import BadConfiguration, Configuration
 from navlin.service.disk_space import DiskWatch
 from navlin.service.heartbeat import Heartbeat, LastRun, remove_heartbeat, save_heartbeat
+from navlin.service.inheriting import Inheriting
 from navlin.service.loader import ConfiguredSources, ExtractorNotLoaded, SharedIdentity, load
 from navlin.service.logs import configure_logs
 from navlin.service.notify import Systemd
@@ -102,6 +103,7 @@ class Daemon:
         self._last_runs: dict[str, LastRun] = {}
         self._started_steady_s = self._clock.steady_s()
         self._requests: Requests | None = None
+        self._inheriting: Inheriting | None = None
         self._purging = threading.Lock()
         self._stopping = False
         self._address: SolrAddress
@@ -156,6 +158,7 @@ class Daemon:
         self._schedule.start()
         self._set_jobs()
         self._requests = self._request_jobs()
+        self._inheriting = Inheriting(self._address, lambda: self._stopping)
         self._save_heartbeat()
         self._systemd.notify(READY="1", STATUS=self._status_line())
         log.info(
@@ -260,6 +263,8 @@ class Daemon:
             self._watch()
         if self._requests is not None:
             self._requests.poll()
+        if self._inheriting is not None and not self._disk.short:
+            self._inheriting.poll()
         self._web.look_after(self._configuration)
         self._save_heartbeat()
         self._systemd.notify(WATCHDOG="1", STATUS=self._status_line())
@@ -461,7 +466,14 @@ class Daemon:
         step("link")
         with Solr(self._address) as solr:
             everything = arguments["everything"]
-            return jobs.link(solr, self._sources, self._spark, self._clock.now_ms, everything=everything)
+            return jobs.link(
+                solr,
+                self._sources,
+                self._spark,
+                self._clock.now_ms,
+                everything=everything,
+                stop=lambda: self._stopping,
+            )
 
     def _requested_purge(self, arguments: Mapping[str, Any], step: Step) -> jobs.Answer:
         self._require_space()
@@ -500,7 +512,8 @@ class Daemon:
 
     def _running(self) -> list[str]:
         requested = self._requests.running() if self._requests is not None else []
-        return [*self._schedule.running(), *requested]
+        inheriting = ["inheriting"] if self._inheriting is not None and self._inheriting.at_it else []
+        return [*self._schedule.running(), *requested, *inheriting]
 
     # -- State -----------------------------------------------------------------------------------------------------------
 

@@ -53,13 +53,16 @@ def link(
     clock: Callable[[], int],
     *,
     everything: bool,
+    stop: Callable[[], bool] = lambda: False,
 ) -> Answer:
-    """Links what runs left unfinished, or everything; the answer has the number of changed relations by rule."""
+    """Links what runs left unfinished, or everything, and then computes what is inherited; the answer has the number of
+    changed relations by rule, and that of the entities that inherit otherwise."""
+    from navlin.service.inheriting import keep_inherited
     from navlin.service.linking import link_everything, link_recent
 
-    if everything:
-        return dict(link_everything(solr, spark, clock))
-    return dict(link_recent(solr, configured.estate.sources, clock()))
+    sources = configured.estate.sources
+    changed = link_everything(solr, spark, clock) if everything else link_recent(solr, sources, clock())
+    return {**changed, "inherited": keep_inherited(solr, stop=stop)}
 
 
 def purge(

@@ -18,7 +18,7 @@ from tests.services.kerberos import REALM, Kdc, moved_clock
 
 SOURCE: Final = Path(__file__).with_name("KerberizedSolr.java")
 SECURITY: Final = '{"authentication": {"class": "org.apache.solr.security.KerberosPlugin"}}'
-_CONFIGSET: Final = "navlin-2"
+_CONFIGSET: Final = "navlin-3"
 
 
 class KerberizedSolr:

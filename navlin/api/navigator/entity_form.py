@@ -64,7 +64,7 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 """type → the keys that an entity of it always has."""
 _OWN_NAMES: Final = {"up_": "properties", "tp_": "technicalProperties"}
 _NOT_SHOWN: Final = frozenset(
-    "_version_ digest treePath writer asOf firstSeen recreated granted serves sourceWords queryTextFull".split()
+    "_version_ digest treePath writer asOf firstSeen recreated granted serves sourceWords queryTextFull inheritedTag".split()
 )
 
 

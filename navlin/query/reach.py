@@ -1,0 +1,126 @@
+"""How far the data of one entity is carried: the walk that inheritance is made of.
+
+`navlin inherited` shows it when it is asked for; what is stored of it (`navlin.index.inheritance`) comes from the same walk.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from navlin.index.fields import NOT_INHERITED
+from navlin.index.filters import EntityFilter
+from navlin.index.graph import Graph
+from navlin.index.solr import Solr
+from navlin.index.worded import with_property
+from navlin.model.keys import RelationType
+from navlin.query.answer import Direction, Edge, Lineage
+from navlin.query.lineage import lineage_and_ground
+from navlin.query.options import Options
+
+EVERY: Final = "*"
+"""In place of a word: none is inherited."""
+NODES: Final = 5_000
+"""How many nodes are followed from one that bears a word."""
+MARKS: Final = ("inferred", "parsed", "incomplete")
+_PARTS: Final = EntityFilter(("SUB_OPERATION",))
+_MOST_PARTS: Final = 100_000
+Way = tuple[Edge, ...]
+
+
+class Reach(NamedTuple):
+    """What carries the data of an entity: the walk, and the way to each node that it reaches. ``ground`` is as of
+    `lineage_and_ground`."""
+
+    walked: Lineage
+    ways: Mapping[str, Way]
+    ground: frozenset[str]
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """What it reaches, without itself."""
+        return frozenset(self.ways) - {self.walked.start}
+
+
+@dataclass(frozen=True, slots=True)
+class Stops:
+    """Where people said that words are not inherited: the ids by word, in small letters."""
+
+    by_word: Mapping[str, frozenset[str]]
+
+    @classmethod
+    def read(cls, solr: Solr) -> Stops:
+        """All that the index has, flagged deleted or not."""
+        graph = Graph(solr)
+        by_word: dict[str, set[str]] = {}
+        operations: dict[str, list[str]] = {}
+        for entity in with_property(solr, NOT_INHERITED):
+            said = str(entity.words.get(NOT_INHERITED, "")).casefold()
+            words = [word for each in said.split(",") if (word := each.strip())]
+            for word in words:
+                by_word.setdefault(word, set()).add(entity.id)
+            if entity.type == "OPERATION":
+                operations[entity.id] = words
+        parts, _ = graph.children(operations, _PARTS, _MOST_PARTS)
+        # What is said of a job is said of its parts, which a walk knows by their ids alone.
+        for part in parts:
+            for word in operations[part.parent_id]:
+                by_word[word].add(part.id)
+        return cls({word: frozenset(ids) for word, ids in by_word.items()})
+
+    def of(self, word: str) -> frozenset[str]:
+        """The ids at which one word ends."""
+        none = frozenset[str]()
+        return self.by_word.get(EVERY, none) | self.by_word.get(word.casefold(), none)
+
+
+def reach(solr: Solr, start: str, stops: frozenset[str], *, control_flow: bool = False) -> Reach:
+    """What carries the data of the entity with the id ``start``, up to ``stops``; with ``control_flow`` also what it merely
+    decides. Raises `UnknownEntity`."""
+    options = Options(Direction.DOWNSTREAM, control_flow=control_flow, max_nodes=NODES, stops=stops)
+    walked, ground = lineage_and_ground(solr, start, options)
+    return Reach(walked, _ways(walked, start), ground)
+
+
+def ids_of(edge: Edge) -> Iterator[str]:
+    """What an edge leads through, and to."""
+    yield from (hop.id for hop in edge.via)
+    yield edge.target
+
+
+def path_of(names: Mapping[str, str], way: Collection[Edge]) -> Iterator[str]:
+    """The names along a way, of what it leads through too; ``names`` are those of nodes by id."""
+    for edge in way:
+        yield names[edge.source]
+        yield from (hop.name for hop in edge.via)
+    for edge in list(way)[-1:]:
+        yield names[edge.target]
+
+
+def _ways(walked: Lineage, start: str) -> dict[str, Way]:
+    """For each node that data flows to the way there that is the most certain, and of these the shortest."""
+    onward: dict[str, list[Edge]] = {}
+    for edge in walked.edges:
+        if edge.type in (RelationType.DATA_FLOW, RelationType.CONTROL_FLOW):
+            onward.setdefault(edge.source, []).append(edge)
+        elif edge.type == RelationType.LOGICAL_PHYSICAL and edge.target == start:
+            # The table that lies at a path is the same data.
+            onward.setdefault(start, []).append(replace(edge, source=start, target=edge.source))
+    ways: dict[str, Way] = {}
+    number = 0
+    waiting: list[tuple[int, int, int, int, str, Way]] = [(0, 0, 0, number, start, ())]
+    while waiting:
+        decided, doubtful, length, _, at, way = heapq.heappop(waiting)
+        if at in ways:
+            continue
+        ways[at] = way
+        for edge in onward.get(at, ()):
+            if edge.target not in ways:
+                number += 1
+                steers = edge.type == RelationType.CONTROL_FLOW
+                doubt = sum(getattr(edge, mark) for mark in MARKS)
+                cost = (decided + steers, doubtful + doubt, length + 1, number)
+                heapq.heappush(waiting, (*cost, edge.target, (*way, edge)))
+    return ways

@@ -1,0 +1,257 @@
+"""Keeps what entities inherit: after what was linked, edited or removed, for what that can have changed, and nothing else.
+
+It is no rule of the linker's, though it runs after them: it walks as `navlin inherited` does, by the same function, so the
+two agree. A tag is followed anew from each entity that bears it and of whose walk something changed, and then all that it
+reached before or reaches now bears what reaches it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import chain
+from threading import Lock, Thread
+from typing import Final
+
+import structlog
+
+from navlin.index.entity import WORDS, StoredEntity
+from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.filters import EntityFilter, RelationFilter
+from navlin.index.graph import Graph
+from navlin.index.inheritance import (
+    CARRYING,
+    IDS_A_BATCH,
+    NOTHING,
+    Due,
+    Reached,
+    StoredReach,
+    any_reach,
+    bearing_tags,
+    count_due,
+    depending_on,
+    inheriting,
+    is_computed,
+    note_computed,
+    origins,
+    reached_among,
+    read_due,
+    remove_due,
+    save_reaches,
+    settle,
+    stored_reaches,
+)
+from navlin.index.leases import Leased, lease
+from navlin.index.relation import WALKED
+from navlin.index.solr import Solr, SolrAddress, SolrError
+from navlin.index.state import in_batches
+from navlin.model.keys import EntityType
+from navlin.query.lineage import UnknownEntity
+from navlin.query.reach import Stops, reach
+
+log = structlog.stdlib.get_logger(__name__)
+
+LEASE: Final = "inheritance"
+WALKS: Final = 4
+"""How many are followed side by side: a walk waits for Solr most of the time."""
+ORIGINS_A_BATCH: Final = 4 * WALKS
+_PARTS: Final = EntityFilter(("SUB_OPERATION",))
+_MOST_PARTS: Final = 100_000
+_WALKED: Final = EntityFilter(
+    tuple(
+        each
+        for each in EntityType
+        if each not in (EntityType.OPERATION_EXECUTION, EntityType.SOURCE, EntityType.DATABASE)
+    )
+)
+REPORT_EVERY: Final = 1_000
+"""After how many entities a long pass says how far it is."""
+PAUSE_POLLS: Final = 30
+"""For how many polls nothing is tried after a pass that failed."""
+_ONE_PASS: Final = Lock()
+"""Two passes of one process would both hold the lease, which is a process's."""
+Progress = Callable[[int, int], None]
+"""(entities that were followed, of how many)"""
+
+
+def keep_inherited(
+    solr: Solr,
+    *,
+    stop: Callable[[], bool] = lambda: False,
+    progress: Progress = lambda done, every: None,
+) -> int:
+    """Computes what is due, and returns how many entities bear other inherited tags than before.
+
+    ``stop`` is asked between batches of entities; what is left stays due. Does nothing if another process is at it.
+    """
+    try:
+        with _ONE_PASS, lease(solr, LEASE) as held:
+            changed = 0
+            while not stop():
+                held.check()
+                solr.commit(RUNS, soft=True)
+                whole, due = not is_computed(solr), read_due(solr)
+                if not whole and not due:
+                    break
+                # Only now: a note that was read is of something that was written before.
+                for core in (ELEMENTS, RELATIONS):
+                    solr.commit(core, soft=True)
+                keeping = _Keeping(solr, stop, progress)
+                changed += keeping.keep(due, everything=whole or any(each.everything for each in due))
+                if keeping.stopped:
+                    break
+                held.check()
+                solr.commit(ELEMENTS, soft=False)
+                if whole:
+                    note_computed(solr)
+                remove_due(solr, due)
+                solr.commit(RUNS, soft=False)
+            return changed
+    except Leased:
+        return 0
+
+
+class Inheriting:
+    """Does that beside a daemon, soon after something is due."""
+
+    def __init__(self, address: SolrAddress, stop: Callable[[], bool]) -> None:
+        """``stop`` as for `keep_inherited`."""
+        self._solr, self._stop = Solr(address), stop
+        self._computed = False
+        self._pass: Thread | None = None
+        self._pause = 0
+
+    def poll(self) -> None:
+        """Begins with what is due, unless it is at it. An index that does not answer is asked again at the next call."""
+        self._pause = max(self._pause - 1, 0)
+        if self.at_it or self._pause:
+            return
+        try:
+            self._computed = self._computed or is_computed(self._solr)
+            if self._computed and not count_due(self._solr):
+                return
+        except SolrError as error:
+            log.debug("what is due to be inherited was not read", error=str(error))
+            return
+        self._pass = Thread(target=self._keep, name="inheriting")
+        self._pass.start()
+
+    @property
+    def at_it(self) -> bool:
+        """Whether a pass is going on."""
+        return self._pass is not None and self._pass.is_alive()
+
+    def _report(self, done: int, every: int) -> None:
+        if done // REPORT_EVERY > (done - ORIGINS_A_BATCH) // REPORT_EVERY:
+            log.info("following what inherits", done=done, of=every)
+
+    def _keep(self) -> None:
+        try:
+            if changed := keep_inherited(self._solr, stop=self._stop, progress=self._report):
+                log.info("inheritance followed", entities=changed)
+        except Exception:
+            # What was due still is.
+            self._pause = PAUSE_POLLS
+            log.exception("inheritance not followed")
+
+
+class _Keeping:
+    """One pass over what is due."""
+
+    def __init__(self, solr: Solr, stop: Callable[[], bool], progress: Progress) -> None:
+        self._solr, self._graph = solr, Graph(solr)
+        self._stop, self._progress = stop, progress
+        self._stops = Stops({})
+        self.stopped = False
+
+    def keep(self, due: Sequence[Due], *, everything: bool) -> int:
+        """Computes it, and returns how many entities were changed."""
+        changed = 0
+        concerned, reached = self._concerned(due) if not everything else (self._all(), set[str]())
+        if concerned:
+            self._stops = Stops.read(self._solr)
+        done = 0
+        for batch in in_batches(sorted(concerned), ORIGINS_A_BATCH):
+            if self._stop():
+                self.stopped = True
+                return changed
+            changed += self._follow(batch, anew=everything)
+            done += len(batch)
+            self._progress(done, len(concerned))
+        # What was written anew, or lost a tag of its own, may lack what reaches it.
+        changed += settle(self._solr, sorted(reached), {})
+        return changed + (settle(self._solr, inheriting(self._solr), {}) if everything else 0)
+
+    def _all(self) -> set[str]:
+        return {*(each.id for each in bearing_tags(self._solr)), *origins(self._solr)}
+
+    def _concerned(self, due: Sequence[Due]) -> tuple[set[str], set[str]]:
+        """The entities whose tags have to be followed anew, and those that are reached and were changed themselves."""
+        runs = tuple(dict.fromkeys(run for each in due for run in each.runs))
+        ids = dict.fromkeys(identity for each in due for identity in each.ids)
+        concerned, reached = set[str](), set[str]()
+        if runs:
+            concerned.update(each.id for each in bearing_tags(self._solr, runs=runs))
+        noted = self._with_parts(ids)
+        for batch in in_batches(noted, IDS_A_BATCH):
+            concerned.update(each.id for each in bearing_tags(self._solr, ids=batch))
+        # An estate without tags costs nothing more.
+        if any_reach(self._solr):
+            for batch in in_batches(chain(noted, self._stamped_by(runs)), IDS_A_BATCH):
+                concerned |= depending_on(self._solr, batch)
+                reached |= reached_among(self._solr, batch)
+        return concerned, reached
+
+    def _with_parts(self, ids: Collection[str]) -> list[str]:
+        """With the parts of those that are operations: what is said of a job is said of them."""
+        entities = self._graph.entities_of(ids).values()
+        operations = [each.id for each in entities if each.type == EntityType.OPERATION]
+        parts, _ = self._graph.children(operations, _PARTS, _MOST_PARTS)
+        return [*ids, *(each.id for each in parts)]
+
+    def _stamped_by(self, runs: tuple[str, ...]) -> Iterator[str]:
+        """The ids of what some runs wrote or flagged: entities with what contains them, and the ends of relations."""
+        if not runs:
+            return
+        for entity in self._graph.entities(replace(_WALKED, runs=runs)):
+            yield entity.id
+            if entity.parent_id:
+                yield entity.parent_id
+        relations = self._graph.relations(RelationFilter(CARRYING, runs=runs), fields=WALKED)
+        for batch in in_batches(relations, IDS_A_BATCH):
+            ends = [end for each in batch for end in (each.ep1, each.ep2)]
+            yield from (end.id for end in ends)
+            # A walk knows a partition's location as its table's.
+            partitions = self._graph.entities_of(end.id for end in ends if end.type == EntityType.PARTITION)
+            yield from (each.parent_id for each in partitions.values() if each.parent_id)
+
+    def _follow(self, ids: Sequence[str], *, anew: bool) -> int:
+        """Follows the tags of these entities, and lets all that they reached, or reach now, bear what reaches it; with
+        ``anew`` also what they reached before and after alike."""
+        entities = self._graph.entities_of(ids, WORDS)
+        before = stored_reaches(self._solr, ids)
+        with ThreadPoolExecutor(WALKS, "inheriting") as walks:
+            after = dict(zip(ids, walks.map(self._reach_of, map(entities.get, ids)), strict=True))
+        differing = set[str]()
+        for each, reached in after.items():
+            old = before.get(each, NOTHING)
+            differing |= old.ids | reached.ids if anew else old.unlike(reached)
+        # First what bears them: a pass that is cut off in between finds the same differences again.
+        changed = settle(self._solr, sorted(differing), after)
+        save_reaches(self._solr, after)
+        return changed
+
+    def _reach_of(self, entity: StoredEntity | None) -> StoredReach:
+        tags = entity.tags if entity is not None and not entity.deleted else ()
+        if entity is None or not tags:
+            return NOTHING
+        by_stops: dict[frozenset[str], set[str]] = {}
+        for tag in tags:
+            by_stops.setdefault(self._stops.of(tag), set()).add(tag)
+        try:
+            reached = [(tags, reach(self._solr, entity.id, stops)) for stops, tags in by_stops.items()]
+        except UnknownEntity:
+            return NOTHING
+        groups = frozenset(Reached(frozenset(tags), each.ids) for tags, each in reached)
+        return StoredReach(groups, frozenset[str]().union(*(each.ground for _, each in reached)))
