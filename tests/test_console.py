@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from html.parser import HTMLParser
 from typing import Any
+from urllib.parse import quote
 from uuid import uuid4
 
 import pytest
@@ -196,6 +197,28 @@ def test_relations_are_found_with_both_of_their_ends(world: World, viewer: Brows
     world.index()
     found = page(viewer, "/search", query=f'type:DATA_FLOW AND endpoint1Ids:"{source.identity}"')
     assert f"/navlin/details?entity={source.identity}" in found.links()
+
+
+def test_a_search_is_saved_with_what_narrows_it_found_again_and_removed(
+    world: World, viewer: Browser
+) -> None:
+    orders, _ = world.table("orders", owner="etl"), world.table("other", owner="root")
+    world.index()
+    narrowed: dict[str, Any] = {"query": f'parentPath:"/{world.name}"', "owner": "etl"}
+    found = page(viewer, "/search", **narrowed)
+    [query] = [each["value"] for each in found.of("input", name="query") if each.get("type") == "hidden"]
+    saved = {"csrf": viewer.csrf, "name": world.name, "query": query}
+    assert viewer.send("POST", "/saved", data=saved, headers=HTML).status_code == 303
+
+    again = page(viewer, "/search")
+    assert world.name in again.by_id["saved"]
+    [link] = [each for each in again.links() if quote(world.name) in each]
+    narrow = page(viewer, link.removeprefix("/navlin"))
+    assert narrow.by_id["counted"].strip() == "1–1 of 1"
+    assert f"/navlin/details?entity={orders.identity}" in narrow.links()
+    removed = {"csrf": viewer.csrf, "remove": f"viewer/{world.name}"}
+    assert viewer.send("POST", "/saved", data=removed, headers=HTML).status_code == 303
+    assert world.name not in page(viewer, "/search").by_id.get("saved", "")
 
 
 # -- Details -------------------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from navlin.console import (
     request,
     run,
     runs,
+    saved,
     search,
     sources,
     unlinked,
@@ -26,6 +27,7 @@ from navlin.console.page import Page
 
 PAGES: Final[tuple[Page, ...]] = (
     search.PAGE,
+    saved.PAGE,
     details.PAGE,
     edit.PAGE,
     impact.PAGE,

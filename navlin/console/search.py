@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 from urllib.parse import urlencode
 
+from navlin.access.roles import Role
 from navlin.api.endpoint import Asked
 from navlin.console.page import Page
 from navlin.console.pages import address
 from navlin.console.results import Result, results_of
 from navlin.index.fields import RELATIONS
 from navlin.index.sources import known_sources
+from navlin.query.saved import searches_of
 from navlin.query.scanner import QueryError
 from navlin.query.search import SearchAnswer, search
 
@@ -26,6 +28,7 @@ COUNTED: Final[Mapping[str, str]] = {
     "sourceId": "Source",
     "owner": "Owner",
     "tags": "Tags",
+    "inheritedTag": "Inherited tags",
     "deleted": "Deleted",
 }
 """The fields that are counted and chosen from, and what they are called."""
@@ -49,6 +52,7 @@ class Parameters:
     sourceId: Annotated[tuple[str, ...], "Only these."] = ()
     owner: Annotated[tuple[str, ...], "Only these."] = ()
     tags: Annotated[tuple[str, ...], "Only these."] = ()
+    inheritedTag: Annotated[tuple[str, ...], "Only these."] = ()
     deleted: Annotated[tuple[str, ...], "Only these."] = ()
     created: Annotated[tuple[str, ...], "From and to, days."] = ()
     lastModified: Annotated[tuple[str, ...], "From and to, days."] = ()
@@ -90,6 +94,10 @@ def _values(asked: Asked) -> Mapping[str, Any]:
         "sorted": SORTED,
         "compared": COMPARED,
         "narrowed": len(wanted),
+        "saved": searches_of(
+            asked.solr, asked.user.name, administrator=asked.user.role is Role.ADMINISTRATOR
+        ).searches,
+        "as_one": _as_one(given.query, wanted),
         "download": urlencode([("query", given.query or "*"), *(("filter", each) for each in wanted)]),
     }
     try:
@@ -137,6 +145,14 @@ def _filters(given: Parameters) -> Iterator[str]:
             yield f"{name}:[{start or '*'} TO {end or '*'}]"
     if given.property and given.value:
         yield f"{given.property}:{_comparison(given.compared, given.value)}"
+
+
+def _as_one(query: str, filters: Sequence[str]) -> str:
+    """The search and what narrows it as one query, which can be saved."""
+    plain = [each.partition("}")[2] if each.startswith("{!tag=") else each for each in filters]
+    if not plain:
+        return query
+    return " AND ".join([f"({query})"] * bool(query.strip()) + plain)
 
 
 def _comparison(compared: str, value: str) -> str:

@@ -254,7 +254,7 @@ class Daemon:
         if self._embedded is not None and not self._disk.short:
             if not self._embedded.alive:
                 self._revive(self._embedded)
-            elif self._solr_in_doubt:
+            elif self._solr_in_doubt and self._disk.room_to_start:
                 self._try_writing(self._embedded)
         if jump_s := self._clock.new_jump_s():
             log.warning("the clock of this machine jumped", by_s=round(jump_s, 1))

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+STARTS_BYTES: Final = 32 << 20
+"""What a Solr needs to start: its log, and room to replay what was written. One that is ended without it stays down."""
 AGAIN: Final = 1.25
 """So many times the least amount must be free before it counts as enough again."""
 
@@ -55,6 +57,11 @@ class DiskWatch:
             return None
         self.short = short
         return now
+
+    @property
+    def room_to_start(self) -> bool:
+        """Whether a Solr that is ended can be started again."""
+        return space(self._directory, self.least_bytes).free_bytes >= STARTS_BYTES
 
     def __str__(self) -> str:
         return str(space(self._directory, self.least_bytes))

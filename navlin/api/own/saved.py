@@ -41,25 +41,31 @@ def _list(asked: Asked) -> SavedSearches:
     return searches_of(asked.solr, asked.user.name, administrator=asked.user.role is Role.ADMINISTRATOR)
 
 
+def add(
+    asked: Asked, name: str, query: str, *, shared: bool, owner: str = "", replace: bool = False
+) -> SavedSearch:
+    """Saves a search of whoever asks, or of another owner. Raises `Problem`."""
+    with _problems():
+        check_query(asked.solr, query)
+        return save_search(
+            asked.solr, _asker(asked), name, query, owner=owner, shared=shared, replace=replace
+        )
+
+
+def remove(asked: Asked, name: str, owner: str = "") -> SavedSearch:
+    """Removes one. Raises `Problem`."""
+    with _problems():
+        return remove_search(asked.solr, _asker(asked), name, owner=owner)
+
+
 def _add(asked: Asked) -> SavedSearch:
     given: AddParameters = asked.parameters
-    with _problems():
-        check_query(asked.solr, given.query)
-        return save_search(
-            asked.solr,
-            _asker(asked),
-            given.name,
-            given.query,
-            owner=given.owner,
-            shared=given.shared,
-            replace=given.replace,
-        )
+    return add(asked, given.name, given.query, shared=given.shared, owner=given.owner, replace=given.replace)
 
 
 def _remove(asked: Asked) -> SavedSearch:
     given: RemoveParameters = asked.parameters
-    with _problems():
-        return remove_search(asked.solr, _asker(asked), given.name, owner=given.owner)
+    return remove(asked, given.name, given.owner)
 
 
 def _asker(asked: Asked) -> Asker:

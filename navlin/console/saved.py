@@ -1,0 +1,37 @@
+"""``/saved``: saves a search under a name, or removes one, as the forms beside a search ask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+from urllib.parse import urlencode
+
+from navlin.api.answers import Onward, Problem
+from navlin.api.endpoint import Asked
+from navlin.api.own import saved
+from navlin.console.page import Page
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """The fields of the forms."""
+
+    name: Annotated[str, "The name."] = ""
+    query: Annotated[str, "What is saved."] = ""
+    shared: Annotated[bool, "Everybody sees it."] = False
+    remove: Annotated[str, "OWNER/NAME of one that goes."] = ""
+
+
+def _answer(asked: Asked) -> Onward:
+    given: Parameters = asked.parameters
+    if given.remove:
+        owner, _, name = given.remove.partition("/")
+        saved.remove(asked, name, owner)
+    elif not given.name.strip() or not given.query.strip():
+        raise Problem(400, "a search is saved with a name and a query")
+    else:
+        saved.add(asked, given.name.strip(), given.query, shared=given.shared)
+    return Onward("/search?" + urlencode({"query": given.query}))
+
+
+PAGE = Page("/saved", "Saved searches", Parameters, _answer, method="POST")
