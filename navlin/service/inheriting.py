@@ -150,8 +150,11 @@ class Inheriting:
         try:
             if changed := keep_inherited(self._solr, stop=self._stop, progress=self._report):
                 log.info("inheritance followed", entities=changed)
-        except Exception:
+        except SolrError as error:
             # What was due still is.
+            self._pause = PAUSE_POLLS
+            log.error("inheritance not followed, trying again", error=str(error))
+        except Exception:
             self._pause = PAUSE_POLLS
             log.exception("inheritance not followed")
 
