@@ -237,6 +237,32 @@ def test_depth_counts_drawn_hops_on_each_side_and_says_where_there_is_more(world
     assert cuts(ask(world, keys[1], depth=0)) == {("b", "upstream", "depth"), ("b", "downstream", "depth")}
 
 
+def test_one_goes_one_hop_further_at_the_nodes_that_are_named_and_nowhere_else(world: World) -> None:
+    keys = {name: world.table(name) for name in ("far", "a", "b", "start", "x", "y", "z")}
+    for source, target in (
+        ("far", "a"), ("a", "start"), ("b", "start"), ("far", "b"), ("start", "x"), ("x", "y"), ("y", "z")
+    ):  # fmt: skip
+        world.operation(f"{target} from {source}", [keys[source]], [keys[target]])
+    world.index()
+
+    def going_on(*names_of_nodes: str) -> Lineage:
+        ids = frozenset(keys[name].identity for name in names_of_nodes)
+        return ask(world, keys["start"], depth=1, go_on=ids)
+
+    assert arrows(going_on()) == {"a -> start", "b -> start", "start -> x"}
+    once = going_on("x")
+    assert arrows(once) == {"a -> start", "b -> start", "start -> x", "x -> y"}
+    assert cuts(once) == {
+        ("a", "upstream", "depth"),
+        ("b", "upstream", "depth"),
+        ("y", "downstream", "depth"),
+    }
+    assert arrows(going_on("x", "y")) == {"a -> start", "b -> start", "start -> x", "x -> y", "y -> z"}
+    assert "y -> z" not in arrows(going_on("y")), "y is not shown, so nothing goes on there"
+    assert arrows(going_on("a")) == {"far -> a", "far -> b", "a -> start", "b -> start", "start -> x"}
+    assert cuts(going_on("a")) == {("x", "downstream", "depth")}
+
+
 def test_a_deleted_middle_costs_no_depth(world: World) -> None:
     a, b, c = world.table("a"), world.table("b", deleted=True), world.table("c")
     world.operation("b from a", [a], [b])
@@ -351,6 +377,19 @@ def test_an_operation_whose_output_nobody_captured_has_an_output(world: World) -
     assert arrows(answer) == {"a -> create temp from a"}
     assert answer.unlinked == 1
     assert arrows(ask(world, a)) == set()
+
+
+def test_all_executions_of_an_operation_are_drawn_if_that_is_asked_for(world: World) -> None:
+    a, b = world.table("a"), world.table("b")
+    operation = world.operation("b from a", [a], [b])
+    for number in range(12):
+        world.execution(operation, f"run-{number}")
+    world.index()
+
+    latest, everything = ask(world, operation), ask(world, operation, all_executions=True)
+    assert sum(edge.type == "INSTANCE_OF" for edge in latest.edges) == 10
+    assert sum(edge.type == "INSTANCE_OF" for edge in everything.edges) == 12
+    assert not everything.truncated
 
 
 def test_executions_are_drawn_around_an_operation_and_nowhere_else(world: World) -> None:

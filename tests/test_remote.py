@@ -63,7 +63,7 @@ ASKED = [
     ("show", "remote_db.remote_b"),
     ("lineage", "remote_db.remote_b"),
     ("lineage", "remote_db.remote_b", "--columns", "--operations", "--direction", "upstream", "--depth", "1"),
-    ("lineage", "remote_db.remote_a", "--deleted", "--control-flow", "--unlinked"),
+    ("lineage", "remote_db.remote_a", "--deleted", "--control-flow", "--unlinked", "--all-executions"),
     ("impact", "remote_db.remote_a"),
     ("impact", "remote_db.remote_a.id", "--max-nodes", "5"),
     # It shows every source of the index, and tests leave thousands.

@@ -23,6 +23,13 @@ from navlin.cli.terminal import console, print_json
 )
 @click.option("--control-flow", is_flag=True, help="Also what only steers: predicates, joins.")
 @click.option("--unlinked", is_flag=True, help="Also what was named and never captured.")
+@click.option("--all-executions", is_flag=True, help="Of an operation all executions, not only the latest.")
+@click.option(
+    "--go-on",
+    metavar="ID",
+    multiple=True,
+    help="Goes one hop further than the depth at this node; repeatable.",
+)
 @json_option
 @click.pass_obj
 def command(
@@ -36,6 +43,8 @@ def command(
     deleted: bool,
     control_flow: bool,
     unlinked: bool,
+    all_executions: bool,
+    go_on: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Where ENTITY comes from and where it goes.
@@ -53,7 +62,15 @@ def command(
     from navlin.query.options import Options
 
     options = Options(
-        Direction(direction), depth, columns, operations, deleted, control_flow, unlinked=unlinked
+        Direction(direction),
+        depth,
+        columns,
+        operations,
+        deleted,
+        control_flow,
+        unlinked=unlinked,
+        all_executions=all_executions,
+        go_on=frozenset(go_on),
     )
     with invocation.solr() as solr:
         answer = lineage(solr, entity_id(solr, entity), options)

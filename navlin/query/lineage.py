@@ -185,7 +185,8 @@ class _Walk:
 
     def _show_executions(self, operation: StoredEntity) -> None:
         graph = self.reader.graph
-        relations, count = graph.latest_relations([operation.id], 1, _RUNS, EXECUTIONS_SHOWN)
+        most = self.options.max_nodes if self.options.all_executions else EXECUTIONS_SHOWN
+        relations, count = graph.latest_relations([operation.id], 1, _RUNS, most)
         known = self._load(relation.ep2.id for relation in relations)
         for relation in relations:
             if relation.ep2.id in known:
@@ -230,7 +231,22 @@ class _Walk:
         The level past the last is walked as well, to know where there is more.
         """
         past_depth = self._past_depth(side)
-        pending: list[State] = [(each, False) for each in side.current]
+        going_on = [each for each in side.current if not past_depth or each in self.options.go_on]
+        ending = [each for each in side.current if past_depth and each not in self.options.go_on]
+        side.current = []
+        side.level += 1
+        for each in self._reached(side, going_on):
+            if each in self.shown or len(self.shown) < self.options.max_nodes:
+                self.shown[each] = None
+                side.current.append(each)
+            else:
+                self.beyond.setdefault(each, Reason.NODES)
+        for each in self._reached(side, ending):
+            self.beyond.setdefault(each, Reason.DEPTH)
+
+    def _reached(self, side: _Side, nodes: list[str]) -> list[str]:
+        """What one shown hop leads to."""
+        pending: list[State] = [(each, False) for each in nodes]
         reached: dict[str, None] = {}
         while pending:
             if len(side.seen) > self.options.max_walked:
@@ -239,16 +255,7 @@ class _Walk:
             arrived = self._expand(side, pending)
             pending = [state for state in arrived if state[1] or not self._shown(state[0])]
             reached.update((each, None) for each, own in arrived if not own and self._shown(each))
-        side.current = []
-        side.level += 1
-        for each in reached:
-            if past_depth:
-                self.beyond.setdefault(each, Reason.DEPTH)
-            elif each in self.shown or len(self.shown) < self.options.max_nodes:
-                self.shown[each] = None
-                side.current.append(each)
-            else:
-                self.beyond.setdefault(each, Reason.NODES)
+        return list(reached)
 
     def _past_depth(self, side: _Side) -> bool:
         return self.options.depth is not None and side.level >= self.options.depth
@@ -256,7 +263,7 @@ class _Walk:
     def _read_level(self, sides: list[_Side]) -> None:
         """Reads the next level of both sides at once."""
         frontiers = {side.direction: side.current for side in sides if side.current}
-        last = any(self._past_depth(side) for side in sides)
+        last = not self.options.go_on and any(self._past_depth(side) for side in sides)
         self.reader.read_level(frontiers, 0 if last else self.options.max_nodes - len(self.shown))
 
     def _expand(self, side: _Side, states: list[State]) -> list[State]:

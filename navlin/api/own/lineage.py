@@ -28,6 +28,8 @@ class Parameters:
     deleted: Annotated[bool, "What is flagged deleted; it is walked through without this too."] = False
     control_flow: Annotated[bool, "Also what only steers: predicates, joins."] = False
     unlinked: Annotated[bool, "Also what was named and never captured."] = False
+    all_executions: Annotated[bool, "Of an operation all executions, not only the latest."] = False
+    go_on: Annotated[tuple[str, ...], "Ids of nodes at which to go one hop further than the depth."] = ()
 
 
 def _answer(asked: Asked) -> Lineage:
@@ -40,6 +42,8 @@ def _answer(asked: Asked) -> Lineage:
         given.deleted,
         given.control_flow,
         unlinked=given.unlinked,
+        all_executions=given.all_executions,
+        go_on=frozenset(given.go_on),
     )
     return lineage(asked.solr, entity_id(asked.solr, given.entity), options)
 
