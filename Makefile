@@ -22,7 +22,7 @@ export PIP_DEFAULT_TIMEOUT ?= 120
 export PIP_NO_INPUT = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help venv jars demo test test-services soak check format formatted lint types wheel bench lock clean python java
+.PHONY: help venv jars demo test test-services soak browser third-party check format formatted lint types wheel bench lock clean python java
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -85,6 +85,12 @@ $(VENV)/.locked: requirements-build.txt requirements-dev.txt pyproject.toml | py
 jars: venv | java ## the jars of Solr, Hive and Hadoop, and the archive of Spark's classes, in .jars
 	@for set in $(SETS); do $(BIN)/python -m navlin.solr_server.jars $$set $(JARS)/$$set || exit 1; done
 	@$(BIN)/python -m navlin.pipeline.archiving $(JARS)/class-archives
+
+browser: venv ## Debian's Chromium and its driver, unpacked into .browser and not installed, for the tests of pages
+	@$(BIN)/python -m tests.services.browser .browser
+
+third-party: venv ## what the console has of others, anew from npm's registry; its versions and sums stand in its manifest
+	@$(BIN)/python -m tests.services.third_party
 
 lock: venv ## pin the packages anew after a change of pyproject.toml; UPGRADE=1 takes newer ones
 	@pin() { $(BIN)/uv --no-config pip compile --quiet --universal --python-version 3.11 --generate-hashes \

@@ -1,0 +1,143 @@
+// What is beside the picture: everything of the node or edge that is selected, and the texts of queries.
+
+import { askShown } from "./ask.js";
+import { inWords, oneLine, printable } from "./names.js";
+import { html } from "./svg.js";
+
+const TEXTS = ["queryTextFull", "queryText", "expression"];
+const LISTED = 40;
+const VIA_LISTED = 5;
+const VALUE_CHARS = 500;
+
+/** Shows a node; `acts` are what its buttons do. */
+export function showNode(panel, node, graph, view, acts) {
+  const id = node.id;
+  const buttons = [
+    html("button", { type: "button", class: "quiet", "data-act": "start", click: () => acts.startAt(id) }, "Start here"),
+    node.placeholder ? null : html("a", { href: acts.detailsAddress(id), "data-act": "details" }, "All details"),
+  ];
+  const states = [
+    node.deleted && "deleted",
+    node.placeholder && "named by others and never captured",
+    node.granted && "named by others; no source of its own was read",
+    node.unlinked && `${node.unlinked} relations lead to what was never captured`,
+  ].filter(Boolean);
+  const facts = html("div", { class: "facts", "aria-live": "polite" });
+  panel.replaceChildren(
+    heading(node),
+    ...states.map((state) => html("p", { class: "state" }, state)),
+    html("p", { class: "acts" }, ...buttons),
+    facts,
+    ...flowsOf("Comes from", graph.into.get(id), "source", graph, acts),
+    ...flowsOf("Goes to", graph.outOf.get(id), "target", graph, acts),
+  );
+  if (node.placeholder) facts.append(searchFor(node, acts));
+  else fill(facts, id);
+}
+
+/** Shows an edge, and the texts of the operations that it passes through. */
+export function showEdge(panel, line, graph, acts) {
+  const { edge } = line;
+  const name = (id) => nodeButton(graph.nodes.get(id), acts);
+  const flags = ["inferred", "incomplete", "parsed"].filter((flag) => edge[flag]);
+  const facts = html("div", { class: "facts", "aria-live": "polite" });
+  panel.replaceChildren(
+    html("h2", {}, inWords(line.type)),
+    html("p", {}, name(edge.source), " → ", name(edge.target)),
+    ...flags.map((flag) => html("p", { class: "state" }, FLAGS[flag])),
+    facts,
+  );
+  if (line.members.length > 1) facts.append(html("p", {}, `It stands for ${line.members.length} edges.`));
+  if (edge.via.length) {
+    facts.append(html("h3", {}, "Passes through"), html("ul", { class: "via" }, ...edge.via.map(viaOf)));
+  }
+  const operations = edge.via.filter((hop) => /OPERATION$/.test(hop.type) && !hop.placeholder).slice(0, VIA_LISTED);
+  for (const hop of operations) {
+    const place = html("div", {});
+    facts.append(place);
+    fill(place, hop.id, true);
+  }
+}
+
+const FLAGS = {
+  inferred: "inferred: nothing says it, where things lie suggests it",
+  incomplete: "incomplete: there was more than was recorded",
+  parsed: "read from an SQL text, not told by an engine",
+};
+
+/** What is said when nothing is selected. */
+export function showNothing(panel) {
+  panel.replaceChildren(html("p", { class: "dim" }, "Select a node or an edge to see what is known of it."));
+}
+
+function heading(node) {
+  const of = node.sourceType ? ` of ${node.sourceType}` : "";
+  const kind = html("p", { class: "dim" }, `${inWords(node.type)}${of}`);
+  const name = oneLine(node.name) || node.id;
+  return html("div", {}, kind, html("h2", { class: node.deleted ? "deleted" : null }, name));
+}
+
+function viaOf(hop) {
+  const state = hop.deleted ? " (deleted)" : hop.placeholder ? " (never captured)" : "";
+  return html("li", { class: hop.deleted ? "deleted" : null }, `${inWords(hop.type)} ${oneLine(hop.name)}`, state);
+}
+
+function nodeButton(node, acts) {
+  const attributes = { type: "button", class: "to-node", "data-to": node.id, click: () => acts.select(node.id, true) };
+  return html("button", attributes, oneLine(node.name));
+}
+
+function flowsOf(title, edges, far, graph, acts) {
+  if (!edges?.length) return [];
+  const items = edges.slice(0, LISTED).map((edge) => {
+    const steers = edge.type === "CONTROL_FLOW" ? " steers" : edge.type === "DATA_FLOW" ? "" : ` ${inWords(edge.type)}`;
+    return html("li", {}, nodeButton(graph.nodes.get(edge[far]), acts), steers);
+  });
+  const more = edges.length - items.length;
+  if (more > 0) items.push(html("li", { class: "dim" }, `and ${more} more: the list has them`));
+  return [html("h3", {}, `${title} ${edges.length}`), html("ul", { class: "flows" }, ...items)];
+}
+
+function searchFor(node, acts) {
+  const own = oneLine(node.name).split(".").pop();
+  const escaped = own.replace(/[^\p{L}\p{N}_]/gu, "?");
+  const address = acts.searchAddress(`queryText:*${escaped}*`);
+  return html("p", {}, "No source told of it. ", html("a", { href: address }, "Search query texts for its name"));
+}
+
+/** Adds what the index knows of an entity. With `brief` its name and its texts alone. */
+async function fill(place, id, brief = false) {
+  place.replaceChildren(html("p", { class: "dim" }, "Asking…"));
+  try {
+    const shown = await askShown(id);
+    const fields = { ...shown.fields.extractor, ...shown.fields.technical, ...shown.fields.linker };
+    const texts = TEXTS.filter((name) => typeof fields[name] === "string");
+    const text = texts.find((name) => name !== "expression");
+    const rows = Object.entries({ ...shown.fields.people, ...fields }).filter(([name]) => !TEXTS.includes(name));
+    place.replaceChildren(
+      ...(brief ? [html("h3", {}, oneLine(shown.name))] : []),
+      ...(text ? [html("h3", {}, "Query"), html("pre", { class: "query", tabindex: 0 }, printable(fields[text]))] : []),
+      ...(fields.expression ? [html("h3", {}, "Expression"), html("pre", { class: "query" }, printable(fields.expression))] : []),
+      ...(brief ? [] : [factsOf(rows), runsOf(shown.executions)]),
+    );
+  } catch (error) {
+    place.replaceChildren(html("p", { class: "problem" }, error.message));
+  }
+}
+
+function factsOf(rows) {
+  const cells = rows.flatMap(([name, value]) => {
+    const text = printable([value].flat().map((each) => (typeof each === "object" ? JSON.stringify(each) : each)).join(", "));
+    const cut = text.length > VALUE_CHARS ? `${text.slice(0, VALUE_CHARS)}…` : text;
+    return [html("dt", {}, printable(name)), html("dd", {}, cut)];
+  });
+  return html("dl", { class: "fields" }, ...cells);
+}
+
+function runsOf(executions) {
+  if (!executions.count) return "";
+  const by = executions.lastPrincipal ? ` by ${printable(executions.lastPrincipal)}` : "";
+  const last = executions.last ? `, the last ${new Date(executions.last).toLocaleString()}${by}` : "";
+  return html("p", { class: "runs" }, `Executions: ${executions.count}${last}`);
+}
+

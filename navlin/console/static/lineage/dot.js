@@ -1,0 +1,80 @@
+// A picture in Graphviz's language. It has numbers alone: no name, no id, nothing that a person wrote.
+
+import { HEAD_PX, ROW_PX } from "./picture.js";
+
+const INCH_PX = 72;
+export const HIDDEN_PX = { width: 64, height: 28 };
+const MANY_BOXES = 250;
+
+/** The DOT text of a picture, and the boxes, hidden nodes and lines by the names that they have in it. */
+export function dotOf(picture) {
+  const named = new Map();
+  const numbers = new Map();
+  const text = [
+    "digraph{rankdir=LR;nodesep=0.28;ranksep=0.8;node[shape=box,fixedsize=true,label=\"\"];edge[arrowsize=0.7];",
+    picture.boxes.size > MANY_BOXES ? "nslimit=2;nslimit1=2;mclimit=0.3;" : "",
+  ];
+  for (const box of picture.boxes.values()) {
+    const name = `n${numbers.size}`;
+    numbers.set(box.id, name);
+    named.set(name, box);
+    text.push(`${name}[${sizeOf(box)}];`);
+  }
+  text.push(...clustersOf(picture, numbers));
+  const grouped = [...picture.boxes.values()].some((box) => box.database);
+  picture.lines.forEach((line, number) => {
+    named.set(`e${number}`, line);
+    if (!line.loop) text.push(edgeOf(line, number, picture, numbers, grouped));
+  });
+  picture.hidden.forEach((hidden, number) => {
+    const name = `h${number}`;
+    named.set(name, hidden);
+    const box = numbers.get(hidden.box);
+    text.push(`${name}[width=${inches(HIDDEN_PX.width)},height=${inches(HIDDEN_PX.height)}];`);
+    const [from, to] = hidden.way === "upstream" ? [name, box] : [box, name];
+    text.push(`${from}:e->${to}:w[id=x${number}];`);
+    named.set(`x${number}`, { hidden });
+  });
+  text.push("}");
+  return { dot: text.join(""), named };
+}
+
+const inches = (pixels) => (pixels / INCH_PX).toFixed(3);
+
+/** Rows are cells of a table with a port each: an edge ends at its column. */
+function sizeOf(box) {
+  if (!box.rows.length) return `width=${inches(box.width)},height=${inches(box.height)}`;
+  const cell = (port, height) =>
+    `<TR><TD PORT="${port}" FIXEDSIZE="TRUE" WIDTH="${box.width}" HEIGHT="${height}"></TD></TR>`;
+  const rows = box.rows.map((_, number) => cell(`p${number}`, ROW_PX)).join("");
+  const table = `<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0">${cell("h", HEAD_PX)}${rows}</TABLE>`;
+  return `shape=plain,fixedsize=false,label=<${table}>`;
+}
+
+function clustersOf(picture, numbers) {
+  const members = new Map();
+  for (const box of picture.boxes.values()) {
+    if (box.database) members.set(box.database, [...(members.get(box.database) ?? []), numbers.get(box.id)]);
+  }
+  picture.databases = [...members.keys()];
+  return picture.databases.map((name, number) => `subgraph cluster_${number}{margin=16;${members.get(name).join(";")}}`);
+}
+
+function edgeOf(line, number, picture, numbers, grouped) {
+  const [from, to] = [numbers.get(line.from.box), numbers.get(line.to.box)];
+  if (line.beside) {
+    // In one column with what it belongs to. Graphviz cannot have such a column across the boxes of databases.
+    const column = grouped ? "" : `{rank=same;${from};${to}}`;
+    return `${column}${from}->${to}[id=e${number},constraint=false];`;
+  }
+  if (line.type === "LOGICAL_PHYSICAL" && !line.from.row && !line.to.row) {
+    return `${from}->${to}[id=e${number},dir=none,minlen=0];`;
+  }
+  const end = (at, name, side) => `${name}${portOf(picture.boxes.get(at.box), at.row)}:${side}`;
+  return `${end(line.from, from, "e")}->${end(line.to, to, "w")}[id=e${number}];`;
+}
+
+function portOf(box, row) {
+  if (!box.rows.length) return "";
+  return row ? `:p${box.rows.findIndex((each) => each.id === row)}` : ":h";
+}

@@ -1,0 +1,233 @@
+// The picture as SVG. Every node and edge has an id, classes for what it is, and what it stands for as data attributes.
+
+import { calledIn, inWords, oneLine } from "./names.js";
+import { sourceIcon, typeIcon } from "./icons.js";
+import { HEAD_PX, ROW_PX } from "./picture.js";
+import { headOf } from "./places.js";
+import { svg } from "./svg.js";
+
+/** How long is drawn before the page may do something else. */
+const SLICE_MS = 12;
+
+/** Draws everything into a new group, in slices. `current()` says whether anybody still wants it; null if nobody does. */
+export async function draw(places, graph, current) {
+  const frames = svg("g", { class: "databases" });
+  const lines = svg("g", { class: "edges" });
+  const boxes = svg("g", { class: "nodes" });
+  const scene = svg("g", { class: "scene" }, frames, lines, boxes);
+  const work = [
+    ...places.frames.map((place) => () => frames.append(frameOf(place))),
+    ...places.lines.map((place) => () => lines.append(lineOf(place, graph))),
+    ...places.boxes.map((place) => () => boxes.append(boxOf(place, graph))),
+    ...places.hidden.map((place) => () => boxes.append(hiddenOf(place, graph))),
+  ];
+  let until = performance.now() + SLICE_MS;
+  for (const each of work) {
+    each();
+    if (performance.now() > until) {
+      await new Promise((resolve) => setTimeout(resolve));
+      if (!current()) return null;
+      until = performance.now() + SLICE_MS;
+    }
+  }
+  return scene;
+}
+
+const round = (number) => Math.round(number * 10) / 10;
+
+function frameOf({ name, x, y, width, height }) {
+  return svg(
+    "g",
+    { class: "database", "data-name": name },
+    svg("rect", { x: round(x), y: round(y), width: round(width), height: round(height), rx: 8 }),
+    svg("text", { class: "database-name", x: round(x + 8), y: round(y + 12) }, name),
+  );
+}
+
+const ends = (edge) => `${edge.type}-${edge.source}-${edge.target}`;
+
+function lineOf({ line, path, tip, from }, graph) {
+  if (line.hidden) {
+    return svg("g", { class: "edge to-hidden", "data-hidden": line.hidden.id }, svg("path", { class: "way", d: path }));
+  }
+  const kind = line.type.toLowerCase().replaceAll("_", "-");
+  const flags = ["inferred", "incomplete", "parsed"].filter((flag) => line.edge[flag]).join(" ");
+  const attributes = {
+    id: `edge-${ends({ type: line.type, source: line.from.row || line.from.box, target: line.to.row || line.to.box })}`,
+    class: `edge ${kind} ${line.beside ? "beside" : ""} ${line.loop ? "loop" : ""} ${flags}`.replace(/\s+/g, " ").trim(),
+    "data-edge": line.key,
+    "data-type": line.type,
+    "data-source": line.from.row || line.from.box,
+    "data-target": line.to.row || line.to.box,
+  };
+  return svg(
+    "g",
+    attributes,
+    svg("title", {}, inOneLine(line, graph)),
+    svg("path", { class: "touched", d: path }),
+    svg("path", { class: "way", d: path }),
+    tip ? svg("path", { class: "tip", d: headOf({ tip, from }) }) : null,
+  );
+}
+
+/** An edge in words: from, to, and what it passes through. */
+export function inOneLine(line, graph) {
+  const name = (id) => oneLine(graph.nodes.get(id)?.name ?? id);
+  const passed = line.edge.via.filter((hop) => hop.deleted || hop.placeholder);
+  const through = passed.map((hop) => `${hop.deleted ? "deleted" : "never captured"} ${oneLine(hop.name)}`);
+  const words = `${name(line.edge.source)} → ${name(line.edge.target)}, ${inWords(line.type)}`;
+  return through.length ? `${words}, through ${through.join(", ")}` : words;
+}
+
+function boxOf({ box, x, y }, graph) {
+  const { node } = box;
+  const is = {
+    deleted: node.deleted,
+    placeholder: node.placeholder,
+    granted: node.granted,
+    start: node.id === graph.start,
+    open: box.rows.length > 0,
+  };
+  const kinds = Object.keys(is).filter((kind) => is[kind]);
+  const type = node.type.toLowerCase().replaceAll("_", "-");
+  const attributes = {
+    id: `node-${node.id}`,
+    class: ["node", `type-${type}`, `source-${node.sourceType.toLowerCase() || "none"}`, ...kinds].join(" "),
+    "data-box": node.id,
+    "data-width": box.width,
+    "data-height": box.height,
+    transform: `translate(${round(x)} ${round(y)})`,
+  };
+  return svg(
+    "g",
+    attributes,
+    svg("path", { class: "frame", d: outlineOf(node.type, box.width, box.height) }),
+    headOfBox(box, node, graph),
+    ...box.rows.map((row, number) => rowOf(row, number, box, graph)),
+    box.openable ? toggleOf(box) : null,
+    ...box.ways.map((way) => arrowOf(box, way)),
+  );
+}
+
+/** Data is a rectangle, what runs has pointed ends. */
+function outlineOf(type, width, height) {
+  if (type === "OPERATION" || type === "OPERATION_EXECUTION") {
+    return `M8 0H${width - 8}L${width} ${HEAD_PX / 2}V${height - HEAD_PX / 2}L${width - 8} ${height}H8L0 ${height - HEAD_PX / 2}V${HEAD_PX / 2}Z`;
+  }
+  return `M4 0H${width - 4}a4 4 0 0 1 4 4V${height - 4}a4 4 0 0 1 -4 4H4a4 4 0 0 1 -4 -4V4a4 4 0 0 1 4 -4Z`;
+}
+
+/** What is read aloud of a node. */
+export function readAloud(node, graph) {
+  const flows = (edges) => (edges ?? []).filter((edge) => edge.type.endsWith("_FLOW")).length;
+  const states = [
+    node.deleted && "deleted",
+    node.placeholder && "never captured",
+    node.id === graph.start && "the start",
+    node.unlinked && `${node.unlinked} unlinked`,
+  ].filter(Boolean);
+  const of = node.sourceType ? ` of ${inWords(node.sourceType)}` : "";
+  const counts = `${flows(graph.into.get(node.id))} in, ${flows(graph.outOf.get(node.id))} out`;
+  return [`${inWords(node.type)}${of} ${oneLine(node.name)}`, ...states, counts].join(", ");
+}
+
+function headOfBox(box, node, graph) {
+  return svg(
+    "g",
+    { class: "head", role: "button", tabindex: -1, "data-id": node.id, "aria-label": readAloud(node, graph) },
+    svg("rect", { class: "ground", width: box.width, height: HEAD_PX }),
+    typeIcon(node, 11, 13, 18),
+    svg("text", { class: "name", x: 38, y: 19, direction: "ltr" }, box.name),
+    sourceIcon(node.sourceType, 38, 26, 10),
+    svg("text", { class: "place", x: 52, y: 35, direction: "ltr" }, box.place),
+  );
+}
+
+function rowOf(row, number, box, graph) {
+  const y = HEAD_PX + ROW_PX * number;
+  if (!row.node) {
+    return svg("text", { class: "no-columns", x: 12, y: y + 16 }, row.text);
+  }
+  const type = row.node.type.toLowerCase().replaceAll("_", "-");
+  const states = ["deleted", "placeholder"].filter((state) => row.node[state]);
+  const attributes = {
+    id: `node-${row.id}`,
+    class: ["row", type === "field" ? "column" : type, ...states, row.id === graph.start ? "start" : ""].join(" ").trim(),
+    role: "button",
+    tabindex: -1,
+    "data-id": row.id,
+    "data-parent": box.id,
+    "aria-label": readAloud(row.node, graph),
+    transform: `translate(0 ${y})`,
+  };
+  return svg(
+    "g",
+    attributes,
+    svg("rect", { class: "ground", x: 1, width: box.width - 2, height: ROW_PX - 1 }),
+    svg("path", { class: "rule", d: `M1 0H${box.width - 1}` }),
+    typeIcon(row.node, 12, 6, 12),
+    svg("text", { class: "row-name", x: 30, y: 16, direction: "ltr" }, row.text),
+  );
+}
+
+function toggleOf(box) {
+  const words = `${box.open ? "close" : "open"} the columns of ${calledIn(box.node).own}`;
+  return svg(
+    "g",
+    {
+      class: "toggle",
+      role: "button",
+      tabindex: -1,
+      "data-toggle": box.id,
+      "aria-expanded": String(box.open),
+      "aria-label": words,
+      transform: `translate(${box.width - 24} 14)`,
+    },
+    svg("title", {}, words),
+    svg("rect", { class: "ground", x: -3, y: -3, width: 22, height: 22, rx: 3 }),
+    svg("path", { class: "sign", d: box.open ? "M3 8h10" : "M3 8h10M8 3v10" }),
+  );
+}
+
+function arrowOf(box, way) {
+  const left = way === "upstream";
+  const words = `one hop further ${way} of ${calledIn(box.node).own}`;
+  return svg(
+    "g",
+    {
+      class: `hop ${way}`,
+      role: "button",
+      tabindex: -1,
+      "data-hop": box.id,
+      "data-way": way,
+      "aria-label": words,
+      transform: `translate(${left ? 0 : box.width} ${Math.min(box.height, HEAD_PX) - 4})`,
+    },
+    svg("title", {}, words),
+    svg("circle", { class: "ground", r: 10 }),
+    svg("path", { class: "sign", d: left ? "M2 -4L-3 0L2 4" : "M-2 -4L3 0L-2 4" }),
+  );
+}
+
+function hiddenOf({ hidden, x, y, width, height }, graph) {
+  const name = oneLine(graph.nodes.get(hidden.cut.id).name);
+  const words = `hidden: more ${hidden.way} of ${name}; opens a diagram that starts there`;
+  return svg(
+    "g",
+    {
+      id: `hidden-${hidden.id}`,
+      class: "hidden-node",
+      role: "button",
+      tabindex: -1,
+      "data-hidden": hidden.id,
+      "data-start": hidden.cut.id,
+      "data-way": hidden.way,
+      "data-reason": hidden.cut.reason,
+      "aria-label": words,
+      transform: `translate(${round(x)} ${round(y)})`,
+    },
+    svg("title", {}, words),
+    svg("rect", { class: "ground", width, height, rx: height / 2 }),
+    svg("path", { class: "sign", d: `M${width / 2 - 12} ${height / 2}h.1M${width / 2} ${height / 2}h.1M${width / 2 + 12} ${height / 2}h.1` }),
+  );
+}

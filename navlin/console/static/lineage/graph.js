@@ -1,0 +1,102 @@
+// The answer of the server as a graph: who stands in whom, what flows where, where there is more.
+
+/** Whatever is shown inside of its parent, and opened only on wish. */
+const PARTS = new Set(["FIELD", "SUB_OPERATION"]);
+const FLOWS = new Set(["DATA_FLOW", "CONTROL_FLOW"]);
+/** Reasons for which one goes on by a diagram of its own. */
+const HIDING = new Set(["nodes", "fan_out", "walked"]);
+
+export const keyOf = (edge) => `${edge.type}:${edge.source}:${edge.target}`;
+
+/** A lineage answer, with its nodes and edges by their ids. */
+export class Graph {
+  constructor(answer, columnsAsked) {
+    this.start = answer.start;
+    this.unlinked = answer.unlinked;
+    this.columnsAsked = columnsAsked;
+    this.nodes = new Map(answer.nodes.map((node) => [node.id, node]));
+    this.edges = new Map(answer.edges.map((edge) => [keyOf(edge), edge]));
+    this.cuts = answer.truncatedAt;
+    this.byColumns = PARTS.has(this.nodes.get(this.start)?.type);
+    this.into = new Map();
+    this.outOf = new Map();
+    for (const edge of this.edges.values()) {
+      push(this.outOf, edge.source, edge);
+      push(this.into, edge.target, edge);
+    }
+    this.holder = this.#holders();
+    this.parts = new Map();
+    for (const [part, holder] of this.holder) push(this.parts, holder, this.nodes.get(part));
+  }
+
+  /** Which node stands in which: columns in tables, executions in their operation, a partition in its table. */
+  #holders() {
+    const holder = new Map();
+    for (const node of this.nodes.values()) {
+      const inside = PARTS.has(node.type) || node.type === "PARTITION";
+      if (inside && node.parent && this.nodes.has(node.parent)) holder.set(node.id, node.parent);
+    }
+    for (const edge of this.edges.values()) {
+      if (edge.type === "INSTANCE_OF" && !holder.has(edge.target)) holder.set(edge.target, edge.source);
+    }
+    return holder;
+  }
+
+  /** The id of the box in which a node is drawn: its own, or its holder's. */
+  boxOf(id) {
+    return this.holder.get(id) ?? id;
+  }
+
+  /** The columns of a table, or what an operation's text does for each column of its output. */
+  columnsOf(id) {
+    return (this.parts.get(id) ?? []).filter((part) => PARTS.has(part.type));
+  }
+
+  /** What of a box is shown whether it is opened or not: executions, a partition. */
+  standingIn(id) {
+    return (this.parts.get(id) ?? []).filter((part) => !PARTS.has(part.type));
+  }
+
+  /** The places where a hop, or a diagram that starts there, leads to more; and what else was left out. */
+  more() {
+    const arrows = new Map();
+    const hidden = [];
+    const notes = [];
+    for (const cut of this.cuts) {
+      const known = this.nodes.has(cut.id);
+      if (cut.reason === "depth" && known) push(arrows, this.boxOf(cut.id), cut);
+      else if (HIDING.has(cut.reason) && known) hidden.push(cut);
+      else notes.push(cut);
+    }
+    return { arrows, hidden, notes };
+  }
+
+  /** All that data reaches from a node and all from which it comes: `nodes` and `edges` (keys). `steering` also along
+   * what only steers. */
+  path(id) {
+    const nodes = new Set([id]);
+    const edges = new Set();
+    for (const [of, far] of [[this.into, "source"], [this.outOf, "target"]]) {
+      const seen = new Set([id]);
+      const pending = [id];
+      while (pending.length) {
+        for (const edge of of.get(pending.pop()) ?? []) {
+          edges.add(keyOf(edge));
+          if (!seen.has(edge[far])) {
+            seen.add(edge[far]);
+            nodes.add(edge[far]);
+            // What an execution was run as, or where a table lies, is no way for data.
+            if (FLOWS.has(edge.type)) pending.push(edge[far]);
+          }
+        }
+      }
+    }
+    return { nodes, edges };
+  }
+}
+
+function push(map, key, value) {
+  const known = map.get(key);
+  if (known) known.push(value);
+  else map.set(key, [value]);
+}

@@ -1,0 +1,98 @@
+// The picture by keyboard: one stop of the Tab key; arrows along edges and between neighbours; Enter, Space, + - 0.
+
+const STEP_PX = 60;
+
+/** What an arrow key leads to from one element of the picture; null where there is nothing. */
+function neighbour(picture, graph, lines, from, key) {
+  if (key === "ArrowLeft" || key === "ArrowRight") return alongEdge(picture, graph, lines, from, key === "ArrowRight");
+  return inColumn(picture, from, key === "ArrowDown");
+}
+
+function alongEdge(picture, graph, lines, from, forward) {
+  const id = from.dataset.id ?? from.dataset.start;
+  const near = forward ? "from" : "to";
+  const far = forward ? "to" : "from";
+  const reached = [...lines.values()]
+    .filter((line) => (line[near].row || line[near].box) === id && line.from.box !== line.to.box)
+    .map((line) => line[far].row || line[far].box);
+  // From a hidden node back to the node behind which it is.
+  if (from.dataset.hidden) reached.push(graph.boxOf(id));
+  const found = reached.map((each) => elementOf(picture, each)).filter(Boolean);
+  if (!found.length && from.classList.contains("row")) return elementOf(picture, from.dataset.parent);
+  const hidden = forward ? "downstream" : "upstream";
+  if (!found.length) {
+    const more = [...picture.querySelectorAll(".hidden-node")];
+    found.push(...more.filter((each) => each.dataset.start === id && each.dataset.way === hidden));
+  }
+  return nearest(from, found);
+}
+
+/** The next one above or below: a row of the same box, or what stands in the same column of the picture. */
+function inColumn(picture, from, down) {
+  const at = from.getBoundingClientRect();
+  const all = [...picture.querySelectorAll(".head, .row, .hidden-node")].filter((each) => {
+    const place = each.getBoundingClientRect();
+    const beside = place.left < at.right && place.right > at.left;
+    return each !== from && beside && (down ? place.top >= at.bottom - 1 : place.bottom <= at.top + 1);
+  });
+  return nearest(from, all);
+}
+
+function nearest(from, found) {
+  const middle = (element) => {
+    const { left, top, width, height } = element.getBoundingClientRect();
+    return [left + width / 2, top + height / 2];
+  };
+  const [x, y] = middle(from);
+  const far = (element) => Math.hypot(middle(element)[0] - x, middle(element)[1] - y);
+  return found.reduce((best, each) => (best === null || far(each) < far(best) ? each : best), null);
+}
+
+/** The element that may be focused for a node. */
+export function elementOf(picture, id) {
+  const inside = `[data-id="${CSS.escape(id)}"]`;
+  return picture.querySelector(`.head${inside}, .row${inside}`);
+}
+
+/** Makes one element the picture's stop of the Tab key, and focuses it if `focus`. */
+export function stopAt(picture, element, focus) {
+  for (const other of picture.querySelectorAll('[tabindex="0"]')) other.setAttribute("tabindex", "-1");
+  element.setAttribute("tabindex", "0");
+  if (focus) element.focus({ preventScroll: true });
+}
+
+/** Listens to the keyboard. `now()` gives graph and lines; `acts` does what is wanted. */
+export function listenToKeys(picture, zoom, now, acts) {
+  picture.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (onPicture(event, zoom, acts) || onElement(picture, event, now(), acts)) event.preventDefault();
+  });
+}
+
+function onPicture(event, zoom, acts) {
+  const pans = { ArrowLeft: [STEP_PX, 0], ArrowRight: [-STEP_PX, 0], ArrowUp: [0, STEP_PX], ArrowDown: [0, -STEP_PX] };
+  if (event.key === "+" || event.key === "=") zoom.by(1.25);
+  else if (event.key === "-") zoom.by(0.8);
+  else if (event.key === "0") zoom.fit();
+  else if (event.key === "Escape") acts.select("");
+  else if (event.shiftKey && pans[event.key]) zoom.pan(...pans[event.key]);
+  else return false;
+  return true;
+}
+
+function onElement(picture, event, { graph, lines }, acts) {
+  const from = event.target.closest?.(".head, .row, .hidden-node");
+  if (!from || !graph) return false;
+  if (event.key.startsWith("Arrow")) {
+    const next = neighbour(picture, graph, lines, from, event.key);
+    if (next) stopAt(picture, next, true);
+    return true;
+  }
+  const box = from.closest("[data-box]");
+  if (event.key === "Enter") acts.press(from);
+  else if (event.key === " ") acts.press(box?.querySelector(".toggle"));
+  else if (event.key === "<" || event.key === ",") acts.press(box?.querySelector(".hop.upstream"));
+  else if (event.key === ">" || event.key === ".") acts.press(box?.querySelector(".hop.downstream"));
+  else return false;
+  return true;
+}

@@ -1,0 +1,55 @@
+// Layouts by the worker: a newer one cancels an older one, and none takes for ever.
+
+const PATIENCE_MS = 60_000;
+
+/** Thrown for a layout that a newer one cancelled. */
+export class Cancelled extends Error {}
+
+let worker = null;
+let running = null;
+let number = 0;
+
+function started() {
+  worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+  worker.onmessage = ({ data }) => {
+    if (running?.number !== data.number) return;
+    const { resolve, reject } = ended();
+    if (data.failed) reject(new Error(`Graphviz could not lay it out: ${data.failed}`));
+    else resolve(JSON.parse(data.laidOut));
+  };
+  worker.onerror = (event) => {
+    event.preventDefault?.();
+    stopped(new Error(`the layout did not start: ${event.message || "its script was refused"}`));
+  };
+  return worker;
+}
+
+function ended() {
+  const was = running;
+  clearTimeout(was.timer);
+  running = null;
+  return was;
+}
+
+function stopped(error) {
+  worker?.terminate();
+  worker = null;
+  if (running) ended().reject(error);
+}
+
+/** Loads Graphviz while the first question is still being answered. */
+export function warmUp() {
+  worker ??= started();
+}
+
+/** Where Graphviz puts everything, as its JSON has it. */
+export function layOut(dot) {
+  if (running) stopped(new Cancelled("a newer layout was asked for"));
+  worker ??= started();
+  number += 1;
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => stopped(new Error("the layout took more than a minute")), PATIENCE_MS);
+    running = { number, resolve, reject, timer };
+    worker.postMessage({ number, dot });
+  });
+}

@@ -1,0 +1,54 @@
+// What the signs mean.
+
+import { inWords } from "./names.js";
+import { SOURCES_DRAWN, TYPES_DRAWN, sourceIcon, typeIcon } from "./icons.js";
+import { html, svg } from "./svg.js";
+
+const LINES = [
+  ["edge data-flow", "data flows from left to right"],
+  ["edge control-flow", "it only steers: a condition, a join"],
+  ["edge logical-physical", "lies at, or was run as"],
+];
+
+/** The legend as a list. */
+export function legend() {
+  const types = TYPES_DRAWN.map((type) => item(typeIcon({ type }, 2, 2, 16), inWords(type)));
+  const sources = SOURCES_DRAWN.map((type) => item(sourceIcon(type, 2, 2, 14), `of ${type}`));
+  const lines = LINES.map(([kind, words]) => {
+    const way = svg("path", { class: "way", d: "M0 10H28" });
+    const tip = kind.includes("physical") ? null : svg("path", { class: "tip", d: "M36 10L28 6.5L28 13.5Z" });
+    return item(svg("g", { class: kind }, way, tip), words, 38);
+  });
+  const others = [
+    item(typeIcon({ placeholder: true }, 2, 2, 16), "named, never captured"),
+    item(svg("path", { class: "sign hidden-sign", d: "M4 10h.1M10 10h.1M16 10h.1" }), "hidden: more than is shown at once; opens a diagram of its own"),
+    item(svg("path", { class: "sign", d: "M7 5L12 10L7 15" }), "one hop further"),
+    item(svg("path", { class: "sign", d: "M4 10h12M10 4v12" }), "its columns"),
+    html("li", {}, html("span", { class: "deleted" }, "name"), " deleted"),
+  ];
+  return [list("Lines", lines), list("Types", types), list("Sources", sources), list("Else", others), keyboard()];
+}
+
+function list(title, items) {
+  return html("div", {}, html("h3", {}, title), html("ul", {}, ...items));
+}
+
+function item(sign, words, width = 20) {
+  const drawn = svg("svg", { class: "picture-sign", width, height: 20, viewBox: `0 0 ${width} 20`, "aria-hidden": "true" }, sign);
+  return html("li", {}, drawn, " ", words);
+}
+
+const KEYS = [
+  ["← →", "along edges"],
+  ["↑ ↓", "to the next one above or below, and its columns"],
+  ["Enter", "shows what is known of it; opens a hidden one"],
+  ["Space", "opens and closes its columns"],
+  ["< >", "one hop further upstream, downstream"],
+  ["+ − 0", "nearer, farther, all of it; Shift and arrows move the picture"],
+  ["Esc", "selects nothing"],
+];
+
+function keyboard() {
+  const rows = KEYS.flatMap(([key, words]) => [html("dt", {}, html("kbd", {}, key)), html("dd", {}, words)]);
+  return html("div", {}, html("h3", {}, "Keyboard"), html("dl", { class: "keys" }, ...rows));
+}

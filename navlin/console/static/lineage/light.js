@@ -1,0 +1,30 @@
+// Lighting the whole path of one column, or one node, through all objects; the rest is dimmed.
+
+/** Marks what lies on the path of the node with this id. */
+export function lightPath(picture, lines, graph, id) {
+  const { nodes, edges } = graph.path(id);
+  const boxes = new Set([...nodes].map((each) => graph.boxOf(each)));
+  light(picture, lines, nodes, boxes, edges);
+}
+
+/** Marks one edge and its ends. */
+export function lightEdge(picture, lines, line) {
+  const ends = new Set([line.from.row || line.from.box, line.to.row || line.to.box]);
+  light(picture, lines, ends, new Set([line.from.box, line.to.box]), new Set([line.key, ...line.members]));
+}
+
+/** Everything as it was. */
+export function unlight(picture) {
+  picture.classList.remove("dimming");
+}
+
+function light(picture, lines, nodes, boxes, edges) {
+  for (const box of picture.querySelectorAll("[data-box]")) box.classList.toggle("lit", boxes.has(box.dataset.box));
+  for (const row of picture.querySelectorAll(".row")) row.classList.toggle("lit", nodes.has(row.dataset.id));
+  for (const edge of picture.querySelectorAll("[data-edge]")) {
+    const line = lines.get(edge.dataset.edge);
+    edge.classList.toggle("lit", line.members.some((member) => edges.has(member)));
+  }
+  picture.classList.add("dimming");
+}
+

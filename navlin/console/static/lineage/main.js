@@ -1,0 +1,293 @@
+// The lineage diagram: from the address to a question, its answer, a layout, a picture; and back to the address.
+
+import { Problem, ask } from "./ask.js";
+import { showEdge, showNode, showNothing } from "./details.js";
+import { dotOf } from "./dot.js";
+import { draw } from "./draw.js";
+import { Graph, keyOf } from "./graph.js";
+import { elementOf, listenToKeys, stopAt } from "./keys.js";
+import { Cancelled, layOut, warmUp } from "./layout.js";
+import { legend } from "./legend.js";
+import { lightEdge, lightPath, unlight } from "./light.js";
+import { fillList } from "./list.js";
+import { calledIn, oneLine } from "./names.js";
+import { pictureOf } from "./picture.js";
+import { placesOf } from "./places.js";
+import { showProblem, showState, showSummary } from "./says.js";
+import { asPng, asSvg, download } from "./save.js";
+import { readSwitches, showSwitches } from "./switches.js";
+import { questionOf, readView, searchOf, startingAt } from "./view.js";
+import { Zoom } from "./zoom.js";
+
+const page = document.getElementById("diagram");
+const picture = document.getElementById("picture");
+const panel = document.getElementById("selected");
+const table = document.getElementById("edges");
+const tip = document.getElementById("whole-name");
+const form = document.getElementById("switches");
+const base = document.body.dataset.base ?? "";
+const zoom = new Zoom(picture);
+
+let view = readView(location.search);
+let graph = null;
+let places = null;
+let lines = new Map();
+let asking = null;
+let round = 0;
+
+// -- From a view to a picture ------------------------------------------------------------------------------------------
+
+/** Shows the view. `anchor` is the id of a node that stays where it is on the screen. */
+async function show(anchor = "") {
+  round += 1;
+  const mine = round;
+  const current = () => mine === round;
+  asking?.abort();
+  asking = new AbortController();
+  showSwitches(form, view);
+  document.title = document.title.replace(/^.*?(?= · )/, view.entity ? "Lineage" : "Lineage diagram");
+  if (!view.entity) {
+    showState(page, "empty");
+    return;
+  }
+  try {
+    showState(page, "asking");
+    const answer = await timed("server", () => ask("/lineage", questionOf(view), asking.signal));
+    if (!current()) return;
+    graph = new Graph(answer, view.toggled.size > 0);
+    fillList(table, graph, acts);
+    await arrange(current, anchor);
+  } catch (error) {
+    if (!current() || error.name === "AbortError" || error instanceof Cancelled) return;
+    const problem = error instanceof Problem ? error : new Problem(-1, error.message);
+    showProblem(page, problem, { again: () => show(anchor), startAt: (id) => go(startingAt(view, id)) });
+  }
+}
+
+async function arrange(current, anchor) {
+  showState(page, "arranging");
+  const shown = pictureOf(graph, view, fonts());
+  const { dot, named } = dotOf(shown);
+  const laidOut = await timed("layout", () => layOut(dot));
+  if (!current()) return;
+  showState(page, "drawing");
+  const next = placesOf(laidOut, named, shown.databases);
+  const scene = await timed("drawing", () => draw(next, graph, current));
+  if (!scene || !current()) return;
+  const before = placeOf(anchor);
+  const screen = before && zoom.onScreen(before);
+  const focused = focusedThing();
+  places = next;
+  lines = new Map(shown.lines.map((line) => [line.key, line]));
+  zoom.show(scene, places);
+  unlight(picture);
+  if (screen && placeOf(anchor)) zoom.keep(placeOf(anchor), screen);
+  else zoom.fit(middleOf(graph.boxOf(graph.start)));
+  stopAt(picture, elementOf(picture, graph.start) ?? picture.querySelector(".head"), false);
+  restoreFocus(focused);
+  showSummary(page, graph, shown, acts);
+  showSelected();
+  showState(page, "ready");
+  performance.measure("navlin:picture", { start: 0 });
+}
+
+/** What something takes, where a bench finds it. */
+async function timed(name, work) {
+  const start = performance.now();
+  const result = await work();
+  performance.measure(`navlin:${name}`, { start, end: performance.now() });
+  return result;
+}
+
+function fonts() {
+  const family = getComputedStyle(picture).fontFamily;
+  return { name: `600 13px ${family}`, place: `11px ${family}`, row: `12px ${family}` };
+}
+
+function placeOf(id) {
+  return id && graph && places?.boxes.find((place) => place.box.id === graph.boxOf(id));
+}
+
+function middleOf(id) {
+  const place = placeOf(id);
+  return place && { x: place.x + place.width / 2, y: place.y + place.height / 2 };
+}
+
+/** What has the focus in the picture, so that it keeps it when all is drawn anew. */
+function focusedThing() {
+  const element = document.activeElement;
+  if (!picture.contains(element) || element === picture) return null;
+  const { id, toggle, hop, way } = element.dataset;
+  return { id: id ?? toggle ?? hop, hop, way, toggle };
+}
+
+function restoreFocus(was) {
+  if (!was) return;
+  const box = elementOf(picture, was.id) ?? elementOf(picture, graph.start);
+  if (box) stopAt(picture, box, true);
+}
+
+// -- What people do ----------------------------------------------------------------------------------------------------
+
+/** Shows another view, and puts it into the address. */
+function go(next, anchor = "") {
+  view = next;
+  history.pushState(null, "", searchOf(view));
+  show(anchor);
+}
+
+const acts = {
+  startAt: (id) => go(startingAt(view, id)),
+  toggle: (id) => go({ ...view, toggled: flipped(view.toggled, id) }, id),
+  goOn: (ids) => go({ ...view, goOn: new Set([...view.goOn, ...ids]) }, ids[0]),
+  hidden: (id, direction) => go(startingAt(view, id, { direction })),
+  change: (changes) => go({ ...view, ...changes }, graph?.start),
+  detailsAddress: (id) => `${base}/details?${new URLSearchParams({ entity: id })}`,
+  searchAddress: (query) => `${base}/search?${new URLSearchParams({ query })}`,
+  select(what, focus = false) {
+    if (what !== view.selected) {
+      view = { ...view, selected: what };
+      history.pushState(null, "", searchOf(view));
+    }
+    showSelected();
+    const shown = what && (elementOf(picture, what) ?? elementOf(picture, graph.boxOf(what)) ?? edgeElement(what));
+    if (shown) zoom.reveal(shown);
+    if (shown && focus && shown.matches("[role=button]")) stopAt(picture, shown, true);
+  },
+  press(element) {
+    if (!element) return;
+    const { toggle, hop, hidden, start, way, id } = element.dataset;
+    if (toggle) acts.toggle(toggle);
+    else if (hop) acts.goOn(beyond(hop, way));
+    else if (hidden) acts.hidden(start, way);
+    else if (id) acts.select(id);
+    else if (element.dataset.edge) acts.select(element.dataset.edge);
+  },
+};
+
+function flipped(set, id) {
+  const next = new Set(set);
+  if (!next.delete(id)) next.add(id);
+  return next;
+}
+
+/** The nodes in a box at which the server said that there is more that way. */
+function beyond(box, way) {
+  const cuts = graph.more().arrows.get(box) ?? [];
+  return cuts.filter((cut) => cut.direction === way).map((cut) => cut.id);
+}
+
+function edgeElement(key) {
+  const line = lines.get(key) ?? [...lines.values()].find((each) => each.members.includes(key));
+  return line && picture.querySelector(`[data-edge="${CSS.escape(line.key)}"]`);
+}
+
+function showSelected() {
+  for (const each of picture.querySelectorAll(".selected")) each.classList.remove("selected");
+  const what = view.selected;
+  const node = graph?.nodes.get(what);
+  const element = node ? elementOf(picture, what) : what ? edgeElement(what) : null;
+  (element?.classList.contains("head") ? element.parentNode : element)?.classList.add("selected");
+  if (node) showNode(panel, node, graph, view, acts);
+  else if (element) showEdge(panel, lineOf(element, what), graph, acts);
+  else showNothing(panel);
+}
+
+/** The line of an element; of an edge that it only stands for, that edge. */
+function lineOf(element, what) {
+  const line = lines.get(element.dataset.edge);
+  const edge = graph.edges.get(what);
+  return edge && keyOf(line.edge) !== what ? { ...line, edge, members: [what] } : line;
+}
+
+// -- Listening ---------------------------------------------------------------------------------------------------------
+
+const PRESSED = ".toggle, .hop, .hidden-node, .head, .row, .edge[data-edge]";
+
+function lightAt(target) {
+  const found = target.closest?.(".head, .row, .edge[data-edge]");
+  if (!graph || !found || !picture.contains(found)) return;
+  if (found.dataset.edge) lightEdge(picture, lines, lines.get(found.dataset.edge));
+  else lightPath(picture, lines, graph, found.dataset.id);
+}
+
+/** The whole name of what is pointed at or has the focus. */
+function showWhole(target) {
+  const found = target.closest?.(".head, .row");
+  const node = found && graph?.nodes.get(found.dataset.id);
+  tip.hidden = !node;
+  if (!node) return;
+  const whole = oneLine(node.name);
+  tip.textContent = whole.length > 2000 ? `${whole.slice(0, 2000)}…` : whole;
+  const [outer, inner] = [page.getBoundingClientRect(), found.getBoundingClientRect()];
+  const left = Math.max(8, Math.min(inner.left - outer.left, outer.width - tip.offsetWidth - 8));
+  tip.style.left = `${left}px`;
+  tip.style.top = `${inner.bottom - outer.top + 6}px`;
+}
+
+picture.addEventListener("click", (event) => {
+  const found = event.target.closest(PRESSED);
+  if (found) acts.press(found);
+  const stop = found?.closest(".head, .row, .hidden-node") ?? found?.parentNode?.querySelector?.(":scope > .head");
+  if (stop) stopAt(picture, stop, true);
+});
+picture.addEventListener("pointerover", (event) => {
+  if (event.buttons) return;
+  lightAt(event.target);
+  showWhole(event.target);
+});
+picture.addEventListener("pointerout", (event) => {
+  if (picture.contains(event.relatedTarget) && event.relatedTarget.closest(".head, .row, .edge")) return;
+  unlight(picture);
+  tip.hidden = true;
+});
+picture.addEventListener("focusin", (event) => {
+  if (event.target === picture) return;
+  stopAt(picture, event.target, false);
+  zoom.reveal(event.target);
+  lightAt(event.target);
+  showWhole(event.target);
+});
+picture.addEventListener("focusout", () => {
+  unlight(picture);
+  tip.hidden = true;
+});
+listenToKeys(picture, zoom, () => ({ graph, lines }), acts);
+
+form.addEventListener("change", (event) => {
+  if (event.target.name !== "entity") acts.change(readSwitches(form, view));
+});
+form.addEventListener("submit", (event) => {
+  if (event.submitter?.name === "form") return;
+  event.preventDefault();
+  const entity = form.elements.entity.value.trim();
+  if (entity !== view.entity) go(startingAt(view, entity));
+  else show();
+});
+window.addEventListener("popstate", () => {
+  const anchor = graph?.start;
+  const was = view;
+  view = readView(location.search);
+  // Going back over a selection alone asks nothing.
+  if (searchOf({ ...was, selected: "" }) === searchOf({ ...view, selected: "" }) && graph) showSelected();
+  else show(was.entity === view.entity ? anchor : "");
+});
+
+for (const [id, act] of Object.entries({
+  nearer: () => zoom.by(1.25),
+  farther: () => zoom.by(0.8),
+  "fit-all": () => zoom.fit(),
+  "save-svg": () => download(new Blob([asSvg(picture, places).text], { type: "image/svg+xml" }), `${fileName()}.svg`),
+  "save-png": async () => download(await asPng(picture, places), `${fileName()}.png`),
+})) {
+  document.getElementById(id).addEventListener("click", act);
+}
+
+function fileName() {
+  const node = graph.nodes.get(graph.start);
+  return `lineage-${calledIn(node).own}`.replace(/[^\p{L}\p{N}_.-]+/gu, "_").slice(0, 80);
+}
+
+document.getElementById("legend").append(...legend());
+warmUp();
+show();

@@ -1,0 +1,81 @@
+// Names as they are shown: nothing in them turns the writing around, long ones are cut in the middle.
+
+const UNPRINTED = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu;
+const KEPT = /[\n\t]/;
+
+/** A text with a sign in place of each character that is not printed: controls, marks that turn the writing around. */
+export function printable(text) {
+  return String(text).replace(UNPRINTED, (each) => (KEPT.test(each) ? each : "\uFFFD"));
+}
+
+/** A name on one line. */
+export function oneLine(text) {
+  return printable(text).replace(/\s+/g, " ").trim();
+}
+
+const PATHS = new Set(["FILE", "DIRECTORY", "S3BUCKET"]);
+const TABLES = new Set(["TABLE", "VIEW"]);
+
+/** What a node is called in a box: its own name, and where it is. `holder` is the node that it stands in. */
+export function calledIn(node, holder) {
+  const name = oneLine(node.name) || node.id;
+  if (holder) {
+    const outer = `${oneLine(holder.name)}.`;
+    return { own: name.startsWith(outer) ? name.slice(outer.length) : name, place: "" };
+  }
+  if (TABLES.has(node.type) || node.type === "FIELD") {
+    const at = name.lastIndexOf(".");
+    return { own: name.slice(at + 1), place: at > 0 ? name.slice(0, at) : "" };
+  }
+  if (PATHS.has(node.type)) {
+    const trimmed = name.replace(/\/+$/, "");
+    const at = trimmed.lastIndexOf("/");
+    return at >= 0 && trimmed ? { own: trimmed.slice(at + 1), place: trimmed.slice(0, at) || "/" } : { own: name, place: "" };
+  }
+  return { own: name, place: "" };
+}
+
+/** The database of a table or view; empty for anything else. */
+export function databaseOf(node) {
+  return TABLES.has(node.type) ? calledIn(node).place : "";
+}
+
+/** TABLE → table, OPERATION_EXECUTION → operation execution. */
+export function inWords(type) {
+  return String(type).toLowerCase().replaceAll("_", " ");
+}
+
+const canvas = document.createElement("canvas").getContext("2d");
+const widths = new Map();
+
+/** How wide a text is in a font of CSS, in pixels. */
+export function widthOf(text, font) {
+  const key = `${font}\n${text}`;
+  let width = widths.get(key);
+  if (width === undefined) {
+    if (widths.size > 50_000) widths.clear();
+    canvas.font = font;
+    width = canvas.measureText(text).width;
+    widths.set(key, width);
+  }
+  return width;
+}
+
+/** The text, or its beginning and its end with … between, whichever fits into `most` pixels. */
+export function cutInMiddle(text, most, font) {
+  if (widthOf(text, font) <= most) return text;
+  const signs = [...text.slice(0, 2000)];
+  const end = text.length > 2000 ? [...text.slice(-500)] : signs;
+  let [fits, tooMany] = [0, signs.length];
+  while (fits + 1 < tooMany) {
+    const kept = (fits + tooMany) >> 1;
+    if (widthOf(cut(signs, end, kept), font) <= most) fits = kept;
+    else tooMany = kept;
+  }
+  return cut(signs, end, fits);
+}
+
+function cut(signs, end, kept) {
+  const last = kept >> 1;
+  return `${signs.slice(0, kept - last).join("")}…${last ? end.slice(-last).join("") : ""}`;
+}

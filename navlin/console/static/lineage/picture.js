@@ -1,0 +1,110 @@
+// What is drawn of a graph: boxes with rows, lines between them, hidden nodes. Nothing here knows where it is on the page.
+
+import { calledIn, cutInMiddle, databaseOf, inWords, widthOf } from "./names.js";
+import { keyOf } from "./graph.js";
+
+export const HEAD_PX = 44;
+export const ROW_PX = 24;
+const NARROWEST_PX = 120;
+const WIDEST_TEXT_PX = 230;
+/** Left of a name its icon, right of it the `+`. */
+const AROUND_NAME_PX = 66;
+const AROUND_PLACE_PX = 80;
+const AROUND_ROW_PX = 40;
+const WITH_COLUMNS = new Set(["TABLE", "VIEW", "DATASET", "FILE", "DIRECTORY", "OPERATION"]);
+
+/** Boxes, lines and hidden nodes of a graph in a view. `fonts` are those of names, places and rows. */
+export function pictureOf(graph, view, fonts) {
+  const { arrows, hidden, notes } = graph.more();
+  const boxes = new Map();
+  for (const node of graph.nodes.values()) {
+    if (!graph.holder.has(node.id)) boxes.set(node.id, boxOf(graph, view, node, arrows, fonts));
+  }
+  const lines = linesOf(graph, boxes);
+  markParallel(lines, boxes);
+  return { boxes, lines, hidden: hidden.map((cut) => hiddenOf(graph, cut)), notes };
+}
+
+function boxOf(graph, view, node, arrows, fonts) {
+  const columns = graph.columnsOf(node.id);
+  const openable = graph.columnsAsked || graph.byColumns ? columns.length > 0 : WITH_COLUMNS.has(node.type);
+  // In a diagram that starts at a column all are open to begin with: what is toggled is closed.
+  const open = graph.byColumns !== view.toggled.has(node.id);
+  const listed = [...graph.standingIn(node.id), ...(open ? columns.toSorted(byName) : [])];
+  const empty = open && graph.columnsAsked && !columns.length;
+  const name = calledIn(node);
+  const state = node.placeholder ? "never captured" : node.deleted ? "deleted" : "";
+  const place = [name.place || inWords(node.type), state].filter(Boolean).join(" · ");
+  const rows = listed.map((part) => rowOf(part, node, fonts));
+  if (empty) rows.push({ id: "", node: null, text: "no columns are known to flow", width: 190 });
+  const own = cutInMiddle(name.own, WIDEST_TEXT_PX, fonts.name);
+  const small = cutInMiddle(place, WIDEST_TEXT_PX, fonts.place);
+  const width = Math.max(
+    NARROWEST_PX,
+    widthOf(own, fonts.name) + AROUND_NAME_PX,
+    widthOf(small, fonts.place) + AROUND_PLACE_PX,
+    ...rows.map((row) => row.width),
+  );
+  return {
+    id: node.id,
+    node,
+    name: own,
+    place: small,
+    rows,
+    openable: openable || empty,
+    open,
+    width: Math.ceil(width),
+    height: HEAD_PX + ROW_PX * rows.length,
+    database: view.databases ? databaseOf(node) : "",
+    ways: [...new Set((arrows.get(node.id) ?? []).map((cut) => cut.direction))],
+    cuts: arrows.get(node.id) ?? [],
+  };
+}
+
+function rowOf(part, holder, fonts) {
+  const text = cutInMiddle(calledIn(part, holder).own, WIDEST_TEXT_PX, fonts.row);
+  return { id: part.id, node: part, text, width: widthOf(text, fonts.row) + AROUND_ROW_PX };
+}
+
+const byName = (one, other) => (one.name < other.name ? -1 : 1);
+
+/** A line for each pair of ends that are drawn; `members` are the edges that it stands for. An edge between columns goes
+ * from the row, or from the whole box where that is closed, and then the line between the boxes says nothing more. */
+function linesOf(graph, boxes) {
+  const rows = new Map();
+  for (const box of boxes.values()) for (const row of box.rows) if (row.id) rows.set(row.id, box.id);
+  const lines = new Map();
+  const finer = new Set();
+  const end = (id) => ({ box: graph.boxOf(id), row: rows.has(id) ? id : "" });
+  for (const edge of graph.edges.values()) {
+    const [from, to] = [end(edge.source), end(edge.target)];
+    if (edge.type === "INSTANCE_OF" && from.box === to.box) continue;
+    const isPart = graph.holder.has(edge.source) || graph.holder.has(edge.target);
+    const drawn = Boolean(from.row || to.row);
+    // Between two closed boxes their own edge is drawn, and stands for the columns' too.
+    const key = `${edge.type}:${from.row || from.box}:${to.row || to.box}`;
+    const line = lines.get(key) ?? { key, type: edge.type, from, to, members: [], fine: drawn };
+    line.members.push(keyOf(edge));
+    line.edge = !isPart || !line.edge ? edge : line.edge;
+    lines.set(key, line);
+    if (isPart && drawn) finer.add(`${edge.type}:${from.box}:${to.box}`);
+  }
+  return [...lines.values()].filter((line) => line.fine || !finer.has(line.key));
+}
+
+/** What is both input and output of something, drawn beside it: two lines, there and back. */
+function markParallel(lines, boxes) {
+  const ways = new Map(lines.map((line) => [`${line.from.box}:${line.to.box}`, line]));
+  for (const line of lines) {
+    const back = ways.get(`${line.to.box}:${line.from.box}`);
+    const closed = !line.from.row && !line.to.row;
+    line.loop = line.from.box === line.to.box;
+    line.beside = Boolean(
+      back && closed && !line.loop && !back.from.row && !back.to.row && boxes.has(line.from.box) && boxes.has(line.to.box),
+    );
+  }
+}
+
+function hiddenOf(graph, cut) {
+  return { id: `${cut.id}.${cut.direction}`, cut, box: graph.boxOf(cut.id), way: cut.direction };
+}

@@ -1,0 +1,69 @@
+// The picture as a file, SVG or PNG, that needs nothing else: fonts, colours and sizes are in it.
+
+const KEPT = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size", "font-weight", "text-decoration-line"];
+const MARGIN_PX = 20;
+const MOST_PNG_PX = 12_000;
+
+/** The scene as the text of an SVG document; what is dimmed now is dimmed in it. */
+export function asSvg(picture, size) {
+  const scene = picture.querySelector(".scene");
+  const copy = scene.cloneNode(true);
+  style(scene, copy);
+  copy.removeAttribute("transform");
+  for (const each of copy.querySelectorAll("*")) {
+    for (const name of ["role", "tabindex", "aria-expanded"]) each.removeAttribute(name);
+  }
+  for (const each of copy.querySelectorAll(".touched, .hop")) each.remove();
+  const root = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const [width, height] = [size.width + 2 * MARGIN_PX, size.height + 2 * MARGIN_PX].map(Math.ceil);
+  root.setAttribute("width", width);
+  root.setAttribute("height", height);
+  root.setAttribute("viewBox", `${-MARGIN_PX} ${-MARGIN_PX} ${width} ${height}`);
+  const ground = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+  for (const [name, value] of Object.entries({ x: -MARGIN_PX, y: -MARGIN_PX, width, height })) ground.setAttribute(name, value);
+  ground.setAttribute("fill", getComputedStyle(picture).backgroundColor);
+  root.append(ground, copy);
+  // The serializer escapes what names have of markup.
+  return { text: new XMLSerializer().serializeToString(root), width, height };
+}
+
+/** What a style sheet says of each element, as attributes of its copy. */
+function style(from, to) {
+  const said = getComputedStyle(from);
+  for (const name of KEPT) {
+    const value = said.getPropertyValue(name);
+    if (name === "text-decoration-line") {
+      if (value !== "none" && from.tagName === "text") to.setAttribute("text-decoration", value);
+    } else if (value && from.tagName !== "title" && (from.tagName === "text" || !name.startsWith("font"))) {
+      to.setAttribute(name, value);
+    }
+  }
+  for (let number = 0; number < from.children.length; number++) style(from.children[number], to.children[number]);
+}
+
+/** The picture as a PNG, twice as fine as it is seen; as a Blob. */
+export async function asPng(picture, size) {
+  const { text, width, height } = asSvg(picture, size);
+  const scale = Math.min(2, MOST_PNG_PX / width, MOST_PNG_PX / height);
+  const address = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+  try {
+    const image = new Image();
+    image.src = address;
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [Math.round(width * scale), Math.round(height * scale)];
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    return await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+  } finally {
+    URL.revokeObjectURL(address);
+  }
+}
+
+/** Gives a Blob to the reader as a file. */
+export function download(blob, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

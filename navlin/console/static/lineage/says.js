@@ -1,0 +1,76 @@
+// What the page says of itself: that it is at work, what went wrong, what the picture leaves out.
+
+import { oneLine } from "./names.js";
+import { html } from "./svg.js";
+
+const STATES = {
+  empty: "Name a table, a column, a path or an operation above.",
+  asking: "Asking the server…",
+  arranging: "Arranging…",
+  drawing: "Drawing…",
+  ready: "",
+};
+
+/** `data-state` of the page, and the same in words. The old picture stays until there is a new one. */
+export function showState(page, state) {
+  page.dataset.state = state;
+  page.setAttribute("aria-busy", String(["asking", "arranging", "drawing"].includes(state)));
+  page.querySelector("#state").textContent = STATES[state];
+  page.querySelector("#problem").hidden = true;
+}
+
+/** What went wrong, what may have been meant, and a button to try it again. */
+export function showProblem(page, problem, { again, startAt }) {
+  page.dataset.state = "failed";
+  page.setAttribute("aria-busy", "false");
+  page.querySelector("#state").textContent = "";
+  const meant = problem.more?.candidates ?? problem.more?.suggestions ?? [];
+  const choices = meant.map((each) => {
+    const words = `${each.type.toLowerCase()} ${oneLine(each.name)}${each.deleted ? ", deleted" : ""}`;
+    return html("li", {}, html("button", { type: "button", class: "to-node", click: () => startAt(each.id) }, words));
+  });
+  const place = page.querySelector("#problem");
+  place.replaceChildren(
+    html("p", {}, problem.message),
+    choices.length ? html("ul", {}, ...choices) : "",
+    html("button", { type: "button", class: "quiet", id: "again", click: again }, "Try again"),
+  );
+  place.hidden = false;
+}
+
+/** How much is shown, and what is not. */
+export function showSummary(page, graph, shown, acts) {
+  const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+  const parts = [count(shown.boxes.size, "object"), count(shown.lines.length, "line")];
+  if (shown.hidden.length) parts.push(`hidden at ${count(shown.hidden.length, "place")}`);
+  const notes = shown.notes.map((cut) => html("li", { "data-reason": cut.reason }, noteOf(cut, acts)));
+  if (graph.unlinked) {
+    const words = `${count(graph.unlinked, "relation")} lead${graph.unlinked === 1 ? "s" : ""} to what was never captured. `;
+    notes.push(html("li", { "data-reason": "unlinked" }, words, change("Show it", { unlinked: true }, acts)));
+  }
+  if (!shown.lines.length && !shown.hidden.length) {
+    const words = "Nothing flows here, as far as is known. With operations, or with what is unlinked, there may be more.";
+    notes.push(html("li", { "data-reason": "nothing" }, words));
+  }
+  page.querySelector("#summary").textContent = parts.join(", ");
+  page.querySelector("#notes").replaceChildren(...notes);
+}
+
+const WORDS = {
+  executions: "only the latest executions are shown. ",
+  columns: "as many columns are shown as may be.",
+  walked: "as many nodes were looked at as may be.",
+  depth: "there is more beyond the depth.",
+  nodes: "as many nodes are shown as may be.",
+  fan_out: "it has more relations than are followed.",
+};
+
+function noteOf(cut, acts) {
+  const words = `${oneLine(cut.name)}: ${WORDS[cut.reason] ?? cut.reason}`;
+  const all = cut.reason === "executions" ? change("Show all", { all_executions: true }, acts) : null;
+  return html("span", {}, words, all);
+}
+
+function change(words, changes, acts) {
+  return html("button", { type: "button", class: "quiet", click: () => acts.change(changes) }, words);
+}

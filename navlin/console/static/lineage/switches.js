@@ -1,0 +1,24 @@
+// The form above the picture: without a script it asks the server for a list, with one each change is shown at once.
+
+import { ASKED, DRAWN } from "./view.js";
+
+/** Sets the form to a view. */
+export function showSwitches(form, view) {
+  form.elements.entity.value = view.entity;
+  form.elements.direction.value = view.direction;
+  const depth = form.elements.depth;
+  const text = String(view.depth || "all");
+  if (![...depth.options].some((option) => option.value === text)) depth.add(new Option(`${text} hops`, text));
+  depth.value = text;
+  for (const name of [...ASKED, ...DRAWN]) form.elements[name].checked = view[name];
+}
+
+/** What the form says that a view may change. */
+export function readSwitches(form, view) {
+  const changes = { direction: form.elements.direction.value };
+  const depth = form.elements.depth.value;
+  changes.depth = depth === "all" ? 0 : Number(depth);
+  if (changes.depth !== view.depth || changes.direction !== view.direction) changes.goOn = new Set();
+  for (const name of [...ASKED, ...DRAWN]) changes[name] = form.elements[name].checked;
+  return changes;
+}

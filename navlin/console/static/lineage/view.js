@@ -1,0 +1,56 @@
+// The view: what is asked for, what is opened and what is selected. The address has all of it, so that it can be sent.
+
+/** Switches that the server answers by. */
+export const ASKED = ["operations", "deleted", "control_flow", "unlinked", "all_executions"];
+/** Switches of the picture alone. */
+export const DRAWN = ["databases"];
+const DIRECTIONS = ["both", "upstream", "downstream"];
+
+/** The view that an address's query string describes; what it does not say has its default. */
+export function readView(search) {
+  const given = new URLSearchParams(search);
+  const direction = given.get("direction") ?? "both";
+  const view = {
+    entity: given.get("entity") ?? "",
+    direction: DIRECTIONS.includes(direction) ? direction : "both",
+    depth: depthOf(given.get("depth")),
+    toggled: new Set(given.getAll("open")),
+    goOn: new Set(given.getAll("go_on")),
+    selected: given.get("selected") ?? "",
+  };
+  for (const name of [...ASKED, ...DRAWN]) view[name] = given.get(name) === "true";
+  return view;
+}
+
+function depthOf(text) {
+  if (text === "all") return 0;
+  const hops = Number.parseInt(text ?? "1", 10);
+  return hops >= 1 && hops <= 1000 ? hops : 1;
+}
+
+/** The query string of a view: nothing that has its default. */
+export function searchOf(view) {
+  const said = new URLSearchParams({ entity: view.entity });
+  if (view.direction !== "both") said.set("direction", view.direction);
+  if (view.depth !== 1) said.set("depth", view.depth || "all");
+  for (const name of [...ASKED, ...DRAWN]) if (view[name]) said.set(name, "true");
+  for (const id of view.goOn) said.append("go_on", id);
+  for (const id of view.toggled) said.append("open", id);
+  if (view.selected) said.set("selected", view.selected);
+  return `?${said}`;
+}
+
+/** The parameters of the question to the server. */
+export function questionOf(view) {
+  const asked = { entity: view.entity, direction: view.direction };
+  if (view.depth) asked.depth = view.depth;
+  for (const name of ASKED) if (view[name]) asked[name] = true;
+  if (view.depth && view.goOn.size) asked.go_on = [...view.goOn];
+  if (view.toggled.size) asked.columns = true;
+  return asked;
+}
+
+/** The same view, begun at another entity: nothing is opened or selected in it. */
+export function startingAt(view, entity, changes = {}) {
+  return { ...view, entity, toggled: new Set(), goOn: new Set(), selected: "", ...changes };
+}

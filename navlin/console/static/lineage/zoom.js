@@ -1,0 +1,132 @@
+// Moving about: the wheel, dragging, two fingers. d3-zoom does the same with nine packages that find each other by names
+// that a browser resolves only with an import map in the page, which the page's policy forbids.
+
+const LEAST = 0.05;
+const MOST = 3;
+const MARGIN_PX = 24;
+/** Smaller than this nobody reads it; rather a part is shown. */
+const READABLE = 0.6;
+const MOVED_PX = 4;
+
+/** Pans and zooms the scene of `picture`, an SVG element. */
+export class Zoom {
+  constructor(picture) {
+    this.picture = picture;
+    this.scene = null;
+    this.at = { x: 0, y: 0, k: 1 };
+    this.size = { width: 1, height: 1 };
+    this.moved = false;
+    this.fingers = new Map();
+    picture.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
+    picture.addEventListener("pointerdown", (event) => this.#down(event));
+    picture.addEventListener("pointermove", (event) => this.#move(event));
+    for (const name of ["pointerup", "pointercancel"]) {
+      picture.addEventListener(name, (event) => this.fingers.delete(event.pointerId));
+    }
+    // What ends a drag over a node is no click on it.
+    picture.addEventListener("click", (event) => this.moved && event.stopPropagation(), { capture: true });
+  }
+
+  /** A new scene of so many pixels; where the old one was stays, if there was one. */
+  show(scene, size) {
+    this.scene?.remove();
+    this.scene = scene;
+    this.size = size;
+    this.picture.append(scene);
+    this.#apply();
+  }
+
+  /** The whole scene, or, where that were too small to read, as much of it as can be read around `place`. */
+  fit(place = null) {
+    const { width, height } = this.picture.getBoundingClientRect();
+    const whole = Math.min((width - 2 * MARGIN_PX) / this.size.width, (height - 2 * MARGIN_PX) / this.size.height, 1);
+    const k = place ? Math.max(whole, READABLE) : whole;
+    const fits = k <= whole;
+    const middle = fits || !place ? { x: this.size.width / 2, y: this.size.height / 2 } : place;
+    this.#to({ x: width / 2 - middle.x * k, y: height / 2 - middle.y * k, k: Math.max(LEAST, k) });
+  }
+
+  /** Zooms around the middle of the picture. */
+  by(factor) {
+    const { width, height } = this.picture.getBoundingClientRect();
+    this.#around(width / 2, height / 2, factor);
+  }
+
+  /** Moves by pixels of the screen. */
+  pan(dx, dy) {
+    this.#to({ ...this.at, x: this.at.x + dx, y: this.at.y + dy });
+  }
+
+  /** Moves just so far that an element is seen. */
+  reveal(element) {
+    const outer = this.picture.getBoundingClientRect();
+    const inner = element.getBoundingClientRect();
+    const shift = (low, high, least, most) =>
+      low < least + MARGIN_PX ? least + MARGIN_PX - low : high > most - MARGIN_PX ? most - MARGIN_PX - high : 0;
+    const dx = shift(inner.left, inner.right, outer.left, outer.right);
+    const dy = shift(inner.top, inner.bottom, outer.top, outer.bottom);
+    if (dx || dy) this.pan(dx, dy);
+  }
+
+  /** A place of the scene on the screen, and back: keeps a node where it was while all around it changes. */
+  onScreen({ x, y }) {
+    return { x: x * this.at.k + this.at.x, y: y * this.at.k + this.at.y };
+  }
+
+  keep(place, screen) {
+    this.#to({ ...this.at, x: screen.x - place.x * this.at.k, y: screen.y - place.y * this.at.k });
+  }
+
+  #around(x, y, factor) {
+    const k = Math.min(MOST, Math.max(LEAST, this.at.k * factor));
+    const by = k / this.at.k;
+    this.#to({ x: x - (x - this.at.x) * by, y: y - (y - this.at.y) * by, k });
+  }
+
+  #to(at) {
+    this.at = at;
+    this.#apply();
+  }
+
+  #apply() {
+    const { x, y, k } = this.at;
+    this.scene?.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)}) scale(${k.toFixed(4)})`);
+  }
+
+  #wheel(event) {
+    event.preventDefault();
+    const { left, top } = this.picture.getBoundingClientRect();
+    const lines = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 20 : 1;
+    const factor = Math.exp(Math.max(-120, Math.min(120, -event.deltaY * lines)) / 400);
+    this.#around(event.clientX - left, event.clientY - top, factor);
+  }
+
+  #down(event) {
+    this.fingers.set(event.pointerId, { x: event.clientX, y: event.clientY });
+    this.moved = false;
+    this.travelled = 0;
+  }
+
+  #move(event) {
+    const was = this.fingers.get(event.pointerId);
+    if (!was) return;
+    if (!event.buttons) {
+      this.fingers.delete(event.pointerId);
+      return;
+    }
+    const now = { x: event.clientX, y: event.clientY };
+    this.travelled += Math.hypot(now.x - was.x, now.y - was.y);
+    const [other] = [...this.fingers].filter(([id]) => id !== event.pointerId).map(([, place]) => place);
+    this.fingers.set(event.pointerId, now);
+    if (this.travelled < MOVED_PX) return;
+    if (!this.moved) this.picture.setPointerCapture(event.pointerId);
+    this.moved = true;
+    if (other) {
+      const { left, top } = this.picture.getBoundingClientRect();
+      const spread = (place) => Math.hypot(place.x - other.x, place.y - other.y) || 1;
+      this.#around((now.x + other.x) / 2 - left, (now.y + other.y) / 2 - top, spread(now) / spread(was));
+    } else {
+      this.pan(now.x - was.x, now.y - was.y);
+    }
+  }
+}

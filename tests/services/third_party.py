@@ -1,0 +1,63 @@
+"""What the console has of others: fetched anew from npm's registry, and held against the sums of its manifest.
+
+    python -m tests.services.third_party
+
+To take a newer version, change it and its sums in ``navlin/console/third_party/manifest.json``; what does not fit its sum is
+not put in place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+HOME: Final = Path(__file__).parents[2] / "navlin" / "console" / "third_party"
+
+
+class Unlike(ValueError):
+    """A file is not the one that the manifest names."""
+
+
+def manifest() -> list[dict[str, Any]]:
+    """The files: ``package``, ``version`` and ``from`` (its place in the package) of those that npm has, ``file``,
+    ``sha256``, ``licence``."""
+    files: list[dict[str, Any]] = json.loads((HOME / "manifest.json").read_text())["files"]
+    return files
+
+
+def check(file: str, data: bytes, sha256: str) -> None:
+    """Raises `Unlike`."""
+    found = hashlib.sha256(data).hexdigest()
+    if found != sha256:
+        raise Unlike(f"{file} has the SHA-256 sum {found}, and the manifest says {sha256}")
+
+
+def renew() -> None:
+    """Fetches all packages and puts their files in place. Raises `Unlike`."""
+    listed = [each for each in manifest() if "package" in each]
+    for package, version in sorted({(each["package"], each["version"]) for each in listed}):
+        with TemporaryDirectory() as folder:
+            command = ["npm", "pack", "--silent", "--pack-destination", folder, f"{package}@{version}"]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            (archive,) = Path(folder).glob("*.tgz")
+            with tarfile.open(archive) as packed:
+                for each in listed:
+                    if each["package"] == package:
+                        member = packed.extractfile(each["from"])
+                        assert member is not None
+                        data = member.read()
+                        check(each["file"], data, each["sha256"])
+                        (HOME / each["file"]).write_bytes(data)
+
+
+if __name__ == "__main__":
+    try:
+        renew()
+    except Unlike as error:
+        sys.exit(str(error))

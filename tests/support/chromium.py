@@ -1,0 +1,162 @@
+"""A real browser for tests of pages: Debian's Chromium without a window, as `make browser` unpacks it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote, urlsplit
+
+import pytest
+
+from tests.services.browser import BROWSER, DRIVER, environment
+
+HOME = Path(__file__).parents[2] / ".browser"
+PATIENCE_S = 60.0
+Found = TypeVar("Found")
+
+# Remembers each report of the policy and each error, before the page does anything.
+WATCH = """
+window.seenWrong = [];
+document.addEventListener("securitypolicyviolation", (each) =>
+  window.seenWrong.push(`policy: ${each.violatedDirective} ${each.blockedURI}`));
+window.addEventListener("error", (each) => window.seenWrong.push(`error: ${each.message}`));
+window.addEventListener("unhandledrejection", (each) => window.seenWrong.push(`rejected: ${each.reason}`));
+window.alert = (text) => window.seenWrong.push(`alert: ${text}`);
+"""
+
+
+@dataclass
+class Chromium:
+    """One window. ``url`` is the console's root."""
+
+    driver: Any
+    url: str = ""
+    downloads: Path = Path()
+
+    def log_in(self, url: str, user: str, password: str) -> None:
+        """By Basic in the address; the browser sends it with every request that follows."""
+        self.url = url
+        parts = urlsplit(url)
+        self.driver.get(
+            f"{parts.scheme}://{quote(user)}:{quote(password)}@{parts.netloc}{parts.path}/healthz"
+        )
+        self.driver.get(f"{parts.scheme}://{quote(user)}:{quote(password)}@{parts.netloc}{parts.path}/search")
+
+    def open(self, path: str) -> None:
+        """A page below the root."""
+        self.driver.get(self.url + path)
+
+    def run(self, script: str, *arguments: Any) -> Any:
+        """What a script returns."""
+        return self.driver.execute_script(script, *arguments)
+
+    def find(self, selector: str) -> Any:
+        """The one element that fits, as soon as it is there."""
+        return self.until(lambda: self.driver.find_element("css selector", selector), f"no {selector}")
+
+    def all(self, selector: str) -> list[Any]:
+        """All elements that fit now."""
+        return list(self.driver.find_elements("css selector", selector))
+
+    def count(self, selector: str) -> int:
+        """How many fit now."""
+        return int(self.run("return document.querySelectorAll(arguments[0]).length", selector))
+
+    def texts(self, selector: str) -> list[str]:
+        """The texts of all that fit, whether they are seen or not."""
+        script = "return [...document.querySelectorAll(arguments[0])].map((each) => each.textContent.trim())"
+        return list(self.run(script, selector))
+
+    def until(self, found: Callable[[], Found], otherwise: str) -> Found:
+        """What a function returns as soon as it is true."""
+        from selenium.common.exceptions import WebDriverException
+
+        deadline_s = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                if result := found():
+                    return result
+            except WebDriverException as error:
+                if time.monotonic() > deadline_s:
+                    raise AssertionError(f"{otherwise}: {error.msg}") from error
+            assert time.monotonic() < deadline_s, f"{otherwise}; the log: {self.logged()}"
+            time.sleep(0.02)
+
+    def press(self, *keys: str) -> None:
+        """Keys, one after the other, to whatever has the focus."""
+        from selenium.webdriver.common.action_chains import ActionChains
+
+        actions = ActionChains(self.driver)
+        for key in keys:
+            actions.send_keys(key)
+        actions.perform()
+
+    def hover(self, element: Any) -> None:
+        """The pointer to the middle of an element."""
+        from selenium.webdriver.common.action_chains import ActionChains
+
+        ActionChains(self.driver).move_to_element(element).perform()
+
+    def size(self, width: int, height: int) -> None:
+        """The size of the page in pixels, as a device of that width has it."""
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+    def prefer(self, **features: str) -> None:
+        """What the reader prefers: ``prefers_color_scheme="dark"``."""
+        listed = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": listed})
+
+    def scripts(self, *, run: bool) -> None:
+        """Whether pages that are opened from now on run scripts."""
+        self.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not run})
+
+    def wrong(self) -> list[str]:
+        """What the policy refused, errors, and alerts, on this page."""
+        return list(self.run("return window.seenWrong")) + [
+            each for each in self.logged() if "Content Security Policy" in each
+        ]
+
+    def logged(self) -> list[str]:
+        """What the browser logged since it was last asked."""
+        return [str(each["message"]) for each in self.driver.get_log("browser")]
+
+    def picture(self, file: Path) -> None:
+        """What is seen, as a PNG."""
+        file.parent.mkdir(parents=True, exist_ok=True)
+        self.driver.save_screenshot(str(file))
+
+
+@contextmanager
+def started_chromium(downloads: Path) -> Iterator[Chromium]:
+    """One that keeps nothing from before. Skips the test if there is no browser."""
+    if not (HOME / BROWSER).exists():
+        pytest.skip("there is no browser: `make browser` unpacks one")
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = str(HOME / BROWSER)
+    for argument in (
+        "--headless=new",
+        # A container has neither of its own; the pages are this test's.
+        "--no-sandbox",
+        "--disable-dev-shm-usage",
+        "--disable-gpu",
+        "--no-proxy-server",
+        "--window-size=1400,900",
+        "--lang=en",
+    ):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})
+    service = webdriver.ChromeService(str(HOME / DRIVER), env=environment(HOME))
+    driver = webdriver.Chrome(options=options, service=service)
+    try:
+        driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
+        yield Chromium(driver, downloads=downloads)
+    finally:
+        driver.quit()

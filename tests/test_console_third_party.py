@@ -1,0 +1,28 @@
+"""What the console has of others is what its manifest says."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.services.third_party import HOME, Unlike, check, manifest
+
+
+def test_every_file_is_the_one_whose_sum_the_manifest_has() -> None:
+    for each in manifest():
+        check(each["file"], (HOME / each["file"]).read_bytes(), each["sha256"])
+
+
+def test_a_file_that_was_changed_is_refused() -> None:
+    each = manifest()[0]
+    changed = (HOME / each["file"]).read_bytes() + b"\n"
+    with pytest.raises(Unlike, match=f"{each['file']} has the SHA-256 sum"):
+        check(each["file"], changed, each["sha256"])
+
+
+def test_there_is_no_file_of_others_beside_those_of_the_manifest() -> None:
+    there = {path.relative_to(HOME).as_posix() for path in HOME.rglob("*") if path.is_file()}
+    assert there == {each["file"] for each in manifest()} | {"manifest.json"}
+
+
+def test_every_file_names_its_licence() -> None:
+    assert [each["file"] for each in manifest() if not each["licence"]] == []
