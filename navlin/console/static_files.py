@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from navlin.api.answers import error_answer
+from navlin.console.page import POLICY
 
 _FOLDERS: Final = ("static", "third_party")
 _TYPES: Final = {
@@ -54,6 +55,8 @@ class StaticFiles:
         headers = {
             "Content-Type": _TYPES[Path(name).suffix],
             "Cache-Control": "public, max-age=31536000, immutable",
+            # A worker is held to the policy that comes with its own script, not to that of its page.
+            "Content-Security-Policy": POLICY,
             "Vary": "Accept-Encoding",
         }
         if len(data) >= _PACKED_FROM_BYTES and "gzip" in request.headers.get("accept-encoding", ""):

@@ -12,9 +12,10 @@ function alongEdge(picture, graph, lines, from, forward) {
   const id = from.dataset.id ?? from.dataset.start;
   const near = forward ? "from" : "to";
   const far = forward ? "to" : "from";
-  const reached = [...lines.values()]
-    .filter((line) => (line[near].row || line[near].box) === id && line.from.box !== line.to.box)
-    .map((line) => line[far].row || line[far].box);
+  const leading = [...lines.values()].filter((line) => (line[near].row || line[near].box) === id && !line.loop);
+  // What lies somewhere, or was run as something, only where no data flows.
+  const flows = leading.filter((line) => line.type.endsWith("_FLOW"));
+  const reached = (flows.length ? flows : leading).map((line) => line[far].row || line[far].box);
   // From a hidden node back to the node behind which it is.
   if (from.dataset.hidden) reached.push(graph.boxOf(id));
   const found = reached.map((each) => elementOf(picture, each)).filter(Boolean);

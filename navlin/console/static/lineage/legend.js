@@ -26,11 +26,11 @@ export function legend() {
     item(svg("path", { class: "sign", d: "M4 10h12M10 4v12" }), "its columns"),
     html("li", {}, html("span", { class: "deleted" }, "name"), " deleted"),
   ];
-  return [list("Lines", lines), list("Types", types), list("Sources", sources), list("Else", others), keyboard()];
+  return [list("Lines", lines, "wide"), list("Types", types), list("Sources", sources), list("Else", others, "wide"), keyboard()];
 }
 
-function list(title, items) {
-  return html("div", {}, html("h3", {}, title), html("ul", {}, ...items));
+function list(title, items, kind) {
+  return html("div", {}, html("h3", {}, title), html("ul", { class: kind }, ...items));
 }
 
 function item(sign, words, width = 20) {

@@ -13,7 +13,7 @@ export function fillList(table, graph, acts) {
   const rows = edges.slice(0, LISTED).map((edge) => edgeRow(edge, graph, acts));
   const joined = new Set(edges.flatMap((edge) => [edge.source, edge.target]));
   const alone = [...graph.nodes.values()].filter((node) => !joined.has(node.id) && !graph.parts.has(node.id));
-  rows.push(...alone.slice(0, LISTED).map((node) => html("tr", {}, cellOf(node, graph, acts), html("td", { colspan: 3 }))));
+  rows.push(...alone.slice(0, LISTED).map((node) => html("tr", {}, cellOf(node, graph, acts), html("td", { colspan: 2 }))));
   const cut = edges.length > LISTED ? `, the first ${LISTED} listed` : "";
   table.querySelector("caption").textContent = `${count(graph.nodes.size, "node")}, ${count(edges.length, "edge")}${cut}`;
   table.querySelector("tbody").replaceChildren(...rows);
@@ -33,9 +33,9 @@ function edgeRow(edge, graph, acts) {
       "td",
       {},
       html("button", { type: "button", class: "to-node", click: () => acts.select(key, true) }, KINDS[edge.type] ?? inWords(edge.type)),
+      html("span", { class: "dim" }, [...passed.map((name) => ` through ${name}`), ...flags.map((flag) => ` ${flag}`)].join(",")),
     ),
     cellOf(graph.nodes.get(edge.target), graph, acts),
-    html("td", {}, [...passed.map((name) => `through ${name}`), ...flags].join(", ")),
   );
 }
 

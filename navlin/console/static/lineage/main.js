@@ -219,10 +219,6 @@ function showWhole(target) {
   if (!node) return;
   const whole = oneLine(node.name);
   tip.textContent = whole.length > 2000 ? `${whole.slice(0, 2000)}…` : whole;
-  const [outer, inner] = [page.getBoundingClientRect(), found.getBoundingClientRect()];
-  const left = Math.max(8, Math.min(inner.left - outer.left, outer.width - tip.offsetWidth - 8));
-  tip.style.left = `${left}px`;
-  tip.style.top = `${inner.bottom - outer.top + 6}px`;
 }
 
 picture.addEventListener("click", (event) => {
@@ -241,14 +237,16 @@ picture.addEventListener("pointerout", (event) => {
   unlight(picture);
   tip.hidden = true;
 });
-picture.addEventListener("focusin", (event) => {
-  if (event.target === picture) return;
+// At the picture itself a listener to the focus would make it a stop of the Tab key of its own.
+const stage = picture.parentNode;
+stage.addEventListener("focusin", (event) => {
+  if (!picture.contains(event.target)) return;
   stopAt(picture, event.target, false);
   zoom.reveal(event.target);
   lightAt(event.target);
   showWhole(event.target);
 });
-picture.addEventListener("focusout", () => {
+stage.addEventListener("focusout", () => {
   unlight(picture);
   tip.hidden = true;
 });

@@ -1,6 +1,8 @@
 // The picture as a file, SVG or PNG, that needs nothing else: fonts, colours and sizes are in it.
 
-const KEPT = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size", "font-weight", "text-decoration-line"];
+const SHAPES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap"];
+const TEXTS = ["font-family", "font-size", "font-weight", "text-decoration"];
+const DEFAULTS = new Set(["none", "1", "butt", "normal"]);
 const MARGIN_PX = 20;
 const MOST_PNG_PX = 12_000;
 
@@ -30,13 +32,11 @@ export function asSvg(picture, size) {
 /** What a style sheet says of each element, as attributes of its copy. */
 function style(from, to) {
   const said = getComputedStyle(from);
-  for (const name of KEPT) {
-    const value = said.getPropertyValue(name);
-    if (name === "text-decoration-line") {
-      if (value !== "none" && from.tagName === "text") to.setAttribute("text-decoration", value);
-    } else if (value && from.tagName !== "title" && (from.tagName === "text" || !name.startsWith("font"))) {
-      to.setAttribute(name, value);
-    }
+  const shape = from.tagName !== "g" && from.tagName !== "title";
+  const names = [...(shape ? SHAPES : []), ...(from.tagName === "text" ? TEXTS : []), ...(from.tagName === "title" ? [] : ["opacity"])];
+  for (const name of names) {
+    const value = said.getPropertyValue(name === "text-decoration" ? "text-decoration-line" : name);
+    if (value && (name === "fill" || !DEFAULTS.has(value))) to.setAttribute(name, value);
   }
   for (let number = 0; number < from.children.length; number++) style(from.children[number], to.children[number]);
 }

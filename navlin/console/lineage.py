@@ -1,0 +1,88 @@
+"""``/lineage``: the diagram. The page has no lineage in it: its script asks for it, or the reader asks for a list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+from navlin.api.answers import Problem
+from navlin.api.endpoint import Asked
+from navlin.api.own.naming import entity_id
+from navlin.console.page import Page
+from navlin.query.answer import Direction
+from navlin.query.lineage import lineage
+from navlin.query.options import Options
+
+ALL: Final = "all"
+_DEPTHS: Final = (
+    ("1", "one hop"),
+    ("2", "2 hops"),
+    ("3", "3 hops"),
+    ("5", "5 hops"),
+    ("10", "10 hops"),
+    (ALL, "all"),
+)
+_SWITCHES: Final = (
+    ("operations", "Operations", "The statements and jobs in between"),
+    ("deleted", "Deleted", "What is flagged deleted, struck through; flows lead through it without this too"),
+    ("control_flow", "Control flow", "Also what only steers: conditions, joins"),
+    ("unlinked", "Unlinked", "Also what was named and never captured"),
+    ("all_executions", "All executions", "Of an operation all executions, not only the latest"),
+    ("databases", "Databases", "A box around the tables of a database"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """The view, as far as the server draws it; the script reads the rest of the address."""
+
+    entity: Annotated[str, "db.table, db.table.column, a path, or an id."] = ""
+    direction: Annotated[Direction, "Where to go."] = Direction.BOTH
+    depth: Annotated[str, "How many shown hops in each direction, or all."] = "1"
+    operations: Annotated[bool, "The statements and jobs in between."] = False
+    deleted: Annotated[bool, "What is flagged deleted."] = False
+    control_flow: Annotated[bool, "Also what only steers."] = False
+    unlinked: Annotated[bool, "Also what was named and never captured."] = False
+    all_executions: Annotated[bool, "All executions of an operation."] = False
+    databases: Annotated[bool, "Boxes of databases."] = False
+    form: Annotated[str, "list: a table of edges, made by the server."] = ""
+
+
+def _values(asked: Asked) -> Mapping[str, Any]:
+    given: Parameters = asked.parameters
+    values = {
+        "asked": {name: getattr(given, name) for name in Parameters.__slots__},
+        "depths": _DEPTHS,
+        "switches": _SWITCHES,
+        "as_list": given.form == "list",
+        "lineage": None,
+        "nodes": {},
+    }
+    if not values["as_list"] or not given.entity:
+        return values
+    answer = lineage(asked.solr, entity_id(asked.solr, given.entity), _options(given))
+    return {**values, "lineage": answer, "nodes": {node.id: node for node in answer.nodes}}
+
+
+def _options(given: Parameters) -> Options:
+    return Options(
+        given.direction,
+        _hops(given.depth),
+        operations=given.operations,
+        deleted=given.deleted,
+        control_flow=given.control_flow,
+        unlinked=given.unlinked,
+        all_executions=given.all_executions,
+    )
+
+
+def _hops(depth: str) -> int | None:
+    if depth == ALL:
+        return None
+    if not depth.isdecimal() or not 1 <= int(depth) <= 1_000:
+        raise Problem(400, "depth must be all, or from 1 to 1,000")
+    return int(depth)
+
+
+PAGE = Page("/lineage", "Lineage", Parameters, _values, menu="Lineage")
