@@ -57,14 +57,14 @@ def merge(world: World) -> Key:
     for number, sample, temp in zip(("07", "08"), samples, temps, strict=True):
         parts = {f"temp_sample_{number}.{each}": [f"sample_{number}.{each}"] for each in COLUMNS}
         world.operation(
-            f"create table temp_sample_{number} as select * from sample_{number}",
+            f"create table temp_sample_{number} as table sample_{number}",
             [sample],
             [temp],
             parts=parts,
         )
         parts = {f"sample_merge.{each}": [f"temp_sample_{number}.{each}"] for each in COLUMNS}
         world.operation(
-            f"insert into sample_merge select * from temp_sample_{number}", [temp], [merged], parts=parts
+            f"insert into sample_merge table temp_sample_{number}", [temp], [merged], parts=parts
         )
     world.index()
     return merged
@@ -93,7 +93,7 @@ def choose(browser: Chromium, name: str, value: str) -> None:
 
 
 def names(browser: Chromium) -> set[str]:
-    return set(browser.texts(".node > .head .name"))
+    return set(browser.texts(".node > .label .name"))
 
 
 def flows(browser: Chromium) -> set[str]:
@@ -103,7 +103,7 @@ def flows(browser: Chromium) -> set[str]:
             """
             const text = (id) => {
               const at = document.getElementById(`node-${id}`);
-              return at.querySelector(at.matches('.row') ? '.row-name' : '.head .name').textContent;
+              return (at.matches('.row') ? at.nextElementSibling : at.querySelector('.name')).textContent;
             };
             const signs = {DATA_FLOW: '->', CONTROL_FLOW: '~>', LOGICAL_PHYSICAL: '='};
             return [...document.querySelectorAll('.edge[data-edge]')].map((each) =>
@@ -116,7 +116,7 @@ def flows(browser: Chromium) -> set[str]:
 def box(browser: Chromium, name: str) -> str:
     """The id of the node with this name in its box."""
     script = """return [...document.querySelectorAll('.node')]
-      .find((each) => each.querySelector('.head .name').textContent === arguments[0])?.dataset.box"""
+      .find((each) => each.querySelector('.name').textContent === arguments[0])?.dataset.box"""
     identity = browser.run(script, name)
     assert identity, f"no {name} among {names(browser)}"
     return str(identity)
@@ -145,7 +145,7 @@ def test_with_deleted_the_temporary_table_appears_struck_through(browser: Chromi
     assert left_of(browser, "sample_07", "temp_sample_07") and left_of(
         browser, "temp_sample_07", "sample_merge"
     )
-    (deleted,) = browser.all(".node.deleted > .head .name")
+    (deleted,) = browser.all(".node.deleted > .label .name")
     assert deleted.text == "temp_sample_07"
     assert "line-through" in deleted.value_of_css_property("text-decoration")
 
@@ -154,7 +154,7 @@ def test_with_operations_both_inserts_appear_and_one_of_them_has_no_input(
     browser: Chromium, merge: Key
 ) -> None:
     drawn(browser, merge, deleted="true", operations="true", depth="all")
-    operations = browser.texts(".node.type-operation > .head .name")
+    operations = browser.texts(".node.type-operation > .label .name")
     assert len(operations) == 3
     lone = browser.run(
         """const into = new Set([...document.querySelectorAll('.edge[data-edge]')].map((each) => each.dataset.target));
@@ -164,7 +164,7 @@ def test_with_operations_both_inserts_appear_and_one_of_them_has_no_input(
     assert len(lone) == 1
     browser.find(f"#node-{lone[0]} .head").click()
     text = browser.find("#selected pre.query").text
-    assert text == "insert into sample_merge select * from temp_sample_08"
+    assert text == "insert into sample_merge table temp_sample_08"
 
 
 def test_with_unlinked_the_table_that_was_never_captured_is_a_placeholder(
@@ -186,7 +186,7 @@ def test_columns_are_opened_one_table_at_a_time(browser: Chromium, merge: Key) -
     toggle = f"#node-{merge.identity} .toggle"
     assert browser.find(toggle).get_attribute("aria-expanded") == "false"
     acted(browser, browser.find(toggle).click)
-    assert browser.texts(f"#node-{merge.identity} .row .row-name") == ["code", "salary"]
+    assert browser.texts(f"#node-{merge.identity} .row-name") == ["code", "salary"]
     assert browser.count(".column") == 2
     assert flows(browser) == {"sample_07 -> code", "sample_07 -> salary"}
     frame, row = (browser.find(f"#node-{merge.identity} {each}").rect for each in (".frame", ".row"))
@@ -201,8 +201,8 @@ def test_columns_are_opened_one_table_at_a_time(browser: Chromium, merge: Key) -
 
 def lit(browser: Chromium) -> tuple[set[str], list[str], int]:
     assert browser.count(".picture.dimming") == 1
-    boxes = set(browser.texts(".node.lit > .head .name"))
-    return boxes, browser.texts(".row.lit .row-name"), browser.count(".edge.lit")
+    boxes = set(browser.texts(".node.lit > .label .name"))
+    return boxes, browser.texts(".row.lit + .row-name"), browser.count(".edge.lit")
 
 
 def test_pointing_at_a_column_lights_its_whole_path_through_all_objects(
@@ -477,8 +477,8 @@ def test_selecting_shows_details_and_the_text_of_what_an_edge_passes_through(
     )
     browser.until(lambda: len(browser.texts("#selected pre.query")) == 2, "no texts")
     assert browser.texts("#selected pre.query") == [
-        "create table temp_sample_07 as select * from sample_07",
-        "insert into sample_merge select * from temp_sample_07",
+        "create table temp_sample_07 as table sample_07",
+        "insert into sample_merge table temp_sample_07",
     ]
     assert "deleted" in browser.find("#selected .via").text
     sent = browser.driver.current_url
@@ -504,11 +504,11 @@ def test_the_same_is_a_list(browser: Chromium, merge: Key) -> None:
 
 
 def focused(browser: Chromium) -> str:
-    return str(
-        browser.run(
-            "return document.activeElement.querySelector('.name, .row-name')?.textContent ?? document.activeElement.id"
-        )
-    )
+    """What is written on what has the focus, or its id."""
+    script = """const at = document.activeElement;
+      const words = at.matches('.head') ? at.nextElementSibling.querySelector('.name') : at.nextElementSibling;
+      return at.matches('.head, .row') ? words.textContent : at.id"""
+    return str(browser.run(script))
 
 
 def test_all_of_it_by_keyboard(browser: Chromium, merge: Key) -> None:

@@ -37,6 +37,8 @@ from navlin.model.tree import below
 
 AS_OF_MS = 1_767_225_600_000
 """2026-01-01."""
+BATCH = 2_000
+"""How many documents are written at once."""
 
 
 @dataclass
@@ -197,8 +199,9 @@ class World:
                 if missing:
                     relation["unlinkedReason"] = "no match"
         for core, documents in ((ELEMENTS, self.elements), (RELATIONS, self.relations)):
-            if documents:
-                added = self.solr.add(core, list(documents.values()))
+            every = list(documents.values())
+            for first in range(0, len(every), BATCH):
+                added = self.solr.add(core, every[first : first + BATCH])
                 assert not added.refused, added.refused[:3]
             self.solr.commit(core, soft=True)
 

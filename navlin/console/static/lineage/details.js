@@ -33,6 +33,7 @@ export function showNode(panel, node, graph, view, acts) {
   );
   if (node.placeholder) facts.append(searchFor(node, acts));
   else fill(facts, id);
+  if (node.type === "FIELD") facts.before(...expressionsOf(graph.into.get(id) ?? []));
 }
 
 /** Shows an edge, and the texts of the operations that it passes through. */
@@ -57,6 +58,17 @@ export function showEdge(panel, line, graph, acts) {
     facts.append(place);
     fill(place, hop.id, true);
   }
+}
+
+/** What a column is made by: the parts of operations that its edges pass through, or come from where they are shown. */
+function expressionsOf(edges) {
+  const passed = edges.flatMap((edge) => edge.via).filter((hop) => hop.type === "SUB_OPERATION" && !hop.placeholder);
+  const ids = [...new Set(passed.map((hop) => hop.id))].slice(0, VIA_LISTED);
+  return ids.map((id) => {
+    const place = html("div", { class: "made-by" });
+    fill(place, id, true);
+    return place;
+  });
 }
 
 const FLAGS = {

@@ -102,8 +102,8 @@ function boxOf({ box, x, y }, graph) {
     "g",
     attributes,
     svg("path", { class: "frame", d: outlineOf(node.type, box.width, box.height) }),
-    headOfBox(box, node, graph),
-    ...box.rows.map((row, number) => rowOf(row, number, box, graph)),
+    ...headOfBox(box, node, graph),
+    ...box.rows.flatMap((row, number) => rowOf(row, number, box, graph)),
     box.openable ? toggleOf(box) : null,
     ...box.ways.map((way) => arrowOf(box, way)),
   );
@@ -131,22 +131,30 @@ export function readAloud(node, graph) {
   return [`${inWords(node.type)}${of} ${oneLine(node.name)}`, ...states, counts].join(", ");
 }
 
+/** What is pressed, and beside it what is written there: the words that are read aloud are others. */
 function headOfBox(box, node, graph) {
-  return svg(
-    "g",
-    { class: "head", role: "button", tabindex: -1, "data-id": node.id, "aria-label": readAloud(node, graph) },
-    svg("rect", { class: "ground", width: box.width, height: HEAD_PX }),
-    typeIcon(node, 11, 13, 18),
-    svg("text", { class: "name", x: 38, y: 19, direction: "ltr" }, box.name),
-    sourceIcon(node.sourceType, 38, 26, 10),
-    svg("text", { class: "place", x: 52, y: 35, direction: "ltr" }, box.place),
-  );
+  const attributes = { class: "head", role: "button", tabindex: -1, "data-id": node.id, "aria-label": readAloud(node, graph) };
+  return [
+    svg(
+      "g",
+      attributes,
+      svg("rect", { class: "ground", width: box.width, height: HEAD_PX }),
+      typeIcon(node, 11, 13, 18),
+      sourceIcon(node.sourceType, 38, 26, 10),
+    ),
+    svg(
+      "g",
+      { class: "label", "aria-hidden": "true" },
+      svg("text", { class: "name", x: 38, y: 19, direction: "ltr" }, box.name),
+      svg("text", { class: "place", x: 52, y: 35, direction: "ltr" }, box.place),
+    ),
+  ];
 }
 
 function rowOf(row, number, box, graph) {
   const y = HEAD_PX + ROW_PX * number;
   if (!row.node) {
-    return svg("text", { class: "no-columns", x: 12, y: y + 16 }, row.text);
+    return [svg("text", { class: "no-columns", x: 12, y: y + 16 }, row.text)];
   }
   const type = row.node.type.toLowerCase().replaceAll("_", "-");
   const states = ["deleted", "placeholder"].filter((state) => row.node[state]);
@@ -160,14 +168,16 @@ function rowOf(row, number, box, graph) {
     "aria-label": readAloud(row.node, graph),
     transform: `translate(0 ${y})`,
   };
-  return svg(
-    "g",
-    attributes,
-    svg("rect", { class: "ground", x: 1, width: box.width - 2, height: ROW_PX - 1 }),
-    svg("path", { class: "rule", d: `M1 0H${box.width - 1}` }),
-    typeIcon(row.node, 12, 6, 12),
-    svg("text", { class: "row-name", x: 30, y: 16, direction: "ltr" }, row.text),
-  );
+  return [
+    svg(
+      "g",
+      attributes,
+      svg("rect", { class: "ground", x: 1, width: box.width - 2, height: ROW_PX - 1 }),
+      svg("path", { class: "rule", d: `M1 0H${box.width - 1}` }),
+      typeIcon(row.node, 12, 6, 12),
+    ),
+    svg("text", { class: "row-name", x: 30, y: y + 16, direction: "ltr", "aria-hidden": "true" }, row.text),
+  ];
 }
 
 function toggleOf(box) {

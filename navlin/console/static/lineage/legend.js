@@ -30,7 +30,7 @@ export function legend() {
 }
 
 function list(title, items, kind) {
-  return html("div", {}, html("h3", {}, title), html("ul", { class: kind }, ...items));
+  return html("div", {}, html("h2", { class: "small" }, title), html("ul", { class: kind }, ...items));
 }
 
 function item(sign, words, width = 20) {
@@ -50,5 +50,5 @@ const KEYS = [
 
 function keyboard() {
   const rows = KEYS.flatMap(([key, words]) => [html("dt", {}, html("kbd", {}, key)), html("dd", {}, words)]);
-  return html("div", {}, html("h3", {}, "Keyboard"), html("dl", { class: "keys" }, ...rows));
+  return html("div", {}, html("h2", { class: "small" }, "Keyboard"), html("dl", { class: "keys" }, ...rows));
 }
