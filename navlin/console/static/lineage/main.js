@@ -45,7 +45,6 @@ async function show(anchor = "") {
   asking?.abort();
   asking = new AbortController();
   showSwitches(form, view);
-  document.title = document.title.replace(/^.*?(?= · )/, view.entity ? "Lineage" : "Lineage diagram");
   if (!view.entity) {
     showState(page, "empty");
     return;
@@ -55,6 +54,7 @@ async function show(anchor = "") {
     const answer = await timed("server", () => ask("/lineage", questionOf(view), asking.signal));
     if (!current()) return;
     graph = new Graph(answer, view.toggled.size > 0);
+    nameStart();
     fillList(table, graph, acts);
     await arrange(current, anchor);
   } catch (error) {
@@ -89,6 +89,16 @@ async function arrange(current, anchor) {
   showSelected();
   showState(page, "ready");
   performance.measure("navlin:picture", { start: 0 });
+}
+
+/** Puts the start's name into the title, and in place of its id where a name means it as well. */
+function nameStart() {
+  const node = graph.nodes.get(graph.start);
+  document.title = `Lineage of ${calledIn(node).own.slice(0, 100)} · navlin`;
+  if (view.entity === node.id && /^(TABLE|VIEW|FIELD|FILE|DIRECTORY)$/.test(node.type) && oneLine(node.name) === node.name) {
+    form.elements.entity.value = node.name;
+    form.elements.entity.dataset.means = node.name;
+  }
 }
 
 /** What something takes, where a bench finds it. */
@@ -259,8 +269,8 @@ form.addEventListener("submit", (event) => {
   if (event.submitter?.name === "form") return;
   event.preventDefault();
   const entity = form.elements.entity.value.trim();
-  if (entity !== view.entity) go(startingAt(view, entity));
-  else show();
+  if (entity === view.entity || entity === form.elements.entity.dataset.means) show();
+  else go(startingAt(view, entity));
 });
 window.addEventListener("popstate", () => {
   const anchor = graph?.start;

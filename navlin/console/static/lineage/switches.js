@@ -4,7 +4,12 @@ import { ASKED, DRAWN } from "./view.js";
 
 /** Sets the form to a view. */
 export function showSwitches(form, view) {
-  form.elements.entity.value = view.entity;
+  const { entity } = form.elements;
+  if (entity.dataset.of !== view.entity || !entity.dataset.means) {
+    entity.value = view.entity;
+    entity.dataset.means = "";
+  }
+  entity.dataset.of = view.entity;
   form.elements.direction.value = view.direction;
   const depth = form.elements.depth;
   const text = String(view.depth || "all");
