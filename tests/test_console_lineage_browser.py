@@ -63,9 +63,7 @@ def merge(world: World) -> Key:
             parts=parts,
         )
         parts = {f"sample_merge.{each}": [f"temp_sample_{number}.{each}"] for each in COLUMNS}
-        world.operation(
-            f"insert into sample_merge table temp_sample_{number}", [temp], [merged], parts=parts
-        )
+        world.operation(f"insert into sample_merge table temp_sample_{number}", [temp], [merged], parts=parts)
     world.index()
     return merged
 
@@ -458,6 +456,14 @@ def test_a_newer_view_cancels_an_older_one(browser: Chromium, chain: dict[str, K
     assert (
         "operations" not in browser.driver.current_url and "control_flow=true" in browser.driver.current_url
     )
+
+
+def test_any_graph_is_drawn_whole(browser: Chromium, merge: Key) -> None:
+    drawn(browser, merge)
+    script = (Path(__file__).parent / "support" / "random_graphs.js").read_text()
+    main = browser.find("script[src*='lineage/main.js']").get_attribute("src")
+    browser.driver.set_script_timeout(300)
+    assert browser.driver.execute_async_script(script, main.rpartition("/")[0], 7, 100) == []
 
 
 # -- Beside the picture --------------------------------------------------------------------------------------------------

@@ -37,8 +37,11 @@ export class Graph {
       if (inside && node.parent && this.nodes.has(node.parent)) holder.set(node.id, node.parent);
     }
     for (const edge of this.edges.values()) {
-      if (edge.type === "INSTANCE_OF" && !holder.has(edge.target)) holder.set(edge.target, edge.source);
+      const runs = edge.type === "INSTANCE_OF" && this.nodes.get(edge.target).type === "OPERATION_EXECUTION";
+      if (runs && edge.source !== edge.target && !holder.has(edge.target)) holder.set(edge.target, edge.source);
     }
+    // A box in a box is not drawn: what would stand in the inner one stands alone.
+    for (const [part, box] of [...holder]) if (holder.has(box)) holder.delete(part);
     return holder;
   }
 

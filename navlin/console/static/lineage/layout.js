@@ -13,9 +13,9 @@ function started() {
   worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
   worker.onmessage = ({ data }) => {
     if (running?.number !== data.number) return;
-    const { resolve, reject } = ended();
-    if (data.failed) reject(new Error(`Graphviz could not lay it out: ${data.failed}`));
-    else resolve(JSON.parse(data.laidOut));
+    // What failed once may be in no state for a second time: the next layout has a worker of its own.
+    if (data.failed) stopped(new Error(`Graphviz could not lay it out: ${data.failed}`));
+    else ended().resolve(JSON.parse(data.laidOut));
   };
   worker.onerror = (event) => {
     event.preventDefault?.();

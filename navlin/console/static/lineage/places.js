@@ -1,5 +1,7 @@
 // Graphviz's JSON as places in pixels: x to the right, y downward.
 
+import { HEAD_PX, ROW_PX } from "./picture.js";
+
 const INCH_PX = 72;
 
 /** Where everything is: `width` and `height` of the whole, boxes, hidden nodes, the frames of databases, the ways of lines. */
@@ -22,11 +24,18 @@ export function placesOf(laidOut, named, databases) {
     }
   }
   for (const each of laidOut.edges ?? []) {
-    if (each.pos && each.id) places.lines.push({ line: named.get(each.id), ...wayOf(each.pos, flip) });
+    if (each.pos && each.id) {
+      const line = named.get(each.id);
+      places.lines.push({ line, ...wayOf(each.pos, flip, !line.hidden && line.type !== "LOGICAL_PHYSICAL") });
+    }
   }
   const byId = new Map(places.boxes.map((place) => [place.box.id, place]));
-  for (const line of named.values()) {
-    if (line.loop) places.lines.push({ line, ...loopAt(byId.get(line.from.box)) });
+  const placed = new Set(places.lines.map(({ line }) => line));
+  for (const [name, line] of named) {
+    if (!name.startsWith("e") || placed.has(line)) continue;
+    const [from, to] = [byId.get(line.from.box), byId.get(line.to.box)];
+    // Graphviz finds no way for a few edges, and then leaves them out. Across other boxes is better than not at all.
+    places.lines.push({ line, ...(line.loop ? loopAt(from) : acrossFrom(from, line.from.row, to, line.to.row)) });
   }
   return places;
 }
@@ -34,8 +43,9 @@ export function placesOf(laidOut, named, databases) {
 const numbers = (text) => text.split(",").map(Number);
 const round = (number) => Math.round(number * 10) / 10;
 
-/** Graphviz writes ``e,x,y`` for the tip of the arrow, and then the points of a spline. */
-function wayOf(pos, flip) {
+/** Graphviz writes ``e,x,y`` for the tip of the arrow, and then the points of a spline; where there is too little room for
+ * an arrow, only these. Then it stands at the end, which is at the left side of a box. */
+function wayOf(pos, flip, pointed) {
   let tip = null;
   const points = [];
   for (const word of pos.split(";")[0].split(" ")) {
@@ -45,7 +55,9 @@ function wayOf(pos, flip) {
   }
   const text = points.map(([x, y]) => `${round(x)} ${round(y)}`);
   const path = `M${text[0]}C${text.slice(1).join(" ")}`;
-  return { path, tip, from: points.at(-1) };
+  const [x, y] = points.at(-1);
+  if (tip) return { path, tip, from: [x, y] };
+  return pointed ? { path, tip: [x, y], from: [x - 8, y] } : { path, tip: null, from: null };
 }
 
 /** What flows into itself: a way from its right side over it to its left. */
@@ -53,6 +65,17 @@ function loopAt({ x, y, width }) {
   const [right, top] = [x + width, y - 18];
   const path = `M${right - 14} ${y}C${right + 4} ${top} ${right - 66} ${top} ${right - 51} ${y - 7}`;
   return { path, tip: [right - 47, y], from: [right - 51, y - 7] };
+}
+
+function acrossFrom(from, fromRow, to, toRow) {
+  const [x1, y1, x2, y2] = [from.x + from.width, heightAt(from, fromRow), to.x, heightAt(to, toRow)];
+  const path = `M${round(x1)} ${round(y1)}C${round(x1 + 40)} ${round(y1)} ${round(x2 - 40)} ${round(y2)} ${round(x2 - 8)} ${round(y2)}`;
+  return { path, tip: [x2, y2], from: [x2 - 8, y2] };
+}
+
+function heightAt({ box, y }, row) {
+  const number = box.rows.findIndex((each) => row && each.id === row);
+  return y + (number < 0 ? Math.min(box.height, HEAD_PX) / 2 : HEAD_PX + ROW_PX * (number + 0.5));
 }
 
 /** The three corners of an arrow's head. */

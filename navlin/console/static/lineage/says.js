@@ -33,9 +33,16 @@ export function showProblem(page, problem, { again, startAt }) {
   place.replaceChildren(
     html("p", {}, problem.message),
     choices.length ? html("ul", {}, ...choices) : "",
+    problem.status === 401 ? html("p", {}, html("a", { href: logIn() }, "Log in")) : "",
     html("button", { type: "button", class: "quiet", id: "again", click: again }, "Try again"),
   );
   place.hidden = false;
+}
+
+/** The page to log in by, which then comes back to this view. */
+function logIn() {
+  const next = location.pathname + location.search;
+  return `${document.body.dataset.base}/login?${new URLSearchParams({ next })}`;
 }
 
 /** How much is shown, and what is not. */
