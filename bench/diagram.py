@@ -3,7 +3,8 @@
     python -m bench diagram [--rounds N] [--pictures DIRECTORY]
 
 Each round opens the page anew, with an empty cache. "server" is from the question to its answer, "layout" Graphviz in its
-worker, "drawing" the SVG; "picture" is from the start of loading the page until all is drawn. With ``--pictures`` also the
+worker, "drawing" the SVG; "picture" is from the start of loading the page until all is drawn; "blocked" is the longest
+time in which the page did nothing else. With ``--pictures`` also the
 example of "Generating Lineage Diagrams" in its views, as PNG files.
 """
 
@@ -175,7 +176,12 @@ def main() -> None:
                 if asked.pictures is not None:
                     take_pictures(browser, tables, asked.pictures)
     table = Table(
-        "diagram", "nodes", "lines", *(f"{part} p50/p95 ms" for part in PARTS), "heap MB", "loaded kB"
+        "diagram",
+        "nodes",
+        "lines",
+        *(f"{part} p50/p95 ms" for part in (*PARTS, "blocked")),
+        "heap MB",
+        "loaded kB",
     )
     for name, each in results.items():
         timed = [*(each.ms[part] for part in PARTS), each.blocked_ms]

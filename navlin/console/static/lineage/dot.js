@@ -21,10 +21,11 @@ export function dotOf(picture) {
     text.push(`${name}[${sizeOf(box)}];`);
   }
   text.push(...clustersOf(picture, numbers));
-  const grouped = [...picture.boxes.values()].some((box) => box.database);
+  // The boxes of databases then do not say what stands in which column.
+  if (picture.databases.length) text.push("newrank=true;");
   picture.lines.forEach((line, number) => {
     named.set(`e${number}`, line);
-    if (!line.loop) text.push(edgeOf(line, number, picture, numbers, grouped));
+    if (!line.loop) text.push(edgeOf(line, number, picture, numbers));
   });
   picture.hidden.forEach((hidden, number) => {
     const name = `h${number}`;
@@ -60,12 +61,11 @@ function clustersOf(picture, numbers) {
   return picture.databases.map((name, number) => `subgraph cluster_${number}{margin=16;${members.get(name).join(";")}}`);
 }
 
-function edgeOf(line, number, picture, numbers, grouped) {
+function edgeOf(line, number, picture, numbers) {
   const [from, to] = [numbers.get(line.from.box), numbers.get(line.to.box)];
   if (line.beside) {
-    // In one column with what it belongs to. Graphviz cannot have such a column across the boxes of databases.
-    const column = grouped ? "" : `{rank=same;${from};${to}}`;
-    return `${column}${from}->${to}[id=e${number},constraint=false];`;
+    // In one column with what it belongs to.
+    return `{rank=same;${from};${to}}${from}->${to}[id=e${number},constraint=false];`;
   }
   if (line.type === "LOGICAL_PHYSICAL" && !line.from.row && !line.to.row) {
     return `${from}->${to}[id=e${number},dir=none,minlen=0];`;

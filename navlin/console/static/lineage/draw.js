@@ -8,6 +8,7 @@ import { svg } from "./svg.js";
 
 /** How long is drawn before the page may do something else. */
 const SLICE_MS = 12;
+const BESIDE_PX = 6;
 
 /** Draws everything into a new group, in slices. `current()` says whether anybody still wants it; null if nobody does. */
 export async function draw(places, graph, current) {
@@ -59,6 +60,8 @@ function lineOf({ line, path, tip, from }, graph) {
     "data-type": line.type,
     "data-source": line.from.row || line.from.box,
     "data-target": line.to.row || line.to.box,
+    // There and back are two lines, even where Graphviz has one way for both.
+    transform: line.beside ? `translate(${line.from.box < line.to.box ? -BESIDE_PX : BESIDE_PX} 0)` : null,
   };
   return svg(
     "g",
