@@ -10,12 +10,14 @@ import { svg } from "./svg.js";
 const SLICE_MS = 12;
 const BESIDE_PX = 6;
 
-/** Draws everything into a new group, in slices. `current()` says whether anybody still wants it; null if nobody does. */
-export async function draw(places, graph, current) {
+/** Draws everything into a new group, in slices. `arrive` puts it, not seen yet, where it will be, so that the browser finds
+ * out slice by slice where all is. `current()` says whether anybody still wants it; null if nobody does. */
+export async function draw(places, graph, current, arrive = () => {}) {
   const frames = svg("g", { class: "databases" });
   const lines = svg("g", { class: "edges" });
   const boxes = svg("g", { class: "nodes" });
-  const scene = svg("g", { class: "scene" }, frames, lines, boxes);
+  const scene = svg("g", { class: "scene arriving" }, frames, lines, boxes);
+  arrive(scene);
   const work = [
     ...places.frames.map((place) => () => frames.append(frameOf(place))),
     ...places.lines.map((place) => () => lines.append(lineOf(place, graph))),
@@ -26,12 +28,23 @@ export async function draw(places, graph, current) {
   for (const each of work) {
     each();
     if (performance.now() > until) {
-      await new Promise((resolve) => setTimeout(resolve));
-      if (!current()) return null;
+      await nextFrame();
+      if (!current()) {
+        scene.remove();
+        return null;
+      }
       until = performance.now() + SLICE_MS;
     }
   }
   return scene;
+}
+
+/** After what was drawn has its place; a page that nobody sees has no frames. */
+function nextFrame() {
+  return new Promise((resolve) => {
+    setTimeout(resolve, 100);
+    requestAnimationFrame(() => setTimeout(resolve));
+  });
 }
 
 const round = (number) => Math.round(number * 10) / 10;

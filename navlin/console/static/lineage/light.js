@@ -23,7 +23,7 @@ function light(picture, lines, nodes, boxes, edges) {
   for (const row of picture.querySelectorAll(".row")) row.classList.toggle("lit", nodes.has(row.dataset.id));
   for (const edge of picture.querySelectorAll("[data-edge]")) {
     const line = lines.get(edge.dataset.edge);
-    edge.classList.toggle("lit", line.members.some((member) => edges.has(member)));
+    edge.classList.toggle("lit", Boolean(line?.members.some((member) => edges.has(member))));
   }
   picture.classList.add("dimming");
 }

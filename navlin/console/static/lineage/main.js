@@ -23,6 +23,7 @@ const page = document.getElementById("diagram");
 const picture = document.getElementById("picture");
 const panel = document.getElementById("selected");
 const table = document.getElementById("edges");
+const list = document.getElementById("list");
 const tip = document.getElementById("whole-name");
 const form = document.getElementById("switches");
 const base = document.body.dataset.base ?? "";
@@ -55,7 +56,7 @@ async function show(anchor = "") {
     if (!current()) return;
     graph = new Graph(answer, view.toggled.size > 0);
     nameStart();
-    fillList(table, graph, acts);
+    if (list.open) fillList(table, graph, acts);
     await arrange(current, anchor);
   } catch (error) {
     if (!current() || error.name === "AbortError" || error instanceof Cancelled) return;
@@ -72,7 +73,7 @@ async function arrange(current, anchor) {
   if (!current()) return;
   showState(page, "drawing");
   const next = placesOf(laidOut, named, shown.databases);
-  const scene = await timed("drawing", () => draw(next, graph, current));
+  const scene = await timed("drawing", () => draw(next, graph, current, (arriving) => picture.prepend(arriving)));
   if (!scene || !current()) return;
   const before = placeOf(anchor);
   const screen = before && zoom.onScreen(before);
@@ -261,6 +262,8 @@ stage.addEventListener("focusout", () => {
   tip.hidden = true;
 });
 listenToKeys(picture, zoom, () => ({ graph, lines }), acts);
+
+list.addEventListener("toggle", () => list.open && graph && fillList(table, graph, acts));
 
 form.addEventListener("change", (event) => {
   if (event.target.name !== "entity") acts.change(readSwitches(form, view));

@@ -27,12 +27,13 @@ export class Zoom {
     picture.addEventListener("click", (event) => this.moved && event.stopPropagation(), { capture: true });
   }
 
-  /** A new scene of so many pixels; where the old one was stays, if there was one. */
+  /** A new scene of so many pixels in place of the old one. */
   show(scene, size) {
     this.scene?.remove();
     this.scene = scene;
     this.size = size;
-    this.picture.append(scene);
+    if (scene.parentNode !== this.picture) this.picture.append(scene);
+    scene.classList.remove("arriving");
     this.#apply();
   }
 
