@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tests.services.ldap import LdapServer
     from tests.services.metastore import Metastore
     from tests.services.rest import JobHistory, ResourceManager
+    from tests.support.chromium import Chromium
     from tests.support.pipeline_estate import SmallEstate
     from tests.support.web import Web
 
@@ -145,6 +146,18 @@ def web(solr_server: EmbeddedSolr, tmp_path_factory: pytest.TempPathFactory) -> 
 
     with running_web(solr_server.start(), tmp_path_factory.mktemp("web")) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def chromium(web: Web, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    """A real browser, logged in as a viewer; skips the test if there is none. Whoever changes its size, its cookies or what
+    it prefers puts that back."""
+    from tests.support.chromium import started_chromium
+
+    with started_chromium(tmp_path_factory.mktemp("downloads")) as started:
+        started.size(1400, 900)
+        started.log_in(web.url, "viewer")
+        yield started
 
 
 @pytest.fixture(scope="session")

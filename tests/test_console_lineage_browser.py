@@ -14,9 +14,8 @@ import pytest
 
 from navlin.index.solr import Solr
 from navlin.model.keys import EntityType, Key, RelationType
-from tests.support.chromium import Chromium, started_chromium
+from tests.support.chromium import Chromium
 from tests.support.query_estate import HDFS, IMPALA, World
-from tests.support.web import Web
 
 pytestmark = pytest.mark.services
 
@@ -24,12 +23,9 @@ EVIL = "</text></svg><script>alert(1)</script><img src=x onerror=alert(2)>\"'&\u
 COLUMNS = ("code", "salary")
 
 
-@pytest.fixture(scope="module")
-def browser(web: Web, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    with started_chromium(tmp_path_factory.mktemp("downloads")) as started:
-        started.size(1400, 900)
-        started.log_in(web.url, "viewer")
-        yield started
+@pytest.fixture
+def browser(chromium: Chromium) -> Chromium:
+    return chromium
 
 
 @pytest.fixture(autouse=True)

@@ -27,8 +27,8 @@ class Options:
     captured; ``readers`` are operations that read and made nothing, drawn with ``operations``. Around an operation its
     latest executions are drawn, or with ``all_executions`` as many as there may be nodes. ``go_on`` are nodes at which the
     walk goes one hop further than ``depth``. ``max_fan_out`` is how many relations of one node are followed, ``max_walked``
-    how many nodes in one direction are looked at, shown or not. The walk ends before ``stops``, and before the columns of those
-    that are tables or paths.
+    how many nodes in one direction are looked at, shown or not. The walk ends before ``stops``, and before the columns
+    of those that are tables or paths.
     """
 
     direction: Direction = Direction.BOTH

@@ -15,7 +15,7 @@ from tests.services.browser import BROWSER, DRIVER, environment
 from tests.support.web import PASSWORD
 
 HOME = Path(__file__).parents[2] / ".browser"
-PATIENCE_S = 25.0
+PATIENCE_S = 60.0
 Found = TypeVar("Found")
 
 # Remembers each report of the policy and each error, before the page does anything.
