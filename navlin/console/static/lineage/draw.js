@@ -7,7 +7,7 @@ import { headOf } from "./places.js";
 import { svg } from "./svg.js";
 
 /** How long is drawn before the page may do something else. */
-const SLICE_MS = 12;
+const SLICE_MS = 30;
 const BESIDE_PX = 6;
 
 /** Draws everything into a new group, in slices. `arrive` puts it, not seen yet, where it will be, so that the browser finds
