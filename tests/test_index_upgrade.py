@@ -169,6 +169,7 @@ def test_a_new_index_bears_its_version_and_one_of_a_later_navlin_is_refused_with
             assert f"knows versions up to {VERSION}: use navlin 9.1.0" in refused.stderr
 
 
+@pytest.mark.services
 def test_an_index_that_was_made_before_there_were_edits_gets_their_core_when_it_is_opened(
     tmp_path: Path, solr_jars: Path
 ) -> None:

@@ -382,6 +382,7 @@ def whatever_happens(solr: Solr, happened: list[list[Happens]]) -> None:
 once = settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
+@pytest.mark.services
 @once
 @given(happened=steps)
 def test_whatever_happens_the_index_says_what_is_answered(

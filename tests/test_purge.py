@@ -498,6 +498,7 @@ def counts(report: PurgeReport) -> dict[str, tuple[int, int, int, Mapping[str, i
 def test_a_dry_run_shows_exactly_what_would_go_and_writes_nothing(world: World) -> None:
     fill(world)
     before = world.versions()
+    world.solr.commit(RUNS, soft=True)
     runs_before = world.solr.count(RUNS)
 
     forecast = run_purge(world.solr, dry_run=True, batch=2)

@@ -454,6 +454,7 @@ def test_logging_out_ends_the_session_and_no_other_of_the_user(
     assert another.known()
 
 
+@pytest.mark.services
 def test_sessions_hold_for_every_process_of_a_state_directory_and_not_for_another_navlin(
     solr: Solr, tmp_path: Path, web: Web
 ) -> None:

@@ -26,7 +26,7 @@ _TEMPLATES: Final = Path(__file__).parent / "templates"
 LOG_IN: Final = "/login"
 
 
-class Console:
+class BrowserPages:
     """Made once a process. ``service`` says what a proxy puts before each path, and which version this is."""
 
     def __init__(self, service: Service, pages: Iterable[Page]) -> None:

@@ -22,7 +22,7 @@ from navlin.access.store import AccessFile
 from navlin.api.application import application
 from navlin.api.service import Index, Service
 from navlin.console import PAGES
-from navlin.console.frame import Console
+from navlin.console.frame import BrowserPages
 from navlin.index.solr import Solr, SolrAddress, SolrUnavailable
 from navlin.index.sources import known_sources
 from navlin.service.configuration import Configuration
@@ -105,7 +105,7 @@ def answer(
     """Answers until the process is asked to stop, or ``ended`` returns (it is called in a thread of its own). The file of
     `web_address` in ``state`` says where."""
     config = uvicorn.Config(
-        application(service, Console(service, PAGES)),
+        application(service, BrowserPages(service, PAGES)),
         log_config=None,
         log_level="warning",
         access_log=False,
