@@ -136,7 +136,7 @@ def take_pictures(browser: Chromium, tables: dict[str, Key], folder: Path) -> No
     for name, view in VIEWS.items():
         opened(browser, f"entity={ids['sample_merge']}{view.format(**ids)}")
         if "operations" in name:
-            lone = browser.all(".node.type-operation > .head")[-1]
+            lone = browser.find('.node.type-operation > .head[aria-label*="temp_sample_08"]')
             browser.run("arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))", lone)
             browser.until(lambda: browser.texts("#selected pre.query"), "no text")
         if "columns" in name:

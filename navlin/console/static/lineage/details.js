@@ -20,7 +20,7 @@ export function showNode(panel, node, graph, view, acts) {
     node.deleted && "deleted",
     node.placeholder && "named by others and never captured",
     node.granted && "named by others; no source of its own was read",
-    node.unlinked && `${node.unlinked} relations lead to what was never captured`,
+    node.unlinked && `${node.unlinked === 1 ? "1 relation leads" : `${node.unlinked} relations lead`} to what was never captured`,
   ].filter(Boolean);
   const facts = html("div", { class: "facts", "aria-live": "polite" });
   panel.replaceChildren(
