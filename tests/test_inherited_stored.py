@@ -506,6 +506,7 @@ def test_an_edit_while_it_is_computed_is_due_again(private_solr: Solr) -> None:
 # -- The doors -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.services
 def test_what_an_edit_and_an_extraction_bring_is_found_counted_and_shown(
     private_solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path
 ) -> None:

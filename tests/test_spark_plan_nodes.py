@@ -38,6 +38,7 @@ def test_every_node_and_command_of_the_installed_spark_has_a_row() -> None:
     assert sorted(each for each in found if (each.name, each.kind) not in rows) == []
 
 
+@pytest.mark.services
 def test_a_class_without_a_row_is_listed(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -125,6 +125,7 @@ def test_an_archive_that_is_missing_or_broken_only_costs_time(tmp_path: Path, co
 VISITOR = Path(__file__).parent / "services" / "SparkVisitor.java"
 
 
+@pytest.mark.services
 def test_a_local_process_without_the_secret_gets_no_answer_at_any_port(
     spark: Callable[[], SparkSession],
 ) -> None:
