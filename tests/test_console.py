@@ -8,6 +8,7 @@ from base64 import b64encode
 from collections.abc import Iterator
 from hashlib import sha256
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
@@ -22,7 +23,7 @@ from navlin.index.solr import Solr
 from tests.conftest import REPOSITORY
 from tests.support.http_browser import Browser
 from tests.support.query_estate import World
-from tests.support.web import PASSWORD, Web
+from tests.support.web import PASSWORD, Web, running_web
 
 MARKUP = "<img src=x onerror=alert(1)>\"'&{{7*7}}</script>"
 HTML = {"Accept": "text/html,application/xhtml+xml"}
@@ -428,6 +429,36 @@ def test_an_address_without_a_page_and_an_index_without_an_answer_are_pages_too(
     assert "there is nothing at this address" in page(viewer, "/nowhere", 404).by_id["problem"]
     # Programs get what they got before.
     assert viewer.send("GET", "/nowhere").json() == {"message": "there is nothing at this address"}
+
+
+def test_each_source_is_shown_with_its_runs_and_an_administrator_may_have_it_run(
+    solr: Solr, tmp_path: Path
+) -> None:
+    (tmp_path / "logs").mkdir()
+    source = [
+        "[[source]]",
+        f'name = "{(name := uuid4().hex)}"',
+        'extractor = "impala_events"',
+        'directory = "logs"',
+    ]
+    with running_web(solr.address, tmp_path, *source) as web:
+        viewer, chief = Browser(web), Browser(web)
+        viewer.log_in("viewer")
+        chief.log_in("chief")
+        for browser, may_run in ((viewer, False), (chief, True)):
+            found = page(browser, "/sources")
+            assert [each["data-source"] for each in found.of("section") if "data-source" in each] == [name]
+            assert "never" in found.by_id["source-1"]
+            assert bool(found.of("form", action="/navlin/run")) == may_run
+            # Nothing runs it here, and the page says so.
+            assert found.by_id["nodaemon"]
+        refused = chief.send("POST", "/run", data={"csrf": chief.csrf, "source": name}, headers=HTML)
+        assert "navlin serve does not run here" in document_of(refused, 503).by_id["problem"]
+
+
+def document_of(answer: requests.Response, status: int) -> Document:
+    assert answer.status_code == status, answer.text
+    return document(answer)
 
 
 def test_the_readme_names_every_page() -> None:

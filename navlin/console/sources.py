@@ -8,6 +8,7 @@ from typing import Any, Final
 from navlin.access.roles import Role
 from navlin.api.endpoint import Asked, Nothing
 from navlin.console.page import Page
+from navlin.query.page import UnknownSource
 from navlin.query.runs import runs
 
 RUNS_DRAWN: Final = 30
@@ -29,7 +30,11 @@ def _values(asked: Asked) -> Mapping[str, Any]:
 
 def _bars(asked: Asked, source: str) -> list[dict[str, Any]]:
     """The last runs, the oldest first, each as a bar: how long it took beside the longest of them."""
-    found = [each for each in runs(asked.solr, source=source, limit=RUNS_DRAWN).results if each.ended_ms]
+    try:
+        found = [each for each in runs(asked.solr, source=source, limit=RUNS_DRAWN).results if each.ended_ms]
+    except UnknownSource:
+        # It has not run yet.
+        return []
     longest_ms = max((each.ended_ms - each.started_ms for each in found), default=0) or 1
     return [
         {
