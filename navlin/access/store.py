@@ -149,7 +149,10 @@ class AccessFile:
                 del access.tokens[token.id]
 
     def make_first_user(self) -> Path | None:
-        """If there is nobody, makes an administrator and returns the file that has the password."""
+        """If there is nobody, makes an administrator and returns the file that has the password. If there is somebody,
+        nothing is written: on a full disk too, whoever is known goes on asking."""
+        if self.read().users:
+            return None
         with self._changing() as access:
             if access.users:
                 return None

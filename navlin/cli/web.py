@@ -39,7 +39,7 @@ def command(invocation: Invocation, *, child: int | None) -> None:
     try:
         make_first_user(configuration.navlin.state_directory)
         listening = listen(configuration.web) if child is None else inherited(configuration.web, child)
-    except (NoPort, AccessError) as error:
+    except (NoPort, AccessError, OSError) as error:
         raise Failure(str(error), Exit.FAILED) from error
     service = service_of(configuration, invocation.environment)
     state = configuration.navlin.state_directory

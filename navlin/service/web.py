@@ -129,7 +129,11 @@ def answer(
             server.should_exit = True
 
         threading.Thread(target=stop, name="web-end", daemon=True).start()
-    save_web_address(state, listening.url)
+    try:
+        save_web_address(state, listening.url)
+    except OSError as error:
+        # On a full disk questions are answered all the same.
+        log.warning("web address not written, `navlin status` does not show it", error=str(error))
     log.info("web ready", url=listening.url)
     try:
         server.run([listening.socket])
