@@ -76,10 +76,13 @@ def test_serve_waits_for_room_and_goes_on_by_itself(
         assert each["answers"] > 0
         assert each["extracted"] == 0
         assert not each["traceback"]
-        assert each["lines"].count("no space: sources wait until there is some") == 1
+        # Without a least amount that is worth the name, Solr itself makes and takes room.
+        assert each["lines"].count("no space: sources wait until there is some") <= (
+            1 if each is guarded else 3
+        )
         assert each["lines"].count("heartbeat not written, `navlin status` shows an older one") <= 1
         unasked = [line for line in each["lines"] if not line.startswith("request ")]
-        assert len(unasked) <= 6, "one line, not one each second"
+        assert len(unasked) <= (6 if each is guarded else 16), "a few lines, not one each second"
         assert each["then"][0] == "space again: sources go on"
     assert "run failed" not in guarded["lines"]
     assert len(guarded["requests"]) == 3
