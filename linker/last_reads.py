@@ -56,16 +56,16 @@ def _beneath(read: LastRead) -> LastRead:
 def _inputs(
     graph: Graph, operations: Iterable[str], *, columns: bool
 ) -> Iterator[tuple[str, StoredRelation]]:
-    """What flows into operations, with the operation. Without ``columns``, these are looked at where no tables or paths are
-    told: they are those of the same tables."""
+    """What flows into operations, with the operation. Without ``columns``, these are looked at only where no flow of
+    a table or path is known: else they are columns of the same tables."""
     ids = list(operations)
-    told = set()
+    with_flows = set()
     for flow in graph.relations(_READ_BY, of=ids, sides=(2,)):
-        told.add(flow.ep2.id)
+        with_flows.add(flow.ep2.id)
         yield flow.ep2.id, flow
     of_part = {
         part.id: part.parent_id
-        for part in parts_of(graph, [each for each in ids if columns or each not in told])
+        for part in parts_of(graph, [each for each in ids if columns or each not in with_flows])
     }
     for flow in graph.relations(_READ_BY, of=of_part, sides=(2,)):
         yield of_part[flow.ep2.id], flow

@@ -20,6 +20,7 @@ from navlin.access.roles import Role
 from navlin.console import PAGES
 from navlin.console.page import POLICY
 from navlin.index.solr import Solr
+from navlin.model.keys import EntityType
 from tests.conftest import REPOSITORY
 from tests.support.http_browser import Browser
 from tests.support.query_estate import World
@@ -222,6 +223,21 @@ def test_a_search_is_saved_with_what_narrows_it_found_again_and_removed(
     assert world.name not in page(viewer, "/search").by_id.get("saved", "")
 
 
+def test_the_log_has_who_saved_a_search_by_a_form(viewer: Browser, web: Web) -> None:
+    name = f"saved{uuid4().hex[:8]}"
+    saved = {"csrf": viewer.csrf, "name": name, "query": "type:TABLE"}
+    assert viewer.send("POST", "/saved", data=saved, headers=HTML).status_code == 303
+    logged = [each for each in list(web.log) if str(each.get("path", "")).endswith("/saved")]
+    assert logged[-1]["user"] == "viewer", web.log
+
+
+def test_only_a_page_takes_a_form(editor: Browser) -> None:
+    answer = editor.send(
+        "POST", "/api/navlin/v1/edit", data={"csrf": editor.csrf, "entity": "x", "description": "y"}
+    )
+    assert answer.status_code == 400, answer.text
+
+
 # -- Details -------------------------------------------------------------------------------------------------------------
 
 
@@ -244,6 +260,16 @@ def test_the_page_of_a_table_shows_its_columns_and_where_each_comes_from(
     assert f"/navlin/lineage?entity={target.identity}" in found.links()
     statement = page(viewer, "/details", entity=operation.identity)
     assert statement.by_id["text"] == "insert into report select price * 2 from orders"
+
+
+def test_the_contents_of_a_path_are_listed_whatever_characters_it_has(world: World, viewer: Browser) -> None:
+    directory = world.path('/data/"quoted" \\ AND (odd)')
+    file = world.path('/data/"quoted" \\ AND (odd)/part-0', kind=EntityType.FILE)
+    world.index()
+    assert (
+        f"/navlin/details?entity={file.identity}"
+        in page(viewer, "/details", entity=directory.identity).links()
+    )
 
 
 def test_a_name_that_means_nothing_is_a_page_with_what_is_near(world: World, viewer: Browser) -> None:

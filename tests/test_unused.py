@@ -489,7 +489,7 @@ TRUTH: list[tuple[Callable[[Estate], None], Verdict, str]] = [
     (an_operation_that_reads_it_has_no_time, UNKNOWN, "not known when that ran"),
     (an_operation_is_incomplete, UNKNOWN, "known incompletely"),
     (an_operation_long_ago_was_incomplete, UNUSED, ""),
-    (a_view_that_may_read_it_does_not_parse, UNKNOWN, "1 views do not tell"),
+    (a_view_that_may_read_it_does_not_parse, UNKNOWN, "1 views are made of what is not known"),
     (a_record_would_not_read, UNKNOWN, "would not read"),
     (a_file_of_an_engine_cannot_be_read, UNKNOWN, "cannot be read"),
     (only_directories_are_read, UNKNOWN, 'entries = "directories"'),

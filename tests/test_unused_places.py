@@ -174,7 +174,7 @@ PARTITIONS: list[tuple[Callable[[Imaged], None], Verdict, str]] = [
     (access_times_were_not_kept_in_one_week, UNKNOWN, "every week"),
     (access_times_are_not_kept, UNKNOWN, "every week"),
     (its_table_was_read_before_the_image, UNUSED, "no access of it"),
-    (its_table_was_read_since_the_image, UNKNOWN, "no engine tells which partition"),
+    (its_table_was_read_since_the_image, UNKNOWN, "no engine records which partition"),
     (its_path_was_read_before_the_image, USED, "its path was read"),
     (its_path_was_read_since_the_image, UNKNOWN, "its table was read since"),
     (the_partition_beside_it_was_accessed, UNUSED, ""),

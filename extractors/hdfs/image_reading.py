@@ -80,7 +80,7 @@ def read_image(settings: ImageSettings, split: ImageSplit, fetch: Fetch) -> Iter
                 image.unlink(missing_ok=True)
             raise
     yield from _namespace(split, image.name, describe_image(image).namespace_id)
-    # An image does not tell of when it is. It is not older than what stands in it.
+    # An image does not have its own time. It is not older than what stands in it.
     newest_ms = min(split.as_of_ms, prepared.changed_ns // 1_000_000, prepared.newest_s * 1000)
     weeks = list(prepared.read_weeks)
     yield Position(ACCESSES, {"image": split.transaction, "as_of_ms": newest_ms, "weeks": weeks})

@@ -1,4 +1,4 @@
-"""Users that a directory has told of, for a short time: a client sends its password with each request."""
+"""Users that were found in a directory, for a short time: a client sends its password with each request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REMEMBERED: Final = 10_000
 
 @dataclass(slots=True)
 class Remembered:
-    """Users by a hash that tells what they have shown, for ``keep_s`` each. May be shared by threads."""
+    """Users by a hash of the name and password that they sent, for ``keep_s`` each. May be shared by threads."""
 
     now_ms: Callable[[], int]
     keep_s: float

@@ -41,8 +41,8 @@ class AccessError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Somebody who may ask. ``password`` is a hash, "" for who is known elsewhere. ``mark`` is another one after each change
-    of the user: what began before, a session, ends with it."""
+    """Somebody who may ask. ``password`` is a hash, "" for a user of a directory or of a proxy. ``mark`` is another one
+    after each change of the user: what began before, a session, ends with it."""
 
     name: str
     role: Role

@@ -44,7 +44,7 @@ from navlin.api.answers import (
     text_width,
 )
 from navlin.api.audit import audit
-from navlin.api.callers import FORM, Callers, Door, SessionCookie, caller_of
+from navlin.api.callers import Callers, Door, SessionCookie, caller_of
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.limits import MOST_BODY_BYTES, Questions
 from navlin.api.metrics import CONTENT_TYPE, Metrics, Timed
@@ -101,7 +101,7 @@ def application(service: Service, pages: Pages | None = None) -> Starlette:
         ),
     ]
     handlers: dict[Any, Any] = {
-        each: partial(_said, pages, answer)
+        each: partial(_as_page, pages, answer)
         for each, answer in (
             (Problem, _problem),
             (HTTPException, _http_error),
@@ -224,8 +224,8 @@ def _whole(endpoint: Endpoint, answered: Any, width_chars: int) -> Response:
 
 
 def marked(pieces: Iterable[bytes], ended: Callable[[], int] | None) -> Iterator[bytes]:
-    """The pieces, and a mark behind the last: an answer without it was cut off, which HTTP alone does not always show. It
-    tells with what the command ends."""
+    """The pieces, and a mark behind the last: an answer without it was cut off, which HTTP alone does not always show. The
+    mark has the command's exit code."""
     yield from pieces
     yield END_MARK % (ended() if ended else 0)
 
@@ -263,7 +263,7 @@ async def _parameters(endpoint: Endpoint, request: Request) -> tuple[Any, Any]:
     if endpoint.method in ("GET", "DELETE"):
         return from_query(endpoint.parameters, given), None
     body = await request.body()
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() == FORM:
+    if endpoint.takes_form:
         return from_query(endpoint.parameters, texts_of(body.decode("utf-8", "replace"))), None
     try:
         read = orjson.loads(body) if body else {}
@@ -279,7 +279,7 @@ async def _parameters(endpoint: Endpoint, request: Request) -> tuple[Any, Any]:
 # -- Errors --------------------------------------------------------------------------------------------------------------
 
 
-async def _said(
+async def _as_page(
     pages: Pages | None,
     answer: Callable[[Request, Any], Awaitable[Response]],
     request: Request,
@@ -289,8 +289,8 @@ async def _said(
     response = await answer(request, error)
     if pages is None or not wants_page(request):
         return response
-    said = orjson.loads(bytes(response.body))
-    page = pages.error(request, response.status_code, said.pop("message"), said)
+    more = orjson.loads(bytes(response.body))
+    page = pages.error(request, response.status_code, more.pop("message"), more)
     if again := response.headers.get("retry-after"):
         page.headers["Retry-After"] = again
     return page

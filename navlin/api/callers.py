@@ -4,8 +4,8 @@ A cookie goes along with whatever makes a browser send a request, so it is belie
 writes without the session's token beside it, and what a page of somebody else's loads is not answered by it.
 
 Cookies are SameSite=Lax, and not Strict: a link to a table in Hue, a wiki or a mail, which may well be another site, would
-else lead whoever is logged in to a log-in. Lax lets a cookie come along from elsewhere if somebody goes to a page, and only
-then; no GET writes.
+else lead whoever is logged in to a log-in. Lax lets a cookie come along from another site if somebody goes to a page, and
+only then; no GET writes.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class Callers:
         if not writes:
             goes_there = request.headers.get("sec-fetch-mode") == "navigate"
             in_a_page = request.headers.get("sec-fetch-dest", "document") != "document"
-            if _from_elsewhere(request) and (in_a_page or not goes_there):
+            if _from_another_site(request) and (in_a_page or not goes_there):
                 raise Problem(403, _ANOTHER_PAGE)
             return request.receive
         receive = request.receive
@@ -214,13 +214,13 @@ def _another_page() -> Response:
     return error_answer(403, _ANOTHER_PAGE)
 
 
-def _from_elsewhere(request: Request) -> bool:
+def _from_another_site(request: Request) -> bool:
     return request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
 
 
 def _of_another_page(request: Request, service: Service) -> bool:
     """Whether a browser sends this for a page of somebody else's, with the password or the cookie that it remembers."""
-    if _from_elsewhere(request):
+    if _from_another_site(request):
         return True
     origins = request.headers.getlist("origin")
     schemes = ("https",) if service.secure else ("http", "https")

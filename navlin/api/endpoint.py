@@ -61,6 +61,8 @@ class Endpoint:
     """Takes the JSON of the body as it is, beside parameters in the path and the query string."""
     takes_pairs: bool = False
     """Takes the names and values of the query string and of a form as they are, as a list, beside parameters in the path."""
+    takes_form: bool = False
+    """Takes its parameters from a form, as a page sends them."""
     writes: bool = False
     """Writes, though whoever may ask may do it: the log says who did."""
 

@@ -59,7 +59,7 @@ async def _log_in(
     caller = await run_in_threadpool(begin)
     assert caller.session is not None
     audit("logged in", request, caller.user.name)
-    response = _onward(service, fields) if by_form else json_answer(_told(caller))
+    response = _onward(service, fields) if by_form else json_answer(_as_json(caller))
     cookie.set(response, caller.session)
     return response
 
@@ -88,10 +88,10 @@ async def _log_out(service: Service, cookie: SessionCookie, request: Request) ->
 
 
 async def _session(request: Request) -> Response:
-    return json_answer(_told(caller_of(request)))
+    return json_answer(_as_json(caller_of(request)))
 
 
-def _told(caller: Caller) -> dict[str, Any]:
+def _as_json(caller: Caller) -> dict[str, Any]:
     """Who asks, by which means, with which token."""
     session = caller.session
     return {

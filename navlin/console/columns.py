@@ -9,6 +9,7 @@ from typing import Final
 
 from navlin.index.entity import StoredEntity
 from navlin.index.solr import Solr
+from navlin.index.solr_query import phrase
 from navlin.query.answer import Direction, Node
 from navlin.query.lineage import lineage
 from navlin.query.options import Options
@@ -32,7 +33,7 @@ class Column:
 
 def columns_of(solr: Solr, entity: StoredEntity) -> Iterator[Column]:
     """The columns in their order in the table; those that are deleted come last."""
-    query = f'type:FIELD AND firstClassParentId:"{entity.id}"'
+    query = f"type:FIELD AND firstClassParentId:{phrase(entity.id)}"
     found = search(solr, query, limit=MOST_COLUMNS)
     if not found.documents:
         return

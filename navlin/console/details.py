@@ -13,6 +13,7 @@ from navlin.console.columns import Column, columns_of
 from navlin.console.page import Page
 from navlin.index.entity import StoredEntity
 from navlin.index.fields import EPOCH_MS_FIELDS, USER_PROPERTY, solr_date
+from navlin.index.solr_query import phrase
 from navlin.query.edits import history
 from navlin.query.search import search
 from navlin.query.show import Shown, show
@@ -94,17 +95,13 @@ def _contents(asked: Asked, shown: Shown) -> Iterator[Contents]:
     entity = shown.entity
     match entity.type:
         case "DATABASE":
-            query = (
-                f'type:(TABLE OR VIEW) AND sourceId:"{entity.source_id}" AND parentPath:"/{entity.own_name}"'
-            )
-            title = "Tables and views"
+            within = f"sourceId:{phrase(entity.source_id)} AND parentPath:{phrase('/' + entity.own_name)}"
+            query, title = f"type:(TABLE OR VIEW) AND {within}", "Tables and views"
         case "DIRECTORY":
-            path = entity.path.replace("\\", "\\\\").replace('"', '\\"')
-            query = f'type:(FILE OR DIRECTORY) AND sourceId:"{entity.source_id}" AND parentPath:"{path}"'
-            title = "Contents"
+            within = f"sourceId:{phrase(entity.source_id)} AND parentPath:{phrase(entity.path)}"
+            query, title = f"type:(FILE OR DIRECTORY) AND {within}", "Contents"
         case "TABLE" if entity.partitioned:
-            query = f'type:PARTITION AND firstClassParentId:"{entity.id}"'
-            title = "Partitions"
+            query, title = f"type:PARTITION AND firstClassParentId:{phrase(entity.id)}", "Partitions"
         case _:
             return
     found = search(asked.solr, query, limit=CONTENTS_LISTED, sort="originalName asc")

@@ -48,7 +48,14 @@ class BrowserPages:
         """A page is an endpoint that answers with HTML."""
         return [
             Endpoint(
-                page.method, page.path, page.role, page.title, page.parameters, partial(self._answer, page)
+                page.method,
+                page.path,
+                page.role,
+                page.title,
+                page.parameters,
+                partial(self._answer, page),
+                takes_form=page.method == "POST",
+                writes=page.method == "POST",
             )
             for page in self._pages
         ]

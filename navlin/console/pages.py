@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
-from typing import Any, Final
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, Final
 from urllib.parse import urlencode
 
 from navlin.api.answers import Problem
 from navlin.query.page import BadPage, Page, UnknownSource
 
 ROWS_A_PAGE: Final = 25
+
+
+@dataclass(frozen=True, slots=True)
+class OfReason:
+    """Which of what lacks something, each for a reason."""
+
+    source: Annotated[str, "Only of the source of this name."] = ""
+    reason: Annotated[str, "Only for this reason."] = ""
+    page: Annotated[int, "Which page.", range(1, 1_000)] = 1
 
 
 def listed(given: Any, ask: Callable[[int, int], Page[Any]]) -> Mapping[str, Any]:

@@ -13,6 +13,7 @@ from navlin.console.page import Page
 from navlin.console.pages import address
 from navlin.console.results import Result, results_of
 from navlin.index.fields import RELATIONS
+from navlin.index.solr_query import phrase
 from navlin.index.sources import known_sources
 from navlin.query.saved import searches_of
 from navlin.query.scanner import QueryError
@@ -138,7 +139,7 @@ def _filters(given: Parameters) -> Iterator[str]:
     """What was chosen, as filters; each with the tag by which the counts of its own field leave it out."""
     for name in COUNTED:
         if chosen := getattr(given, name):
-            yield f"{{!tag={name}}}{name}:({' OR '.join(map(_quoted, chosen))})"
+            yield f"{{!tag={name}}}{name}:({' OR '.join(map(phrase, chosen))})"
     for name in _DATES:
         start, end = _both(getattr(given, name))
         if start or end:
@@ -156,7 +157,7 @@ def _as_one(query: str, filters: Sequence[str]) -> str:
 
 
 def _comparison(compared: str, value: str) -> str:
-    quoted = _quoted(value)
+    quoted = phrase(value)
     match compared:
         case ">=":
             return f"[{quoted} TO *]"
@@ -167,11 +168,6 @@ def _comparison(compared: str, value: str) -> str:
         case "<":
             return f"{{* TO {quoted}}}"
     return quoted
-
-
-def _quoted(value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
 
 
 def _both(days: tuple[str, ...]) -> tuple[str, str]:

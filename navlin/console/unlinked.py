@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 from navlin.api.endpoint import Asked
 from navlin.console.page import Page
-from navlin.console.pages import listed
+from navlin.console.pages import OfReason, listed
 from navlin.index.unlinked import unlinked_counts
 from navlin.query.unlinked import unlinked
 
 
-@dataclass(frozen=True, slots=True)
-class Parameters:
-    """Which of them."""
-
-    source: Annotated[str, "Only of the source of this name."] = ""
-    reason: Annotated[str, "Only for this reason."] = ""
-    page: Annotated[int, "Which page.", range(1, 1_000)] = 1
-
-
 def _values(asked: Asked) -> Mapping[str, Any]:
-    given: Parameters = asked.parameters
+    given: OfReason = asked.parameters
     return {
         **listed(
             given,
@@ -35,4 +25,4 @@ def _values(asked: Asked) -> Mapping[str, Any]:
     }
 
 
-PAGE = Page("/unlinked", "Unlinked relations", Parameters, _values, menu="Unlinked")
+PAGE = Page("/unlinked", "Unlinked relations", OfReason, _values, menu="Unlinked")

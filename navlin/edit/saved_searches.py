@@ -1,7 +1,7 @@
 """Saving a search under a name, and removing it: a user's own, or as an administrator anybody's.
 
 Who may ask may save; ``owner`` is who asks, unless an administrator names another. What is written over what was read
-bears its `_version_`: of two that save one new name, one is told that it is taken.
+bears its `_version_`: of two that save one new name, one gets `NameTaken`.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Accesses:
-    """Of one file system: when its last whole image is of, at least (epoch ms; 0: none told), and the weeks since 1970 in
+    """Of one file system: when its last whole image is of, at least (epoch ms; 0: not known), and the weeks since 1970 in
     which a file was accessed after its writing, and never again: in these access times were kept for certain."""
 
     as_of_ms: int = 0
@@ -54,7 +54,7 @@ class Accesses:
 
 
 def accesses_of(solr: Solr, source_id: str) -> Accesses:
-    """What the last whole image of a source said; nothing if a part of it could not be read."""
+    """What the last whole image of a source has; nothing if a part of it could not be read."""
     asked = {
         "q": q.one_of("key", (ACCESSES, IMAGE)),
         "fq": ["kind:position", q.term("sourceId", source_id)],
@@ -62,9 +62,9 @@ def accesses_of(solr: Solr, source_id: str) -> Accesses:
         "fl": "key,body",
     }
     documents = solr.select(RUNS, asked)["response"]["docs"]
-    said = {document["key"]: orjson.loads(document["body"]) for document in documents}
-    accesses = said.get(ACCESSES)
-    if accesses is None or accesses["image"] != said.get(IMAGE):
+    positions = {document["key"]: orjson.loads(document["body"]) for document in documents}
+    accesses = positions.get(ACCESSES)
+    if accesses is None or accesses["image"] != positions.get(IMAGE):
         return Accesses()
     return Accesses(accesses["as_of_ms"], frozenset(accesses["weeks"]))
 

@@ -52,8 +52,8 @@ LINKER_FIELDS: Final = frozenset(
         *LAST_READ_FIELDS,
     }
 )
-"""What the linker says of a relation, why a view's text told it nothing, the tags of what an entity's data comes from, what
-purge leaves on an operation of the executions that it removed, and on what these read."""
+"""What the linker says of a relation, why a view's text gave no lineage, the tags of what an entity's data comes from, and
+what purge leaves on an operation of the executions that it removed, and on what these read."""
 USER_FIELDS: Final = frozenset({"name", "description", "tags"})
 USER_PROPERTY: Final = "up_"
 """Before the key of a property of a person's own."""

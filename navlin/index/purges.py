@@ -116,7 +116,7 @@ def remember_lost_reads(solr: Solr, before_ms: int) -> None:
 
 
 def forget_purged_before(solr: Solr) -> None:
-    """Lets records of any time be written again. What was lost stays so: the files that told of it may be gone."""
+    """Lets records of any time be written again. What was lost stays so: the files with its records may be gone."""
     if lost_ms := reads_lost_before_ms(solr):
         _remember(solr, 0, lost_ms)
     else:

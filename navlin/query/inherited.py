@@ -22,6 +22,7 @@ from navlin.index.graph import Graph
 from navlin.index.inheritance import reaching
 from navlin.index.query_fields import field_names
 from navlin.index.solr import Solr
+from navlin.index.solr_query import phrase
 from navlin.index.state import in_batches
 from navlin.index.worded import worded
 from navlin.model.keys import RelationType
@@ -65,20 +66,16 @@ class Word:
         """The search for what bears it: of one field of people's. All that is found is held at once. Raises `QueryError`."""
         key, colon, value = self.text.partition(":")
         if not colon:
-            return f"tags:{_quoted(self.text)}"
+            return f"tags:{phrase(self.text)}"
         if not _KEY.fullmatch(key) or (key not in USER_FIELDS and key in field_names()):
             raise QueryError(
                 f"{key!r:.60} is no property of people's: ask for a tag, or NAMESPACE.KEY:VALUE", 0
             )
-        return f"{key}:{value if _PHRASE.fullmatch(value) else _quoted(value)}"
+        return f"{key}:{value if _PHRASE.fullmatch(value) else phrase(value)}"
 
     def borne_by(self, entity: StoredEntity) -> bool:
         """Whether a person wrote it there. A search for a tag finds longer ones that contain it."""
         return ":" in self.text or self.text.casefold() in _texts(entity.words.get("tags"))
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _texts(value: Any) -> set[str]:

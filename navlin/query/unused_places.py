@@ -1,6 +1,6 @@
 """Which partitions and directories may go: by the access times of the last whole image, and by what engines recorded since.
 
-Engines do not record which partition they read. But an image tells of every file when it was last accessed, if the cluster
+Engines do not record which partition they read. But an image has of every file when it was last accessed, if the cluster
 keeps that. So up to the image nothing was read of what has no access time and no writing in that time; and since the
 image nothing was, if nothing is known to have read the table, or the path, and whatever would have shown that was watched.
 Where one of these is missing the answer is "not known", with the reason.
@@ -62,7 +62,7 @@ def since_images(solr: Solr, question: Question) -> Watched:
     times = [each.as_of_ms for each in known.accesses.values() if _usable(each.as_of_ms, question)]
     if not times:
         return replace(
-            known, reasons=("no file system has told of a whole image of the last days", *known.reasons)
+            known, reasons=("of no file system a whole image of the last days was read", *known.reasons)
         )
     return watched(
         solr, min(times), question.now_ms, question.without_engines, despite_gaps=question.despite_gaps
@@ -86,12 +86,12 @@ class _Images:
         return self.question.since_ms - PRECISION_MS
 
     def doubt(self, source_id: str) -> str:
-        """Why the image of a file system does not tell whether something was read; "" if it does."""
+        """Why the image of a file system does not show whether something was read; "" if it does."""
         accesses = self.watched.accesses.get(source_id)
         if accesses is None:
             return "no source that is configured reads the files there"
         if not accesses.as_of_ms:
-            return "no whole image was read that tells of access times"
+            return "no whole image with access times was read"
         if not _usable(accesses.as_of_ms, self.question):
             return f"the last whole image is of {solr_date(accesses.as_of_ms)}"
         if not accesses.kept_since(self.question.since_ms):
@@ -230,7 +230,7 @@ def _of_tables(
             if table.verdict is Verdict.USED:
                 image = solr_date(images.watched.image_ms(place.source_id))
                 reasons = (
-                    f"its table was read since the last whole image, of {image}, and no engine tells which partition",
+                    f"its table was read since the last whole image, of {image}, and no engine records which partition",
                 )
         accessed_ms = content.accessed_ms if content is not None and verdict is Verdict.USED else 0
         yield Judged(each, verdict, reasons, (place,), images.size(place, content), accessed_ms)
@@ -253,20 +253,22 @@ def unused_directories(
 ) -> tuple[Watched, Iterator[Judged]]:
     """What is watched, and the directories below which, as the last whole image has it, nothing was accessed or written, and
     in, around and below which no table lies: of one inside of another such, only the outer. All others, and all of a file
-    system whose image does not tell, are not listed: then the reasons of what is watched say why."""
+    system whose image does not show reads, are not listed: then the reasons of what is watched say why."""
     known = since_images(solr, question)
     images = _Images(question, known)
     doubts = {each: images.doubt(each) for each in known.accesses}
     reasons = tuple(dict.fromkeys(filter(None, doubts.values())))
-    told = [each for each, why in doubts.items() if not why]
+    readable = [each for each, why in doubts.items() if not why]
     shown = replace(known, reasons=(*reasons, *known.reasons))
-    return shown, _directories(Graph(solr), images, told, progress)
+    return shown, _directories(Graph(solr), images, readable, progress)
 
 
-def _directories(graph: Graph, images: _Images, told: Sequence[str], progress: Progress) -> Iterator[Judged]:
+def _directories(
+    graph: Graph, images: _Images, sources: Sequence[str], progress: Progress
+) -> Iterator[Judged]:
     before_ms, done = images.before_ms, 0
-    total = sum(count_quiet(graph, source_id, before_ms) for source_id in told)
-    if not told:
+    total = sum(count_quiet(graph, source_id, before_ms) for source_id in sources)
+    if not sources:
         return
     judge = TableJudge.of(graph, images.question, images.watched)
     at = table_places(graph)
@@ -275,7 +277,7 @@ def _directories(graph: Graph, images: _Images, told: Sequence[str], progress: P
     def belongs(source_id: str, path: str) -> bool:
         return (source_id, path) in around or any((source_id, up) in at for up in upward(path))
 
-    for source_id in told:
+    for source_id in sources:
         for batch in in_batches(quiet_directories(graph, source_id, before_ms), AT_ONCE):
             free = [(each, content) for each, content in batch if not belongs(source_id, each.path)]
             parents = quiet_parents(graph, source_id, (each.path for each, _ in free), before_ms)

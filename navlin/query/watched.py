@@ -126,7 +126,7 @@ def _gaps(graph: Graph, engines: Collection[Followed], since_ms: int) -> Iterato
     if count := every - graph.count_entities(_before(incomplete, since_ms)):
         yield f"{count:,} operations of that time are known incompletely, and may have read it {accepted}"
     if views := sum(each.views for each in unparsed_counts(graph.solr)):
-        yield f"{views:,} views do not tell what they are made of, and may read it {accepted}"
+        yield f"{views:,} views are made of what is not known, and may read it {accepted}"
     for each in engines:
         if each.incomplete_ms >= since_ms:
             yield (

@@ -29,11 +29,16 @@ class Parameters:
     id: Annotated[str, "As it was answered."]
 
 
-def _answer(asked: Asked) -> dict[str, Any]:
+def request_of(asked: Asked) -> Request:
+    """The request that is asked about. Raises `Problem`."""
     found = read_request(asked.solr, asked.parameters.id)
     if found is None:
         raise Problem(404, "there is no such request: those that were answered are kept for a day")
-    return _shown(found)
+    return found
+
+
+def _answer(asked: Asked) -> dict[str, Any]:
+    return _shown(request_of(asked))
 
 
 def _shown(request: Request) -> dict[str, Any]:

@@ -74,7 +74,7 @@ function expressionsOf(edges) {
 const FLAGS = {
   inferred: "inferred: nothing says it, where things lie suggests it",
   incomplete: "incomplete: there was more than was recorded",
-  parsed: "read from an SQL text, not told by an engine",
+  parsed: "read from an SQL text, not recorded by an engine",
 };
 
 /** What is said when nothing is selected. */
@@ -114,7 +114,7 @@ function searchFor(node, acts) {
   const own = oneLine(node.name).split(".").pop();
   const escaped = own.replace(/[^\p{L}\p{N}_]/gu, "?");
   const address = acts.searchAddress(`queryText:*${escaped}*`);
-  return html("p", {}, "No source told of it. ", html("a", { href: address }, "Search query texts for its name"));
+  return html("p", {}, "No source recorded it. ", html("a", { href: address }, "Search query texts for its name"));
 }
 
 /** Adds what the index knows of an entity. With `brief` its name and its texts alone. */

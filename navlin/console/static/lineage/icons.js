@@ -1,4 +1,4 @@
-// Icons of types and of sources, told by their shapes, on a grid of 16 by 16.
+// Icons of types and of sources, known by their shapes, on a grid of 16 by 16.
 
 import { svg } from "./svg.js";
 

@@ -13,7 +13,7 @@ import { fillList } from "./list.js";
 import { calledIn, oneLine } from "./names.js";
 import { pictureOf } from "./picture.js";
 import { placesOf } from "./places.js";
-import { showProblem, showState, showSummary } from "./says.js";
+import { showProblem, showState, showSummary } from "./state.js";
 import { asPng, asSvg, download } from "./save.js";
 import { readSwitches, showSwitches } from "./switches.js";
 import { questionOf, readView, searchOf, startingAt } from "./view.js";

@@ -31,11 +31,11 @@ export function asSvg(picture, size) {
 
 /** What a style sheet says of each element, as attributes of its copy. */
 function style(from, to) {
-  const said = getComputedStyle(from);
+  const computed = getComputedStyle(from);
   const shape = from.tagName !== "g" && from.tagName !== "title";
   const names = [...(shape ? SHAPES : []), ...(from.tagName === "text" ? TEXTS : []), ...(from.tagName === "title" ? [] : ["opacity"])];
   for (const name of names) {
-    const value = said.getPropertyValue(name === "text-decoration" ? "text-decoration-line" : name);
+    const value = computed.getPropertyValue(name === "text-decoration" ? "text-decoration-line" : name);
     if (value && (name === "fill" || !DEFAULTS.has(value))) to.setAttribute(name, value);
   }
   for (let number = 0; number < from.children.length; number++) style(from.children[number], to.children[number]);

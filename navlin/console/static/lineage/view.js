@@ -30,14 +30,14 @@ function depthOf(text) {
 
 /** The query string of a view: nothing that has its default. */
 export function searchOf(view) {
-  const said = new URLSearchParams({ entity: view.entity });
-  if (view.direction !== "both") said.set("direction", view.direction);
-  if (view.depth !== 1) said.set("depth", view.depth || "all");
-  for (const name of [...ASKED, ...DRAWN]) if (view[name]) said.set(name, "true");
-  for (const id of view.goOn) said.append("go_on", id);
-  for (const id of view.toggled) said.append("open", id);
-  if (view.selected) said.set("selected", view.selected);
-  return `?${said}`;
+  const query = new URLSearchParams({ entity: view.entity });
+  if (view.direction !== "both") query.set("direction", view.direction);
+  if (view.depth !== 1) query.set("depth", view.depth || "all");
+  for (const name of [...ASKED, ...DRAWN]) if (view[name]) query.set(name, "true");
+  for (const id of view.goOn) query.append("go_on", id);
+  for (const id of view.toggled) query.append("open", id);
+  if (view.selected) query.set("selected", view.selected);
+  return `?${query}`;
 }
 
 /** The parameters of the question to the server. */
