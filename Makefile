@@ -82,9 +82,10 @@ $(VENV)/.locked: requirements-build.txt requirements-dev.txt pyproject.toml | py
 	@touch $@
 
 # No stamp: each jar is compared with its sum every time, which takes a moment and starts no JVM.
-jars: venv | java ## the jars of Solr, Hive and Hadoop, and the archive of Spark's classes, in .jars
+jars: venv | java ## the jars of Solr, Hive and Hadoop, and the archives of Spark's and Solr's classes, in .jars
 	@for set in $(SETS); do $(BIN)/python -m navlin.solr_server.jars $$set $(JARS)/$$set || exit 1; done
 	@$(BIN)/python -m navlin.pipeline.archiving $(JARS)/class-archives
+	@$(BIN)/python -m navlin.service.solr_archive $(JARS)/solr $(JARS)/solr-launcher
 
 browser: venv ## Debian's Chromium and its driver, unpacked into .browser and not installed, for the tests of pages
 	@$(BIN)/python -m tests.services.browser .browser

@@ -109,6 +109,10 @@ class JavaProgram:
         path = os.pathsep.join(map(str, (*before, program, *self._jars)))
         return [self.java, *sharing, *options, "-cp", path, self._source.stem, *arguments]
 
+    def archive(self) -> Path:
+        """The archive of its classes, which need not be there; compiles first where need be. Raises `NoJava`."""
+        return self._files()[1]
+
     def _files(self) -> tuple[Path, Path]:
         """The compiled program, and the archive of its classes, which need not be there."""
         known = hashlib.sha256(self._source.read_bytes() + identity_of_java(self.java))
