@@ -81,7 +81,7 @@ def test_a_table_comes_whole_with_its_columns_in_order_and_its_partition_keys_la
         column = world.column(f"orders.{name}")
         world.entity(column, dataType="int", columnIndex=index, originalDescription=f"the {name}")
     world.located(table, world.path("/orders"))
-    world.granted(partition_key(table, "day=1"))
+    world.entity(partition_key(table, "day=1"))
 
     found = datasets(items(world, f"{of(world)} AND type:TABLE"))
 
@@ -203,7 +203,7 @@ def test_what_is_not_linked_stands_apart_unless_placeholders_are_asked_for(world
 
 def test_each_dataset_stands_once_a_side_and_may_stand_on_both(world: World) -> None:
     table = world.table("t", "a")
-    part = world.granted(partition_key(table, "day=1"))
+    part = world.entity(partition_key(table, "day=1"))
     world.operation("insert overwrite t", [table, part], [part, table], steered_by=[table])
 
     one = operation(items(world))
