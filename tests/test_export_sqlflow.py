@@ -415,7 +415,7 @@ def _element(node: ElementTree.Element) -> Any:
     if node.tag == "relation":
         sides = list(node)
         if "target_id" in sides[0].attrib:
-            target, source = (
+            into, out_of = (
                 model.TableEnd(
                     int(side.attrib["id"]),
                     int(side.attrib[f"{side.tag}_id"]),
@@ -423,7 +423,7 @@ def _element(node: ElementTree.Element) -> Any:
                 )
                 for side in sides
             )
-            return model.TableRelation(identity, Flow(node.attrib["type"]), target, source)
+            return model.TableRelation(identity, Flow(node.attrib["type"]), into, out_of)
         target, *sources = map(_side, sides)
         return Relation(identity, Flow(node.attrib["type"]), get("effectType", ""), target, tuple(sources))
     return DbObject(

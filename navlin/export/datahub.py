@@ -13,6 +13,7 @@ the export: exporting twice sends the same bytes.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
@@ -21,6 +22,8 @@ import orjson
 
 from navlin.export import datahub_aspects as aspects
 from navlin.export import datahub_names as names
+from navlin.export.connection import Connection, words_of
+from navlin.export.target import Refused, Target, register
 from navlin.export.values import ColumnLineage, ColumnName, Dataset, DatasetName, Flow, Item, Operation, Run
 
 Aspect = Mapping[str, Any]
@@ -105,8 +108,8 @@ class _Export:
             yield _proposal(urn, "schemaMetadata", aspects.schema(item, self.names, tags=self.options.tags))
         if name.type == "VIEW" and item.details.text:
             yield _proposal(urn, "viewProperties", aspects.view(item))
-        if name.is_table and not name.source.granted:
-            # Nobody shows the databases of a metastore that is only claimed.
+        if name.is_table and not name.source.granted and not item.placeholder:
+            # Nobody shows the databases of a metastore that is only claimed, nor of a table that nobody saw.
             yield _proposal(urn, "container", {"container": self.names.container(name.database)})
         yield from self._of_any(item, urn)
 
@@ -227,6 +230,9 @@ class _Export:
         inputs, outputs = self._ends(operation)
         yield _proposal(urn, "dataProcessInstanceInput", {"inputs": inputs})
         yield _proposal(urn, "dataProcessInstanceOutput", {"outputs": outputs})
+        yield _proposal(urn, "subTypes", {"typeNames": [aspects.kind_of(operation)]})
+        platform = names.platform_urn(names.engine(operation))
+        yield _proposal(urn, "dataPlatformInstance", {"platform": platform})
         for event in aspects.run_events(item):
             yield _proposal(urn, "dataProcessInstanceRunEvent", event)
         yield _proposal(urn, "status", {"removed": False})
@@ -246,3 +252,51 @@ def _proposal(urn: str, aspect_name: str, aspect: Aspect) -> Proposal:
         "aspectName": aspect_name,
         "aspect": {"json": aspect},
     }
+
+
+# -- To the metadata service ------------------------------------------------------------------------------------------------
+
+PROPOSALS_A_REQUEST: Final = 100
+_PROTOCOL: Final = {"X-RestLi-Protocol-Version": "2.0.0"}
+
+
+def send(connection: Connection, lines: Iterable[bytes], options: DataHubOptions) -> Iterator[int | Refused]:
+    """Posts proposals to GMS, many at once; those of a request that it refuses again, one by one."""
+    waiting = map(_posted, lines)
+    while batch := list(itertools.islice(waiting, PROPOSALS_A_REQUEST)):
+        if len(batch) > 1 and not _refusal(connection, "ingestProposalBatch", {"proposals": batch}):
+            yield len(batch)
+            continue
+        for proposal in batch:
+            if reason := _refusal(connection, "ingestProposal", {"proposal": proposal}):
+                yield Refused(f"{proposal['aspectName']} of {proposal['entityUrn']}", reason)
+            else:
+                yield 1
+
+
+def _posted(line: bytes) -> Proposal:
+    """A proposal as GMS takes it: the aspect as a text."""
+    proposal: Proposal = orjson.loads(line)
+    value = orjson.dumps(proposal["aspect"]["json"]).decode()
+    return {**proposal, "aspect": {"value": value, "contentType": "application/json"}}
+
+
+def _refusal(connection: Connection, action: str, body: Mapping[str, Any]) -> str:
+    """Why GMS does not take a request; "" if it does."""
+    answer = connection.send(
+        "POST", "/aspects", orjson.dumps(body), params={"action": action}, headers=_PROTOCOL
+    )
+    return "" if answer.ok else words_of(answer)
+
+
+register(
+    Target(
+        "datahub",
+        "DataHub's metadata change proposals",
+        "application/x-ndjson",
+        ".jsonl",
+        DataHubOptions,
+        records,
+        send,
+    )
+)

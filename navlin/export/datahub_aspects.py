@@ -262,6 +262,11 @@ def _process_type(item: Run) -> str:
     return "BATCH_SCHEDULED" if item.execution.run_for else ""
 
 
+def kind_of(operation: Operation) -> str:
+    """What kind of job it is a run of."""
+    return operation.statement.type or engine(operation).upper()
+
+
 def run_events(item: Run) -> Iterator[Aspect]:
     """``dataProcessInstanceRunEvent``: that it began, and that it ended if it did. What DataHub has under the same id and
     time is replaced, so an event that is sent again is the same event."""

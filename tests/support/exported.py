@@ -12,18 +12,24 @@ from navlin.export.values import (
     ColumnName,
     Dataset,
     DatasetName,
+    Details,
     End,
     Execution,
     ExecutionDetails,
     Flow,
+    Item,
     KnownSource,
+    LastRun,
     Operation,
     PartDetails,
+    Removed,
     Run,
+    RunName,
     StatementDetails,
+    Unlinked,
     Words,
 )
-from navlin.index.details import ColumnDetails
+from navlin.index.details import ColumnDetails, Storage
 from navlin.model.identity import identify
 
 METASTORE = KnownSource(
@@ -154,3 +160,106 @@ def _end(given: str | DatasetName | End) -> End:
 def run(of: Operation, details: ExecutionDetails, **known: object) -> Run:
     """A run of an operation; ``known`` are fields of `Execution`."""
     return Run(of, Execution(identify("run", of.id, details.name), details, **known))  # type: ignore[arg-type]
+
+
+def every_kind() -> list[Item]:
+    """Items of every kind that a reading may yield, with names, types and statuses of all sorts."""
+    types = (
+        "boolean tinyint smallint int bigint float double decimal(10,2) string varchar(20) char(3) binary date timestamp"
+        " interval_day_time array<int> map<string,int> struct<a:int> uniontype<int,string> void"
+    ).split()
+    orders = described(
+        dataset("sales.orders"),
+        [(f"c{at}", each) for at, each in enumerate(types)],
+        details=Details(
+            "etl",
+            "hadoop",
+            "all orders",
+            AT_MS,
+            AT_MS + 1,
+            parameters={"k": "v"},
+            kind="EXTERNAL_TABLE",
+            storage=Storage(
+                "hdfs://ns1/warehouse/orders", "I", "O", bucket_columns=("c0",), sort_columns=("c0 ASC",)
+            ),
+            partition_columns=("c19",),
+        ),
+        words=Words("Orders", "who bought", ("pii", "a,b (c)"), {"team": ("x", "y")}, ("gold",)),
+        locations=(dataset("/warehouse/orders"),),
+    )
+    view = described(
+        dataset("sales.v", "VIEW"),
+        [("a", "int")],
+        details=Details(text="select a from sales.orders", kind="VIRTUAL_VIEW"),
+    )
+    paths = [
+        described(name, details=Details("hdfs", "hadoop", permissions="rwxr-x---", replication=3))
+        for name in (
+            dataset("/warehouse/orders"),
+            dataset("/warehouse/orders/part, (1)", "FILE"),
+            dataset("/clicks"),
+            dataset("/data", source=bucket("s3", "b")),
+            dataset("/data", source=bucket("gs", "b")),
+            dataset("/data", source=bucket("abfss", "c@account.dfs.core.windows.net")),
+            dataset("/data", source=LOCAL),
+            dataset("/data", source=bucket("dbfs", "")),
+            dataset("/", "S3BUCKET", bucket("s3", "b")),
+        )
+    ]
+    made = operation(
+        "insert overwrite table sales.daily select c0, sum(c6) from sales.orders where c3 > 1 group by c0",
+        "INSERT_OVERWRITE",
+        part(["sales.daily.day"], ["sales.orders.c0"], transformation="IDENTITY"),
+        part(["sales.daily.total"], ["sales.orders.c6"], ["sales.orders.c0"], expression="sum(c6)"),
+        predicate(["sales.daily.day", "sales.daily.total"], ["sales.orders.c3"]),
+        part(["sales.daily.rest"], ["sales.orders."], inferred=True),
+        unlinked=(Unlinked("1", "tmp.gone", "TABLE", "HIVE", False, Flow.DATA, "no match"),),
+        words=Words(tags=("nightly",), properties={"owner": ("ann",)}),
+        runs=LastRun(3, AT_MS, "ann"),
+    )
+    select = operation(
+        "select c0 from sales.orders", "SELECT", part(data=["sales.orders.c0"], label="c0"), engine="IMPALA"
+    )
+    stream = operation(
+        "clicks", "STREAM", reads=["/warehouse/orders"], writes=["/clicks"], engine="SPARK", source=SPARK
+    )
+    derived = operation(
+        "select a from sales.orders",
+        "CREATEVIEW",
+        part(["sales.v.a"], ["sales.orders.c3"], ["sales.orders.c4"], kind="", into="VIEW"),
+        derived=True,
+    )
+    yarn = RunName(identify("application_1_0001"), "application_1_0001", QUERIES)
+    oozie = RunName(identify("workflow"), "0000001-W", QUERIES)
+    runs = [
+        run(
+            made,
+            ExecutionDetails(
+                f"run {status} {started_ms}", started_ms, ended_ms, AT_MS + 5, "ann", status, "q1"
+            ),
+            run_as=(yarn,),
+            run_for=(oozie,),
+        )
+        for status in ("SUCCEEDED", "FAILED", "KILLED", "RUNNING", "UNKNOWN", "")
+        for started_ms, ended_ms in ((AT_MS, AT_MS + 15_000), (AT_MS, 0), (0, AT_MS), (0, 0))
+    ]
+    return [
+        described(database("sales"), details=Details("etl", comment="sales", created_ms=AT_MS)),
+        orders,
+        described(dataset("sales.daily"), [("day", "date"), ("total", "double"), ("rest", "int")]),
+        view,
+        *paths,
+        Dataset(DatasetName(identify("topic"), "DATASET", bucket("kafka", "broker:9092"), "clicks")),
+        Dataset(dataset("tmp.never_seen"), placeholder=True),
+        described(dataset("sales.dropped"), deleted=True),
+        described(database("gone"), deleted=True),
+        made,
+        *runs,
+        select,
+        run(select, ExecutionDetails("select", AT_MS, AT_MS + 1, AT_MS + 1, "bob")),
+        stream,
+        run(stream, ExecutionDetails("stream", AT_MS, 0, AT_MS, "bob", "RUNNING")),
+        derived,
+        operation("dropped", "INSERT", reads=["sales.orders"], deleted=True),
+        Removed("entity", "1"),
+    ]
