@@ -20,6 +20,7 @@ from navlin.export.datahub_aspects import type_of
 from navlin.export.target import Refused
 from navlin.export.values import Column, Dataset, DatasetName, Details, End, ExecutionDetails, Item, Words
 from navlin.index.details import ColumnDetails
+from tests.services.python_packages import Environment
 from tests.support.exported import (
     AT_MS,
     CLAIMED,
@@ -586,6 +587,32 @@ def _problems(schema: Any, value: Any, types: dict[str, Any], at: str) -> list[s
             return _problems(types[schema], value, types, at)
     plain = {"string": str, "boolean": bool, "long": int, "int": int, "null": type(None)}[schema]
     return [] if type(value) is plain else [f"{at}: {value!r} is no {schema}"]
+
+
+# -- DataHub's own classes -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.services
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"platform_instance": "cm", "storage_instance": "dc1", "env": "dev", "lowercase": True},
+        {"describe": False, "owners": False, "tags": False},
+    ],
+    ids=["as it is", "with instances", "lineage alone"],
+)
+def test_datahub_s_own_classes_and_file_source_take_every_proposal(
+    options: dict[str, Any], export_readers: Environment, tmp_path: Path
+) -> None:
+    sent = proposals(every_kind(), **options)
+    file = tmp_path / "proposals.json"
+    file.write_text(json.dumps(sent))
+    answer = export_readers.answer(REPOSITORY / "tests/services/read_datahub.py", file)
+
+    assert answer["problems"] == []
+    assert answer["ingested"] == len(sent)
+    assert len(answer["kinds"]) >= (10 if "describe" in options else 25)
 
 
 # -- GMS ----------------------------------------------------------------------------------------------------------------

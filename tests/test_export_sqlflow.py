@@ -30,6 +30,7 @@ from navlin.export.sqlflow_xml import xml_of
 from navlin.export.values import Details, ExecutionDetails, Item, Removed
 from navlin.export.values import End as OperationEnd
 from navlin.export.values import Flow as ItemFlow
+from tests.services.python_packages import Environment
 from tests.support.exported import (
     AT_MS,
     LOCAL,
@@ -37,6 +38,7 @@ from tests.support.exported import (
     database,
     dataset,
     described,
+    every_kind,
     operation,
     part,
     predicate,
@@ -391,7 +393,7 @@ def printed() -> list[str]:
     found = sorted((REPOSITORY.parent / "shared" / "seeds").glob("002_*.txt"))
     if not found:
         pytest.skip("the reference of SQLFlow's model is not beside this checkout")
-    text = found[0].read_text().replace("dligneage", "dlineage")
+    text = found[0].read_text().replace("dligneage", "dlineage").replace("```", "")
     documents = re.findall(r"<\?xml.*?</dlineage>", text, re.DOTALL)
     # Its pages lost the entities of quotes within values.
     return [re.sub(r'""(\w+)""', r'"&quot;\1&quot;"', each) for each in documents]
@@ -872,3 +874,63 @@ def test_objects_stand_below_their_server_and_database_and_ids_are_texts() -> No
     assert (
         document["processes"][0]["id"] == orders["processIds"][0] == document["relationships"][0]["processId"]
     )
+
+
+# -- Read by others -----------------------------------------------------------------------------------------------------
+
+
+# What the reader of SQLFlow's JSON must find: upstream, downstream, columns. It knows no fdr, passes over what writes
+# nothing and over what a table gets from itself, and looks through result sets.
+READ = {
+    "2 create a view, rename a table": [["t2", "v1", [["f1", "f1"]]]],
+    "3 insert overwrite a directory": [
+        [
+            "pv_gender_sum",
+            "file:///tmp/pv_gender_sum",
+            [["PseudoRows", "uri=file:///tmp/pv_gender_sum"]],
+        ]
+    ],
+    "8 create a view with a condition": [["scott.emp", "vEmp", [["empName", "eName"]]]],
+    "an expression": [["a.s", "a.t", [["x", "z"], ["y", "z"]]]],
+    "itself": [],
+}
+
+
+@pytest.mark.services
+def test_the_schema_and_the_sidecar_read_what_is_written(export_readers: Environment, tmp_path: Path) -> None:
+    documents = {
+        **{name: example.items for name, example in EXAMPLES.items()},
+        "an expression": [
+            operation("insert", "INSERT", part(["a.t.z"], ["a.s.x", "a.s.y"], expression="f(x + y)"))
+        ],
+        "itself": [operation("insert", "INSERT", part(["a.t.x"], ["a.t.x"]))],
+        "every kind": every_kind(),
+    }
+    for name, items in documents.items():
+        for options in ({}, {"result_sets": False}, {"table_level": True}):
+            form = "".join(options)
+            (tmp_path / f"{name} {form}.xml").write_text(xml(items, **options))
+        (tmp_path / f"{name}.json").write_text(json.dumps(as_json(items)))
+    schema = REPOSITORY / "tests/data/sqlflow.xsd"
+    answer = export_readers.answer(REPOSITORY / "tests/services/read_sqlflow.py", schema, tmp_path)
+
+    assert len(answer["problems"]) == 3 * len(documents)
+    assert {name: found for name, found in answer["problems"].items() if found} == {}
+    assert {name: answer["lineage"][name] for name in READ} == READ
+
+
+@pytest.mark.services
+def test_the_schema_takes_what_the_reference_prints(
+    printed: list[str], export_readers: Environment, tmp_path: Path
+) -> None:
+    wrong = "<dlineage><table id='1' name='t' type='tabel'/><relation id='1' type='fdd'/></dlineage>"
+    for number, text in enumerate([*printed, wrong]):
+        (tmp_path / f"{number}.xml").write_text(text)
+    schema = REPOSITORY / "tests/data/sqlflow.xsd"
+    problems = export_readers.answer(REPOSITORY / "tests/services/read_sqlflow.py", schema, tmp_path)[
+        "problems"
+    ]
+
+    assert [bool(problems[str(number)]) for number in range(len(printed) + 1)] == [False] * len(printed) + [
+        True
+    ]
