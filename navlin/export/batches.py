@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from navlin.export.choosing import Chosen, Selection, choose
 from navlin.export.id_set import IdSet
 from navlin.export.names import Names, database_ids
 from navlin.export.reading import Reader
-from navlin.export.values import Dataset, Item, Operation, Run
+from navlin.export.renaming import renames
+from navlin.export.values import Dataset, Item, Operation, Renamed, Run
 from navlin.index.entity import WHOLE, StoredEntity
 from navlin.index.filters import EntityFilter
 from navlin.index.graph import Graph
 from navlin.index.solr import Solr
 from navlin.index.state import in_batches
 
-STAGES: Final = ("databases", "datasets", "operations", "derived", "removed")
+STAGES: Final = ("renames", "databases", "datasets", "operations", "derived", "removed")
 """In this order, so that what is named stands before what names it."""
-BATCH: Final = {"databases": 500, "datasets": 200, "operations": 200, "derived": 500, "removed": 1_000}
+BATCH: Final = {
+    "renames": 200,
+    "databases": 500,
+    "datasets": 200,
+    "operations": 200,
+    "derived": 500,
+    "removed": 1_000,
+}
 """How many entities are read together."""
 _PASSED: Final = {
     "databases": ("DATABASE",),
@@ -64,6 +72,9 @@ def read(solr: Solr, selection: Selection, after: Place | None = None) -> Iterat
     with ExitStack() as open_sets:
         chosen = choose(graph, selection, open_sets)
         export = _Export(reader, selection, chosen, open_sets.enter_context(IdSet()))
+        if place.stage != STAGES[0]:
+            # What was renamed is known, though it is not exported again.
+            list(export.stage(STAGES[0], ""))
         for stage in STAGES[STAGES.index(place.stage) :]:
             yield from export.stage(stage, place.after if stage == place.stage else "")
 
@@ -76,8 +87,12 @@ class _Export:
     selection: Selection
     chosen: Chosen
     sent: IdSet
+    renamed: Mapping[str, Renamed] = field(default_factory=dict)
 
     def stage(self, stage: str, after: str) -> Iterator[Batch]:
+        if stage == "renames":
+            yield from self._renames()
+            return
         if stage == "removed":
             for removed in in_batches(self.chosen.removed, BATCH[stage]):
                 yield Batch(removed, Place(stage))
@@ -95,6 +110,20 @@ class _Export:
             else:
                 yield Batch([*items], place)
 
+    def _renames(self) -> Iterator[Batch]:
+        ids = self.chosen.of("renames")
+        if ids is None or not self.selection.follows:
+            return
+        graph = self.reader.graph
+        operations = [
+            operation
+            for batch in in_batches(ids.after(), BATCH["renames"])
+            for operation in self.reader.operations([*graph.entities(ids=batch, fields=WHOLE)])
+        ]
+        self.renamed = renames(graph, operations)
+        if self.renamed:
+            yield Batch([*self.renamed.values()], Place("renames"))
+
     def _entities(self, stage: str, after: str) -> Iterator[list[StoredEntity]]:
         graph, size = self.reader.graph, BATCH[stage]
         kind = "datasets" if stage == "derived" else stage
@@ -110,7 +139,11 @@ class _Export:
     def _wanted(self, entities: Sequence[StoredEntity]) -> list[StoredEntity]:
         """What is deleted is exported once: when it has just gone."""
         gone = self.chosen.gone
-        return [each for each in entities if not each.deleted or (gone is not None and each.id in gone)]
+        return [
+            each
+            for each in entities
+            if not each.deleted or (gone is not None and each.id in gone and each.id not in self.renamed)
+        ]
 
     def _datasets(self, entities: Sequence[StoredEntity]) -> Iterator[Dataset]:
         """Datasets, and before them the databases in which they are."""

@@ -17,12 +17,14 @@ from navlin.index.filters import RelationFilter
 from navlin.index.graph import Graph
 from navlin.index.relation import ENDS, NAMED, StoredRelation
 from navlin.index.removals import Changes, changed_since, changed_since_ms
+from navlin.index.sources import known_sources
 from navlin.index.state import in_batches
 from navlin.model.keys import RelationType
 from navlin.query.search import core_for, every_page, parsed_query
 
 IDS_A_LOOK: Final = 1_000
-KINDS: Final = ("databases", "datasets", "operations")
+KINDS: Final = ("renames", "databases", "datasets", "operations")
+"""Renames are those operations that a metastore reported: they are among the others, too."""
 _ANY_FLOW: Final = RelationFilter(FLOWS)
 _INTO_OPERATIONS: Final = RelationFilter(FLOWS, deleted=False, end_types=("OPERATION",))
 _INSTANCES: Final = RelationFilter((RelationType.INSTANCE_OF,))
@@ -102,6 +104,7 @@ class _Collected:
 
     def __init__(self, graph: Graph, open_sets: ExitStack, gone: IdSet | None = None) -> None:
         self._graph = graph
+        self._metastores = {source.id for source in known_sources(graph.solr) if source.metastore}
         self.ids = {kind: open_sets.enter_context(IdSet()) for kind in KINDS}
         self.gone = gone
 
@@ -146,6 +149,8 @@ class _Collected:
                 by_kind["datasets"].append(each.parent_id)
             elif each.type == "OPERATION":
                 by_kind["operations"].append(each.id)
+                if each.source_id in self._metastores:
+                    by_kind["renames"].append(each.id)
             elif each.type == "SUB_OPERATION":
                 by_kind["operations"].append(each.parent_id)
             elif each.type == "OPERATION_EXECUTION":
@@ -182,4 +187,6 @@ class _Collected:
     def _add_operations_of(self, executions: Iterable[str]) -> None:
         for batch in in_batches(executions, IDS_A_LOOK):
             found = self._graph.relations(_INSTANCES, of=batch, sides=(2,), fields=NAMED)
-            self.ids["operations"].add(each.ep1.id for each in found if each.ep1.type == "OPERATION")
+            operations = [each.ep1 for each in found if each.ep1.type == "OPERATION"]
+            self.ids["operations"].add(each.id for each in operations)
+            self.ids["renames"].add(each.id for each in operations if each.source_id in self._metastores)

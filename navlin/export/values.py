@@ -1,6 +1,6 @@
 """What is exported, as values: datasets, operations whole, and runs. No target needs to know how the index keeps them.
 
-A reading yields `Item`s so that what is named stands before what names it: databases, then tables and views, then what
+A reading yields `Item`s so that what is named stands before what names it: renames, databases, tables and views, what
 operations read and write besides, then the operations, each followed by its runs. An item may come twice, alike.
 """
 
@@ -228,6 +228,18 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class Renamed:
+    """A table or view that its metastore renamed since the run from which changes are read; of several renames in a row from
+    the first name to the last. ``columns`` are those that it had before. What it is now comes as a dataset later on; its
+    old name is not exported as deleted."""
+
+    before: DatasetName
+    after: DatasetName
+    columns: tuple[str, ...] = ()
+    time_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Removed:
     """What a purge removed: the index knows its id alone. ``kind`` is entity or relation."""
 
@@ -235,4 +247,4 @@ class Removed:
     id: str
 
 
-Item = Dataset | Operation | Run | Removed
+Item = Renamed | Dataset | Operation | Run | Removed

@@ -6,6 +6,7 @@ An entity must have been read whole (`navlin.index.entity.WHOLE`), a relation wi
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -16,6 +17,7 @@ from navlin.index.relation import TYPED, StoredRelation
 
 EXPORTED: Final = f"{TYPED},tp_tableCreateTime,tp_tableType"
 """The fields of a relation, with what it says of the table at its end."""
+_WITH: Final = re.compile(r"(?:\s++|--[^\n]*+\n|/\*.*?\*/)*+with\b", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +82,13 @@ class ColumnDetails:
 
 @dataclass(frozen=True, slots=True)
 class StatementDetails:
-    """An operation. ``engine`` is IMPALA, HIVE, SPARK …; ``type`` the operationType; ``text`` the whole text."""
+    """An operation. ``engine`` is IMPALA, HIVE, SPARK …; ``type`` the operationType; ``text`` the whole text.
+    ``with_clause``: the text begins with WITH."""
 
     engine: str = ""
     type: str = ""
     text: str = ""
+    with_clause: bool = False
     incomplete: bool = False
     incomplete_reasons: tuple[str, ...] = ()
 
@@ -92,7 +96,7 @@ class StatementDetails:
 @dataclass(frozen=True, slots=True)
 class ExecutionDetails:
     """One run. Times are epoch ms, 0 if not known. ``query_id`` is the engine's own id; ``application`` the Spark or YARN
-    application it says it ran in."""
+    application it says it ran in, and ``execution_id`` the number that it has there."""
 
     name: str = ""
     started_ms: int = 0
@@ -104,16 +108,18 @@ class ExecutionDetails:
     application: str = ""
     compute_engine: str = ""
     error: str = ""
+    execution_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PartDetails:
     """A sub-operation. ``edge_type`` is PROJECTION or PREDICATE, ``transformation`` IDENTITY, TRANSFORMATION, AGGREGATION
-    …, "" if that is not known."""
+    …, "" if that is not known. ``opaque``: code computes it that nobody looked into."""
 
     edge_type: str = ""
     expression: str = ""
     transformation: str = ""
+    opaque: bool = False
     incomplete: bool = False
     inferred: bool = False
 
@@ -177,6 +183,7 @@ def statement_details(entity: StoredEntity) -> StatementDetails:
         engine.upper(),
         _text(get("operationType")),
         entity.text,
+        _WITH.match(entity.text) is not None,
         entity.incomplete,
         entity.incomplete_reasons,
     )
@@ -196,6 +203,7 @@ def execution_details(entity: StoredEntity) -> ExecutionDetails:
         _text(get("jobId")),
         _text(get("tp_computeEngine")),
         _text(get("tp_errorMessage")),
+        _text(get("tp_executionId")),
     )
 
 
@@ -206,6 +214,7 @@ def part_details(entity: StoredEntity) -> PartDetails:
         _text(get("tp_edgeType")),
         _text(get("tp_expression")),
         _text(get("tp_transformation")),
+        bool(get("opaque")),
         entity.incomplete,
         bool(get("inferred")),
     )
