@@ -201,6 +201,15 @@ def test_what_is_not_linked_stands_apart_unless_placeholders_are_asked_for(world
     assert placeholders == {"db.gone", "db.never_seen"}
 
 
+def test_a_database_that_was_never_seen_is_known_by_its_name(world: World) -> None:
+    world.source(HIVE)
+    world.operation("insert", [world.named("t", database="unseen")], [world.table("daily")])
+
+    found = datasets(items(world, placeholders=True))
+    assert (found["unseen"].name.type, found["unseen"].placeholder) == ("DATABASE", True)
+    assert list(found).index("unseen") < list(found).index("unseen.t")
+
+
 def test_each_dataset_stands_once_a_side_and_may_stand_on_both(world: World) -> None:
     table = world.table("t", "a")
     part = world.entity(partition_key(table, "day=1"))

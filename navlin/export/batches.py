@@ -9,10 +9,21 @@ from typing import Final
 
 from navlin.export.choosing import Chosen, Selection, choose
 from navlin.export.id_set import IdSet
-from navlin.export.names import Names, database_ids
+from navlin.export.names import Names, databases_of
 from navlin.export.reading import Reader
 from navlin.export.renaming import renames
-from navlin.export.values import Dataset, Item, Operation, Renamed, Run
+from navlin.export.values import (
+    Column,
+    ColumnDetails,
+    ColumnName,
+    Dataset,
+    DatasetName,
+    Item,
+    Operation,
+    Renamed,
+    Run,
+    Words,
+)
 from navlin.index.entity import WHOLE, StoredEntity
 from navlin.index.filters import EntityFilter
 from navlin.index.graph import Graph
@@ -148,12 +159,19 @@ class _Export:
     def _datasets(self, entities: Sequence[StoredEntity]) -> Iterator[Dataset]:
         """Datasets, and before them the databases in which they are."""
         self.sent.add(each.id for each in entities)
-        missing = self.sent.without(database_ids(each for each in entities if not each.deleted))
-        if missing:
-            self.sent.add(missing)
-            databases = self.reader.graph.entities_of(missing, WHOLE)
-            yield from self.reader.datasets([each for each in databases.values() if not each.deleted])
+        yield from self._databases(self.reader.names.dataset(each) for each in entities if not each.deleted)
         yield from self.reader.datasets(entities, self.chosen.gone or ())
+
+    def _databases(self, tables: Iterable[DatasetName]) -> Iterator[Dataset]:
+        """The databases of tables that were not yielded before; one that the index does not have by its name."""
+        databases = databases_of(tables)
+        missing = self.sent.without(databases)
+        self.sent.add(missing)
+        found = self.reader.graph.entities_of(missing, WHOLE)
+        live = [each for each in found.values() if not each.deleted]
+        yield from self.reader.datasets(live)
+        for each in {*missing} - {entity.id for entity in live}:
+            yield Dataset(databases[each], placeholder=True)
 
     def _operations(self, stage: str, entities: Sequence[StoredEntity]) -> Iterator[Item]:
         if stage == "derived":
@@ -187,8 +205,20 @@ class _Export:
         entities = self.reader.graph.entities_of(missing, WHOLE)
         yield from self._datasets([each for each in entities.values() if not each.deleted])
         if self.selection.placeholders:
-            unseen = {end.dataset.id: end.dataset for end in ends if end.dataset.id in set(missing)}
-            for identity, name in unseen.items():
-                if identity not in entities or entities[identity].deleted:
-                    yield Dataset(name, placeholder=True)
-            self.sent.add(missing)
+            live = {identity for identity, each in entities.items() if not each.deleted}
+            unseen = {end.dataset.id: end.dataset for end in ends if end.dataset.id in {*missing} - live}
+            yield from self._databases(unseen.values())
+            yield from _placeholders(unseen, operations)
+            self.sent.add(unseen)
+
+
+def _placeholders(unseen: Mapping[str, DatasetName], operations: Sequence[Operation]) -> Iterator[Dataset]:
+    """Datasets of which operations say all that is known, with the columns that these name."""
+    columns: dict[str, dict[str, ColumnName]] = {each: {} for each in unseen}
+    for part in (part for each in operations for part in each.columns):
+        for column in (*part.outputs, *(end.column for end in part.inputs)):
+            if column.name and column.dataset.id in unseen:
+                columns[column.dataset.id].setdefault(column.name.upper(), column)
+    for identity, name in unseen.items():
+        named = (Column(each, ColumnDetails(), Words()) for each in columns[identity].values())
+        yield Dataset(name, columns=tuple(named), placeholder=True)

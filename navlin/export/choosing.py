@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final
 
 from navlin.export.id_set import IdSet
+from navlin.export.name_patterns import NamePattern
 from navlin.export.names import LINEAGE_TYPES
 from navlin.export.reading import FLOWS
 from navlin.export.values import Removed
 from navlin.index.entity import CORE, PATH_TYPES, StoredEntity
 from navlin.index.fields import ELEMENTS
-from navlin.index.filters import RelationFilter
+from navlin.index.filters import EntityFilter, RelationFilter
 from navlin.index.graph import Graph
 from navlin.index.relation import ENDS, NAMED, StoredRelation
 from navlin.index.removals import Changes, changed_since, changed_since_ms
@@ -27,6 +29,7 @@ KINDS: Final = ("renames", "databases", "datasets", "operations")
 """Renames are those operations that a metastore reported: they are among the others, too."""
 _ANY_FLOW: Final = RelationFilter(FLOWS)
 _INTO_OPERATIONS: Final = RelationFilter(FLOWS, deleted=False, end_types=("OPERATION",))
+_NAMED: Final = EntityFilter(("DATABASE", "TABLE", "VIEW"))
 _INSTANCES: Final = RelationFilter((RelationType.INSTANCE_OF,))
 
 
@@ -41,7 +44,8 @@ class Selection:
     A column or partition that is found stands for its table, a part or execution for its operation. An operation brings
     along what it reads and writes. ``since_run`` is the id of a run, ``since_ms`` a time (epoch ms): only what changed since
     then is exported, with what went. ``tables_only``: no columns; ``texts``: query texts and expressions too;
-    ``all_executions``: not only the last; ``placeholders``: also ends that are not in the index.
+    ``all_executions``: not only the last; ``placeholders``: also ends that are not in the index. ``named``: databases and
+    tables alone, those that one of these patterns means.
     """
 
     query: str = ""
@@ -52,11 +56,23 @@ class Selection:
     tables_only: bool = False
     texts: bool = True
     placeholders: bool = False
+    named: tuple[NamePattern, ...] = ()
 
     @property
     def follows(self) -> bool:
         """Whether only what changed is exported."""
         return bool(self.since_run or self.since_ms)
+
+
+def since(text: str) -> tuple[str, int]:
+    """What stands behind ``--since`` as (id of a run, 0) or ("", epoch ms): a run's id, or a date, of this machine's time
+    zone if it names none. Raises ValueError."""
+    if "##" in text or not text:
+        return text, 0
+    try:
+        return "", round(datetime.fromisoformat(text).astimezone().timestamp() * 1000)
+    except ValueError:
+        raise ValueError(f"{text!r} is neither the id of a run nor a date such as 2026-01-31") from None
 
 
 @dataclass(slots=True)
@@ -80,6 +96,10 @@ def choose(graph: Graph, selection: Selection, open_sets: ExitStack) -> Chosen:
         queried = _Collected(graph, open_sets)
         queried.add_query(selection.query, selection.filters)
         found = queried.ids
+    if selection.named:
+        named = _Collected(graph, open_sets)
+        named.add_named(selection.named)
+        found = named.ids if found is None else _in_both(named.ids, found, open_sets)
     if not selection.follows:
         return Chosen(found)
     changes = (
@@ -93,10 +113,16 @@ def choose(graph: Graph, selection: Selection, open_sets: ExitStack) -> Chosen:
     removed = (Removed(each.kind, each.id) for each in changes.removed)
     if found is None:
         return Chosen(changed.ids, changed.gone, removed)
+    return Chosen(_in_both(changed.ids, found, open_sets), changed.gone, removed)
+
+
+def _in_both(
+    one: Mapping[str, IdSet], other: Mapping[str, IdSet], open_sets: ExitStack
+) -> Mapping[str, IdSet]:
     both = {kind: open_sets.enter_context(IdSet()) for kind in KINDS}
     for kind, ids in both.items():
-        ids.add(each for each in changed.ids[kind].after() if each in found[kind])
-    return Chosen(both, changed.gone, removed)
+        ids.add(each for each in one[kind].after() if each in other[kind])
+    return both
 
 
 class _Collected:
@@ -117,6 +143,21 @@ class _Collected:
             )
         for page in every_page(self._graph.solr, parsed, ELEMENTS, [*filters]):
             self._add_entities([StoredEntity.of(document) for document in page])
+
+    def add_named(self, named: Iterable[NamePattern]) -> None:
+        """Adds databases and tables by their names."""
+        patterns = tuple(named)
+        for entities in in_batches(self._graph.entities(_NAMED), IDS_A_LOOK):
+            self._add_entities(
+                each
+                for each in entities
+                if any(
+                    pattern.admits_database(each.own_name)
+                    if each.type == "DATABASE"
+                    else pattern.admits(each.database, each.own_name)
+                    for pattern in patterns
+                )
+            )
 
     def add_changes(self, changes: Changes) -> None:
         """Adds what changed."""

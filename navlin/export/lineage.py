@@ -53,6 +53,13 @@ class Ends:
         far_ids = {far for met in self._met.values() for far, _ in met}
         entities = self._graph.entities_of(far_ids - self._entities.keys(), _END_FIELDS)
         entities |= parents_of(self._graph, entities.values(), _END_FIELDS)
+        if self._placeholders:
+            # Whether the table is there of a column that is not.
+            far_ends = (same[0].far for met in self._met.values() for same in met.values())
+            unseen = (
+                end for end in far_ends if end.id not in entities and end.type in ("FIELD", "PARTITION")
+            )
+            entities |= self._graph.entities_of((self._names.unseen(end).id for end in unseen), _END_FIELDS)
         self._entities |= entities
         self._read_tables_at([each.id for each in entities.values() if each.type in PATH_TYPES])
 
@@ -148,16 +155,22 @@ class Ends:
 
     def _column(self, same: list[_Met]) -> ColumnName | None:
         far = same[0].far
-        found = self._dataset(far)
-        if found is None or (not self._placeholders and (found[1] is None or found[1].deleted)):
+        if (found := self._dataset(far)) is None:
             return None
-        entity = self._entities.get(far.id)
-        if entity is not None and entity.deleted and not self._placeholders:
+        name, entity = found
+        column = self._entities.get(far.id)
+        table = entity or self._entities.get(name.id)
+        if table is not None and not table.deleted:
+            # A column that its table does not have any more stands for nothing.
+            if column is None or column.deleted:
+                return None
+        elif not self._placeholders:
             return None
         if far.type != "FIELD":
-            return ColumnName(far.id, found[0], "")
-        own = entity.own_name if entity is not None else far.name.rpartition(".")[2]
-        return ColumnName(far.id, found[0], own)
+            return ColumnName(far.id, name, "")
+        return ColumnName(
+            far.id, name, column.own_name if column is not None else far.name.rpartition(".")[2]
+        )
 
 
 def _flow(same: Iterable[_Met]) -> Flow:

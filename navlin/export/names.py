@@ -44,27 +44,33 @@ class Names:
 
     def unseen(self, end: RelationEnd) -> DatasetName:
         """The name of what only a relation names; of a column or partition, that of what it is of."""
-        source, kind, name = self.source(end.source_id, end.source_type), end.type, end.name
-        if kind in ("FIELD", "PARTITION"):
+        source, kind, name, identity = self.source(end.source_id, end.source_type), end.type, end.name, end.id
+        part = kind in ("FIELD", "PARTITION")
+        if part:
             path = name.startswith("/")
             kind = "DIRECTORY" if path else "TABLE"
             name = name.rpartition(".")[0] if path else ".".join(name.split(".")[:2])
         database, dot, table = name.partition(".") if kind in ("TABLE", "VIEW") else ("", "", name)
-        return DatasetName(
-            end.id, kind, source, table if dot or not database else name, database if dot else ""
-        )
+        if not dot:
+            database, table = "", name
+        if part:
+            key = (database.upper(), table.upper()) if database else (name,)
+            identity = identify(end.source_id, *key)
+        return DatasetName(identity, kind, source, table, database)
 
     def run(self, end: RelationEnd) -> RunName:
         """The name of a run of another system."""
         return RunName(end.id, end.name, self.source(end.source_id, end.source_type))
 
 
-def database_ids(tables: Iterable[StoredEntity]) -> list[str]:
-    """The ids of the databases of those among these that are tables or views, each once."""
-    ids = (
-        identify(each.source_id, each.database.upper()) for each in tables if each.type in ("TABLE", "VIEW")
-    )
-    return list(dict.fromkeys(ids))
+def databases_of(tables: Iterable[DatasetName]) -> dict[str, DatasetName]:
+    """The databases of those among these that are tables or views, by id."""
+    return {
+        identity: DatasetName(identity, "DATABASE", each.source, each.database)
+        for each in tables
+        if each.is_table and each.database
+        for identity in [identify(each.source.id, each.database.upper())]
+    }
 
 
 def parents_of(graph: Graph, entities: Iterable[StoredEntity], fields: str) -> dict[str, StoredEntity]:

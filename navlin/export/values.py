@@ -20,7 +20,15 @@ from navlin.index.details import (
 )
 from navlin.index.sources import KnownSource
 
-__all__ = ["Details", "ExecutionDetails", "KnownSource", "PartDetails", "StatementDetails", "Words"]
+__all__ = [
+    "ColumnDetails",
+    "Details",
+    "ExecutionDetails",
+    "KnownSource",
+    "PartDetails",
+    "StatementDetails",
+    "Words",
+]
 
 
 class Flow(StrEnum):

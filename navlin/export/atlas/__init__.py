@@ -32,14 +32,14 @@ class Options:
     as_documented: Annotated[
         bool, "Names and kinds of dependency as Cloudera's and Atlas's documents have them, not the hooks."
     ] = False
-    user: Annotated[str, "Who sends the messages of --hook."] = "navlin"
+    hook_user: Annotated[str, "Who sends the messages of --hook."] = "navlin"
 
 
 def records(items: Iterable[Item], options: Options) -> Iterator[bytes]:
     """Lines of requests or messages."""
     form = Form(Namespace(options.namespace), options.as_documented)
     found = (change for item in items for change in _changes(item, form))
-    return messages(found, options.user) if options.hook else requests(found)
+    return messages(found, options.hook_user) if options.hook else requests(found)
 
 
 def _changes(item: Item, form: Form) -> Iterator[Change]:

@@ -23,7 +23,12 @@ _PARTS: Final = frozenset(_HANGING.split())
 
 
 def send(connection: Connection, records: Iterable[bytes], options: Any) -> Iterator[int | Refused]:
-    """Sends lines, and yields how many entities each request brought, or what was refused of it."""
+    """Sends lines, and yields how many entities each request brought, or what was refused of it. Raises ValueError
+    for messages."""
+    if options.hook:
+        raise ValueError(
+            "messages of --hook are for Kafka: write them to a file, and send that to the topic ATLAS_HOOK"
+        )
     for line in records:
         content = orjson.loads(line)
         if "entities" in content:
