@@ -7,7 +7,7 @@ differs between the two; what it drops does not.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,6 @@ from navlin.export.values import (
     ExecutionDetails,
     Flow,
     Item,
-    Operation,
     RunName,
     StatementDetails,
     Unlinked,
@@ -37,7 +36,6 @@ from tests.support.exported import (
     QUERIES,
     bucket,
     column,
-    database,
     dataset,
     described,
     operation,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,12 +15,27 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from navlin.export.choosing import Selection
 from navlin.export.connection import Address, Connection
 from navlin.export.datahub import DataHubOptions, records, send
 from navlin.export.datahub_aspects import type_of
-from navlin.export.target import Refused
-from navlin.export.values import Column, Dataset, DatasetName, Details, End, ExecutionDetails, Item, Words
+from navlin.export.target import Refused, targets
+from navlin.export.values import (
+    Column,
+    Dataset,
+    DatasetName,
+    Details,
+    End,
+    ExecutionDetails,
+    Item,
+    Renamed,
+    Words,
+)
+from navlin.export.writing import Exported, Positions, Question, write_file
 from navlin.index.details import ColumnDetails
+from navlin.index.solr import Solr
+from navlin.model.keys import EntityType, RelationType
+from navlin.model.source import HIVE
 from tests.services.python_packages import Environment
 from tests.support.exported import (
     AT_MS,
@@ -37,6 +53,7 @@ from tests.support.exported import (
     predicate,
     run,
 )
+from tests.support.query_estate import World
 
 REPOSITORY = Path(__file__).parents[1]
 HIVE_ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,sales.orders,PROD)"
@@ -279,6 +296,14 @@ def test_what_is_deleted_is_removed_softly_and_nothing_else_is_said_of_it() -> N
     assert [(each["aspectName"], each["aspect"]["json"]) for each in proposals(items)] == [
         ("status", {"removed": True})
     ] * 3
+
+
+def test_a_renamed_table_is_removed_under_its_old_name() -> None:
+    renamed = Renamed(dataset("sales.old"), dataset("sales.orders"), time_ms=AT_MS)
+
+    assert [
+        (each["entityUrn"], each["aspectName"], each["aspect"]["json"]) for each in proposals([renamed])
+    ] == [("urn:li:dataset:(urn:li:dataPlatform:hive,sales.old,PROD)", "status", {"removed": True})]
 
 
 def test_what_a_site_says_itself_is_left_to_it() -> None:
@@ -587,6 +612,90 @@ def _problems(schema: Any, value: Any, types: dict[str, Any], at: str) -> list[s
             return _problems(types[schema], value, types, at)
     plain = {"string": str, "boolean": bool, "long": int, "int": int, "null": type(None)}[schema]
     return [] if type(value) is plain else [f"{at}: {value!r} is no {schema}"]
+
+
+# -- Of a real index -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def world(solr: Solr, request: pytest.FixtureRequest) -> World:
+    """An estate with everything that becomes a proposal."""
+    made = World(solr, f"datahub-{request.node.name}")
+    orders = made.table("orders", "id", "amount", tableType="MANAGED_TABLE", tags=["pii"])
+    daily = made.table("daily", "total")
+    view = made.table("v", "id", kind=EntityType.VIEW, queryText="select id from db.orders")
+    path = made.path("/landing")
+    insert = made.operation(
+        "insert into db.daily select sum(amount) from db.orders",
+        [orders],
+        [daily],
+        parts={"daily.total": ["orders.amount"]},
+        operationType="INSERT",
+    )
+    made.operation("load", [path], [orders], operationType="LOAD")
+    made.execution(insert, "run 1", started=AT_MS, ended=AT_MS + 1, principal="ann", status="SUCCEEDED")
+    made.relate(RelationType.DATA_FLOW, orders, view, writer=HIVE)
+    made.index()
+    return made
+
+
+def question(world: World, **options: Any) -> Question:
+    query = f"sourceId:({' '.join(source.id for source in world.sources.values())})"
+    return Question(targets()["datahub"], Selection(query), DataHubOptions(**options))
+
+
+def test_the_proposals_of_an_index(world: World) -> None:
+    asked = question(world)
+    found = json.loads(b"".join(asked.records(asked.batches(world.solr))))
+    kinds = Counter((each["entityType"], each["aspectName"]) for each in found)
+
+    assert kinds["dataset", "datasetProperties"] == 4
+    assert kinds["dataset", "schemaMetadata"] == 3
+    assert kinds["dataset", "upstreamLineage"] == 1
+    assert kinds["dataset", "globalTags"] == 1
+    assert kinds["container", "containerProperties"] == 1
+    assert kinds["dataFlow", "dataFlowInfo"] == 1
+    assert kinds["dataJob", "dataJobInputOutput"] == 2
+    assert kinds["dataProcessInstance", "dataProcessInstanceRunEvent"] == 2
+    (fine,) = (
+        fine
+        for each in found
+        if each["aspectName"] == "dataJobInputOutput"
+        for fine in each["aspect"]["json"]["fineGrainedLineages"]
+    )
+    assert fine["upstreams"] == [
+        "urn:li:schemaField:(urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD),amount)"
+    ]
+
+
+def test_a_file_is_one_array_also_if_it_was_cut_off(world: World, tmp_path: Path) -> None:
+    straight, cut = tmp_path / "straight.json", tmp_path / "cut.json"
+    asked = question(world)
+    write_file(world.solr, asked, straight, Positions(tmp_path / "1"), lambda _: None)
+
+    def cut_off(done: Exported) -> None:
+        if done.counts["operations"] == 0 and done.counts["datasets"]:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_file(world.solr, asked, cut, Positions(tmp_path / "2"), cut_off)
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(cut.read_bytes())
+    done = write_file(world.solr, asked, cut, Positions(tmp_path / "2"), lambda _: None)
+
+    assert done.resumed
+    # What was there before the cut may come again, alike.
+    whole, resumed = (
+        {json.dumps(each) for each in json.loads(file.read_bytes())} for file in (straight, cut)
+    )
+    assert whole == resumed and len(whole) > 40
+
+
+def test_of_nothing_there_is_an_empty_array(world: World, tmp_path: Path) -> None:
+    asked = replace(question(world), selection=Selection("originalName:nothing_is_called_so"))
+    write_file(world.solr, asked, tmp_path / "none.json", Positions(tmp_path / "1"), lambda _: None)
+
+    assert json.loads((tmp_path / "none.json").read_bytes()) == []
 
 
 # -- DataHub's own classes -----------------------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ from xml.etree import ElementTree
 import pytest
 
 from navlin.export import sqlflow_model as model
+from navlin.export.batches import read
+from navlin.export.choosing import Selection
 from navlin.export.sqlflow import SqlFlowOptions, json_records, xml_records
 from navlin.export.sqlflow_model import (
     Column,
@@ -30,6 +32,9 @@ from navlin.export.sqlflow_xml import xml_of
 from navlin.export.values import Details, ExecutionDetails, Item, Removed
 from navlin.export.values import End as OperationEnd
 from navlin.export.values import Flow as ItemFlow
+from navlin.index.solr import Solr
+from navlin.model.keys import RelationType, sub_operation_key
+from navlin.model.source import IMPALA
 from tests.services.python_packages import Environment
 from tests.support.exported import (
     AT_MS,
@@ -44,6 +49,7 @@ from tests.support.exported import (
     predicate,
     run,
 )
+from tests.support.query_estate import World
 from tests.support.statement_kinds import HIVE_STATEMENTS, IMPALA_STATEMENTS, rows
 
 REPOSITORY = Path(__file__).parents[1]
@@ -756,6 +762,13 @@ def test_what_is_gone_and_what_the_model_has_no_place_for_is_left_out() -> None:
     }
 
 
+def test_a_rename_shows_the_name_that_nothing_has_any_more() -> None:
+    before = OperationEnd(dataset("t2"), deleted=True)
+    rename = operation("ALTER TABLE t2 RENAME TO t3", "ALTERTABLE_RENAME", reads=[before], writes=["t3"])
+
+    assert arrows(xml([rename])) == {"t2.PseudoRows -> fdd -> t3.PseudoRows"}
+
+
 def test_a_statement_that_writes_what_it_reads_is_kept() -> None:
     items = [operation("insert", "INSERT", part(["a.t.x"], ["a.t.x"]))]
 
@@ -818,6 +831,48 @@ def test_values_that_xml_has_no_form_for() -> None:
 
     assert table.attrib["name"] == 'a.t"<&�'
     assert [each.attrib["name"] for each in table] == ["x�"]
+
+
+# -- Of a real index -------------------------------------------------------------------------------------------------------
+
+
+def test_the_document_of_an_index(solr: Solr) -> None:
+    world = World(solr, "sqlflow-index")
+    raw, orders = world.table("raw", "x", "k"), world.table("orders", "amount")
+    insert = world.operation(
+        "insert into db.orders select f(x) from db.raw where k > 1", [raw], [orders], operationType="INSERT"
+    )
+    select = world.operation("select f(x) y from db.raw", [raw], operationType="SELECT")
+    flow, control = RelationType.DATA_FLOW, RelationType.CONTROL_FLOW
+    computes = world.entity(sub_operation_key(insert, "1"), edgeType="PROJECTION", expression="f(x)")
+    decides = world.entity(sub_operation_key(insert, "2"), edgeType="PREDICATE", expression="k > 1")
+    shows = world.entity(sub_operation_key(select, "3", name="y"), edgeType="PROJECTION", expression="f(x)")
+    for kind, one, other in (
+        (flow, world.column("raw.x"), computes),
+        (flow, computes, world.column("orders.amount")),
+        (control, world.column("raw.k"), decides),
+        (flow, decides, world.column("orders.amount")),
+        (flow, world.column("raw.x"), shows),
+    ):
+        world.relate(kind, one, other, writer=IMPALA)
+    world.index()
+    query = f"sourceId:({' '.join(source.id for source in world.sources.values())})"
+    found = [item for batch in read(solr, Selection(query)) for item in batch.items]
+    without_texts = [item for batch in read(solr, Selection(query, texts=False)) for item in batch.items]
+
+    assert arrows(xml(found)) == {
+        "db.raw.x -> fdd -> RS.f(x)",
+        "RS.f(x) -> fdd -> db.orders.amount",
+        "db.raw.k -> fdr -> db.orders.PseudoRows",
+        "RS.f(x) -> fdd -> RS.y",
+    }
+    clauses = {each.attrib.get("clauseType") for each in elements(xml(found)).iter("source")}
+    assert clauses == {None, "where"}
+    assert arrows(xml(without_texts)) == {
+        "db.raw.x -> fdd -> db.orders.amount",
+        "db.raw.k -> fdr -> db.orders.PseudoRows",
+        "db.raw.x -> fdd -> RS.PseudoRows",
+    }
 
 
 # -- The JSON of the current releases ------------------------------------------------------------------------------------

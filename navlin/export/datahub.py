@@ -23,8 +23,18 @@ import orjson
 from navlin.export import datahub_aspects as aspects
 from navlin.export import datahub_names as names
 from navlin.export.connection import Connection, words_of
-from navlin.export.target import Refused, Target, register
-from navlin.export.values import ColumnLineage, ColumnName, Dataset, DatasetName, Flow, Item, Operation, Run
+from navlin.export.target import Frame, Refused, Target, register
+from navlin.export.values import (
+    ColumnLineage,
+    ColumnName,
+    Dataset,
+    DatasetName,
+    Flow,
+    Item,
+    Operation,
+    Renamed,
+    Run,
+)
 
 Aspect = Mapping[str, Any]
 Proposal = dict[str, Any]
@@ -73,6 +83,9 @@ class _Export:
                 yield from self._database(item)
             case Dataset():
                 yield from self._dataset(item)
+            case Renamed():
+                # Its name is what DataHub knows it by: what it is now comes as another dataset.
+                yield _proposal(self.names.dataset(item.before), "status", {"removed": True})
             case Operation(derived=True):
                 yield from self._upstreams(item)
             case Operation():
@@ -292,11 +305,13 @@ def _refusal(connection: Connection, action: str, body: Mapping[str, Any]) -> st
 register(
     Target(
         "datahub",
-        "DataHub's metadata change proposals",
-        "application/x-ndjson",
-        ".jsonl",
+        "DataHub, as metadata change proposals",
+        "application/json",
+        "json",
         DataHubOptions,
         records,
         send,
+        # DataHub's file source reads one array.
+        frame=Frame(b"[\n", b",", b"]\n"),
     )
 )

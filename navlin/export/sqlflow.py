@@ -93,9 +93,9 @@ def _objects(spool: Spool, options: SqlFlowOptions) -> Iterator[Placed]:
 register(
     Target(
         "sqlflow",
-        "SQLFlow's lineage model, as XML",
+        "SQLFlow, as XML of its lineage model",
         "application/xml",
-        ".xml",
+        "xml",
         SqlFlowOptions,
         xml_records,
         whole=True,
@@ -104,9 +104,9 @@ register(
 register(
     Target(
         "sqlflow-json",
-        "SQLFlow's lineage model, as JSON",
+        "SQLFlow, as JSON of its current releases",
         "application/json",
-        ".json",
+        "json",
         SqlFlowOptions,
         json_records,
         whole=True,

@@ -21,7 +21,14 @@ from navlin.export.sqlflow_model import (
     number,
 )
 from navlin.export.sqlflow_spool import Placed
-from navlin.export.sqlflow_statements import EXTERNAL, clause_of, effect_of, external_process, process_of
+from navlin.export.sqlflow_statements import (
+    EXTERNAL,
+    RENAMES,
+    clause_of,
+    effect_of,
+    external_process,
+    process_of,
+)
 from navlin.export.values import ColumnLineage, ColumnName, Dataset, DatasetName, Item, Operation
 from navlin.export.values import End as OperationEnd
 from navlin.export.values import Flow as ItemFlow
@@ -46,8 +53,8 @@ def elements_of(item: Item) -> Made | None:
             return None
         case Dataset():
             return _dataset(item)
-        case Operation(deleted=False) if _live(item.inputs) or _live(item.outputs):
-            return _OfOperation(item).made()
+        case Operation(deleted=False):
+            return _OfOperation(item).made() if _inputs(item) or _live(item.outputs) else None
     return None
 
 
@@ -118,6 +125,13 @@ def _live(ends: Iterable[OperationEnd]) -> dict[str, OperationEnd]:
         if not end.deleted:
             found.setdefault(end.dataset.id, end)
     return found
+
+
+def _inputs(operation: Operation) -> dict[str, OperationEnd]:
+    """What an operation reads. A rename shows where its table came from, though nothing has that name any more."""
+    if operation.statement.type not in RENAMES:
+        return _live(operation.inputs)
+    return {end.dataset.id: end for end in operation.inputs}
 
 
 @dataclass(slots=True)
@@ -228,7 +242,7 @@ class _OfOperation:
 
     def _between_datasets(self, outputs: Iterable[DatasetName]) -> None:
         """What flows between datasets and does not show between their columns."""
-        inputs = _live(self.operation.inputs).values()
+        inputs = _inputs(self.operation).values()
         targets = [(number(each.id), self._rows_end(each)) for each in outputs]
         if inputs and not targets:
             targets = [(self._result_id, self._result_rows())]

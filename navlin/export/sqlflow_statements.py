@@ -48,6 +48,9 @@ STATEMENTS: Final = {
     "ALTERTABLE_EXCHANGEPARTITION": Statement(INSERTS, "Alter Table"),
 }
 """By Navigator's operationType. What is no SQL (a stream, a MapReduce job) has none."""
+RENAMES: Final = frozenset(
+    name for name, statement in STATEMENTS.items() if statement.effect == "rename_table"
+)
 EXTERNAL: Final = Statement("create_table", "Create External Table")
 
 _QUOTED: Final = re.compile(
