@@ -16,6 +16,7 @@ from navlin.index.cores import CORES, create, missing
 from navlin.index.solr import Solr
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
+from tests.services.python_packages import EXPORT_READERS, Environment, NotInstalled, environment
 from tests.services.solrcloud import solr_cloud
 from tests.services.spark_jobs import write_logs
 from tests.support.soaked import Soaked
@@ -384,6 +385,15 @@ def corpora() -> Path:
     if not folder.is_dir():
         pytest.skip("the corpora are not beside this checkout")
     return folder
+
+
+@pytest.fixture(scope="session")
+def export_readers() -> Environment:
+    """Programs of others that read navlin's exports, in an environment of their own; skips the test if it cannot be made."""
+    try:
+        return environment(REPOSITORY / ".jars", *EXPORT_READERS)
+    except NotInstalled as why:
+        pytest.skip(f"pip does not install {', '.join(EXPORT_READERS)}: {why}")
 
 
 @pytest.fixture(scope="session")

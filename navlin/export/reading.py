@@ -221,10 +221,10 @@ class Reader:
         return found
 
     def _lineage(self, part: StoredEntity, ends: Ends) -> ColumnLineage:
-        found = part_details(part)
+        found, label = part_details(part), part.own_name
         if not self.texts:
-            found = replace(found, expression="")
-        return ColumnLineage(part.id, ends.column_inputs(part.id), ends.column_outputs(part.id), found)
+            found, label = replace(found, expression=""), ""
+        return ColumnLineage(part.id, ends.column_inputs(part.id), ends.column_outputs(part.id), found, label)
 
     def _latest(self, operations: Sequence[str]) -> dict[str, Execution]:
         latest = latest_executions(self.graph, operations, 1)

@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from navlin.export.values import Item
 
@@ -31,6 +31,27 @@ class Sends(Protocol):
     ) -> Iterator[int | Refused]: ...
 
 
+class Frame(NamedTuple):
+    """What stands in a file before its first record, between two, and behind the last; a server gets none of it."""
+
+    begin: bytes = b""
+    between: bytes = b""
+    end: bytes = b""
+
+    def around(self, records: Iterable[bytes]) -> Iterator[bytes]:
+        """Records as a file has them."""
+        yield self.begin
+        before = b""
+        for record in records:
+            yield before + record
+            before = self.between
+        yield self.end
+
+
+LINES: Final = Frame()
+"""Of records that stand one after the other."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """A model in which the graph may be exported.
@@ -50,6 +71,7 @@ class Target:
     records: Callable[[Iterable[Item], Any], Iterator[bytes]]
     send: Sends | None = None
     whole: bool = False
+    frame: Frame = LINES
 
 
 _TARGETS: dict[str, Target] = {}

@@ -158,13 +158,15 @@ class ColumnLineage:
     """A part of an operation: what its output columns are made of (DATA) and what decides over them (CONTROL).
 
     ``id`` is the sub-operation's, or the relation's where no engine told of an operation. Ends that are unlinked or flagged
-    deleted are left out, unless placeholders are asked for. ``outputs`` may be empty: the result went to a person.
+    deleted are left out, unless placeholders are asked for. ``outputs`` may be empty: the result went to a person, who saw
+    it under the ``label``.
     """
 
     id: str
     inputs: tuple[ColumnEnd, ...]
     outputs: tuple[ColumnName, ...]
     details: PartDetails = field(default_factory=PartDetails)
+    label: str = ""
 
     def inputs_of(self, flow: Flow) -> Iterator[ColumnName]:
         """The input columns of one kind."""

@@ -72,7 +72,11 @@ class Question:
         return read(solr, self.selection, after)
 
     def records(self, batches: Iterator[Batch]) -> Iterator[bytes]:
-        """All records, for who reads them as they come."""
+        """All records in their frame, for who reads them as they come."""
+        return self.target.frame.around(self.unframed(batches))
+
+    def unframed(self, batches: Iterator[Batch]) -> Iterator[bytes]:
+        """The records alone."""
         return self.target.records((item for batch in batches for item in batch.items), self.options)
 
     @property
@@ -124,20 +128,24 @@ def write_file(solr: Solr, question: Question, file: Path, positions: Positions,
         else:
             out.truncate(0)
             done.resumed = False
+        frame = question.target.frame
         if question.target.whole:
-            for record in question.records(_told(question.batches(solr), done, tell)):
+            for record in question.unframed(_told(question.batches(solr), done, tell)):
                 done.records += 1
                 out.write(record)
         else:
+            if place is None:
+                out.write(frame.begin)
             for batch in question.batches(solr, place):
-                for record in question.records(iter([batch])):
+                for record in question.unframed(iter([batch])):
                     done.records += 1
-                    out.write(record)
+                    out.write(frame.between + record if out.tell() > len(frame.begin) else record)
                 out.flush()
                 os.fsync(out.fileno())
                 positions.save(question, batch.place, done.until, out.tell())
                 done.add(batch)
                 tell(done)
+            out.write(frame.end)
     positions.clear()
     return done
 
@@ -155,7 +163,7 @@ def send(
     assert question.target.send is not None
     done, kept = _begun(solr, question, positions)
     for batch in question.batches(solr, Place(**kept["place"]) if kept else None):
-        records = list(question.records(iter([batch])))
+        records = list(question.unframed(iter([batch])))
         done.records += len(records)
         for outcome in question.target.send(connection, records, question.options):
             if isinstance(outcome, Refused):

@@ -1,0 +1,317 @@
+"""DataHub: metadata change proposals (MCPs), as a file that its file source reads, or posted to its metadata service (GMS).
+
+    TABLE, VIEW, path …  dataset: properties, schema, container, owner, tags
+    DATABASE             container
+    OPERATION            dataJob in the dataFlow of its source, with inputs, outputs and fine-grained lineage
+    a view's own text    upstreamLineage of the view
+    OPERATION_EXECUTION  dataProcessInstance: properties, relationships, input, output, run events
+    deleted              status: removed, and nothing else of it
+
+A proposal replaces one aspect of one entity as a whole, so each is made of one item alone. Nothing in it is of the time of
+the export: exporting twice sends the same bytes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final
+
+import orjson
+
+from navlin.export import datahub_aspects as aspects
+from navlin.export import datahub_names as names
+from navlin.export.connection import Connection, words_of
+from navlin.export.target import Frame, Refused, Target, register
+from navlin.export.values import (
+    ColumnLineage,
+    ColumnName,
+    Dataset,
+    DatasetName,
+    Flow,
+    Item,
+    Operation,
+    Renamed,
+    Run,
+)
+
+Aspect = Mapping[str, Any]
+Proposal = dict[str, Any]
+MAX_NAMES: Final = 100
+"""How many columns are listed that decide which rows an operation writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataHubOptions:
+    """What must be as in the site's own ingestion, so that both mean the same entities."""
+
+    platform_instance: Annotated[str, "the platform instance of tables and databases"] = ""
+    storage_instance: Annotated[str, "the platform instance of paths"] = ""
+    env: Annotated[str, "the environment in URNs"] = "PROD"
+    lowercase: Annotated[bool, "names of tables, databases and columns in lower case"] = False
+    describe: Annotated[
+        bool, "describe tables, views, paths and databases; without it only lineage is sent"
+    ] = True
+    owners: Annotated[bool, "send owners; they replace those that people set in DataHub"] = True
+    tags: Annotated[bool, "send tags; they replace those that people set in DataHub"] = True
+
+    @property
+    def names(self) -> names.Names:
+        """How things are named."""
+        return names.Names(self.platform_instance, self.storage_instance, self.env.upper(), self.lowercase)
+
+
+def records(items: Iterable[Item], options: DataHubOptions) -> Iterator[bytes]:
+    """The proposals of items, each a line of JSON."""
+    export = _Export(options, options.names)
+    for item in items:
+        for proposal in export.of(item):
+            yield orjson.dumps(proposal) + b"\n"
+
+
+@dataclass(slots=True)
+class _Export:
+    options: DataHubOptions
+    names: names.Names
+    flows: set[str] = field(default_factory=set)
+    """Flows that were sent with an earlier operation: once is enough."""
+
+    def of(self, item: Item) -> Iterator[Proposal]:
+        match item:
+            case Dataset(name=DatasetName(type="DATABASE")):
+                yield from self._database(item)
+            case Dataset():
+                yield from self._dataset(item)
+            case Renamed():
+                # Its name is what DataHub knows it by: what it is now comes as another dataset.
+                yield _proposal(self.names.dataset(item.before), "status", {"removed": True})
+            case Operation(derived=True):
+                yield from self._upstreams(item)
+            case Operation():
+                yield from self._job(item)
+            case Run():
+                yield from self._run(item)
+            case _:
+                # What was purged was flagged deleted, and sent as such, long before.
+                return
+
+    # -- Databases, tables, paths ------------------------------------------------------------------------------------
+
+    def _database(self, item: Dataset) -> Iterator[Proposal]:
+        urn = self.names.container(item.name.name)
+        if item.deleted:
+            yield _proposal(urn, "status", {"removed": True})
+        elif self.options.describe:
+            yield _proposal(urn, "containerProperties", aspects.container(item, self.options.env.upper()))
+            yield _proposal(urn, "subTypes", {"typeNames": ["Database"]})
+            yield from self._of_any(item, urn)
+
+    def _dataset(self, item: Dataset) -> Iterator[Proposal]:
+        name = item.name
+        urn = self.names.dataset(name)
+        if item.deleted:
+            yield _proposal(urn, "status", {"removed": True})
+            return
+        if not self.options.describe:
+            return
+        yield _proposal(urn, "datasetProperties", aspects.dataset(item))
+        yield _proposal(urn, "subTypes", {"typeNames": [aspects.SUB_TYPES.get(name.type, "Dataset")]})
+        if item.columns:
+            yield _proposal(urn, "schemaMetadata", aspects.schema(item, self.names, tags=self.options.tags))
+        if name.type == "VIEW" and item.details.text:
+            yield _proposal(urn, "viewProperties", aspects.view(item))
+        if name.is_table and not name.source.granted and not item.placeholder:
+            # Nobody shows the databases of a metastore that is only claimed, nor of a table that nobody saw.
+            yield _proposal(urn, "container", {"container": self.names.container(name.database)})
+        yield from self._of_any(item, urn)
+
+    def _of_any(self, item: Dataset, urn: str) -> Iterator[Proposal]:
+        """What databases and datasets have in common."""
+        platform = {"platform": names.platform_urn(self.names.platform(item.name))}
+        if instance := self.names.platform_instance(item.name):
+            platform["instance"] = instance
+        yield _proposal(urn, "dataPlatformInstance", platform)
+        if self.options.owners and item.details.owner:
+            yield _proposal(urn, "ownership", aspects.ownership(item.details.owner))
+        if self.options.tags and item.words.tags:
+            yield _proposal(urn, "globalTags", aspects.global_tags(item.words.tags))
+        yield _proposal(urn, "status", {"removed": False})
+
+    # -- Operations --------------------------------------------------------------------------------------------------
+
+    def _upstreams(self, item: Operation) -> Iterator[Proposal]:
+        """What a view is made of by its text, or a dataset by what somebody stated: there is no job."""
+        for output in item.outputs:
+            if output.deleted or item.deleted:
+                continue
+            upstreams = [
+                {
+                    "dataset": self.names.dataset(each.dataset),
+                    "type": "VIEW" if output.dataset.type == "VIEW" else "TRANSFORMED",
+                    "auditStamp": aspects.stamp(0),
+                }
+                for each in item.inputs
+                if not each.deleted
+            ]
+            aspect = {"upstreams": upstreams, "fineGrainedLineages": list(self._fine_grained(item))}
+            yield _proposal(self.names.dataset(output.dataset), "upstreamLineage", aspect)
+
+    def _job(self, item: Operation) -> Iterator[Proposal]:
+        urn = self.names.job(item)
+        if item.deleted:
+            yield _proposal(urn, "status", {"removed": True})
+            return
+        flow = self.names.flow(item)
+        if flow not in self.flows:
+            self.flows.add(flow)
+            yield _proposal(flow, "dataFlowInfo", aspects.flow(item, self.names.env))
+            yield _proposal(flow, "status", {"removed": False})
+        decide = [f"{each.dataset.full_name}.{each.name}" for each in _deciding(item)]
+        yield _proposal(urn, "dataJobInfo", aspects.job(item, flow, self.names.env, decide))
+        inputs, outputs = self._ends(item)
+        yield _proposal(
+            urn,
+            "dataJobInputOutput",
+            {
+                "inputDatasets": [],
+                "outputDatasets": [],
+                "inputDatasetEdges": [{"destinationUrn": each} for each in inputs],
+                "outputDatasetEdges": [{"destinationUrn": each} for each in outputs],
+                "fineGrainedLineages": list(self._fine_grained(item)),
+            },
+        )
+        if self.options.tags and item.words.tags:
+            yield _proposal(urn, "globalTags", aspects.global_tags(item.words.tags))
+        yield _proposal(urn, "status", {"removed": False})
+
+    def _ends(self, item: Operation) -> tuple[list[str], list[str]]:
+        """The datasets that an operation reads and writes, each once a side; with a path, the tables that lie there."""
+        inputs, outputs = (
+            {
+                self.names.dataset(end.dataset): None
+                for each in ends
+                for end in (each, *each.tables)
+                if not end.deleted
+            }
+            for ends in (item.inputs, item.outputs)
+        )
+        return list(inputs), list(outputs)
+
+    def _fine_grained(self, item: Operation) -> Iterator[Aspect]:
+        for part in item.columns:
+            whole = [self.names.dataset(each.dataset) for each in part.inputs_of(Flow.DATA) if not each.name]
+            columns = [self.names.column(each) for each in part.inputs_of(Flow.DATA) if each.name]
+            for output in part.outputs:
+                if not output.name:
+                    continue
+                for kind, upstreams in (("FIELD_SET", columns), ("DATASET", whole)):
+                    if upstreams:
+                        yield self._lineage_of(part, output, kind, upstreams)
+
+    def _lineage_of(self, part: ColumnLineage, output: ColumnName, kind: str, upstreams: list[str]) -> Aspect:
+        lineage: dict[str, Any] = {
+            "upstreamType": kind,
+            "upstreams": list(dict.fromkeys(upstreams)),
+            "downstreamType": "FIELD",
+            "downstreams": [self.names.column(output)],
+            "confidenceScore": aspects.INFERRED if part.details.inferred else 1.0,
+        }
+        if made := part.details.expression or part.details.transformation:
+            lineage["transformOperation"] = made
+        return lineage
+
+    # -- Executions --------------------------------------------------------------------------------------------------
+
+    def _run(self, item: Run) -> Iterator[Proposal]:
+        operation, execution = item.operation, item.execution
+        if operation.deleted or operation.derived:
+            return
+        urn = names.execution(execution.id)
+        parents = [names.execution(each.id) for each in (*execution.run_for, *execution.run_as)]
+        for parent in parents:
+            # So that it is there, whether or not it is exported itself.
+            yield _proposal(parent, "status", {"removed": False})
+        yield _proposal(urn, "dataProcessInstanceProperties", aspects.run(item))
+        relationships: dict[str, Any] = {
+            "parentTemplate": self.names.job(operation),
+            "upstreamInstances": [],
+        }
+        if parents:
+            relationships["parentInstance"] = parents[0]
+        yield _proposal(urn, "dataProcessInstanceRelationships", relationships)
+        inputs, outputs = self._ends(operation)
+        yield _proposal(urn, "dataProcessInstanceInput", {"inputs": inputs})
+        yield _proposal(urn, "dataProcessInstanceOutput", {"outputs": outputs})
+        yield _proposal(urn, "subTypes", {"typeNames": [aspects.kind_of(operation)]})
+        platform = names.platform_urn(names.engine(operation))
+        yield _proposal(urn, "dataPlatformInstance", {"platform": platform})
+        for event in aspects.run_events(item):
+            yield _proposal(urn, "dataProcessInstanceRunEvent", event)
+        yield _proposal(urn, "status", {"removed": False})
+
+
+def _deciding(item: Operation) -> list[ColumnName]:
+    """The columns that decide which rows an operation writes: DataHub has no other place for them."""
+    found = {each.id: each for part in item.columns for each in part.inputs_of(Flow.CONTROL) if each.name}
+    return list(found.values())[:MAX_NAMES]
+
+
+def _proposal(urn: str, aspect_name: str, aspect: Aspect) -> Proposal:
+    return {
+        "entityType": urn.split(":", 3)[2],
+        "entityUrn": urn,
+        "changeType": "UPSERT",
+        "aspectName": aspect_name,
+        "aspect": {"json": aspect},
+    }
+
+
+# -- To the metadata service ------------------------------------------------------------------------------------------------
+
+PROPOSALS_A_REQUEST: Final = 100
+_PROTOCOL: Final = {"X-RestLi-Protocol-Version": "2.0.0"}
+
+
+def send(connection: Connection, lines: Iterable[bytes], options: DataHubOptions) -> Iterator[int | Refused]:
+    """Posts proposals to GMS, many at once; those of a request that it refuses again, one by one."""
+    waiting = map(_posted, lines)
+    while batch := list(itertools.islice(waiting, PROPOSALS_A_REQUEST)):
+        if len(batch) > 1 and not _refusal(connection, "ingestProposalBatch", {"proposals": batch}):
+            yield len(batch)
+            continue
+        for proposal in batch:
+            if reason := _refusal(connection, "ingestProposal", {"proposal": proposal}):
+                yield Refused(f"{proposal['aspectName']} of {proposal['entityUrn']}", reason)
+            else:
+                yield 1
+
+
+def _posted(line: bytes) -> Proposal:
+    """A proposal as GMS takes it: the aspect as a text."""
+    proposal: Proposal = orjson.loads(line)
+    value = orjson.dumps(proposal["aspect"]["json"]).decode()
+    return {**proposal, "aspect": {"value": value, "contentType": "application/json"}}
+
+
+def _refusal(connection: Connection, action: str, body: Mapping[str, Any]) -> str:
+    """Why GMS does not take a request; "" if it does."""
+    answer = connection.send(
+        "POST", "/aspects", orjson.dumps(body), params={"action": action}, headers=_PROTOCOL
+    )
+    return "" if answer.ok else words_of(answer)
+
+
+register(
+    Target(
+        "datahub",
+        "DataHub, as metadata change proposals",
+        "application/json",
+        "json",
+        DataHubOptions,
+        records,
+        send,
+        # DataHub's file source reads one array.
+        frame=Frame(b"[\n", b",", b"]\n"),
+    )
+)

@@ -1,0 +1,303 @@
+"""The aspects of DataHub's entities, as JSON values, of what navlin knows. Sources: DataHub's own schemas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from navlin.export.datahub_names import ACTOR, Names, engine, platform_urn, tag, user
+from navlin.export.values import Column, Dataset, ExecutionDetails, Operation, Run, Words
+
+Aspect = dict[str, Any]
+
+SUB_TYPES: Final = {
+    "TABLE": "Table",
+    "VIEW": "View",
+    "DIRECTORY": "Folder",
+    "FILE": "File",
+    "S3BUCKET": "S3 bucket",
+}
+INFERRED: Final = 0.5
+"""The confidence of lineage that navlin inferred."""
+_TYPES: Final = {
+    "boolean": "Boolean",
+    **dict.fromkeys(
+        ("tinyint", "smallint", "int", "integer", "bigint", "long", "short", "byte", "float", "double"),
+        "Number",
+    ),
+    **dict.fromkeys(("decimal", "numeric", "real"), "Number"),
+    **dict.fromkeys(("string", "varchar", "char"), "String"),
+    "binary": "Bytes",
+    "date": "Date",
+    **dict.fromkeys(("timestamp", "timestamp_ntz", "timestamplocaltz", "interval"), "Time"),
+    "array": "Array",
+    "map": "Map",
+    "struct": "Record",
+    "uniontype": "Union",
+}
+"""DataHub's type of a column by the first word of Hive's."""
+_FIRST_WORD: Final = re.compile(r"\w+")
+
+UNDER_WAY: Final = frozenset({"RUNNING", "ACCEPTED", "SUBMITTED", "NEW", "NEW_SAVING", "UNKNOWN"})
+"""The statuses of runs of which no end is known."""
+RESULTS: Final = {
+    "SUCCEEDED": "SUCCESS",
+    "FINISHED": "SUCCESS",
+    "FAILED": "FAILURE",
+    "ERROR": "FAILURE",
+    "KILLED": "FAILURE",
+}
+"""DataHub's result of a run by its status. What was killed before it began was `SKIPPED`."""
+SKIPPED: Final = "SKIPPED"
+
+
+def stamp(time_ms: int, actor: str = ACTOR) -> Aspect:
+    """Who said it, and when; 0 if that is not known."""
+    return {"time": time_ms, "actor": actor}
+
+
+# -- Databases and datasets ----------------------------------------------------------------------------------------------
+
+
+def container(item: Dataset, env: str) -> Aspect:
+    """``containerProperties`` of a database."""
+    return {**_described(item), "name": item.words.name or item.name.name, "env": env}
+
+
+def dataset(item: Dataset) -> Aspect:
+    """``datasetProperties`` of a table, view, path or other dataset."""
+    location = item.details.storage.location
+    found = {
+        **_described(item),
+        "name": item.words.name or item.name.name,
+        "qualifiedName": item.name.full_name,
+    }
+    if item.details.modified_ms:
+        found["lastModified"] = {"time": item.details.modified_ms}
+    # Anything but a URI is refused.
+    if "://" in location and not re.search(r"\s", location):
+        found["uri"] = location
+    return found
+
+
+def _described(item: Dataset) -> Aspect:
+    found: Aspect = {"customProperties": _of_dataset(item)}
+    if description := _description(item.words, item.details.comment):
+        found["description"] = description
+    if item.details.created_ms:
+        found["created"] = {"time": item.details.created_ms}
+    return found
+
+
+def _description(words: Words, comment: str) -> str:
+    """People's words go before the source's."""
+    return words.description or comment
+
+
+def _of_dataset(item: Dataset) -> dict[str, str]:
+    """What DataHub has no field for."""
+    details = item.details
+    storage = details.storage
+    return {
+        **details.parameters,
+        **_filled(
+            {
+                "tableType": details.kind,
+                "location": storage.location,
+                "inputFormat": storage.input_format,
+                "outputFormat": storage.output_format,
+                "serDeLibName": storage.serde_library,
+                "partitionColNames": ", ".join(details.partition_columns),
+                "clusteredByColNames": ", ".join(storage.bucket_columns),
+                "sortByColNames": ", ".join(storage.sort_columns),
+                "group": details.group,
+                "permissions": details.permissions,
+                "replication": "" if details.replication is None else str(details.replication),
+            }
+        ),
+        **_of_words(item.words),
+        **_of_source(item.name.id, item.name.source.name),
+    }
+
+
+def _of_words(words: Words) -> dict[str, str]:
+    return {
+        **{key: ", ".join(values) for key, values in words.properties.items()},
+        **_filled({"inheritedTags": ", ".join(words.inherited_tags)}),
+    }
+
+
+def _of_source(identity: str, source: str) -> dict[str, str]:
+    return {"navlin.identity": identity, **_filled({"navlin.source": source})}
+
+
+def _filled(texts: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in texts.items() if text}
+
+
+def schema(item: Dataset, names: Names, *, tags: bool) -> Aspect:
+    """``schemaMetadata``: the columns in their order, partition keys last."""
+    return {
+        "schemaName": item.name.full_name,
+        "platform": platform_urn(names.platform(item.name)),
+        "version": 0,
+        "hash": "",
+        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+        "fields": [_field(each, names, tags=tags) for each in item.columns],
+    }
+
+
+def _field(column: Column, names: Names, *, tags: bool) -> Aspect:
+    found: Aspect = {
+        "fieldPath": names.field_path(column.name),
+        "nullable": True,
+        "type": {"type": {f"com.linkedin.schema.{type_of(column.details.type)}Type": {}}},
+        "nativeDataType": column.details.type,
+        "recursive": False,
+        "isPartitioningKey": column.partition_key,
+    }
+    if description := _description(column.words, column.details.comment):
+        found["description"] = description
+    if column.words.name:
+        found["label"] = column.words.name
+    if tags and column.words.tags:
+        found["globalTags"] = global_tags(column.words.tags)
+    return found
+
+
+def type_of(native: str) -> str:
+    """DataHub's type for a type of Hive's, of Impala's or of Spark's; Null for one that nobody knows."""
+    word = _FIRST_WORD.match(native.strip().lower())
+    return _TYPES.get(word[0] if word else "", "Null")
+
+
+def view(item: Dataset) -> Aspect:
+    """``viewProperties``: the text."""
+    materialized = item.details.kind == "MATERIALIZED_VIEW"
+    return {"materialized": materialized, "viewLogic": item.details.text, "viewLanguage": "SQL"}
+
+
+def ownership(owner: str) -> Aspect:
+    """``ownership``: who owns it at its source."""
+    owners = [{"owner": user(owner), "type": "TECHNICAL_OWNER", "source": {"type": "SERVICE"}}]
+    return {"owners": owners, "lastModified": stamp(0)}
+
+
+def global_tags(names: Iterable[str]) -> Aspect:
+    """``globalTags``."""
+    return {"tags": [{"tag": tag(each)} for each in names]}
+
+
+# -- Operations ----------------------------------------------------------------------------------------------------------
+
+
+def flow(item: Operation, env: str) -> Aspect:
+    """``dataFlowInfo`` of a source."""
+    source = item.source
+    known = _filled({"cluster": source.cluster, "navlin.sourceType": source.type})
+    return {"name": source.name or source.id, "env": env, "customProperties": known}
+
+
+def job(item: Operation, flow_urn: str, env: str, deciding: Iterable[str]) -> Aspect:
+    """``dataJobInfo`` of an operation. ``deciding`` are columns that decide which rows there are."""
+    statement, runs = item.statement, item.runs
+    ends = {
+        "unlinked": ", ".join(each.name for each in item.unlinked),
+        "incomplete": "; ".join(statement.incomplete_reasons) or ("yes" if statement.incomplete else ""),
+    }
+    known = {
+        "operationType": statement.type,
+        "controlFlow": ", ".join(deciding),
+        **ends,
+        "executions": str(runs.count) if runs.count else "",
+        "lastPrincipal": runs.principal,
+        **_of_words(item.words),
+        **_of_source(item.id, item.source.name),
+    }
+    found: Aspect = {
+        "name": item.words.name or item.name or item.id,
+        "type": {"string": "SQL" if statement.text else engine(item).upper()},
+        "flowUrn": flow_urn,
+        "env": env,
+        "customProperties": _filled(known),
+    }
+    if description := item.words.description or statement.text:
+        found["description"] = description
+    return found
+
+
+# -- Executions ----------------------------------------------------------------------------------------------------------
+
+
+def run(item: Run) -> Aspect:
+    """``dataProcessInstanceProperties``."""
+    operation, details = item.operation, item.execution.details
+    found: Aspect = {
+        "name": details.name or operation.name or item.execution.id,
+        "created": stamp(details.started_ms or details.as_of_ms, user(details.principal)),
+        "customProperties": _filled(
+            {
+                "status": details.status,
+                "principal": details.principal,
+                "queryId": details.query_id,
+                "jobId": details.application,
+                "computeEngine": details.compute_engine,
+                "errorMessage": details.error,
+                "runAs": ", ".join(each.name for each in item.execution.run_as),
+                "runFor": ", ".join(each.name for each in item.execution.run_for),
+                **_of_source(item.execution.id, operation.source.name),
+            }
+        ),
+    }
+    if kind := _process_type(item):
+        found["type"] = kind
+    return found
+
+
+def _process_type(item: Run) -> str:
+    """How it came to run; "" if that is not known."""
+    if item.operation.statement.type == "STREAM":
+        return "STREAMING"
+    return "BATCH_SCHEDULED" if item.execution.run_for else ""
+
+
+def kind_of(operation: Operation) -> str:
+    """What kind of job it is a run of."""
+    return operation.statement.type or engine(operation).upper()
+
+
+def run_events(item: Run) -> Iterator[Aspect]:
+    """``dataProcessInstanceRunEvent``: that it began, and that it ended if it did. What DataHub has under the same id and
+    time is replaced, so an event that is sent again is the same event."""
+    details, identity = item.execution.details, item.execution.id
+    began_ms = details.started_ms or details.ended_ms or details.as_of_ms
+    result = result_of(details)
+    if result != SKIPPED:
+        yield _event(began_ms, "STARTED", identity)
+    if details.status in UNDER_WAY or not (details.status or details.ended_ms):
+        return
+    ended_ms = details.ended_ms or max(began_ms, details.as_of_ms)
+    event = _event(ended_ms, "COMPLETE", identity)
+    if result:
+        event["result"] = {"type": result, "nativeResultType": engine(item.operation)}
+    if details.started_ms and details.ended_ms:
+        event["durationMillis"] = max(0, details.ended_ms - details.started_ms)
+    yield event
+
+
+def result_of(details: ExecutionDetails) -> str:
+    """DataHub's result of a run; "" if it is not known."""
+    if details.status == "KILLED" and not details.started_ms:
+        return SKIPPED
+    return RESULTS.get(details.status, "")
+
+
+def _event(time_ms: int, status: str, identity: str) -> Aspect:
+    return {
+        "timestampMillis": time_ms,
+        "status": status,
+        "attempt": 1,
+        "messageId": f"{identity}-{status}",
+        "partitionSpec": {"partition": "FULL_TABLE_SNAPSHOT", "type": "FULL_TABLE", "timePartition": None},
+    }

@@ -1,0 +1,141 @@
+"""DataHub's names (URNs) of what navlin exports, as DataHub's own ingestion of Hive, HDFS and S3 prints them.
+
+URNs are compared letter by letter: what a site's own ingestion wrote before is only hit with the same platform instance,
+environment and case.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Final
+
+from navlin.export.values import ColumnName, DatasetName, Operation
+
+HIVE: Final = "hive"
+ACTOR: Final = "urn:li:corpuser:navlin"
+_RESERVED: Final = str.maketrans({",": "%2C", "(": "%28", ")": "%29", "␟": "%E2%90%9F"})
+"""What parts the components of a URN, and so must be encoded within one."""
+_PLATFORMS: Final = {
+    "hdfs": "hdfs",
+    "viewfs": "hdfs",
+    "s3": "s3",
+    "gs": "gcs",
+    "gcs": "gcs",
+    "dbfs": "dbfs",
+    "file": "file",
+    **dict.fromkeys(("abfs", "abfss", "wasb", "wasbs", "adl", "adls"), "adls"),
+}
+"""The platform of a path, by its scheme."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The URNs of one export. ``instance`` is the platform instance of tables and databases, ``storage_instance`` that of
+    paths; "" for none. ``lowercase`` folds the names of tables and databases, never a path's."""
+
+    instance: str = ""
+    storage_instance: str = ""
+    env: str = "PROD"
+    lowercase: bool = False
+
+    def platform(self, name: DatasetName) -> str:
+        """The platform that a dataset or database is of."""
+        if name.is_table or name.type == "DATABASE":
+            # One table, whichever engine wrote it.
+            return HIVE
+        if name.is_path:
+            return _PLATFORMS.get(_scheme(name.authority), _scheme(name.authority) or HDFS)
+        return name.source.type.lower() or "navlin"
+
+    def instance_of(self, name: DatasetName) -> str:
+        """The platform instance that a dataset or database is of; "" for none."""
+        return self.instance if self.platform(name) == HIVE else self.storage_instance
+
+    def dataset(self, name: DatasetName) -> str:
+        """A table, view, path or other dataset."""
+        instance, own = self.instance_of(name), self._own(name)
+        whole = f"{instance}.{own}" if instance else own
+        platform = self.platform(name)
+        return f"urn:li:dataset:({platform_urn(platform)},{encoded(whole)},{self.env})"
+
+    def column(self, column: ColumnName) -> str:
+        """A column."""
+        return f"urn:li:schemaField:({self.dataset(column.dataset)},{encoded(self.field_path(column))})"
+
+    def field_path(self, column: ColumnName) -> str:
+        """A column's name within its dataset."""
+        return column.name.lower() if self.lowercase and column.dataset.is_table else column.name
+
+    def container(self, database: str) -> str:
+        """A database. Without an instance, the environment stands in its place, as DataHub has it from former days."""
+        name = database.lower() if self.lowercase else database
+        key = {"database": name, "instance": self.instance or self.env, "platform": HIVE}
+        text = json.dumps(key, sort_keys=True, separators=(",", ":"))
+        return f"urn:li:container:{hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()}"
+
+    def flow(self, operation: Operation) -> str:
+        """The flow of a source: all that it ran."""
+        source = operation.source
+        flow = encoded(source.name or source.id)
+        return f"urn:li:dataFlow:({encoded(engine(operation))},{flow},{self.env})"
+
+    def job(self, operation: Operation) -> str:
+        """An operation."""
+        return f"urn:li:dataJob:({self.flow(operation)},{encoded(operation.id)})"
+
+    def platform_instance(self, name: DatasetName) -> str:
+        """The platform instance that a dataset is of; "" for none."""
+        instance = self.instance_of(name)
+        platform = platform_urn(self.platform(name))
+        return f"urn:li:dataPlatformInstance:({platform},{encoded(instance)})" if instance else ""
+
+    def _own(self, name: DatasetName) -> str:
+        if name.is_table:
+            return name.full_name.lower() if self.lowercase else name.full_name
+        if not name.is_path:
+            return name.full_name
+        scheme, _, authority = name.authority.partition("://")
+        if scheme == "dbfs":
+            authority = ""
+        if _PLATFORMS.get(scheme) == "adls":
+            authority = authority.partition("@")[0]
+        return f"{authority}{name.name}".rstrip("/") or "/"
+
+
+HDFS: Final = "hdfs"
+
+
+def engine(operation: Operation) -> str:
+    """Who ran an operation: ``hive``, ``impala``, ``spark`` …"""
+    return (operation.statement.engine or operation.source.type or "navlin").lower()
+
+
+def execution(identity: str) -> str:
+    """A run."""
+    return f"urn:li:dataProcessInstance:{encoded(identity)}"
+
+
+def platform_urn(platform: str) -> str:
+    """A platform."""
+    return f"urn:li:dataPlatform:{platform}"
+
+
+def user(name: str) -> str:
+    """A user; navlin itself if nobody is named."""
+    return f"urn:li:corpuser:{encoded(name)}" if name else ACTOR
+
+
+def tag(name: str) -> str:
+    """A tag."""
+    return f"urn:li:tag:{encoded(name)}"
+
+
+def encoded(component: str) -> str:
+    """A text as a component of a URN."""
+    return component.translate(_RESERVED)
+
+
+def _scheme(authority: str) -> str:
+    return authority.partition("://")[0]

@@ -1,0 +1,114 @@
+"""SQLFlow's lineage model, as the XML of its reference 1.2 and as the JSON of its current releases.
+
+    TABLE, VIEW, path …    table, view, path, with columns
+    OPERATION              process
+    SUB_OPERATION          relations: fdd to the columns that it makes, fdr to those, or to rows, that it decides over
+    its expression         a result set between its inputs and its outputs
+    a query's result       a result set out of which nothing flows
+    an external table      path → process → table
+
+What is known of datasets alone flows between their rows as a whole (PseudoRows). A document refers forth and back, so its
+elements wait on disk until the last item was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Annotated, Final
+
+from navlin.export.sqlflow_elements import elements_of
+from navlin.export.sqlflow_json import json_of, json_process, json_relation
+from navlin.export.sqlflow_model import Process, Relation, TableRelation, end_to_end, table_level
+from navlin.export.sqlflow_spool import Placed, Spool
+from navlin.export.sqlflow_xml import FOOT, HEAD, xml_element
+from navlin.export.target import Target, register
+from navlin.export.values import Item
+
+PROCESSES: Final = "processes"
+RELATIONS: Final = "relations"
+
+
+@dataclass(frozen=True, slots=True)
+class SqlFlowOptions:
+    """How much of the model is written."""
+
+    result_sets: Annotated[
+        bool, "write expressions, as result sets between columns; without it relations are end to end"
+    ] = True
+    table_level: Annotated[bool, "write relations of tables and processes instead of columns"] = False
+
+
+def xml_records(items: Iterable[Item], options: SqlFlowOptions) -> Iterator[bytes]:
+    """The document of items as XML, piece by piece."""
+    with Spool() as spool:
+        _fill(spool, items, options, xml_element, xml_element)
+        yield HEAD.encode()
+        yield from (text.encode() for text in spool.texts(PROCESSES))
+        yield from (xml_element(each.object).encode() for each in _objects(spool, options))
+        yield from (text.encode() for text in spool.texts(RELATIONS))
+        yield FOOT.encode()
+
+
+def json_records(items: Iterable[Item], options: SqlFlowOptions) -> Iterator[bytes]:
+    """The document of items as JSON, piece by piece."""
+    with Spool() as spool:
+        _fill(spool, items, options, json_process, json_relation)
+        pieces = json_of(_objects(spool, options), spool.texts(RELATIONS), spool.texts(PROCESSES))
+        yield from (piece.encode() for piece in pieces)
+
+
+def _fill(
+    spool: Spool,
+    items: Iterable[Item],
+    options: SqlFlowOptions,
+    process_text: Callable[[Process], str],
+    relation_text: Callable[[Relation | TableRelation], str],
+) -> None:
+    for item in items:
+        made = elements_of(item)
+        if made is None:
+            continue
+        lineage = made.lineage
+        if not options.result_sets:
+            lineage = replace(lineage, relations=tuple(end_to_end(lineage)))
+        relations = table_level(lineage) if options.table_level else lineage.relations
+        ends = {end.parent_id for each in lineage.relations for end in (each.target, *each.sources)}
+        for placed in made.placed:
+            # A result set through which nothing flows any more is left out, as all are at the table level.
+            if not placed.object.kind.intermediate or (placed.object.id in ends and not options.table_level):
+                spool.add_object(placed)
+        for process in lineage.processes:
+            spool.add_text(PROCESSES, process.id, process_text(process))
+        for relation in relations:
+            spool.add_text(RELATIONS, relation.id, relation_text(relation))
+
+
+def _objects(spool: Spool, options: SqlFlowOptions) -> Iterator[Placed]:
+    """All objects; at the table level, they have no columns."""
+    for each in spool.objects():
+        yield each._replace(object=replace(each.object, columns=())) if options.table_level else each
+
+
+register(
+    Target(
+        "sqlflow",
+        "SQLFlow, as XML of its lineage model",
+        "application/xml",
+        "xml",
+        SqlFlowOptions,
+        xml_records,
+        whole=True,
+    )
+)
+register(
+    Target(
+        "sqlflow-json",
+        "SQLFlow, as JSON of its current releases",
+        "application/json",
+        "json",
+        SqlFlowOptions,
+        json_records,
+        whole=True,
+    )
+)

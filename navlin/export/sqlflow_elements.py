@@ -1,0 +1,319 @@
+"""Datasets and operations → SQLFlow's elements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple
+
+from navlin.export.sqlflow_model import (
+    PSEUDO_ROWS,
+    SYSTEM,
+    Column,
+    DbObject,
+    Dlineage,
+    End,
+    Flow,
+    Kind,
+    Relation,
+    end_to_end,
+    number,
+)
+from navlin.export.sqlflow_spool import Placed
+from navlin.export.sqlflow_statements import (
+    EXTERNAL,
+    RENAMES,
+    clause_of,
+    effect_of,
+    external_process,
+    process_of,
+)
+from navlin.export.values import ColumnLineage, ColumnName, Dataset, DatasetName, Item, Operation
+from navlin.export.values import End as OperationEnd
+from navlin.export.values import Flow as ItemFlow
+
+EXPRESSION_CHARS: Final = 1_000
+_CALL: Final = re.compile(r"\w+\s*\([^()]*\)\Z")
+_VENDORS: Final = {"HIVE": "dbvhive", "IMPALA": "dbvimpala", "SPARK": "dbvsparksql"}
+_FLOWS: Final = {ItemFlow.DATA: Flow.FDD, ItemFlow.CONTROL: Flow.FDR}
+
+
+class Made(NamedTuple):
+    """What one item gives: its objects with their servers, and what flows."""
+
+    placed: tuple[Placed, ...]
+    lineage: Dlineage
+
+
+def elements_of(item: Item) -> Made | None:
+    """The elements of an item; None for what the model has no place for: databases, runs, what is gone."""
+    match item:
+        case Dataset(name=DatasetName(type="DATABASE")) | Dataset(deleted=True):
+            return None
+        case Dataset():
+            return _dataset(item)
+        case Operation(deleted=False):
+            return _OfOperation(item).made() if _inputs(item) or _live(item.outputs) else None
+    return None
+
+
+# -- Objects -------------------------------------------------------------------------------------------------------------
+
+
+def uri_of(name: DatasetName) -> str:
+    """A path with its scheme and authority, as far as these are known."""
+    return name.authority + name.name
+
+
+def _object(name: DatasetName) -> DbObject:
+    identity = number(name.id)
+    if name.is_path:
+        uri = uri_of(name)
+        return DbObject(Kind.PATH, identity, uri, "path", uri=uri)
+    kind = Kind.VIEW if name.type == "VIEW" else Kind.TABLE
+    return DbObject(kind, identity, name.full_name, kind.value, schema=name.database)
+
+
+def _placed(name: DatasetName, found: DbObject) -> Placed:
+    source = name.source
+    return Placed(source.name or source.id, _VENDORS.get(source.type, "dbvgeneric"), found)
+
+
+def _column(name: ColumnName) -> Column:
+    return Column(number(name.id), name.name) if name.name else _rows(name.dataset)
+
+
+def _rows(name: DatasetName) -> Column:
+    """The column that stands for a dataset's rows as a whole: of a path, SQLFlow has its URI for that."""
+    if name.is_path:
+        return Column(number(name.id, "uri"), f"uri={uri_of(name)}")
+    return Column(number(name.id, PSEUDO_ROWS), PSEUDO_ROWS, SYSTEM)
+
+
+def _end(column: Column, parent: DbObject, clause: str = "") -> End:
+    return End(column.id, column.name, parent.id, parent.name, column.source, clause)
+
+
+def _dataset(item: Dataset) -> Made:
+    """A dataset; with an external table, where its data come from."""
+    table = replace(_object(item.name), columns=tuple(_column(each.name) for each in item.columns))
+    if item.details.kind != "EXTERNAL_TABLE" or not item.locations:
+        return Made((_placed(item.name, table),), Dlineage(objects=(table,)))
+    process, rows = external_process(item.name.id), _rows(item.name)
+    table = replace(table, columns=(*table.columns, rows), processes=(process.id,))
+    paths = [replace(_object(each), columns=(_rows(each),)) for each in item.locations]
+    relation = Relation(
+        number(item.name.id, "external table", "relation"),
+        Flow.FDD,
+        EXTERNAL.effect,
+        _end(rows, table),
+        tuple(_end(each.columns[0], each) for each in paths),
+        process.id,
+    )
+    placed = [_placed(item.name, table), *map(_placed, item.locations, paths)]
+    return Made(tuple(placed), Dlineage((process,), (table, *paths), (relation,)))
+
+
+# -- Operations ----------------------------------------------------------------------------------------------------------
+
+
+def _live(ends: Iterable[OperationEnd]) -> dict[str, OperationEnd]:
+    """Ends that are not gone, by id; with a path, the tables that lie there."""
+    found: dict[str, OperationEnd] = {}
+    for end in (one for each in ends for one in (each, *each.tables)):
+        if not end.deleted:
+            found.setdefault(end.dataset.id, end)
+    return found
+
+
+def _inputs(operation: Operation) -> dict[str, OperationEnd]:
+    """What an operation reads. A rename shows where its table came from, though nothing has that name any more."""
+    if operation.statement.type not in RENAMES:
+        return _live(operation.inputs)
+    return {end.dataset.id: end for end in operation.inputs}
+
+
+@dataclass(slots=True)
+class _OfOperation:
+    """The elements of one operation, as they are made."""
+
+    operation: Operation
+    placed: dict[int, Placed] = field(default_factory=dict)
+    columns: dict[int, dict[int, Column]] = field(default_factory=dict)
+    relations: dict[int, Relation] = field(default_factory=dict)
+
+    def made(self) -> Made:
+        operation = self.operation
+        process = process_of(operation)
+        outputs = [each.dataset for each in _live(operation.outputs).values()]
+        if operation.derived:
+            self._of_derived()
+        else:
+            for part in operation.columns:
+                self._of_part(part, decides_rows=part.details.edge_type == "PREDICATE")
+        for name in outputs:
+            self._known(name)
+        self._between_datasets(outputs)
+        written = {number(each.id) for each in outputs}
+        placed = [
+            each._replace(
+                object=replace(
+                    each.object,
+                    columns=tuple(self.columns.get(each.object.id, {}).values()),
+                    processes=(process.id,) if each.object.id in written else (),
+                )
+            )
+            for each in self.placed.values()
+        ]
+        relations = tuple(replace(each, process=process.id) for each in self.relations.values())
+        return Made(tuple(placed), Dlineage((process,), tuple(each.object for each in placed), relations))
+
+    # -- Parts ---------------------------------------------------------------------------------------------------------
+
+    def _of_part(self, part: ColumnLineage, *, decides_rows: bool) -> None:
+        """A part that makes columns, or one that decides over the rows of what its columns are of."""
+        targets = list(self._rows_of(part) if decides_rows else self._columns_of(part))
+        clause = clause_of(self.operation.statement.text) if decides_rows else ""
+        data = [self._column_end(each) for each in part.inputs_of(ItemFlow.DATA)]
+        control = [self._column_end(each, clause) for each in part.inputs_of(ItemFlow.CONTROL)]
+        if part.details.transformation == "AGGREGATION" and not control:
+            # Over all rows there are: their number decides.
+            control = list(
+                {end.id: end for end in map(self._rows_of_data, part.inputs_of(ItemFlow.DATA))}.values()
+            )
+        if self._computed(part) and (data or control) and not decides_rows:
+            result = self._result_of(part)
+            inner = "function" if _CALL.match(part.details.expression) else "select"
+            self._relate(Flow.FDD, inner, result, data)
+            self._relate(Flow.FDR, inner, result, control)
+            data, control = [result], []
+        effect = effect_of(self.operation)
+        for target in targets:
+            self._relate(Flow.FDD, effect, target, data)
+            self._relate(Flow.FDR, effect, target, control)
+
+    def _of_derived(self) -> None:
+        """A view's columns, which the linker read: what decides over all of them decides over the rows."""
+        parts = self.operation.columns
+        deciding = [{each.id: each for each in part.inputs_of(ItemFlow.CONTROL)} for part in parts]
+        shared = set.intersection(*map(set, deciding)) if deciding else set()
+        for part in parts:
+            own = tuple(
+                each for each in part.inputs if each.flow is ItemFlow.DATA or each.column.id not in shared
+            )
+            self._of_part(replace(part, inputs=own), decides_rows=False)
+        if shared:
+            inputs = tuple(each for each in parts[0].inputs if each.column.id in shared)
+            self._of_part(replace(parts[0], inputs=inputs), decides_rows=True)
+
+    def _computed(self, part: ColumnLineage) -> bool:
+        """Whether it is known how a part makes its columns, and that is more than passing them on."""
+        return bool(part.details.expression) and part.details.transformation != "IDENTITY"
+
+    def _result_of(self, part: ColumnLineage) -> End:
+        """The expression, as the column of a result set of its own."""
+        expression = " ".join(part.details.expression.split())[:EXPRESSION_CHARS]
+        kind = "function" if _CALL.match(expression) else "select_list"
+        return self._in_result_set(
+            number(part.id, "result set"), kind, Column(number(part.id, "expression"), expression)
+        )
+
+    def _columns_of(self, part: ColumnLineage) -> Iterator[End]:
+        """The columns that a part makes; of a query's result, that of its label."""
+        for each in part.outputs:
+            yield self._column_end(each)
+        if not part.outputs:
+            label = part.label or PSEUDO_ROWS
+            column = Column(number(self.operation.id, "result", label), label, "" if part.label else SYSTEM)
+            yield self._in_result_set(self._result_id, "select_list", column)
+
+    def _rows_of_data(self, name: ColumnName) -> End:
+        return self._rows_end(name.dataset)
+
+    def _rows_of(self, part: ColumnLineage) -> Iterator[End]:
+        """The rows of what a part's columns are of."""
+        for name in {each.dataset.id: each.dataset for each in part.outputs}.values():
+            yield self._rows_end(name)
+        if not part.outputs:
+            yield self._result_rows()
+
+    # -- Datasets ------------------------------------------------------------------------------------------------------
+
+    def _between_datasets(self, outputs: Iterable[DatasetName]) -> None:
+        """What flows between datasets and does not show between their columns."""
+        inputs = _inputs(self.operation).values()
+        targets = [(number(each.id), self._rows_end(each)) for each in outputs]
+        if inputs and not targets:
+            targets = [(self._result_id, self._result_rows())]
+        shown = self._shown()
+        for identity, target in targets:
+            for flow in Flow:
+                sources = [
+                    self._rows_end(each.dataset)
+                    for each in inputs
+                    if _FLOWS[each.flow] is flow
+                    and shown.get((number(each.dataset.id), identity)) not in (flow, Flow.FDD)
+                ]
+                self._relate(flow, effect_of(self.operation), target, sources)
+
+    def _shown(self) -> dict[tuple[int, int], Flow]:
+        """How data flows from dataset to dataset by what is known of their columns."""
+        lineage = Dlineage(
+            (), tuple(each.object for each in self.placed.values()), tuple(self.relations.values())
+        )
+        shown: dict[tuple[int, int], Flow] = {}
+        for relation in end_to_end(lineage):
+            for source in relation.sources:
+                pair = (source.parent_id, relation.target.parent_id)
+                if shown.get(pair) is not Flow.FDD:
+                    shown[pair] = relation.type
+        return shown
+
+    def _known(self, name: DatasetName) -> DbObject:
+        identity = number(name.id)
+        if identity not in self.placed:
+            self.placed[identity] = _placed(name, _object(name))
+        return self.placed[identity].object
+
+    def _column_end(self, name: ColumnName, clause: str = "") -> End:
+        return _end(_column(name), self._known(name.dataset), clause)
+
+    def _rows_end(self, name: DatasetName) -> End:
+        return _end(_rows(name), self._known(name))
+
+    @property
+    def _result_id(self) -> int:
+        return number(self.operation.id, "result set")
+
+    def _result_rows(self) -> End:
+        return self._in_result_set(
+            self._result_id,
+            "select_list",
+            Column(number(self.operation.id, PSEUDO_ROWS), PSEUDO_ROWS, SYSTEM),
+        )
+
+    def _in_result_set(self, identity: int, kind: str, column: Column) -> End:
+        found = DbObject(Kind.RESULTSET, identity, f"RS-{identity}", kind)
+        self.placed.setdefault(identity, _placed_by(self.operation, found))
+        return _end(column, found)
+
+    def _relate(self, flow: Flow, effect: str, target: End, sources: Iterable[End]) -> None:
+        """A relation of one target, if it has a source; what flows into the same target likewise is one relation."""
+        found = {each.id: each for each in sources}
+        if not found:
+            return
+        identity = number(self.operation.id, flow, str(target.id))
+        known = self.relations.get(identity)
+        if known is not None:
+            found = {each.id: each for each in (*known.sources, *found.values())}
+        self.relations[identity] = Relation(identity, flow, effect, target, tuple(found.values()))
+        for end in (target, *found.values()):
+            column = Column(end.id, end.column, end.source)
+            self.columns.setdefault(end.parent_id, {}).setdefault(end.id, column)
+
+
+def _placed_by(operation: Operation, found: DbObject) -> Placed:
+    """A result set, at the source of what makes it."""
+    source = operation.source
+    return Placed(source.name or source.id, _VENDORS.get(operation.statement.engine, "dbvgeneric"), found)

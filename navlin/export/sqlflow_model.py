@@ -1,0 +1,266 @@
+"""SQLFlow's lineage model: its elements as values, its fold to the table level, and its end-to-end rule.
+
+After Gudu's "Data lineage model reference" 1.2: tables, views, paths and result sets with columns; a `Relation` has one
+target column and any number of sources. ``fdd``: values of the sources reach the target; ``fdr``: the sources decide which
+rows or groups there are. The rows of an object as a whole are a pseudo column of it, `PSEUDO_ROWS`.
+
+Ids are made of navlin's, so that an object has the same id in every export, and nothing has to be remembered to refer to it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+PSEUDO_ROWS: Final = "PseudoRows"
+SYSTEM: Final = "system"
+"""The ``source`` of what stands in no SQL text."""
+
+
+class Position(NamedTuple):
+    """A place in a text: line and column from 1 on, and which text, by its hash; "0" if there is only one."""
+
+    line: int
+    column: int
+    text: str = "0"
+
+
+Coordinate = tuple[Position, Position]
+"""Where something begins, and the place behind its end."""
+NOWHERE: Final[Coordinate] = (Position(-1, -1), Position(-1, -1))
+"""Of what stands in no text."""
+
+
+class Flow(StrEnum):
+    """The type of a relation."""
+
+    FDD = "fdd"
+    FDR = "fdr"
+
+
+class Kind(StrEnum):
+    """The element that an object is."""
+
+    TABLE = "table"
+    VIEW = "view"
+    RESULTSET = "resultset"
+    VARIABLE = "variable"
+    PATH = "path"
+
+    @property
+    def intermediate(self) -> bool:
+        """Whether it exists only while a statement runs."""
+        return self in (Kind.RESULTSET, Kind.VARIABLE)
+
+
+def number(*parts: str) -> int:
+    """The id of what has these names: 63 bits, so that two of some hundred million hardly ever have the same."""
+    digest = hashlib.md5("##".join(parts).encode("utf-8", "replace"), usedforsecurity=False).digest()
+    return int.from_bytes(digest[:8], "big") >> 1 or 1
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column. ``source`` is `SYSTEM` for one that no SQL text names."""
+
+    id: int
+    name: str
+    source: str = ""
+    coordinate: Coordinate = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class DbObject:
+    """A table, view, path, result set or variable. ``processes`` are the ids of those that write it; ``database`` is the
+    catalog, ``schema`` what Hive calls a database; ``uri`` is a path's."""
+
+    kind: Kind
+    id: int
+    name: str
+    type: str
+    columns: tuple[Column, ...] = ()
+    sub_type: str = ""
+    alias: str = ""
+    database: str = ""
+    schema: str = ""
+    uri: str = ""
+    processes: tuple[int, ...] = ()
+    coordinate: Coordinate = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """The statement that moves the data."""
+
+    id: int
+    name: str
+    type: str
+    coordinate: Coordinate = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """A column at one end of a relation, with the object that it belongs to. ``clause``: where in the statement it stands,
+    ``where`` for one."""
+
+    id: int
+    column: str
+    parent_id: int
+    parent_name: str
+    source: str = ""
+    clause: str = ""
+    coordinate: Coordinate = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """One target column and its sources. ``effect`` is the kind of statement, ``process`` its id if it is known (0)."""
+
+    id: int
+    type: Flow
+    effect: str
+    target: End
+    sources: tuple[End, ...]
+    process: int = 0
+
+
+class TableEnd(NamedTuple):
+    """An object or a process at one end of a relation of tables. ``id`` is the end's own."""
+
+    id: int
+    of_id: int
+    of_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableRelation:
+    """One object or process, and what goes into it."""
+
+    id: int
+    type: Flow
+    target: TableEnd
+    source: TableEnd
+
+
+Element = Process | DbObject | Relation | TableRelation
+
+
+@dataclass(frozen=True, slots=True)
+class Dlineage:
+    """Elements that belong together: a statement with the objects that it reads and writes, or several."""
+
+    processes: tuple[Process, ...] = ()
+    objects: tuple[DbObject, ...] = ()
+    relations: tuple[Relation, ...] = ()
+
+
+# -- End to end ----------------------------------------------------------------------------------------------------------
+
+
+def end_to_end(lineage: Dlineage) -> list[Relation]:
+    """The relations without the result sets and variables between: from permanent objects to permanent objects, and to
+    result sets out of which nothing flows. A chain with an ``fdr`` in it is ``fdr``; of several, an ``fdd`` counts."""
+    between = _between(lineage)
+    into: dict[int, list[Relation]] = {}
+    for relation in lineage.relations:
+        into.setdefault(relation.target.id, []).append(relation)
+    found: list[Relation] = []
+    for target_id, relations in into.items():
+        if relations[0].target.parent_id in between:
+            continue
+        by_process: dict[int, list[Relation]] = {}
+        for relation in relations:
+            by_process.setdefault(relation.process, []).append(relation)
+        for last_hops in by_process.values():
+            flows = _reached(last_hops, into, between)
+            found.extend(_relations_of(target_id, last_hops[0], flows))
+    return found
+
+
+def _between(lineage: Dlineage) -> set[int]:
+    """The ids of the intermediate objects out of which something flows."""
+    intermediate = {each.id for each in lineage.objects if each.kind.intermediate}
+    flowing = {source.parent_id for relation in lineage.relations for source in relation.sources}
+    return intermediate & flowing
+
+
+def _reached(
+    last_hops: Iterable[Relation], into: Mapping[int, list[Relation]], between: set[int]
+) -> dict[int, tuple[Flow, End]]:
+    """The ends at the beginning of all chains, by the column's id, and how they flow."""
+    flows: dict[int, tuple[Flow, End]] = {}
+    seen: set[tuple[int, Flow]] = set()
+    waiting = [(relation, relation.type) for relation in last_hops]
+    while waiting:
+        relation, flow = waiting.pop()
+        for source in relation.sources:
+            if source.parent_id not in between:
+                if source.id not in flows or flow is Flow.FDD:
+                    flows[source.id] = (flow, source)
+            elif (source.id, flow) not in seen:
+                seen.add((source.id, flow))
+                waiting.extend(
+                    (hop, Flow.FDR if Flow.FDR in (flow, hop.type) else Flow.FDD)
+                    for hop in into.get(source.id, ())
+                )
+    return flows
+
+
+def _relations_of(
+    target_id: int, last: Relation, flows: Mapping[int, tuple[Flow, End]]
+) -> Iterator[Relation]:
+    for flow in Flow:
+        sources = tuple(flows[each][1] for each in sorted(flows) if flows[each][0] is flow)
+        if sources:
+            number_of = number("end to end", flow, str(target_id), str(last.process))
+            yield replace(last, id=number_of, type=flow, sources=sources)
+
+
+# -- The table level -----------------------------------------------------------------------------------------------------
+
+
+def table_level(lineage: Dlineage) -> list[TableRelation]:
+    """The relations between objects and processes: object → process → object. Without a known process, object → object.
+
+    An operation whose result nobody keeps gives the part up to its process, one that reads nothing the part behind it.
+    """
+    written_by = {each.id: each.processes for each in lineage.objects}
+    intermediate = {each.id for each in lineage.objects if each.kind.intermediate}
+    named = {each.id: each.name for each in lineage.processes}
+    named |= {each.id: each.name for each in lineage.objects}
+    flows: dict[tuple[int, int], Flow] = {}
+    for relation in end_to_end(lineage):
+        target = relation.target.parent_id
+        processes = (relation.process,) if relation.process else written_by.get(target, ())
+        named[target] = relation.target.parent_name
+        for source in relation.sources:
+            named[source.parent_id] = source.parent_name
+            for process in processes:
+                _note(flows, source.parent_id, process, relation.type)
+                if target not in intermediate:
+                    _note(flows, process, target, Flow.FDD)
+            if not processes and target not in intermediate:
+                _note(flows, source.parent_id, target, relation.type)
+    for target, processes in written_by.items():
+        for process in processes:
+            _note(flows, process, target, Flow.FDD)
+    return [table_relation(flow, one, other, named) for (one, other), flow in flows.items()]
+
+
+def table_relation(flow: Flow, source: int, target: int, named: Mapping[int, str]) -> TableRelation:
+    """The relation of two objects or processes; ``named`` has the names of both."""
+    key = (str(source), str(target))
+    return TableRelation(
+        number("table relation", *key),
+        flow,
+        TableEnd(number("target", *key), target, named.get(target, "")),
+        TableEnd(number("source", *key), source, named.get(source, "")),
+    )
+
+
+def _note(flows: dict[tuple[int, int], Flow], source: int, target: int, flow: Flow) -> None:
+    if flows.get((source, target)) is not Flow.FDD:
+        flows[source, target] = flow

@@ -1,0 +1,106 @@
+"""SQLFlow's elements on disk until all of them are known: in a document objects stand before relations, and an object bears
+the ids of all processes that write it, which come later."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Final, NamedTuple, Self
+
+from navlin.export.sqlflow_model import Column, DbObject, Kind
+
+_TABLES: Final = """
+CREATE TABLE objects (id INTEGER PRIMARY KEY, server TEXT, vendor TEXT, schema TEXT, kind TEXT, name TEXT, type TEXT,
+  sub_type TEXT, uri TEXT);
+CREATE TABLE columns (place INTEGER PRIMARY KEY, object INTEGER, id INTEGER, name TEXT, source TEXT, UNIQUE (object, id));
+CREATE TABLE writes (object INTEGER, process INTEGER, PRIMARY KEY (object, process)) WITHOUT ROWID;
+CREATE TABLE texts (place INTEGER PRIMARY KEY, part TEXT, id INTEGER, text TEXT, UNIQUE (part, id));
+"""
+
+
+class Placed(NamedTuple):
+    """An object with the server that it is of, and the kind of that server's database."""
+
+    server: str
+    vendor: str
+    object: DbObject
+
+
+class Spool:
+    """Elements in a file that is gone with it, in the order in which they came. What comes twice is kept once; what was said
+    of an object first counts, and its columns and processes add up. To be closed."""
+
+    def __init__(self) -> None:
+        self._directory = tempfile.TemporaryDirectory(prefix="navlin-sqlflow-")
+        # One that a web request reads is handed from thread to thread, never used by two at once.
+        path = Path(self._directory.name, "elements")
+        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        # A crash loses the file anyway.
+        self._db.execute("PRAGMA journal_mode = OFF")
+        self._db.execute("PRAGMA synchronous = OFF")
+        self._db.executescript(_TABLES)
+        self._db.execute("BEGIN")
+
+    def add_object(self, placed: Placed) -> None:
+        """An object with those of its columns and processes that are known."""
+        server, vendor, each = placed
+        self._db.execute(
+            "INSERT OR IGNORE INTO objects VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (each.id, server, vendor, each.schema, each.kind, each.name, each.type, each.sub_type, each.uri),
+        )
+        self._db.executemany(
+            "INSERT OR IGNORE INTO columns (object, id, name, source) VALUES (?, ?, ?, ?)",
+            ((each.id, column.id, column.name, column.source) for column in each.columns),
+        )
+        self._db.executemany(
+            "INSERT OR IGNORE INTO writes VALUES (?, ?)", ((each.id, process) for process in each.processes)
+        )
+
+    def add_text(self, part: str, identity: int, text: str) -> None:
+        """A process or a relation as it is written, in the ``part`` of the document in which it stands."""
+        row = (part, identity, text)
+        self._db.execute("INSERT OR IGNORE INTO texts (part, id, text) VALUES (?, ?, ?)", row)
+
+    def objects(self) -> Iterator[Placed]:
+        """All objects whole, by server, schema, kind and name."""
+        rows = self._db.execute("SELECT * FROM objects ORDER BY server, vendor, schema, kind, name, id")
+        for identity, server, vendor, schema, kind, name, type_, sub_type, uri in rows:
+            columns = self._db.execute(
+                "SELECT id, name, source FROM columns WHERE object = ? ORDER BY place", (identity,)
+            )
+            writes = self._db.execute(
+                "SELECT process FROM writes WHERE object = ? ORDER BY process", (identity,)
+            )
+            found = DbObject(
+                Kind(kind),
+                identity,
+                name,
+                type_,
+                tuple(Column(*row) for row in columns),
+                sub_type,
+                schema=schema,
+                uri=uri,
+                processes=tuple(process for (process,) in writes),
+            )
+            yield Placed(server, vendor, found)
+
+    def texts(self, part: str) -> Iterator[str]:
+        """The texts of one part, in the order in which they came."""
+        rows = self._db.execute("SELECT text FROM texts WHERE part = ? ORDER BY place", (part,))
+        return (text for (text,) in rows)
+
+    def close(self) -> None:
+        """Removes the file."""
+        self._db.close()
+        self._directory.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

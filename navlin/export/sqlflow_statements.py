@@ -1,0 +1,98 @@
+"""What SQLFlow says of a statement: its process, the effect of its relations, and in which clause a column decides."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Final, NamedTuple
+
+from navlin.export.sqlflow_model import NOWHERE, Coordinate, Position, Process, number
+from navlin.export.values import Operation
+
+
+class Statement(NamedTuple):
+    """A kind of statement: the effect of its relations, and the type of its process."""
+
+    effect: str
+    process: str
+
+
+INSERTS: Final = "insert"
+"""The effect of a statement of unknown kind: readers pass over those that they do not know."""
+STATEMENTS: Final = {
+    "SELECT": Statement("select", "Select"),
+    "EXECUTE": Statement(INSERTS, "Execute"),
+    "INSERT": Statement(INSERTS, "Insert"),
+    "INSERT_INTO": Statement(INSERTS, "Insert"),
+    "INSERT_OVERWRITE": Statement(INSERTS, "Insert Overwrite"),
+    "INSERT_OVERWRITE_DIRECTORY": Statement(INSERTS, "Insert Overwrite"),
+    "UPSERT": Statement("merge", "Upsert"),
+    "UPDATE": Statement("update", "Update"),
+    "DELETE": Statement("delete", "Delete"),
+    "MERGE": Statement("merge", "Merge"),
+    "LOAD": Statement(INSERTS, "Hive Load"),
+    "IMPORT": Statement(INSERTS, "Import"),
+    "EXPORT": Statement(INSERTS, "Export"),
+    "REPLLOAD": Statement(INSERTS, "Repl Load"),
+    "REPLDUMP": Statement(INSERTS, "Repl Dump"),
+    "CREATETABLE": Statement("create_table", "Create Table"),
+    "CREATETABLE_AS_SELECT": Statement("create_table", "Create Table"),
+    "CLONE": Statement("create_table", "Create Table"),
+    "CREATEVIEW": Statement("create_view", "Create View"),
+    "CREATE_TEMPORARY_VIEW": Statement("create_view", "Create View"),
+    "ALTERVIEW_AS": Statement("create_view", "Alter View"),
+    "ALTER_MATERIALIZED_VIEW_REBUILD": Statement(INSERTS, "Alter View"),
+    "ALTERINDEX_REBUILD": Statement(INSERTS, "Alter Index"),
+    "ALTERTABLE_RENAME": Statement("rename_table", "Alter Table"),
+    "ALTERVIEW_RENAME": Statement("rename_table", "Alter View"),
+    "ALTERTABLE_EXCHANGEPARTITION": Statement(INSERTS, "Alter Table"),
+}
+"""By Navigator's operationType. What is no SQL (a stream, a MapReduce job) has none."""
+RENAMES: Final = frozenset(
+    name for name, statement in STATEMENTS.items() if statement.effect == "rename_table"
+)
+EXTERNAL: Final = Statement("create_table", "Create External Table")
+
+_QUOTED: Final = re.compile(
+    r"'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\"|`[^`]*+`|--[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/", re.DOTALL
+)
+_CONDITIONS: Final = re.compile(
+    r"\b(where|join|on|using|having|group|over|order|sort|distribute|cluster|qualify|window|distinct|limit|case|if"
+    r"|exists|except|intersect|minus|merge|when)\b",
+    re.IGNORECASE,
+)
+
+
+def process_of(operation: Operation) -> Process:
+    """The process that an operation is."""
+    statement = STATEMENTS.get(operation.statement.type)
+    kind = statement.process if statement else operation.statement.type or operation.statement.engine or "Job"
+    # What is no SQL has a name of its own.
+    name = f"Query {kind}" if statement else operation.name or kind
+    return Process(number(operation.id, "process"), name, kind, coordinate_of(operation.statement.text))
+
+
+def external_process(table_id: str) -> Process:
+    """The statement by which a table came to lie where its data were."""
+    return Process(number(table_id, "external table"), f"Query {EXTERNAL.process}", EXTERNAL.process)
+
+
+def effect_of(operation: Operation) -> str:
+    """The effect of an operation's relations."""
+    statement = STATEMENTS.get(operation.statement.type)
+    return statement.effect if statement else INSERTS
+
+
+def coordinate_of(text: str) -> Coordinate:
+    """A statement stands in a text of its own, from its beginning to its end."""
+    if not text:
+        return NOWHERE
+    text_hash = hashlib.md5(text.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
+    lines = text.splitlines() or [text]
+    return Position(1, 1, text_hash), Position(len(lines), len(lines[-1]) + 1, text_hash)
+
+
+def clause_of(text: str) -> str:
+    """The clause in which all conditions of a statement stand, if that is sure: "where" if it has no other kind."""
+    found = {each[1].lower() for each in _CONDITIONS.finditer(_QUOTED.sub(" ", text))}
+    return "where" if found == {"where"} else ""

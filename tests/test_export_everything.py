@@ -1,0 +1,126 @@
+"""All that the tests know, exported for DataHub and SQLFlow and read by others' programs: event logs and lineage logs of
+other projects, Delta and Iceberg, and an estate with deletions, renames and people's words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from navlin.export.batches import read
+from navlin.export.choosing import Selection
+from navlin.export.target import targets
+from navlin.export.values import Dataset, DatasetName, End, Flow, Item, Operation
+from navlin.index.cores import CORES
+from navlin.index.fields import ELEMENTS
+from navlin.index.solr import Solr
+from navlin.shipped import CONF
+from navlin.solr_server.embedded import EmbeddedSolr
+from tests.services.python_packages import Environment
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+REPOSITORY = Path(__file__).parents[1]
+pytestmark = pytest.mark.services
+
+
+@pytest.fixture(scope="module")
+def everything(
+    tmp_path_factory: pytest.TempPathFactory,
+    solr_jars: Path,
+    corpora: Path,
+    spark: Callable[[], SparkSession],
+) -> Iterator[Solr]:
+    """An index of this module's own, with all of it."""
+    from tests.support.known_inputs import Loader
+
+    folder, cache = tmp_path_factory.mktemp("everything"), solr_jars.parent / "solr-launcher"
+    with (
+        EmbeddedSolr(folder / "state", solr_jars, CONF / "solr", cores=CORES, cache=cache) as server,
+        Solr(server.start()) as solr,
+    ):
+        loader = Loader(solr, spark, folder)
+        loader.load_corpora(corpora)
+        loader.load_table_formats()
+        loader.load_scripted()
+        yield solr
+
+
+def items(solr: Solr, *, everything: bool) -> list[Item]:
+    selection = Selection(all_executions=everything, placeholders=everything)
+    return [item for batch in read(solr, selection) for item in batch.items]
+
+
+def exported(target: str, found: list[Item]) -> bytes:
+    known = targets()[target]
+    return b"".join(known.records(iter(found), known.options()))
+
+
+def test_everything_was_read(everything: Solr) -> None:
+    found = items(everything, everything=False)
+    operations = {each.id for each in found if isinstance(each, Operation) and not each.derived}
+
+    assert len(operations) == everything.count(ELEMENTS, "type:OPERATION", "-deleted:true") > 400
+    assert len([each for each in found if isinstance(each, Dataset)]) > 300
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["the last executions", "everything, with placeholders"])
+def test_datahub_takes_all_of_it(
+    everything: Solr, export_readers: Environment, tmp_path: Path, *, whole: bool
+) -> None:
+    lines = exported("datahub", items(everything, everything=whole)).splitlines()
+    file = tmp_path / "proposals.json"
+    file.write_bytes(b"[" + b",".join(lines) + b"]")
+    answer = export_readers.answer(REPOSITORY / "tests/services/read_datahub.py", file)
+
+    assert answer["problems"] == []
+    assert answer["ingested"] == len(lines) > 4_000
+
+
+def test_the_schema_and_the_sidecar_read_all_of_it(
+    everything: Solr, export_readers: Environment, tmp_path: Path
+) -> None:
+    found = items(everything, everything=False)
+    (tmp_path / "all.xml").write_bytes(exported("sqlflow", found))
+    (tmp_path / "all.json").write_bytes(exported("sqlflow-json", found))
+    schema = REPOSITORY / "tests/data/sqlflow.xsd"
+    answer = export_readers.answer(REPOSITORY / "tests/services/read_sqlflow.py", schema, tmp_path)
+
+    assert answer["problems"] == {"all": []}
+    read_out = {(up, down) for up, down, _ in answer["lineage"]["all"]}
+    assert read_out == set(pairs(found))
+    assert len(json.loads((tmp_path / "all.json").read_bytes())["processes"]) > 300
+
+
+def pairs(found: list[Item]) -> Iterator[tuple[str, str]]:
+    """What the sidecar must read out: from where to where data flow, but for what flows into itself and for statements whose
+    effect it does not know."""
+    for each in found:
+        if isinstance(each, Dataset) and each.details.kind == "EXTERNAL_TABLE" and not each.deleted:
+            yield from ((called(path), called(each.name)) for path in each.locations)
+        elif (
+            isinstance(each, Operation) and not each.deleted and each.statement.type not in UNKNOWN_TO_SIDECAR
+        ):
+            sources = {called(end.dataset) for end in live(each.inputs) if end.flow is Flow.DATA}
+            targets_of = {called(end.dataset) for end in live(each.outputs)}
+            yield from ((one, other) for one in sources for other in targets_of if one != other)
+
+
+UNKNOWN_TO_SIDECAR = ("SELECT", "DELETE", "ALTERTABLE_RENAME", "ALTERVIEW_RENAME")
+
+
+def live(ends: tuple[End, ...]) -> Iterator[End]:
+    """The ends that are not gone, with the tables at a path."""
+    for end in ends:
+        tables = (replace(each, flow=end.flow) for each in end.tables)
+        yield from (each for each in (end, *tables) if not each.deleted)
+
+
+def called(name: DatasetName) -> str:
+    """A dataset as SQLFlow's model calls it."""
+    return name.authority + name.name if name.is_path else name.full_name
