@@ -86,8 +86,9 @@ jars: venv | java ## the jars of Solr, Hive and Hadoop, and the archive of Spark
 	@for set in $(SETS); do $(BIN)/python -m navlin.solr_server.jars $$set $(JARS)/$$set || exit 1; done
 	@$(BIN)/python -m navlin.pipeline.archiving $(JARS)/class-archives
 
-browser: venv ## Debian's Chromium and its driver, unpacked into .browser and not installed, for the tests of pages
+browser: venv ## Debian's Chromium, its driver and axe-core in .browser, not installed, for the tests of pages
 	@$(BIN)/python -m tests.services.browser .browser
+	@$(BIN)/python -m tests.services.axe .browser
 
 third-party: venv ## what the console has of others, anew from npm's registry; its versions and sums stand in its manifest
 	@$(BIN)/python -m tests.services.third_party
