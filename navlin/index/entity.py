@@ -50,6 +50,8 @@ LAST_EXECUTION: Final = "identity,started,principal"
 VIEW: Final = f"{_CORE},queryText,queryTextFull,params,unparsedReason"
 PART: Final = f"{_CORE},tp_expression"
 COLUMN: Final = f"{_CORE},asOf,tp_columnIndex"
+NODE: Final = f"{_CORE},tp_columnIndex"
+"""What a picture with columns needs."""
 WHOLE: Final = "*"
 
 
