@@ -88,8 +88,9 @@ jars: venv | java ## the jars of Solr, Hive and Hadoop, and the archives of Spar
 	@$(BIN)/python -m navlin.pipeline.archiving $(JARS)/class-archives
 	@$(BIN)/python -m navlin.service.solr_archive $(JARS)/solr $(JARS)/solr-launcher
 
-browser: venv ## Debian's Chromium and its driver, unpacked into .browser and not installed, for the tests of pages
+browser: venv ## Debian's Chromium, its driver and axe-core in .browser, not installed, for the tests of pages
 	@$(BIN)/python -m tests.services.browser .browser
+	@$(BIN)/python -m tests.services.axe .browser
 
 third-party: venv ## what the console has of others, anew from npm's registry; its versions and sums stand in its manifest
 	@$(BIN)/python -m tests.services.third_party

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tests.services.metastore import Metastore
     from tests.services.rest import JobHistory, ResourceManager
     from tests.support.chromium import Chromium
+    from tests.support.console_estate import ConsoleEstate
     from tests.support.pipeline_estate import SmallEstate
     from tests.support.web import Web
 
@@ -177,6 +178,41 @@ def private_solr(private_server: EmbeddedSolr) -> Iterator[Solr]:
             connected.client(core).delete(q="*:*")
             connected.commit(core, soft=True)
         yield connected
+
+
+@pytest.fixture(scope="module")
+def console(private_server: EmbeddedSolr, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleEstate]:
+    """An estate in the second Solr in which each page has something to show, and a `navlin web` before it."""
+    from tests.support.console_estate import console_estate
+
+    with Solr(private_server.start()) as connected:
+        for core in CORES:
+            connected.client(core).delete(q="*:*")
+            connected.commit(core, soft=True)
+        with console_estate(connected, tmp_path_factory.mktemp("console")) as made:
+            yield made
+
+
+@pytest.fixture(scope="module")
+def window_of_console(console: ConsoleEstate, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    """A real browser, logged in there as an administrator."""
+    from tests.support.chromium import started_chromium
+
+    with started_chromium(tmp_path_factory.mktemp("downloads")) as started:
+        started.log_in(console.web.url, "chief")
+        yield started
+
+
+@pytest.fixture
+def window(window_of_console: Chromium) -> Iterator[Chromium]:
+    """The same, as it was when it was opened."""
+    from tests.support.visits import DESK
+
+    window_of_console.logged()
+    window_of_console.size(*DESK)
+    window_of_console.prefer(prefers_color_scheme="light")
+    window_of_console.scripts(run=True)
+    yield window_of_console
 
 
 @pytest.fixture(scope="session")

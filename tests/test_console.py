@@ -31,7 +31,7 @@ HTML = {"Accept": "text/html,application/xhtml+xml"}
 
 
 class Document(HTMLParser):
-    """The elements of a page, with their attributes, and the text of each that has an id."""
+    """The elements of a page, their attributes, the text of each that has an id, and the cells of each such table by row."""
 
     VOID = frozenset({"meta", "link", "input", "img", "br", "option"})
 
@@ -40,6 +40,7 @@ class Document(HTMLParser):
         self.elements: list[tuple[str, dict[str, str]]] = []
         self.text = ""
         self.by_id: dict[str, str] = {}
+        self.tables: dict[str, list[list[str]]] = {}
         self._open: list[tuple[str, str]] = []
         self.feed(text)
 
@@ -50,6 +51,11 @@ class Document(HTMLParser):
             if identity := attributes.get("id"):
                 self.by_id.setdefault(identity, "")
             self._open.append((tag, attributes.get("id", "")))
+            rows = self.tables.setdefault(self._table(), []) if tag in ("tr", "td", "th") else []
+            if tag == "tr":
+                rows.append([])
+            elif tag in ("td", "th"):
+                rows[-1].append("")
 
     def handle_endtag(self, tag: str) -> None:
         while self._open and self._open.pop()[0] != tag:
@@ -60,6 +66,11 @@ class Document(HTMLParser):
         for _, identity in self._open:
             if identity:
                 self.by_id[identity] = self.by_id.get(identity, "") + data
+        if any(tag in ("td", "th") for tag, _ in self._open):
+            self.tables[self._table()][-1][-1] += data
+
+    def _table(self) -> str:
+        return next((identity for tag, identity in reversed(self._open) if tag == "table"), "")
 
     def of(self, tag: str, **attributes: str) -> list[dict[str, str]]:
         return [

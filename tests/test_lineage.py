@@ -795,6 +795,7 @@ def test_the_json_form_of_an_answer(world: World) -> None:
                 "granted": False,
                 "parent": None,
                 "unlinked": 0,
+                "columnIndex": None,
             }
             for key in (b, a)
         ],

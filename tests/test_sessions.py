@@ -583,6 +583,8 @@ BAD = {
     "session_lifetime_s = -1": "session_lifetime_s must be more than 0",
     'public_origin = "gateway.example"': "public_origin must be what browsers show",
     'public_origin = "https://gateway.example/navlin"': "public_origin must be what browsers show",
+    'hue_url = "hue.example:8888"': "hue_url must be where browsers find Hue",
+    'hue_url = "javascript:alert(1)"': "hue_url must be where browsers find Hue",
 }
 
 

@@ -20,6 +20,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -60,6 +61,9 @@ from navlin.index.writing import TooManyConflicts
 log = structlog.stdlib.get_logger(__name__)
 
 DESCRIPTION: Final = own.ROOT + "/openapi.json"
+PACKED_FROM_BYTES: Final = 1_000
+PACKED_LEVEL: Final = 3
+"""Of gzip, 1 to 9: higher ones take up to five times as long for a tenth less."""
 SECURITY_HEADERS: Final = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -114,6 +118,14 @@ def application(service: Service, pages: Pages | None = None) -> Starlette:
         Middleware(Timed, metrics=metrics),
         Middleware(_Headers, tls=service.tls),
         Middleware(_Paths, base_path=service.base_path),
+        # Each piece of what is streamed is packed, and sent, by itself. A page has a session's token and words that another
+        # site may have put into its address: the length of the two packed together would tell of the token.
+        Middleware(
+            GZipMiddleware,
+            minimum_size=PACKED_FROM_BYTES,
+            compresslevel=PACKED_LEVEL,
+            exclude_content_types=("text/html", *DEFAULT_EXCLUDED_CONTENT_TYPES),
+        ),
         Middleware(_Bodies),
         Middleware(Callers, service=service, door=door, cookie=cookie, pages=pages),
     ]

@@ -40,7 +40,8 @@ class Service:
     """Shared by all requests of one process. ``status`` answers as ``navlin status --json``; ``daemon_runs`` says whether
     there is a daemon that takes requests up; ``now_ms`` is epoch ms; ``base_path`` is what a proxy puts before each path.
     ``secure`` says that browsers reach it by TLS, be it a proxy's; ``public_origin`` is what they then show of it, if a
-    request does not say so."""
+    request does not say so. ``purges_after_days`` is what the daemon purges by itself; ``hue_url`` is where Hue is, "" if
+    pages lead to none."""
 
     index: Index
     gate: Gate
@@ -54,3 +55,5 @@ class Service:
     tls: bool = False
     secure: bool = False
     public_origin: str = ""
+    purges_after_days: int = 60
+    hue_url: str = ""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
-from itertools import count
-
 import click
 
 from navlin.cli.invocation import Exit, Failure, Invocation, csv_option, json_option
@@ -60,9 +57,9 @@ def command(
       navlin unused --days 30 --without-engine hive --csv > unused.csv
     """
     from navlin.model.spreadsheet import csv_lines
-    from navlin.query.judged import COLUMNS, Judged, Of, Question, Verdict
+    from navlin.query.judged import COLUMNS, Of, Question, Verdict
     from navlin.query.unused_places import judged_of
-    from navlin.query.unused_report import Totals, counted, json_pieces
+    from navlin.query.unused_report import Totals, counted, json_pieces, largest_unused
     from navlin.render.unused import LISTED, unused_view
 
     if as_json and as_csv:
@@ -80,12 +77,6 @@ def command(
         elif as_csv:
             print_csv(csv_lines(COLUMNS, (each.to_json() for each in counted(judged, totals))))
         else:
-            largest: list[tuple[int, int, Judged]] = []
-            numbers = count()
-            for each in counted(judged, totals):
-                if each.verdict is Verdict.UNUSED:
-                    held = (each.size_bytes, -next(numbers), each)
-                    (heapq.heappush if len(largest) < LISTED else heapq.heappushpop)(largest, held)
-            ordered = [each for _, _, each in sorted(largest, reverse=True, key=lambda one: one[:2])]
-            console().show(unused_view(known, ordered, totals))
+            largest = largest_unused(counted(judged, totals), LISTED)
+            console().show(unused_view(known, largest, totals))
     raise SystemExit(Exit.OK if totals.tables[Verdict.UNUSED.value] else Exit.NOTHING)

@@ -11,10 +11,13 @@ from navlin.console import (
     details,
     edit,
     evidence,
+    held,
     impact,
     incomplete,
     inherited,
     lineage,
+    purge,
+    purges,
     rejects,
     request,
     run,
@@ -23,6 +26,7 @@ from navlin.console import (
     search,
     sources,
     unlinked,
+    unused,
 )
 from navlin.console.page import Page
 
@@ -35,12 +39,16 @@ PAGES: Final[tuple[Page, ...]] = (
     impact.PAGE,
     evidence.PAGE,
     inherited.PAGE,
+    unused.PAGE,
     sources.PAGE,
     run.PAGE,
     request.PAGE,
     runs.PAGE,
+    held.PAGE,
     unlinked.PAGE,
     incomplete.PAGE,
     rejects.PAGE,
+    purges.PAGE,
+    purge.PAGE,
 )
 """In the order of the menu."""

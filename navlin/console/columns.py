@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 from typing import Final
 
-from navlin.index.entity import StoredEntity
+from navlin.index.entity import PART, StoredEntity
+from navlin.index.graph import Graph
 from navlin.index.solr import Solr
 from navlin.index.solr_query import phrase
 from navlin.query.answer import Direction, Node
@@ -29,17 +31,19 @@ class Column:
     description: str
     tags: tuple[str, ...]
     origins: tuple[Node, ...]
+    expressions: tuple[str, ...]
+    """What is computed of these, as the engines wrote it down."""
 
 
 def columns_of(solr: Solr, entity: StoredEntity) -> Iterator[Column]:
-    """The columns in their order in the table; those that are deleted come last."""
+    """The columns in their order in the table; those of which no order is known come after, those that are deleted last."""
     query = f"type:FIELD AND firstClassParentId:{phrase(entity.id)}"
     found = search(solr, query, limit=MOST_COLUMNS)
     if not found.documents:
         return
-    origins = _origins(solr, entity)
+    origins, expressions = _origins(solr, entity)
     pairs = [(StoredEntity.of(each), each) for each in found.documents]
-    pairs.sort(key=lambda pair: (pair[0].deleted, pair[0].column_index or 0, pair[0].own_name))
+    pairs.sort(key=lambda pair: (pair[0].deleted, *_order(pair[0])))
     for column, document in pairs:
         words = column.words
         yield Column(
@@ -50,15 +54,35 @@ def columns_of(solr: Solr, entity: StoredEntity) -> Iterator[Column]:
             str(words.get("description", "")),
             tuple(map(str, words.get("tags", ()))),
             tuple(origins[column.id]),
+            tuple(expressions[column.id]),
         )
 
 
-def _origins(solr: Solr, entity: StoredEntity) -> dict[str, list[Node]]:
+def _order(column: StoredEntity) -> tuple[float, str]:
+    index = column.column_index
+    return (inf if index is None else index, column.own_name)
+
+
+def _origins(solr: Solr, entity: StoredEntity) -> tuple[dict[str, list[Node]], dict[str, list[str]]]:
+    """By the id of a column what it is made from, and by what expressions."""
     answer = lineage(solr, entity.id, Options(Direction.UPSTREAM, depth=1, columns=True))
     nodes = {node.id: node for node in answer.nodes}
     origins: dict[str, list[Node]] = defaultdict(list)
+    parts: dict[str, dict[str, None]] = defaultdict(dict)
     for edge in answer.edges:
         source, target = nodes[edge.source], nodes[edge.target]
         if source.type == target.type == "FIELD" and edge.type == "DATA_FLOW":
             origins[target.id].append(source)
-    return origins
+            # The last part that an edge passes through is the one that makes the column.
+            made_by = [hop.id for hop in edge.via if hop.type == "SUB_OPERATION"]
+            parts[target.id].update(dict.fromkeys(made_by[-1:]))
+    known = Graph(solr).entities_of((each for of in parts.values() for each in of), PART)
+    expressions: dict[str, list[str]] = defaultdict(list)
+    for column, of in parts.items():
+        texts = [known[each].expression for each in of if each in known]
+        # One that only names its source says nothing more.
+        plain = {node.name.rpartition(".")[2].casefold() for node in origins[column]}
+        expressions[column] = [
+            each for each in dict.fromkeys(texts) if each and each.rpartition(".")[2].casefold() not in plain
+        ]
+    return origins, expressions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
@@ -10,18 +11,35 @@ from navlin.access.roles import Role
 from navlin.api.endpoint import Asked
 from navlin.api.own.naming import entity_id
 from navlin.console.columns import Column, columns_of
+from navlin.console.hue import hue_address
 from navlin.console.page import Page
 from navlin.index.entity import StoredEntity
 from navlin.index.fields import EPOCH_MS_FIELDS, USER_PROPERTY, solr_date
+from navlin.index.graph import Graph
 from navlin.index.solr_query import phrase
+from navlin.query.changes import changes
 from navlin.query.edits import history
 from navlin.query.search import search
 from navlin.query.show import Shown, show
+from navlin.render.sql import laid_out
 
 EDITS_LISTED: Final = 20
 CONTENTS_LISTED: Final = 50
 VALUE_CHARS: Final = 2_000
-_TEXTS: Final = frozenset({"queryText", "queryTextFull"})
+_TEXTS: Final = frozenset({"queryText", "queryTextFull", "tp_expression"})
+_RELATED: Final = {
+    ("DATA_FLOW", True): "Data comes from",
+    ("DATA_FLOW", False): "Data goes to",
+    ("CONTROL_FLOW", True): "Is steered by",
+    ("CONTROL_FLOW", False): "Steers",
+    ("PARENT_CHILD", True): "Lies in",
+    ("PARENT_CHILD", False): "Contains",
+    ("LOGICAL_PHYSICAL", True): "Holds or runs",
+    ("LOGICAL_PHYSICAL", False): "Is kept or run as",
+    ("INSTANCE_OF", True): "Is an execution of",
+    ("INSTANCE_OF", False): "Was executed as",
+}
+"""What a relation says of the entity, by its type and whether the entity is the second end."""
 _WITH_COLUMNS: Final = frozenset({"TABLE", "VIEW", "DATASET", "FILE", "DIRECTORY"})
 
 
@@ -53,6 +71,10 @@ def _values(asked: Asked) -> Mapping[str, Any]:
         "shown": shown,
         "entity": shown.entity,
         "text": shown.entity.text,
+        "laid_out": laid_out(shown.entity.text),
+        "hue": hue_address(asked.service.hue_url, shown.entity),
+        "changes": changes(Graph(asked.solr), shown.entity),
+        "expression": shown.entity.expression,
         "people": people,
         "tags": _several(people.get("tags", ())),
         "properties": {
@@ -69,6 +91,7 @@ def _values(asked: Asked) -> Mapping[str, Any]:
             ("From the linker", _rows(shown.fields.linker)),
             ("navlin's own", _rows(shown.fields.navlin)),
         ],
+        "related": defaultdict(lambda: "Other relations", _RELATED),
         "columns": columns,
         "contents": [each for each in _contents(asked, shown) if each.total],
         "history": history(asked.solr, identity, limit=EDITS_LISTED),
@@ -83,7 +106,7 @@ def _rows(group: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _value(name: str, value: Any) -> str:
     if name in EPOCH_MS_FIELDS:
         return solr_date(int(value))
-    text = ", ".join(map(str, _several(value)))
+    text = ", ".join(str(each).lower() if isinstance(each, bool) else str(each) for each in _several(value))
     return text if len(text) <= VALUE_CHARS else f"{text[:VALUE_CHARS]} … ({len(text):,} characters)"
 
 

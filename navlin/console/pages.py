@@ -31,6 +31,11 @@ def listed(given: Any, ask: Callable[[int, int], Page[Any]]) -> Mapping[str, Any
         raise Problem(400, str(error)) from error
     except UnknownSource as error:
         raise Problem(404, str(error)) from error
+    return paged(given, found)
+
+
+def paged(given: Any, found: Page[Any]) -> Mapping[str, Any]:
+    """What a page shows of one page of a list, of which ``given.page`` is the number."""
     return {
         "given": given,
         "found": found,

@@ -10,6 +10,7 @@ from navlin.api.endpoint import Asked, Nothing
 from navlin.console.page import Page
 from navlin.query.page import UnknownSource
 from navlin.query.runs import runs
+from navlin.render.status import positions
 
 RUNS_DRAWN: Final = 30
 BAR_PX: Final = 8
@@ -20,10 +21,14 @@ def _values(asked: Asked) -> Mapping[str, Any]:
     status = asked.service.status(asked.solr)
     return {
         "status": status,
+        "positions": {
+            each["name"]: positions(each["index"], status["now_ms"])
+            for each in status["sources"]
+            if each["index"]["position_count"]
+        },
         "bars": {each["name"]: _bars(asked, each["name"]) for each in status["sources"]},
         "width": RUNS_DRAWN * BAR_PX,
         "highest": HIGHEST_PX,
-        "now_ms": asked.service.now_ms(),
         "may_run": asked.user.role >= Role.ADMINISTRATOR,
     }
 
@@ -44,7 +49,7 @@ def _bars(asked: Asked, source: str) -> list[dict[str, Any]]:
             "seconds": (each.ended_ms - each.started_ms) / 1_000,
             "started_ms": each.started_ms,
         }
-        for number, each in enumerate(reversed(found))
+        for number, each in enumerate(reversed(found), RUNS_DRAWN - len(found))
     ]
 
 

@@ -48,7 +48,10 @@ TABLE_AGE: Final = f"{_CORE},owner,created,firstSeen,recreated,tableType"
 WORDS: Final = f"{_CORE},firstSeen,{_USER}"
 LAST_EXECUTION: Final = "identity,started,principal"
 VIEW: Final = f"{_CORE},queryText,queryTextFull,params,unparsedReason"
+PART: Final = f"{_CORE},tp_expression"
 COLUMN: Final = f"{_CORE},asOf,tp_columnIndex"
+NODE: Final = f"{_CORE},tp_columnIndex"
+"""What a picture with columns needs."""
 WHOLE: Final = "*"
 
 
@@ -147,9 +150,23 @@ class StoredEntity:
     def born_ms(self) -> int:
         """Since when it is what it is, as far as anybody knows (epoch ms; 0: not known): when it was created, created again
         after it had been dropped, or first seen, whichever is latest."""
+        return max(self.created_ms, self.first_seen_ms, *self.recreated_ms, 0)
+
+    @property
+    def created_ms(self) -> int:
+        """When its source says that it was created, epoch ms; 0 if that is not known."""
+        return self._date_ms("created")
+
+    @property
+    def recreated_ms(self) -> tuple[int, ...]:
+        """When it was created again after it had been dropped, epoch ms."""
         recreated = self.document.get("recreated", ())
-        again = [date_ms(each) for each in ([recreated] if isinstance(recreated, str) else recreated)]
-        return max(self._date_ms("created"), self._date_ms("firstSeen"), *again, 0)
+        return tuple(map(date_ms, [recreated] if isinstance(recreated, str) else recreated))
+
+    @property
+    def deleted_ms(self) -> int:
+        """When it was flagged deleted, epoch ms; 0 if it is not, or nobody knows."""
+        return int(self.document.get("deleteTime", 0)) if self.deleted else 0
 
     @property
     def database(self) -> str:
@@ -268,6 +285,16 @@ class StoredEntity:
         except ValueError:
             return {}
         return parameters if isinstance(parameters, dict) else {}
+
+    @property
+    def expression(self) -> str:
+        """What a part of an operation computes, in the engine's own words."""
+        return str(next(iter(self.document.get("tp_expression", ())), ""))
+
+    @property
+    def job_id(self) -> str:
+        """The id by which YARN knows an execution."""
+        return str(self.document.get("jobId", ""))
 
     @property
     def unparsed_reason(self) -> str:

@@ -29,6 +29,8 @@ RUNS_KEPT = 1_000
 """Run records kept of each source: with one every five seconds, what happened in the last hour and a half and more."""
 HELD_BACK: Final = "held back: "
 """How the key of a position begins that remembers a split that failed."""
+MISSING: Final = "missing"
+"""Key of the position that remembers what full listings missed (`navlin.pipeline.missing.Remembered`)."""
 
 
 class Status(StrEnum):
@@ -226,10 +228,10 @@ def save_positions(
     # The last position of a key counts: a split that is read in parts yields one after each part.
     latest = {position.key: position.value for position in positions}
     changed = {key: value for key, value in latest.items() if before.get(key) != value}
-    gone = [_position_id(source_id, key) for key, value in changed.items() if value is None]
+    gone = [position_id(source_id, key) for key, value in changed.items() if value is None]
     documents = [
         {
-            "identity": _position_id(source_id, key),
+            "identity": position_id(source_id, key),
             "kind": "position",
             "sourceId": source_id,
             "key": key,
@@ -301,7 +303,8 @@ def forget_positions(solr: Solr, source_id: str) -> None:
         solr.delete_ids(RUNS, batch)
 
 
-def _position_id(source_id: str, key: str) -> str:
+def position_id(source_id: str, key: str) -> str:
+    """The id of the document that has the position of this key."""
     return f"position:{source_id}:{identify(key)}"
 
 

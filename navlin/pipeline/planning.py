@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
-from navlin.index.runs import HELD_BACK, SavedPositions, Status, last_run, load_positions
+from navlin.index.runs import HELD_BACK, MISSING, SavedPositions, Status, last_run, load_positions
 from navlin.index.solr import Solr
 from navlin.model.extractor import PUSH, Extractor, Registration
 from navlin.model.plan import Plan, Positions
@@ -21,8 +21,6 @@ from navlin.pipeline.wall_clock import WallClock
 
 FIRST_RETRY_MS, LAST_RETRY_MS = 5_000, 600_000
 """A split that fails is held back, longer each time, while the others go on."""
-MISSING: Final = "missing"
-"""Key of the position that remembers what full listings missed (`navlin.pipeline.missing.Remembered`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from navlin.index.moved import Moved, put_where_nothing_is, read_moved
 from navlin.index.rejects import save_rejects
 from navlin.index.run_counts import RunCounts
 from navlin.index.runs import (
+    MISSING,
     Fence,
     RunRecord,
     SavedPositions,
@@ -54,7 +55,7 @@ from navlin.pipeline.frames import in_ranges, missing_in, rows_of_splits
 from navlin.pipeline.guard import Guard
 from navlin.pipeline.materialised import materialised
 from navlin.pipeline.missing import Look, Remembered, Verdict, decide
-from navlin.pipeline.planning import MISSING, Planner, has_news
+from navlin.pipeline.planning import Planner, has_news
 from navlin.pipeline.reading import ReadSummary, summarize
 from navlin.pipeline.reconciling import (
     CORES,

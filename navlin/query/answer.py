@@ -76,9 +76,12 @@ class Node:
     """The node that contains it: a column's table, a sub-operation's operation."""
     unlinked: int = 0
     """How many relations end here whose other end is not known; they are not followed unless asked for."""
+    column_index: int | None = None
+    """Where a column stands among its table's, counted from 0; None if that is not known."""
 
     def to_json(self) -> dict[str, Any]:
-        """id, name, type, sourceType, sourceId, deleted, placeholder, granted, parent (null for none), unlinked."""
+        """id, name, type, sourceType, sourceId, deleted, placeholder, granted, parent (null for none), unlinked,
+        columnIndex (of a column, as far as it is known; else null)."""
         return {
             "id": self.id,
             "name": self.name,
@@ -90,6 +93,7 @@ class Node:
             "granted": self.granted,
             "parent": self.parent or None,
             "unlinked": self.unlinked,
+            "columnIndex": self.column_index,
         }
 
 

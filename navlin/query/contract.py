@@ -57,6 +57,7 @@ class Walked:
             entity.granted,
             entity.parent_id,
             unlinked,
+            entity.column_index,
         )
 
     def hop(self, identity: str) -> Hop:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, TypeVar
 
-from navlin.index.entity import PATH_TYPES, TABLE_TYPES, StoredEntity
+from navlin.index.entity import NODE, PATH_TYPES, TABLE_TYPES, StoredEntity
 from navlin.index.filters import EntityFilter
 from navlin.index.graph import Graph
 from navlin.index.neighbours import Wanted
@@ -88,7 +88,7 @@ class Reader:
         wanted = list(dict.fromkeys(ids))
         missing = [each for each in wanted if each not in self._entities]
         if missing:
-            found: Mapping[str, StoredEntity] = self.graph.entities_of(missing)
+            found: Mapping[str, StoredEntity] = self.graph.entities_of(missing, NODE)
             self._entities.update((each, found.get(each)) for each in missing)
         return {each: entity for each in wanted if (entity := self._entities[each]) is not None}
 

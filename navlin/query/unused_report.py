@@ -1,7 +1,8 @@
-"""The answer about what is unused as it goes out: one by one, and the sums at its end."""
+"""The answer about what is unused as it goes out: one by one, and the sums at its end; or the largest of it alone."""
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -63,6 +64,12 @@ def counted(judged: Iterable[Judged], totals: Totals) -> Iterator[Judged]:
         totals.add(each)
         if each.verdict is not Verdict.USED:
             yield each
+
+
+def largest_unused(judged: Iterable[Judged], most: int) -> list[Judged]:
+    """Of what was judged the unused with the most bytes, at most so many, the largest first. All of it is gone through."""
+    found = (each for each in judged if each.verdict is Verdict.UNUSED)
+    return heapq.nlargest(most, found, key=lambda each: each.size_bytes)
 
 
 def json_pieces(

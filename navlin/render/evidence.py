@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from navlin.query.evidence import Evidence
-from navlin.render.text import clean, name_text, plain_table
+from navlin.render.text import clean, in_page, name_text, plain_table
 
 DOUBTS_LISTED: Final = 20
 _PAGE: Final = Path(__file__).with_name("evidence.html")
@@ -19,9 +19,10 @@ _PAGE: Final = Path(__file__).with_name("evidence.html")
 
 def evidence_html(evidence: Evidence) -> str:
     """The whole document as a page of HTML that needs nothing else. Everything in it is escaped."""
-    pages = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    page = pages.from_string(_PAGE.read_text("utf-8")).render(evidence.to_json())
-    return page.expandtabs(4).replace("\r", "")
+    pages = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=in_page
+    )
+    return pages.from_string(_PAGE.read_text("utf-8")).render(evidence.to_json())
 
 
 def evidence_view(evidence: Evidence) -> RenderableType:

@@ -122,16 +122,17 @@ def _details(source: Json, now_ms: int) -> Iterator[str]:
             yield f"last run: {counts}"
         yield from (f"not read: {failure}" for failure in last["failures"][:SHOWN_REJECTS])
     if index["position_count"]:
-        yield f"position: {_positions(index, now_ms)}"
+        yield f"position: {positions(index, now_ms)}"
     for reject in index["rejects"][:SHOWN_REJECTS]:
         where = f"{reject['place']}:{reject['offset']}" if reject["offset"] >= 0 else reject["place"]
         several = f" (counts as {reject['count']:,})" if reject["count"] > 1 else ""
         yield f"reject: {where}: {reject['reason']}{several}"
 
 
-def _positions(index: Json, now_ms: int) -> str:
-    positions = list(index["positions"].items())[:SHOWN_POSITIONS]
-    shown = [_position(key, value, now_ms) for key, value in positions]
+def positions(index: Json, now_ms: int) -> str:
+    """How far a source was read: the first of its positions in words, and how many more there are."""
+    first = list(index["positions"].items())[:SHOWN_POSITIONS]
+    shown = [_position(key, value, now_ms) for key, value in first]
     more = index["position_count"] - len(shown)
     return "; ".join(shown) + (f"; and {more:,} more" if more else "")
 

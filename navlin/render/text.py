@@ -6,6 +6,8 @@ nothing in them is taken for markup or for a terminal's control sequence.
 
 from __future__ import annotations
 
+from typing import Any
+
 from rich.table import Table
 from rich.text import Text
 
@@ -37,3 +39,13 @@ def plain_table(*headings: str) -> Table:
 def clean(text: str) -> str:
     """Text from outside that stands in one line, without what a terminal would obey."""
     return printable(text).replace("\n", REPLACEMENT)
+
+
+def in_page(value: Any) -> Any:
+    """A value as a page shows it: several with commas between them, nothing for None, and of a text no character that is not
+    printed or turns the writing around. What is markup already stays."""
+    if type(value) is str:
+        return printable(value.expandtabs(4).replace("\r", ""))
+    if isinstance(value, list | tuple):
+        return printable(", ".join(map(str, value)))
+    return "" if value is None else value

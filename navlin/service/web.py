@@ -80,6 +80,8 @@ def service_of(configuration: Configuration, environment: Mapping[str, str]) -> 
         web.certificate_file is not None,
         web.secure,
         web.public_origin,
+        configuration.purge.before_days,
+        web.hue_url,
     )
 
 

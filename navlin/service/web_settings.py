@@ -13,6 +13,7 @@ from navlin.access.roles import ROLES
 
 _HEADER = re.compile(r"[A-Za-z0-9-]+")
 _ORIGIN = re.compile(r"https?://[^/\s?#@]+")
+_URL = re.compile(r"https?://[^/\s?#@]+(/[^\s?#]*)?")
 _BASE_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*")
 
 
@@ -34,6 +35,7 @@ class WebSettings:
     session_idle_s: float = 3_600.0
     session_lifetime_s: float = 43_200.0
     solr_passthrough: bool = False
+    hue_url: str = ""
 
     @property
     def secure(self) -> bool:
@@ -68,6 +70,8 @@ class WebSettings:
                 "public_origin",
                 'public_origin must be what browsers show, like "https://gateway.example:8443"',
             )
+        if self.hue_url and not _URL.fullmatch(self.hue_url):
+            yield "hue_url", 'hue_url must be where browsers find Hue, like "https://hue.example:8888/hue"'
         for key in ("session_idle_s", "session_lifetime_s"):
             if not getattr(self, key) > 0:
                 yield key, f"{key} must be more than 0"

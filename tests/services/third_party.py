@@ -13,6 +13,7 @@ import json
 import subprocess
 import sys
 import tarfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -42,18 +43,24 @@ def renew() -> None:
     """Fetches all packages and puts their files in place. Raises `Unlike`."""
     listed = [each for each in manifest() if "package" in each]
     for package, version in sorted({(each["package"], each["version"]) for each in listed}):
-        with TemporaryDirectory() as folder:
-            command = ["npm", "pack", "--silent", "--pack-destination", folder, f"{package}@{version}"]
-            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-            (archive,) = Path(folder).glob("*.tgz")
-            with tarfile.open(archive) as packed:
-                for each in listed:
-                    if each["package"] == package:
-                        member = packed.extractfile(each["from"])
-                        assert member is not None
-                        data = member.read()
-                        check(each["file"], data, each["sha256"])
-                        (HOME / each["file"]).write_bytes(data)
+        wanted = [each for each in listed if each["package"] == package]
+        found = members(package, version, [each["from"] for each in wanted])
+        for each, data in zip(wanted, found, strict=True):
+            check(each["file"], data, each["sha256"])
+            (HOME / each["file"]).write_bytes(data)
+
+
+def members(package: str, version: str, names: Sequence[str]) -> Iterator[bytes]:
+    """Files of a package of npm's registry, by their names in it."""
+    with TemporaryDirectory() as folder:
+        command = ["npm", "pack", "--silent", "--pack-destination", folder, f"{package}@{version}"]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        (archive,) = Path(folder).glob("*.tgz")
+        with tarfile.open(archive) as packed:
+            for name in names:
+                member = packed.extractfile(name)
+                assert member is not None
+                yield member.read()
 
 
 if __name__ == "__main__":

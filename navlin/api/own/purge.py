@@ -24,7 +24,8 @@ class Parameters:
     accept: Annotated[int, "Let a held purge of so many candidates through.", range(1 << 53)] = 0
 
 
-def _answer(asked: Asked) -> dict[str, Any]:
+def purge(asked: Asked) -> dict[str, Any]:
+    """Leaves the request, and answers as ``/requests/{id}``. Raises `Problem`."""
     given: Parameters = asked.parameters
     try:
         before = datetime.fromisoformat(given.before)
@@ -37,6 +38,4 @@ def _answer(asked: Asked) -> dict[str, Any]:
     return request(asked, Job.PURGE, {**arguments, "deleted_files": asked.service.purges_deleted_files})
 
 
-ENDPOINT = Endpoint(
-    "POST", "/purge", Role.ADMINISTRATOR, "Remove what is old.", Parameters, _answer, ACCEPTED
-)
+ENDPOINT = Endpoint("POST", "/purge", Role.ADMINISTRATOR, "Remove what is old.", Parameters, purge, ACCEPTED)

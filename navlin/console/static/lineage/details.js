@@ -4,7 +4,8 @@ import { askShown } from "./ask.js";
 import { inWords, oneLine, printable } from "./names.js";
 import { html } from "./svg.js";
 
-const TEXTS = ["queryTextFull", "queryText", "expression"];
+const TEXTS = ["queryTextFull", "queryText"];
+const EXPRESSION = "tp_expression";
 const LISTED = 40;
 const VIA_LISTED = 5;
 const VALUE_CHARS = 500;
@@ -123,13 +124,14 @@ async function fill(place, id, brief = false) {
   try {
     const shown = await askShown(id);
     const fields = { ...shown.fields.extractor, ...shown.fields.technical, ...shown.fields.linker };
-    const texts = TEXTS.filter((name) => typeof fields[name] === "string");
-    const text = texts.find((name) => name !== "expression");
-    const rows = Object.entries({ ...shown.fields.people, ...fields }).filter(([name]) => !TEXTS.includes(name));
+    const text = TEXTS.find((name) => typeof fields[name] === "string");
+    const expression = [fields[EXPRESSION] ?? []].flat().join("\n");
+    const known = Object.entries({ ...shown.fields.people, ...fields });
+    const rows = known.filter(([name]) => !TEXTS.includes(name) && name !== EXPRESSION);
     place.replaceChildren(
       ...(brief ? [html("h3", {}, oneLine(shown.name))] : []),
       ...(text ? [html("h3", {}, "Query"), html("pre", { class: "query", tabindex: 0 }, printable(fields[text]))] : []),
-      ...(fields.expression ? [html("h3", {}, "Expression"), html("pre", { class: "query" }, printable(fields.expression))] : []),
+      ...(expression ? [html("h3", {}, "Expression"), html("pre", { class: "query", tabindex: 0 }, printable(expression))] : []),
       ...(brief ? [] : [factsOf(rows), runsOf(shown.executions)]),
     );
   } catch (error) {

@@ -63,14 +63,15 @@ function clustersOf(picture, numbers) {
 
 function edgeOf(line, number, picture, numbers) {
   const [from, to] = [numbers.get(line.from.box), numbers.get(line.to.box)];
+  const end = (at, name, side) => `${name}${portOf(picture.boxes.get(at.box), at.row)}:${side}`;
   if (line.beside) {
-    // In one column with what it belongs to.
-    return `{rank=same;${from};${to}}${from}->${to}[id=e${number},constraint=false];`;
+    // In one column with what it belongs to; the lines of columns keep to their side of it.
+    const at = (place, name) => (line.from.row || line.to.row ? end(place, name, line.there ? "e" : "w") : name);
+    return `{rank=same;${from};${to}}${at(line.from, from)}->${at(line.to, to)}[id=e${number},constraint=false];`;
   }
   if (line.type === "LOGICAL_PHYSICAL" && !line.from.row && !line.to.row) {
     return `${from}->${to}[id=e${number},dir=none,minlen=0];`;
   }
-  const end = (at, name, side) => `${name}${portOf(picture.boxes.get(at.box), at.row)}:${side}`;
   return `${end(line.from, from, "e")}->${end(line.to, to, "w")}[id=e${number}];`;
 }
 

@@ -73,8 +73,8 @@ function lineOf({ line, path, tip, from }, graph) {
     "data-type": line.type,
     "data-source": line.from.row || line.from.box,
     "data-target": line.to.row || line.to.box,
-    // There and back are two lines, even where Graphviz has one way for both.
-    transform: line.beside ? `translate(${line.from.box < line.to.box ? -BESIDE_PX : BESIDE_PX} 0)` : null,
+    // There and back are two lines, even where Graphviz has one way for both: from box to box, not from row to row.
+    transform: line.beside && !line.from.row && !line.to.row ? `translate(${line.there ? BESIDE_PX : -BESIDE_PX} 0)` : null,
   };
   return svg(
     "g",

@@ -30,7 +30,7 @@ function boxOf(graph, view, node, arrows, fonts) {
   const openable = graph.columnsAsked || graph.byColumns ? columns.length > 0 : WITH_COLUMNS.has(node.type);
   // In a diagram that starts at a column all are open to begin with: what is toggled is closed.
   const open = graph.byColumns !== view.toggled.has(node.id);
-  const listed = [...graph.standingIn(node.id), ...(open ? columns.toSorted(byName) : [])];
+  const listed = [...graph.standingIn(node.id), ...(open ? columns.toSorted(inTheirOrder) : [])];
   const empty = open && graph.columnsAsked && !columns.length;
   const name = calledIn(node);
   const state = node.placeholder ? "never captured" : node.deleted ? "deleted" : "";
@@ -66,7 +66,12 @@ function rowOf(part, holder, fonts) {
   return { id: part.id, node: part, text, width: widthOf(text, fonts.row) + AROUND_ROW_PX };
 }
 
-const byName = (one, other) => (one.name < other.name ? -1 : 1);
+/** As in the table; those of which that is not known after these, by name. */
+function inTheirOrder(one, other) {
+  const places = [one, other].map((node) => node.columnIndex ?? Infinity);
+  if (places[0] !== places[1]) return places[0] - places[1];
+  return one.name < other.name ? -1 : 1;
+}
 
 /** A line for each pair of ends that are drawn; `members` are the edges that it stands for. An edge between columns goes
  * from the row, or from the whole box where that is closed, and then the line between the boxes says nothing more. */
@@ -92,16 +97,16 @@ function linesOf(graph, boxes) {
   return [...lines.values()].filter((line) => line.fine || !finer.has(line.key));
 }
 
-/** What is both input and output of something, drawn beside it: two lines, there and back. */
+/** What is both input and output of something, drawn beside it: lines there on one side, and back on the other. */
 function markParallel(lines, boxes) {
-  const ways = new Map(lines.map((line) => [`${line.from.box}:${line.to.box}`, line]));
+  const order = new Map([...boxes.keys()].map((id, number) => [id, number]));
+  const ways = new Set(lines.map((line) => `${line.from.box}:${line.to.box}`));
   for (const line of lines) {
-    const back = ways.get(`${line.to.box}:${line.from.box}`);
-    const closed = !line.from.row && !line.to.row;
-    line.loop = line.from.box === line.to.box;
-    line.beside = Boolean(
-      back && closed && !line.loop && !back.from.row && !back.to.row && boxes.has(line.from.box) && boxes.has(line.to.box),
-    );
+    const { box: from } = line.from;
+    const { box: to } = line.to;
+    line.loop = from === to;
+    line.beside = !line.loop && ways.has(`${to}:${from}`) && order.has(from) && order.has(to);
+    line.there = order.get(from) < order.get(to);
   }
 }
 

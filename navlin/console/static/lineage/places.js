@@ -43,20 +43,24 @@ export function placesOf(laidOut, named, databases) {
 const numbers = (text) => text.split(",").map(Number);
 const round = (number) => Math.round(number * 10) / 10;
 
-/** Graphviz writes ``e,x,y`` for the tip of the arrow, and then the points of a spline; where there is too little room for
- * an arrow, only these. Then it stands at the end, which is at the left side of a box. */
+/** Graphviz writes ``e,x,y`` for the tip of the arrow, and then the points of a spline; of an edge inside of a column it may
+ * write them from the other end, with ``s,x,y``. Where there is too little room for an arrow, there are only points. Then it
+ * stands at the end, which is at the left side of a box. */
 function wayOf(pos, flip, pointed) {
   let tip = null;
+  let turned = null;
   const points = [];
   for (const word of pos.split(";")[0].split(" ")) {
     const [first, second, third] = word.split(",");
     if (first === "e") tip = [Number(second), flip(Number(third))];
-    else if (first !== "s") points.push([Number(first), flip(Number(second))]);
+    else if (first === "s") turned = [Number(second), flip(Number(third))];
+    else points.push([Number(first), flip(Number(second))]);
   }
   const text = points.map(([x, y]) => `${round(x)} ${round(y)}`);
   const path = `M${text[0]}C${text.slice(1).join(" ")}`;
   const [x, y] = points.at(-1);
   if (tip) return { path, tip, from: [x, y] };
+  if (turned) return { path, tip: turned, from: points[0] };
   return pointed ? { path, tip: [x, y], from: [x - 8, y] } : { path, tip: null, from: null };
 }
 

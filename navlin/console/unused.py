@@ -1,0 +1,100 @@
+"""``/unused``: what nothing is known to have read for some days, how much it holds, and on what evidence.
+
+The question goes over the whole estate. A page looks at as much of it as it can in some seconds, and says how much that was;
+the file has all of it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+from navlin.api.endpoint import Asked
+from navlin.api.own.unused import Engine
+from navlin.console.page import Page
+from navlin.console.pages import address
+from navlin.query.judged import Judged, Of, Question
+from navlin.query.unused_places import judged_of
+from navlin.query.unused_report import Totals, counted, largest_unused
+
+LOOKS_S: Final = 10.0
+LISTED: Final = 100
+REASONS_LISTED: Final = 30
+DAYS: Final = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """As the options of ``navlin unused``."""
+
+    days: Annotated[int, "For how many days nothing read them; 0 asks nothing yet.", range(100_001)] = 0
+    of: Annotated[Of, "Tables, partitions or directories."] = Of.TABLES
+    without_engine: Annotated[tuple[Engine, ...], "Nothing of this engine reads here."] = ()
+    despite_gaps: Annotated[bool, "No read was among what navlin could not read."] = False
+
+
+@dataclass(slots=True)
+class _Look:
+    """How far one went: ``done`` of ``every`` tables or directories, as far as that is known; ``cut``: the time was over."""
+
+    until_s: float
+    done: int = 0
+    every: int = 0
+    cut: bool = False
+
+    def progress(self, done: int, every: int) -> None:
+        """Where little is listed, the time may be over between two results."""
+        self.done, self.every = done, every
+        if time.monotonic() > self.until_s and done < every:
+            raise _TimeOver
+
+    def in_time(self, judged: Iterable[Judged]) -> Iterator[Judged]:
+        """Those that come in time."""
+        try:
+            for each in judged:
+                yield each
+                if time.monotonic() > self.until_s:
+                    self.cut = True
+                    return
+        except _TimeOver:
+            self.cut = True
+
+
+class _TimeOver(Exception):
+    """As much was looked at as there was time for."""
+
+
+def _values(asked: Asked) -> Mapping[str, Any]:
+    given: Parameters = asked.parameters
+    values = {
+        "given": given,
+        "days": given.days or DAYS,
+        "kinds": list(Of),
+        "engines": list(Engine),
+        "download": address(given, days=given.days or DAYS),
+        "totals": None,
+    }
+    if not given.days:
+        return values
+    engines = tuple(each.value for each in given.without_engine)
+    question = Question(given.days, asked.service.now_ms(), engines, given.despite_gaps)
+    totals, look = Totals(given.of), _Look(time.monotonic() + LOOKS_S)
+    known, judged = judged_of(asked.solr, question, given.of, look.progress)
+    largest = largest_unused(counted(look.in_time(judged), totals), LISTED)
+    return {
+        **values,
+        "totals": totals.to_json(),
+        "many": given.of.value,
+        "listed": [each.to_json() for each in largest],
+        "known": known,
+        "reasons": totals.reasons.most_common(REASONS_LISTED),
+        "cut": look.cut,
+        "looked_at": max(look.done, sum(totals.tables.values()) if given.of is Of.TABLES else 0),
+        "every": look.every,
+        "since_ms": question.since_ms,
+    }
+
+
+PAGE = Page("/unused", "Unused", Parameters, _values, menu="Unused")

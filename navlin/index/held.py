@@ -1,0 +1,42 @@
+"""What a held run would flag deleted: the places that a person has to look at, in the source's own tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import orjson
+
+from navlin.index import solr_query as q
+from navlin.index.entity import CORE, StoredEntity
+from navlin.index.fields import ELEMENTS, RUNS
+from navlin.index.runs import MISSING, position_id
+from navlin.index.solr import Solr
+from navlin.index.state import count_held
+from navlin.index.stored_form import tree_path_of
+
+
+def held_places(solr: Solr, source_id: str, run_id: str) -> tuple[str, ...]:
+    """The topmost places whose loss this run holds, sorted: all at and below them would be flagged."""
+    for document in solr.get(RUNS, [position_id(source_id, MISSING)]):
+        remembered = orjson.loads(document["body"])
+        if remembered["held_run"] == run_id:
+            return tuple(sorted(remembered["shown"]))
+    return ()
+
+
+def entities_at(solr: Solr, source_id: str, places: Sequence[str]) -> dict[str, StoredEntity]:
+    """By place the entity that is there and not flagged deleted; of few places."""
+    if not places:
+        return {}
+    # A file's place is its path, which is stored once.
+    clauses = [f"treePath:{q.phrase(each)}" for each in places]
+    clauses += [f"fileSystemPath:{q.phrase(each.replace('%25', '%'))}" for each in places]
+    filters = [q.term("sourceId", source_id), "deleted:false"]
+    params = {"q": " ".join(clauses), "fq": filters, "fl": f"{CORE},treePath", "rows": 2 * len(places)}
+    documents = solr.select(ELEMENTS, params)["response"]["docs"]
+    return {tree_path_of(document): StoredEntity.of(document) for document in documents}
+
+
+def count_below(solr: Solr, source_id: str, place: str) -> int:
+    """How many entities of a source are at and below a place, and not flagged deleted."""
+    return count_held(solr, ELEMENTS, source_id, live=True, below=[place])

@@ -1,0 +1,90 @@
+"""Visits to every page of the console in a real browser: where each of its states is, and what is wrong with it: barriers
+(by axe-core), what the policy refuses, what is wider than the window."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, urlencode
+
+import pytest
+
+from tests.services.axe import FILE
+from tests.support.chromium import HOME, Chromium
+from tests.support.console_estate import EVIL, ConsoleEstate
+
+DESK = (1400, 900)
+TELEPHONE = (360, 740)
+RUN = """
+const done = arguments[arguments.length - 1];
+axe.run(document, { resultTypes: ["violations"] }).then(
+  ({ violations }) => done(violations.flatMap(({ id, nodes }) => nodes.map((each) => `${id}: ${each.target} ${each.html}`))),
+  (error) => done([`axe failed: ${error.message}`]));
+"""
+
+
+def addresses(estate: ConsoleEstate) -> dict[str, list[str]]:
+    """By the path of a page the queries that show it in each of its states."""
+    entities = [
+        urlencode({"entity": each.identity})
+        for each in (estate.report, estate.evil, estate.long, estate.operation, estate.directory)
+    ]
+    evil = urlencode({"entity": EVIL})
+    engines = "&".join(f"without_engine={each}" for each in ("hive", "impala", "spark"))
+    return {
+        "/search": [
+            "",
+            "query=" + quote(EVIL),
+            "query=originalName:nothing",
+            "query=type:DATA_FLOW",
+            "query=(a",
+        ],
+        "/details": [*entities, evil],
+        "/lineage": [
+            *(f"{each}&depth=all&operations=true" for each in entities),
+            f"{entities[1]}&form=list",
+            evil,
+            "",
+        ],
+        "/impact": [*entities[:2], evil],
+        "/evidence": entities[:2],
+        "/inherited": ["", "word=finance", "word=" + quote(EVIL)],
+        "/unused": ["", f"days=30&despite_gaps=true&{engines}", "days=1"],
+        "/sources": [""],
+        "/request": [urlencode({"id": estate.request}), "id=nothing"],
+        "/runs": ["", "status=held", "source=nothing"],
+        "/held": [urlencode({"source": estate.held}), "source=estate-impala", "source=" + quote(EVIL)],
+        "/unlinked": ["", "reason=" + quote(EVIL)],
+        "/incomplete": ["", "reason=" + quote(EVIL)],
+        "/rejects": ["", "source=" + quote(EVIL)],
+        "/purges": [""],
+    }
+
+
+def shown(browser: Chromium, address: str) -> None:
+    """Opens a page, and waits until it is whole."""
+    browser.open(address)
+    if browser.count("#diagram"):
+        states = ("ready", "failed", "empty")
+        browser.until(lambda: browser.find("#diagram").get_attribute("data-state") in states, "no picture")
+
+
+def wrong(browser: Chromium, address: str) -> list[str]:
+    """What is wrong with a page as it stands, each with its address."""
+    # An address that means nothing is answered with 404, which the browser logs.
+    found = [each for each in browser.wrong() if "status of 40" not in each]
+    found += barriers(browser)
+    if (width := browser.run("return document.documentElement.scrollWidth")) > browser.run(
+        "return innerWidth"
+    ):
+        found.append(f"it is {width} pixels wide")
+    if browser.count("img, script:not([src])"):
+        found.append("there is an image, or a script that stands in the page")
+    return [f"{address}: {each}" for each in found]
+
+
+def barriers(browser: Chromium) -> list[str]:
+    """Each rule that the page breaks, and where. Skips the test if axe-core is not there."""
+    file = HOME / FILE
+    if not file.exists():
+        pytest.skip("axe-core is not there: `make browser` fetches it")
+    browser.run(file.read_text())
+    return list(browser.driver.execute_async_script(RUN))

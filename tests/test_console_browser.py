@@ -1,0 +1,169 @@
+"""Every page in a real browser: no barrier, nothing that the policy refuses, nothing wider than a telephone, whatever stands
+in names; by keyboard alone, and without a script. What a page shows is `test_console` and `test_console_pages`, what the
+diagram does is `test_console_lineage_browser`."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from navlin.console import PAGES
+from tests.support.chromium import Chromium
+from tests.support.console_estate import ConsoleEstate
+from tests.support.visits import DESK, TELEPHONE, addresses, shown, wrong
+from tests.support.web import PASSWORD
+
+pytestmark = pytest.mark.services
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESK, TELEPHONE], ids=["desk", "telephone"])
+@pytest.mark.parametrize(
+    "path", sorted({each.path for each in PAGES if each.method == "GET"} | {"/login", "/nowhere"})
+)
+def test_no_state_of_a_page_has_a_barrier(
+    path: str, size: tuple[int, int], scheme: str, console: ConsoleEstate, window: Chromium
+) -> None:
+    window.size(*size)
+    window.prefer(prefers_color_scheme=scheme)
+    found = []
+    for query in addresses(console).get(path, [""]):
+        shown(window, f"{path}?{query}")
+        # What opens is looked at open.
+        window.run("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+        found += wrong(window, f"{path}?{query}")
+    assert found == []
+
+
+# -- By keyboard ---------------------------------------------------------------------------------------------------------
+
+STOPS = """
+const seen = (each) => each.checkVisibility({visibilityProperty: true}) && !each.disabled && !each.closest(".unseen");
+const stops = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']";
+return [...document.querySelectorAll(stops)].filter((each) => seen(each) && each.tabIndex >= 0)
+  .map((each) => { each.dataset.stop ??= String(window.stops = (window.stops ?? 0) + 1); return each.dataset.stop; });
+"""
+FOCUSED = """
+const at = document.activeElement;
+const {outlineStyle, outlineWidth} = getComputedStyle(at);
+const ground = at.querySelector?.(":scope > .ground");
+const ring = (outlineStyle !== "none" && parseFloat(outlineWidth) >= 1) || at.closest(".skip")
+  || (ground && parseFloat(getComputedStyle(ground).strokeWidth) >= 3);
+return [at.dataset?.stop ?? "", Boolean(ring), at.outerHTML.slice(0, 120)];
+"""
+
+
+@pytest.mark.parametrize("path", sorted(each.path for each in PAGES if each.method == "GET"))
+def test_every_stop_of_a_page_is_reached_by_the_tab_key_in_its_order_and_shows_it(
+    path: str, console: ConsoleEstate, window: Chromium
+) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    shown(window, f"{path}?{addresses(console)[path][0]}")
+    stops = window.run(STOPS)
+    window.run("document.activeElement.blur(); getSelection().setPosition(document.body, 0)")
+    reached: list[str] = []
+    without: list[str] = []
+    for _ in range(4 * len(stops) + 10):
+        window.press(Keys.TAB)
+        stop, ring, what = window.run(FOCUSED)
+        if stop and stop in reached:
+            if stop == reached[0]:
+                break
+            # A field for a date has a stop for each of its parts.
+            continue
+        if stop:
+            reached.append(stop)
+            without += [] if ring else [what]
+    assert without == []
+    # Where a page begins at its search box, what is before that comes last.
+    first = stops.index(reached[0])
+    assert reached == [*stops[first:], *stops[:first]]
+
+
+def test_a_table_is_found_and_tagged_by_keyboard_alone(console: ConsoleEstate, window: Chromium) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    window.open("/search")
+    window.press("type:TABLE AND originalName:orders", Keys.ENTER)
+    window.until(lambda: "1–1 of 1" in window.find("#counted").text, "not found")
+    tab_to(window, ".found a.name", Keys.TAB)
+    window.press(Keys.ENTER)
+    window.until(lambda: window.find("h1").text == "sales.orders", "no details")
+    tab_to(window, "#edit summary", Keys.TAB)
+    window.press(Keys.ENTER)
+    tab_to(window, "#edit input[name=tags]", Keys.TAB)
+    window.press("by hand", Keys.ENTER)
+    window.until(lambda: window.texts("#tags .tag") == ["by hand"], "no tag")
+    assert "chief" in window.find("#history").text
+    assert window.wrong() == []
+
+
+def tab_to(window: Chromium, selector: str, key: str) -> None:
+    for _ in range(200):
+        window.press(key)
+        if window.run("return document.activeElement.matches(arguments[0])", selector):
+            return
+    pytest.fail(f"the tab key never leads to {selector}")
+
+
+# -- Without a script, and the rest of a visit ---------------------------------------------------------------------------
+
+
+def test_every_page_shows_the_same_without_a_script(console: ConsoleEstate, window: Chromium) -> None:
+    def read(path: str, query: str) -> str:
+        shown(window, f"{path}?{query}")
+        text: str = window.find("main").text
+        # Times are in the reader's zone by a script, and in UTC without one; some are told as ages.
+        text = re.sub(
+            r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC|\w{3} \d+, \d{4}, \d+:\d\d:\d\d\s[AP]M", "TIME", text
+        )
+        return re.sub(r"\d+(\.\d)? (s|min) ago", "AGO", text)
+
+    # The diagram is a script; a document of evidence has none, and says when it was made.
+    but = ("/lineage", "/evidence", "/request")
+    pages = {each: queries[0] for each, queries in addresses(console).items() if each not in but}
+    with_script = {each: read(each, query) for each, query in pages.items()}
+    window.scripts(run=False)
+    without = {each: read(each, query) for each, query in pages.items()}
+    assert "TIME" in without["/runs"]
+    assert without == with_script
+
+
+def test_a_visit_without_a_script_logs_in_filters_and_logs_out(
+    console: ConsoleEstate, window: Chromium
+) -> None:
+    window.scripts(run=False)
+    window.find(".who button").click()
+    window.until(lambda: "/login" in window.driver.current_url, "not logged out")
+    window.open("/sources")
+    window.find("[name=name]").send_keys("chief")
+    window.find("[name=password]").send_keys("wrong", "\n")
+    window.until(lambda: window.find("[role=alert]").text, "nothing is said of a wrong password")
+    window.find("[name=name]").send_keys("chief")
+    window.find("[name=password]").send_keys(PASSWORD, "\n")
+    window.until(
+        lambda: window.driver.current_url.endswith("/sources"), "it does not go on where one wanted to"
+    )
+    window.open("/search?query=parentPath:%22/sales%22")
+    assert window.find("#counted").text != "1–1 of 1"
+    window.find("[data-filter=type] [value=VIEW]").click()
+    window.find("#filters > button").click()
+    window.until(lambda: window.find("#counted").text == "1–1 of 1", "not filtered")
+
+
+def test_nothing_moves_once_a_page_is_seen(console: ConsoleEstate, window: Chromium) -> None:
+    script = """
+    const done = arguments[arguments.length - 1];
+    new PerformanceObserver((list) =>
+      window.moved = (window.moved ?? 0) + list.getEntries().reduce((sum, each) => sum + each.value, 0)
+    ).observe({type: "layout-shift", buffered: true});
+    setTimeout(() => done(window.moved ?? 0), 300);
+    """
+    moved = {}
+    for path, queries in addresses(console).items():
+        if path != "/lineage":
+            shown(window, f"{path}?{queries[0]}")
+            moved[path] = window.driver.execute_async_script(script)
+    assert {path: by for path, by in moved.items() if by > 0.001} == {}

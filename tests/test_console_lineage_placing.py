@@ -1,0 +1,66 @@
+"""Where columns, and what is both input and output, stand in the diagram once columns are open."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+
+from navlin.index.solr import Solr
+from tests.support.chromium import Chromium
+from tests.support.query_estate import World
+from tests.test_console_lineage_browser import drawn, flows
+
+pytestmark = pytest.mark.services
+
+# Of each line between an operation and what stands beside it: the box and row that its arrow touches.
+TOUCHED = """
+return [...document.querySelectorAll('.edge.beside')].map((edge) => {
+  const tip = edge.querySelector('.tip').getBoundingClientRect();
+  const [x, y] = [tip.left + tip.width / 2, tip.top + tip.height / 2];
+  const near = [...document.querySelectorAll('.row, .head')].filter((each) => {
+    const at = each.querySelector('.ground').getBoundingClientRect();
+    return y >= at.top - 2 && y <= at.bottom + 2 && x >= at.left - 16 && x <= at.right + 16;
+  });
+  return [edge.dataset.target, near.map((each) => each.dataset.id)];
+});
+"""
+
+
+@pytest.fixture
+def world(solr: Solr) -> World:
+    name = f"placing{uuid4().hex[:8]}"
+    return World(solr, name, database=name)
+
+
+def test_columns_stand_in_the_order_of_their_table(chromium: Chromium, world: World) -> None:
+    names = ["zip", "amount", "day", "buyer"]
+    source, target = world.table("source", *names), world.table("target", *names)
+    for table in ("source", "target"):
+        for number, column in enumerate(names[:3]):
+            world.entity(world.column(f"{table}.{column}"), columnIndex=str(number))
+    parts = {f"target.{each}": [f"source.{each}"] for each in names}
+    world.operation("target from source", [source], [target], parts=parts)
+    world.index()
+    drawn(chromium, target, open=target.identity)
+    # Of the last one the order is not known.
+    assert chromium.texts(f"#node-{target.identity} .row-name") == names
+
+
+@pytest.mark.parametrize("opened", [("a",), ("operation",), ("a", "operation")], ids="-".join)
+def test_what_is_input_and_output_stands_beside_its_operation_with_columns_open_too(
+    opened: tuple[str, ...], chromium: Chromium, world: World
+) -> None:
+    a, b = world.table("a", "x", "y"), world.table("b", "x")
+    operation = world.operation("merge into a", [a, b], [a], parts={"a.x": ["a.x", "b.x"], "a.y": ["a.y"]})
+    world.index()
+    keys = {"a": a, "operation": operation}
+    address = "&open=".join(keys[each].identity for each in opened)
+    drawn(chromium, a, operations="true", depth="2", open=address)
+    one, other = (chromium.find(f"#node-{key.identity} .frame").rect for key in (a, operation))
+    assert one["x"] < other["x"] + other["width"] and other["x"] < one["x"] + one["width"], (
+        "not in one column"
+    )
+    touched = chromium.run(TOUCHED)
+    assert len(touched) >= 3
+    assert [target for target, near in touched if target not in near] == [], flows(chromium)

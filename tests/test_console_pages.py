@@ -1,0 +1,290 @@
+"""The pages that ask over the whole estate, or have something done to it: what is unused, purges, held runs, sources; and
+what the page of an entity has of its past. By HTTP, as a browser without a script sees them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from navlin.console import PAGES
+from navlin.console.hue import hue_address
+from navlin.index.entity import StoredEntity
+from tests.support.chromium import Chromium
+from tests.support.console_estate import STATEMENT, ConsoleEstate
+from tests.support.http_browser import Browser
+from tests.support.visits import TELEPHONE, addresses, shown, wrong
+from tests.test_console import Document, form_of, page
+
+
+@pytest.fixture(scope="module")
+def viewer(console: ConsoleEstate) -> Browser:
+    return logged_in(console, "viewer")
+
+
+@pytest.fixture(scope="module")
+def chief(console: ConsoleEstate) -> Browser:
+    return logged_in(console, "chief")
+
+
+def logged_in(console: ConsoleEstate, name: str) -> Browser:
+    browser = Browser(console.web)
+    browser.log_in(name)
+    return browser
+
+
+def sent(browser: Browser, found: Document, action: str, **fields: str) -> Document:
+    """A form of a page, sent with other values in some of its fields; and the page that comes next."""
+    form = {**form_of(found, f"/navlin{action}"), **fields}
+    answer = browser.send("POST", action, data=form, headers={"Accept": "text/html"})
+    assert answer.status_code == 303, answer.text
+    return page(browser, answer.headers["Location"].removeprefix("/navlin"))
+
+
+def cells(found: Document, table: str) -> list[list[str]]:
+    """The rows of a table, its heading first."""
+    return [[" ".join(cell.split()) for cell in row] for row in found.tables[table]]
+
+
+# -- Unused --------------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_of_what_is_unused_asks_nothing_until_it_is_told_for_how_many_days(viewer: Browser) -> None:
+    found = page(viewer, "/unused")
+    assert found.of("input", name="days")[0]["value"] == "90"
+    assert "sums" not in found.by_id
+    assert "/navlin/api/navlin/v1/unused?days=90&csv=true" in found.links()
+
+
+def test_what_is_unused_is_counted_by_verdict_as_the_api_has_it(
+    console: ConsoleEstate, viewer: Browser
+) -> None:
+    engines = ["hive", "impala", "spark"]
+    asked: dict[str, Any] = {"days": 30, "without_engine": engines, "despite_gaps": "true"}
+    answered = viewer.send("GET", "/api/navlin/v1/unused", params=asked).json()
+    found = page(viewer, "/unused", **asked)
+    for verdict in ("unused", "not known", "used"):
+        assert f"{verdict}{answered['totals'][verdict]['tables']}" in found.by_id["sums"]
+    assert answered["totals"]["unused"] == {"tables": 1, "sizeBytes": 3 << 30}
+    assert cells(found, "owners")[1] == ["ann", "sales", "1", "3.2 GB"]
+    assert cells(found, "listed")[1][:3] == ["sales.abandoned", "3.2 GB", "none"]
+    assert "nothing of HIVE reads here" in found.by_id["evidence"]
+    assert "it is not known where it lies" in found.by_id["reasons"]
+    assert "cut" not in found.by_id
+    [csv] = [each for each in found.links() if "csv=true" in each]
+    assert "days=30&without_engine=hive&without_engine=impala&without_engine=spark&despite_gaps=True" in csv
+    lines = viewer.send("GET", csv.removeprefix("/navlin")).text.splitlines()
+    assert len(lines) == 1 + len(answered["tables"])
+
+
+def test_what_a_page_had_no_time_for_is_said() -> None:
+    from navlin.console import unused
+
+    look = unused._Look(time.monotonic() - 1)
+    assert len(list(look.in_time(iter("abc")))) == 1  # type: ignore[arg-type]  # whatever is judged
+    assert look.cut
+    look = unused._Look(time.monotonic() - 1)
+
+    def judged() -> Iterator[Any]:
+        look.progress(50, 100)
+        yield "never"
+
+    assert list(look.in_time(judged())) == []
+    assert (look.cut, look.done, look.every) == (True, 50, 100)
+    look = unused._Look(time.monotonic() - 1)
+    look.progress(100, 100)
+    assert not look.cut, "nothing is left"
+
+
+# -- Purge ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_purge_is_shown_before_it_is_made_and_then_made(console: ConsoleEstate, chief: Browser) -> None:
+    executions = "type:OPERATION_EXECUTION"
+    before = console.solr.count("nav_elements", executions)
+    assert before == 3
+    first = page(chief, "/purges")
+    asked = sent(chief, first, "/purge", before="2026-06-01")
+    assert asked.by_id["state"].startswith("waiting")
+    assert asked.of("meta", **{"http-equiv": "refresh"})
+    console.answer_requests()
+
+    address = f"/request?id={newest_request(console)}"
+    dry = page(chief, address)
+    assert dry.by_id["state"].strip() == "done"
+    assert "would go" in dry.by_id["report"].lower()
+    assert console.solr.count("nav_elements", executions) == before
+    sent(chief, dry, "/purge")
+    console.answer_requests()
+    done = page(chief, f"/request?id={newest_request(console)}")
+    assert "What went" in done.by_id["report"]
+    assert not done.of("form", id="remove")
+    assert console.solr.count("nav_elements", executions) == 0
+    past = page(chief, "/purges").by_id["past"]
+    assert "3 executions" in past
+    assert "chief" in past
+    assert "81 executions" in past, "those before"
+
+
+def newest_request(console: ConsoleEstate) -> str:
+    from navlin.index.requests import Job, requests_for
+
+    return requests_for(console.solr, Job.PURGE)[0].id
+
+
+def test_only_an_administrator_sees_purges(viewer: Browser) -> None:
+    assert "administrator" in page(viewer, "/purges", 403).by_id["problem"]
+    assert "/navlin/purges" not in page(viewer, "/search").links()
+
+
+def test_a_purge_of_the_future_is_refused(chief: Browser) -> None:
+    form = {"csrf": chief.csrf, "before": "2999-01-01", "dry_run": "true"}
+    answer = chief.send("POST", "/purge", data=form, headers={"Accept": "text/html"})
+    assert answer.status_code == 400
+    assert "in the future" in answer.text
+
+
+# -- Held runs and sources -----------------------------------------------------------------------------------------------
+
+
+def test_a_held_run_shows_what_it_would_flag_and_an_administrator_may_accept_it(
+    console: ConsoleEstate, viewer: Browser, chief: Browser
+) -> None:
+    assert f"/navlin/held?source={console.held}" in page(viewer, "/sources").links()
+    seen = page(viewer, "/held", source=console.held)
+    assert "1,204 of 1,300" in seen.by_id["note"]
+    assert f"/navlin/details?entity={console.report.identity}" in seen.links()
+    # A table with five columns and three partitions.
+    assert ["/SALES/REVENUE", "table sales.revenue", "9"] in cells(seen, "listed")
+    assert ["/GONE", "", "0"] in cells(seen, "listed")
+    assert not seen.of("form", id="accept")
+
+    form = form_of(page(chief, "/held", source=console.held), "/navlin/run")
+    assert form["accept_loss"].endswith("##25")
+    assert form["source"] == console.held
+
+
+def test_a_source_without_a_held_run_says_so_and_an_unknown_one_too(
+    console: ConsoleEstate, viewer: Browser
+) -> None:
+    assert "No loss of this source waits" in page(viewer, "/held", source="estate-impala").text
+    assert "has no source 'nope'" in page(viewer, "/held", 404, source="nope").by_id["problem"]
+
+
+def test_each_source_shows_how_old_its_data_is_its_last_runs_and_when_it_runs_next(viewer: Browser) -> None:
+    found = page(viewer, "/sources")
+    bars = [each for each in found.of("rect") if "run" in each["class"].split()]
+    assert len(bars) == 3 * 24 + 1
+    assert [each["class"] for each in bars].count("run failed") == 2
+    assert [each["class"] for each in bars].count("run held") == 1
+    tallest = [int(each["height"]) for each in bars]
+    assert max(tallest) == 32
+    assert min(tallest) >= 3
+    impala = found.by_id["source-2"]
+    assert "2 unlinked" in impala
+    assert " s ago" in impala
+    assert "nodaemon" not in found.by_id
+
+
+# -- Details -------------------------------------------------------------------------------------------------------------
+
+
+def test_columns_stand_in_their_order_with_what_computes_them(
+    console: ConsoleEstate, viewer: Browser
+) -> None:
+    text = page(viewer, "/details", entity=console.report.identity).by_id["columns"]
+    names = ["country", "segment", "amount", "buyers", "day"]
+    places = [text.index(f"\n{name}") if f"\n{name}" in text else text.index(name) for name in names]
+    assert places == sorted(places)
+    assert "sum(case when o.state = 'paid'" in text
+    assert "c.country" not in text, "an expression that only names its source says nothing more"
+
+
+def test_what_became_of_a_table_is_there_the_newest_first(console: ConsoleEstate, viewer: Browser) -> None:
+    text = page(viewer, "/details", entity=console.report.identity).by_id["changes"]
+    words = ["renamed from", "dropped and created anew", "first seen", "created\n"]
+    places = [text.rindex(each.strip()) if each == "created\n" else text.index(each) for each in words]
+    assert places == sorted(places)
+    assert "sales.revenue_2025" in text
+    before = console.world.named("revenue_2025").identity
+    text = page(viewer, "/details", entity=before).by_id["changes"]
+    assert "renamed to" in text and "sales.revenue" in text and "flagged deleted" in text
+
+
+def test_a_statement_is_laid_out_and_its_own_text_can_be_copied(
+    console: ConsoleEstate, viewer: Browser
+) -> None:
+    found = page(viewer, "/details", entity=console.operation.identity)
+    assert "\nfrom sales.orders o\nleft join" in found.by_id["text"]
+    assert found.by_id["recorded"] == STATEMENT
+
+
+def test_a_table_a_path_and_a_job_lead_to_hue(console: ConsoleEstate, viewer: Browser) -> None:
+    def hue(identity: str) -> str:
+        return page(viewer, "/details", entity=identity).of("a", id="hue")[0]["href"]
+
+    root = "https://hue.example:8888/hue"
+    assert hue(console.report.identity) == f"{root}/metastore/table/sales/revenue"
+    assert hue(console.world.column("revenue.amount").identity) == f"{root}/metastore/table/sales/revenue"
+    assert hue(console.directory.identity) == f"{root}/filebrowser/view=/warehouse/sales.db/revenue"
+    assert not page(viewer, "/details", entity=console.operation.identity).of("a", id="hue")
+
+
+HUE = "https://hue.example/"
+TABLE = {
+    "identity": "i",
+    "type": "TABLE",
+    "sourceType": "HIVE",
+    "originalName": "a/b?c",
+    "parentPath": "/d b",
+}
+RUN = {"identity": "i", "type": "OPERATION_EXECUTION", "sourceType": "YARN", "originalName": "x"}
+
+
+@pytest.mark.parametrize(
+    ("document", "address"),
+    [
+        (TABLE, "https://hue.example/metastore/table/d%20b/a%2Fb%3Fc"),
+        ({**TABLE, "deleted": True}, ""),
+        ({**TABLE, "sourceType": "SDK"}, ""),
+        ({**TABLE, "type": "DATABASE"}, "https://hue.example/metastore/tables/a%2Fb%3Fc"),
+        ({**RUN, "jobId": "job_17_0004"}, "https://hue.example/jobbrowser#!id=application_17_0004"),
+        ({**RUN, "jobId": "local-17"}, ""),
+        (
+            {"identity": "i", "type": "FILE", "sourceType": "HDFS", "fileSystemPath": "/a b#c"},
+            f"{HUE}filebrowser/view=/a%20b%23c",
+        ),
+        ({"identity": "i", "type": "FILE", "sourceType": "S3", "fileSystemPath": "s3a://b/c"}, ""),
+    ],
+    ids=[
+        "a table",
+        "deleted",
+        "of no metastore",
+        "a database",
+        "a job",
+        "no job of YARN",
+        "a path",
+        "a path of S3",
+    ],
+)
+def test_hue_is_led_to_by_names_that_are_no_syntax(document: dict[str, Any], address: str) -> None:
+    assert hue_address(HUE, StoredEntity.of(document)) == address
+    assert hue_address("", StoredEntity.of(document)) == ""
+
+
+# -- In a browser ----------------------------------------------------------------------------------------------------------
+
+
+def test_every_page_of_the_console_is_looked_at(console: ConsoleEstate) -> None:
+    assert set(addresses(console)) == {each.path for each in PAGES if each.method == "GET"}
+
+
+def test_no_page_has_a_barrier_or_is_wider_than_a_telephone(console: ConsoleEstate, window: Chromium) -> None:
+    window.size(*TELEPHONE)
+    found = []
+    for path, queries in addresses(console).items():
+        shown(window, f"{path}?{queries[0]}")
+        found += wrong(window, path)
+    assert found == []

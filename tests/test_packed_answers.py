@@ -1,0 +1,77 @@
+"""Answers that are packed by gzip, for clients that take it: whole ones, and those that are streamed, a piece at a time."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from uuid import uuid4
+
+import pytest
+import requests
+
+from navlin.api.application import PACKED_FROM_BYTES
+from navlin.api.own import ROOT
+from navlin.index.solr import Solr
+from tests.support.query_estate import World
+from tests.support.web import Web
+
+ROWS = 300
+
+
+@pytest.fixture
+def query(solr: Solr) -> str:
+    name = f"packed{uuid4().hex[:8]}"
+    world = World(solr, name, database=name)
+    for number in range(ROWS):
+        world.table(f"t{number}", owner=f"owner of {number}")
+    world.index()
+    return f'parentPath:"/{name}"'
+
+
+def taken(web: Web, path: str, encoding: str, *, accept: str = "*/*", **query: str) -> requests.Response:
+    """An answer as it comes, not unpacked."""
+    headers = {"Accept-Encoding": encoding, "Accept": accept}
+    return web.send("GET", path, headers=headers, params=query, stream=True)
+
+
+def test_a_large_answer_is_packed_for_whoever_takes_that(web: Web, query: str) -> None:
+    plain = taken(web, ROOT + "/search", "identity", query=query, limit="300", sort="originalName asc")
+    packed = taken(web, ROOT + "/search", "gzip, deflate", query=query, limit="300", sort="originalName asc")
+    whole, small = plain.raw.read(decode_content=False), packed.raw.read(decode_content=False)
+    assert "Content-Encoding" not in plain.headers
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert packed.headers["Content-Type"] == "application/json"
+    assert {each.headers["Vary"] for each in (plain, packed)} == {"Accept-Encoding"}
+    assert gzip.decompress(small) == whole
+    assert len(small) == int(packed.headers["Content-Length"]) < len(whole) / 5
+
+
+def test_a_small_answer_and_an_error_are_sent_as_they_are(web: Web) -> None:
+    for status, query in ((200, "originalName:nothing"), (400, "(")):
+        answer = taken(web, ROOT + "/search", "gzip", query=query)
+        assert answer.status_code == status
+        assert "Content-Encoding" not in answer.headers
+        assert len(answer.content) < PACKED_FROM_BYTES
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_what_is_streamed_is_packed_and_sent_a_piece_at_a_time(web: Web, query: str, form: str) -> None:
+    plain = taken(web, ROOT + "/search", "identity", query=query, **{form: "true"}).content
+    answer = taken(web, ROOT + "/search", "gzip", query=query, **{form: "true"})
+    assert answer.headers["Content-Encoding"] == "gzip"
+    assert "Content-Length" not in answer.headers
+    pieces = list(answer.raw.read_chunked(decode_content=False))
+    assert len(pieces) > 1
+    # Each piece that came is of use at once, before the next is there.
+    unpacking = zlib.decompressobj(16 + zlib.MAX_WBITS)
+    unpacked = [unpacking.decompress(each) for each in pieces]
+    assert all(unpacked[:-1])
+    assert b"".join(unpacked) == plain
+    assert unpacking.eof
+
+
+def test_a_page_which_has_the_sessions_token_is_not_packed(web: Web) -> None:
+    answer = taken(web, "/search", "gzip", accept="text/html", query="packed or not")
+    assert answer.headers["Content-Type"].startswith("text/html")
+    assert len(answer.content) > PACKED_FROM_BYTES
+    assert "Content-Encoding" not in answer.headers
