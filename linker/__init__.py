@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from linker.add_locations import add_locations
+from linker.adopt_operations import adopt_operations
 from linker.linking import Linking
 from linker.resolve_endpoints import resolve_endpoints
 from linker.resolve_views import resolve_views
@@ -18,6 +19,7 @@ RULES: Final[tuple[Rule, ...]] = (
     resolve_endpoints,
     add_locations,
     resolve_views,
+    adopt_operations,
 )
 
 

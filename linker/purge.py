@@ -29,6 +29,7 @@ from navlin.index.purges import (
     remember_purged_before,
     save_purge,
 )
+from navlin.index.rejects import expire_rejects, old_rejects
 from navlin.index.removals import expire_removals
 from navlin.index.solr import Solr
 from navlin.index.state import in_batches
@@ -88,7 +89,8 @@ class PurgeReport:
     """What a purge did, or would do.
 
     ``status``: finished, stopped (on request; the next one goes on), leased (another purge is going on: this one was
-    ignored), or held (a person must look). ``note`` says in words what a person would ask about.
+    ignored), or held (a person must look). ``note`` says in words what a person would ask about. ``rejects`` were seen last
+    before that time, and are forgotten.
     """
 
     before_ms: int
@@ -98,6 +100,7 @@ class PurgeReport:
     note: str = ""
     rules: tuple[tuple[PurgeRule, Tally], ...] = ()
     never: tuple[NeverReport, ...] = ()
+    rejects: int = 0
 
 
 def purge(
@@ -148,6 +151,7 @@ def _purge(
             return PurgeReport(before_ms, HELD, dry_run=False, note=doubt)
         # Before the first removal: what is read anew meanwhile must not be written anew.
         remember_purged_before(solr, before_ms)
+    rejects = 0
     try:
         # Written before anything else: from now on Solr refuses the record of a purge that has lost the lease.
         run = _Run(solr, save_purge(solr, record), batch, held.check)
@@ -158,11 +162,13 @@ def _purge(
             # Relations that lost an end are unlinked; those that were removed are noted one by one.
             note_due(solr, runs=[run.record.run_id])
             expire_removals(solr, clock())
+            rejects = expire_rejects(solr, record.before_ms)
             close_purge(solr, run.record, clock())
     except LeaseLost as other:
         return _report(solr, record, "leased", begun is not None, str(other))
     note = "continued with the threshold it was begun with" if begun and begun.before_ms != before_ms else ""
-    return _report(solr, run.record, "finished" if finished else "stopped", begun is not None, note)
+    report = _report(solr, run.record, "finished" if finished else "stopped", begun is not None, note)
+    return replace(report, rejects=rejects)
 
 
 def _due(record: PurgeRecord) -> Iterator[PurgeRule]:
@@ -266,7 +272,8 @@ def _dry_run(
     note = (
         "a purge was begun and not ended: the next goes on with it, with its own threshold" if begun else ""
     ) or purge_doubt(linking.graph, before_ms, now_ms, ours=ours, accepted=accepted).note
-    return replace(_report(solr, replace(record, tallies=tallies), "finished", False, note), dry_run=True)
+    report = _report(solr, replace(record, tallies=tallies), "finished", False, note)
+    return replace(report, dry_run=True, rejects=old_rejects(solr, before_ms))
 
 
 def _report(solr: Solr, record: PurgeRecord, status: str, resumed: bool, note: str) -> PurgeReport:

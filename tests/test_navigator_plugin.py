@@ -244,10 +244,7 @@ BAD_ENTITIES: dict[str, tuple[Any, str]] = {
         "tableName",
     ),
     "a name that is no text": ({"sourceId": "<hive>", "databaseName": ["a"]}, "databaseName must be a text"),
-    "a text that nobody ran": (
-        {"sourceId": "<impala>", "queryText": "select 2"},
-        "no operation of this text",
-    ),
+    "a statement of HDFS": ({"sourceId": "<hdfs>", "queryText": "select 2"}, "of type HDFS"),
     "an entity of one's own without a type": (
         {"sourceType": "SDK", "namespace": "n", "identity": "i"},
         "type",

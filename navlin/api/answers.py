@@ -49,6 +49,11 @@ class Html:
 
 
 @dataclass(frozen=True, slots=True)
+class Empty:
+    """No body: 204."""
+
+
+@dataclass(frozen=True, slots=True)
 class Onward:
     """The path of the page that comes next: what was asked for is done."""
 

@@ -34,6 +34,7 @@ from navlin.api.answers import (
     EXIT_CODE,
     JSON,
     MARKED,
+    Empty,
     Html,
     Onward,
     Problem,
@@ -45,7 +46,7 @@ from navlin.api.answers import (
     text_width,
 )
 from navlin.api.audit import audit
-from navlin.api.callers import Callers, Door, SessionCookie, caller_of
+from navlin.api.callers import CSRF_HEADER, Callers, Door, SessionCookie, caller_of
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.limits import MOST_BODY_BYTES, Questions
 from navlin.api.metrics import CONTENT_TYPE, Metrics, Timed
@@ -87,7 +88,7 @@ def application(service: Service, pages: Pages | None = None) -> Starlette:
         Route("/api/version", _api_version),
         Route("/metrics", partial(_measured, metrics)),
         *logging_in.routes(service, door, cookie, pages),
-        Route(DESCRIPTION, partial(_described, service)),
+        Route(DESCRIPTION, partial(_described, service, cookie)),
         Route("/api-console/index.html", partial(_console, service)),
         *(
             Route(address, partial(answered, service, questions, address, each), methods=[each.method])
@@ -177,8 +178,9 @@ async def _api_version(_request: Request) -> Response:
     return Response(f"v{navigator.NEWEST}", media_type="text/plain")
 
 
-async def _described(service: Service, _request: Request) -> Response:
-    return json_answer(document(service.base_path + own.ROOT, own.ENDPOINTS, service.version))
+async def _described(service: Service, cookie: SessionCookie, _request: Request) -> Response:
+    root = service.base_path + own.ROOT
+    return json_answer(document(root, own.ENDPOINTS, service.version, cookie.name, CSRF_HEADER))
 
 
 async def answered(
@@ -202,6 +204,8 @@ async def answered(
             result = endpoint.answer(Asked(service, solr, user, parameters, csrf, body))
             if isinstance(result, Html):
                 return result.response()
+            if isinstance(result, Empty):
+                return Response(status_code=204)
             if isinstance(result, Onward):
                 return RedirectResponse(service.base_path + result.path, 303)
             form, ended = JSON, None

@@ -56,7 +56,15 @@ async def _log_in(
             gate.sessions.end(old)
         return Caller(found.user, "session", gate.log_in(found))
 
-    caller = await run_in_threadpool(begin)
+    try:
+        caller = await run_in_threadpool(begin)
+    except OSError as error:
+        # A full disk, for one. What needs no session is answered all the same.
+        words = f"no session can be kept on the server's disk: {error.strerror}; passwords and tokens are answered"
+        audit("log-in failed", request, name, reason=str(error))
+        if pages is None or not wants_page(request):
+            raise Problem(503, words) from error
+        return pages.log_in(str(fields.get("next", "")), words, 503)
     assert caller.session is not None
     audit("logged in", request, caller.user.name)
     response = _onward(service, fields) if by_form else json_answer(_as_json(caller))

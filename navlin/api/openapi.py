@@ -11,8 +11,11 @@ from navlin.api.parameters import schema
 _ERROR = {"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]}
 
 
-def document(root: str, endpoints: Iterable[Endpoint], version: str) -> dict[str, Any]:
-    """OpenAPI 3.1."""
+def document(
+    root: str, endpoints: Iterable[Endpoint], version: str, cookie: str, csrf_header: str
+) -> dict[str, Any]:
+    """OpenAPI 3.1. ``cookie`` is the name of the one that has a session, beside which ``csrf_header`` is sent by whoever
+    writes."""
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in endpoints:
         paths.setdefault(root + endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
@@ -24,10 +27,12 @@ def document(root: str, endpoints: Iterable[Endpoint], version: str) -> dict[str
             "securitySchemes": {
                 "password": {"type": "http", "scheme": "basic"},
                 "token": {"type": "http", "scheme": "bearer"},
+                "session": {"type": "apiKey", "in": "cookie", "name": cookie},
+                "csrf": {"type": "apiKey", "in": "header", "name": csrf_header},
             },
             "schemas": {"Error": _ERROR},
         },
-        "security": [{"password": []}, {"token": []}],
+        "security": [{"password": []}, {"token": []}, {"session": []}],
     }
 
 
@@ -65,6 +70,9 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
     if parameters:
         operation["parameters"] = parameters
+    if endpoint.method != "GET":
+        # A cookie alone never writes.
+        operation["security"] = [{"password": []}, {"token": []}, {"session": [], "csrf": []}]
     return operation
 
 

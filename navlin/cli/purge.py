@@ -136,5 +136,7 @@ def print_answer(answer: Mapping[str, Any]) -> None:
         for reason, count in rule["kept"].items():
             names = ", ".join(rule["kept_examples"].get(reason, [])[:SHOWN])
             out.print(f"  kept {count:,}, {reason}: {names}", markup=False, soft_wrap=True)
+    if answer.get("rejects"):
+        out.print(f"{verb} {answer['rejects']:,} rejects that were seen last before that date", markup=False)
     for each in answer["never"]:
         out.print(f"never: {each['what']}: {each['count']:,} old enough", markup=False, soft_wrap=True)

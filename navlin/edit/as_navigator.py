@@ -23,18 +23,19 @@ def put_words(registered: Registered, given: Any) -> Words:
         raise BadValue("the body must be an object")
     only: Mapping[str, str] | None = None
     if "properties" in given:
-        only = properties(given["properties"] or {})
+        # An empty list is no object without keys, and erases nobody's words.
+        only = properties(_given(given, "properties"))
     return Words(
         texts({name: given[name] for name in _TEXTS if name in given}),
         Tags(only=None if given.get("tags") is None else tags(given["tags"])),
         Properties(only=only),
-        managed_fields(registered, given.get("customProperties") or {}),
+        managed_fields(registered, _given(given, "customProperties")),
     )
 
 
 def change_words(registered: Registered, given: Mapping[str, Any]) -> Words:
     """The words of an object that the SDK sends, with change sets; what is null stays. Raises `BadValue`."""
-    custom = given.get("customProperties") or {}
+    custom = _given(given, "customProperties")
     if isinstance(custom, Mapping):
         custom = {namespace: _without_nulls(named) for namespace, named in custom.items()}
     changed_tags, changed = (
@@ -55,6 +56,12 @@ def change_words(registered: Registered, given: Mapping[str, Any]) -> Words:
         ),
         managed_fields(registered, custom),
     )
+
+
+def _given(given: Mapping[str, Any], key: str) -> Any:
+    """An object of the body; without keys if it is absent or null."""
+    value = given.get(key)
+    return {} if value is None else value
 
 
 def _change_set(what: str, given: Any) -> Mapping[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from navlin.edit.values import BadValue
 from navlin.index.graph import Graph
+from navlin.index.operation_texts import same_text
 from navlin.index.solr import Solr
 from navlin.index.sources import KnownSource, known_sources
 from navlin.model.keys import (
@@ -20,6 +21,7 @@ from navlin.model.keys import (
     Key,
     column_key,
     database_key,
+    operation_key,
     path_key,
     pig_execution_key,
     split_location,
@@ -34,7 +36,6 @@ NAMES: Final = (
 )
 """The attributes that name an entity within its source."""
 _PATHS: Final = frozenset({HDFS, LOCAL, S3})
-_LOOKED_AT: Final = 100
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ class Names:
         return {source.id: source for source in known_sources(self.solr)}
 
     def meant(self, given: Mapping[str, Any]) -> Key | str:
-        """The key of an entity by its names; of an operation by its text the id of one that is there. Raises `BadValue`."""
+        """The key of an entity by its names; of an operation by its text the id of one that is there, if one is. Raises
+        `BadValue`."""
         named = {name: _text(name, given[name]) for name in NAMES if given.get(name) not in (None, "")}
         kind = str(given.get("type") or "")
         match named:
@@ -62,7 +64,7 @@ class Names:
             case {"databaseName": database}:
                 return _of_hive(self._source(given, {HIVE}), kind, database, named)
             case {"queryText": text}:
-                return self._operation(self._source(given, None), text)
+                return self._operation(self._source(given, self._engines()), text)
             case {"jobName": job, "logicalPlanHash": plan}:
                 operation = pig_execution_key(self._pig(given), "", job, plan).parent
                 assert operation is not None
@@ -89,6 +91,9 @@ class Names:
             known.id, known.type, known.name, known.cluster, known.serves, configured=not known.granted
         )
 
+    def _engines(self) -> frozenset[str]:
+        return frozenset(each.type for each in self.sources.values()) - _PATHS
+
     def _pig(self, given: Mapping[str, Any]) -> Source:
         """The source of Pig. Clients do not name it, and Pig has none of its own: what YARN says of it is granted."""
         if given.get("sourceId"):
@@ -99,13 +104,19 @@ class Names:
         cluster = next((each.cluster for each in self.sources.values() if each.cluster), "")
         return Source(source_id(cluster, PIG.lower()), PIG, PIG.lower(), cluster, configured=False)
 
-    def _operation(self, source: Source, text: str) -> str:
-        # Its id comes from what it reads and writes as well, which nobody knows before it was extracted.
-        found = Graph(self.solr).operations_of_text(text, source.id, _LOOKED_AT)
-        same = sorted(each.id for each in found if _same(each.text, redact(text)))
-        if not same:
-            raise BadValue(f"{source.name} has no operation of this text: {' '.join(text.split()):.60}")
-        return same[0]
+    def _operation(self, source: Source, text: str) -> Key | str:
+        text = redact(text)
+        # Clients name the metastore for a statement of Hive: its tables are there, its statements in another source.
+        alike = [
+            each.id
+            for each in self.sources.values()
+            if (each.type, each.cluster) == (source.type, source.cluster) and each.id != source.id
+        ]
+        if same := same_text(Graph(self.solr), (source.id, *alike), text):
+            return same[0].id
+        # Its id comes from what it reads and writes as well, which nobody knows before it is extracted: until then it has
+        # one of its text alone.
+        return operation_key(source, " ".join(text.split()), (), name=text)
 
 
 def with_names(given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -121,10 +132,6 @@ def with_names(given: Mapping[str, Any]) -> Mapping[str, Any]:
         return {**given, "queryText": name}
     hive = dict(zip(("databaseName", "tableName", "columnName"), (*parts, name), strict=False))
     return {**given, **hive}
-
-
-def _same(one: str, other: str) -> bool:
-    return one.split() == other.split()
 
 
 def _without_parent(key: Key) -> Key:

@@ -17,14 +17,14 @@ from navlin.index.inheritance import note_due
 from navlin.index.relation import End
 from navlin.index.solr import Solr
 from navlin.index.stamp import Stamp
-from navlin.index.user_entities import SDK_SOURCE, write_relations
+from navlin.index.user_entities import NOT_THERE, SDK_SOURCE, write_relations
+from navlin.index.writing import ATTEMPTS, TooManyConflicts
 from navlin.model.identity import run_id
 from navlin.model.keys import EntityType, Key, RelationType
 
 MOST_PAIRS: Final = 10_000
 """How many pairs of ends one object has."""
 _TYPES: Final = tuple(each.value for each in EntityType)
-NOT_THERE: Final = "not in the index yet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +83,29 @@ def drawn_of(names: Names, position: int, given: Any) -> Drawn:
 
 def draw(solr: Solr, drawn: Sequence[Drawn], now_ms: int) -> None:
     """Writes relations, linked where all ends are in the index."""
+    left = list(drawn)
+    for _ in range(ATTEMPTS):
+        left = _draw(solr, left, now_ms)
+        if not left:
+            return
+    raise TooManyConflicts(f"{len(left)} relations kept changing under {ATTEMPTS} attempts to write them")
+
+
+def _draw(solr: Solr, drawn: Sequence[Drawn], now_ms: int) -> list[Drawn]:
+    """Those that must be written once more: another wrote one in between, or an end has arrived, and who brought it may not
+    have seen the relation."""
+    graph = Graph(solr)
     ids = {end for each in drawn for side in each.sides for end in side.ids}
-    there = Graph(solr).entities_now(ids) if ids else {}
+    there = graph.entities_now(ids) if ids else {}
     missing = dict.fromkeys(ids - there.keys(), NOT_THERE)
+    again = []
     for each in drawn:
         known = [
             tuple(end_of_entity(there[end.id]) if end.id in there else end for end in side.ends)
             for side in each.sides
         ]
         pairs = [(ep1, ep2) for ep1 in known[0] for ep2 in known[1]]
-        write_relations(
+        written = write_relations(
             solr,
             each.type,
             pairs,
@@ -101,6 +114,15 @@ def draw(solr: Solr, drawn: Sequence[Drawn], now_ms: int) -> None:
             missing=missing,
             now_ms=now_ms,
         )
+        if not written:
+            again.append(each)
+    if arrived := graph.present_now(missing):
+        again += [
+            each
+            for each in drawn
+            if each not in again and not arrived.isdisjoint((*each.sides[0].ids, *each.sides[1].ids))
+        ]
+    return again
 
 
 def link_arrived(solr: Solr, ids: Collection[str], now_ms: int) -> None:

@@ -50,6 +50,8 @@ class EntityFilter:
     has_last_run: bool = False
     """Operations on which purge left something."""
     incomplete: bool = False
+    awaited: bool = False
+    """Those that a program wrote on before their source showed them."""
 
     def filters(self) -> Iterator[str]:
         """The filters in Solr's syntax."""
@@ -78,6 +80,8 @@ class EntityFilter:
             yield q.present("lastExecuted")
         if self.incomplete:
             yield "incomplete:true"
+        if self.awaited:
+            yield "+userEntity:true +granted:true"
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,8 @@ class Followed:
     """A configured source, and what it records. ``since_ms`` is when the first execution started that it recorded (epoch ms;
     0: it records none). ``rejects`` are the records that did not read since the time that was asked about, ``silent_ms``
     the beginnings of the weeks of that time in which no execution started. What purges removed counts. ``incomplete_ms`` is
-    the time of the last operation that was known incompletely and that a purge removed (epoch ms; 0: there was none).
+    the time of the last operation that was known incompletely and that a purge removed (epoch ms; 0: there was none),
+    ``rejected_ms`` when the last of the rejects that a purge removed was seen (0: there was none).
     ``entries`` is what its extractor said of files, "" for nothing; ``held_back`` are the parts of it, such as files of an
     engine, that cannot be read now."""
 
@@ -34,6 +35,7 @@ class Followed:
     rejects: int
     silent_ms: tuple[int, ...]
     incomplete_ms: int
+    rejected_ms: int
     entries: str
     held_back: int
 
@@ -56,6 +58,7 @@ def _followed(solr: Solr, reading: Reading, since_ms: int, now_ms: int) -> Follo
         solr.count(RUNS, "kind:reject", of_source, rejects),
         _silent(solr, of_source, since_ms, now_ms, removed),
         removed.incomplete_ms,
+        removed.rejected_ms,
         _entries(solr, of_source),
         solr.count(RUNS, "kind:position", of_source, q.starting("key", HELD_BACK)),
     )

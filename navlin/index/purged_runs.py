@@ -1,6 +1,6 @@
 """What is remembered of the executions and operations that purges removed, for who asks later whether anything was missed:
 on which days a source recorded executions, and since when it did; and until when it had operations that were known
-incompletely. A document of ``nav_runs`` for each source."""
+incompletely, and records that would not read. A document of ``nav_runs`` for each source."""
 
 from __future__ import annotations
 
@@ -26,11 +26,13 @@ _ATTEMPTS: Final = 8
 class PurgedRuns:
     """Of one source. ``first_ms`` is when the first execution started (epoch ms; 0: none was removed), ``days`` maps days
     since 1970 to when the first and the last execution of that day started. ``incomplete_ms`` is the time of the last
-    operation that was known incompletely and was removed (0: there was none)."""
+    operation that was known incompletely and was removed (0: there was none), ``rejected_ms`` when the last of the rejects
+    that were removed was seen (0: there were none)."""
 
     first_ms: int = 0
     days: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     incomplete_ms: int = 0
+    rejected_ms: int = 0
 
     def any_between(self, first_ms: int, before_ms: int) -> bool:
         """Whether one is known to have started at or after a time, and before another."""
@@ -49,7 +51,7 @@ def remember_executions(solr: Solr, executions: Iterable[StoredEntity]) -> None:
         if each.started_ms:
             started[each.source_id].append(each.started_ms)
     for source_id, times in started.items():
-        _change(solr, source_id, times, 0)
+        _change(solr, source_id, times)
 
 
 def remember_incomplete(solr: Solr, operations: Iterable[StoredEntity]) -> None:
@@ -60,18 +62,30 @@ def remember_incomplete(solr: Solr, operations: Iterable[StoredEntity]) -> None:
             when_ms = max(each.as_of_ms, each.last_run.last_ms)
             latest[each.source_id] = max(latest[each.source_id], when_ms)
     for source_id, when_ms in latest.items():
-        _change(solr, source_id, (), when_ms)
+        _change(solr, source_id, incomplete_ms=when_ms)
 
 
-def _change(solr: Solr, source_id: str, times: Iterable[int], incomplete_ms: int) -> None:
+def remember_rejects(solr: Solr, source_id: str, seen_ms: int) -> None:
+    """Call it before rejects of a source are removed; the last of them was seen then (epoch ms)."""
+    _change(solr, source_id, rejected_ms=seen_ms)
+
+
+def _change(
+    solr: Solr, source_id: str, times: Iterable[int] = (), *, incomplete_ms: int = 0, rejected_ms: int = 0
+) -> None:
     for _ in range(_ATTEMPTS):
         document = next(iter(solr.get(RUNS, [_identity(source_id)])), None)
         known = _of(document)
-        new = _with(known, times, incomplete_ms)
+        new = _with(known, times, incomplete_ms, rejected_ms)
         if new == known:
             return
         days = {str(day): bounds for day, bounds in new.days.items()}
-        body = {"first_ms": new.first_ms, "days": days, "incomplete_ms": new.incomplete_ms}
+        body = {
+            "first_ms": new.first_ms,
+            "days": days,
+            "incomplete_ms": new.incomplete_ms,
+            "rejected_ms": new.rejected_ms,
+        }
         changed = {
             "identity": _identity(source_id),
             "kind": _KIND,
@@ -84,14 +98,18 @@ def _change(solr: Solr, source_id: str, times: Iterable[int], incomplete_ms: int
     raise RuntimeError(f"what is remembered of purged executions of {source_id} keeps changing")
 
 
-def _with(known: PurgedRuns, times: Iterable[int], incomplete_ms: int) -> PurgedRuns:
+def _with(known: PurgedRuns, times: Iterable[int], incomplete_ms: int, rejected_ms: int) -> PurgedRuns:
     days, first_ms = dict(known.days), known.first_ms
     for each in times:
         first_ms = min(first_ms or each, each)
         first, last = days.get(each // DAY_MS, (each, each))
         days[each // DAY_MS] = (min(first, each), max(last, each))
     kept = {day: days[day] for day in sorted(days)[-DAYS_KEPT:]}
-    return PurgedRuns(first_ms, kept, max(known.incomplete_ms, incomplete_ms))
+    incomplete_ms, rejected_ms = (
+        max(known.incomplete_ms, incomplete_ms),
+        max(known.rejected_ms, rejected_ms),
+    )
+    return PurgedRuns(first_ms, kept, incomplete_ms, rejected_ms)
 
 
 def _of(document: Mapping[str, Any] | None) -> PurgedRuns:
@@ -99,7 +117,7 @@ def _of(document: Mapping[str, Any] | None) -> PurgedRuns:
         return PurgedRuns()
     body = orjson.loads(document["body"])
     days = {int(day): (first, last) for day, (first, last) in body["days"].items()}
-    return PurgedRuns(body["first_ms"], days, body["incomplete_ms"])
+    return PurgedRuns(body["first_ms"], days, body["incomplete_ms"], body.get("rejected_ms", 0))
 
 
 def _identity(source_id: str) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import orjson
+
 from navlin.index import solr_query as q
 from navlin.index.entity import StoredEntity
 from navlin.index.fields import RELATIONS
@@ -15,6 +17,7 @@ from navlin.index.graph import Graph
 from navlin.index.relation import ENDS, NAMED, SEEN, End
 from navlin.index.solr import Solr
 from navlin.index.sources import known_sources
+from navlin.index.state import in_batches
 from navlin.index.user_entities import SDK_SOURCE
 from navlin.model.identity import identify
 from navlin.model.keys import RelationType, column_id
@@ -24,6 +27,9 @@ MOST_READERS: Final = 1_000
 """Of how many operations that read one table it is looked up when they ran."""
 MOST_COLUMNS: Final = 100_000
 """How many columns of the tables that are asked about together are looked at."""
+COUNTED_A_QUERY: Final = 100
+NEVER_MS: Final = 1 << 62
+"""Later than any record."""
 _COLUMNS: Final = EntityFilter(("FIELD",))
 _FLOWS: Final = (RelationType.DATA_FLOW.value, RelationType.CONTROL_FLOW.value)
 # A program that draws its own relations names what it likes as a reader, an execution for one.
@@ -71,10 +77,14 @@ def same_table(database: str, table: str, metastores: Iterable[str]) -> list[str
 
 
 def readers_of(
-    graph: Graph, read: Sequence[tuple[Sequence[StoredEntity], Sequence[Place]]], metastores: Sequence[str]
+    graph: Graph,
+    read: Sequence[tuple[Sequence[StoredEntity], Sequence[Place]]],
+    metastores: Sequence[str],
+    *,
+    enough_ms: int = NEVER_MS,
 ) -> list[Readers]:
     """The readers of each: of some entities (a table, and the views of it), their columns and partitions, and of what lies
-    at, below or around some places.
+    at, below or around some places. Of what has a record of ``enough_ms`` (epoch ms) or later the operations are left out.
 
     Whatever has their names counts as they, in any case and whichever source it is claimed of: an engine may know a
     metastore or a file system by an address that nobody configured.
@@ -84,8 +94,13 @@ def readers_of(
     children, more = graph.children(tables, _COLUMNS, MOST_COLUMNS)
     for child in children:
         columns[child.parent_id].append(child)
-    searches = [_search(_at(entities, columns, places, metastores)) for entities, places in read]
-    answers = [answer["response"] for answer in graph.solr.select_each(RELATIONS, searches)]
+    asked = [_At.of(entities, columns, places, metastores) for entities, places in read]
+    newest = _newest(graph, asked)
+    listed = [at for at, (count, newest_ms) in enumerate(newest) if count and newest_ms < enough_ms]
+    answers = [
+        answer["response"]
+        for answer in graph.solr.select_each(RELATIONS, [_listing(asked[at]) for at in listed])
+    ]
     parts = {
         each
         for answer in answers
@@ -94,47 +109,83 @@ def readers_of(
         for each in document["endpoint2Ids"]
     }
     operation_of = {part.id: part.parent_id for part in graph.entities_of(parts).values()}
-    found = []
-    for answer in answers:
+    found = [Readers(newest_ms, (), more) for _, newest_ms in newest]
+    for at, answer in zip(listed, answers, strict=True):
         ids = [each for document in answer["docs"] for each in document["endpoint2Ids"]]
         operations = dict.fromkeys(operation_of.get(each, each) for each in ids)
-        newest_ms = max((int(document.get("asOf", 0)) for document in answer["docs"]), default=0)
         cut = more or int(answer["numFound"]) > len(answer["docs"])
-        found.append(Readers(newest_ms, tuple(operations), cut))
+        found[at] = Readers(newest[at][1], tuple(operations), cut)
     return found
 
 
-def _search(at: str) -> dict[str, Any]:
+def _newest(graph: Graph, asked: Sequence[_At]) -> list[tuple[int, int]]:
+    """How many relations there are of each, and the time of the newest (epoch ms): many in one request, for most of what
+    is asked about is read by nobody, or was lately."""
+    answers = graph.solr.select_each(
+        RELATIONS, [_counting(batch) for batch in in_batches(asked, COUNTED_A_QUERY)]
+    )
+    facets = [answer["facets"] for answer in answers]
+    found = (facets[at // COUNTED_A_QUERY].get(f"of{at % COUNTED_A_QUERY}", {}) for at in range(len(asked)))
+    return [(int(each.get("count", 0)), int(each.get("newest", 0))) for each in found]
+
+
+def _counting(asked: Sequence[_At]) -> dict[str, Any]:
+    # Each is asked once: kept by Solr, it would push out what is asked again.
+    facets = {
+        f"of{at}": {
+            "type": "query",
+            "q": f"{{!cache=false}}{each.query(f'ids{at}')}",
+            "facet": {"newest": "max(asOf)"},
+        }
+        for at, each in enumerate(asked)
+    }
+    ids = {f"ids{at}": q.joined(each.ids) for at, each in enumerate(asked)}
+    return {"q": q.EVERYTHING, "fq": _READ, "rows": 0, "json.facet": orjson.dumps(facets).decode(), **ids}
+
+
+def _listing(asked: _At) -> dict[str, Any]:
     fields = {"fl": "endpoint2Ids,endpoint2Type,asOf", "sort": "asOf desc,identity asc", "rows": MOST_READERS}
-    return {"q": at, "fq": _READ, **fields}
+    return {"q": asked.query("ids0"), "ids0": q.joined(asked.ids), "fq": _READ, **fields}
 
 
-def _at(
-    entities: Iterable[StoredEntity],
-    columns: Mapping[str, Sequence[StoredEntity]],
-    places: Iterable[Place],
-    metastores: Sequence[str],
-) -> str:
-    clauses = []
-    for each in entities:
-        ids = [each.id, *same_table(each.database, each.own_name, metastores)]
-        for column in columns[each.id]:
-            ids += [
-                column.id,
-                *(column_id(one, each.database, each.own_name, column.own_name) for one in metastores),
-            ]
-        clauses += [f"endpoint1Ids:{q.phrase(one)}" for one in dict.fromkeys(ids)]
-        for name in dict.fromkeys((each.name, each.name.lower(), each.name.upper())):
-            clauses += [f"endpoint1Name:{q.literal(name)}", q.starting("endpoint1Name", name + ".")]
-    for place in places:
-        # A column of the data at a path has the path's name, a dot and its own.
-        clauses += [
-            q.at_or_below("endpoint1Name", place.path),
-            q.starting("endpoint1Name", place.path + "."),
+@dataclass(frozen=True, slots=True)
+class _At:
+    """Where a relation must begin that reads something: at one of these ids, or at an end of which a clause is true."""
+
+    ids: tuple[str, ...]
+    clauses: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        entities: Iterable[StoredEntity],
+        columns: Mapping[str, Sequence[StoredEntity]],
+        places: Iterable[Place],
+        metastores: Sequence[str],
+    ) -> _At:
+        """The ids and the names of some entities, of their columns, and of what lies at, below or around some places."""
+        ids: dict[str, None] = {}
+        clauses: dict[str, None] = {}
+        for each in entities:
+            ids |= dict.fromkeys([each.id, *same_table(each.database, each.own_name, metastores)])
+            for column in columns[each.id]:
+                ids[column.id] = None
+                for one in metastores:
+                    ids[column_id(one, each.database, each.own_name, column.own_name)] = None
+            for name in (each.name, each.name.lower(), each.name.upper()):
+                clauses[f"endpoint1Name:{q.literal(name)}"] = None
+                clauses[q.starting("endpoint1Name", name + ".")] = None
+        for place in places:
+            # A column of the data at a path has the path's name, a dot and its own.
+            clauses[q.at_or_below("endpoint1Name", place.path)] = None
+            clauses[q.starting("endpoint1Name", place.path + ".")] = None
             # Who reads a directory may read all that is in it.
-            *(f"endpoint1Name:{q.literal(each)}" for each in above(place)),
-        ]
-    return " ".join(clauses)
+            clauses |= dict.fromkeys(f"endpoint1Name:{q.literal(each)}" for each in above(place))
+        return cls(tuple(ids), tuple(clauses))
+
+    def query(self, parameter: str) -> str:
+        """The query, in whose request this parameter has the ids."""
+        return " ".join((q.terms_given("endpoint1Ids", parameter), *self.clauses))
 
 
 def views_of(graph: Graph) -> dict[str, set[str]]:
@@ -207,12 +258,38 @@ def tables_near(graph: Graph, places: Sequence[Place]) -> list[list[str]]:
 
 def sharing(graph: Graph, of: Sequence[tuple[str, Sequence[Place]]]) -> list[list[str]]:
     """The names of other tables that lie at, below or around the places of each table (its id, its places)."""
-    searches = []
-    for table, places in of:
-        at = " ".join(_around(place) for place in places) or f"-{q.EVERYTHING}"
-        filters = (*_TABLES_LOCATED, f"{q.EVERYTHING} -endpoint1Ids:{q.phrase(table)}")
-        searches.append({"q": at, "fq": filters, "fl": "endpoint1Name,endpoint1Ids", "rows": 10})
-    return list(map(_names, graph.solr.select_each(RELATIONS, searches)))
+    shared: list[list[str]] = [[] for _ in of]
+    located = [(at, table, " ".join(map(_around, places))) for at, (table, places) in enumerate(of) if places]
+    batches = list(in_batches(located, COUNTED_A_QUERY))
+    answers = graph.solr.select_each(RELATIONS, [_counting_others(batch) for batch in batches])
+    # Most lie alone: only of the others the names are asked for.
+    crowded = [
+        (at, table, around)
+        for batch, answer in zip(batches, answers, strict=True)
+        for at, table, around in batch
+        if answer["facets"].get(f"of{at}", {}).get("count")
+    ]
+    searches = [
+        {
+            "q": around,
+            "fq": (*_TABLES_LOCATED, f"{q.EVERYTHING} -endpoint1Ids:{q.phrase(table)}"),
+            "fl": "endpoint1Name,endpoint1Ids",
+            "rows": 10,
+        }
+        for _, table, around in crowded
+    ]
+    for (at, _, _), answer in zip(crowded, graph.solr.select_each(RELATIONS, searches), strict=True):
+        shared[at] = _names(answer)
+    return shared
+
+
+def _counting_others(located: Sequence[tuple[int, str, str]]) -> dict[str, Any]:
+    facets = {
+        f"of{at}": {"type": "query", "q": f"{{!cache=false}}+({around}) -endpoint1Ids:{q.phrase(table)}"}
+        for at, table, around in located
+    }
+    asked = {"q": q.EVERYTHING, "fq": _TABLES_LOCATED, "rows": 0}
+    return {**asked, "json.facet": orjson.dumps(facets).decode()}
 
 
 def _names(answer: Mapping[str, Any]) -> list[str]:

@@ -10,12 +10,15 @@ import orjson
 
 from navlin.index import solr_query as q
 from navlin.index.fields import RUNS, cut, date_ms, solr_date
+from navlin.index.purged_runs import remember_rejects
 from navlin.index.solr import Solr
+from navlin.index.state import in_batches
 from navlin.model.identity import identify
 from navlin.model.records import Reject
 from navlin.model.redaction import redact
 
 SAMPLE_CHARS: Final = 500
+_A_BATCH: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,3 +106,30 @@ def reject_documents(
         for identity in ["reject:" + identify(source_id, reject.place, str(reject.offset), reject.reason)]
     }
     return list(documents.values())
+
+
+def old_rejects(solr: Solr, before_ms: int) -> int:
+    """How many rejects were seen last before a time (epoch ms)."""
+    return solr.count(RUNS, _seen_before(before_ms), "kind:reject")
+
+
+def expire_rejects(solr: Solr, before_ms: int) -> int:
+    """Removes those, and returns how many. What is seen again meanwhile stays. That a source had some is remembered."""
+    removed = 0
+    found = solr.cursor(
+        RUNS, _seen_before(before_ms), "identity,sourceId,started,_version_", filters=["kind:reject"]
+    )
+    for batch in in_batches(found, _A_BATCH):
+        seen_ms: dict[str, int] = {}
+        for each in batch:
+            source_id = each["sourceId"]
+            seen_ms[source_id] = max(seen_ms.get(source_id, 0), date_ms(each["started"]))
+        for source_id, last_ms in seen_ms.items():
+            remember_rejects(solr, source_id, last_ms)
+        versions = {each["identity"]: int(each["_version_"]) for each in batch}
+        removed += len(versions) - len(solr.delete_versions(RUNS, versions))
+    return removed
+
+
+def _seen_before(before_ms: int) -> str:
+    return q.in_range("started", "*", solr_date(before_ms))

@@ -12,8 +12,22 @@ from navlin.index import solr_query as q
 from navlin.index.fields import ELEMENTS, date_ms
 from navlin.index.graph import Graph
 from navlin.index.readers import Place
+from navlin.index.state import in_batches
 
-_AFTER_WRITING: Final = "{!frange l=1}sub(ms(lastAccessed),ms(lastModified))"
+GROUPS_A_QUERY: Final = 100
+_AFTER_WRITING: Final = "{!frange l=1 cache=false}sub(ms(lastAccessed),ms(lastModified))"
+_SUMS: Final = {
+    "files": {
+        "type": "query",
+        "q": "type:FILE",
+        "facet": {
+            "size": "sum(size)",
+            "modified": "max(lastModified)",
+            "read": {"type": "query", "q": _AFTER_WRITING, "facet": {"last": "max(lastAccessed)"}},
+        },
+    },
+    "directories": {"type": "query", "q": "type:DIRECTORY"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,26 +44,28 @@ class Below:
 
 def sums_below(graph: Graph, of: Sequence[Sequence[Place]]) -> list[Below]:
     """What lies at each of some groups of places, which must not contain one another."""
+    found = [Below() for _ in of]
+    batches = list(in_batches(((at, places) for at, places in enumerate(of) if places), GROUPS_A_QUERY))
+    answers = graph.solr.select_each(ELEMENTS, [_summing(batch) for batch in batches])
+    for batch, answer in zip(batches, answers, strict=True):
+        for at, _ in batch:
+            found[at] = _below(answer["facets"].get(f"of{at}", {}))
+    return found
+
+
+def _summing(groups: Sequence[tuple[int, Sequence[Place]]]) -> dict[str, Any]:
+    # Each is asked once: kept by Solr, it would push out what is asked again.
     facets = {
-        "files": {
-            "type": "query",
-            "q": "type:FILE",
-            "facet": {
-                "size": "sum(size)",
-                "modified": "max(lastModified)",
-                "read": {"type": "query", "q": _AFTER_WRITING, "facet": {"last": "max(lastAccessed)"}},
-            },
-        },
-        "directories": {"type": "query", "q": "type:DIRECTORY"},
+        f"of{at}": {"type": "query", "q": "{!cache=false}" + " ".join(map(_at, places)), "facet": _SUMS}
+        for at, places in groups
     }
-    asked = {"fq": "-deleted:true", "rows": 0, "json.facet": orjson.dumps(facets).decode()}
-    searches = [{**asked, "q": " ".join(map(_at, places)) or f"-{q.EVERYTHING}"} for places in of]
-    return [_below(answer["facets"]) for answer in graph.solr.select_each(ELEMENTS, searches)]
+    asked = {"q": q.EVERYTHING, "fq": ("-deleted:true", "type:(FILE DIRECTORY)"), "rows": 0}
+    return {**asked, "json.facet": orjson.dumps(facets).decode()}
 
 
 def _at(place: Place) -> str:
     there = q.at_or_below("fileSystemPath", place.path)
-    return f"(+sourceId:{q.phrase(place.source_id)} +({there}) +type:(FILE DIRECTORY))"
+    return f"(+sourceId:{q.phrase(place.source_id)} +({there}))"
 
 
 def _below(facets: Mapping[str, Any]) -> Below:

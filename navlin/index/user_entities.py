@@ -10,13 +10,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from navlin.index.documents import granted_envelopes, source_envelope
-from navlin.index.fields import ELEMENTS, RELATIONS, solr_date, to_fields
+from navlin.index.entity import StoredEntity
+from navlin.index.fields import ELEMENTS, RELATIONS, is_user_field, solr_date, to_fields
+from navlin.index.graph import Graph, end_of
 from navlin.index.inheritance import CARRYING, note_due
-from navlin.index.relation import NO_TREE, End, relation_fields
+from navlin.index.relation import NO_TREE, End, StoredRelation, relation_fields
 from navlin.index.solr import Solr
 from navlin.index.stored_form import PACKAGE, Document
+from navlin.index.writing import rewrite
 from navlin.model.identity import identify, relation_id, run_id
-from navlin.model.keys import Key
+from navlin.model.keys import EntityType, Key
 from navlin.model.source import Source
 
 SDK: Final = "SDK"
@@ -24,6 +27,7 @@ SDK: Final = "SDK"
 SDK_SOURCE: Final = identify(SDK)
 TREE: Final = "#sdk"
 """Where it stands: in no source's tree."""
+NOT_THERE: Final = "not in the index yet"
 _ITERATION: Final = 1
 """Of that source. It stays, so clients that follow sources ask for all that is there each time."""
 
@@ -78,8 +82,23 @@ def user_fields(attributes: Mapping[str, Any]) -> Document:
 def awaited_entity(key: Key, now_ms: int) -> Document:
     """The document of an entity that its source has not shown yet."""
     envelope = next(granted_envelopes(key, now_ms))
+    # By its text an operation is found again, and by the linker once its source shows it (`linker.adopt_operations`).
+    text = to_fields({"queryText": key.name}) if key.type is EntityType.OPERATION else {}
     # As old as can be: whatever its source says is newer.
-    return {**envelope.fields(), "userEntity": True, **_stamps(key.identity, now_ms), "asOf": 0}
+    return {**envelope.fields(), **text, "userEntity": True, **_stamps(key.identity, now_ms), "asOf": 0}
+
+
+def adopt_words(solr: Solr, awaited: str, adopting: str) -> None:
+    """Gives an entity what people wrote on another one. What it has itself stays; tags come together."""
+    (given,) = solr.get(ELEMENTS, [awaited])
+    words = {name: value for name, value in given.items() if is_user_field(name)}
+
+    def change(document: Document) -> Document | None:
+        tags = list(dict.fromkeys((*document.get("tags", ()), *words.get("tags", ()))))
+        new = {**words, **document, **({"tags": tags} if tags else {})}
+        return None if new == document else new
+
+    list(rewrite(solr, ELEMENTS, [adopting], change))
 
 
 def _stamps(identity: str, now_ms: int) -> Document:
@@ -98,8 +117,9 @@ def write_relations(
     user_specified: bool,
     missing: Mapping[str, str],
     now_ms: int,
-) -> None:
+) -> bool:
     """Writes relations of a program's own, each known by its type and ends, so that one that is written again is the same.
+    Returns whether all were written: somebody else may have written one in between.
 
     ``missing`` has the reason for each end that is not in the index: such a relation is unlinked until it arrives.
     """
@@ -124,8 +144,33 @@ def write_relations(
         documents.append(document)
     carrying = {end.id for pair in ends for end in pair} if kind in CARRYING else set()
     due = note_due(solr, ids=carrying) if carrying else ""
+    there = {each["identity"]: each for each in solr.get(RELATIONS, [each["identity"] for each in documents])}
+    for document in documents:
+        before = there.get(document["identity"], {"_version_": -1})
+        since = ("firstSeen", "unlinkedSince") if before.get("unlinked") else ("firstSeen",)
+        document |= {name: before[name] for name in since if name in before and name in document}
+        document["_version_"] = before["_version_"]
     added = solr.add(RELATIONS, documents)
     if due:
         note_due(solr, ids=carrying, again=due)
     for refused in added.refused:
         raise ValueError(f"Solr refused {refused.identity} of {RELATIONS}: {refused.reason}")
+    return not added.conflicts
+
+
+def at_other_end(
+    solr: Solr, relation: StoredRelation, before: str, entity: StoredEntity, now_ms: int
+) -> None:
+    """Writes a program's relation once more, with an entity in place of the end ``before``."""
+    new = end_of(entity)
+    ends = [new if each.id == before else each for each in (relation.ep1, relation.ep2)]
+    there = Graph(solr).present_now(each.id for each in ends)
+    write_relations(
+        solr,
+        relation.type,
+        [(ends[0], ends[1])],
+        namespace=str(relation.document.get("namespace", "")),
+        user_specified=bool(relation.document.get("userSpecified")),
+        missing={each.id: NOT_THERE for each in ends if each.id not in there},
+        now_ms=now_ms,
+    )

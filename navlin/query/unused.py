@@ -28,7 +28,7 @@ from navlin.query.watched import Watched, watched
 
 __all__ = ["COLUMNS", "DAY_MS", "Judged", "Question", "Verdict", "unused"]
 
-TABLES_AT_ONCE: Final = 50
+TABLES_AT_ONCE: Final = 200
 MOST_PLACES: Final = 1_000
 """In how many places outside of its own directory a table's partitions are looked for."""
 MOST_VIEWS: Final = 100
@@ -94,10 +94,10 @@ class TableJudge:
             )
             for table in tables
         ]
-        readers = readers_of(self.graph, read, self.metastores)
+        since_ms = self.question.since_ms
+        readers = readers_of(self.graph, read, self.metastores, enough_ms=since_ms)
         # After those, and always: a purge may be going on.
         left = last_reads(self.graph, read, self.metastores)
-        since_ms = self.question.since_ms
         quiet = []
         for table, found, purged in zip(tables, readers, left, strict=True):
             if found.newest_ms >= since_ms:

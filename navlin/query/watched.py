@@ -135,6 +135,11 @@ def _gaps(graph: Graph, engines: Collection[Followed], since_ms: int) -> Iterato
             )
         if each.rejects:
             yield f"{each.rejects:,} records of {each.reading.source.name} would not read {accepted}"
+        elif each.rejected_ms >= since_ms:
+            yield (
+                f"records of {each.reading.source.name} would not read, the last purged one of"
+                f" {solr_date(each.rejected_ms)} {accepted}"
+            )
         if each.held_back:
             yield f"{each.held_back:,} files or other parts of {each.reading.source.name} cannot be read {accepted}"
         if each.silent_ms:

@@ -61,4 +61,5 @@ def report_as_json(report: PurgeReport) -> dict[str, Any]:
         "never": [
             {"never": each.never.name, "what": each.never.what, "count": each.count} for each in report.never
         ],
+        "rejects": report.rejects,
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from navlin.access.roles import Role
-from navlin.api.answers import Problem
+from navlin.api.answers import Empty, Problem
 from navlin.api.endpoint import Asked, Endpoint, Nothing
 from navlin.edit.models import list_models, mappings, register
 from navlin.edit.values import BadValue
@@ -49,23 +49,31 @@ def _new_namespace(asked: Asked) -> dict[str, Any]:
     return dict(namespace)
 
 
-def _namespace(asked: Asked) -> Mapping[str, Any]:
-    name = asked.parameters.namespace
-    for each in list_models(asked.solr, Kind.NAMESPACE):
-        if each["name"] == name:
-            return each
-    raise Problem(404, f"there is no namespace {name}")
+def _named(asked: Asked) -> Mapping[str, Any] | None:
+    known = list_models(asked.solr, Kind.NAMESPACE)
+    return next((each for each in known if each["name"] == asked.parameters.namespace), None)
+
+
+def _namespace(asked: Asked) -> Mapping[str, Any] | Empty:
+    # Hue takes an answer without a body for one that is not there, which it then makes; at an error it gives up.
+    return _named(asked) or Empty()
+
+
+def _name(asked: Asked) -> str:
+    if (namespace := _named(asked)) is None:
+        raise Problem(404, f"there is no namespace {asked.parameters.namespace}")
+    return str(namespace["name"])
 
 
 def _properties(asked: Asked) -> list[Mapping[str, Any]]:
-    name = _namespace(asked)["name"]
+    name = _name(asked)
     return [each for each in list_models(asked.solr, Kind.PROPERTY) if each["namespace"] == name]
 
 
 def _new_property(asked: Asked) -> dict[str, Any]:
     if not isinstance(asked.body, Mapping):
         raise Problem(400, "the body must be a JSON object")
-    given = {**asked.body, "namespace": _namespace(asked)["name"]}
+    given = {**asked.body, "namespace": _name(asked)}
     (made,) = _registered(asked, {"properties": [given]})["properties"]
     return dict(made)
 

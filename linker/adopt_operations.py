@@ -1,0 +1,62 @@
+"""Rule 4: an operation that a program named by its text becomes the one that its source shows.
+
+The id of an operation comes from what it reads and writes as well, so nobody can compute it from the text alone. Until its
+source shows one of that text, what programs wrote of it is kept under an id of the text. Then it goes over: words, and the
+programs' own relations. Of several operations of the same text (in two databases) the first is meant, as it is for who
+names one that is there.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from linker.linking import Linking
+from navlin.index.entity import VIEW, StoredEntity
+from navlin.index.filters import EntityFilter
+from navlin.index.operation_texts import same_text
+from navlin.index.relation import WHOLE
+from navlin.index.sources import known_sources
+from navlin.index.user_entities import adopt_words, at_other_end
+
+_AWAITED = EntityFilter(("OPERATION",), awaited=True)
+
+
+def adopt_operations(linking: Linking) -> int:
+    """Has those that are there take over from those that were awaited; returns how many did."""
+    graph = linking.graph
+    if not graph.count_entities(_AWAITED):
+        return 0
+    arrived = graph.entities_by_source(
+        EntityFilter(("OPERATION",), runs=() if linking.everything else linking.runs)
+    )
+    known = {source.id: source for source in known_sources(linking.solr)}
+    alike: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for source in known.values():
+        if source.id in arrived:
+            alike[source.type, source.cluster].append(source.id)
+    adopted = 0
+    for awaited in list(graph.entities(_AWAITED, fields=VIEW)):
+        if not awaited.text or awaited.source_id not in known:
+            continue
+        # Of whichever source of its type there: clients name the metastore for a statement of Hive.
+        named = known[awaited.source_id]
+        sources = sorted(alike[named.type, named.cluster], key=lambda each, own=named.id: (each != own, each))
+        if sources:
+            shown = [each for each in same_text(graph, sources, awaited.text) if not each.granted]
+            if shown:
+                _adopt(linking, awaited, shown[0])
+                adopted += 1
+    if adopted:
+        graph.commit()
+    return adopted
+
+
+def _adopt(linking: Linking, awaited: StoredEntity, shown: StoredEntity) -> None:
+    # In this order: whatever ends it half way, the next pass does it once more.
+    adopt_words(linking.solr, awaited.id, shown.id)
+    relations = {each.id: each for each in linking.graph.relations(of=[awaited.id], fields=WHOLE)}
+    for each in relations.values():
+        at_other_end(linking.solr, each, awaited.id, shown, linking.now_ms)
+    linking.graph.remove_relations({each.id: each.version for each in relations.values()}, linking.stamp)
+    (now,) = linking.graph.entities_now([awaited.id], WHOLE).values()
+    linking.graph.remove_entities({awaited.id: now.version}, linking.stamp)
