@@ -7,6 +7,7 @@ from typing import Final
 
 from linker.add_locations import add_locations
 from linker.linking import Linking
+from linker.prefer_engines import prefer_engines
 from linker.resolve_endpoints import resolve_endpoints
 from linker.resolve_views import resolve_views
 from navlin.index.inheritance import note_due
@@ -18,6 +19,7 @@ RULES: Final[tuple[Rule, ...]] = (
     resolve_endpoints,
     add_locations,
     resolve_views,
+    prefer_engines,
 )
 
 

@@ -106,6 +106,7 @@ class Writing:
             "status": STATUS.get(run.type, unended),
             "errorMessage": run.error,
             "operation": operation.name,
+            "operationType": run.of_job.get("operationType"),
             **run.of_run,
             **named_ends,
         }

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from navlin.access.gate import Gate
+from navlin.api.openlineage import EventDoor
 from navlin.index.solr import Solr, SolrAddress, SolrUnavailable
 
 
@@ -40,7 +41,7 @@ class Service:
     """Shared by all requests of one process. ``status`` answers as ``navlin status --json``; ``daemon_runs`` says whether
     there is a daemon that takes requests up; ``now_ms`` is epoch ms; ``base_path`` is what a proxy puts before each path.
     ``secure`` says that browsers reach it by TLS, be it a proxy's; ``public_origin`` is what they then show of it, if a
-    request does not say so."""
+    request does not say so. ``events`` is where OpenLineage's events go, None if they are not taken."""
 
     index: Index
     gate: Gate
@@ -54,3 +55,4 @@ class Service:
     tls: bool = False
     secure: bool = False
     public_origin: str = ""
+    events: EventDoor | None = None

@@ -34,6 +34,8 @@ class WebSettings:
     session_idle_s: float = 3_600.0
     session_lifetime_s: float = 43_200.0
     solr_passthrough: bool = False
+    openlineage_directory: Path | None = None
+    openlineage_users: tuple[str, ...] = ()
 
     @property
     def secure(self) -> bool:
@@ -62,6 +64,8 @@ class WebSettings:
         for given, missing in (("certificate_file", "key_file"), ("key_file", "certificate_file")):
             if getattr(self, given) is not None and getattr(self, missing) is None:
                 yield given, f"{given} needs {missing} beside it"
+        if self.openlineage_users and self.openlineage_directory is None:
+            yield "openlineage_users", "openlineage_users needs openlineage_directory beside it"
         yield from self._problems_of_proxy()
         if self.public_origin and not _ORIGIN.fullmatch(self.public_origin):
             yield (
