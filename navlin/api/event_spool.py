@@ -70,8 +70,8 @@ class EventSpool:
             self._leave()
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._remove_old()
-            self._file = _File(self._open(day), day, 0)
-        return self._file
+            self._file = file = _File(self._open(day), day, 0)
+        return file
 
     def _open(self, day: str) -> int:
         while True:
