@@ -26,6 +26,7 @@ MAY_IMPORT = {
     "linker": {"navlin.model", "navlin.index", "navlin.sql"},
     "navlin.query": {"navlin.model", "navlin.index"},
     "navlin.edit": {"navlin.model", "navlin.index"},
+    "navlin.export": {"navlin.model", "navlin.index", "navlin.query", "navlin.kerberos"},
     "navlin.access": set[str](),
     "navlin.render": {"navlin.model", "navlin.index", "navlin.query", "navlin.edit"},
     "navlin.api": {

@@ -39,6 +39,7 @@ COMMANDS: Final = (
     "edit",
     "edits",
     "annotations",
+    "export",
     "web",
     "user",
     "token",

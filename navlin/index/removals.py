@@ -79,8 +79,28 @@ def changed_since(solr: Solr, run_id: str) -> Changes:
 
     A run that went on at the same time counts: what it wrote may have become visible later. Raises `UnknownRun`.
     """
-    started = _started(solr, run_id)
-    runs = [each for each in _runs_since(solr, started) if each != run_id]
+    return _changed(solr, [each for each in _runs_since(solr, _started(solr, run_id)) if each != run_id])
+
+
+def changed_since_ms(solr: Solr, since_ms: int) -> Changes:
+    """What was written and removed by the runs that ended after this time (epoch ms)."""
+    return _changed(solr, [*_runs_since(solr, solr_date(since_ms))])
+
+
+def newest_run(solr: Solr) -> str:
+    """The id of the run that started last, from which changes may be read later; "" if there is none."""
+    runs = {
+        "q": "kind:run",
+        "fq": q.present("runId"),
+        "fl": "runId",
+        "sort": "started desc,identity asc",
+        "rows": 1,
+    }
+    found = solr.select(RUNS, runs)["response"]["docs"]
+    return str(found[0]["runId"]) if found else ""
+
+
+def _changed(solr: Solr, runs: Sequence[str]) -> Changes:
     return Changes(
         map(StoredEntity.of, _stamped(solr, ELEMENTS, runs)),
         map(StoredRelation.of, _stamped(solr, RELATIONS, runs)),

@@ -1,0 +1,57 @@
+"""Apache Atlas: the entities that its Hive and Impala hooks would have made, under the same names.
+
+Sources: the type definitions, hooks and REST interface of apache/atlas; "Impala entities created in Atlas" (Cloudera) and
+"Hook & Bridge for Apache Hive" (Atlas), from which `documented` differs where the option says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+from navlin.export.atlas import catalog, processes
+from navlin.export.atlas.entities import Change
+from navlin.export.atlas.names import Namespace
+from navlin.export.atlas.processes import Form
+from navlin.export.atlas.requests import messages, requests
+from navlin.export.atlas.sending import send
+from navlin.export.target import Target, register
+from navlin.export.values import Dataset, Item, Operation, Renamed, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What may be chosen of an export to Atlas."""
+
+    namespace: Annotated[
+        str,
+        "What stands behind the @ of names: Atlas's atlas.metadata.namespace; the cluster's name without it.",
+    ] = ""
+    hook: Annotated[bool, "Messages for the Kafka topic ATLAS_HOOK in place of requests."] = False
+    as_documented: Annotated[
+        bool, "Names and kinds of dependency as Cloudera's and Atlas's documents have them, not the hooks."
+    ] = False
+    hook_user: Annotated[str, "Who sends the messages of --hook."] = "navlin"
+
+
+def records(items: Iterable[Item], options: Options) -> Iterator[bytes]:
+    """Lines of requests or messages."""
+    form = Form(Namespace(options.namespace), options.as_documented)
+    found = (change for item in items for change in _changes(item, form))
+    return messages(found, options.hook_user) if options.hook else requests(found)
+
+
+def _changes(item: Item, form: Form) -> Iterator[Change]:
+    match item:
+        case Renamed():
+            yield from catalog.renamed(item, form.namespace)
+        case Dataset():
+            yield from catalog.changes(item, form.namespace)
+        case Operation():
+            yield from processes.changes(item, form)
+        case Run():
+            yield from processes.run_changes(item, form)
+
+
+register(Target("atlas", "Apache Atlas", "application/x-ndjson", "jsonl", Options, records, send))

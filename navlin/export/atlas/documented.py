@@ -1,0 +1,73 @@
+"""What Cloudera's and Atlas's documents say where the hooks do otherwise: names with generated ids, kinds of dependency.
+
+An id is made of what an operation is, not drawn: exporting twice changes nothing.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from navlin.export.atlas import names
+from navlin.export.atlas.entities import Ref
+from navlin.export.values import ColumnLineage, Execution, Flow, Operation
+
+ID_DIGITS: Final = 12
+
+
+def dependency(part: ColumnLineage) -> str:
+    """SIMPLE: the input's value as it is; EXPRESSION: computed; SCRIPT: by a user's own code.
+
+    Hive gives an expression for what is computed, and none for what a script makes of a row.
+    """
+    about = part.details
+    if about.opaque:
+        return "SCRIPT"
+    if about.expression or about.transformation not in ("", "IDENTITY"):
+        return "EXPRESSION"
+    inputs = [*part.inputs_of(Flow.DATA)]
+    as_it_is = about.transformation == "IDENTITY" or (len(inputs) == 1 and inputs[0].name)
+    return "SIMPLE" if as_it_is else "SCRIPT"
+
+
+def process_name(operation: Operation, namespace: names.Namespace) -> str:
+    """``db.table@cluster:id`` of an Impala query, and of a Hive query its text in small letters; "" for all others."""
+    if operation.statement.engine == "HIVE":
+        return operation.statement.text.strip().lower()
+    if operation.statement.engine != "IMPALA":
+        return ""
+    table = next((end for end in operation.outputs if end.dataset.is_table), None)
+    return "" if table is None else f"{names.of_dataset(table.dataset, namespace)}:{generated(operation.id)}"
+
+
+def process_attributes(
+    operation: Operation, kind: str, inputs: tuple[Ref, ...], outputs: tuple[Ref, ...]
+) -> dict[str, Any]:
+    """The attributes of a process that the documents have otherwise: its name is the query's text."""
+    if kind not in ("impala_process", "hive_process"):
+        return {}
+    text = operation.statement.text.strip()
+    return {
+        "name": text or operation.name,
+        "inputs": [each.to_json() for each in inputs],
+        "outputs": [each.to_json() for each in outputs],
+    }
+
+
+def execution_attributes(operation: Operation, execution: Execution, process: str) -> dict[str, Any]:
+    """Those of an execution: ``process:id of its name:id of its own``; its name is the text with the id at the end."""
+    run, text = execution.details, operation.statement.text.strip()
+    name = f"{text or operation.name}:{run.started_ms}"
+    found = {"qualifiedName": f"{process}:{run.started_ms}:{generated(execution.id)}", "name": name}
+    if operation.statement.engine == "IMPALA":
+        started = datetime.fromtimestamp(run.started_ms / 1000, UTC)
+        found["queryId"] = f"impala_{started:%Y%m%d%H%M%S}_{run.query_id or generated(execution.id)}"
+    return {**found, "queryText": text}
+
+
+def generated(identity: str) -> str:
+    """A number made of an identity."""
+    try:
+        return str(int(identity[:ID_DIGITS], 16))
+    except ValueError:
+        return identity

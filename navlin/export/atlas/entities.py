@@ -1,0 +1,148 @@
+"""Entities of Atlas, and what names them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from navlin.export.values import Words
+
+LABEL_CHARS: Final = 50
+CUSTOM_KEY_CHARS: Final = 50
+CUSTOM_VALUE_CHARS: Final = 500
+"""What Atlas takes of labels and of custom attributes; both have letters, digits, dashes and underscores alone."""
+_NO_WORD: Final = re.compile(r"[^A-Za-z0-9_-]+")
+IDENTITY: Final = "navlin_id"
+"""The custom attribute that has the identity of what an entity was made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """What names an entity for others; ``relationship`` is the type of the relationship that it is an end of."""
+
+    type: str
+    qualified_name: str
+    relationship: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What makes two the same."""
+        return self.type, self.qualified_name
+
+    def at(self, relationship: str) -> Ref:
+        """The same as an end of a relationship."""
+        return Ref(self.type, self.qualified_name, relationship)
+
+    def to_json(self, guids: Mapping[tuple[str, str], str] | None = None) -> dict[str, Any]:
+        """As Atlas reads it, with the guid that it has in its request, if any."""
+        found: dict[str, Any] = {
+            "typeName": self.type,
+            "uniqueAttributes": {"qualifiedName": self.qualified_name},
+        }
+        if guids and (guid := guids.get(self.key)):
+            found["guid"] = guid
+        if self.relationship:
+            found["relationshipType"] = self.relationship
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class AtlasEntity:
+    """An entity with its ends of relationships. None and empty values are left out; Atlas keeps what it has there."""
+
+    type: str
+    attributes: Mapping[str, Any]
+    ends: Mapping[str, Ref | tuple[Ref, ...]] = field(default_factory=dict)
+    labels: tuple[str, ...] = ()
+    custom: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def ref(self) -> Ref:
+        """What names it."""
+        return Ref(self.type, str(self.attributes["qualifiedName"]))
+
+    def to_json(self, guids: Mapping[tuple[str, str], str]) -> dict[str, Any]:
+        """As Atlas reads it."""
+        found: dict[str, Any] = {
+            "typeName": self.type,
+            "guid": guids[self.ref.key],
+            "attributes": {name: value for name, value in self.attributes.items() if _known(value)},
+        }
+        ends = {
+            name: [each.to_json(guids) for each in end] if isinstance(end, tuple) else end.to_json(guids)
+            for name, end in self.ends.items()
+        }
+        if ends:
+            found["relationshipAttributes"] = ends
+        if self.labels:
+            found["labels"] = list(self.labels)
+        if self.custom:
+            found["customAttributes"] = dict(self.custom)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Upsert:
+    """What one dataset or operation is in Atlas: the first entity, and those that hang on it. Sent together."""
+
+    entities: tuple[AtlasEntity, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """An entity that is gone; what it contains goes along."""
+
+    ref: Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    """An entity that keeps its guid under a new name. ``attributes`` are those that it has from then on."""
+
+    ref: Ref
+    attributes: Mapping[str, Any]
+
+
+Change = Upsert | Deletion | Rename
+
+
+def numbered(entities: Iterable[AtlasEntity]) -> dict[tuple[str, str], str]:
+    """A guid for each entity of one request: negative numbers, in their order."""
+    keys = dict.fromkeys(entity.ref.key for entity in entities)
+    return {key: f"-{number}" for number, key in enumerate(keys, start=1)}
+
+
+def unique(entities: Iterable[AtlasEntity]) -> Iterator[AtlasEntity]:
+    """Each entity once: the first of each name."""
+    seen = set()
+    for entity in entities:
+        if entity.ref.key not in seen:
+            seen.add(entity.ref.key)
+            yield entity
+
+
+def labels(words: Words) -> tuple[str, ...]:
+    """People's tags as labels."""
+    found = (_NO_WORD.sub("_", tag)[:LABEL_CHARS] for tag in (*words.tags, *words.inherited_tags))
+    return tuple(dict.fromkeys(each for each in found if each.strip("_")))
+
+
+def custom(identity: str, words: Words) -> dict[str, str]:
+    """navlin's identity and people's properties as custom attributes."""
+    found = {IDENTITY: identity}
+    for key, values in words.properties.items():
+        if text := ", ".join(values):
+            found[_NO_WORD.sub("_", key)[:CUSTOM_KEY_CHARS]] = text[:CUSTOM_VALUE_CHARS]
+    return found
+
+
+def worded(words: Words) -> dict[str, Any]:
+    """The attributes of an Asset that people fill in."""
+    return {"displayName": words.name, "userDescription": words.description}
+
+
+def _known(value: Any) -> bool:
+    # What is required may be empty; what is not is left out by who makes it.
+    return value is not None

@@ -1,0 +1,159 @@
+"""Qualified names as Atlas's own hooks make them: what has the same name is the same entity, whoever sends it.
+
+The forms are those of the Hive and Impala hooks (apache/atlas, AtlasHiveHookContext, AtlasPathExtractorUtil): names of
+tables in small letters, the namespace as it is; paths keep their case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from navlin.export.values import DatasetName, End, KnownSource, Operation
+from navlin.model.source import HDFS, S3
+
+OUTPUT_NAMED: Final = frozenset(
+    "CREATETABLE CREATETABLE_AS_SELECT CREATEVIEW ALTERVIEW_AS ALTERTABLE_LOCATION".split()
+)
+"""Kinds of statements whose process is named by the table that they make alone."""
+WRITE_TYPES: Final = {
+    "INSERT": "INSERT",
+    "INSERT_OVERWRITE": "INSERT_OVERWRITE",
+    "UPSERT": "INSERT",
+    "UPDATE": "UPDATE",
+    "DELETE": "DELETE",
+    "MERGE": "UPDATE",
+}
+"""Kinds of statements that are a QUERY to the hooks, and how each writes."""
+QUERY: Final = "QUERY"
+WITH_CLAUSE: Final = "QUERY_WITH_CLAUSE"
+
+
+UNKNOWN_CLUSTER: Final = "cm"
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """What stands behind the @ of names: the one that was chosen, else the cluster of the source."""
+
+    chosen: str = ""
+
+    def of(self, source: KnownSource) -> str:
+        """That of a source."""
+        return self.chosen or source.cluster or UNKNOWN_CLUSTER
+
+
+def type_of(name: DatasetName) -> str:
+    """Atlas's type of a dataset."""
+    match name.type:
+        case "DATABASE":
+            return "hive_db"
+        case "TABLE" | "VIEW":
+            return "hive_table"
+        case "DIRECTORY" | "FILE" | "S3BUCKET" if name.source.type == S3:
+            if name.type == "S3BUCKET" or name.name.strip("/") == "":
+                return "aws_s3_v2_bucket"
+            return "aws_s3_v2_object" if name.type == "FILE" else "aws_s3_v2_directory"
+        case "DIRECTORY" | "FILE" | "S3BUCKET":
+            return "hdfs_path"
+    return "DataSet"
+
+
+def of_dataset(name: DatasetName, namespace: Namespace) -> str:
+    """The qualifiedName of a database, table, view, path or other dataset."""
+    match type_of(name):
+        case "hive_db":
+            return f"{name.name.lower()}@{namespace.of(name.source)}"
+        case "hive_table":
+            return f"{name.database.lower()}.{name.name.lower()}@{namespace.of(name.source)}"
+        case "hdfs_path" if name.source.type == HDFS:
+            return f"{uri(name)}@{namespace.of(name.source)}"
+        case "hdfs_path":
+            # The hook has no type for other file systems.
+            return uri(name).lower()
+        case "aws_s3_v2_bucket":
+            return f"{bucket(name)}@{namespace.of(name.source)}"
+        case "aws_s3_v2_object":
+            return f"{bucket(name)}{name.name}@{namespace.of(name.source)}"
+        case "aws_s3_v2_directory":
+            return f"{bucket(name)}{name.name.rstrip('/')}/@{namespace.of(name.source)}"
+    return f"{name.source.name}.{name.name}@{namespace.of(name.source)}"
+
+
+def of_column(table: DatasetName, column: str, namespace: Namespace) -> str:
+    """The qualifiedName of a column."""
+    return f"{table.database.lower()}.{table.name.lower()}.{column.lower()}@{namespace.of(table.source)}"
+
+
+def of_storage(table: DatasetName, namespace: Namespace) -> str:
+    """The qualifiedName of a table's storage descriptor: behind the namespace."""
+    return f"{of_dataset(table, namespace)}_storage"
+
+
+def uri(path: DatasetName) -> str:
+    """A path with its scheme and authority."""
+    if path.authority == "file://":
+        return f"file:{path.name}"
+    return f"{path.authority}{path.name}"
+
+
+def bucket(path: DatasetName) -> str:
+    """The bucket of a path on S3, in the scheme that Hadoop's own client has."""
+    host = path.authority.partition("://")[2] or path.name.strip("/")
+    return f"s3a://{host}"
+
+
+# -- Processes -------------------------------------------------------------------------------------------------------------
+
+
+def operation_kind(operation: Operation) -> str:
+    """The name of a statement's kind as the hooks have it: what writes rows is a QUERY."""
+    kind = operation.statement.type
+    if kind in WRITE_TYPES or kind in ("", "SELECT"):
+        kind = QUERY
+    if kind == QUERY and operation.statement.engine == "IMPALA" and operation.statement.with_clause:
+        return WITH_CLAUSE
+    return kind
+
+
+def of_process(
+    operation: Operation, inputs: Iterable[End], outputs: Iterable[End], namespace: Namespace
+) -> str:
+    """The qualifiedName of a Hive or Impala process."""
+    kind = operation_kind(operation)
+    # Hive calls a table db@table among its inputs and outputs, and sorts them so.
+    between = "." if operation.statement.engine == "IMPALA" else "@"
+    read_ends, written_ends = _sorted(inputs, between), _sorted(outputs, between)
+    if kind in OUTPUT_NAMED:
+        for end in written_ends:
+            if end.dataset.is_table:
+                return of_dataset(end.dataset, namespace) + _created(end)
+    write = WRITE_TYPES.get(operation.statement.type, "INSERT") if kind == QUERY else ""
+    if kind in (QUERY, WITH_CLAUSE):
+        # Where a query reads or writes files is no part of its name.
+        read_ends, written_ends = (
+            [end for end in ends if not end.dataset.is_path] for ends in (read_ends, written_ends)
+        )
+    read = "".join(f":{_part(end, namespace)}" for end in read_ends)
+    before = f":{write}:" if write else ":"
+    written = "".join(before + _part(end, namespace) for end in written_ends)
+    return f"{kind}{read}->{written}"
+
+
+def _sorted(ends: Iterable[End], between: str) -> list[End]:
+    def name(end: End) -> tuple[str, str]:
+        database, own = end.dataset.database, end.dataset.name
+        full = f"{database}{between}{own}" if database else own
+        return full.lower(), full
+
+    return sorted(ends, key=name)
+
+
+def _part(end: End, namespace: Namespace) -> str:
+    # Only here the namespace is in small letters too.
+    return of_dataset(end.dataset, namespace).lower().replace("/", "") + _created(end)
+
+
+def _created(end: End) -> str:
+    return f":{end.created_ms}" if end.created_ms else ""

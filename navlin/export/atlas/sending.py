@@ -1,0 +1,102 @@
+"""Sends lines of requests to an Atlas: what is refused of a request is found by sending its parts one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+from urllib.parse import quote
+
+import orjson
+import requests
+
+from navlin.export.connection import Connection, words_of
+from navlin.export.target import Refused
+
+BULK: Final = "/api/atlas/v2/entity/bulk"
+BY_NAME: Final = "/api/atlas/v2/entity/uniqueAttribute/type/"
+_HANGING: Final = (
+    "hive_storagedesc hive_column hive_process_execution impala_process_execution hive_column_lineage"
+    " impala_column_lineage spark_column_lineage hive_table_ddl"
+)
+_PARTS: Final = frozenset(_HANGING.split())
+"""What hangs on the entity before it in a request, and is nothing without it."""
+
+
+def send(connection: Connection, records: Iterable[bytes], options: Any) -> Iterator[int | Refused]:
+    """Sends lines, and yields how many entities each request brought, or what was refused of it. Raises ValueError
+    for messages."""
+    if options.hook:
+        raise ValueError(
+            "messages of --hook are for Kafka: write them to a file, and send that to the topic ATLAS_HOOK"
+        )
+    for line in records:
+        content = orjson.loads(line)
+        if "entities" in content:
+            yield from _create(connection, content["entities"])
+        for reference in content.get("deletions", ()):
+            yield from _delete(connection, reference)
+        for rename in content.get("renames", ()):
+            yield from _rename(connection, rename)
+
+
+def _create(connection: Connection, entities: list[dict[str, Any]]) -> Iterator[int | Refused]:
+    answer = connection.send("POST", BULK, orjson.dumps({"entities": entities}))
+    if answer.ok:
+        yield len(entities)
+        return
+    groups = list(_groups(entities))
+    if len(groups) > 1:
+        for group in groups:
+            yield from _create(connection, group)
+        return
+    first, *hanging = entities
+    if hanging and first["typeName"] not in _PARTS:
+        # A column that is refused must not cost its table.
+        alone = connection.send("POST", BULK, orjson.dumps({"entities": [first]}))
+        if alone.ok:
+            yield 1
+            for each in hanging:
+                yield from _create(connection, [each])
+            return
+        answer = alone
+    yield Refused(_shown(first), words_of(answer))
+
+
+def _groups(entities: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Each entity that stands for itself, with what hangs on it."""
+    group: list[dict[str, Any]] = []
+    for each in entities:
+        if group and each["typeName"] not in _PARTS:
+            yield group
+            group = []
+        group.append(each)
+    if group:
+        yield group
+
+
+def _delete(connection: Connection, reference: dict[str, Any]) -> Iterator[int | Refused]:
+    answer = connection.send("DELETE", BY_NAME + quote(reference["typeName"]), params=_named(reference))
+    # What is not there, or was deleted before, is as it should be.
+    if answer.ok or answer.status_code == 404:
+        yield 1
+    else:
+        yield Refused(f"deletion of {_shown(reference)}", words_of(answer))
+
+
+def _rename(connection: Connection, rename: dict[str, Any]) -> Iterator[int | Refused]:
+    body = orjson.dumps({"entity": {"typeName": rename["typeName"], "attributes": rename["attributes"]}})
+    answer = connection.send("PUT", BY_NAME + quote(rename["typeName"]), body, params=_named(rename))
+    # Atlas may never have seen it under its old name; under the new one it comes in any case.
+    if answer.ok or answer.status_code == requests.codes.not_found:
+        yield 1
+    else:
+        yield Refused(f"rename of {_shown(rename)}", words_of(answer))
+
+
+def _named(reference: dict[str, Any]) -> dict[str, str]:
+    return {"attr:qualifiedName": reference["uniqueAttributes"]["qualifiedName"]}
+
+
+def _shown(entity: dict[str, Any]) -> str:
+    named = entity.get("uniqueAttributes") or entity["attributes"]
+    return f"{entity['typeName']} {named['qualifiedName']}"

@@ -1,0 +1,224 @@
+"""The items of an export in their order: batch after batch, each with the place after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Final
+
+from navlin.export.choosing import Chosen, Selection, choose
+from navlin.export.id_set import IdSet
+from navlin.export.names import Names, databases_of
+from navlin.export.reading import Reader
+from navlin.export.renaming import renames
+from navlin.export.values import (
+    Column,
+    ColumnDetails,
+    ColumnName,
+    Dataset,
+    DatasetName,
+    Item,
+    Operation,
+    Renamed,
+    Run,
+    Words,
+)
+from navlin.index.entity import WHOLE, StoredEntity
+from navlin.index.filters import EntityFilter
+from navlin.index.graph import Graph
+from navlin.index.solr import Solr
+from navlin.index.state import in_batches
+
+STAGES: Final = ("renames", "databases", "datasets", "operations", "derived", "removed")
+"""In this order, so that what is named stands before what names it."""
+BATCH: Final = {
+    "renames": 200,
+    "databases": 500,
+    "datasets": 200,
+    "operations": 200,
+    "derived": 500,
+    "removed": 1_000,
+}
+"""How many entities are read together."""
+_PASSED: Final = {
+    "databases": ("DATABASE",),
+    "datasets": ("TABLE", "VIEW", "DATASET"),
+    "operations": ("OPERATION",),
+}
+"""What everything is. Of a file system the paths alone that operations name: it has tens of millions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How far an export came: in which stage, and after which id of that."""
+
+    stage: str = STAGES[0]
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some items, and the place after them, from which an export may be resumed."""
+
+    items: Sequence[Item]
+    place: Place
+
+
+def read(solr: Solr, selection: Selection, after: Place | None = None) -> Iterator[Batch]:
+    """The items of a selection in the order of `STAGES`, in batches, after a place if one is given.
+
+    Memory is bounded by a batch. What is written meanwhile may be there or not. Raises `QueryError`, `NotExportable`, and
+    `UnknownRun` for a run of which there is no record any more.
+    """
+    graph = Graph(solr)
+    reader = Reader(
+        graph,
+        Names.read(graph),
+        columns=not selection.tables_only,
+        texts=selection.texts,
+        placeholders=selection.placeholders,
+    )
+    place = after or Place()
+    with ExitStack() as open_sets:
+        chosen = choose(graph, selection, open_sets)
+        export = _Export(reader, selection, chosen, open_sets.enter_context(IdSet()))
+        if place.stage != STAGES[0]:
+            # What was renamed is known, though it is not exported again.
+            list(export.stage(STAGES[0], ""))
+        for stage in STAGES[STAGES.index(place.stage) :]:
+            yield from export.stage(stage, place.after if stage == place.stage else "")
+
+
+@dataclass(slots=True)
+class _Export:
+    """One reading. ``sent`` are the datasets that were yielded."""
+
+    reader: Reader
+    selection: Selection
+    chosen: Chosen
+    sent: IdSet
+    renamed: Mapping[str, Renamed] = field(default_factory=dict)
+
+    def stage(self, stage: str, after: str) -> Iterator[Batch]:
+        if stage == "renames":
+            yield from self._renames()
+            return
+        if stage == "removed":
+            for removed in in_batches(self.chosen.removed, BATCH[stage]):
+                yield Batch(removed, Place(stage))
+            return
+        for entities in self._entities(stage, after):
+            before, place = after, Place(stage, entities[-1].id)
+            after = place.after
+            items = (
+                self._datasets(self._wanted(entities))
+                if stage in ("databases", "datasets")
+                else self._operations(stage, self._wanted(entities))
+            )
+            if stage == "operations" and self.selection.all_executions:
+                yield from self._with_runs(items, before, place)
+            else:
+                yield Batch([*items], place)
+
+    def _renames(self) -> Iterator[Batch]:
+        ids = self.chosen.of("renames")
+        if ids is None or not self.selection.follows:
+            return
+        graph = self.reader.graph
+        operations = [
+            operation
+            for batch in in_batches(ids.after(), BATCH["renames"])
+            for operation in self.reader.operations([*graph.entities(ids=batch, fields=WHOLE)])
+        ]
+        self.renamed = renames(graph, operations)
+        if self.renamed:
+            yield Batch([*self.renamed.values()], Place("renames"))
+
+    def _entities(self, stage: str, after: str) -> Iterator[list[StoredEntity]]:
+        graph, size = self.reader.graph, BATCH[stage]
+        kind = "datasets" if stage == "derived" else stage
+        ids = self.chosen.of(kind)
+        if ids is None:
+            where = EntityFilter(_PASSED[kind], deleted=False, after_id=after)
+            yield from in_batches(graph.entities(where, fields=WHOLE, rows=size), size)
+            return
+        for batch in in_batches(ids.after(after), size):
+            if found := [*graph.entities(ids=batch, fields=WHOLE)]:
+                yield found
+
+    def _wanted(self, entities: Sequence[StoredEntity]) -> list[StoredEntity]:
+        """What is deleted is exported once: when it has just gone."""
+        gone = self.chosen.gone
+        return [
+            each
+            for each in entities
+            if not each.deleted or (gone is not None and each.id in gone and each.id not in self.renamed)
+        ]
+
+    def _datasets(self, entities: Sequence[StoredEntity]) -> Iterator[Dataset]:
+        """Datasets, and before them the databases in which they are."""
+        self.sent.add(each.id for each in entities)
+        yield from self._databases(self.reader.names.dataset(each) for each in entities if not each.deleted)
+        yield from self.reader.datasets(entities, self.chosen.gone or ())
+
+    def _databases(self, tables: Iterable[DatasetName]) -> Iterator[Dataset]:
+        """The databases of tables that were not yielded before; one that the index does not have by its name."""
+        databases = databases_of(tables)
+        missing = self.sent.without(databases)
+        self.sent.add(missing)
+        found = self.reader.graph.entities_of(missing, WHOLE)
+        live = [each for each in found.values() if not each.deleted]
+        yield from self.reader.datasets(live)
+        for each in {*missing} - {entity.id for entity in live}:
+            yield Dataset(databases[each], placeholder=True)
+
+    def _operations(self, stage: str, entities: Sequence[StoredEntity]) -> Iterator[Item]:
+        if stage == "derived":
+            operations = [*self.reader.derived([each for each in entities if not each.deleted])]
+        else:
+            operations = [*self.reader.operations(entities)]
+        yield from self._named_by(operations)
+        for operation in operations:
+            yield operation
+            if operation.latest is not None and not self.selection.all_executions:
+                yield Run(operation, operation.latest)
+
+    def _with_runs(self, items: Iterable[Item], before: str, place: Place) -> Iterator[Batch]:
+        """An operation may have run a million times: its runs are batches of their own, and the place stays before it."""
+        ready: list[Item] = []
+        for item in items:
+            ready.append(item)
+            if isinstance(item, Operation) and not item.deleted:
+                for runs in in_batches(self.reader.runs(item), BATCH["operations"]):
+                    yield Batch([*ready, *runs], Place(place.stage, before))
+                    ready = []
+                before = item.id
+        yield Batch(ready, place)
+
+    def _named_by(self, operations: Sequence[Operation]) -> Iterator[Dataset]:
+        """The datasets that operations name and that were not yielded before."""
+        named = (end for each in operations if not each.deleted for end in (*each.inputs, *each.outputs))
+        ends = [end for end in named if not end.deleted or self.selection.placeholders]
+        ends += [table for end in ends for table in end.tables]
+        missing = self.sent.without(end.dataset.id for end in ends)
+        entities = self.reader.graph.entities_of(missing, WHOLE)
+        yield from self._datasets([each for each in entities.values() if not each.deleted])
+        if self.selection.placeholders:
+            live = {identity for identity, each in entities.items() if not each.deleted}
+            unseen = {end.dataset.id: end.dataset for end in ends if end.dataset.id in {*missing} - live}
+            yield from self._databases(unseen.values())
+            yield from _placeholders(unseen, operations)
+            self.sent.add(unseen)
+
+
+def _placeholders(unseen: Mapping[str, DatasetName], operations: Sequence[Operation]) -> Iterator[Dataset]:
+    """Datasets of which operations say all that is known, with the columns that these name."""
+    columns: dict[str, dict[str, ColumnName]] = {each: {} for each in unseen}
+    for part in (part for each in operations for part in each.columns):
+        for column in (*part.outputs, *(end.column for end in part.inputs)):
+            if column.name and column.dataset.id in unseen:
+                columns[column.dataset.id].setdefault(column.name.upper(), column)
+    for identity, name in unseen.items():
+        named = (Column(each, ColumnDetails(), Words()) for each in columns[identity].values())
+        yield Dataset(name, columns=tuple(named), placeholder=True)

@@ -1,0 +1,233 @@
+"""Which part of the graph is exported: what a query finds, everything, or what changed, as ids of what is exported whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from navlin.export.id_set import IdSet
+from navlin.export.name_patterns import NamePattern
+from navlin.export.names import LINEAGE_TYPES
+from navlin.export.reading import FLOWS
+from navlin.export.values import Removed
+from navlin.index.entity import CORE, PATH_TYPES, StoredEntity
+from navlin.index.fields import ELEMENTS
+from navlin.index.filters import EntityFilter, RelationFilter
+from navlin.index.graph import Graph
+from navlin.index.relation import ENDS, NAMED, StoredRelation
+from navlin.index.removals import Changes, changed_since, changed_since_ms
+from navlin.index.sources import known_sources
+from navlin.index.state import in_batches
+from navlin.model.keys import RelationType
+from navlin.query.search import core_for, every_page, parsed_query
+
+IDS_A_LOOK: Final = 1_000
+KINDS: Final = ("renames", "databases", "datasets", "operations")
+"""Renames are those operations that a metastore reported: they are among the others, too."""
+_ANY_FLOW: Final = RelationFilter(FLOWS)
+_INTO_OPERATIONS: Final = RelationFilter(FLOWS, deleted=False, end_types=("OPERATION",))
+_NAMED: Final = EntityFilter(("DATABASE", "TABLE", "VIEW"))
+_INSTANCES: Final = RelationFilter((RelationType.INSTANCE_OF,))
+
+
+class NotExportable(ValueError):
+    """A query that finds relations: entities are exported, with their relations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What to export: what a query finds, everything without one, or what changed.
+
+    A column or partition that is found stands for its table, a part or execution for its operation. An operation brings
+    along what it reads and writes. ``since_run`` is the id of a run, ``since_ms`` a time (epoch ms): only what changed since
+    then is exported, with what went. ``tables_only``: no columns; ``texts``: query texts and expressions too;
+    ``all_executions``: not only the last; ``placeholders``: also ends that are not in the index. ``named``: databases and
+    tables alone, those that one of these patterns means.
+    """
+
+    query: str = ""
+    filters: tuple[str, ...] = ()
+    since_run: str = ""
+    since_ms: int = 0
+    all_executions: bool = False
+    tables_only: bool = False
+    texts: bool = True
+    placeholders: bool = False
+    named: tuple[NamePattern, ...] = ()
+
+    @property
+    def follows(self) -> bool:
+        """Whether only what changed is exported."""
+        return bool(self.since_run or self.since_ms)
+
+
+def since(text: str) -> tuple[str, int]:
+    """What stands behind ``--since`` as (id of a run, 0) or ("", epoch ms): a run's id, or a date, of this machine's time
+    zone if it names none. Raises ValueError."""
+    if "##" in text or not text:
+        return text, 0
+    try:
+        return "", round(datetime.fromisoformat(text).astimezone().timestamp() * 1000)
+    except ValueError:
+        raise ValueError(f"{text!r} is neither the id of a run nor a date such as 2026-01-31") from None
+
+
+@dataclass(slots=True)
+class Chosen:
+    """The ids that are exported, by `KINDS`; None: all that there is. ``gone`` are those that went since the run or time
+    from which changes are read, columns too."""
+
+    ids: Mapping[str, IdSet] | None = None
+    gone: IdSet | None = None
+    removed: Iterator[Removed] = field(default_factory=lambda: iter(()))
+
+    def of(self, kind: str) -> IdSet | None:
+        """The ids of one kind; None for all."""
+        return None if self.ids is None else self.ids[kind]
+
+
+def choose(graph: Graph, selection: Selection, open_sets: ExitStack) -> Chosen:
+    """The ids of a selection, in sets that ``open_sets`` closes. Raises `QueryError`, `NotExportable`, `UnknownRun`."""
+    found: Mapping[str, IdSet] | None = None
+    if selection.query or selection.filters:
+        queried = _Collected(graph, open_sets)
+        queried.add_query(selection.query, selection.filters)
+        found = queried.ids
+    if selection.named:
+        named = _Collected(graph, open_sets)
+        named.add_named(selection.named)
+        found = named.ids if found is None else _in_both(named.ids, found, open_sets)
+    if not selection.follows:
+        return Chosen(found)
+    changes = (
+        changed_since(graph.solr, selection.since_run)
+        if selection.since_run
+        else changed_since_ms(graph.solr, selection.since_ms)
+    )
+    changed = _Collected(graph, open_sets, gone=open_sets.enter_context(IdSet()))
+    changed.add_changes(changes)
+    # What was removed is known by its id alone: whether a query would have found it, nobody can tell.
+    removed = (Removed(each.kind, each.id) for each in changes.removed)
+    if found is None:
+        return Chosen(changed.ids, changed.gone, removed)
+    return Chosen(_in_both(changed.ids, found, open_sets), changed.gone, removed)
+
+
+def _in_both(
+    one: Mapping[str, IdSet], other: Mapping[str, IdSet], open_sets: ExitStack
+) -> Mapping[str, IdSet]:
+    both = {kind: open_sets.enter_context(IdSet()) for kind in KINDS}
+    for kind, ids in both.items():
+        ids.add(each for each in one[kind].after() if each in other[kind])
+    return both
+
+
+class _Collected:
+    """Entities and relations, as the ids of what is exported whole because of them."""
+
+    def __init__(self, graph: Graph, open_sets: ExitStack, gone: IdSet | None = None) -> None:
+        self._graph = graph
+        self._metastores = {source.id for source in known_sources(graph.solr) if source.metastore}
+        self.ids = {kind: open_sets.enter_context(IdSet()) for kind in KINDS}
+        self.gone = gone
+
+    def add_query(self, query: str, filters: Iterable[str]) -> None:
+        """Adds what a query finds."""
+        parsed = parsed_query(query or "*")
+        if core_for(parsed) != ELEMENTS:
+            raise NotExportable(
+                "this query finds relations; ask for entities: they are exported with their relations"
+            )
+        for page in every_page(self._graph.solr, parsed, ELEMENTS, [*filters]):
+            self._add_entities([StoredEntity.of(document) for document in page])
+
+    def add_named(self, named: Iterable[NamePattern]) -> None:
+        """Adds databases and tables by their names."""
+        patterns = tuple(named)
+        for entities in in_batches(self._graph.entities(_NAMED), IDS_A_LOOK):
+            self._add_entities(
+                each
+                for each in entities
+                if any(
+                    pattern.admits_database(each.own_name)
+                    if each.type == "DATABASE"
+                    else pattern.admits(each.database, each.own_name)
+                    for pattern in patterns
+                )
+            )
+
+    def add_changes(self, changes: Changes) -> None:
+        """Adds what changed."""
+        for entities in in_batches(changes.entities, IDS_A_LOOK):
+            assert self.gone is not None
+            self.gone.add(each.id for each in entities if each.deleted)
+            # Files change by the million: those count that something reads or writes.
+            paths = [each.id for each in entities if each.type in PATH_TYPES]
+            named = self._graph.ends_among(paths, _ANY_FLOW) if paths else set()
+            self._add_entities(
+                [
+                    each
+                    for each in entities
+                    # What a partition says of itself is not exported.
+                    if each.type != "PARTITION" and (each.type not in PATH_TYPES or each.id in named)
+                ]
+            )
+        for relations in in_batches(changes.relations, IDS_A_LOOK):
+            self._add_relations(relations)
+
+    def _add_entities(self, entities: Iterable[StoredEntity]) -> None:
+        executions: list[str] = []
+        by_kind: dict[str, list[str]] = {kind: [] for kind in KINDS}
+        for each in entities:
+            if each.type == "DATABASE":
+                by_kind["databases"].append(each.id)
+            elif each.type in LINEAGE_TYPES:
+                by_kind["datasets"].append(each.id)
+            elif each.type in ("FIELD", "PARTITION"):
+                by_kind["datasets"].append(each.parent_id)
+            elif each.type == "OPERATION":
+                by_kind["operations"].append(each.id)
+                if each.source_id in self._metastores:
+                    by_kind["renames"].append(each.id)
+            elif each.type == "SUB_OPERATION":
+                by_kind["operations"].append(each.parent_id)
+            elif each.type == "OPERATION_EXECUTION":
+                executions.append(each.id)
+        for kind, ids in by_kind.items():
+            self.ids[kind].add(ids)
+        self._add_operations_of(executions)
+
+    def _add_relations(self, relations: Iterable[StoredRelation]) -> None:
+        ends: list[str] = []
+        executions: list[str] = []
+        paths: list[str] = []
+        for one in relations:
+            for each in StoredRelation.each_of(one.document):
+                if each.type in FLOWS:
+                    process = next((end for end in (each.ep1, each.ep2) if "OPERATION" in end.type), None)
+                    ends.append((process or each.ep2).id)
+                elif each.type == RelationType.INSTANCE_OF:
+                    ends.append(each.ep1.id)
+                elif each.type == RelationType.LOGICAL_PHYSICAL:
+                    if each.ep1.type in LINEAGE_TYPES:
+                        ends.append(each.ep1.id)
+                        paths.append(each.ep2.id)
+                    else:
+                        executions += [each.ep1.id, each.ep2.id]
+        self._add_entities(self._graph.entities_of(ends, CORE).values())
+        self._add_operations_of(executions)
+        # What goes into a path goes into the table that lies there, from now on.
+        if paths:
+            at_paths = self._graph.relations(_INTO_OPERATIONS, of=paths, fields=ENDS)
+            far = {end.id for each in at_paths for end in (each.ep1, each.ep2)} - set(paths)
+            self._add_entities(self._graph.entities_of(far, CORE).values())
+
+    def _add_operations_of(self, executions: Iterable[str]) -> None:
+        for batch in in_batches(executions, IDS_A_LOOK):
+            found = self._graph.relations(_INSTANCES, of=batch, sides=(2,), fields=NAMED)
+            operations = [each.ep1 for each in found if each.ep1.type == "OPERATION"]
+            self.ids["operations"].add(each.id for each in operations)
+            self.ids["renames"].add(each.id for each in operations if each.source_id in self._metastores)

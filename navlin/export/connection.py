@@ -1,0 +1,149 @@
+"""A target's server, over HTTP: who asks, whom to believe, and asking again while it is away."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import requests
+from requests.auth import HTTPBasicAuth
+
+from navlin.kerberos.client import Login
+from navlin.kerberos.spnego import Spnego
+from navlin.kerberos.words import KerberosFailed
+
+AGAIN_AFTER_S: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
+"""How long to wait before each time that is tried again."""
+LATER: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""What a server answers that may take the same request later."""
+MESSAGE_CHARS: Final = 500
+
+
+class Unavailable(Exception):
+    """The server cannot be reached, or does not take anything now: sending the same later may help."""
+
+
+class NotAllowed(Exception):
+    """The server does not believe who asks, or whom it should believe is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where records go. ``ca_file`` is a PEM file of authorities to believe instead of the system's. Of password, token and
+    login at most one counts, in this order."""
+
+    url: str
+    user: str = ""
+    password: str = field(default="", repr=False)
+    token: str = field(default="", repr=False)
+    login: Login | None = None
+    ca_file: Path | None = None
+    timeout_s: float = 120.0
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"{self.url!r} is no URL of a server, such as http://host:21000")
+        if parts.username or parts.password:
+            raise ValueError("a password does not belong into the URL")
+
+
+@dataclass(slots=True)
+class Connection:
+    """One connection to a server. ``wait`` waits some seconds; tests give their own. To be closed."""
+
+    address: Address
+    wait: Callable[[float], None] = time.sleep
+    again_after_s: tuple[float, ...] = AGAIN_AFTER_S
+    _session: requests.Session = field(default_factory=requests.Session)
+
+    def __post_init__(self) -> None:
+        address, session = self.address, self._session
+        # REQUESTS_CA_BUNDLE would override `verify`, ~/.netrc the password, HTTP_PROXY the way.
+        session.trust_env = False
+        session.verify = str(address.ca_file) if address.ca_file else True
+        if address.user:
+            session.auth = HTTPBasicAuth(address.user.encode(), address.password.encode())
+        elif address.token:
+            session.headers["Authorization"] = f"Bearer {address.token}"
+        elif address.login is not None:
+            session.auth = Spnego(address.login)
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        *,
+        params: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> requests.Response:
+        """The answer, whatever its status but those of `LATER`: those are asked again, then raise `Unavailable`. ``path``
+        follows the address's own. Raises `NotAllowed`."""
+        why = ""
+        for wait_s in (*self.again_after_s, None):
+            try:
+                answer = self._once(method, path, body, params, headers)
+            except requests.exceptions.SSLError as error:
+                raise NotAllowed(f"{self._host}: TLS failed: {_innermost(error)}") from error
+            except KerberosFailed as error:
+                raise NotAllowed(f"{self._host}: {error}") from error
+            except requests.exceptions.RequestException as error:
+                why = f"cannot be reached: {_innermost(error)}"
+            else:
+                if answer.status_code in (401, 403):
+                    raise NotAllowed(f"{self._host} does not let us in: {words_of(answer)}")
+                if 300 <= answer.status_code < 400:
+                    raise NotAllowed(f"{self._host} leads to another address: {words_of(answer)}")
+                if answer.status_code not in LATER:
+                    return answer
+                why = words_of(answer)
+            if wait_s is not None:
+                self.wait(wait_s)
+        raise Unavailable(f"{self._host} {why}")
+
+    def close(self) -> None:
+        """Closes it."""
+        self._session.close()
+
+    @property
+    def _host(self) -> str:
+        return urlsplit(self.address.url).netloc
+
+    def _once(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        params: Mapping[str, str] | None,
+        headers: Mapping[str, str] | None,
+    ) -> requests.Response:
+        sent: dict[str, Any] = {"Accept": "application/json", **(headers or {})}
+        if body is not None:
+            sent.setdefault("Content-Type", "application/json")
+        return self._session.request(
+            method,
+            self.address.url.rstrip("/") + path,
+            data=body,
+            params=params,
+            headers=sent,
+            timeout=self.address.timeout_s,
+            allow_redirects=False,
+        )
+
+
+def words_of(answer: requests.Response) -> str:
+    """What a server says of a request that it refused: its status, and its message on one line."""
+    return f"HTTP {answer.status_code}: " + (
+        " ".join(answer.text.split())[:MESSAGE_CHARS] or str(answer.reason)
+    )
+
+
+def _innermost(error: BaseException) -> str:
+    while (cause := error.__cause__ or error.__context__) is not None:
+        error = cause
+    return str(error) or type(error).__name__

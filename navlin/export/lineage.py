@@ -1,0 +1,197 @@
+"""The ends of operations and of their parts, from the relations that state them: each once a side, linked or why not."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from navlin.export.names import Names, parents_of
+from navlin.export.values import ColumnEnd, ColumnName, DatasetName, End, Flow, Unlinked
+from navlin.index.details import details, table_created_ms
+from navlin.index.entity import PATH_TYPES, TABLE_AGE, StoredEntity
+from navlin.index.filters import RelationFilter
+from navlin.index.graph import Graph
+from navlin.index.relation import NAMED, StoredRelation
+from navlin.index.relation import End as RelationEnd
+from navlin.model.keys import RelationType
+
+NOT_THERE: Final = "it is not in the index"
+_PROCESS_TYPES: Final = frozenset({"OPERATION", "SUB_OPERATION"})
+_TABLES_AT: Final = RelationFilter(
+    (RelationType.LOGICAL_PHYSICAL,), deleted=False, unlinked=False, ep1_types=("TABLE",)
+)
+_END_FIELDS: Final = f"{TABLE_AGE},tp_temporary"
+
+
+class _Met(NamedTuple):
+    relation: StoredRelation
+    far: RelationEnd
+    output: bool
+
+
+class Ends:
+    """What flows into and out of some operations, parts, datasets or columns (the *owners*), read together."""
+
+    def __init__(self, graph: Graph, names: Names, *, placeholders: bool) -> None:
+        self._graph, self._names, self._placeholders = graph, names, placeholders
+        self._met: dict[str, dict[tuple[str, bool], list[_Met]]] = defaultdict(lambda: defaultdict(list))
+        self._entities: dict[str, StoredEntity] = {}
+        self._tables_at: dict[str, list[StoredEntity]] = {}
+
+    def read(self, relations: Iterable[StoredRelation]) -> None:
+        """Takes flows, and reads what stands at their ends. The owner is the operation or its part; of a flow without
+        either, what it leads to."""
+        # A program may write several ids to one side.
+        for relation in (each for one in relations for each in StoredRelation.each_of(one.document)):
+            if relation.ep1.type in _PROCESS_TYPES:
+                owner, far, output = relation.ep1, relation.ep2, True
+            else:
+                owner, far, output = relation.ep2, relation.ep1, False
+            self._met[owner.id][far.id, output].append(_Met(relation, far, output))
+        far_ids = {far for met in self._met.values() for far, _ in met}
+        entities = self._graph.entities_of(far_ids - self._entities.keys(), _END_FIELDS)
+        entities |= parents_of(self._graph, entities.values(), _END_FIELDS)
+        if self._placeholders:
+            # Whether the table is there of a column that is not.
+            far_ends = (same[0].far for met in self._met.values() for same in met.values())
+            unseen = (
+                end for end in far_ends if end.id not in entities and end.type in ("FIELD", "PARTITION")
+            )
+            entities |= self._graph.entities_of((self._names.unseen(end).id for end in unseen), _END_FIELDS)
+        self._entities |= entities
+        self._read_tables_at([each.id for each in entities.values() if each.type in PATH_TYPES])
+
+    def inputs(self, owner: str) -> tuple[End, ...]:
+        """The datasets that an owner reads, by name."""
+        return self._ends(owner, output=False)
+
+    def outputs(self, owner: str) -> tuple[End, ...]:
+        """The datasets that an owner writes, by name."""
+        return self._ends(owner, output=True)
+
+    def unlinked(self, owner: str) -> tuple[Unlinked, ...]:
+        """The ends that are no datasets of the index, by name."""
+        found = [
+            Unlinked(met.far.id, met.far.name, met.far.type, met.far.source_type, met.output, flow, reason)
+            for same in self._met[owner].values()
+            if (reason := self._why_unlinked(same))
+            for met, flow in [(same[0], _flow(same))]
+        ]
+        return tuple(sorted(found, key=lambda each: (each.output, each.name, each.id)))
+
+    def column_inputs(self, owner: str) -> tuple[ColumnEnd, ...]:
+        """The columns of which a part or a column is made, data first, by name."""
+        found = [
+            ColumnEnd(column, _flow(same))
+            for (_, output), same in self._met[owner].items()
+            if not output and (column := self._column(same)) is not None
+        ]
+        return tuple(sorted(found, key=lambda each: (each.flow is Flow.CONTROL, *_column_order(each.column))))
+
+    def column_outputs(self, owner: str) -> tuple[ColumnName, ...]:
+        """The columns that a part makes, by name."""
+        found = (self._column(same) for (_, output), same in self._met[owner].items() if output)
+        return tuple(sorted((each for each in found if each is not None), key=_column_order))
+
+    def end(self, name: DatasetName, entity: StoredEntity) -> End:
+        """A dataset of the index as an end of which no relation says more."""
+        found = details(entity)
+        return End(name, created_ms=found.created_ms, temporary=found.temporary, deleted=entity.deleted)
+
+    # -- Inside ----------------------------------------------------------------------------------------------------------
+
+    def _read_tables_at(self, paths: list[str]) -> None:
+        if not paths:
+            return
+        found = list(self._graph.relations(_TABLES_AT, of=paths, sides=(2,), fields=NAMED))
+        tables = self._graph.entities_of((each.ep1.id for each in found), _END_FIELDS)
+        at: dict[str, dict[str, StoredEntity]] = defaultdict(dict)
+        for each in found:
+            if (table := tables.get(each.ep1.id)) is not None and not table.deleted:
+                at[each.ep2.id][table.id] = table
+        self._tables_at |= {path: [*of_path.values()] for path, of_path in at.items()}
+
+    def _why_unlinked(self, same: list[_Met]) -> str:
+        """Why an end is not in the index; "" if it is."""
+        if self._entities.get(same[0].far.id) is not None:
+            return ""
+        return next((met.relation.unlinked_reason for met in same if met.relation.unlinked_reason), NOT_THERE)
+
+    def _dataset(self, far: RelationEnd) -> tuple[DatasetName, StoredEntity | None] | None:
+        """What stands at an end: a dataset, with its entity if the index has one; a column counts as what it is of."""
+        entity = self._entities.get(far.id)
+        if entity is not None and entity.type in ("FIELD", "PARTITION"):
+            entity = self._entities.get(entity.parent_id)
+        if entity is not None:
+            return self._names.dataset(entity), entity
+        return (self._names.unseen(far), None) if self._placeholders else None
+
+    def _ends(self, owner: str, *, output: bool) -> tuple[End, ...]:
+        ends: dict[str, End] = {}
+        for (_, is_output), same in self._met[owner].items():
+            if is_output is not output or (found := self._dataset(same[0].far)) is None:
+                continue
+            name, entity = found
+            end = self._end(name, entity, same)
+            known = ends.get(name.id)
+            ends[name.id] = end if known is None else _merged(known, end)
+        return tuple(sorted(ends.values(), key=lambda end: _order(end.dataset)))
+
+    def _end(self, name: DatasetName, entity: StoredEntity | None, same: list[_Met]) -> End:
+        end = End(name) if entity is None else self.end(name, entity)
+        relations = [met.relation for met in same]
+        stated_ms = max(map(table_created_ms, relations), default=0)
+        tables = [self.end(self._names.dataset(each), each) for each in self._tables_at.get(name.id, ())]
+        return replace(
+            end,
+            flow=_flow(same),
+            created_ms=stated_ms or end.created_ms,
+            tables=tuple(sorted(tables, key=lambda each: _order(each.dataset))),
+            inferred=all(each.inferred for each in relations),
+            incomplete=any(each.incomplete for each in relations),
+        )
+
+    def _column(self, same: list[_Met]) -> ColumnName | None:
+        far = same[0].far
+        if (found := self._dataset(far)) is None:
+            return None
+        name, entity = found
+        column = self._entities.get(far.id)
+        table = entity or self._entities.get(name.id)
+        if table is not None and not table.deleted:
+            # A column that its table does not have any more stands for nothing.
+            if column is None or column.deleted:
+                return None
+        elif not self._placeholders:
+            return None
+        if far.type != "FIELD":
+            return ColumnName(far.id, name, "")
+        return ColumnName(
+            far.id, name, column.own_name if column is not None else far.name.rpartition(".")[2]
+        )
+
+
+def _flow(same: Iterable[_Met]) -> Flow:
+    """What data comes from outweighs what was only looked at."""
+    data = any(met.relation.type == RelationType.DATA_FLOW for met in same)
+    return Flow.DATA if data else Flow.CONTROL
+
+
+def _merged(one: End, other: End) -> End:
+    return replace(
+        one,
+        flow=Flow.DATA if Flow.DATA in (one.flow, other.flow) else Flow.CONTROL,
+        created_ms=max(one.created_ms, other.created_ms),
+        inferred=one.inferred and other.inferred,
+        incomplete=one.incomplete or other.incomplete,
+    )
+
+
+def _order(name: DatasetName) -> tuple[str, str, str]:
+    return name.full_name.lower(), name.full_name, name.id
+
+
+def _column_order(column: ColumnName) -> tuple[str, str, str, str]:
+    return *_order(column.dataset), column.name

@@ -1,0 +1,58 @@
+"""Which databases and tables are meant: the choices of Atlas's import-hive.sh, ``-d``, ``-t`` and ``-f``.
+
+A pattern is what a metastore takes: names of any case, ``*`` for any text, ``|`` between alternatives, or a regular
+expression. Each must match the whole name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+_ANY: Final = re.compile(r"(?<![.\])])\*")
+"""A star that does not repeat what stands before it."""
+
+
+class BadPattern(ValueError):
+    """A pattern that is no regular expression, or a line that names nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamePattern:
+    """Databases, and of these tables, by patterns; "" for all. Raises `BadPattern`."""
+
+    database: str = ""
+    table: str = ""
+
+    def __post_init__(self) -> None:
+        for pattern in (self.database, self.table):
+            try:
+                _compiled(pattern)
+            except re.error as error:
+                raise BadPattern(f"{pattern!r} is no pattern of names: {error}") from error
+
+    def admits_database(self, database: str) -> bool:
+        """Whether a database is meant."""
+        return not self.database or _compiled(self.database).fullmatch(database) is not None
+
+    def admits(self, database: str, table: str) -> bool:
+        """Whether a table of a database is meant."""
+        named = not self.table or _compiled(self.table).fullmatch(table) is not None
+        return named and self.admits_database(database)
+
+
+def patterns_of_lines(lines: Iterable[str]) -> Iterator[NamePattern]:
+    """The choices of a file: ``database:table`` or ``database``, one a line. Raises `BadPattern`."""
+    for number, line in enumerate(lines, start=1):
+        if not (text := line.strip()):
+            continue
+        database, _, table = text.partition(":")
+        if not database.strip():
+            raise BadPattern(f"line {number} names no database: {text!r}")
+        yield NamePattern(database.strip(), table.strip())
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(_ANY.sub(".*", pattern), re.IGNORECASE)

@@ -1,0 +1,81 @@
+"""Entities and the ends of relations → the names of datasets and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from navlin.export.values import DatasetName, RunName
+from navlin.index.entity import PATH_TYPES, StoredEntity
+from navlin.index.graph import Graph
+from navlin.index.relation import End as RelationEnd
+from navlin.index.sources import KnownSource, known_sources
+from navlin.model.identity import identify
+
+DATA_TYPES: Final = ("DATABASE", "TABLE", "VIEW", "DIRECTORY", "FILE", "S3BUCKET", "DATASET")
+"""What is a dataset; a partition counts as its table, a column as the dataset that it is of."""
+LINEAGE_TYPES: Final = DATA_TYPES[1:]
+"""Those that data flows between."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names of what one index holds."""
+
+    sources: Mapping[str, KnownSource] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, graph: Graph) -> Names:
+        """With all sources that the index knows."""
+        return cls({source.id: source for source in known_sources(graph.solr)})
+
+    def source(self, source_id: str, source_type: str) -> KnownSource:
+        """A source; one of which only its type is known if the index has it no more."""
+        return self.sources.get(source_id) or KnownSource(source_id, source_type, "", "", (), granted=True)
+
+    def dataset(self, entity: StoredEntity) -> DatasetName:
+        """The name of a database, table, view, path or other dataset."""
+        source = self.source(entity.source_id, entity.source_type)
+        if entity.type in PATH_TYPES:
+            return DatasetName(entity.id, entity.type, source, entity.path or entity.name)
+        database = entity.database if entity.type in ("TABLE", "VIEW") else ""
+        return DatasetName(entity.id, entity.type, source, entity.own_name or entity.name, database)
+
+    def unseen(self, end: RelationEnd) -> DatasetName:
+        """The name of what only a relation names; of a column or partition, that of what it is of."""
+        source, kind, name, identity = self.source(end.source_id, end.source_type), end.type, end.name, end.id
+        part = kind in ("FIELD", "PARTITION")
+        if part:
+            path = name.startswith("/")
+            kind = "DIRECTORY" if path else "TABLE"
+            name = name.rpartition(".")[0] if path else ".".join(name.split(".")[:2])
+        database, dot, table = name.partition(".") if kind in ("TABLE", "VIEW") else ("", "", name)
+        if not dot:
+            database, table = "", name
+        if part:
+            key = (database.upper(), table.upper()) if database else (name,)
+            identity = identify(end.source_id, *key)
+        return DatasetName(identity, kind, source, table, database)
+
+    def run(self, end: RelationEnd) -> RunName:
+        """The name of a run of another system."""
+        return RunName(end.id, end.name, self.source(end.source_id, end.source_type))
+
+
+def databases_of(tables: Iterable[DatasetName]) -> dict[str, DatasetName]:
+    """The databases of those among these that are tables or views, by id."""
+    return {
+        identity: DatasetName(identity, "DATABASE", each.source, each.database)
+        for each in tables
+        if each.is_table and each.database
+        for identity in [identify(each.source.id, each.database.upper())]
+    }
+
+
+def parents_of(graph: Graph, entities: Iterable[StoredEntity], fields: str) -> dict[str, StoredEntity]:
+    """What columns and partitions among these are of, by the id of that."""
+    return graph.entities_of(
+        (each.parent_id for each in entities if each.type in ("FIELD", "PARTITION") and each.parent_id),
+        fields,
+    )

@@ -1,0 +1,69 @@
+"""The register of targets: a module or package of `navlin.export` that registers one is found by itself."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from navlin.export.values import Item
+
+if TYPE_CHECKING:
+    from navlin.export.connection import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A record that a target's server did not take, and why."""
+
+    what: str
+    reason: str
+
+
+class Sends(Protocol):
+    """Sends records to a server, as they come: yields after each request how many it took, or what it refused. May be asked
+    to send the same again. Raises `navlin.export.connection.Unavailable`."""
+
+    def __call__(
+        self, connection: Connection, records: Iterable[bytes], options: Any, /
+    ) -> Iterator[int | Refused]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A model in which the graph may be exported.
+
+    ``options`` is a frozen dataclass whose fields all have defaults and are ``str``, ``bool`` or ``int``; each bears its
+    help text as ``Annotated[str, "What it is."]``: they become options of the command and parameters of the endpoint.
+    ``records`` makes records of items, one by one, each a line or another whole piece of a file. It may be called again
+    for each batch of items, so it must keep nothing between items; a target of one single document (XML) sets ``whole``,
+    is called once, and its export cannot be resumed. ``send`` is None if there is no server to send to.
+    """
+
+    name: str
+    title: str
+    media_type: str
+    suffix: str
+    options: type[Any]
+    records: Callable[[Iterable[Item], Any], Iterator[bytes]]
+    send: Sends | None = None
+    whole: bool = False
+
+
+_TARGETS: dict[str, Target] = {}
+
+
+def register(target: Target) -> None:
+    """Makes a target known by its name. Raises ValueError if there is one of that name."""
+    if _TARGETS.setdefault(target.name, target) is not target:
+        raise ValueError(f"there are two targets {target.name!r}")
+
+
+def targets() -> Mapping[str, Target]:
+    """All targets, by name."""
+    package = importlib.import_module("navlin.export")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"navlin.export.{module.name}")
+    return dict(sorted(_TARGETS.items()))

@@ -1,0 +1,188 @@
+"""An export into a file or to a server: batch by batch, with how far it came kept beside, so that one that was cut off goes
+on where it was."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from navlin.export.batches import Batch, Place, read
+from navlin.export.choosing import Selection
+from navlin.export.connection import Connection
+from navlin.export.target import Refused, Target
+from navlin.export.values import Dataset, Operation, Removed, Renamed, Run
+from navlin.index.removals import newest_run
+from navlin.index.solr import Solr
+
+_KINDS: Mapping[type[Any], str] = {
+    Dataset: "datasets",
+    Operation: "operations",
+    Run: "executions",
+    Renamed: "renames",
+    Removed: "removed",
+}
+
+
+@dataclass(slots=True)
+class Exported:
+    """What an export did. ``until`` is the run from which the next one may go on; ``refused`` is what a server did not take,
+    of which there were ``refusals``."""
+
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_KINDS.values(), 0))
+    records: int = 0
+    sent: int = 0
+    refusals: int = 0
+    until: str = ""
+    resumed: bool = False
+
+    def add(self, batch: Batch) -> None:
+        """Counts the items of a batch."""
+        for item in batch.items:
+            self.counts[_KINDS[type(item)]] += 1
+
+    def to_json(self) -> dict[str, Any]:
+        """Counts of datasets, operations, executions, renames, removed; records (lines), sent (what a server took), refused
+        (how many it did not), until (the run for the next ``--since``), resumed (whether it went on with an earlier one)."""
+        return {
+            **self.counts,
+            "records": self.records,
+            "sent": self.sent,
+            "refused": self.refusals,
+            "until": self.until,
+            "resumed": self.resumed,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is exported, in which form."""
+
+    target: Target
+    selection: Selection
+    options: Any
+
+    def batches(self, solr: Solr, after: Place | None = None) -> Iterator[Batch]:
+        """The items, batch by batch."""
+        return read(solr, self.selection, after)
+
+    def records(self, batches: Iterator[Batch]) -> Iterator[bytes]:
+        """All records, for who reads them as they come."""
+        return self.target.records((item for batch in batches for item in batch.items), self.options)
+
+    @property
+    def digest(self) -> str:
+        """What distinguishes it from other questions."""
+        asked = {"target": self.target.name, "of": asdict(self.selection), "options": asdict(self.options)}
+        return hashlib.sha256(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """Where an export keeps how far it came. Once it is done the file is gone."""
+
+    file: Path
+
+    def load(self, question: Question) -> dict[str, Any] | None:
+        """How far an export of the same question came; None if there was none that was cut off."""
+        try:
+            found: dict[str, Any] = orjson.loads(self.file.read_bytes())
+        except (FileNotFoundError, orjson.JSONDecodeError):
+            return None
+        return found if found.get("question") == question.digest else None
+
+    def save(self, question: Question, place: Place, until: str, size_bytes: int = 0) -> None:
+        """Keeps it, whole or not at all."""
+        kept = {"question": question.digest, "place": asdict(place), "until": until, "bytes": size_bytes}
+        new = self.file.with_name(self.file.name + ".new")
+        new.write_bytes(orjson.dumps(kept))
+        os.replace(new, self.file)
+
+    def clear(self) -> None:
+        """The export is done."""
+        self.file.unlink(missing_ok=True)
+
+
+Told = Callable[[Exported], None]
+
+
+def write_file(solr: Solr, question: Question, file: Path, positions: Positions, tell: Told) -> Exported:
+    """Writes all records into a file, over what was there; goes on with one that was cut off. ``tell`` is called after each
+    batch. Raises as `navlin.export.batches.read`, and OSError."""
+    done, kept = _begun(solr, question, positions)
+    with file.open("r+b" if kept is not None and file.exists() else "wb") as out:
+        place = None
+        if kept is not None and file.stat().st_size >= kept["bytes"]:
+            place = Place(**kept["place"])
+            out.truncate(kept["bytes"])
+            out.seek(kept["bytes"])
+        else:
+            out.truncate(0)
+            done.resumed = False
+        if question.target.whole:
+            for record in question.records(_told(question.batches(solr), done, tell)):
+                done.records += 1
+                out.write(record)
+        else:
+            for batch in question.batches(solr, place):
+                for record in question.records(iter([batch])):
+                    done.records += 1
+                    out.write(record)
+                out.flush()
+                os.fsync(out.fileno())
+                positions.save(question, batch.place, done.until, out.tell())
+                done.add(batch)
+                tell(done)
+    positions.clear()
+    return done
+
+
+def send(
+    solr: Solr,
+    question: Question,
+    connection: Connection,
+    positions: Positions | None,
+    refused: Callable[[Refused], None],
+    tell: Told,
+) -> Exported:
+    """Sends all records to the target's server; goes on with a sending that was cut off, if ``positions`` are kept. Raises
+    as `navlin.export.batches.read`, `Unavailable` and `NotAllowed`."""
+    assert question.target.send is not None
+    done, kept = _begun(solr, question, positions)
+    for batch in question.batches(solr, Place(**kept["place"]) if kept else None):
+        records = list(question.records(iter([batch])))
+        done.records += len(records)
+        for outcome in question.target.send(connection, records, question.options):
+            if isinstance(outcome, Refused):
+                done.refusals += 1
+                refused(outcome)
+            else:
+                done.sent += outcome
+        if positions is not None:
+            positions.save(question, batch.place, done.until)
+        done.add(batch)
+        tell(done)
+    if positions is not None:
+        positions.clear()
+    return done
+
+
+def _begun(
+    solr: Solr, question: Question, positions: Positions | None
+) -> tuple[Exported, dict[str, Any] | None]:
+    kept = positions.load(question) if positions is not None and not question.target.whole else None
+    # Before anything is read: what is written meanwhile comes again with the next.
+    until = kept["until"] if kept else newest_run(solr)
+    return Exported(until=until, resumed=kept is not None), kept
+
+
+def _told(batches: Iterator[Batch], done: Exported, tell: Told) -> Iterator[Batch]:
+    for batch in batches:
+        yield batch
+        done.add(batch)
+        tell(done)
