@@ -8,6 +8,7 @@ from typing import Final
 from linker.add_locations import add_locations
 from linker.adopt_operations import adopt_operations
 from linker.linking import Linking
+from linker.prefer_engines import prefer_engines
 from linker.resolve_endpoints import resolve_endpoints
 from linker.resolve_views import resolve_views
 from navlin.index.inheritance import note_due
@@ -20,6 +21,7 @@ RULES: Final[tuple[Rule, ...]] = (
     add_locations,
     resolve_views,
     adopt_operations,
+    prefer_engines,
 )
 
 

@@ -23,6 +23,7 @@ from extractors.hms import HiveMetastore
 from extractors.hms.client import connected
 from extractors.hms.idl import Database
 from extractors.impala_events import ImpalaEvents
+from extractors.openlineage import OpenLineageEvents
 from extractors.spark import SparkEvents, SparkLineageEvents
 from extractors.yarn import Yarn
 from navlin.index.documents import entity_envelope, relation_envelope
@@ -33,7 +34,7 @@ from navlin.model.source import Estate, Source, source_id
 from navlin.service.configuration import SourceKeys
 from navlin.service.loader import load_extractors
 from navlin.service.typed import settings_of
-from tests import test_hive_events, test_impala_events, test_spark_lineage_events
+from tests import test_hive_events, test_impala_events, test_openlineage_events, test_spark_lineage_events
 from tests.services.metastore import CREATE_DATABASE, CREATE_TABLE, DROP_DATABASE, table
 from tests.services.rest import JobHistory, ResourceManager
 from tests.services.wire import Wire
@@ -163,13 +164,25 @@ def hive_events(services: Services, directory: Path) -> Iterator[Case]:
     yield Case(HiveEvents(*source_of("hive_events"), str(directory)))
 
 
+@contextmanager
+def openlineage_events(services: Services, directory: Path) -> Iterator[Case]:
+    made = test_openlineage_events
+    (directory / "events.jsonl").write_text(
+        f"{json.dumps(made.START)}\nno JSON\n{json.dumps(made.COMPLETE)}\n"
+    )
+    yield Case(OpenLineageEvents(*source_of("openlineage_events"), str(directory)))
+
+
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
 CASES: Mapping[str, Callable[[Services, Path], AbstractContextManager[Case]]] = {
     each.__name__: each
-    for each in (hms, hdfs, yarn, spark_events, spark_lineage_events, impala_events, hive_events)
+    for each in (
+        *(hms, hdfs, yarn, spark_events, spark_lineage_events),
+        *(impala_events, hive_events, openlineage_events),
+    )
 }
 
 

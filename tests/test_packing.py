@@ -163,6 +163,7 @@ WHERE = {
     ("impala_events", ()): False,
     ("hive_events", ()): False,
     ("spark_lineage_events", ()): False,
+    ("openlineage_events", ()): False,
 }
 """Each extractor, with the settings that decide: whether all of its splits are read on the machine of navlin."""
 

@@ -124,6 +124,14 @@ SETTINGS = {
         "default_fs": ANEW,
         "max_line_bytes": ANEW,
     },
+    "openlineage_events": {
+        "directory": KEPT,
+        "pattern": KEPT,
+        "metastore": ANEW,
+        "metastore_namespaces": ANEW,
+        "yarn": ANEW,
+        "max_line_bytes": ANEW,
+    },
     "spark_events": {
         # Each log has a position of its own; one that could not be read has none.
         "directory": KEPT,

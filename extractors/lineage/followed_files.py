@@ -180,6 +180,11 @@ class FollowedFile:
         """Whether the file has not changed for so long that nothing is to be expected of it any more."""
         return self._split.final
 
+    @property
+    def archived(self) -> bool:
+        """Whether it is read from what it was compressed to."""
+        return self._archive
+
     def leave(self, offset: int) -> None:
         """Leaves what begins at ``offset``, which was handed out, to a later reading: it is not there as a whole yet."""
         self.offset = offset

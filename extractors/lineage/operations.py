@@ -52,7 +52,7 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation and one execution of it, with what flowed.
+    """An operation and one execution of it, if one is known, with what flowed.
 
     ``ages``: whether purge may remove the operation by its age alone, because it writes nothing. ``locations`` are tables
     with the paths of their files. ``covers``: whether these are all its parts and flows, so that earlier ones that are not
@@ -63,7 +63,7 @@ class Operation:
     key: Key
     as_of_ms: int
     attributes: Attributes
-    execution: Execution
+    execution: Execution | None
     ages: bool
     inputs: tuple[Flow, ...] = ()
     outputs: tuple[Flow, ...] = ()
@@ -76,7 +76,8 @@ class Operation:
     def records(self) -> Iterator[Record]:
         """The operation, the execution, and all that hangs on them."""
         yield Entity(self.key, self.as_of_ms, self.attributes, self.volatile, ages=self.ages)
-        yield from self._execution(self.execution)
+        if self.execution is not None:
+            yield from self._execution(self.execution)
         if self.covers:
             yield Covered(self.key.tree_path, self.as_of_ms, Depth.ALL, reported=True)
         yield from self._flows(self.key, self.key, self.inputs, self.outputs)

@@ -28,7 +28,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from navlin.access.roles import Role
 from navlin.access.store import User
-from navlin.api import logging_in, navigator, own
+from navlin.api import logging_in, navigator, openlineage, own
 from navlin.api.answers import (
     END_MARK,
     EXIT_CODE,
@@ -88,6 +88,7 @@ def application(service: Service, pages: Pages | None = None) -> Starlette:
         Route("/api/version", _api_version),
         Route("/metrics", partial(_measured, metrics)),
         *logging_in.routes(service, door, cookie, pages),
+        *openlineage.routes(service.events),
         Route(DESCRIPTION, partial(_described, service, cookie)),
         Route("/api-console/index.html", partial(_console, service)),
         *(

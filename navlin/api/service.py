@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from navlin.access.gate import Gate
+from navlin.api.openlineage import EventDoor
 from navlin.index.solr import Solr, SolrAddress, SolrUnavailable
 
 
@@ -40,8 +41,8 @@ class Service:
     """Shared by all requests of one process. ``status`` answers as ``navlin status --json``; ``daemon_runs`` says whether
     there is a daemon that takes requests up; ``now_ms`` is epoch ms; ``base_path`` is what a proxy puts before each path.
     ``secure`` says that browsers reach it by TLS, be it a proxy's; ``public_origin`` is what they then show of it, if a
-    request does not say so. ``purges_after_days`` is what the daemon purges by itself; ``hue_url`` is where Hue is, "" if
-    pages lead to none."""
+    request does not say so. ``events`` is where OpenLineage's events go, None if they are not taken. ``purges_after_days``
+    is what the daemon purges by itself; ``hue_url`` is where Hue is, "" if pages lead to none."""
 
     index: Index
     gate: Gate
@@ -57,3 +58,4 @@ class Service:
     public_origin: str = ""
     purges_after_days: int = 60
     hue_url: str = ""
+    events: EventDoor | None = None

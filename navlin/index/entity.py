@@ -25,6 +25,9 @@ OPERATION_TYPES: Final = frozenset(
 PATH_TYPES: Final = frozenset({"FILE", "DIRECTORY", "S3BUCKET"})
 TABLE_TYPES: Final = frozenset({"TABLE", "VIEW"})
 
+REPORTED: Final = "openlineage_execution"
+"""The internal type of executions that are reported beside what an engine records itself."""
+
 # -- Which fields are asked for ------------------------------------------------------------------------------------------
 
 _CORE: Final = (
@@ -41,6 +44,7 @@ LAST_READ: Final = f"{_CORE},lastRead,lastReadBy,lastReadBelow"
 """What purge looks at: age, people's fields, and the version that must not have changed."""
 EXECUTION_LISTED: Final = "identity,originalName,started,ended,principal,status,engineType"
 EXECUTION: Final = f"{_CORE},started,ended,principal,status,engineType"
+EXECUTED: Final = f"{_CORE},started,ended,jobId,internalType,operationType,asOf"
 LAST_RUN: Final = f"{_CORE},lastExecuted,lastPrincipal,purgedExecutions"
 OWNED: Final = f"{LAST_RUN},owner"
 STATEMENT: Final = f"{LAST_RUN},queryText,queryTextFull,incomplete,incompleteReasons,unparsedReason"
@@ -219,6 +223,26 @@ class StoredEntity:
     def started_ms(self) -> int:
         """When an execution started (epoch ms; 0 if that is not known)."""
         return self._date_ms("started")
+
+    @property
+    def ended_ms(self) -> int:
+        """When an execution ended (epoch ms; 0 if that is not known)."""
+        return self._date_ms("ended")
+
+    @property
+    def application(self) -> str:
+        """The id of the application that an execution was a part of, as its engine has it."""
+        return str(self.document.get("jobId", ""))
+
+    @property
+    def operation_type(self) -> str:
+        """What kind of statement or job it is, in its engine's words."""
+        return str(self.document.get("operationType", ""))
+
+    @property
+    def reported(self) -> bool:
+        """Whether somebody beside its engine told of an execution."""
+        return self.document.get("internalType") == REPORTED
 
     @property
     def executed_ms(self) -> int:

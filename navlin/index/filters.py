@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from navlin.index import solr_query as q
+from navlin.index.entity import REPORTED
 from navlin.index.fields import solr_date
 
 NOT_OF_USERS: Final = "-userEntity:true"
@@ -52,6 +53,10 @@ class EntityFilter:
     incomplete: bool = False
     awaited: bool = False
     """Those that a program wrote on before their source showed them."""
+    applications: tuple[str, ...] = ()
+    """Executions of one of these few applications (`StoredEntity.application`)."""
+    reported: bool | None = None
+    """Executions that are reported beside what an engine records itself, or those that are not."""
 
     def filters(self) -> Iterator[str]:
         """The filters in Solr's syntax."""
@@ -82,6 +87,11 @@ class EntityFilter:
             yield "incomplete:true"
         if self.awaited:
             yield "+userEntity:true +granted:true"
+        if self.applications:
+            yield q.one_of("jobId", self.applications)
+        if self.reported is not None:
+            reported = q.term("internalType", REPORTED)
+            yield reported if self.reported else f"{q.EVERYTHING} -internalType:{REPORTED}"
 
 
 @dataclass(frozen=True, slots=True)

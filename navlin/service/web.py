@@ -20,6 +20,8 @@ from navlin.access.gate import Gate
 from navlin.access.sessions import Sessions
 from navlin.access.store import AccessFile
 from navlin.api.application import application
+from navlin.api.event_spool import EventSpool
+from navlin.api.openlineage import EventDoor
 from navlin.api.service import Index, Service
 from navlin.console import PAGES
 from navlin.console.frame import BrowserPages
@@ -82,7 +84,16 @@ def service_of(configuration: Configuration, environment: Mapping[str, str]) -> 
         web.public_origin,
         configuration.purge.before_days,
         web.hue_url,
+        _event_door(web),
     )
+
+
+def _event_door(web: WebSettings) -> EventDoor | None:
+    if web.openlineage_directory is None:
+        return None
+    # The source that follows it fails as long as it is not there.
+    web.openlineage_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return EventDoor(EventSpool(web.openlineage_directory), frozenset(web.openlineage_users))
 
 
 def now_ms() -> int:

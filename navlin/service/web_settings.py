@@ -36,6 +36,8 @@ class WebSettings:
     session_lifetime_s: float = 43_200.0
     solr_passthrough: bool = False
     hue_url: str = ""
+    openlineage_directory: Path | None = None
+    openlineage_users: tuple[str, ...] = ()
 
     @property
     def secure(self) -> bool:
@@ -64,6 +66,8 @@ class WebSettings:
         for given, missing in (("certificate_file", "key_file"), ("key_file", "certificate_file")):
             if getattr(self, given) is not None and getattr(self, missing) is None:
                 yield given, f"{given} needs {missing} beside it"
+        if self.openlineage_users and self.openlineage_directory is None:
+            yield "openlineage_users", "openlineage_users needs openlineage_directory beside it"
         yield from self._problems_of_proxy()
         if self.public_origin and not _ORIGIN.fullmatch(self.public_origin):
             yield (

@@ -17,10 +17,17 @@ import orjson
 from extractors.hive_events import HiveEvents
 from extractors.impala_events import ImpalaEvents
 from extractors.lineage.line_logs import LineLogs
+from extractors.openlineage import OpenLineageEvents
 from extractors.spark import SparkLineageEvents
 from navlin.model.plan import Positions
 from navlin.model.source import HIVE, IMPALA, SPARK
-from tests import test_hive_events, test_impala_events, test_spark_lineage_events
+from tests import (
+    test_hive_events,
+    test_impala_events,
+    test_openlineage_events,
+    test_openlineage_facets,
+    test_spark_lineage_events,
+)
 from tests.support import damage
 from tests.support.damaged.tallies import (
     FILES_A_PLAN,
@@ -44,6 +51,7 @@ class LineLog:
     sound: tuple[bytes, bytes]
     not_ours: Callable[[bytes], bool]
     ways: Callable[[Any, random.Random], tuple[str, bytes]] = damage.damaged_json
+    files_a_plan: int = FILES_A_PLAN
 
     def damage(self, folder: Path, chance: random.Random, count: int) -> Tally:
         tally = Tally()
@@ -61,7 +69,7 @@ class LineLog:
             directory = folder / str(number)
             directory.mkdir()
             damaged: dict[str, tuple[str, bytes]] = {}
-            for file in range(min(FILES_A_PLAN, count - tally.total)):
+            for file in range(min(self.files_a_plan, count - tally.total)):
                 way, text = self.ways(chance.choice(self.records), chance)
                 (path := directory / f"log{file}").write_bytes(b"\n".join((before, text, after, b"")))
                 damaged[str(path)] = way, text
@@ -175,3 +183,40 @@ def spark_lineage_events(folder: Path, chance: random.Random, count: int, corpor
         return SparkLineageEvents(*damaged_source("spark lineage", SPARK), directory, "log*")
 
     return LineLog(follow, records, (before, after), _end_of_an_application).damage(folder, chance, count)
+
+
+def openlineage_events(folder: Path, chance: random.Random, count: int, corpora: Sequence[Path]) -> Tally:
+    made = test_openlineage_events
+    facet = made.of_fields({"x": [made.source("a.a", "x", made.SUM), made.source("a.b", "k", made.JOIN)]})
+    records = [
+        {**made.wrote(facet), "run": {"runId": "damaged", "facets": {}}},
+        {**made.COMPLETE, "run": {"runId": "damaged", "facets": {}}},
+        *(
+            {**each, "eventType": "COMPLETE"}
+            for folder in corpora
+            for _, each in test_openlineage_facets.examples(folder)
+        ),
+    ]
+    before, after = (line_of(made.event("COMPLETE", 1, f"sound {each}")) for each in "ab")
+
+    def follow(directory: str) -> LineLogs:
+        return OpenLineageEvents(*damaged_source("openlineage", "SDK"), directory, "log*")
+
+    # A run's events may stand in several files: these are read as one piece of work.
+    log = LineLog(follow, records, (before, after), _tells_of_no_end, files_a_plan=1)
+    return log.damage(folder, chance, count)
+
+
+def _tells_of_no_end(text: bytes) -> bool:
+    """An event of a run that has not ended, and one of no run, is read and is no execution yet."""
+    if _blank(text):
+        return True
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    return all(
+        isinstance(each, dict)
+        and (str(each.get("eventType")).upper() not in ("COMPLETE", "FAIL", "ABORT") or "run" not in each)
+        for each in (value if isinstance(value, list) else [value])
+    )

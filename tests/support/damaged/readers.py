@@ -7,13 +7,27 @@ from typing import Final
 
 from tests.support.damaged.event_logs import spark_events
 from tests.support.damaged.hdfs_images import hdfs
-from tests.support.damaged.line_logs import hive_events, impala_events, spark_lineage_events
+from tests.support.damaged.line_logs import (
+    hive_events,
+    impala_events,
+    openlineage_events,
+    spark_lineage_events,
+)
 from tests.support.damaged.metastore_answers import hms
 from tests.support.damaged.tallies import Reader
 from tests.support.damaged.yarn_answers import yarn
 
 READERS: Final[Mapping[str, Reader]] = {
     each.__name__: each
-    for each in (hms, hdfs, yarn, spark_events, spark_lineage_events, impala_events, hive_events)
+    for each in (
+        hms,
+        hdfs,
+        yarn,
+        spark_events,
+        spark_lineage_events,
+        impala_events,
+        hive_events,
+        openlineage_events,
+    )
 }
 """By the name of the extractor."""

@@ -1,0 +1,7 @@
+"""OpenLineage: what Airflow, dbt, Flink, Trino, Spark with an agent and others report of their jobs."""
+
+from __future__ import annotations
+
+from extractors.openlineage.openlineage_events import OpenLineageEvents
+
+__all__ = ["OpenLineageEvents"]

@@ -1,0 +1,207 @@
+"""The ends of what a run read and wrote, of tables and of columns: every name of a dataset leads to one key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from extractors.lineage.operations import Flow, Part
+from extractors.openlineage.columns import Column
+from extractors.openlineage.names import Bound, Names
+from extractors.openlineage.runs import Known, Name, Run
+from navlin.model.keys import EntityType, Key, RelationType, sub_operation_key
+from navlin.model.records import Attributes
+from navlin.model.redaction import bounded
+
+MAX_NAMES: Final = 1_000
+MAX_CONTROLS: Final = 2_000
+"""Relations of control that one output may have; beyond, what decides about all of its columns is stated once."""
+MAX_EXPRESSION_BYTES: Final = 4 << 10
+_NO_DATA: Final = frozenset({"ALTER", "TRUNCATE", "DROP", "CREATE"})
+"""Changes of a dataset's state by which no data moves, unless something was read."""
+
+
+class Ends:
+    """The ends of a run's flows. Of two names of one dataset there is one key."""
+
+    def __init__(self, names: Names, run: Run) -> None:
+        self._names = names
+        self._run = run
+        self.keys: dict[Name, Key] = {}
+        self.columns: dict[tuple[str, str], Key] = {}
+        self._bound: dict[Name, Bound] = {}
+        for side in (run.outputs, run.inputs):
+            for name, known in side.items():
+                bound = names.bound(*name, known)
+                # The side that knows more names of it says which key it has.
+                if name not in self._bound or known.links:
+                    self._bound[name] = bound
+                    for alias in (name, *((link[0], link[1]) for link in known.links)):
+                        self.keys[alias] = bound.key
+        moved = {name: known for name, known in run.outputs.items() if self._moves_data(known)}
+        self.written = {name: self.keys[name] for name in run.outputs}
+        self._outputs = {name: self.keys[name] for name in moved}
+        self.read = {name: self.keys[name] for name in run.inputs}
+        for known in moved.values():
+            for column in (*known.rows, *(each for inputs in known.columns.values() for each in inputs)):
+                self._also_read((column.namespace, column.name))
+            for source in known.sources:
+                self._also_read((source[0], source[1]))
+            if known.change == "RENAME" and known.before:
+                self._also_read((known.before[0], known.before[1]))
+
+    def _also_read(self, name: Name) -> None:
+        self.read.setdefault(name, self.key(name))
+
+    def _moves_data(self, known: Known) -> bool:
+        return known.change not in _NO_DATA or (
+            known.change == "CREATE" and bool(self._run.inputs or known.columns)
+        )
+
+    def key(self, name: Name) -> Key:
+        if name not in self.keys:
+            self.keys[name] = self._names.bound(*name).key
+        return self.keys[name]
+
+    @property
+    def change(self) -> str:
+        """What happened to the outputs, where that is no writing of data."""
+        changes = {known.change for known in self._run.outputs.values()} - {"", "OVERWRITE"}
+        return changes.pop() if len(changes) == 1 else ""
+
+    def undescribed(self) -> Iterator[Key]:
+        """Datasets of the source's own that are named among columns alone."""
+        described = {
+            self.keys[name].identity for side in (self._run.inputs, self._run.outputs) for name in side
+        }
+        found = {key.identity: key for key in self.read.values() if self._names.owns(key)}
+        return (key for identity, key in found.items() if identity not in described)
+
+    # -- Tables ----------------------------------------------------------------------------------------------------------
+
+    def inputs(self) -> tuple[Flow, ...]:
+        deciding = self._only_control()
+        flows = {
+            key.identity: Flow(
+                key, type=RelationType.CONTROL_FLOW if key.identity in deciding else RelationType.DATA_FLOW
+            )
+            for key in self.read.values()
+        }
+        return tuple(flows.values())
+
+    def outputs(self) -> tuple[Flow, ...]:
+        incomplete: Attributes = {"incomplete": True} if self._run.incomplete else {}
+        return tuple({key.identity: Flow(key, incomplete) for key in self._outputs.values()}.values())
+
+    def locations(self) -> list[tuple[Key, Key]]:
+        return [
+            (bound.key, path)
+            for bound in self._bound.values()
+            if bound.key.type in (EntityType.TABLE, EntityType.VIEW)
+            for path in bound.paths
+        ]
+
+    def _only_control(self) -> set[str]:
+        """Inputs of which no written column has a value: they only decide. Not where columns of some output are unknown."""
+        known = [self._run.outputs[name] for name in self._outputs]
+        if not known or not all(each.columns for each in known) or any(each.sources for each in known):
+            return set()
+        told = [each for one in known for inputs in (one.rows, *one.columns.values()) for each in inputs]
+        data = {self.key((each.namespace, each.name)).identity for each in told if not each.control}
+        return {self.key((each.namespace, each.name)).identity for each in told if each.control} - data
+
+    # -- Columns ---------------------------------------------------------------------------------------------------------
+
+    def parts(self, operation: Key) -> Iterator[Part]:
+        """One part for each column that is written; one for what decides about all of an output's rows."""
+        for name, output in self._outputs.items():
+            known = self._run.outputs[name]
+            rows = self._deciding_on_all(known)
+            for column, inputs in known.columns.items():
+                own = [each for each in inputs if not (each.control and each in rows)]
+                yield self._of_column(operation, output, column, own)
+            if rows:
+                yield self._of_rows(operation, output, known.columns, rows)
+
+    def _deciding_on_all(self, known: Known) -> list[Column]:
+        if sum(each.control for inputs in known.columns.values() for each in inputs) <= MAX_CONTROLS:
+            return known.rows
+        shared = set.intersection(*(set(inputs) for inputs in known.columns.values()))
+        return [
+            *known.rows,
+            *sorted((each for each in shared if each.control and each not in known.rows), key=str),
+        ]
+
+    def _of_column(self, operation: Key, output: Key, name: str, inputs: list[Column]) -> Part:
+        written = self._column(output, name)
+        data = [each for each in inputs if not each.control]
+        kinds = [each.kind for each in data if each.kind]
+        attributes = {
+            **self._shared("PROJECTION", inputs, [self._shown(output, name)]),
+            "transformation": _strongest(kinds),
+            "expression": bounded(
+                "; ".join(dict.fromkeys(each.description for each in data if each.description)),
+                MAX_EXPRESSION_BYTES,
+            ),
+            "masking": True if any(each.masking for each in data) else None,
+        }
+        flows = [
+            *self._flows(data, RelationType.DATA_FLOW),
+            *self._flows((each for each in inputs if each.control), RelationType.CONTROL_FLOW),
+        ]
+        key = sub_operation_key(operation, written.identity, name=bounded(name, 1_000))
+        return Part(key, attributes, flows, [Flow(written)])
+
+    def _of_rows(self, operation: Key, output: Key, columns: Iterable[str], rows: list[Column]) -> Part:
+        names = list(columns)
+        key = sub_operation_key(operation, f"predicate {output.identity}", name="predicate")
+        written = [self._column(output, name) for name in names] or [output]
+        shown = [self._shown(output, name) for name in names] or [output.name]
+        attributes = self._shared("PREDICATE", rows, shown)
+        return Part(
+            key, attributes, self._flows(rows, RelationType.CONTROL_FLOW), [Flow(each) for each in written]
+        )
+
+    def _column(self, above: Key, name: str) -> Key:
+        known = (above.identity, name)
+        if known not in self.columns:
+            self.columns[known] = self._names.column(above, name)
+        return self.columns[known]
+
+    def _flows(self, inputs: Iterable[Column], kind: RelationType) -> list[Flow]:
+        # By identity: two spellings of one column are one end.
+        keys = [self._column(self.key((each.namespace, each.name)), each.field) for each in inputs]
+        return [Flow(key, type=kind) for key in {key.identity: key for key in keys}.values()]
+
+    def _shared(self, edge_type: str, inputs: Iterable[Column], outputs: list[str]) -> dict[str, Any]:
+        told = [f"{self._shown(self.key((each.namespace, each.name)), each.field)}" for each in inputs]
+        how = dict.fromkeys(each.kind for each in inputs if each.control and each.kind)
+        return {
+            "internalType": "openlineage_sub_operation",
+            "engineType": self._run.engine,
+            "edgeType": edge_type,
+            "inputs": [bounded(name) for name in dict.fromkeys(told)][:MAX_NAMES],
+            "outputs": [bounded(name) for name in outputs[:MAX_NAMES]],
+            "decidesBy": list(how),
+        }
+
+    @staticmethod
+    def _shown(key: Key, column: str) -> str:
+        return f"{_shown(key)}.{column}"
+
+
+def _shown(key: Key) -> str:
+    if key.file_system_path:
+        return key.file_system_path
+    above = (key.parent_path or "").strip("/")
+    return f"{above}.{key.name}" if above else key.name
+
+
+def _strongest(kinds: Iterable[str]) -> str:
+    order = ("IDENTITY", "TRANSFORMATION", "AGGREGATION")
+    return max(kinds, key=lambda kind: order.index(kind) if kind in order else 1, default="")
+
+
+def readable(keys: Mapping[Name, Key]) -> list[str]:
+    """The names of some ends, for people."""
+    return [bounded(name) for name in dict.fromkeys(map(_shown, keys.values()))][:MAX_NAMES]

@@ -1,0 +1,126 @@
+"""The events among the lines of a followed file: one a line, one a file, or an array; indented over several lines or not.
+
+A file that holds one event need not end with a newline: what stands behind the last one counts as soon as it is whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from extractors.lineage.followed_files import FollowedFile, Line
+from extractors.openlineage.events import NotAnEvent, sample_of
+from navlin.model.records import Reject
+
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}\[\]]')
+_EVENT: Final = re.compile(
+    rb'[\[{]\s*\{?\s*"(?:eventTime|eventType|schemaURL|producer|run|job|dataset|inputs|outputs)"'
+)
+"""How an event begins that stands on one line."""
+_CUT_OFF: Final = "the event has no end"
+
+
+@dataclass(slots=True)
+class _Open:
+    """An event whose brackets do not balance yet."""
+
+    offset: int
+    lines: list[bytes]
+    size_bytes: int
+    depth: int
+
+    def add(self, text: bytes) -> None:
+        self.lines.append(text)
+        self.size_bytes += len(text)
+        self.depth += _opened(text)
+
+    @property
+    def text(self) -> bytes:
+        return b"\n".join(self.lines)
+
+    def reject(self, path: str, why: str = _CUT_OFF) -> Reject:
+        return Reject(path, why, self.offset, sample_of(self.text))
+
+
+def events_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reject]:
+    """The texts of the events that a followed file has next, each at the offset where it begins.
+
+    One that has no end yet is left to a later reading; in a file that has been quiet for long, it is a `Reject`.
+    """
+    held: _Open | None = None
+    while True:
+        for line in file.lines():
+            if isinstance(line, Reject):
+                yield line
+                held = None
+                continue
+            text = line.text.strip(b"\0\r")
+            if held is not None and _EVENT.match(text):
+                yield held.reject(file.path)
+                held = None
+            if held is not None:
+                held.add(text)
+            elif not text.strip():
+                continue
+            elif text[-1:] in b"}]":
+                yield Line(line.offset, text)
+                continue
+            else:
+                held = _Open(line.offset, [text], len(text), _opened(text))
+            if held.depth <= 0:
+                yield Line(held.offset, held.text)
+                held = None
+            elif held.size_bytes > max_bytes:
+                yield held.reject(file.path, f"the event is longer than {max_bytes} bytes")
+                held = None
+        if held is None or file.at_end:
+            break
+    if file.at_end and (whole := _rest(file, held, max_bytes)) is not None:
+        yield whole
+        return
+    if held is not None:
+        if file.quiet:
+            yield held.reject(file.path)
+        else:
+            file.leave(held.offset)
+
+
+def _rest(file: FollowedFile, held: _Open | None, max_bytes: int) -> Line | None:
+    """What stands behind the last newline, if with that an event is whole; it then counts as read."""
+    if file.archived or not 0 < file.end - file.offset <= max_bytes:
+        return None
+    file.raw.seek(file.offset)
+    rest = file.raw.read(file.end - file.offset)
+    offset, text = (held.offset, held.text + b"\n" + rest) if held is not None else (file.offset, rest)
+    try:
+        if not isinstance(parse(text), dict | list):
+            return None
+    except NotAnEvent:
+        return None
+    file.leave(file.end)
+    return Line(offset, text)
+
+
+def _opened(text: bytes) -> int:
+    """How many brackets a line leaves open, those in strings not counted."""
+    tokens = _TOKEN.findall(text)
+    opened = sum(token in b"{[" for token in tokens if len(token) == 1)
+    return 2 * opened - sum(len(token) == 1 for token in tokens)
+
+
+def parse(data: bytes) -> Any:
+    """The JSON value of a text. Raises `NotAnEvent`."""
+    try:
+        return orjson.loads(data.removeprefix(b"\xef\xbb\xbf").strip(b"\0 \t\r\n"))
+    except orjson.JSONDecodeError as error:
+        raise NotAnEvent(f"the text is not JSON: {error}") from None
+
+
+def glued(data: bytes) -> int:
+    """Where in a text that does not read the next event begins: one that was cut short by a full disk is followed by the
+    next on the same line. 0 if there is none."""
+    return max(data.rfind(b'{"eventTime"'), data.rfind(b'{"eventType"'), 0)

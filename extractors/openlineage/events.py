@@ -1,0 +1,186 @@
+"""An OpenLineage event (spec 2-0-2) → values: what happened to which run of which job, and what is said of its datasets.
+
+    {"eventTime", "eventType", "producer", "schemaURL",
+     "run": {"runId", "facets"}, "job": {"namespace", "name", "facets"},
+     "inputs": [{"namespace", "name", "facets", "inputFacets"}], "outputs": [{…, "outputFacets"}]}    a run event
+    {"eventTime", "job", "inputs", "outputs"}                                                         a job event
+    {"eventTime", "dataset": {"namespace", "name", "facets"}}                                         a dataset event
+
+Strict is only what nothing can be done without: a time, and names. All else may be missing, null, or of another version.
+What is broken in a dataset or a facet is a problem of the event, whose rest stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from extractors.lineage.record_times import AHEAD_MS, EARLIEST_MS
+from navlin.model.redaction import bounded, sample
+
+KEYS: Final = re.compile(rb'"(?:eventTime|schemaURL|eventType)"\s*:')
+"""Keys of these events alone: a text without any is not shown to anybody."""
+NAME_BYTES: Final = 4 << 10
+_FRACTION: Final = re.compile(r"(\.\d{6})\d+")
+
+
+class NotAnEvent(ValueError):
+    """The text is no OpenLineage event; the message is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A dataset as an event has it. ``facets`` are those of the dataset and those of it as an input or output."""
+
+    namespace: str
+    name: str
+    facets: Mapping[str, Any]
+
+    def facet(self, name: str) -> Mapping[str, Any]:
+        """A facet; empty where there is none, or it was taken back."""
+        return mapping(self.facets.get(name))
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event. ``run`` is the run's id, "" for an event of none; ``dataset`` is a dataset event's. ``type`` is START,
+    RUNNING, COMPLETE, ABORT, FAIL or OTHER. ``problems`` are parts that do not read, in words."""
+
+    time_ms: int
+    type: str
+    run: str
+    run_facets: Mapping[str, Any]
+    namespace: str
+    name: str
+    job_facets: Mapping[str, Any]
+    inputs: tuple[Dataset, ...]
+    outputs: tuple[Dataset, ...]
+    dataset: Dataset | None
+    producer: str
+    problems: tuple[str, ...] = ()
+
+
+TYPES: Final = ("START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER")
+
+
+def events_in(value: Any) -> Iterator[Any]:
+    """The events of a body: one object, or an array of them."""
+    if isinstance(value, list):
+        yield from value
+    else:
+        yield value
+
+
+def to_event(value: Any, *, latest_ms: int) -> Event:
+    """The event of a JSON value; its time is not after ``latest_ms``. Raises `NotAnEvent`."""
+    if not isinstance(value, dict):
+        raise NotAnEvent(f"the event is no JSON object but a {type(value).__name__}")
+    time_ms = _time(value.get("eventTime"), latest_ms)
+    producer = text(value.get("producer"))
+    problems: list[str] = []
+    if "dataset" in value and "job" not in value:
+        about = _dataset(value["dataset"], "the dataset", problems, ("facets",))
+        if about is None:
+            raise NotAnEvent(problems[0])
+        return Event(time_ms, "OTHER", "", {}, "", "", {}, (), (), about, producer)
+    job = mapping(value.get("job"))
+    namespace, name = text(job.get("namespace")), text(job.get("name"))
+    if not namespace or not name:
+        raise NotAnEvent("the event's job has no namespace or no name")
+    run = mapping(value.get("run"))
+    run_id = text(run.get("runId"))
+    if "run" in value and not run_id:
+        raise NotAnEvent("the event's run has no runId")
+    kind = text(value.get("eventType")).upper() or "OTHER"
+    if kind not in TYPES:
+        problems.append(f"eventType {kind!r:.40} is not known")
+        kind = "OTHER"
+    return Event(
+        time_ms,
+        kind,
+        run_id,
+        mapping(run.get("facets")),
+        namespace,
+        name,
+        mapping(job.get("facets")),
+        tuple(_datasets(value.get("inputs"), "inputs", problems, ("facets", "inputFacets"))),
+        tuple(_datasets(value.get("outputs"), "outputs", problems, ("facets", "outputFacets"))),
+        None,
+        producer,
+        tuple(problems),
+    )
+
+
+def _datasets(value: Any, what: str, problems: list[str], kinds: tuple[str, ...]) -> Iterator[Dataset]:
+    if value is None:
+        return
+    if not isinstance(value, list):
+        problems.append(f"{what} are no list")
+        return
+    for place, each in enumerate(value):
+        found = _dataset(each, f"{what}[{place}]", problems, kinds)
+        if found is not None:
+            yield found
+
+
+def _dataset(value: Any, what: str, problems: list[str], kinds: tuple[str, ...]) -> Dataset | None:
+    given = mapping(value)
+    namespace, name = text(given.get("namespace")), text(given.get("name"))
+    if not namespace or not name:
+        problems.append(f"{what} has no namespace or no name")
+        return None
+    facets: dict[str, Any] = {}
+    for kind in kinds:
+        of_kind = given.get(kind)
+        if of_kind is not None and not isinstance(of_kind, dict):
+            problems.append(f"{kind} of {what} are no object")
+        for facet, content in mapping(of_kind).items():
+            if isinstance(content, dict):
+                facets[facet] = content
+            elif content is not None:
+                problems.append(f"the facet {facet!r:.80} of {what} is no object")
+    return Dataset(namespace, name, facets)
+
+
+def _time(value: Any, latest_ms: int) -> int:
+    if not isinstance(value, str) or not value:
+        raise NotAnEvent("the event has no eventTime")
+    at_ms = moment(value)
+    if not EARLIEST_MS <= at_ms <= latest_ms + AHEAD_MS:
+        raise NotAnEvent(f"eventTime {value!r:.40} cannot be one")
+    return at_ms
+
+
+def moment(value: Any) -> int:
+    """Epoch ms of an ISO text, of UTC where it names no zone; 0 for what is no time."""
+    if not isinstance(value, str):
+        return 0
+    try:
+        at = datetime.fromisoformat(_FRACTION.sub(r"\1", value.strip()))
+    except ValueError:
+        return 0
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return int(at.timestamp() * 1000 + 0.5)
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """The object that a value is; an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def objects(value: Any) -> Iterator[Mapping[str, Any]]:
+    """The objects of a list; what is none is passed over."""
+    return (each for each in value if isinstance(each, dict)) if isinstance(value, list) else iter(())
+
+
+def text(value: Any, max_bytes: int = NAME_BYTES) -> str:
+    """The text that a value is, bounded; "" for anything else."""
+    return bounded(value, max_bytes) if isinstance(value, str) else ""
+
+
+def sample_of(data: bytes) -> str:
+    """The beginning of a text that does not read, if it is part of an event."""
+    return sample(data) if KEYS.search(data) else ""

@@ -1,0 +1,144 @@
+"""Whose key a dataset has: a namespace and a name, and other names of the same.
+
+    hive://host:9083    db.table               the table of that metastore
+    arn:aws:glue:…      table/db/table         the table of that Glue catalogue
+    hdfs://ns1  file  s3://bucket              /path, key: the path
+    anything else                              a dataset of the source's own
+
+Spark names the path and has the table as a symlink, Hive's hook names the table and has the path as one. The table is what
+data flows from and to; that it lies at the path is told beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from extractors.openlineage.runs import Known
+from extractors.spark.plan.names import without_partitions
+from navlin.model.identity import identify
+from navlin.model.keys import (
+    EntityType,
+    Key,
+    column_key,
+    is_location,
+    location_key,
+    path_column_key,
+    table_key,
+)
+from navlin.model.redaction import redact, without_credentials
+from navlin.model.source import HIVE, Estate, Source
+from navlin.model.tree import below, tree_path
+
+DATASETS: Final = "datasets"
+"""The branch of the source's tree in which datasets of its own stand."""
+FILE_SYSTEMS: Final = frozenset(
+    "file local hdfs viewfs webhdfs swebhdfs s3 s3a s3n gs abfs abfss wasb wasbs adl dbfs ofs o3fs oss obs cosn".split()
+)
+_METASTORES: Final = frozenset({"", "hive", "glue"})
+"""The types of catalogues whose tables a metastore has. Others (``hadoop``, ``jdbc``, ``rest``) keep theirs themselves."""
+_DEFAULT_CATALOGS: Final = frozenset({"hive", "spark_catalog", "awsdatacatalog"})
+_PLAIN: Final = re.compile(r"[^\s./]+\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A dataset as the graph has it: the key that flows go from and to, and, of a table, the paths where it lies."""
+
+    key: Key
+    paths: tuple[Key, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """``metastore`` is the metastore of tables without an address; ``metastore_namespaces`` are further namespaces whose
+    names are tables of it, such as Trino's or a Thrift server's."""
+
+    source: Source
+    estate: Estate
+    metastore: str = ""
+    metastore_namespaces: tuple[str, ...] = ()
+
+    def bound(self, namespace: str, name: str, known: Known | None = None) -> Bound:
+        """The key of a dataset, by all of its names."""
+        known = known or Known()
+        keys = [self.key(namespace, name, known)]
+        for link_namespace, link_name, link_type in known.links:
+            as_table = link_type.upper() == "TABLE" and self._has_metastore(known)
+            table = self._table(link_namespace, link_name, known, linked=as_table)
+            path = (
+                self._path(link_namespace, link_name)
+                if table is None and link_type.upper() != "TABLE"
+                else None
+            )
+            keys += [each for each in (table, path) if each is not None]
+        paths = tuple(each for each in keys if each.type is EntityType.DIRECTORY)
+        tables = [each for each in keys if each.type in (EntityType.TABLE, EntityType.VIEW)]
+        if tables:
+            return Bound(tables[0], paths)
+        return Bound(paths[0] if paths else keys[0])
+
+    def key(self, namespace: str, name: str, known: Known | None = None) -> Key:
+        """The key of one name, whatever else it is called."""
+        table = self._table(namespace, name, known or Known(), linked=False)
+        if table is not None:
+            return table
+        path = self._path(namespace, name)
+        return path if path is not None else self._own(namespace, name)
+
+    def column(self, above: Key, name: str) -> Key:
+        """A column of a dataset."""
+        if above.type in (EntityType.TABLE, EntityType.VIEW):
+            return column_key(above, name)
+        if above.type is not EntityType.DATASET:
+            return path_column_key(above, name)
+        identity = identify(above.identity, name.upper())
+        path = below(above.tree_path, name.upper())
+        return Key(EntityType.FIELD, identity, above.source, name, path, f"/{above.name}", parent=above)
+
+    def owns(self, key: Key) -> bool:
+        """Whether it is a dataset, or a column of one, of this source's own."""
+        return key.source.id == self.source.id
+
+    def _has_metastore(self, known: Known) -> bool:
+        return not known.catalog or known.catalog[1] in _METASTORES
+
+    def _table(self, namespace: str, name: str, known: Known, *, linked: bool) -> Key | None:
+        """``linked``: the name is said to be a table's."""
+        scheme, _, host = namespace.partition("://")
+        parts = name.split(".")
+        if namespace.startswith("arn:aws:glue:"):
+            authority, parts = namespace, name.removeprefix("table/").split("/")
+        elif scheme.lower() == "hive":
+            authority = f"thrift://{host}" if host else self.metastore
+        elif namespace in self.metastore_namespaces:
+            authority = self.metastore
+        elif linked and scheme.partition(":")[0].lower() in FILE_SYSTEMS:
+            # A metastore within the application: its tables are named by the warehouse.
+            authority = self.metastore
+        else:
+            return None
+        if len(parts) == 3 and (
+            parts[0].lower() in _DEFAULT_CATALOGS or namespace in self.metastore_namespaces
+        ):
+            parts = parts[1:]
+        if len(parts) != 2 or not all(map(_PLAIN.match, parts)):
+            return None
+        kind = EntityType.VIEW if known.kind == "VIEW" else EntityType.TABLE
+        return table_key(self.estate.serving(HIVE, authority), parts[0], parts[1], kind)
+
+    def _path(self, namespace: str, name: str) -> Key | None:
+        scheme = re.split(r"[:/]", namespace, maxsplit=1)[0].lower()
+        if scheme not in FILE_SYSTEMS:
+            return None
+        base = namespace if "://" in namespace else f"{scheme}:"
+        uri = without_credentials(f"{base.rstrip('/')}/{name.lstrip('/')}")
+        if not is_location(uri):
+            return None
+        return location_key(self.estate, without_partitions(uri))
+
+    def _own(self, namespace: str, name: str) -> Key:
+        shown, place = redact(name), without_credentials(namespace)
+        identity = identify(self.source.id, place, shown)
+        return Key(EntityType.DATASET, identity, self.source, shown, tree_path(DATASETS, place, shown))

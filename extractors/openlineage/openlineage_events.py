@@ -1,0 +1,261 @@
+"""OpenLineage events in files: what its clients' file transport writes, and what navlin's own address takes by HTTP.
+
+A run's events stand in one file or in several, so that all files of a source are read one after the other, and what is
+known of each run is kept between two readings: of one that has ended for an hour, for events that come late; of one
+that has not, for thirty days.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple
+
+from extractors.lineage.file_split import FileSplit
+from extractors.lineage.followed_files import MAX_LINE_BYTES, Line, follow, sought
+from extractors.lineage.line_logs import LineLogs
+from extractors.lineage.moved_files import FileWentAway
+from extractors.openlineage.event_files import events_among, glued, parse
+from extractors.openlineage.events import Event, NotAnEvent, events_in, sample_of, to_event
+from extractors.openlineage.names import Names
+from extractors.openlineage.records import Writing
+from extractors.openlineage.runs import Known, Run, run_of
+from navlin.model.extractor import PUSH, extractor, keeps_positions
+from navlin.model.plan import Plan, Positions
+from navlin.model.records import Position, Record, Reject, Split
+from navlin.model.source import Estate, Source
+
+SDK: Final = "SDK"
+"""Navigator's type for what programs report; ``engineType`` names the producer."""
+RUNS: Final = "runs "
+"""Before the number of a position that holds what is known of some of the runs."""
+SHARDS: Final = 16
+SPLIT_EVENTS: Final = 1_000
+SPLIT_BYTES: Final = 32 << 20
+KEEP_ENDED_MS: Final = 3_600_000
+KEEP_OPEN_MS: Final = 30 * 86_400_000
+MAX_RUNS: Final = 5_000
+"""Runs that are kept; beyond, those that nothing was heard of for longest are given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventsSplit(Split):
+    """Files to read one after the other. ``shards`` are the positions that hold runs, as they are saved; with ``anew`` what
+    they hold does not count."""
+
+    files: tuple[FileSplit, ...]
+    shards: Mapping[str, Any] = field(default_factory=dict)
+    anew: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.files[0].path
+
+    @property
+    def local(self) -> bool:
+        return True
+
+
+@extractor("openlineage_events", source_type=SDK, mode=PUSH, version=1)
+@dataclass(frozen=True, slots=True)
+class OpenLineageEvents(LineLogs):
+    """Follows files of OpenLineage events on this host.
+
+    ``directory`` may be several, and globs. ``metastore`` is the address of the metastore of tables that are named without
+    one; ``metastore_namespaces`` are namespaces whose datasets are its tables, as Trino or a Thrift server name them.
+    ``yarn`` is the address of the YARN that ran the applications, needed where several are configured.
+    """
+
+    source: Source
+    estate: Estate
+    # Each file has a position of its own, and is known by what is in it wherever it lies.
+    directory: str | tuple[str, ...] = keeps_positions("/var/lib/navlin/openlineage")
+    pattern: str = keeps_positions("*")
+    metastore: str = ""
+    metastore_namespaces: tuple[str, ...] = ()
+    yarn: str = ""
+    max_line_bytes: int = MAX_LINE_BYTES
+
+    def plan(self, positions: Positions) -> Plan:
+        shards = {key: value for key, value in positions.values.items() if key.startswith(RUNS)}
+        of_files = {key: value for key, value in positions.values.items() if key not in shards}
+        plan = LineLogs.plan(self, replace(positions, values=of_files))
+        files = [split for split in plan.splits if isinstance(split, FileSplit)]
+        # One that may not be read fails alone, and backs off alone.
+        closed = [each for each in files if not each.held and not os.access(each.path, os.R_OK)]
+        together = tuple(each for each in files if each not in closed)
+        splits = [EventsSplit((each,)) for each in closed]
+        if together:
+            splits.insert(0, EventsSplit(together, shards, positions.complete))
+        return replace(plan, splits=tuple(splits))
+
+    def read(self, split: Split) -> Iterator[Record]:
+        assert isinstance(split, EventsSplit)
+        yield from _Reading(self, split).records()
+
+
+class _Reading:
+    """One reading of some files."""
+
+    def __init__(self, extractor: OpenLineageEvents, split: EventsSplit) -> None:
+        self._extractor = extractor
+        self._split = split
+        self._now_ms = max(each.planned_ms for each in split.files)
+        self._latest_ms = max(each.latest_ms for each in split.files)
+        names = Names(extractor.source, extractor.estate, extractor.metastore, extractor.metastore_namespaces)
+        self._writing = Writing(names, extractor.yarn)
+        self._saved: dict[str, _Saved] = {}
+        if not split.anew:
+            saved = (_Saved(*each) for shard in split.shards.values() for each in shard)
+            self._saved = {each.run: each for each in saved}
+        self._runs: dict[str, Run] = {}
+        self._touched: dict[str, None] = {}
+        self._events = 0
+        self._bytes = 0
+
+    def records(self) -> Iterator[Record]:
+        rest: list[FileSplit] = []
+        for number, file in enumerate(self._split.files):
+            if self._full:
+                rest += self._split.files[number:]
+                break
+            for record in self._of_file(file):
+                if isinstance(record, FileSplit):
+                    rest.append(record)
+                else:
+                    yield record
+        for run in map(self._run, self._touched):
+            if run.ended or (run.streaming and run.type == "RUNNING"):
+                yield from self._writing.of_run(run)
+        yield from self._given_up()
+        shards = self._shards()
+        for key in sorted({*shards, *self._split.shards}):
+            if shards.get(key) != self._split.shards.get(key):
+                yield Position(key, shards.get(key))
+        if rest:
+            yield EventsSplit(tuple(rest), shards)
+
+    @property
+    def _full(self) -> bool:
+        return self._events >= SPLIT_EVENTS or self._bytes >= SPLIT_BYTES
+
+    def _of_file(self, split: FileSplit) -> Iterator[Record]:
+        limit = self._extractor.max_line_bytes
+        try:
+            with follow(split, max_line_bytes=limit) as file:
+                for found in events_among(file, max_bytes=limit):
+                    if isinstance(found, Reject):
+                        yield found
+                        continue
+                    yield from self._of_text(found, file.path)
+                    if self._full:
+                        break
+                yield from file.done()
+        except FileWentAway as away:
+            if away.lost_bytes:
+                yield Reject(split.path, str(away), split.offset)
+            yield sought(split)
+
+    def _of_text(self, found: Line, path: str) -> Iterator[Record]:
+        self._bytes += len(found.text)
+        try:
+            value = parse(found.text)
+        except NotAnEvent as broken:
+            self._events += 1
+            yield Reject(path, str(broken), found.offset, sample_of(found.text))
+            if (at := glued(found.text)) > 0:
+                yield from self._of_text(Line(found.offset + at, found.text[at:]), path)
+            return
+        for each in events_in(value):
+            self._events += 1
+            try:
+                event = to_event(each, latest_ms=self._latest_ms)
+            except NotAnEvent as broken:
+                yield Reject(path, str(broken), found.offset, sample_of(found.text))
+                continue
+            if event.problems:
+                reason = "a part of the event is broken: " + "; ".join(event.problems[:10])
+                yield Reject(path, reason, found.offset, sample_of(found.text))
+            yield from self._of_event(event)
+
+    def _of_event(self, event: Event) -> Iterator[Record]:
+        if event.dataset is not None:
+            known = Known()
+            known.learn(event.dataset)
+            name = (event.dataset.namespace, event.dataset.name)
+            yield from self._writing.of_dataset(name, known, event.time_ms)
+            return
+        if not event.run:
+            described = Run("", event.namespace, event.name)
+            described.learn(event, self._now_ms)
+            yield from self._writing.of_run(described)
+            return
+        run = self._known(event.run) or Run(event.run, event.namespace, event.name)
+        run.learn(event, self._now_ms)
+        self._runs[event.run] = run
+        self._touched[event.run] = None
+
+    # -- Runs ------------------------------------------------------------------------------------------------------------
+
+    def _known(self, run: str) -> Run | None:
+        if run not in self._runs and run in self._saved:
+            self._runs[run] = run_of(self._saved[run].text)
+        return self._runs.get(run)
+
+    def _run(self, run: str) -> Run:
+        """A run of this reading, with the application that a run above it was told of."""
+        found = self._runs[run]
+        for above in (found.parent, found.root):
+            known = self._known(above[0]) if above and not found.application else None
+            if known is not None:
+                found.application = known.application
+                found.principal = found.principal or known.principal
+        return found
+
+    def _given_up(self) -> Iterator[Record]:
+        """Runs of which nothing more is to be expected, because what they are a part of has ended."""
+        over = {run for run in self._touched if self._runs[run].ended}
+        for each in self._kept() if over else ():
+            if (
+                not each.ended
+                and over.intersection(each.above)
+                and (run := self._known(each.run)) is not None
+            ):
+                yield from self._writing.of_run(run, over=True)
+
+    def _kept(self) -> Iterator[_Saved]:
+        """All runs that are known, those of this reading as they are now."""
+        yield from (each for run, each in self._saved.items() if run not in self._touched)
+        for run in self._touched:
+            known = self._runs[run]
+            yield _Saved(run, known.seen_ms, known.ended, known.above, known.saved())
+
+    def _shards(self) -> dict[str, list[list[Any]]]:
+        """What is kept, as positions."""
+        kept = [
+            each
+            for each in self._kept()
+            if self._now_ms - each.seen_ms <= (KEEP_ENDED_MS if each.ended else KEEP_OPEN_MS)
+        ]
+        kept.sort(key=lambda each: (-each.seen_ms, each.run))
+        shards: dict[str, list[list[Any]]] = {}
+        for each in sorted(kept[:MAX_RUNS], key=lambda each: each.run):
+            shards.setdefault(_shard(each.run), []).append(list(each))
+        return shards
+
+
+class _Saved(NamedTuple):
+    """A run as a position holds it: when it was last heard of, whether it has ended, what it is a part of."""
+
+    run: str
+    seen_ms: int
+    ended: bool
+    above: list[str]
+    text: str
+
+
+def _shard(run: str) -> str:
+    digest = hashlib.md5(run.encode("utf-8", "replace"), usedforsecurity=False).digest()
+    return f"{RUNS}{digest[0] % SHARDS:02d}"

@@ -1,0 +1,186 @@
+"""A run → its operation and execution, and what flowed; a dataset event → the dataset.
+
+An operation is a job, and its text if it has one. What a run of it did replaces what an earlier one did, unless the run
+named no dataset at all: that says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from extractors.lineage.operations import Execution, Operation
+from extractors.lineage.record_times import EARLIEST_MS
+from extractors.openlineage.ends import Ends, readable
+from extractors.openlineage.names import Names
+from extractors.openlineage.runs import Known, Name, Run
+from navlin.model.identity import SEPARATOR
+from navlin.model.keys import (
+    Key,
+    RelationType,
+    application_id,
+    application_key,
+    claimed_execution_key,
+    execution_key,
+    operation_key,
+)
+from navlin.model.records import Attributes, Covered, Depth, Entity, Record, Relation
+from navlin.model.redaction import bounded, without_credentials
+from navlin.model.source import YARN
+from navlin.model.tree import below
+
+STATUS: Final = {"COMPLETE": "SUCCEEDED", "FAIL": "FAILED", "ABORT": "KILLED"}
+NO_COLUMNS: Final = "the producer does not say where columns come from"
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """Makes records of one source's runs. ``yarn`` is the address of the YARN that ran applications, where several are
+    configured."""
+
+    names: Names
+    yarn: str = ""
+
+    # -- Runs ------------------------------------------------------------------------------------------------------------
+
+    def of_run(self, run: Run, *, over: bool = False) -> Iterator[Record]:
+        """All records of a run. ``over``: nothing more will come of it, though nothing said how it ended."""
+        ends = Ends(self.names, run)
+        succeeded = run.type == "COMPLETE" or not run.id or (run.streaming and not run.ended)
+        named = bool(run.inputs or run.outputs)
+        key = self.job_key(run.namespace, run.name, run.sql)
+        inputs, outputs = ends.inputs(), ends.outputs()
+        reasons = list(run.incomplete)
+        if succeeded and inputs and outputs and not any(known.columns for known in run.outputs.values()):
+            reasons.append(NO_COLUMNS)
+        change = ends.change
+        named_ends = {"inputs": readable(ends.read), "outputs": readable(ends.written)}
+        operation = Operation(
+            key,
+            run.as_of_ms,
+            {
+                "internalType": "openlineage_operation",
+                "engineType": run.engine,
+                "queryText": run.sql,
+                "jobNamespace": run.namespace,
+                **run.of_job,
+                **({"operationType": change} if change else {}),
+                **named_ends,
+                "incomplete": True if reasons else None,
+                "incompleteReasons": reasons,
+            },
+            self._execution(run, key, over=over, named_ends=named_ends) if run.id else None,
+            ages=not outputs,
+        )
+        if succeeded and named:
+            operation = replace(
+                operation,
+                inputs=inputs,
+                outputs=outputs,
+                parts=list(ends.parts(key)),
+                locations=ends.locations(),
+                # What is known to be a part of it takes nothing away.
+                covers=not run.incomplete,
+            )
+        yield from operation.records()
+        if run.id:
+            yield from self._parents(run, claimed_execution_key(self.names.source, run.id))
+        if succeeded:
+            yield from self._of_datasets(run, ends)
+
+    def job_key(self, namespace: str, name: str, sql: str) -> Key:
+        """The operation of a job."""
+        text = SEPARATOR.join((namespace, name, *([sql] if sql else [])))
+        return operation_key(self.names.source, text, (), name=bounded(name, 1_000))
+
+    def _execution(self, run: Run, operation: Key, *, over: bool, named_ends: Attributes) -> Execution:
+        unended = "UNKNOWN" if over else "RUNNING"
+        attributes: dict[str, Any] = {
+            "internalType": "openlineage_execution",
+            "engineType": run.engine,
+            "started": run.started_ms or (run.first_ms if not run.ended else None),
+            "ended": run.ended_ms or None,
+            "principal": run.principal,
+            "jobId": run.application,
+            "status": STATUS.get(run.type, unended),
+            "errorMessage": run.error,
+            "operation": operation.name,
+            "operationType": run.of_job.get("operationType"),
+            **run.of_run,
+            **named_ends,
+        }
+        run_as = []
+        if application_id(run.application) is not None:
+            run_as.append(application_key(self.names.estate.serving(YARN, self.yarn), run.application))
+        return Execution(execution_key(operation, run.id), run.as_of_ms, attributes, run_as=run_as)
+
+    def _parents(self, run: Run, execution: Key) -> Iterator[Record]:
+        """The runs that this one is a part of, as far as it knows them: whatever else is known of those counts more."""
+        child = execution
+        known_ms = EARLIEST_MS + run.first_ms // 1_000
+        above = {each[0]: each for each in (run.parent, run.root) if each and each[0] != run.id}
+        for run_id, namespace, name in above.values():
+            job = self.job_key(namespace, name, "")
+            of_job = {"internalType": "openlineage_operation", "jobNamespace": namespace}
+            yield Entity(job, known_ms, of_job, ages=True)
+            of_run = {"internalType": "openlineage_execution", "status": "UNKNOWN"}
+            yield Entity(execution_key(job, run_id), known_ms, of_run, ages=True)
+            parent = claimed_execution_key(self.names.source, run_id)
+            path = below(child.tree_path, parent.identity)
+            yield Relation(RelationType.PARENT_CHILD, parent, child, path, run.as_of_ms, ages=True)
+            child = parent
+
+    # -- Datasets --------------------------------------------------------------------------------------------------------
+
+    def of_dataset(self, name: Name, known: Known, as_of_ms: int) -> Iterator[Record]:
+        """What an event says of a dataset alone. Those of other systems are for these to tell of."""
+        key = self.names.bound(*name, known).key
+        if not self.names.owns(key):
+            return
+        before = (
+            self.names.key(known.before[0], known.before[1])
+            if known.change == "RENAME" and known.before
+            else None
+        )
+        if known.change == "DROP" or before is not None:
+            gone = key if before is None else before
+            if self.names.owns(gone):
+                yield Covered(gone.tree_path, as_of_ms, Depth.ALL, reported=True)
+            if before is None:
+                return
+        was = before.identity if before is not None and self.names.owns(before) else ""
+        yield Entity(
+            key,
+            as_of_ms,
+            {
+                "internalType": "openlineage_dataset",
+                "datasetNamespace": without_credentials(name[0]),
+                **known.about,
+            },
+            renamed_from=was,
+        )
+        for place, (column, data_type) in enumerate(known.fields.items()):
+            field = self.names.column(key, column)
+            renamed = self.names.column(before, column).identity if was and before is not None else ""
+            attributes = {"dataType": data_type, "columnIndex": place}
+            yield Entity(field, as_of_ms, attributes, renamed_from=renamed)
+
+    def _of_datasets(self, run: Run, ends: Ends) -> Iterator[Record]:
+        for side in (run.inputs, run.outputs):
+            for name, known in side.items():
+                yield from self.of_dataset(name, known, run.as_of_ms)
+        # What only column lineage names is there as well.
+        known_columns = {
+            self.names.column(key, column).identity
+            for name, key in ends.keys.items()
+            if self.names.owns(key)
+            for known in (run.inputs.get(name), run.outputs.get(name))
+            if known is not None
+            for column in known.fields
+        }
+        for key in ends.undescribed():
+            yield Entity(key, run.as_of_ms, {"internalType": "openlineage_dataset"})
+        for column in ends.columns.values():
+            if self.names.owns(column) and column.identity not in known_columns:
+                yield Entity(column, EARLIEST_MS + run.as_of_ms // 1_000, {})

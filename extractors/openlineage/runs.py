@@ -1,0 +1,293 @@
+"""A run as far as its events have told of it: merged over all of them, in whatever order they come.
+
+Nothing that one event says is taken back by another that says less: a START is often empty, a COMPLETE often has fewer
+datasets than the START had. What is kept of a run between two readings is a small JSON value.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+import orjson
+
+from extractors.openlineage.columns import Column, columns_of
+from extractors.openlineage.events import Dataset, Event, mapping, objects, text
+from navlin.model.redaction import bounded
+
+ENDS: Final = ("COMPLETE", "FAIL", "ABORT")
+MAX_DATASETS: Final = 2_000
+MAX_FIELDS: Final = 5_000
+TEXT_BYTES: Final = 64 << 10
+Name = tuple[str, str]
+"""Namespace and name."""
+
+
+@dataclass(slots=True)
+class Known:
+    """What is known of one dataset: ``links`` are its other names, as (namespace, name, type); ``fields`` of its schema with
+    their types; ``columns`` where each written column comes from, ``rows`` what decides about all of them; ``sources`` are
+    datasets it was made of as a whole. ``change`` is its lifecycle state change, ``before`` the name it had."""
+
+    links: list[list[str]] = field(default_factory=list)
+    fields: dict[str, str] = field(default_factory=dict)
+    columns: dict[str, list[Column]] = field(default_factory=dict)
+    rows: list[Column] = field(default_factory=list)
+    sources: list[list[str]] = field(default_factory=list)
+    change: str = ""
+    before: list[str] = field(default_factory=list)
+    kind: str = ""
+    catalog: list[str] = field(default_factory=list)
+    about: dict[str, Any] = field(default_factory=dict)
+    """What a document of its own has: description, owner, format."""
+
+    def learn(self, dataset: Dataset) -> None:
+        """Adds what an event says."""
+        for each in objects(dataset.facet("symlinks").get("identifiers")):
+            link = [text(each.get(name)) for name in ("namespace", "name", "type")]
+            if link[0] and link[1] and link not in self.links and len(self.links) < 50:
+                self.links.append(link)
+        for each in objects(dataset.facet("schema").get("fields")):
+            name = text(each.get("name"))
+            if name and len(self.fields) < MAX_FIELDS:
+                self.fields[name] = text(each.get("type")) or self.fields.get(name, "")
+        for facet in ("columnLineage", "lineage"):
+            columns, rows, sources = columns_of(dataset.facet(facet))
+            for name, inputs in columns.items():
+                _add(self.columns.setdefault(name, []), inputs)
+            _add(self.rows, rows)
+            _add(self.sources, sources)
+        changed = dataset.facet("lifecycleStateChange")
+        self.change = text(changed.get("lifecycleStateChange")).upper() or self.change
+        previous = mapping(changed.get("previousIdentifier"))
+        if text(previous.get("namespace")) and text(previous.get("name")):
+            self.before = [text(previous["namespace"]), text(previous["name"])]
+        self.kind = text(dataset.facet("datasetType").get("datasetType")).upper() or self.kind
+        catalog = dataset.facet("catalog")
+        if catalog:
+            self.catalog = [text(catalog.get(name)).lower() for name in ("framework", "type")]
+        self.about |= {name: value for name, value in _about(dataset).items() if value}
+
+
+def _about(dataset: Dataset) -> dict[str, Any]:
+    owners = objects(dataset.facet("ownership").get("owners"))
+    storage = dataset.facet("storage")
+    return {
+        "originalDescription": text(dataset.facet("documentation").get("description"), TEXT_BYTES),
+        "owner": ", ".join(text(each.get("name")) for each in owners),
+        "storageLayer": text(storage.get("storageLayer")),
+        "fileFormat": text(storage.get("fileFormat")),
+        "datasetType": text(dataset.facet("datasetType").get("datasetType")),
+        "sourceTags": tags(dataset.facet("tags")),
+    }
+
+
+def tags(facet: Mapping[str, Any]) -> list[str]:
+    """``key=value`` of each tag; those of a field have its name before them."""
+    found = []
+    for each in objects(facet.get("tags")):
+        key, value, of_field = (text(each.get(name)) for name in ("key", "value", "field"))
+        if key:
+            found.append(f"{of_field + ':' if of_field else ''}{key}{'=' + value if value else ''}")
+    return found[:100]
+
+
+@dataclass(slots=True)
+class Run:
+    """One run, or the static description of a job (``id`` is then ""). Times are epoch ms, 0 where not known."""
+
+    id: str
+    namespace: str
+    name: str
+    type: str = ""
+    """The strongest that was said: how it ended, else RUNNING, START or OTHER."""
+    first_ms: int = 0
+    last_ms: int = 0
+    started_ms: int = 0
+    ended_ms: int = 0
+    seen_ms: int = 0
+    """When navlin last read something of it."""
+    sql: str = ""
+    engine: str = ""
+    streaming: bool = False
+    parent: list[str] = field(default_factory=list)
+    """Run id, namespace and name."""
+    root: list[str] = field(default_factory=list)
+    application: str = ""
+    """The id that the engine gives the application: YARN's, where YARN runs it."""
+    principal: str = ""
+    error: str = ""
+    incomplete: list[str] = field(default_factory=list)
+    of_job: dict[str, Any] = field(default_factory=dict)
+    of_run: dict[str, Any] = field(default_factory=dict)
+    inputs: dict[Name, Known] = field(default_factory=dict)
+    outputs: dict[Name, Known] = field(default_factory=dict)
+
+    @property
+    def above(self) -> list[str]:
+        """The ids of the runs that it is a part of."""
+        return [each[0] for each in (self.parent, self.root) if each and each[0] != self.id]
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is known how it ended."""
+        return self.type in ENDS
+
+    @property
+    def as_of_ms(self) -> int:
+        """The time of the newest that is known of it."""
+        return self.last_ms
+
+    def learn(self, event: Event, seen_ms: int) -> None:
+        """Adds what an event says."""
+        self.seen_ms = max(self.seen_ms, seen_ms)
+        self.first_ms = min(self.first_ms or event.time_ms, event.time_ms)
+        if event.type in ENDS:
+            if not self.ended or event.time_ms >= self.ended_ms:
+                self.type, self.ended_ms = event.type, event.time_ms
+        elif not self.ended and (event.type != "OTHER" or not self.type) and self.type != "RUNNING":
+            self.type = event.type
+        if event.time_ms >= self.last_ms:
+            # Spark adds the output to a job's name once it knows it.
+            self.namespace, self.name = event.namespace, event.name
+        if event.type == "START":
+            self.started_ms = min(self.started_ms or event.time_ms, event.time_ms)
+        self.last_ms = max(self.last_ms, event.time_ms)
+        self._learn_job(event)
+        self._learn_run(event)
+        for datasets, known in ((event.inputs, self.inputs), (event.outputs, self.outputs)):
+            for each in datasets:
+                if (each.namespace, each.name) in known or len(known) < MAX_DATASETS:
+                    known.setdefault((each.namespace, each.name), Known()).learn(each)
+                else:
+                    self._missing("the run has more datasets than navlin follows")
+        entries = mapping(event.job_facets.get("lineage")).get("entries")
+        for entry in objects(entries):
+            if text(entry.get("type")).upper() == "DATASET" and text(entry.get("name")):
+                target = Dataset(text(entry.get("namespace")), text(entry["name"]), {"lineage": entry})
+                self.outputs.setdefault((target.namespace, target.name), Known()).learn(target)
+        if event.problems:
+            self._missing("a part of an event did not read")
+
+    def _learn_job(self, event: Event) -> None:
+        facets = event.job_facets
+        self.sql = text(mapping(facets.get("sql")).get("query"), 1 << 20) or self.sql
+        job = mapping(facets.get("jobType"))
+        self.streaming = self.streaming or text(job.get("processingType")).upper() == "STREAMING"
+        engine = mapping(event.run_facets.get("processing_engine"))
+        named = text(job.get("integration")) or text(engine.get("name"))
+        self.engine = named.upper() or self.engine or producer_name(event.producer)
+        owners = objects(mapping(facets.get("ownership")).get("owners"))
+        place = mapping(facets.get("sourceCodeLocation"))
+        _update(
+            self.of_job,
+            operationType=text(job.get("jobType")).upper(),
+            originalDescription=text(mapping(facets.get("documentation")).get("description"), TEXT_BYTES),
+            owner=", ".join(text(each.get("name")) for each in owners),
+            sourceCodeLocation=text(place.get("url")) or text(place.get("repoUrl")),
+            sqlDialect=text(mapping(facets.get("sql")).get("dialect")),
+            sourceTags=tags(mapping(facets.get("tags"))),
+        )
+
+    def _learn_run(self, event: Event) -> None:
+        facets = event.run_facets
+        parent = mapping(facets.get("parent"))
+        self.parent = _run_of(parent) or self.parent
+        self.root = _run_of(mapping(parent.get("root"))) or self.root
+        details = mapping(facets.get("spark_applicationDetails"))
+        properties = mapping(mapping(facets.get("spark_properties")).get("properties"))
+        self.application = (
+            text(details.get("applicationId")) or text(properties.get("spark.app.id")) or self.application
+        )
+        hive = mapping(facets.get("hive_session"))
+        self.principal = text(details.get("userName")) or text(hive.get("username")) or self.principal
+        self.error = text(mapping(facets.get("errorMessage")).get("message"), 4 << 10) or self.error
+        if mapping(facets.get("extractionError")).get("failedTasks"):
+            self._missing("the producer could not extract all of the job's lineage")
+        nominal = mapping(facets.get("nominalTime"))
+        engine = mapping(facets.get("processing_engine"))
+        query = mapping(facets.get("externalQuery"))
+        hive_query = mapping(facets.get("hive_query"))
+        _update(
+            self.of_run,
+            nominalStartTime=text(nominal.get("nominalStartTime")),
+            nominalEndTime=text(nominal.get("nominalEndTime")),
+            engineVersion=text(engine.get("version")),
+            adapterVersion=text(engine.get("openlineageAdapterVersion")),
+            queryId=text(query.get("externalQueryId")) or text(hive_query.get("queryId")),
+            sourceTags=tags(mapping(facets.get("tags"))),
+            producer=text(event.producer, 1_000),
+            outputStatistics=_statistics(event.outputs, "outputStatistics"),
+            inputStatistics=_statistics(event.inputs, "inputStatistics"),
+        )
+
+    def _missing(self, reason: str) -> None:
+        if reason not in self.incomplete:
+            self.incomplete.append(reason)
+
+    # -- Between two readings ------------------------------------------------------------------------
+
+    def saved(self) -> str:
+        """The run as a text; it is compressed, for column lineage says much the same again and again."""
+        value = asdict(self)
+        for side in ("inputs", "outputs"):
+            value[side] = [[*name, known] for name, known in value[side].items()]
+        return base64.b85encode(zlib.compress(orjson.dumps(value), 6)).decode()
+
+
+def run_of(saved: str) -> Run:
+    """The inverse of `Run.saved`."""
+    value = orjson.loads(zlib.decompress(base64.b85decode(saved)))
+    for side in ("inputs", "outputs"):
+        value[side] = {(namespace, name): _known(known) for namespace, name, known in value[side]}
+    return Run(**value)
+
+
+def _known(value: dict[str, Any]) -> Known:
+    value["columns"] = {
+        name: [Column(*each.values()) for each in inputs] for name, inputs in value["columns"].items()
+    }
+    value["rows"] = [Column(*each.values()) for each in value["rows"]]
+    return Known(**value)
+
+
+def _add(known: list[Any], more: Iterable[Any]) -> None:
+    seen = set(map(str, known))
+    known.extend(each for each in more if str(each) not in seen)
+
+
+def _update(known: dict[str, Any], **more: Any) -> None:
+    known |= {name: value for name, value in more.items() if value}
+
+
+def _run_of(facet: Mapping[str, Any]) -> list[str]:
+    run, job = mapping(facet.get("run")), mapping(facet.get("job"))
+    found = [text(run.get("runId")), text(job.get("namespace")), text(job.get("name"))]
+    return found if all(found) else []
+
+
+def _statistics(datasets: Iterable[Dataset], facet: str) -> list[str]:
+    found = []
+    for each in datasets:
+        numbers = each.facet(facet)
+        told = [
+            f"{name} {numbers[name]}"
+            for name in ("rowCount", "size", "fileCount")
+            if numbers.get(name) is not None
+        ]
+        if told:
+            found.append(bounded(f"{each.name}: {', '.join(told)}", 500))
+    return found[:100]
+
+
+def producer_name(producer: str) -> str:
+    """What a producer's address calls it: ``…/integration/spark`` is SPARK, ``…/providers/openlineage/2.1`` OPENLINEAGE."""
+    parts = [each for each in producer.split("?")[0].rstrip("/").split("/") if each]
+    if "integration" in parts[:-1]:
+        return parts[parts.index("integration") + 1].upper()
+    if "airflow" in parts:
+        return "AIRFLOW"
+    return "OPENLINEAGE"

@@ -1,0 +1,115 @@
+"""Rule 5: a run that its engine recorded itself is one run, whoever reported it besides.
+
+Spark with OpenLineage's agent tells of its SQL executions twice: in its event log, and by the agent. They are the same if
+application and time of start, or of end, are the same to the millisecond: the agent has both from the events of the log.
+So is an execution within one of these, which Spark's log has as a part of it.
+The engine's record counts; what was reported beside it is flagged deleted: the execution, and the operation with its parts
+and flows once all of its executions are such. It stays if the engine's record does not say what was written, and the
+report does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from linker.linking import Linking
+from linker.locations import FLOWS
+from navlin.index.entity import EXECUTED, StoredEntity
+from navlin.index.filters import EntityFilter, RelationFilter
+from navlin.index.graph import CLAUSES_A_QUERY
+from navlin.index.relation import ENDS
+from navlin.index.state import in_batches
+from navlin.model.keys import RelationType
+
+EXECUTIONS = ("OPERATION_EXECUTION",)
+REPORTED = EntityFilter(EXECUTIONS, deleted=False, reported=True)
+_LIVE_ENTITY = EntityFilter(deleted=False)
+_LIVE_PARTS = EntityFilter(("SUB_OPERATION",), deleted=False)
+_LIVE = RelationFilter(deleted=False)
+_INSTANCES = RelationFilter((RelationType.INSTANCE_OF,), deleted=False)
+_WRITES = RelationFilter(FLOWS, deleted=False)
+_MANY = 1_000_000
+
+
+def prefer_engines(linking: Linking) -> int:
+    """Flags what was reported beside engines' own records; returns how many documents were."""
+    if not linking.graph.count_entities(REPORTED):
+        return 0
+    changed = 0
+    for batch in in_batches(_applications(linking), CLAUSES_A_QUERY):
+        changed += _of_applications(linking, batch)
+    return changed
+
+
+def _applications(linking: Linking) -> Iterator[str]:
+    """The applications of which somebody told something that is to be linked, each once."""
+    runs = () if linking.everything else linking.runs
+    where = EntityFilter(EXECUTIONS, deleted=False, runs=runs, reported=True if linking.everything else None)
+    found = (each.application for each in linking.graph.entities(where, fields=EXECUTED))
+    return iter(dict.fromkeys(each for each in found if each))
+
+
+def _of_applications(linking: Linking, applications: Collection[str]) -> int:
+    reported: list[StoredEntity] = []
+    recorded: dict[tuple[str, str, int], StoredEntity] = {}
+    where = EntityFilter(EXECUTIONS, deleted=False, applications=tuple(applications))
+    for each in linking.graph.entities(where, fields=EXECUTED):
+        if each.reported:
+            reported.append(each)
+        else:
+            recorded |= dict.fromkeys(_moments(each), each)
+    engines = list({each.id: each for each in recorded.values()}.values())
+    of_engine = {
+        each.id: known
+        for each in reported
+        if (known := next((recorded[at] for at in _moments(each) if at in recorded), None)) is not None
+        or (known := next((other for other in engines if _within(each, other)), None)) is not None
+    }
+    if not of_engine:
+        return 0
+    operations = _operations(linking, [*of_engine, *(each.id for each in of_engine.values())])
+    writing = linking.graph.ends_among(sorted(set(operations.values())), _WRITES, sides=(1,))
+
+    def doubled(report: str) -> bool:
+        engine = operations.get(of_engine[report].id)
+        return operations.get(report) not in writing or engine in writing
+
+    return _flag(linking, {each: operations.get(each, "") for each in of_engine if doubled(each)})
+
+
+def _within(report: StoredEntity, engine: StoredEntity) -> bool:
+    """Whether an SQL execution ran within another one of its application: the event log counts it as a part of that."""
+    return (
+        report.operation_type == "SQL_JOB"
+        and report.application == engine.application
+        and 0 < engine.started_ms <= report.started_ms
+        and 0 < report.ended_ms <= engine.ended_ms
+    )
+
+
+def _operations(linking: Linking, executions: Iterable[str]) -> dict[str, str]:
+    """The operation of each execution, by the execution's id."""
+    found = linking.graph.relations(_INSTANCES, of=sorted(executions), sides=(2,), fields=ENDS)
+    return {each.ep2.id: each.ep1.id for each in found}
+
+
+def _moments(execution: StoredEntity) -> Iterator[tuple[str, str, int]]:
+    """What an execution may be known by."""
+    for name, at_ms in (("started", execution.started_ms), ("ended", execution.ended_ms)):
+        if at_ms:
+            yield execution.application, name, at_ms
+
+
+def _flag(linking: Linking, doubles: Mapping[str, str]) -> int:
+    """Flags executions (with their operations), and operations all of whose executions these are."""
+    graph = linking.graph
+    operations = set(doubles.values()) - {""}
+    instances = graph.relations(_INSTANCES, of=sorted(operations), sides=(1,), fields=ENDS)
+    operations -= {each.ep1.id for each in instances if each.ep2.id not in doubles}
+    parts, _ = graph.children(operations, _LIVE_PARTS, _MANY)
+    ids = sorted({*doubles, *operations, *(each.id for each in parts)})
+    as_of = {each.id: each.as_of_ms for each in graph.entities(_LIVE_ENTITY, ids=ids, fields=EXECUTED)}
+    relations = {each.id: each.as_of_ms for each in graph.relations(_LIVE, of=sorted(as_of))}
+    changed = graph.flag_entities(as_of, linking.stamp) + graph.flag_relations(relations, linking.stamp)
+    graph.commit()
+    return changed

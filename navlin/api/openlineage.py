@@ -1,0 +1,119 @@
+"""``POST /api/v1/lineage``: OpenLineage events, as its clients send them, kept on disk before they are answered.
+
+It answers 201 when an event will be read, 400 for what never will be, and 503 for what its sender should try again. The
+index is not asked: events are taken while it is away. Who sends must be allowed to write, or named in ``[web]``.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+import orjson
+import structlog
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from navlin.access.roles import Role
+from navlin.api.answers import Problem, error_answer
+from navlin.api.audit import audit
+from navlin.api.event_spool import EventSpool
+
+log = structlog.stdlib.get_logger(__name__)
+
+ADDRESS: Final = "/api/v1/lineage"
+MOST_BYTES: Final = 64 << 20
+"""Of a body that was compressed."""
+OFF: Final = "OpenLineage events are not taken here: openlineage_directory in [web] says where to keep them"
+
+
+@dataclass(frozen=True, slots=True)
+class EventDoor:
+    """Where events go, and the names of users who may send them whatever their role."""
+
+    spool: EventSpool
+    senders: frozenset[str] = frozenset()
+
+
+def routes(door: EventDoor | None) -> list[Route]:
+    """The address; without a door it says how to have one."""
+    return [Route(ADDRESS, partial(_take, door), methods=["POST"])]
+
+
+async def _take(door: EventDoor | None, request: Request) -> Response:
+    request.state.address = ADDRESS
+    user = request.state.user
+    if door is None:
+        raise Problem(404, OFF)
+    if user.role < Role.METADATA_ADMINISTRATOR and user.name not in door.senders:
+        audit("request refused", request, user.name, reason="role")
+        words = Role.METADATA_ADMINISTRATOR.words
+        raise Problem(
+            403, f"that is for users with the role {words}, and for those in openlineage_users of [web]"
+        )
+    lines = list(_lines(_plain(await request.body(), request.headers.get("content-encoding", ""))))
+    try:
+        await run_in_threadpool(door.spool.append, lines)
+    except OSError as error:
+        log.error("event not kept", error=str(error), user=user.name)
+        return error_answer(503, f"the event cannot be kept now: {error.strerror}", {"Retry-After": "5"})
+    return Response(status_code=201)
+
+
+def _plain(body: bytes, encoding: str) -> bytes:
+    """The body without its compression. Raises `Problem`."""
+    match encoding.strip().lower():
+        case "" | "identity":
+            return body
+        case "gzip" | "x-gzip":
+            unpacked = zlib.decompressobj(wbits=31)
+            try:
+                plain = unpacked.decompress(body, MOST_BYTES)
+            except zlib.error as error:
+                raise Problem(400, f"the body is no gzip: {error}") from None
+            if unpacked.unconsumed_tail:
+                raise Problem(413, f"a body has at most {MOST_BYTES >> 20} MiB")
+            if not unpacked.eof:
+                raise Problem(400, "the body is no gzip: it has no end")
+            return plain
+    raise Problem(415, f"the body is encoded as {encoding[:40]!r}: send it as it is, or as gzip")
+
+
+def _lines(body: bytes) -> Iterator[bytes]:
+    """The events of a body (one, an array, or one a line), each as a line. Raises `Problem` for what is no event."""
+    try:
+        found = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        lines = [line for line in body.splitlines() if line.strip()]
+        try:
+            found = [orjson.loads(line) for line in lines]
+        except orjson.JSONDecodeError:
+            found = []
+        if len(lines) < 2 or not found:
+            raise Problem(400, f"the body is no JSON: {error}") from None
+    events = found if isinstance(found, list) else [found]
+    for number, event in enumerate(events):
+        if why := _why_not(event):
+            raise Problem(400, f"{f'event {number} of the body' if len(events) > 1 else 'the event'} {why}")
+        yield orjson.dumps(event)
+
+
+def _why_not(event: Any) -> str:
+    """Why this is no event, in words; "" if it is one. Whoever reads it is strict about no more than that."""
+    if not isinstance(event, dict):
+        return "is no JSON object"
+    if not isinstance(event.get("eventTime"), str) or not event["eventTime"]:
+        return "has no eventTime"
+    named = event.get("dataset") if "dataset" in event and "job" not in event else event.get("job")
+    given = named if isinstance(named, dict) else {}
+    if not all(isinstance(given.get(name), str) and given[name] for name in ("namespace", "name")):
+        return "names no job, or no dataset: both need a namespace and a name"
+    run = event.get("run")
+    if "run" in event and not (isinstance(run, dict) and isinstance(run.get("runId"), str) and run["runId"]):
+        return "has a run without a runId"
+    return ""

@@ -1,0 +1,192 @@
+"""OpenLineage events by HTTP: kept on disk before they are answered, and read from there."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from navlin.access.roles import Role
+from navlin.access.store import AccessFile
+from navlin.api.event_spool import KEEP_S, EventSpool
+from navlin.solr_server.embedded import EmbeddedSolr
+from tests.support.web import PASSWORD, PATIENCE_S, Web, running_web
+from tests.test_openlineage_events import COMPLETE, RUNNING, START, WHOLE, Follower, Json, flows, statuses
+
+ADDRESS = "/api/v1/lineage"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("door")
+
+
+@pytest.fixture(scope="module")
+def door(solr_server: EmbeddedSolr, home: Path) -> Iterator[Web]:
+    """A `navlin web` that takes events, and its directory of them empty."""
+    settings = ('openlineage_directory = "events"', 'openlineage_users = ["viewer"]')
+    users = AccessFile(home / "state")
+    with running_web(solr_server.start(), home, *settings) as web:
+        users.add_user("reader", Role.LINEAGE_VIEWER, PASSWORD)
+        yield web
+
+
+@pytest.fixture
+def events(home: Path) -> Path:
+    return home / "events"
+
+
+def kept(events: Path) -> list[Any]:
+    return [json.loads(line) for file in sorted(events.iterdir()) for line in file.read_text().splitlines()]
+
+
+def post(door: Web, body: bytes | Any, user: str = "editor", **headers: str) -> requests.Response:
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return door.send(
+        "POST", ADDRESS, user, data=data, headers={"Content-Type": "application/json", **headers}
+    )
+
+
+def test_what_was_answered_is_kept_and_read(door: Web, events: Path) -> None:
+    for each in (COMPLETE, RUNNING, START):
+        answer = post(door, each)
+        assert (answer.status_code, answer.content) == (201, b"")
+        assert kept(events)[-1] == each
+    got = Follower(events).read()
+    assert flows(got) == WHOLE
+    assert list(statuses(got).values()) == ["SUCCEEDED"]
+    assert [oct(each.stat().st_mode & 0o777) for each in (events, *events.iterdir())] == ["0o700", "0o600"]
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding", "count"),
+    [
+        (gzip.compress(json.dumps(START).encode()), "gzip", 1),
+        (json.dumps([START, COMPLETE]).encode(), "identity", 2),
+        (f"{json.dumps(START)}\n{json.dumps(COMPLETE)}\n".encode(), "", 2),
+        (json.dumps(COMPLETE, indent=2).encode(), "", 1),
+        (b'{"eventTime": "2023-11-14T22:14:00Z", "dataset": {"namespace": "n", "name": "t"}}', "", 1),
+        (b"[]", "", 0),
+    ],
+    ids=["gzip", "array", "lines", "indented", "dataset", "nothing"],
+)
+def test_forms_of_bodies(door: Web, events: Path, body: bytes, encoding: str, count: int) -> None:
+    before = len(kept(events))
+    headers = {"Content-Encoding": encoding} if encoding else {}
+    assert post(door, body, **headers).status_code == 201
+    assert len(kept(events)) == before + count
+
+
+NAMELESS: Json = {**COMPLETE, "job": {"namespace": "prod"}}
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding", "status", "words"),
+    [
+        (b"no JSON", "", 400, "no JSON"),
+        (b"", "", 400, "no JSON"),
+        (b"7", "", 400, "is no JSON object"),
+        (b"{}", "", 400, "has no eventTime"),
+        (json.dumps(NAMELESS).encode(), "", 400, "names no job"),
+        (json.dumps([COMPLETE, NAMELESS]).encode(), "", 400, "event 1 of the body names no job"),
+        (json.dumps({**COMPLETE, "run": {}}).encode(), "", 400, "without a runId"),
+        (b'{"eventTime": "2023-11-14T22:14:00Z", "dataset": {"name": "t"}}', "", 400, "no dataset"),
+        (b"no gzip", "gzip", 400, "no gzip"),
+        (gzip.compress(json.dumps(START).encode())[:-9], "gzip", 400, "no gzip"),
+        (gzip.compress(b" " * (65 << 20)), "gzip", 413, "64 MiB"),
+        (b"{}", "zstd", 415, "zstd"),
+        (b" " * (17 << 20), "", 413, "16 MiB"),
+    ],
+    ids=lambda value: "" if isinstance(value, bytes) else None,
+)
+def test_what_never_will_be_read_is_refused_and_nothing_is_kept(
+    door: Web, events: Path, body: bytes, encoding: str, status: int, words: str
+) -> None:
+    before = kept(events)
+    answer = post(door, body, **({"Content-Encoding": encoding} if encoding else {}))
+    assert (answer.status_code, words in answer.text) == (status, True), answer.text
+    assert kept(events) == before
+
+
+def test_who_may_send(door: Web, events: Path, home: Path) -> None:
+    token = AccessFile(home / "state").add_token("viewer", "jobs", None, 0)
+    url, data = door.url + ADDRESS, json.dumps(START)
+    sent = requests.post(url, data, headers={"Authorization": f"Bearer {token}"}, timeout=PATIENCE_S)
+    assert sent.status_code == 201
+    before = kept(events)
+    assert requests.post(url, data, timeout=PATIENCE_S).status_code == 401
+    refused = post(door, START, "reader")
+    assert (refused.status_code, "openlineage_users" in refused.json()["message"]) == (403, True)
+    # A page of somebody else's.
+    assert post(door, START, Origin="https://elsewhere.example").status_code == 403
+    assert door.get(ADDRESS, "editor").status_code in (404, 405)
+    assert kept(events) == before
+
+
+def test_without_a_directory_events_are_refused(web: Web) -> None:
+    answer = web.send("POST", ADDRESS, "chief", json=START)
+    assert (answer.status_code, "openlineage_directory" in answer.json()["message"]) == (404, True)
+
+
+# -- The files -----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def at_most(size_bytes: int) -> Iterator[None]:
+    """No file of this process grows beyond."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_lines_that_do_not_fit_are_taken_back_whole(tmp_path: Path) -> None:
+    spool = EventSpool(tmp_path)
+    spool.append([b"one"])
+    with at_most(10), pytest.raises(OSError, match="too large"):
+        spool.append([b"two", b"three and more"])
+    (file,) = tmp_path.iterdir()
+    assert file.read_bytes() == b"one\n"
+    spool.append([b"four"])
+    assert file.read_bytes() == b"one\nfour\n"
+    spool.close()
+
+
+def test_a_file_that_was_removed_takes_no_more(tmp_path: Path) -> None:
+    spool = EventSpool(tmp_path)
+    spool.append([b"one"])
+    next(tmp_path.iterdir()).unlink()
+    spool.append([b"two"])
+    assert [each.read_bytes() for each in tmp_path.iterdir()] == [b"two\n"]
+    spool.close()
+
+
+def test_each_day_and_each_process_has_a_file_and_old_ones_go(tmp_path: Path) -> None:
+    now_s = 1_700_000_000.0
+    spool, other = EventSpool(tmp_path, lambda: now_s), EventSpool(tmp_path, lambda: now_s)
+    spool.append([b"one"])
+    other.append([b"two"])
+    for each in tmp_path.iterdir():
+        os.utime(each, (now_s, now_s))
+    (tmp_path / "notes.txt").write_text("of somebody else's")
+    os.utime(tmp_path / "notes.txt", (now_s, now_s))
+    assert len(list(tmp_path.glob("events-20231114-*"))) == 2
+    now_s += 86_400
+    spool.append([b"three"])
+    assert len(list(tmp_path.iterdir())) == 4
+    now_s += KEEP_S
+    spool.append([b"four"])
+    left = sorted(each.name for each in tmp_path.iterdir())
+    assert [each[:15] for each in left] == ["events-20231115", "events-20231215", "notes.txt"]
+    spool.close()
+    other.close()
