@@ -40,7 +40,8 @@ def adopt_operations(linking: Linking) -> int:
             continue
         # Of whichever source of its type there: clients name the metastore for a statement of Hive.
         named = known[awaited.source_id]
-        sources = sorted(alike[named.type, named.cluster], key=lambda each, own=named.id: (each != own, each))
+        others = sorted(set(alike[named.type, named.cluster]) - {named.id})
+        sources = [*([named.id] if named.id in arrived else []), *others]
         if sources:
             shown = [each for each in same_text(graph, sources, awaited.text) if not each.granted]
             if shown:
