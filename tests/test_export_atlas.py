@@ -215,6 +215,20 @@ def test_a_run_and_a_column_are_named_after_their_process() -> None:
     assert executed["attributes"]["queryId"] == "q1"
 
 
+def test_statements_of_one_process_are_the_one_that_ran_last_with_the_executions_of_all() -> None:
+    early, late = (
+        replace(
+            operation("INSERT", ends("s.o"), ends("s.d"), text=text), id=text, latest=run(started_ms=when)
+        )
+        for text, when in (("b early", MS), ("a late", MS + 1))
+    )
+    found = entities(early, Run(early, run(started_ms=MS)), late, Run(late, run(started_ms=MS + 1)))
+
+    (process,) = [each for each in found if each["typeName"] == "hive_process"]
+    assert process["attributes"]["recentQueries"] == ["a late"]
+    assert len(named(found, "hive_process_execution")) == 2
+
+
 def test_a_spark_process_is_named_by_its_application_and_execution() -> None:
     ran = run(application="application_1_0002", execution_id="7", principal="etl")
     one = operation("SAVE", ends("s.o"), ends(path("/x")), engine="SPARK", latest=ran)
@@ -565,8 +579,9 @@ def world(solr: Solr) -> World:
     file = world.path("/landing/f", kind=EntityType.FILE, size=3, replication=3)
     world.located(orders, world.path("/orders"))
     gone, never = world.table("gone", deleted=True), world.named("never")
-    when = {"started": AS_OF_MS, "ended": AS_OF_MS + 5, "principal": "etl", "status": "SUCCEEDED"}
-    for engine in (HIVE, IMPALA, SPARK, "PIG"):
+    when: dict[str, Any] = {"ended": AS_OF_MS + 5, "principal": "etl", "status": "SUCCEEDED"}
+    for number, engine in enumerate((HIVE, IMPALA, SPARK, "PIG")):
+        when["started"] = AS_OF_MS - number
         for kind, reads, writes in (
             ("INSERT", [orders, gone, never], [daily]),
             ("CREATETABLE_AS_SELECT", [orders], [daily]),

@@ -23,6 +23,7 @@ import orjson
 from navlin.export import datahub_aspects as aspects
 from navlin.export import datahub_names as names
 from navlin.export.connection import Connection, words_of
+from navlin.export.datahub_becomes import BECOMES
 from navlin.export.target import Frame, Refused, Target, register
 from navlin.export.values import (
     ColumnLineage,
@@ -313,6 +314,7 @@ register(
         DataHubOptions,
         records,
         send,
+        becomes=BECOMES,
         # DataHub's file source reads one array.
         frame=Frame(b"[\n", b",", b"]\n"),
     )
