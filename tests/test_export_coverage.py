@@ -137,10 +137,7 @@ PROBES: dict[str, tuple[Sequence[Item], Sequence[Item]]] = {
     "identity": (table(), [Dataset(replace(TABLE, id="other"))]),
     "incomplete, inferred": (
         computed(inferred=False),
-        [
-            replace(each, statement=replace(INSERT.statement, incomplete=True))
-            for each in computed(inferred=True)
-        ],
+        computed(inferred=True),
     ),
 }
 NOT_PROBED = {

@@ -74,13 +74,13 @@ class Frame(NamedTuple):
     end: bytes = b""
 
     def around(self, records: Iterable[bytes]) -> Iterator[bytes]:
-        """Records as a file has them."""
-        yield self.begin
-        before = b""
+        """Records as a file has them. Nothing comes before the first record is there: it may be that there is an error."""
+        before, behind = self.begin, self.begin + self.end
         for record in records:
             yield before + record
-            before = self.between
-        yield self.end
+            before, behind = self.between, self.end
+        if behind:
+            yield behind
 
 
 LINES: Final = Frame()
