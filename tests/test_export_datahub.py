@@ -379,6 +379,13 @@ def test_a_job_with_its_ends_and_its_columns() -> None:
     assert info["customProperties"]["operationType"] == "INSERT_OVERWRITE"
 
 
+def test_of_very_many_columns_that_decide_the_first_are_named_and_the_others_counted() -> None:
+    made = operation("insert", "INSERT", predicate(["a.t.x"], [f"a.s.c{at:03}" for at in range(103)]))
+    info = next(each for (_, name), each in aspects([made]).items() if name == "dataJobInfo")
+
+    assert info["customProperties"]["controlFlow"].endswith("a.s.c098, a.s.c099, and 3 more")
+
+
 def test_ends_that_are_gone_are_left_out_and_a_path_brings_along_its_tables() -> None:
     gone = End(dataset("a.gone"), deleted=True)
     path = End(dataset("/w/t"), tables=(End(dataset("a.t")), gone))
@@ -722,6 +729,32 @@ def test_datahub_s_own_classes_and_file_source_take_every_proposal(
     assert answer["problems"] == []
     assert answer["ingested"] == len(sent)
     assert len(answer["kinds"]) >= (10 if "describe" in options else 25)
+
+
+@pytest.mark.services
+def test_what_datahub_s_own_classes_refuse(export_readers: Environment, tmp_path: Path) -> None:
+    """That they are asked at all: each of these is wrong in one way."""
+    (right,) = (
+        each
+        for each in proposals([described(dataset("a.t"), details=Details("etl"))])
+        if each["aspectName"] == "ownership"
+    )
+    aspect = right["aspect"]["json"]
+    wrong = [
+        {**right, "entityUrn": "urn:li:dataset:(urn:li:dataPlatform:hive,a,b,PROD)"},
+        {**right, "aspectName": "schemaFieldInfo"},
+        {**right, "aspect": {"json": {**aspect, "unknown": 1}}},
+        {**right, "aspect": {"json": {"owners": [{"owner": "ann", "type": "NOBODY"}]}}},
+    ]
+    file = tmp_path / "wrong.json"
+    file.write_text(json.dumps([right, *wrong]))
+    problems = export_readers.answer(REPOSITORY / "tests/services/read_datahub.py", file)["problems"]
+
+    assert [
+        sum(each.startswith(f"{it['aspectName']} of {it['entityUrn']}") for each in problems) > 0
+        for it in wrong
+    ] == ([True] * 4)
+    assert len(problems) >= 4
 
 
 # -- GMS ----------------------------------------------------------------------------------------------------------------

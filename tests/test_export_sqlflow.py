@@ -28,7 +28,7 @@ from navlin.export.sqlflow_model import (
     Relation,
 )
 from navlin.export.sqlflow_statements import STATEMENTS, clause_of, coordinate_of
-from navlin.export.sqlflow_xml import xml_of
+from navlin.export.sqlflow_xml import FOOT, HEAD, xml_element
 from navlin.export.values import Details, ExecutionDetails, Item, Removed
 from navlin.export.values import End as OperationEnd
 from navlin.export.values import Flow as ItemFlow
@@ -58,6 +58,10 @@ RESULT_SET = re.compile(r"RS-\d+")
 
 def xml(items: Iterable[Item], **options: bool) -> str:
     return b"".join(xml_records(items, SqlFlowOptions(**options))).decode()
+
+
+def xml_of(elements: Iterable[Any]) -> str:
+    return HEAD + "".join(map(xml_element, elements)) + FOOT
 
 
 def elements(text: str) -> ElementTree.Element:
@@ -477,7 +481,7 @@ def test_what_the_reference_prints_is_written_as_it_prints_it(printed: list[str]
     for text in printed:
         _, read = _read(text)
 
-        assert _tree(ElementTree.fromstring("".join(xml_of(read)))) == _tree(ElementTree.fromstring(text))
+        assert _tree(ElementTree.fromstring(xml_of(read))) == _tree(ElementTree.fromstring(text))
 
 
 def test_the_reference_s_own_fold_to_the_table_level(printed: list[str]) -> None:
@@ -570,20 +574,14 @@ def test_the_rule_of_the_reference_for_chains(hops: list[str], flow: str) -> Non
 def test_elements_that_navlin_never_has() -> None:
     """The reference's remaining examples: the model can write them, and navlin's graph has no such thing."""
     nowhere = "[-1,-1,0],[-1,-1,0]"
-    written = "".join(
-        xml_of(
-            [
-                DbObject(Kind.TABLE, 2, "employee", "table", alias="a"),
-                DbObject(
-                    Kind.TABLE, 11, "pseudo_table_include_orphan_column", "pseudoTable", (Column(12, "a"),)
-                ),
-                DbObject(Kind.TABLE, 3, "W.dbo.fn", "table", sub_type="function", database="W", schema="dbo"),
-                DbObject(
-                    Kind.VARIABLE, 25, "rec_dal_acbal", "variable", (Column(26, "*"),), sub_type="record"
-                ),
-                DbObject(Kind.VARIABLE, 14, "dname", "variable", (Column(15, "dname"),), sub_type="scalar"),
-            ]
-        )
+    written = xml_of(
+        [
+            DbObject(Kind.TABLE, 2, "employee", "table", alias="a"),
+            DbObject(Kind.TABLE, 11, "pseudo_table_include_orphan_column", "pseudoTable", (Column(12, "a"),)),
+            DbObject(Kind.TABLE, 3, "W.dbo.fn", "table", sub_type="function", database="W", schema="dbo"),
+            DbObject(Kind.VARIABLE, 25, "rec_dal_acbal", "variable", (Column(26, "*"),), sub_type="record"),
+            DbObject(Kind.VARIABLE, 14, "dname", "variable", (Column(15, "dname"),), sub_type="scalar"),
+        ]
     )
 
     assert [_tree(each) for each in ElementTree.fromstring(written)] == [

@@ -23,6 +23,7 @@ import orjson
 from navlin.export import datahub_aspects as aspects
 from navlin.export import datahub_names as names
 from navlin.export.connection import Connection, words_of
+from navlin.export.datahub_becomes import BECOMES
 from navlin.export.target import Frame, Refused, Target, register
 from navlin.export.values import (
     ColumnLineage,
@@ -167,7 +168,7 @@ class _Export:
             self.flows.add(flow)
             yield _proposal(flow, "dataFlowInfo", aspects.flow(item, self.names.env))
             yield _proposal(flow, "status", {"removed": False})
-        decide = [f"{each.dataset.full_name}.{each.name}" for each in _deciding(item)]
+        decide = _deciding(item)
         yield _proposal(urn, "dataJobInfo", aspects.job(item, flow, self.names.env, decide))
         inputs, outputs = self._ends(item)
         yield _proposal(
@@ -251,10 +252,12 @@ class _Export:
         yield _proposal(urn, "status", {"removed": False})
 
 
-def _deciding(item: Operation) -> list[ColumnName]:
+def _deciding(item: Operation) -> list[str]:
     """The columns that decide which rows an operation writes: DataHub has no other place for them."""
     found = {each.id: each for part in item.columns for each in part.inputs_of(Flow.CONTROL) if each.name}
-    return list(found.values())[:MAX_NAMES]
+    shown = [f"{each.dataset.full_name}.{each.name}" for each in found.values()]
+    more = len(shown) - MAX_NAMES
+    return [*shown[:MAX_NAMES], f"and {more} more"] if more > 0 else shown
 
 
 def _proposal(urn: str, aspect_name: str, aspect: Aspect) -> Proposal:
@@ -311,6 +314,7 @@ register(
         DataHubOptions,
         records,
         send,
+        becomes=BECOMES,
         # DataHub's file source reads one array.
         frame=Frame(b"[\n", b",", b"]\n"),
     )

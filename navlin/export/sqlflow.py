@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
+from navlin.export.sqlflow_becomes import BECOMES
 from navlin.export.sqlflow_elements import elements_of
 from navlin.export.sqlflow_json import json_of, json_process, json_relation
 from navlin.export.sqlflow_model import Process, Relation, TableRelation, end_to_end, table_level
@@ -99,6 +100,7 @@ register(
         SqlFlowOptions,
         xml_records,
         whole=True,
+        becomes=BECOMES,
     )
 )
 register(
@@ -110,5 +112,6 @@ register(
         SqlFlowOptions,
         json_records,
         whole=True,
+        becomes=BECOMES,
     )
 )

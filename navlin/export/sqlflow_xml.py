@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 from xml.sax.saxutils import quoteattr
 
@@ -27,15 +27,8 @@ _NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ff
 _INSTEAD: Final = "\N{REPLACEMENT CHARACTER}"
 
 
-def xml_of(elements: Iterable[Element]) -> Iterator[str]:
-    """The document of these elements, piece by piece; `xml_element` for each of them, between `HEAD` and `FOOT`."""
-    yield HEAD
-    yield from map(xml_element, elements)
-    yield FOOT
-
-
 def xml_element(element: Element) -> str:
-    """One element with its children, indented, with its line's end."""
+    """One element with its children, indented, with its line's end: what stands between `HEAD` and `FOOT`."""
     match element:
         case Process():
             return _line(

@@ -21,7 +21,9 @@ def main(file: str) -> None:
     proposals = json.loads(Path(file).read_text())
     problems = [f"{_place(each)}: {problem}" for each in proposals for problem in _problems(each)]
     kinds = collections.Counter(f"{each['entityType']}.{each['aspectName']}" for each in proposals)
-    sys.stdout.write(json.dumps({"problems": problems, "kinds": kinds, "ingested": _ingested(file)}))
+    sys.stdout.write(
+        json.dumps({"problems": problems, "kinds": kinds, "ingested": 0 if problems else _ingested(file)})
+    )
 
 
 def _place(proposal: dict) -> str:
@@ -48,6 +50,7 @@ def _problems(proposal: dict):
         return
     if not read.validate():
         yield "it is not valid"
+        return
     written = read.to_obj(simplified_structure=True)["aspect"]["json"]
     yield from _lost(proposal["aspect"]["json"], written, "")
 
