@@ -128,6 +128,7 @@ COLUMNS = Endpoint(
     Parameters,
     _columns,
     lenient=True,
+    walks=True,
 )
 EXPORT = Endpoint(
     "POST",
@@ -137,4 +138,5 @@ EXPORT = Endpoint(
     ExportParameters,
     _export,
     lenient=True,
+    walks=True,
 )
