@@ -10,15 +10,17 @@ Some records are waited for: the time from the append until a search finds the s
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import tempfile
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -125,6 +127,35 @@ def resident_mib(process: int) -> float:
     return pages * 4096 / 2**20
 
 
+def processor_s(service: int) -> dict[str, float]:
+    """The processor seconds of a service's processes up to now: those of Solr, of the web process, of Spark's Java, and of
+    the rest, which is Python."""
+    parents: dict[int, int] = {}
+    spent: dict[int, float] = {}
+    commands: dict[int, str] = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            commands[int(entry.name)] = (entry / "cmdline").read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        parents[int(entry.name)] = int(fields[1])
+        spent[int(entry.name)] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    family = [service]
+    for each in family:
+        family.extend(child for child, parent in parents.items() if parent == each)
+    sums: dict[str, float] = defaultdict(float)
+    for each in family:
+        sums[kind_of(commands[each])] += spent[each]
+    return sums
+
+
+def kind_of(command: str) -> str:
+    if "java" not in command.partition("\0")[0]:
+        return "web" if "--child" in command else "daemon and Spark's Python"
+    return "Spark's Java" if "spark" in command.lower() else "Solr"
+
+
 def address_of(log: list[dict[str, Any]]) -> str:
     """Where the web process answers, once it does."""
     deadline_s = time.monotonic() + PATIENCE_S
@@ -134,6 +165,11 @@ def address_of(log: list[dict[str, Any]]) -> str:
                 return str(line["url"])
         time.sleep(0.1)
     raise SystemExit(f"the web process is not ready: {log[-5:]}")
+
+
+def parent_of(process: int) -> int:
+    """The process that started another one."""
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def web_process(configuration: Path) -> int:
@@ -179,9 +215,12 @@ def measure(home: Path, users: int, events: int, seconds: float, operations: int
         fill(solr, operations)
         tables = [(key.identity, key.name) for key in all_tables(operations)]
         writer = Writer(home / "lineage" / "impala_lineage_log_1.0-1700000000000", solr, events)
+        service = parent_of(web)
+        spent = [processor_s(service)]
         with phase(progress, "events alone", seconds) as until_s:
             writer.run(until_s)
         alone, writer.seconds = writer.seconds, []
+        spent.append(processor_s(service))
         before_mib, begun = resident_mib(web), load_of_machine()
         with phase(progress, "with users", seconds) as until_s, ThreadPoolExecutor(users) as pool:
             asking = [
@@ -191,6 +230,7 @@ def measure(home: Path, users: int, events: int, seconds: float, operations: int
             for each in asking:
                 each.result()
         after_mib = resident_mib(web)
+        spent.append(processor_s(service))
     shown = Table(
         title=f"{users} users beside {events} events a second, {seconds:.0f} s without and with them",
         caption=f"{asked.count:,} answers, errors: {dict(asked.errors) or 'none'}; web process {before_mib:.0f} MiB before,"
@@ -207,6 +247,9 @@ def measure(home: Path, users: int, events: int, seconds: float, operations: int
     if alone and writer.seconds:
         ratio = percentile(writer.seconds, 0.99) / percentile(alone, 0.99)
         shown.add_row("p99 of events, with users to alone", "", "", "", f"{ratio:.2f}", "")
+    for kind in sorted(spent[-1]):
+        without, beside = (round(after[kind] - before[kind]) for before, after in pairwise(spent))
+        shown.add_row(f"processor s of {kind}", f"{without} alone, {beside} with users")
     return shown
 
 

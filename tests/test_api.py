@@ -24,15 +24,17 @@ from starlette.requests import Request
 from navlin.access.gate import Caller
 from navlin.access.roles import Role
 from navlin.access.store import AccessFile, User
+from navlin.api import navigator
 from navlin.api.answers import Problem
 from navlin.api.application import SECURITY_HEADERS, answered, held_until_read
 from navlin.api.callers import OPEN
 from navlin.api.endpoint import Asked, Endpoint, Nothing
-from navlin.api.limits import AT_ONCE, IN_ALL, MOST_BODY_BYTES, Questions
+from navlin.api.limits import AT_ONCE, IN_ALL, MOST_BODY_BYTES, WALKS_IN_ALL, Questions
 from navlin.api.own import ENDPOINTS, ROOT
 from navlin.api.parameters import schema
 from navlin.cli import main
 from navlin.cli.remote import GROUPS
+from navlin.console import PAGES
 from navlin.index.solr import Solr
 from navlin.service.configuration import BadConfiguration, read_configuration
 from tests.services.certificates import certificate
@@ -282,6 +284,50 @@ def test_few_questions_of_all_users_are_answered_at_once() -> None:
 
     anyio.run(ask)
     assert 1 < most[0] <= IN_ALL
+
+
+def test_a_search_does_not_wait_for_those_who_walk_the_graph() -> None:
+    over, walking = threading.Event(), threading.Semaphore(0)
+
+    def walk(_asked: Asked) -> dict[str, int]:
+        walking.release()
+        assert over.wait(30)
+        return {}
+
+    walks = Endpoint("GET", "/walk", Role.LINEAGE_VIEWER, "", Nothing, walk, walks=True)
+    search = Endpoint("GET", "/quick", Role.LINEAGE_VIEWER, "", Nothing, lambda _asked: {})
+    questions = Questions()
+    service: Any = SimpleNamespace(index=SimpleNamespace(solr=nullcontext))
+
+    async def ask(endpoint: Endpoint, number: int) -> int:
+        scope = {"type": "http", "query_string": b"", "path_params": {}, "headers": []}
+        user = User(f"u{number}", Role.LINEAGE_VIEWER, "")
+        scope["state"] = {"user": user, "caller": Caller(user, "password")}
+        return (await answered(service, questions, endpoint.path, endpoint, Request(scope))).status_code
+
+    async def all_ask() -> None:
+        async with anyio.create_task_group() as users:
+            for number in range(2 * WALKS_IN_ALL):
+                users.start_soon(ask, walks, number)
+            for _ in range(WALKS_IN_ALL):
+                await anyio.to_thread.run_sync(walking.acquire)
+            with anyio.fail_after(20):
+                for number in range(3 * IN_ALL):
+                    assert await ask(search, number) == 200
+            assert not walking.acquire(blocking=False), "no more of them begin meanwhile"
+            over.set()
+
+    anyio.run(all_ask)
+
+
+def test_what_walks_the_graph_is_marked() -> None:
+    named = {"/lineage", "/impact", "/evidence", "/inherited", "/unused"}
+    assert {each.path for each in ENDPOINTS if each.walks} == named
+    assert {each.path for each in PAGES if each.walks} == named - {"/unused"}
+    assert {each.path for _, _, each in navigator.addresses() if each.walks} == {
+        "/lineage",
+        "/lineage3/export",
+    }
 
 
 @pytest.mark.parametrize("taken", [0, 1, 3])

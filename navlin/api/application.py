@@ -223,7 +223,8 @@ async def answered(
 
     if endpoint.writes or endpoint.role > Role.LINEAGE_VIEWER:
         audit(endpoint.logged or _WORDS[endpoint.role], request, user.name)
-    return await to_thread.run_sync(answer, limiter=questions.limiter)
+    limiter = questions.walking if endpoint.walks else questions.limiter
+    return await to_thread.run_sync(answer, limiter=limiter)
 
 
 def _whole(endpoint: Endpoint, answered: Any, width_chars: int) -> Response:

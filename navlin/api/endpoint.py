@@ -63,6 +63,8 @@ class Endpoint:
     """Takes the names and values of the query string and of a form as they are, as a list, beside parameters in the path."""
     takes_form: bool = False
     """Takes its parameters from a form, as a page sends them."""
+    walks: bool = False
+    """Walks the graph, or goes over all of it: one answer keeps a processor busy, and few are given at the same time."""
     writes: bool = False
     """Writes, though whoever may ask may do it: the log says who did."""
 

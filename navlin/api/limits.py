@@ -23,6 +23,9 @@ AT_ONCE: Final = 8
 IN_ALL: Final = max(4, 2 * (os.cpu_count() or 1))
 """How many questions of all users are answered at the same time; others wait. More would only share the processors, and
 take them from extraction."""
+WALKS_IN_ALL: Final = max(2, (os.cpu_count() or 1) // 2)
+"""How many of those at the same time that walk the graph, beside the others: one of them takes as long as fifty searches,
+which do not wait for it."""
 
 
 @dataclass(slots=True)
@@ -31,6 +34,7 @@ class Questions:
 
     most: int = AT_ONCE
     limiter: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(IN_ALL))
+    walking: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(WALKS_IN_ALL))
     _running: Counter[str] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

@@ -34,4 +34,4 @@ def _answer(asked: Asked) -> Html:
     return Html(text, f"default-src 'none'; style-src {allowed}; base-uri 'none'; frame-ancestors 'none'")
 
 
-PAGE = Page("/evidence", "Evidence", Parameters, _answer)
+PAGE = Page("/evidence", "Evidence", Parameters, _answer, walks=True)

@@ -71,6 +71,7 @@ class BrowserPages:
                 page.parameters,
                 partial(self._answer, page),
                 takes_form=page.method == "POST",
+                walks=page.walks,
                 writes=page.method == "POST",
             )
             for page in self._pages

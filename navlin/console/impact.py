@@ -25,4 +25,4 @@ def _values(asked: Asked) -> Mapping[str, Any]:
     return {"identity": identity, "found": found.to_json(), "cuts": found.truncated_at}
 
 
-PAGE = Page("/impact", "Impact", Parameters, _values)
+PAGE = Page("/impact", "Impact", Parameters, _values, walks=True)

@@ -36,4 +36,4 @@ def _values(asked: Asked) -> Mapping[str, Any]:
     return {"given": given, "found": found[:LISTED], "more": len(found) > LISTED}
 
 
-PAGE = Page("/inherited", "Inherited tags", Parameters, _values, menu="Inherited")
+PAGE = Page("/inherited", "Inherited tags", Parameters, _values, menu="Inherited", walks=True)

@@ -85,4 +85,4 @@ def _hops(depth: str) -> int | None:
     return int(depth)
 
 
-PAGE = Page("/lineage", "Lineage", Parameters, _values, menu="Lineage")
+PAGE = Page("/lineage", "Lineage", Parameters, _values, menu="Lineage", walks=True)

@@ -41,6 +41,8 @@ class Page:
     menu: str = ""
     """Its word in the menu; none if it is reached from other pages."""
     method: Literal["GET", "POST"] = "GET"
+    walks: bool = False
+    """As of an endpoint."""
 
     @property
     def template(self) -> str:

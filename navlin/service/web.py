@@ -40,6 +40,9 @@ from navlin.solr_server.embedded import running_solr
 log = structlog.stdlib.get_logger(__name__)
 
 CLOSE_S: Final = 10
+TURN_S: Final = 0.001
+"""For how long a thread of Python's has the processor while others wait: a search needs it for two milliseconds in all, in
+many turns, beside walks of the graph that need it for a hundred."""
 KEEP_ALIVE_S: Final = 75
 """A client that asks again at the moment in which its connection is closed sees an error: people pause for longer than the
 five seconds of uvicorn."""
@@ -133,6 +136,7 @@ def answer(
         ssl_keyfile=settings.key_file,
     )
     server = _Server(config)
+    sys.setswitchinterval(TURN_S)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, server.handle_exit)
     if ended is not None:

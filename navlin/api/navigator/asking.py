@@ -26,6 +26,8 @@ _ASKED_FOR: Final = frozenset({"identity", "granted"})
 
 Form = Callable[[Mapping[str, Any]], Any]
 """Makes the JSON of a document."""
+Forms = Callable[[Solr], Form]
+"""Makes a form, for one answer."""
 Page = tuple[list[Mapping[str, Any]], str]
 
 
@@ -47,24 +49,24 @@ class PageParameters:
     cursorMark: Annotated[str, "* for the first page, then what the page before answered."] = "*"
 
 
-def list_endpoint(resource: str, core: str, form: Form) -> Endpoint:
+def list_endpoint(resource: str, core: str, forms: Forms) -> Endpoint:
     """``/entities`` or ``/relations``: an array of what matches, by identity."""
 
     def answer(asked: Asked) -> list[Any]:
         given: ListParameters = asked.parameters
         answered = found(asked.solr, given.query, core, given.limit, given.offset, sort="identity asc")
-        return [form(document) for document in answered.documents]
+        return list(map(forms(asked.solr), answered.documents))
 
     summary = f"The {resource} that match."
     return Endpoint("GET", f"/{resource}", Role.LINEAGE_VIEWER, summary, ListParameters, answer, lenient=True)
 
 
-def page_endpoint(resource: str, core: str, form: Form) -> Endpoint:
+def page_endpoint(resource: str, core: str, forms: Forms) -> Endpoint:
     """``/entities/paging`` or ``/relations/paging``: what matches, by identity, and the cursor mark after it."""
 
     def answer(asked: Asked) -> Iterator[bytes]:
         given: PageParameters = asked.parameters
-        return _sent(_pages(asked.solr, given, core), resource, form)
+        return _sent(_pages(asked.solr, given, core), resource, forms(asked.solr))
 
     summary = f"The {resource} that match, by identity, a page."
     return Endpoint(

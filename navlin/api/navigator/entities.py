@@ -9,7 +9,7 @@ from navlin.access.roles import Role
 from navlin.api.answers import Problem
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.navigator.asking import list_endpoint, page_endpoint
-from navlin.api.navigator.entity_form import entity_json
+from navlin.api.navigator.entity_form import EntityForm
 from navlin.index.entity import WHOLE
 from navlin.index.fields import ELEMENTS
 from navlin.index.graph import Graph
@@ -27,11 +27,11 @@ def _one(asked: Asked) -> dict[str, Any]:
     entity = Graph(asked.solr).entities_now([identity], WHOLE).get(identity)
     if entity is None:
         raise Problem(404, f"there is no entity {identity}")
-    return entity_json(entity.as_presented)
+    return EntityForm(asked.solr)(entity.as_presented)
 
 
-LIST = list_endpoint("entities", ELEMENTS, entity_json)
-PAGE = page_endpoint("entities", ELEMENTS, entity_json)
+LIST = list_endpoint("entities", ELEMENTS, EntityForm)
+PAGE = page_endpoint("entities", ELEMENTS, EntityForm)
 ONE = Endpoint(
     "GET",
     "/entities/{id}",

@@ -9,7 +9,7 @@ from navlin.access.roles import Role
 from navlin.api.answers import Problem
 from navlin.api.endpoint import Asked, Endpoint, Nothing
 from navlin.api.navigator.entities import OneParameters
-from navlin.api.navigator.entity_form import entity_json
+from navlin.api.navigator.entity_form import EntityForm
 from navlin.edit.as_navigator import put_words
 from navlin.edit.models import properties_of
 from navlin.edit.values import BadValue
@@ -56,7 +56,8 @@ def _edited(asked: Asked, given: Mapping[str, Any]) -> list[dict[str, Any]]:
         for refused in edited.refused:
             raise Problem(400, f"{refused.identity}: {refused.reason}")
     found = graph.entities_now(words, WHOLE)
-    return [entity_json(found[identity].as_presented) for identity in words if identity in found]
+    form = EntityForm(asked.solr)
+    return [form(found[identity].as_presented) for identity in words if identity in found]
 
 
 PUT = Endpoint(

@@ -6,9 +6,12 @@ A client that misses a key fails; one that finds more than it knows does not.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Final
 
+from navlin.edit.models import properties_of
 from navlin.index.fields import DATES, MANAGED_PREFIXES
+from navlin.index.solr import Solr
 
 SOURCE_TYPES: Final = frozenset(
     "NONE MAPREDUCE YARN HDFS HIVE PIG IMPALA OOZIE SDK SQOOP SPARK S3 CLUSTER".split()
@@ -68,8 +71,30 @@ _NOT_SHOWN: Final = frozenset(
 )
 
 
+class EntityForm:
+    """Makes entities' JSON for one answer. Which managed properties may have several values is asked when the first of them
+    is met: these are lists, however many they have."""
+
+    def __init__(self, solr: Solr) -> None:
+        self._solr = solr
+
+    def __call__(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        """As `entity_json`."""
+        shown = entity_json(document)
+        for namespace, properties in shown["customProperties"].items():
+            for name, value in properties.items():
+                if not isinstance(value, list) and (namespace, name) in self._several:
+                    properties[name] = [value]
+        return shown
+
+    @cached_property
+    def _several(self) -> frozenset[tuple[str, str]]:
+        return frozenset(name for name, each in properties_of(self._solr).items() if each.multi_valued)
+
+
 def entity_json(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON of an entity, by its fields in the index (those that are not stored among them)."""
+    """The JSON of an entity, by its fields in the index (those that are not stored among them). A managed property with one
+    value is that value."""
     shown: dict[str, Any] = dict.fromkeys(KEYS.get(document.get("type", ""), _ALL))
     shown["customProperties"] = {}
     shown["deleted"] = shown["userEntity"] = False

@@ -10,7 +10,7 @@ from navlin.access.roles import Role
 from navlin.api.answers import Problem
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.navigator.asking import EVERYTHING, found
-from navlin.api.navigator.entity_form import entity_json
+from navlin.api.navigator.entity_form import EntityForm
 from navlin.index.fields import ELEMENTS
 from navlin.query.suggest import suggestions
 
@@ -68,7 +68,7 @@ def _find(asked: Asked) -> dict[str, Any]:
         "qtime": round((time.monotonic() - began) * 1000),
         "facets": {field: dict(answer.facets[field]) for field in given.facetFields},
         "facetRanges": [],
-        "results": [entity_json(document) for document in answer.documents],
+        "results": list(map(EntityForm(asked.solr), answer.documents)),
         "highlighting": {each: fields for each, fields in answer.highlights.items() if any(fields.values())},
     }
 

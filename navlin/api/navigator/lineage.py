@@ -13,7 +13,7 @@ import orjson
 from navlin.access.roles import Role
 from navlin.api.answers import Problem
 from navlin.api.endpoint import Asked, Endpoint
-from navlin.api.navigator.entity_form import entity_json, source_type_shown
+from navlin.api.navigator.entity_form import EntityForm, entity_json, source_type_shown
 from navlin.api.navigator.relation_form import typed_sides
 from navlin.index.entity import TABLE_TYPES, WHOLE
 from navlin.index.graph import Graph
@@ -71,9 +71,9 @@ def _columns(asked: Asked) -> dict[str, Any]:
         nodes.update((node.id, node) for node in walked.nodes)
         edges.update(((edge.type, edge.source, edge.target), edge) for edge in walked.edges)
     known = Graph(asked.solr).entities_of(nodes, WHOLE)
+    form = EntityForm(asked.solr)
     entities = [
-        entity_json(known[each].as_presented) if each in known else _named_only(node)
-        for each, node in nodes.items()
+        form(known[each].as_presented) if each in known else _named_only(node) for each, node in nodes.items()
     ]
     for entity in entities:
         if entity["type"] in _OPERATIONS:
@@ -128,6 +128,7 @@ COLUMNS = Endpoint(
     Parameters,
     _columns,
     lenient=True,
+    walks=True,
 )
 EXPORT = Endpoint(
     "POST",
@@ -137,4 +138,5 @@ EXPORT = Endpoint(
     ExportParameters,
     _export,
     lenient=True,
+    walks=True,
 )

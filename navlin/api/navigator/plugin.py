@@ -8,7 +8,7 @@ from typing import Any
 from navlin.access.roles import Role
 from navlin.api.answers import Problem
 from navlin.api.endpoint import Asked, Endpoint, Nothing
-from navlin.api.navigator.entity_form import entity_json
+from navlin.api.navigator.entity_form import EntityForm
 from navlin.edit.plugin import MOST, register_entity, write_objects
 from navlin.edit.values import BadValue
 from navlin.index.entity import WHOLE
@@ -34,7 +34,7 @@ def _entity(asked: Asked) -> dict[str, Any]:
         identity = register_entity(asked.solr, asked.body, asked.author())
     except BadValue as error:
         raise Problem(400, str(error)) from error
-    return entity_json(Graph(asked.solr).entities_now([identity], WHOLE)[identity].as_presented)
+    return EntityForm(asked.solr)(Graph(asked.solr).entities_now([identity], WHOLE)[identity].as_presented)
 
 
 PLUGIN = Endpoint(

@@ -23,8 +23,8 @@ def _one(asked: Asked) -> dict[str, Any]:
     return relation_json(relation.document)
 
 
-LIST = list_endpoint("relations", RELATIONS, relation_json)
-PAGE = page_endpoint("relations", RELATIONS, relation_json)
+LIST = list_endpoint("relations", RELATIONS, lambda solr: relation_json)
+PAGE = page_endpoint("relations", RELATIONS, lambda solr: relation_json)
 ONE = Endpoint(
     "GET", "/relations/{id}", Role.LINEAGE_VIEWER, "One relation.", OneParameters, _one, lenient=True
 )

@@ -39,4 +39,5 @@ ENDPOINT = Endpoint(
     returns=Evidence.to_json.__doc__ or "",
     form=Evidence.to_json,
     view=evidence_view,
+    walks=True,
 )

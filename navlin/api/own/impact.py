@@ -42,4 +42,5 @@ ENDPOINT = Endpoint(
     returns=Impact.to_json.__doc__ or "",
     form=Impact.to_json,
     view=impact_view,
+    walks=True,
 )

@@ -67,4 +67,5 @@ ENDPOINT = Endpoint(
     Parameters,
     _answer,
     returns=json_pieces.__doc__ or "",
+    walks=True,
 )

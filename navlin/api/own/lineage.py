@@ -58,4 +58,5 @@ ENDPOINT = Endpoint(
     returns=Lineage.to_json.__doc__ or "",
     form=Lineage.to_json,
     view=lineage_view,
+    walks=True,
 )
