@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -14,6 +15,9 @@ import pytest
 from extractors.hive_events import HiveEvents
 from extractors.impala_events import ImpalaEvents
 from extractors.spark import SparkEvents
+from navlin.export.atlas import Options, records
+from navlin.export.batches import read
+from navlin.export.choosing import Selection
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.runs import Status
 from navlin.index.solr import Solr
@@ -21,6 +25,7 @@ from navlin.model.extractor import EXTRACTORS
 from navlin.model.identity import identify
 from navlin.model.source import HIVE, IMPALA, SPARK, Estate, Source, source_id
 from navlin.pipeline.run import Pipeline
+from tests.support.atlas_types import AtlasTypes, dangling
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -134,6 +139,33 @@ def test_all_spark_event_logs_go_through_and_each_execution_has_its_operation(
     assert executions == instances
     again = indexed.pipeline.run(EXTRACTORS["spark_events"], extractor)
     assert again.status is Status.IDLE
+
+
+def test_all_corpora_fit_the_type_definitions_of_atlas(indexed: Indexed, corpora: Path) -> None:
+    cluster = indexed.estate.cluster
+    hive = Source(source_id(cluster, "events"), HIVE, "events", cluster, claimable=False)
+    for name, extractor in (
+        ("impala_events", ImpalaEvents(indexed.impala, indexed.estate, str(corpora / "impala"))),
+        ("spark_events", SparkEvents(indexed.spark, indexed.estate, str(corpora / "spark-event-logs"))),
+        ("hive_events", HiveEvents(hive, indexed.estate, str(corpora / "hive"), "*.log")),
+    ):
+        assert indexed.pipeline.run(EXTRACTORS[name], extractor).status is Status.FINISHED
+    types = AtlasTypes(corpora / "atlas-models")
+    query = f"sourceId:({indexed.impala.id} {indexed.spark.id} {hive.id})"
+    for placeholders in (False, True):
+        selection = Selection(query, all_executions=True, placeholders=placeholders)
+        requests = [
+            json.loads(line)["entities"]
+            for batch in read(indexed.solr, selection)
+            for line in records(batch.items, Options())
+        ]
+        entities = [each for request in requests for each in request]
+        assert [problem for each in entities for problem in types.problems(each)] == []
+        assert dangling(requests) == []
+        made = Counter(each["typeName"] for each in entities)
+        assert made["spark_process"] >= 20
+        # Nothing of a metastore is in the index: only by their names are there tables.
+        assert (made["hive_table"] > 100, made["impala_column_lineage"] > 100) == (placeholders, placeholders)
 
 
 def test_what_is_reported_of_columns_folds_to_what_is_reported_of_tables(

@@ -12,16 +12,21 @@ from typing import Any
 import pytest
 
 from navlin.export.atlas import Options, records
+from navlin.export.atlas.becomes import BECOMES
 from navlin.export.atlas.catalog import permissions
 from navlin.export.batches import read
 from navlin.export.choosing import Selection
 from navlin.export.name_patterns import BadPattern, NamePattern, patterns_of_lines
+from navlin.export.target import MODEL
 from navlin.export.values import (
+    Column,
+    ColumnDetails,
     ColumnEnd,
     ColumnLineage,
     ColumnName,
     Dataset,
     DatasetName,
+    Details,
     End,
     Execution,
     ExecutionDetails,
@@ -33,7 +38,10 @@ from navlin.export.values import (
     Renamed,
     Run,
     StatementDetails,
+    Unlinked,
+    Words,
 )
+from navlin.index.details import Storage
 from navlin.index.solr import Solr
 from navlin.model.keys import EntityType, RelationType, partition_key
 from tests.support.atlas_types import AtlasTypes, dangling
@@ -122,6 +130,7 @@ def names_at(entity: dict[str, Any], end: str) -> list[str]:
         (DatasetName("", "DATABASE", HIVE_SOURCE, "Sales"), "hive_db", "sales@Prod"),
         (table("Sales.Orders"), "hive_table", "sales.orders@Prod"),
         (table("Sales.V", "VIEW"), "hive_table", "sales.v@Prod"),
+        (DatasetName("", "TABLE", HIVE_SOURCE, "Alone"), "hive_table", "alone@Prod"),
         (path("/Landing/Orders"), "hdfs_path", "hdfs://ns1/Landing/Orders@Prod"),
         (path("/Landing/f.csv", kind="FILE"), "hdfs_path", "hdfs://ns1/Landing/f.csv@Prod"),
         (path("/a/B", S3_SOURCE), "aws_s3_v2_directory", "s3a://lake/a/B/@cm"),
@@ -213,6 +222,20 @@ def test_a_run_and_a_column_are_named_after_their_process() -> None:
     (executed,) = named(found, "hive_process_execution").values()
     assert executed["attributes"]["userName"] == "etl"
     assert executed["attributes"]["queryId"] == "q1"
+
+
+def test_statements_of_one_process_are_the_one_that_ran_last_with_the_executions_of_all() -> None:
+    early, late = (
+        replace(
+            operation("INSERT", ends("s.o"), ends("s.d"), text=text), id=text, latest=run(started_ms=when)
+        )
+        for text, when in (("b early", MS), ("a late", MS + 1))
+    )
+    found = entities(early, Run(early, run(started_ms=MS)), late, Run(late, run(started_ms=MS + 1)))
+
+    (process,) = [each for each in found if each["typeName"] == "hive_process"]
+    assert process["attributes"]["recentQueries"] == ["a late"]
+    assert len(named(found, "hive_process_execution")) == 2
 
 
 def test_a_spark_process_is_named_by_its_application_and_execution() -> None:
@@ -363,6 +386,81 @@ def test_a_message_is_no_longer_than_kafka_takes() -> None:
     assert max(map(len, found)) < 1_000_000
     sent = [json.loads(line)["message"]["entities"]["entities"] for line in found]
     assert sum(map(len, sent)) == 601
+
+
+HERE = table("s.d")
+WRITES = operation("INSERT", ends("s.o"), ends("s.d"), latest=run(), text="mark")
+MARKED: dict[str, tuple[list[Item], str]] = {
+    "SOURCE": ([Dataset(HERE)], "@Prod"),
+    "DATABASE": ([Dataset(DatasetName("", "DATABASE", HIVE_SOURCE, "mark"))], "mark@Prod"),
+    "TABLE": ([Dataset(table("s.mark"))], "s.mark@Prod"),
+    "VIEW": ([Dataset(table("s.v", "VIEW"), Details(text="mark"))], "mark"),
+    "FIELD": (
+        [Dataset(HERE, columns=(Column(ColumnName("", HERE, "mark"), ColumnDetails(), Words()),))],
+        "s.d.mark@Prod",
+    ),
+    "PARTITION": ([Dataset(HERE)], "s.d@Prod"),
+    "DIRECTORY, FILE": ([Dataset(path("/mark"))], "hdfs://ns1/mark@Prod"),
+    "DATASET": ([Dataset(DatasetName("", "DATASET", HIVE_SOURCE, "mark"))], "HIVE-1.mark@Prod"),
+    "OPERATION": ([WRITES], "QUERY:s.o@prod"),
+    "OPERATION without output": ([operation("SELECT", ends("s.o"), ())], "s.o@"),
+    "SUB_OPERATION": ([replace(WRITES, columns=(part("s.d.a", "s.o.mark"),))], "s.o.mark@Prod"),
+    "OPERATION_EXECUTION": ([Run(WRITES, run(query_id="mark"))], "mark"),
+    "application of an execution": (
+        [
+            operation(
+                "SAVE", (), ends("s.d"), engine="SPARK", latest=run(application="app_1", execution_id="1")
+            )
+        ],
+        "app_1",
+    ),
+    "DATA_FLOW": (
+        [WRITES],
+        '"inputs":[{"typeName":"hive_table","uniqueAttributes":{"qualifiedName":"s.o@Prod"}',
+    ),
+    "CONTROL_FLOW of a table": (
+        [replace(WRITES, inputs=(replace(ends("s.mark")[0], flow=Flow.CONTROL),))],
+        '{"qualifiedName":"s.mark@Prod"}',
+    ),
+    "CONTROL_FLOW of a column": (
+        [replace(WRITES, columns=(part("s.d.a", "s.o.a", control=("s.o.mark",)),))],
+        "s.o.mark",
+    ),
+    "LOGICAL_PHYSICAL of a table": ([Dataset(HERE, Details(storage=Storage("hdfs://mark")))], "hdfs://mark"),
+    "PARENT_CHILD, INSTANCE_OF": ([Run(WRITES, run())], "hive_process_process_executions"),
+    "flagged deleted": ([Dataset(HERE, deleted=True)], '{"deletions":[{"typeName":"hive_table"'),
+    "renamed": ([Renamed(HERE, table("s.mark"))], "s.mark@Prod"),
+    "unlinked end": (
+        [replace(WRITES, unlinked=(Unlinked("", "s.mark", "TABLE", "HIVE", False, Flow.DATA, "no match"),))],
+        "s.mark",
+    ),
+    "text of a query": ([WRITES], '"recentQueries":["mark"]'),
+    "expression of a column": (
+        [replace(WRITES, columns=(part("s.d.a", "s.o.a", expression="mark(a)"),))],
+        "mark(a)",
+    ),
+    "comment": ([Dataset(HERE, Details(comment="mark"))], '"comment":"mark"'),
+    "people's name, description": ([Dataset(HERE, words=Words("mark", "also"))], '"displayName":"mark"'),
+    "people's tags": ([Dataset(HERE, words=Words(tags=("mark",)))], '"labels":["mark"]'),
+    "people's properties": ([Dataset(HERE, words=Words(properties={"mark": ("yes",)}))], '"mark":"yes"'),
+    "identity": ([Dataset(HERE)], '"navlin_id":"s.d"'),
+    "incomplete, inferred": (
+        [
+            replace(
+                WRITES, statement=replace(WRITES.statement, incomplete=True, incomplete_reasons=("reason",))
+            )
+        ],
+        "reason",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MODEL)
+def test_what_is_said_to_become_of_it_becomes_of_it(name: str) -> None:
+    items, mark = MARKED[name]
+    text = b"".join(records(items, Options())).decode()
+
+    assert (mark in text) is not BECOMES[name].startswith("dropped"), text
 
 
 # -- What the documents print --------------------------------------------------------------------------------------------
@@ -565,8 +663,9 @@ def world(solr: Solr) -> World:
     file = world.path("/landing/f", kind=EntityType.FILE, size=3, replication=3)
     world.located(orders, world.path("/orders"))
     gone, never = world.table("gone", deleted=True), world.named("never")
-    when = {"started": AS_OF_MS, "ended": AS_OF_MS + 5, "principal": "etl", "status": "SUCCEEDED"}
-    for engine in (HIVE, IMPALA, SPARK, "PIG"):
+    when: dict[str, Any] = {"ended": AS_OF_MS + 5, "principal": "etl", "status": "SUCCEEDED"}
+    for number, engine in enumerate((HIVE, IMPALA, SPARK, "PIG")):
+        when["started"] = AS_OF_MS - number
         for kind, reads, writes in (
             ("INSERT", [orders, gone, never], [daily]),
             ("CREATETABLE_AS_SELECT", [orders], [daily]),

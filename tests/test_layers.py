@@ -32,6 +32,7 @@ MAY_IMPORT = {
     "navlin.api": {
         "navlin.model",
         "navlin.access",
+        "navlin.export",
         "navlin.query",
         "navlin.edit",
         "navlin.index",
@@ -185,8 +186,8 @@ def test_asking_for_help_loads_nothing_but_what_reads_a_command_line(arguments: 
 REACHED_OTHERWISE = {
     "navlin.shipped.SYSTEMD": "where the units are that an installation copies",
     "navlin.index.fields.STAMPS": "what may differ between two indexes made of the same inputs",
-    "navlin.index.removals.changed_since": "what exports follow the index by",
     "navlin.index.entity.EXECUTION": "what a diagram asks of executions",
+    "navlin.export.target.MODEL": "of what each target says what becomes of it",
     "navlin.sql.child.main": "named in the command line of a process",
 }
 """What no line of the product names, and why it is there all the same."""
@@ -198,7 +199,7 @@ def names_of(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
         match node:
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
                 registered = {ast.unparse(each).partition("(")[0] for each in node.decorator_list}
-                if registered.isdisjoint({"extractor", "click.command", "command.command"}):
+                if registered.isdisjoint({"extractor", "click.command", "click.group", "command.command"}):
                     yield name, node
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
                 yield name, node

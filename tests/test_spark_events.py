@@ -114,6 +114,7 @@ def test_an_execution_bears_its_times_user_application_and_state(tmp_path: Path)
         "principal": "etl",
         "jobId": "application_1_0001",
         "attempt": "2",
+        "executionId": 4,
         "status": "SUCCEEDED",
         "operation": "nightly",
         "inputs": ["db.a"],

@@ -121,6 +121,8 @@ class Occurrence:
     query_text: str = ""
     by_ends: bool = True
     covers: bool = True
+    execution_id: int | None = None
+    """Spark's own number of it in its application."""
 
 
 def records_of(run: Run, names: Names, *, reads: bool) -> Iterator[Record]:
@@ -150,6 +152,7 @@ def records_of(run: Run, names: Names, *, reads: bool) -> Iterator[Record]:
         principal=(run.statement.user if run.statement else "") or app.user,
         error=root.error,
         query_text=run.statement.text if run.statement else effect.query_text,
+        execution_id=root.id,
     )
     yield from occurrence_records(occurrence, effect, names)
 
@@ -191,6 +194,7 @@ def occurrence_records(occurrence: Occurrence, effect: Effect, names: Names) -> 
                 "ended": occurrence.ended_ms or None,
                 "principal": occurrence.principal,
                 "jobId": app.id,
+                "executionId": occurrence.execution_id,
                 "attempt": app.attempt,
                 "status": occurrence.status,
                 "errorMessage": bounded(occurrence.error, MAX_MESSAGE_BYTES),

@@ -5,13 +5,48 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from navlin.export.values import Item
 
 if TYPE_CHECKING:
     from navlin.export.connection import Connection
+
+
+MODEL: Final = (
+    "SOURCE",
+    "DATABASE",
+    "TABLE",
+    "VIEW",
+    "FIELD",
+    "PARTITION",
+    "DIRECTORY, FILE",
+    "DATASET",
+    "OPERATION",
+    "OPERATION without output",
+    "SUB_OPERATION",
+    "OPERATION_EXECUTION",
+    "application of an execution",
+    "DATA_FLOW",
+    "CONTROL_FLOW of a table",
+    "CONTROL_FLOW of a column",
+    "LOGICAL_PHYSICAL of a table",
+    "PARENT_CHILD, INSTANCE_OF",
+    "flagged deleted",
+    "renamed",
+    "unlinked end",
+    "text of a query",
+    "expression of a column",
+    "comment",
+    "people's name, description",
+    "people's tags",
+    "people's properties",
+    "identity",
+    "incomplete, inferred",
+)
+"""navlin's own model. Each target says what becomes of each part of it: ``kept: …``, ``folded: …`` (it is in something
+else), ``dropped: …``. README has the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +74,8 @@ class Target:
     help text as ``Annotated[str, "What it is."]``: they become options of the command and parameters of the endpoint.
     ``records`` makes records of items, one by one, each a line or another whole piece of a file. It may be called again
     for each batch of items, so it must keep nothing between items; a target of one single document (XML) sets ``whole``,
-    is called once, and its export cannot be resumed. ``send`` is None if there is no server to send to.
+    is called once, and its export cannot be resumed. ``send`` is None if there is no server to send to. ``becomes`` has a
+    text for each of `MODEL`.
     """
 
     name: str
@@ -50,6 +86,7 @@ class Target:
     records: Callable[[Iterable[Item], Any], Iterator[bytes]]
     send: Sends | None = None
     whole: bool = False
+    becomes: Mapping[str, str] = field(default_factory=dict)
 
 
 _TARGETS: dict[str, Target] = {}

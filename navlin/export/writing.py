@@ -72,8 +72,12 @@ class Question:
         return read(solr, self.selection, after)
 
     def records(self, batches: Iterator[Batch]) -> Iterator[bytes]:
-        """All records, for who reads them as they come."""
-        return self.target.records((item for batch in batches for item in batch.items), self.options)
+        """The records of batches, as they come: of each batch by itself, unless all are one document."""
+        if self.target.whole:
+            yield from self.target.records((item for batch in batches for item in batch.items), self.options)
+        else:
+            for batch in batches:
+                yield from self.target.records(batch.items, self.options)
 
     @property
     def digest(self) -> str:

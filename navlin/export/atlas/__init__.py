@@ -6,12 +6,13 @@ Sources: the type definitions, hooks and REST interface of apache/atlas; "Impala
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 from navlin.export.atlas import catalog, processes
-from navlin.export.atlas.entities import Change
+from navlin.export.atlas.becomes import BECOMES
+from navlin.export.atlas.entities import Change, Ref
 from navlin.export.atlas.names import Namespace
 from navlin.export.atlas.processes import Form
 from navlin.export.atlas.requests import messages, requests
@@ -38,8 +39,31 @@ class Options:
 def records(items: Iterable[Item], options: Options) -> Iterator[bytes]:
     """Lines of requests or messages."""
     form = Form(Namespace(options.namespace), options.as_documented)
-    found = (change for item in items for change in _changes(item, form))
+    found = (change for item in _newest(list(items), form) for change in _changes(item, form))
     return messages(found, options.hook_user) if options.hook else requests(found)
+
+
+def _newest(items: Sequence[Item], form: Form) -> Iterator[Item]:
+    """The items without those operations that are the same process as one that ran later: of these the executions stay."""
+    newest: dict[Ref, tuple[int, str]] = {}
+    names = {
+        each.id: Ref(processes.type_of(each), processes.qualified_name(each, form))
+        for each in items
+        if isinstance(each, Operation) and not each.deleted
+    }
+    for each in items:
+        if isinstance(each, Operation) and not each.deleted:
+            name = names[each.id]
+            newest[name] = max(newest.get(name, (0, "")), _ran(each))
+    for each in items:
+        older = isinstance(each, Operation) and not each.deleted and newest[names[each.id]] != _ran(each)
+        if not older:
+            yield each
+
+
+def _ran(operation: Operation) -> tuple[int, str]:
+    latest = operation.latest.details.started_ms if operation.latest is not None else operation.runs.last_ms
+    return latest, operation.id
 
 
 def _changes(item: Item, form: Form) -> Iterator[Change]:
@@ -54,4 +78,6 @@ def _changes(item: Item, form: Form) -> Iterator[Change]:
             yield from processes.run_changes(item, form)
 
 
-register(Target("atlas", "Apache Atlas", "application/x-ndjson", "jsonl", Options, records, send))
+register(
+    Target("atlas", "Apache Atlas", "application/x-ndjson", "jsonl", Options, records, send, becomes=BECOMES)
+)

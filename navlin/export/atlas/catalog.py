@@ -135,8 +135,12 @@ def _table(dataset: Dataset, namespace: Namespace) -> AtlasEntity:
         viewOriginalText=found.text or None if view else None,
         viewExpandedText=found.text or None if view else None,
     )
-    database = Ref("hive_db", f"{name.database.lower()}@{namespace.of(name.source)}", "hive_table_db")
-    return AtlasEntity(table.type, table.attributes, {"db": database}, table.labels, table.custom)
+    ends: dict[str, Ref | tuple[Ref, ...]] = {}
+    # An engine may have recorded a table without its database.
+    if name.database:
+        database = f"{name.database.lower()}@{namespace.of(name.source)}"
+        ends["db"] = Ref("hive_db", database, "hive_table_db")
+    return AtlasEntity(table.type, table.attributes, ends, table.labels, table.custom)
 
 
 def _storage(dataset: Dataset, namespace: Namespace) -> AtlasEntity:

@@ -66,7 +66,7 @@ def of_dataset(name: DatasetName, namespace: Namespace) -> str:
         case "hive_db":
             return f"{name.name.lower()}@{namespace.of(name.source)}"
         case "hive_table":
-            return f"{name.database.lower()}.{name.name.lower()}@{namespace.of(name.source)}"
+            return f"{name.full_name.lower()}@{namespace.of(name.source)}"
         case "hdfs_path" if name.source.type == HDFS:
             return f"{uri(name)}@{namespace.of(name.source)}"
         case "hdfs_path":
@@ -83,7 +83,7 @@ def of_dataset(name: DatasetName, namespace: Namespace) -> str:
 
 def of_column(table: DatasetName, column: str, namespace: Namespace) -> str:
     """The qualifiedName of a column."""
-    return f"{table.database.lower()}.{table.name.lower()}.{column.lower()}@{namespace.of(table.source)}"
+    return f"{table.full_name.lower()}.{column.lower()}@{namespace.of(table.source)}"
 
 
 def of_storage(table: DatasetName, namespace: Namespace) -> str:

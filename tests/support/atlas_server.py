@@ -1,0 +1,106 @@
+"""An address that answers as Atlas does, for what the export must withstand: refusals of whole requests, a busy server, a
+password. What it takes and refuses is what a real server 2.1.0 was seen to (the services' tests have that one)."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from tests.support.atlas_types import references
+
+BULK = "/api/atlas/v2/entity/bulk"
+BY_NAME = "/api/atlas/v2/entity/uniqueAttribute/type/"
+
+
+@dataclass
+class Atlas:
+    """``entities`` are those that it has, by type and name. ``refused_names`` it never takes; ``busy`` requests are
+    answered with 503 first."""
+
+    url: str = ""
+    entities: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    refused_names: set[str] = field(default_factory=set)
+    requests: list[tuple[str, str]] = field(default_factory=list)
+    busy: int = 0
+    wants: str = ""
+
+    def posted(self, entities: list[dict[str, Any]]) -> tuple[int, str]:
+        """Takes all entities of a request, or none."""
+        names = {(each["typeName"], each["attributes"]["qualifiedName"]) for each in entities}
+        for each in entities:
+            if each["attributes"]["qualifiedName"] in self.refused_names:
+                return 404, "mandatory attribute value missing"
+            for reference in references(each):
+                if reference not in names | self.entities.keys():
+                    return 404, f"Instance {reference} does not exist"
+        for each in entities:
+            self.entities[each["typeName"], each["attributes"]["qualifiedName"]] = each
+        return 200, "{}"
+
+    def deleted(self, key: tuple[str, str]) -> tuple[int, str]:
+        return (200, "{}") if self.entities.pop(key, None) else (404, "not found")
+
+    def renamed(self, key: tuple[str, str], attributes: dict[str, Any]) -> tuple[int, str]:
+        if (entity := self.entities.pop(key, None)) is None:
+            return 404, "not found"
+        entity["attributes"] |= attributes
+        self.entities[key[0], attributes["qualifiedName"]] = entity
+        return 200, "{}"
+
+
+@contextmanager
+def running_atlas(*, user: str = "", password: str = "") -> Iterator[Atlas]:
+    """An Atlas that answers for as long as the context lasts."""
+    atlas = Atlas()
+    if user:
+        atlas.wants = "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            self._answer(lambda body: atlas.posted(body["entities"]))
+
+        def do_PUT(self) -> None:
+            self._answer(lambda body: atlas.renamed(self._key(), body["entity"]["attributes"]))
+
+        def do_DELETE(self) -> None:
+            self._answer(lambda body: atlas.deleted(self._key()))
+
+        def _key(self) -> tuple[str, str]:
+            parts = urlsplit(self.path)
+            return parts.path.removeprefix(BY_NAME), parse_qs(parts.query)["attr:qualifiedName"][0]
+
+        def _answer(self, carry_out: Any) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            atlas.requests.append((self.command, urlsplit(self.path).path))
+            if atlas.wants and self.headers.get("Authorization") != atlas.wants:
+                status, text = 401, "who are you?"
+            elif atlas.busy:
+                atlas.busy -= 1
+                status, text = 503, "later"
+            else:
+                status, text = carry_out(json.loads(body) if body else {})
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Quiet."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    Thread(target=server.serve_forever, daemon=True).start()
+    atlas.url = f"http://127.0.0.1:{server.server_port}"
+    try:
+        yield atlas
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -1,0 +1,327 @@
+"""``navlin export``: into a file that is gone on with, to standard output, to a server, and by the API."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from navlin.api.own import ROOT
+from navlin.cli import main
+from navlin.cli.export import command
+from navlin.cli.invocation import Exit
+from navlin.export import batches, writing
+from navlin.export.atlas import Options
+from navlin.export.batches import Batch, Place
+from navlin.export.choosing import Selection
+from navlin.export.connection import Address, Connection, Unavailable
+from navlin.export.target import MODEL, Refused, targets
+from navlin.export.writing import Exported, Positions, Question, send, write_file
+from navlin.index.solr import Solr
+from tests.support.atlas_server import BULK, Atlas, running_atlas
+from tests.support.query_estate import AS_OF_MS, World
+from tests.support.web import Web
+
+NUMBERS = itertools.count(1)
+
+
+@pytest.fixture
+def world(solr: Solr) -> World:
+    """Three tables, one made of the other."""
+    world = World(solr, f"export-command-{next(NUMBERS)}")
+    tables = [world.table(f"t{number}", "a") for number in range(3)]
+    for one, other in itertools.pairwise(tables):
+        query = world.operation(f"insert {other.name}", [one], [other], operationType="INSERT")
+        world.execution(query, other.name, started=AS_OF_MS)
+    world.index()
+    return world
+
+
+def of(world: World) -> str:
+    return f"sourceId:({' '.join(source.id for source in world.sources.values())})"
+
+
+def run(web: Web, *arguments: str) -> Result:
+    return CliRunner().invoke(main, ["--config", str(web.file), "export", "atlas", *arguments])
+
+
+def question(world: World) -> Question:
+    return Question(targets()["atlas"], Selection(of(world)), Options())
+
+
+def nobody(_: Exported) -> None:
+    """Is told of the progress."""
+
+
+# -- Files -----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_file_standard_output_and_the_api_have_the_same_records(
+    web: Web, world: World, tmp_path: Path
+) -> None:
+    file = tmp_path / "graph.jsonl"
+    written = run(web, of(world), "--out", str(file))
+    printed = run(web, of(world), "--out", "-")
+    answer = web.get(f"{ROOT}/export/atlas", query=of(world))
+
+    assert (written.exit_code, printed.exit_code) == (Exit.OK, Exit.OK)
+    assert file.read_text() == printed.stdout == answer.text
+    assert answer.headers["Content-Type"] == "application/x-ndjson"
+    assert "4 datasets, 2 operations, 2 executions exported" in written.stdout
+    assert [each.name for each in tmp_path.iterdir()] == ["graph.jsonl"]
+
+
+def test_options_of_the_target_are_those_of_the_command(web: Web, world: World) -> None:
+    printed = run(web, of(world), "--out", "-", "--hook", "--namespace", "x", "--no-texts").stdout
+    asked = {"query": of(world), "no_texts": "true"}
+    answer = web.get(f"{ROOT}/export/atlas?option=hook&option=namespace%3Dx", **asked)
+
+    assert printed == answer.text
+    assert {json.loads(line)["message"]["type"] for line in printed.splitlines()} == {"ENTITY_CREATE_V2"}
+    assert "db.t0@x" in printed
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "said"),
+    [
+        ("atlas?query=type:DATA_FLOW", 400, "finds relations"),
+        ("atlas?query=(", 400, "not closed"),
+        ("atlas?option=nothing", 400, "no option nothing"),
+        ("atlas?since=yesterday", 400, "neither the id of a run nor a date"),
+        ("atlas?since=no%23%231", 410, "no record of the run"),
+        ("atlases", 404, "there are atlas"),
+    ],
+)
+def test_what_cannot_be_exported_is_an_error(web: Web, path: str, status: int, said: str) -> None:
+    answer = web.get(f"{ROOT}/export/{path}", check=False)
+
+    assert (answer.status_code, said in answer.json()["message"]) == (status, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["type:DATA_FLOW"], Exit.USAGE, "finds relations"),
+        (["--since", "yesterday"], Exit.USAGE, "neither the id of a run nor a date"),
+        (["--since", "no##1"], Exit.FAILED, "leave out --since"),
+        (["-t", "("], Exit.USAGE, "is no pattern"),
+        (["originalName:nothing_is_called_so"], Exit.NOTHING, ""),
+    ],
+)
+def test_the_command_says_what_is_wrong(
+    web: Web, tmp_path: Path, arguments: list[str], code: Exit, said: str
+) -> None:
+    result = run(web, *arguments, "--out", str(tmp_path / "graph"))
+
+    assert (result.exit_code, said in result.stderr) == (code, True)
+
+
+class _CutOff(Exception):
+    """Somebody pulls the plug."""
+
+
+def contents(file: Path) -> dict[tuple[str, str], object]:
+    """What a file has, by type and name. After a fresh start it is not known what was written before: it may come again."""
+    found = [each for line in file.read_text().splitlines() for each in json.loads(line)["entities"]]
+    return {(each["typeName"], each["attributes"]["qualifiedName"]): each["attributes"] for each in found}
+
+
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "BATCH", dict.fromkeys(batches.STAGES, 1))
+
+
+def test_a_file_that_was_cut_off_is_gone_on_with(
+    world: World, tmp_path: Path, small_batches: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, cut, ask = tmp_path / "whole", tmp_path / "cut", question(world)
+    done = write_file(world.solr, ask, whole, Positions(tmp_path / "whole.position"), nobody)
+    every = whole.read_bytes().splitlines()
+
+    def cut_off(done: Exported) -> None:
+        if sum(done.counts.values()) >= 4:
+            with cut.open("ab") as half:
+                half.write(b'{"half')
+            raise _CutOff
+
+    positions = Positions(tmp_path / "position")
+    with pytest.raises(_CutOff):
+        write_file(world.solr, ask, cut, positions, cut_off)
+    read: list[Batch] = []
+
+    def noted(solr: Solr, selection: Selection, after: Place | None = None) -> Iterator[Batch]:
+        for batch in batches.read(solr, selection, after):
+            read.append(batch)
+            yield batch
+
+    monkeypatch.setattr(writing, "read", noted)
+    again = write_file(world.solr, ask, cut, positions, nobody)
+
+    assert (done.resumed, again.resumed, again.until) == (False, True, done.until)
+    assert contents(cut) == contents(whole)
+    assert len(read) < len(every)
+    assert not positions.file.exists()
+    # Another question does not go on where this one was.
+    positions.save(ask, Place("operations", "f"), "", 0)
+    other = Question(ask.target, Selection(of(world), tables_only=True), ask.options)
+    assert not write_file(world.solr, other, cut, positions, nobody).resumed
+
+
+# -- A server --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def atlas() -> Iterator[Atlas]:
+    with running_atlas() as atlas:
+        yield atlas
+
+
+def sent(world: World, atlas: Atlas, positions: Positions | None = None) -> tuple[Exported, list[Refused]]:
+    refused: list[Refused] = []
+    connection = Connection(Address(atlas.url), wait=lambda _: None, again_after_s=(0, 0))
+    done = send(world.solr, question(world), connection, positions, refused.append, nobody)
+    connection.close()
+    return done, refused
+
+
+def test_a_server_has_what_was_sent_however_often(world: World, atlas: Atlas) -> None:
+    done, refused = sent(world, atlas)
+    before = dict(atlas.entities)
+    sent(world, atlas)
+
+    assert atlas.entities == before
+    assert (done.sent, refused) == (len(before), [])
+    assert len([name for kind, name in before if kind == "hive_table"]) == 3
+    assert len([name for kind, name in before if kind == "impala_process"]) == 2
+
+
+def test_of_a_request_that_is_refused_the_rest_arrives(world: World, atlas: Atlas) -> None:
+    atlas.refused_names = {"db.t1@estate"}
+    done, refused = sent(world, atlas)
+
+    tables = {name for kind, name in atlas.entities if kind == "hive_table"}
+    assert tables == {"db.t0@estate", "db.t2@estate"}
+    what = [each.what for each in refused]
+    assert what[0] == "hive_table db.t1@estate"
+    assert "HTTP 404: mandatory attribute value missing" in refused[0].reason
+    # Without the table nothing that names it.
+    assert {each.partition(" ")[0] for each in what[1:]} == {"impala_process"}
+    assert done.refusals == len(refused)
+
+
+def test_a_column_that_is_refused_does_not_cost_its_table(world: World, atlas: Atlas) -> None:
+    atlas.refused_names = {"db.t1.a@estate"}
+    _, refused = sent(world, atlas)
+
+    assert [each.what for each in refused] == ["hive_column db.t1.a@estate"]
+    assert ("hive_table", "db.t1@estate") in atlas.entities
+    assert ("hive_storagedesc", "db.t1@estate_storage") in atlas.entities
+
+
+def test_a_server_that_is_busy_is_asked_again_and_one_that_stays_so_is_no_success(
+    world: World, atlas: Atlas, tmp_path: Path, small_batches: None
+) -> None:
+    atlas.busy = 2
+    _, refused = sent(world, atlas)
+    assert refused == []
+    everything = dict(atlas.entities)
+    atlas.entities.clear()
+
+    positions = Positions(tmp_path / "position")
+    atlas.busy = 3
+    with pytest.raises(Unavailable, match="HTTP 503: later"):
+        sent(world, atlas, positions)
+    done, _ = sent(world, atlas, positions)
+    assert atlas.entities == everything
+    assert not done.resumed
+    assert not positions.file.exists()
+
+
+def test_what_went_is_deleted_there_and_what_was_renamed_keeps_its_entity(world: World, atlas: Atlas) -> None:
+    from navlin.export.atlas.catalog import reference, renamed
+    from navlin.export.atlas.entities import Deletion
+    from navlin.export.atlas.names import Namespace
+    from navlin.export.atlas.requests import requests
+    from navlin.export.atlas.sending import send as send_lines
+    from navlin.export.values import DatasetName, KnownSource, Renamed
+
+    sent(world, atlas)
+    kept = atlas.entities["hive_table", "db.t1@estate"]
+    source = KnownSource("", "HIVE", "", "estate", (), granted=False)
+    names = [DatasetName(name, "TABLE", source, name, "db") for name in ("t1", "new", "t2", "never")]
+    changes = [
+        *renamed(Renamed(names[0], names[1], ("a",)), Namespace()),
+        *(Deletion(reference(each, Namespace())) for each in names[2:]),
+    ]
+    connection = Connection(Address(atlas.url), wait=lambda _: None)
+    outcomes = list(send_lines(connection, requests(changes), Options()))
+
+    assert outcomes == [1] * 5
+    assert atlas.entities["hive_table", "db.new@estate"] is kept
+    assert ("hive_column", "db.new.a@estate") in atlas.entities
+    assert ("hive_storagedesc", "db.new@estate_storage") in atlas.entities
+    assert ("hive_table", "db.t2@estate") not in atlas.entities
+
+
+def test_a_password_comes_from_a_file_and_a_wrong_one_is_said(web: Web, world: World, tmp_path: Path) -> None:
+    password = tmp_path / "password"
+    with running_atlas(user="admin", password="right") as atlas:
+        password.write_text("right\n")
+        how = ("--out", atlas.url, "--user", "admin", "--password-file", str(password))
+        assert run(web, of(world), *how).exit_code == Exit.OK
+        assert {path for method, path in atlas.requests if method == "POST"} == {BULK}
+        password.write_text("wrong")
+        refused = run(web, of(world), *how)
+        assert (refused.exit_code, "does not let us in: HTTP 401" in refused.stderr) == (Exit.FAILED, True)
+        hook = run(web, of(world), *how, "--hook")
+        assert (hook.exit_code, "are for Kafka" in hook.stderr) == (Exit.USAGE, True)
+
+
+def test_a_refusal_is_printed_and_the_exit_code_says_so(web: Web, world: World, atlas: Atlas) -> None:
+    atlas.refused_names = {"db.t1.a@estate"}
+    result = run(web, of(world), "--out", atlas.url, "--json")
+
+    assert result.exit_code == Exit.FAILED
+    assert "refused: hive_column db.t1.a@estate: HTTP 404" in result.stderr
+    assert json.loads(result.stdout)["refused"] == 1
+
+
+# -- All targets -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", targets())
+def test_every_target_has_a_command_with_its_options_and_examples(name: str) -> None:
+    shown = CliRunner().invoke(command, [name, "--help"])
+
+    assert shown.exit_code == Exit.OK
+    assert f"navlin export {name}" in shown.stdout.partition("Examples:")[2]
+    for each in fields(targets()[name].options):
+        assert f"--{each.name.replace('_', '-')}" in shown.stdout
+    assert shown.stdout.count("--user ") <= 2
+
+
+@pytest.mark.parametrize("name", targets())
+def test_every_target_says_what_becomes_of_each_part_of_the_model(name: str) -> None:
+    becomes = targets()[name].becomes
+
+    assert tuple(becomes) == MODEL
+    assert all(re.match(r"(kept|folded|dropped): \S", text) for text in becomes.values())
+
+
+def test_the_readme_has_what_becomes_of_each_part_of_the_model() -> None:
+    known = targets()
+    rows = [["navlin", *(f"`{name}`" for name in known)], ["---"] * (len(known) + 1)]
+    rows += [[part, *(target.becomes[part] for target in known.values())] for part in MODEL]
+    lines = ["| " + " | ".join(cells) + " |" for cells in rows]
+    lines[1] = "|" + "---|" * (len(known) + 1)
+    readme = (Path(__file__).parents[1] / "README.md").read_text()
+
+    assert "\n".join(lines) in readme
+    for name in known:
+        assert re.search(rf"^\| `{name}` \|", readme, re.MULTILINE), f"a line for the target {name}"
