@@ -12,7 +12,7 @@ import pytest
 from extractors.openlineage import OpenLineageEvents
 from navlin.model.keys import EntityType, Key, RelationType, application_key, location_key, table_key
 from navlin.model.plan import Plan, Positions
-from navlin.model.records import Entity, Position, Record, Split
+from navlin.model.records import Entity, Position, Record, Relation, Split
 from navlin.model.source import HDFS, HIVE, YARN, Estate, Source, source_id
 from tests.support.record_edges import Read
 
@@ -368,6 +368,13 @@ def test_a_table_lies_where_its_symlink_says(follower: Follower) -> None:
     assert lies.ep2.identity == location_key(ESTATE, "hdfs://ns1/wh/o").identity
 
 
+def test_an_event_of_a_table_alone_says_where_it_lies(follower: Follower) -> None:
+    linked = table("sales.orders", **symlinks(("hdfs://ns1", "/wh/o", "LOCATION")))
+    (lies,) = follower.read({"eventTime": "2023-11-14T22:14:00Z", "dataset": linked}).records
+    assert isinstance(lies, Relation)
+    assert (shown(lies.ep1), shown(lies.ep2), lies.attributes) == ("sales.orders", "/wh/o", {"hint": True})
+
+
 # -- Columns -------------------------------------------------------------------------------------------------------------
 
 
@@ -406,8 +413,8 @@ def of_fields(fields: dict[str, list[Json]], **more: Any) -> Json:
             {"b.b.x": {"a.a.x", "CONTROL a.b.k"}},
             {"a.a", "CONTROL a.b"},
         ),
-        # A column that is both is data.
-        (of_fields({"x": [source("a.a", "x", SUM, FILTER)]}), {"b.b.x": {"a.a.x"}}, {"a.a", "a.b"}),
+        # A column may be both.
+        (of_fields({"x": [source("a.a", "x", SUM, FILTER)]}), {"b.b.x": {"a.a.x", "CONTROL a.a.x"}}, {"a.a", "a.b"}),
         (
             of_fields({"x": [source("a.a", "x", SUM)]}, dataset=[source("a.b", "k", FILTER)]),
             {"b.b.x": {"a.a.x", "CONTROL a.b.k"}},

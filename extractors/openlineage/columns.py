@@ -27,6 +27,11 @@ class Column:
     description: str = ""
     masking: bool = False
 
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """Which column it is."""
+        return self.namespace, self.name, self.field
+
 
 Columns = dict[str, list[Column]]
 
@@ -58,10 +63,18 @@ def _inputs(value: Any, unsaid: str) -> Iterator[Column]:
         if not namespace or not name or text(each.get("type")).upper() == "JOB":
             continue
         told = list(objects(each.get("transformations")))
-        direct = [one for one in told if text(one.get("type")).upper() != INDIRECT]
-        control = unsaid == INDIRECT if not told else not direct
-        kinds = [text(one.get("subtype")).upper() for one in (direct or told)]
-        kind = max(kinds, key=lambda one: (_STRENGTH.index(one) if one in _STRENGTH else 0, one), default="")
-        description = next((said for one in (direct or told) if (said := text(one.get("description")))), "")
-        masking = any(one.get("masking") is True for one in told)
-        yield Column(namespace, name, field, control, kind, description, masking)
+        if not told:
+            yield Column(namespace, name, field, unsaid == INDIRECT)
+        for control in (False, True):
+            how = [one for one in told if (text(one.get("type")).upper() == INDIRECT) is control]
+            if how:
+                yield _column(namespace, name, field, how, control=control)
+
+
+def _column(namespace: str, name: str, field: str, how: list[Mapping[str, Any]], *, control: bool) -> Column:
+    """A source by all that is said of it as data, or as what decides: it may be both."""
+    kinds = [text(one.get("subtype")).upper() for one in how]
+    kind = max(kinds, key=lambda one: (_STRENGTH.index(one) if one in _STRENGTH else 0, one), default="")
+    description = next((said for one in how if (said := text(one.get("description")))), "")
+    masking = any(one.get("masking") is True for one in how)
+    return Column(namespace, name, field, control, kind, description, masking)

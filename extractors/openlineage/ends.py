@@ -81,6 +81,7 @@ class Ends:
 
     def inputs(self) -> tuple[Flow, ...]:
         deciding = self._only_control()
+        deciding |= {self.keys[name].identity for name, known in self._run.inputs.items() if known.decides}
         flows = {
             key.identity: Flow(
                 key, type=RelationType.CONTROL_FLOW if key.identity in deciding else RelationType.DATA_FLOW
@@ -119,9 +120,15 @@ class Ends:
             rows = self._deciding_on_all(known)
             for column, inputs in known.columns.items():
                 own = [each for each in inputs if not (each.control and each in rows)]
-                yield self._of_column(operation, output, column, own)
+                # A part has each source once: what is data and decides as well, decides in a part of its own.
+                data = {each.place for each in own if not each.control}
+                both = [each for each in own if each.control and each.place in data]
+                yield self._of_column(operation, output, column, [each for each in own if each not in both])
+                if both:
+                    part = f"predicate {self._column(output, column).identity}"
+                    yield self._deciding(operation, part, output, [column], both)
             if rows:
-                yield self._of_rows(operation, output, known.columns, rows)
+                yield self._deciding(operation, f"predicate {output.identity}", output, known.columns, rows)
 
     def _deciding_on_all(self, known: Known) -> list[Column]:
         if sum(each.control for inputs in known.columns.values() for each in inputs) <= MAX_CONTROLS:
@@ -152,9 +159,12 @@ class Ends:
         key = sub_operation_key(operation, written.identity, name=bounded(name, 1_000))
         return Part(key, attributes, flows, [Flow(written)])
 
-    def _of_rows(self, operation: Key, output: Key, columns: Iterable[str], rows: list[Column]) -> Part:
+    def _deciding(
+        self, operation: Key, part: str, output: Key, columns: Iterable[str], rows: list[Column]
+    ) -> Part:
+        """What decides about some columns of an output, or about all of it."""
         names = list(columns)
-        key = sub_operation_key(operation, f"predicate {output.identity}", name="predicate")
+        key = sub_operation_key(operation, part, name="predicate")
         written = [self._column(output, name) for name in names] or [output]
         shown = [self._shown(output, name) for name in names] or [output.name]
         attributes = self._shared("PREDICATE", rows, shown)

@@ -185,7 +185,7 @@ class _Reading:
             known = Known()
             known.learn(event.dataset)
             name = (event.dataset.namespace, event.dataset.name)
-            yield from self._writing.of_dataset(name, known, event.time_ms)
+            yield from self._writing.of_dataset_event(name, known, event.time_ms)
             return
         if not event.run:
             described = Run("", event.namespace, event.name)

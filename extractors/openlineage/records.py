@@ -13,7 +13,7 @@ from typing import Any, Final
 from extractors.lineage.operations import Execution, Operation
 from extractors.lineage.record_times import EARLIEST_MS
 from extractors.openlineage.ends import Ends, readable
-from extractors.openlineage.names import Names
+from extractors.openlineage.names import DATASETS, Names
 from extractors.openlineage.runs import Known, Name, Run
 from navlin.model.identity import SEPARATOR
 from navlin.model.keys import (
@@ -28,7 +28,7 @@ from navlin.model.keys import (
 from navlin.model.records import Attributes, Covered, Depth, Entity, Record, Relation
 from navlin.model.redaction import bounded, without_credentials
 from navlin.model.source import YARN
-from navlin.model.tree import below
+from navlin.model.tree import below, tree_path
 
 STATUS: Final = {"COMPLETE": "SUCCEEDED", "FAIL": "FAILED", "ABORT": "KILLED"}
 NO_COLUMNS: Final = "the producer does not say where columns come from"
@@ -132,6 +132,15 @@ class Writing:
             child = parent
 
     # -- Datasets --------------------------------------------------------------------------------------------------------
+
+    def of_dataset_event(self, name: Name, known: Known, as_of_ms: int) -> Iterator[Record]:
+        """What an event of a dataset alone says: of one of this source's own, what it is; of a table, where it lies."""
+        yield from self.of_dataset(name, known, as_of_ms)
+        bound = self.names.bound(*name, known)
+        for path in bound.paths if known.change != "DROP" else ():
+            place = tree_path(DATASETS, *map(without_credentials, name), path.identity)
+            kind = RelationType.LOGICAL_PHYSICAL
+            yield Relation(kind, bound.key, path, place, as_of_ms, {"hint": True})
 
     def of_dataset(self, name: Name, known: Known, as_of_ms: int) -> Iterator[Record]:
         """What an event says of a dataset alone. Those of other systems are for these to tell of."""

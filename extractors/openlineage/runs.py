@@ -30,13 +30,15 @@ Name = tuple[str, str]
 class Known:
     """What is known of one dataset: ``links`` are its other names, as (namespace, name, type); ``fields`` of its schema with
     their types; ``columns`` where each written column comes from, ``rows`` what decides about all of them; ``sources`` are
-    datasets it was made of as a whole. ``change`` is its lifecycle state change, ``before`` the name it had."""
+    datasets it was made of as a whole. ``decides``: an input that only decides, as navlin's own exports say it. ``change``
+    is its lifecycle state change, ``before`` the name it had."""
 
     links: list[list[str]] = field(default_factory=list)
     fields: dict[str, str] = field(default_factory=dict)
     columns: dict[str, list[Column]] = field(default_factory=dict)
     rows: list[Column] = field(default_factory=list)
     sources: list[list[str]] = field(default_factory=list)
+    decides: bool = False
     change: str = ""
     before: list[str] = field(default_factory=list)
     kind: str = ""
@@ -60,6 +62,7 @@ class Known:
                 _add(self.columns.setdefault(name, []), inputs)
             _add(self.rows, rows)
             _add(self.sources, sources)
+        self.decides = self.decides or text(dataset.facet("navlin_flow").get("flow")) == "CONTROL"
         changed = dataset.facet("lifecycleStateChange")
         self.change = text(changed.get("lifecycleStateChange")).upper() or self.change
         previous = mapping(changed.get("previousIdentifier"))
@@ -203,7 +206,9 @@ class Run:
             text(details.get("applicationId")) or text(properties.get("spark.app.id")) or self.application
         )
         hive = mapping(facets.get("hive_session"))
-        self.principal = text(details.get("userName")) or text(hive.get("username")) or self.principal
+        own = mapping(facets.get("navlin_run"))
+        named = (details.get("userName"), hive.get("username"), own.get("principal"))
+        self.principal = next((each for each in map(text, named) if each), self.principal)
         self.error = text(mapping(facets.get("errorMessage")).get("message"), 4 << 10) or self.error
         if mapping(facets.get("extractionError")).get("failedTasks"):
             self._missing("the producer could not extract all of the job's lineage")

@@ -1,0 +1,69 @@
+"""OpenLineage (spec 2-0-2): run events, job events for lineage that no run tells of, and dataset events, one a line.
+
+Names, facets and what consumers make of them: the specification and `website/docs/spec/naming.md` of OpenLineage, and
+Marquez, which takes the run that was sent last for the truth of its job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import orjson
+
+from navlin.export.connection import Connection, words_of
+from navlin.export.openlineage import datasets, jobs
+from navlin.export.openlineage.names import Naming
+from navlin.export.target import Refused, Target, register
+from navlin.export.values import Dataset, Item, Operation, Renamed, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What may be chosen of an export as OpenLineage."""
+
+    namespace: Annotated[str, "The namespace of jobs; the cluster's name without it."] = ""
+    parent: Annotated[
+        bool, "Name the run that each is a part of: OpenMetadata wants it, Marquez renames jobs by it."
+    ] = False
+    endpoint: Annotated[str, "Where a server takes events, below its address."] = "/api/v1/lineage"
+
+
+def records(items: Iterable[Item], options: Options) -> Iterator[bytes]:
+    """Lines of events. Those of an operation are in the order of time, and what is named comes before."""
+    naming = Naming(options.namespace)
+    for item in items:
+        for event in _events(item, naming, parent=options.parent):
+            yield orjson.dumps(event) + b"\n"
+
+
+def _events(item: Item, naming: Naming, *, parent: bool) -> Iterator[dict[str, Any]]:
+    match item:
+        case Renamed():
+            yield datasets.rename(item, naming)
+        case Dataset():
+            yield from datasets.events(item, naming)
+        case Operation():
+            yield from jobs.job_events(item, naming)
+        case Run():
+            yield from jobs.run_events(item, naming, parent=parent)
+
+
+def send(connection: Connection, records: Iterable[bytes], options: Any) -> Iterator[int | Refused]:
+    """Sends events, one a request. What a server will never take is refused; all else is tried again."""
+    for line in records:
+        answer = connection.send("POST", options.endpoint, line.strip())
+        if answer.ok:
+            yield 1
+        else:
+            yield Refused(_shown(orjson.loads(line)), words_of(answer))
+
+
+def _shown(event: dict[str, Any]) -> str:
+    named = event.get("job") or event["dataset"]
+    run = f" run {event['run']['runId']}" if "run" in event else ""
+    return f"{named['namespace']} {named['name']}{run}"
+
+
+register(Target("openlineage", "OpenLineage", "application/x-ndjson", "jsonl", Options, records, send))

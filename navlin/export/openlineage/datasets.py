@@ -1,0 +1,77 @@
+"""Datasets as dataset events: their columns, other names, what people and sources say of them, and that they are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from navlin.export.openlineage.names import Naming, event, facet
+from navlin.export.values import Dataset, Renamed, Words
+
+_TYPES: Final = {
+    "TABLE": "TABLE",
+    "VIEW": "VIEW",
+    "DIRECTORY": "DIRECTORY",
+    "FILE": "FILE",
+    "S3BUCKET": "BUCKET",
+}
+
+
+def events(dataset: Dataset, naming: Naming) -> Iterator[dict[str, Any]]:
+    """The event of a dataset. OpenLineage has no databases: they are in names."""
+    if dataset.name.type == "DATABASE":
+        return
+    details = dataset.details
+    time_ms = max(details.created_ms, details.modified_ms)
+    gone = {"lifecycleStateChange": facet("lifecycleStateChange", {"lifecycleStateChange": "DROP"})}
+    facets = gone if dataset.deleted else _facets(dataset, naming)
+    yield event("DatasetEvent", time_ms, dataset={**naming.dataset(dataset.name), "facets": facets})
+
+
+def rename(renamed: Renamed, naming: Naming) -> dict[str, Any]:
+    """The event of a table that has another name now."""
+    changed = facet(
+        "lifecycleStateChange",
+        {"lifecycleStateChange": "RENAME", "previousIdentifier": naming.dataset(renamed.before)},
+    )
+    named = {**naming.dataset(renamed.after), "facets": {"lifecycleStateChange": changed}}
+    return event("DatasetEvent", renamed.time_ms, dataset=named)
+
+
+def _facets(dataset: Dataset, naming: Naming) -> dict[str, Any]:
+    facets: dict[str, Any] = {
+        "datasetType": facet("datasetType", {"datasetType": _TYPES.get(dataset.name.type, "DATASET")})
+    }
+    if dataset.columns:
+        fields = []
+        for place, column in enumerate(dataset.columns, 1):
+            said = column.words.description or column.details.comment
+            about = {"type": column.details.type, "description": said}
+            named = {"name": column.name.name, "ordinal_position": place}
+            fields.append(named | {name: value for name, value in about.items() if value})
+        facets["schema"] = facet("schema", {"fields": fields})
+    if links := _links(dataset, naming):
+        facets["symlinks"] = facet("symlinks", {"identifiers": links})
+    if said := dataset.words.description or dataset.details.comment:
+        facets["documentation"] = facet("documentation", {"description": said})
+    if dataset.details.owner:
+        facets["ownership"] = facet("ownership", {"owners": [{"name": dataset.details.owner}]})
+    tags = [*tags_of(dataset.words)]
+    tags += [tag | {"field": each.name.name} for each in dataset.columns for tag in tags_of(each.words)]
+    if tags:
+        facets["tags"] = facet("tags", {"tags": tags})
+    return facets
+
+
+def _links(dataset: Dataset, naming: Naming) -> list[dict[str, str]]:
+    """Where a table lies."""
+    locations = dataset.locations if dataset.name.is_table else ()
+    return [{**naming.dataset(each), "type": "LOCATION"} for each in locations]
+
+
+def tags_of(words: Words) -> Iterator[dict[str, str]]:
+    """People's tags and properties."""
+    for tag in words.tags:
+        yield {"key": tag, "value": "true", "source": "USER"}
+    for key, values in words.properties.items():
+        yield {"key": key, "value": ", ".join(values), "source": "USER"}

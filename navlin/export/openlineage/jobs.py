@@ -1,0 +1,185 @@
+"""Operations as job events and their executions as run events, with what they read and wrote, by dataset and by column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from navlin.export.openlineage.datasets import tags_of
+from navlin.export.openlineage.names import Naming, event, facet, own_facet, run_id
+from navlin.export.values import (
+    ColumnName,
+    DatasetName,
+    End,
+    Execution,
+    Flow,
+    Operation,
+    PartDetails,
+    Run,
+    RunName,
+)
+
+_ENDED: Final = {
+    "": "COMPLETE",
+    "SUCCEEDED": "COMPLETE",
+    "FINISHED": "COMPLETE",
+    "FAILED": "FAIL",
+    "ERROR": "FAIL",
+    "KILLED": "ABORT",
+}
+"""How an execution ended, by its status. Of any other nobody knows that it ended."""
+_SUBTYPES: Final = frozenset({"IDENTITY", "TRANSFORMATION", "AGGREGATION"})
+
+
+def job_events(operation: Operation, naming: Naming) -> Iterator[dict[str, Any]]:
+    """The event of an operation whose lineage no run tells: a view's, or one whose last execution did not complete."""
+    if operation.deleted or (operation.latest is not None and _ended(operation.latest) == "COMPLETE"):
+        return
+    time_ms = operation.latest.details.as_of_ms if operation.latest is not None else operation.runs.last_ms
+    yield event("JobEvent", time_ms, **_described(operation, naming))
+
+
+def run_events(run: Run, naming: Naming, *, parent: bool) -> Iterator[dict[str, Any]]:
+    """The events of an execution: how it began, and how it ended, each with all that is known of it."""
+    execution, about = run.execution, run.execution.details
+    facets: dict[str, Any] = {
+        "navlin_run": own_facet(
+            "run",
+            principal=about.principal,
+            application=about.application,
+            queryId=about.query_id,
+            status=about.status,
+        )
+    }
+    if parent:
+        facets["parent"] = _parent(run, naming)
+    described = _described(run.operation, naming)
+    named = {"runId": run_id(execution.id), "facets": facets}
+    ended = _ended(execution)
+    if about.started_ms and about.started_ms != about.ended_ms:
+        yield event("RunEvent", about.started_ms, eventType="START", run=named, **described)
+    if about.error:
+        error = facet("errorMessage", {"message": about.error, "programmingLanguage": "UNKNOWN"})
+        named = {**named, "facets": {**facets, "errorMessage": error}}
+    if ended or not about.started_ms:
+        kind = ended or "OTHER"
+        yield event("RunEvent", about.ended_ms or about.as_of_ms, eventType=kind, run=named, **described)
+    elif about.status == "RUNNING":
+        yield event("RunEvent", about.as_of_ms, eventType="RUNNING", run=named, **described)
+
+
+def _ended(execution: Execution) -> str:
+    return _ENDED.get(execution.details.status.upper(), "")
+
+
+def _parent(run: Run, naming: Naming) -> dict[str, Any]:
+    """The run that this one is a step of, or that carries it out; else its source, for who wants one."""
+    above: RunName | None = next(iter((*run.execution.run_for, *run.execution.run_as)), None)
+    source = run.operation.source if above is None else above.source
+    identity, name = (source.id, source.name or source.type) if above is None else (above.id, above.name)
+    job = {"namespace": naming.of_jobs(source), "name": name}
+    return facet("parent", {"run": {"runId": run_id(identity)}, "job": job})
+
+
+# -- What an operation reads and writes ----------------------------------------------------------------------------------
+
+
+def _described(operation: Operation, naming: Naming) -> dict[str, Any]:
+    lineage = _ColumnLineage(operation, naming)
+    return {
+        "job": {**naming.job(operation), "facets": _job_facets(operation)},
+        "inputs": [_input(end, naming) for end in operation.inputs if not end.deleted],
+        "outputs": [
+            _named(end, naming) | {"facets": lineage.facets(end.dataset)}
+            for end in operation.outputs
+            if not end.deleted
+        ],
+    }
+
+
+def _named(end: End, naming: Naming) -> dict[str, Any]:
+    return {**naming.dataset(end.dataset), "facets": {}}
+
+
+def _input(end: End, naming: Naming) -> dict[str, Any]:
+    """Inputs that only decide are inputs all the same; a facet of navlin's own says it, for columns need not be known."""
+    only_decides = {"navlin_flow": own_facet("flow", flow="CONTROL")} if end.flow is Flow.CONTROL else {}
+    return {**_named(end, naming), "inputFacets": only_decides}
+
+
+def _job_facets(operation: Operation) -> dict[str, Any]:
+    statement = operation.statement
+    kind = {
+        "processingType": "BATCH",
+        "integration": statement.engine or operation.source.type or "NAVLIN",
+        "jobType": statement.type or "QUERY",
+    }
+    facets: dict[str, Any] = {"jobType": facet("jobType", kind)}
+    if statement.text:
+        dialect = {"dialect": statement.engine.lower()} if statement.engine else {}
+        facets["sql"] = facet("sql", {"query": statement.text, **dialect})
+    if operation.words.description:
+        facets["documentation"] = facet(
+            "documentation", {"description": operation.words.description}, "DocumentationJobFacet"
+        )
+    if tags := [*tags_of(operation.words)]:
+        facets["tags"] = facet("tags", {"tags": tags}, "TagsJobFacet")
+    return facets
+
+
+class _ColumnLineage:
+    """Where the columns of an operation's outputs come from."""
+
+    def __init__(self, operation: Operation, naming: Naming) -> None:
+        self._naming = naming
+        self._fields: dict[str, dict[str, list[dict[str, Any]]]] = {}
+        self._rows: dict[str, list[dict[str, Any]]] = {}
+        for part in operation.columns:
+            data = [
+                self._input(each, _direct(part.details)) for each in part.inputs_of(Flow.DATA) if each.name
+            ]
+            control = [
+                self._input(each, {"type": "INDIRECT"}) for each in part.inputs_of(Flow.CONTROL) if each.name
+            ]
+            for column in part.outputs:
+                if column.name:
+                    of_dataset = self._fields.setdefault(column.dataset.id, {})
+                    _add(of_dataset.setdefault(column.name, []), [*data, *control])
+                else:
+                    _add(self._rows.setdefault(column.dataset.id, []), control)
+
+    def facets(self, name: DatasetName) -> dict[str, Any]:
+        """The facet of an output, if anything is known of its columns."""
+        fields, rows = self._fields.get(name.id, {}), self._rows.get(name.id, [])
+        if not fields and not rows:
+            return {}
+        content: dict[str, Any] = {
+            "fields": {column: {"inputFields": each} for column, each in fields.items()}
+        }
+        return {"columnLineage": facet("columnLineage", {**content, **({"dataset": rows} if rows else {})})}
+
+    def _input(self, column: ColumnName, how: dict[str, Any]) -> dict[str, Any]:
+        return {**self._naming.dataset(column.dataset), "field": column.name, "transformations": [how]}
+
+
+def _direct(details: PartDetails) -> dict[str, Any]:
+    how: dict[str, Any] = {"type": "DIRECT"}
+    if details.transformation in _SUBTYPES:
+        how["subtype"] = details.transformation
+    if details.expression:
+        how["description"] = details.expression
+    return how
+
+
+def _add(known: list[dict[str, Any]], more: list[dict[str, Any]]) -> None:
+    """A source of a column comes once, with all that is said of how."""
+    for each in more:
+        named = (each["namespace"], each["name"], each["field"])
+        same = next((one for one in known if (one["namespace"], one["name"], one["field"]) == named), None)
+        if same is None:
+            # What decides about several columns is one value, and may be data of one of them.
+            known.append({**each, "transformations": [*each["transformations"]]})
+        else:
+            same["transformations"] += [
+                one for one in each["transformations"] if one not in same["transformations"]
+            ]
