@@ -9,8 +9,9 @@ SETS   := solr hive-metastore hive hadoop kdc ldap
 # The metastores of later releases, an earlier Solr and a JobHistoryServer run in the tests of the services alone.
 LATER  := hive-metastore-3.1 hive-metastore-4.0 solr-8 mapreduce
 JAVA   := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
-# How many processes run the tests side by side; each has a Solr and a Spark of its own, of some 2 GB.
-WORKERS ?= 2
+# How many processes run the tests side by side; each has a Solr and a Spark of its own, of some 2 GB. One more than two
+# cores: tests also wait, for clocks and for what was killed.
+WORKERS ?= 3
 # A soak prints its seed; with that and the round in which it was stopped it goes on.
 SEED   := $(or $(SEED),$(shell date +%s))
 FROM   ?= 1
@@ -31,7 +32,7 @@ help: ## what can be made
 demo: venv jars ## a small estate, extracted, linked and asked; ONCE=1 ends instead of staying up
 	@$(BIN)/navlin demo $(if $(filter-out 0 no,$(ONCE)),--once)
 
-test: venv jars ## everything pure and a smoke of each service, in two processes; ARGS goes to pytest, here and below
+test: venv jars ## everything pure and a smoke of each service, in three processes; ARGS goes to pytest, here and below
 	@echo "-- tests"
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -m "not services and not soak" $(ARGS)
 
@@ -82,9 +83,10 @@ $(VENV)/.locked: requirements-build.txt requirements-dev.txt pyproject.toml | py
 	@touch $@
 
 # No stamp: each jar is compared with its sum every time, which takes a moment and starts no JVM.
-jars: venv | java ## the jars of Solr, Hive and Hadoop, and the archive of Spark's classes, in .jars
+jars: venv | java ## the jars of Solr, Hive and Hadoop, and the archives of Spark's and Solr's classes, in .jars
 	@for set in $(SETS); do $(BIN)/python -m navlin.solr_server.jars $$set $(JARS)/$$set || exit 1; done
 	@$(BIN)/python -m navlin.pipeline.archiving $(JARS)/class-archives
+	@$(BIN)/python -m navlin.service.solr_archive $(JARS)/solr $(JARS)/solr-launcher
 
 browser: venv ## Debian's Chromium, its driver and axe-core in .browser, not installed, for the tests of pages
 	@$(BIN)/python -m tests.services.browser .browser

@@ -7,6 +7,7 @@ import os
 import shutil
 import stat
 import subprocess
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, distribution
@@ -17,6 +18,8 @@ from typing import Final
 from zipfile import ZipFile, ZipInfo
 
 OLDEST_JAVA: Final = 17
+RECORD_S: Final = 600
+"""After how long without an archive it is written by another process than the one that began."""
 QUICK: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
 """Options of a JVM that lives for minutes: without the thorough compiler its start takes half the work. Killed, it leaves
 no file behind in the system's temporary directory."""
@@ -99,15 +102,21 @@ class JavaProgram:
     ) -> list[str]:
         """The whole command line; compiles first where need be. Raises `NoJava`.
 
-        ``archive_classes``: the first orderly end leaves an archive of the loaded classes behind, with which all later
-        starts take about half as long. That needs a class path without folders; ``before`` are folders that stand
-        first on it.
+        ``archive_classes``: the first that is started leaves, at its orderly end, an archive of the loaded classes behind,
+        with which all later starts take about half as long. That needs a class path without folders; ``before`` are
+        folders that stand first on it.
         """
         program, archive = self._files()
-        sharing = class_sharing(archive, record=not archive.exists()) if archive_classes else []
+        sharing: list[str] = []
+        if archive_classes and (archive.exists() or _begins_to_record(archive)):
+            sharing = class_sharing(archive, record=not archive.exists())
         # Named one by one, in order: an archive is for exactly one class path.
         path = os.pathsep.join(map(str, (*before, program, *self._jars)))
         return [self.java, *sharing, *options, "-cp", path, self._source.stem, *arguments]
+
+    def archive(self) -> Path:
+        """The archive of its classes, which need not be there; compiles first where need be. Raises `NoJava`."""
+        return self._files()[1]
 
     def _files(self) -> tuple[Path, Path]:
         """The compiled program, and the archive of its classes, which need not be there."""
@@ -122,6 +131,21 @@ class JavaProgram:
         if not compiled.exists():
             compile_program(self._source, self._jars, compiled, self.java)
         return compiled, archive
+
+
+def _begins_to_record(archive: Path) -> bool:
+    """Whether no other process is about to write the archive: it takes seconds of a processor, and one is enough. Who
+    was to write it may have been killed: after a while another one does."""
+    mark = archive.with_suffix(".recording")
+    try:
+        mark.touch(exist_ok=False)
+    except FileExistsError:
+        with suppress(OSError):
+            if time.time() - mark.stat().st_mtime > RECORD_S:
+                mark.touch()
+                return True
+        return False
+    return True
 
 
 def own_directory() -> Path:

@@ -22,6 +22,7 @@ import requests
 from navlin.index.cores import CONFIGSET, CORES
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.solr import Solr, SolrAddress, SolrError, SolrUnavailable
+from navlin.service.solr_archive import make_archive
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr, NoSolr, SolrSettings, running_solr
 
@@ -262,3 +263,17 @@ def test_without_java_jars_or_compiler_it_says_what_to_install(tmp_path: Path, s
     jre.chmod(0o755)
     with pytest.raises(NoSolr, match=r"has no compiler \(it is a JRE\): install a JDK"):
         EmbeddedSolr(tmp_path, solr_jars, CONF / "solr", cores=CORES, java_home=tmp_path / "jre").start()
+
+
+def test_a_solr_of_a_checkout_starts_with_the_archive_of_classes_that_make_jars_makes(
+    solr_jars: Path, own_server: EmbeddedSolr
+) -> None:
+    cache = solr_jars.parent / "solr-launcher"
+    archive = make_archive(solr_jars, cache)
+    assert archive.exists()
+    own_server.start()
+    try:
+        command = Path(f"/proc/{own_server.pid}/cmdline").read_bytes().decode().split("\0")
+        assert f"-XX:SharedArchiveFile={archive}" in command
+    finally:
+        own_server.stop()

@@ -160,7 +160,7 @@ class EmbeddedSolr:
             f"Java ended before Solr was ready: {output or 'it said nothing'} (see {log / 'console.log'})"
         )
 
-    def stop(self) -> None:
+    def stop(self, wait_s: float = STOP_S) -> None:
         """Lets requests in flight finish, closes the cores and waits for the child's end. Harmless where none runs."""
         child = self._child
         if child is None:
@@ -170,7 +170,7 @@ class EmbeddedSolr:
             child.stdin.write(b"stop\n")
             child.stdin.close()
         with suppress(subprocess.TimeoutExpired):  # what it acknowledged is in its update log
-            child.wait(STOP_S)
+            child.wait(wait_s)
         self._kill()
         (self.home / home.SERVER_FILE).unlink(missing_ok=True)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -26,16 +27,29 @@ class Launcher:
     def command(self, options: Sequence[str], arguments: Sequence[str]) -> list[str]:
         """The whole command line. The first orderly end leaves an archive of the loaded classes behind; later starts
         then take about half as long."""
-        program = JavaProgram(SOURCE, self._jar_files(), self._cache, self._java_home)
-        try:
-            return program.command(options, arguments, archive_classes=True)
-        except NoCompiler as error:
-            raise NoSolr(f"{error}, or use an external Solr") from error
-        except NoJava as error:
-            raise NoSolr(str(error)) from error
+        with _no_solr():
+            return self._program().command(options, arguments, archive_classes=True)
+
+    def archive(self) -> Path:
+        """That archive, which need not be there."""
+        with _no_solr():
+            return self._program().archive()
+
+    def _program(self) -> JavaProgram:
+        return JavaProgram(SOURCE, self._jar_files(), self._cache, self._java_home)
 
     def _jar_files(self) -> list[Path]:
         jars = sorted(self._jars.glob("*.jar"))
         if not any(jar.name.startswith("solr-core-") for jar in jars):
             raise NoSolr(f"there are no jars of Solr in {self._jars}: fetch them with `make jars`")
         return jars
+
+
+@contextmanager
+def _no_solr() -> Iterator[None]:
+    try:
+        yield
+    except NoCompiler as error:
+        raise NoSolr(f"{error}, or use an external Solr") from error
+    except NoJava as error:
+        raise NoSolr(str(error)) from error

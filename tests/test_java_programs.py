@@ -1,0 +1,43 @@
+"""Java programs of navlin's own: which of their processes writes the archive of classes."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from navlin.java import RECORD_S, JavaProgram
+
+PROGRAM = "class Waiting { public static void main(String[] given) { System.out.println(given.length); } }"
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> JavaProgram:
+    source = tmp_path / "Waiting.java"
+    source.write_text(PROGRAM)
+    return JavaProgram(source, (), tmp_path / "cache")
+
+
+def flags(program: JavaProgram) -> list[str]:
+    command = program.command((), (), archive_classes=True)
+    return [each.partition("=")[0] for each in command if each.startswith("-XX:") and "=" in each]
+
+
+def test_of_processes_side_by_side_the_first_writes_the_archive_and_later_ones_use_it(
+    program: JavaProgram,
+) -> None:
+    assert flags(program) == ["-XX:ArchiveClassesAtExit"]
+    assert flags(program) == []
+    program.archive().touch()
+    assert flags(program) == ["-XX:SharedArchiveFile"]
+
+
+def test_if_the_first_never_wrote_it_another_does_later(program: JavaProgram) -> None:
+    assert flags(program) == ["-XX:ArchiveClassesAtExit"]
+    [mark] = program.archive().parent.glob("*.recording")
+    long_ago_s = time.time() - RECORD_S - 1
+    os.utime(mark, (long_ago_s, long_ago_s))
+    assert flags(program) == ["-XX:ArchiveClassesAtExit"]
+    assert flags(program) == []
