@@ -7,6 +7,7 @@ from uuid import uuid4
 import pytest
 
 from navlin.index.solr import Solr
+from navlin.model.keys import sub_operation_key
 from tests.support.chromium import Chromium
 from tests.support.query_estate import World
 from tests.test_console_lineage_browser import drawn, flows
@@ -64,3 +65,14 @@ def test_what_is_input_and_output_stands_beside_its_operation_with_columns_open_
     touched = chromium.run(TOUCHED)
     assert len(touched) >= 3
     assert [target for target, near in touched if target not in near] == [], flows(chromium)
+
+
+def test_a_column_shows_beside_the_picture_what_computes_it(chromium: Chromium, world: World) -> None:
+    source, target = world.table("source", "price"), world.table("target", "total")
+    operation = world.operation("insert", [source], [target], parts={"target.total": ["source.price"]})
+    world.entity(sub_operation_key(operation, "target.total"), expression="sum(price)")
+    world.index()
+    drawn(chromium, target, open=target.identity)
+    chromium.find(f"#node-{target.identity} .row").click()
+    chromium.until(lambda: chromium.texts("#selected .made-by pre") == ["sum(price)"], "no expression")
+    assert chromium.texts("#selected .made-by h3") == ["target.total", "Expression"]

@@ -33,7 +33,7 @@ SET_NOT_MEASURED = {
     "the first runs may wait two minutes": "the same",
     "in the state directory: 90 MB at most": "bounds of logs",
     "cut after 15 seconds or 64 MB": "when Solr commits by itself",
-    "the page looks for ten seconds": "a bound of the page",
+    "the page looks for five seconds": "a bound of the page",
     "linked within five seconds, mostly": "measured, and the next row has the whole of it",
 }
 """Figures that the code sets; each with what it is."""

@@ -86,7 +86,7 @@ def _values(asked: Asked) -> Mapping[str, Any]:
             if name.startswith(USER_PROPERTY)
         ),
         "groups": [
-            (f"From {shown.entity.source_type.title()}", _rows(shown.fields.extractor)),
+            ("From its source", _rows(shown.fields.extractor)),
             ("Technical properties", _rows(shown.fields.technical)),
             ("From the linker", _rows(shown.fields.linker)),
             ("navlin's own", _rows(shown.fields.navlin)),

@@ -29,6 +29,8 @@ from navlin.render.text import in_page
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 LOG_IN: Final = "/login"
+_INITIALS: Final = frozenset({"HDFS", "YARN", "S3", "SDK", "MAPREDUCE"})
+"""Source types that are written so; the others are names."""
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 NAME_CHARS: Final = 80
 """Of a longer name the middle is not shown; it is whole on its own page, and where one points at it."""
@@ -56,6 +58,7 @@ class BrowserPages:
         self._templates.filters["size"] = decimal
         self._templates.filters["span"] = span
         self._templates.filters["count_lines"] = count_lines
+        self._templates.filters["engine"] = lambda kind: kind if kind in _INITIALS else kind.title()
         self._templates.filters["middle"] = cut_in_middle
         self._templates.filters["quoted"] = lambda text: quote(str(text), safe="")
 

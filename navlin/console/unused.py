@@ -19,7 +19,7 @@ from navlin.query.judged import Judged, Of, Question
 from navlin.query.unused_places import judged_of
 from navlin.query.unused_report import Totals, counted, largest_unused
 
-LOOKS_S: Final = 10.0
+LOOKS_S: Final = 5.0
 LISTED: Final = 100
 REASONS_LISTED: Final = 30
 DAYS: Final = 90

@@ -96,8 +96,9 @@ class EntityFilter:
 
 @dataclass(frozen=True, slots=True)
 class RelationFilter:
-    """Relations. ``end_types``: one of the two ends is of one of these types. ``rule``: the linker's rule that added them;
-    "" for those that a source states. ``claims``: whether another source owns one of the ends."""
+    """Relations. ``end_types``: one of the two ends is of one of these types. ``writers`` are the ids of the sources that
+    state them. ``rule``: the linker's rule that added them; "" for those that a source states. ``claims``: whether another
+    source owns one of the ends."""
 
     types: tuple[str, ...] = ()
     but_types: tuple[str, ...] = ()
@@ -109,6 +110,7 @@ class RelationFilter:
     end_types: tuple[str, ...] = ()
     ep1_sources: tuple[str, ...] = ()
     ep2_sources: tuple[str, ...] = ()
+    writers: tuple[str, ...] = ()
     rule: str | None = None
     runs: tuple[str, ...] = ()
     tree_paths: tuple[str, ...] = ()
@@ -138,6 +140,8 @@ class RelationFilter:
             yield q.terms("endpoint1SourceId", self.ep1_sources)
         if self.ep2_sources:
             yield q.terms("endpoint2SourceId", self.ep2_sources)
+        if self.writers:
+            yield q.terms("writer", self.writers)
         if self.rule is not None:
             yield q.term("rule", self.rule) if self.rule else q.absent("rule")
         if self.runs:

@@ -6,14 +6,14 @@ What people write on it has a history of its own (`navlin.query.edits`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from navlin.index.entity import StoredEntity
+from navlin.index.entity import TABLE_TYPES, StoredEntity
 from navlin.index.filters import RelationFilter
 from navlin.index.graph import Graph
-from navlin.index.relation import BOTH, End, Side, StoredRelation
+from navlin.index.relation import BOTH, End, Side
 from navlin.model.keys import RelationType
 
 MOST_RENAMES: Final = 100
@@ -56,31 +56,19 @@ def changes(graph: Graph, entity: StoredEntity) -> list[Change]:
     return sorted(found, key=lambda each: each.when_ms, reverse=True)
 
 
-def _renames(graph: Graph, entity: StoredEntity) -> Iterator[Change]:
-    """By the operations that its own source states for them."""
+def _renames(graph: Graph, table: StoredEntity) -> Iterator[Change]:
+    """Those of a table, by the operations that its own source states for them."""
+    if table.type not in TABLE_TYPES:
+        return
     for side in BOTH:
-        what = What.RENAMED_TO if side == 1 else What.RENAMED_FROM
-        near, _ = graph.latest_relations([entity.id], side, _OF_OPERATIONS[side], MOST_RENAMES)
-        own = [each for each in near if each.writer == entity.source_id]
-        others = _others(graph, own, side)
-        for each in own:
-            for other in others.get(each.end(_far(side)).id, ()):
-                if other.id != entity.id:
-                    yield Change(each.as_of_ms, what, other)
-
-
-def _others(graph: Graph, near: list[StoredRelation], side: Side) -> dict[str, list[End]]:
-    """By the operation of each of these what it leads to on its other side."""
-    found: dict[str, list[End]] = {}
-    operations = [each.end(_far(side)).id for each in near]
-    if not operations:
-        return found
-    # Seen from the operation, what comes after it has the operation as its first end.
-    where = RelationFilter((RelationType.DATA_FLOW,), deleted=False)
-    for each in graph.latest_relations(operations, side, where, MOST_RENAMES)[0]:
-        found.setdefault(each.end(side).id, []).append(each.end(_far(side)))
-    return found
-
-
-def _far(side: Side) -> Side:
-    return 2 if side == 1 else 1
+        far: Side = 2 if side == 1 else 1
+        where = replace(_OF_OPERATIONS[side], writers=(table.source_id,))
+        near, _ = graph.latest_relations([table.id], side, where, MOST_RENAMES)
+        operations = {each.end(far).id: each.as_of_ms for each in near}
+        if not operations:
+            continue
+        where = RelationFilter((RelationType.DATA_FLOW,), deleted=False, writers=(table.source_id,))
+        for each in graph.latest_relations(operations, side, where, MOST_RENAMES)[0]:
+            if (other := each.end(far)).id != table.id:
+                what = What.RENAMED_TO if side == 1 else What.RENAMED_FROM
+                yield Change(operations[each.end(side).id], what, other)

@@ -187,14 +187,14 @@ def _entities(world: World) -> dict[str, Key]:
         [world.named("never_captured")],
         [world.table("lost")],
     )
-    world.operation(
+    wrote = world.operation(
         "spark write",
         [report],
         [world.path("/exports/revenue", owner="bi")],
         engine=SPARK,
-        incomplete=True,
-        incompleteReasons=["its plan was cut: spark.sql.debug.maxToStringFields should be 2000"],
     )
+    cut = "its plan was cut: spark.sql.debug.maxToStringFields should be 2000"
+    world.elements[wrote.identity].update({"incomplete": True, "incompleteReasons": [cut]})
     evil = world.table(f"t{EVIL}", f"c{EVIL}", owner=EVIL, originalDescription=EVIL)
     world.operation(f"insert {EVIL}", [report, world.named(f"never{EVIL}")], [evil])
     long = world.table(LONG, f"c_{LONG}", owner="etl")
