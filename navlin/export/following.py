@@ -36,7 +36,8 @@ def follow(
     with lease(solr, f"export:{name}"):
         kept = load_export(solr, name)
         if full or kept.asked != question.digest:
-            kept = ExportPosition(name, asked=question.digest, pending={} if full else kept.pending)
+            pending = {} if full else kept.pending
+            kept = ExportPosition(name, asked=question.digest, pending=pending, error=kept.error)
         positions = _InIndex(solr, kept)
         since = replace(question, selection=replace(question.selection, since_run=kept.until))
         try:

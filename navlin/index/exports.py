@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 import orjson
@@ -17,7 +17,8 @@ _KIND: Final = "export"
 @dataclass(frozen=True, slots=True)
 class ExportPosition:
     """``until`` is the run up to which all was exported ("" if nothing ever was), ``asked`` a digest of what was asked for,
-    ``ended_ms`` when the last export came to its end (epoch ms), ``refused`` how much of it the target did not take.
+    ``ended_ms`` when the last export came to its end (epoch ms), ``refused`` how much of it the target did not take,
+    ``error`` why one since then did not come to an end.
     ``pending`` is how far the present one is: its own affair, plain JSON."""
 
     name: str
@@ -26,6 +27,7 @@ class ExportPosition:
     ended_ms: int = 0
     refused: int = 0
     pending: Mapping[str, Any] = field(default_factory=dict)
+    error: str = ""
 
 
 def load_export(solr: Solr, name: str) -> ExportPosition:
@@ -42,6 +44,11 @@ def save_export(solr: Solr, position: ExportPosition) -> None:
     added = solr.add(RUNS, [document])
     for refused in added.refused:
         raise ValueError(f"Solr refused {refused.identity}: {refused.reason}")
+
+
+def note_failure(solr: Solr, name: str, error: str) -> None:
+    """Keeps why an export failed."""
+    save_export(solr, replace(load_export(solr, name), error=error))
 
 
 def _identity(name: str) -> str:
