@@ -13,6 +13,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 PSEUDO_ROWS: Final = "PseudoRows"
@@ -56,6 +57,7 @@ class Kind(StrEnum):
         return self in (Kind.RESULTSET, Kind.VARIABLE)
 
 
+@lru_cache(maxsize=65_536)
 def number(*parts: str) -> int:
     """The id of what has these names: 63 bits, so that two of some hundred million hardly ever have the same."""
     digest = hashlib.md5("##".join(parts).encode("utf-8", "replace"), usedforsecurity=False).digest()

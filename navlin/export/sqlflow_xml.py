@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 from xml.sax.saxutils import quoteattr
 
@@ -24,6 +25,8 @@ HEAD: Final = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<dlineag
 FOOT: Final = "</dlineage>\n"
 _NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that no XML document may have, not even escaped."""
+_ODD: Final = re.compile("[^ !#-%'-;=?-~]")
+"""What may have to be written otherwise. Hardly any name has it."""
 _INSTEAD: Final = "\N{REPLACEMENT CHARACTER}"
 
 
@@ -32,7 +35,11 @@ def xml_element(element: Element) -> str:
     match element:
         case Process():
             return _line(
-                "process", id=element.id, name=element.name, type=element.type, **_at(element.coordinate)
+                "process",
+                id=element.id,
+                name=element.name,
+                type=element.type,
+                coordinate=_at(element.coordinate),
             )
         case DbObject():
             return _element(
@@ -59,7 +66,7 @@ def _object_attributes(element: DbObject) -> dict[str, object]:
         "subType": element.sub_type,
         # A path has none in the reference; without them nobody could find the process that writes it.
         "processIds": " ".join(map(str, element.processes)),
-        **_at(element.coordinate),
+        "coordinate": _at(element.coordinate),
     }
     if element.kind is Kind.RESULTSET:
         del attributes["processIds"]
@@ -67,7 +74,9 @@ def _object_attributes(element: DbObject) -> dict[str, object]:
 
 
 def _column(column: Column) -> str:
-    return _line("column", id=column.id, name=column.name, **_at(column.coordinate), source=column.source)
+    return _line(
+        "column", id=column.id, name=column.name, coordinate=_at(column.coordinate), source=column.source
+    )
 
 
 def _end(tag: str, end: End) -> str:
@@ -77,7 +86,7 @@ def _end(tag: str, end: End) -> str:
         column=end.column,
         parent_id=end.parent_id,
         parent_name=end.parent_name,
-        **_at(end.coordinate),
+        coordinate=_at(end.coordinate),
         source=end.source,
         clauseType=end.clause,
     )
@@ -87,8 +96,9 @@ def _table_end(tag: str, end: TableEnd) -> str:
     return _line(tag, **{"id": end.id, f"{tag}_id": end.of_id, f"{tag}_name": end.of_name})
 
 
-def _at(coordinate: Coordinate) -> dict[str, object]:
-    return {"coordinate": ",".join(f"[{place.line},{place.column},{place.text}]" for place in coordinate)}
+@lru_cache(maxsize=1_024)
+def _at(coordinate: Coordinate) -> str:
+    return ",".join(f"[{place.line},{place.column},{place.text}]" for place in coordinate)
 
 
 def _element(tag: str, attributes: dict[str, object], children: Iterable[str]) -> str:
@@ -98,9 +108,12 @@ def _element(tag: str, attributes: dict[str, object], children: Iterable[str]) -
 
 
 def _line(tag: str, **attributes: object) -> str:
-    written = "".join(
-        f" {name}={quoteattr(_NO_XML.sub(_INSTEAD, str(value)))}"
-        for name, value in attributes.items()
-        if value != ""
-    )
+    written = "".join(f" {name}={_quoted(value)}" for name, value in attributes.items() if value != "")
     return f"  <{tag}{written}/>\n"
+
+
+def _quoted(value: object) -> str:
+    text = str(value)
+    if _ODD.search(text) is None:
+        return f'"{text}"'
+    return quoteattr(_NO_XML.sub(_INSTEAD, text))
