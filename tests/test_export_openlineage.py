@@ -20,7 +20,8 @@ from navlin.export.batches import read
 from navlin.export.choosing import Selection
 from navlin.export.connection import Address, Connection
 from navlin.export.openlineage import Options, records, send
-from navlin.export.target import Refused, targets
+from navlin.export.openlineage.becomes import BECOMES
+from navlin.export.target import MODEL, Refused, targets
 from navlin.export.values import (
     Column,
     ColumnName,
@@ -49,6 +50,7 @@ from tests.support.record_edges import read_all
 from tests.test_export_atlas import (
     HIVE_SOURCE,
     LOCAL_SOURCE,
+    MARKED,
     S3_SOURCE,
     ends,
     operation,
@@ -255,6 +257,56 @@ def test_every_event_is_valid(corpora: Path, *, parent: bool) -> None:
 
 def test_it_is_a_target() -> None:
     assert targets()["openlineage"].send is send
+
+
+# -- What each thing becomes -----------------------------------------------------------------------------------------------
+
+BY_ATLAS_ALSO = {name: items for name, (items, _) in MARKED.items()}
+MARKS = {
+    "SOURCE": '"namespace":"hive://hms:9083"',
+    "DATABASE": '"namespace":"hive://hms:9083","name":"mark.t"',
+    "TABLE": '"name":"s.mark"',
+    "VIEW": '"datasetType":"VIEW"',
+    "FIELD": '"fields":[{"name":"mark"',
+    "PARTITION": '"name":"s.d"',
+    "DIRECTORY, FILE": '"namespace":"hdfs://ns1","name":"/mark"',
+    "DATASET": '"name":"mark"',
+    "OPERATION": '"name":"QUERIES-1.0123456789abcdef"',
+    "OPERATION without output": '"name":"s.o"',
+    "SUB_OPERATION": '"field":"mark"',
+    "OPERATION_EXECUTION": '"queryId":"mark"',
+    "application of an execution": '"application":"app_1"',
+    "DATA_FLOW": '"inputs":[{"namespace":"hive://hms:9083","name":"s.o"',
+    "CONTROL_FLOW of a table": '"flow":"CONTROL"',
+    "CONTROL_FLOW of a column": '"type":"INDIRECT"',
+    "LOGICAL_PHYSICAL of a table": '"identifiers":[{"namespace":"hdfs://ns1","name":"/mark","type":"LOCATION"}]',
+    "PARENT_CHILD, INSTANCE_OF": '"runId":',
+    "flagged deleted": '"lifecycleStateChange":"DROP"',
+    "renamed": '"lifecycleStateChange":"RENAME"',
+    "unlinked end": "s.mark",
+    "text of a query": '"query":"mark"',
+    "expression of a column": '"description":"mark(a)"',
+    "comment": '"description":"mark"',
+    "people's name, description": '"description":"also"',
+    "people's tags": '"key":"mark"',
+    "people's properties": '"key":"mark","value":"yes"',
+    "identity": '"key":"navlin_id","value":"s.d"',
+    "incomplete, inferred": '"incomplete":["reason"]',
+}
+OTHER_ITEMS: dict[str, list[Item]] = {
+    "DATABASE": [Dataset(table("mark.t"))],
+    "LOGICAL_PHYSICAL of a table": [Dataset(table("s.d"), locations=(path("/mark"),))],
+    "application of an execution": [Run(operation("SAVE", (), ends("s.d")), run(application="app_1"))],
+}
+
+
+@pytest.mark.parametrize("name", MODEL)
+def test_what_is_said_to_become_of_it_becomes_of_it(name: str) -> None:
+    items = OTHER_ITEMS.get(name, BY_ATLAS_ALSO[name])
+    # As a reading has them: an operation is followed by its last run.
+    runs = [Run(each, each.latest) for each in items if isinstance(each, Operation) and each.latest]
+    made = b"".join(records([*items, *runs], Options())).decode()
+    assert (MARKS[name] in made) is not BECOMES[name].startswith("dropped"), made
 
 
 # -- Sending -------------------------------------------------------------------------------------------------------------
