@@ -6,14 +6,17 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from navlin.export import batches
 from navlin.export.batches import Batch, read
 from navlin.export.choosing import NotExportable, Selection
-from navlin.export.values import Dataset, End, Flow, Item, Operation, Run
-from navlin.index.fields import RUNS
+from navlin.export.values import Dataset, End, Flow, Item, Operation, Renamed, Run
+from navlin.index.edits import Edit, FieldChange, note_edits
+from navlin.index.fields import EDITS, RUNS
+from navlin.index.removals import newest_run
 from navlin.index.runs import RunRecord, Status, save_run
 from navlin.index.solr import Solr
 from navlin.model.identity import run_id
@@ -290,15 +293,15 @@ def test_relations_are_exported_with_their_entities_alone(world: World) -> None:
 
 
 def test_an_export_goes_on_after_any_batch(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "BATCH", dict.fromkeys(batches.STAGES, 2))
-    tables = [world.table(f"t{number}", "a") for number in range(5)]
+    monkeypatch.setattr(batches, "BATCH", dict.fromkeys(batches.STAGES, 1))
+    tables = [world.table(f"t{number}", "a") for number in range(3)]
     for one, other in itertools.pairwise(tables):
         world.execution(world.operation(f"insert {one.name}", [one], [other]), f"{one.name}")
     every = batches_of(world, all_executions=True)
     whole = {repr(item) for batch in every for item in batch.items}
 
     assert len(every) > 5
-    for number, batch in enumerate(every):
+    for number, batch in list(enumerate(every))[::2]:
         selection = Selection(of(world), all_executions=True)
         rest = [item for each in read(world.solr, selection, batch.place) for item in each.items]
         before = [item for each in every[: number + 1] for item in each.items]
@@ -352,6 +355,61 @@ def test_of_what_changed_all_is_exported_and_of_the_rest_nothing(world: World) -
         ("ended", "gone"),
     ]
     assert long_gone.identity not in repr(items(world))
+
+
+def test_what_people_wrote_is_a_change_though_no_run_made_it(world: World) -> None:
+    orders = world.table("orders", "amount")
+    world.table("daily")
+    finished(world, HIVE, 1)
+    assert list(followed(world)) == []
+    edit = Edit(
+        orders.identity,
+        "db.orders",
+        "ann",
+        int(time.time() * 1000) + 1,
+        (FieldChange("tags", None, ["pii"]),),
+    )
+    note_edits(world.solr, [edit])
+    world.solr.commit(EDITS, soft=True)
+
+    assert list(followed(world)) == [("db", "there"), ("db.orders", "there")]
+
+
+def test_a_run_that_goes_on_is_none_from_which_changes_may_be_read(world: World) -> None:
+    before = finished(world, HIVE, 1)
+    goes_on = RunRecord("x", world.source(IMPALA).id, 1, Status.RUNNING, int(time.time() * 1000))
+    save_run(world.solr, goes_on)
+    world.solr.commit(RUNS, soft=True)
+
+    newest = newest_run(world.solr)
+    assert newest != goes_on.run_id
+    ended = finished(world, HIVE, 2)
+    assert newest_run(world.solr) == ended != before
+    save_run(world.solr, replace(goes_on, status=Status.FAILED, ended_ms=goes_on.started_ms))
+
+
+def test_a_rename_is_followed_to_its_last_name_and_is_no_drop(world: World) -> None:
+    names = [world.table(name, "a", deleted=name != "third") for name in ("first", "second", "third")]
+    world.source(HIVE)
+    first = finished(world, HIVE, 1)
+    second = finished(world, HIVE, 2)
+    for number, (before, after) in enumerate(itertools.pairwise(names)):
+        rename = world.operation(
+            f"ALTER {before.name}", [before], [after], engine=HIVE, operationType="ALTERTABLE_RENAME"
+        )
+        run = world.execution(rename, f"event {number}", started=AS_OF_MS + number)
+        touched(world, second, rename, run, before, after)
+    for source in world.sources.values():
+        world.elements[source.id]["sourceTemplate"] = source.type == HIVE
+
+    found = items(world, since_run=first)
+    (rename_found,) = (each for each in found if isinstance(each, Renamed))
+    assert (rename_found.before.name, rename_found.after.name) == ("first", "third")
+    assert (rename_found.columns, rename_found.time_ms) == (("a",), AS_OF_MS + 1)
+    assert isinstance(found[0], Renamed)
+    states = {name: each.deleted for name, each in datasets(found).items() if each.name.database}
+    # What had the second name never had it anywhere else.
+    assert states == {"db.second": True, "db.third": False}
 
 
 def test_what_comes_to_lie_at_a_path_sends_what_writes_there_again(world: World) -> None:

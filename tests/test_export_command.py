@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -21,11 +22,16 @@ from navlin.export.atlas import Options
 from navlin.export.batches import Batch, Place
 from navlin.export.choosing import Selection
 from navlin.export.connection import Address, Connection, Unavailable
+from navlin.export.following import follow
 from navlin.export.target import MODEL, Refused, targets
-from navlin.export.writing import Exported, Positions, Question, send, write_file
+from navlin.export.writing import Exported, Positions, Question, Told, send, write_file
+from navlin.index.exports import ExportPosition, load_export, save_export
+from navlin.index.fields import RUNS
+from navlin.index.runs import RunRecord, Status, save_run
 from navlin.index.solr import Solr
+from navlin.model.identity import run_id
 from tests.support.atlas_server import BULK, Atlas, running_atlas
-from tests.support.query_estate import AS_OF_MS, World
+from tests.support.query_estate import AS_OF_MS, HIVE, World
 from tests.support.web import Web
 
 NUMBERS = itertools.count(1)
@@ -267,6 +273,78 @@ def test_what_went_is_deleted_there_and_what_was_renamed_keeps_its_entity(world:
     assert ("hive_column", "db.new.a@estate") in atlas.entities
     assert ("hive_storagedesc", "db.new@estate_storage") in atlas.entities
     assert ("hive_table", "db.t2@estate") not in atlas.entities
+
+
+def finished(world: World, iteration: int) -> str:
+    """Records a run of just now, which wrote nothing."""
+    source, now_ms = world.source(HIVE), int(time.time() * 1000)
+    save_run(world.solr, RunRecord(source.name, source.id, iteration, Status.FINISHED, now_ms, now_ms + 1))
+    world.solr.commit(RUNS, soft=True)
+    return run_id(source.id, iteration)
+
+
+def test_what_follows_sends_everything_once_and_then_what_changed(
+    web: Web, world: World, atlas: Atlas, small_batches: None
+) -> None:
+    connection = Connection(Address(atlas.url), wait=lambda _: None, again_after_s=())
+    name, refused = world.name, list[Refused]()
+
+    def followed(tell: Told = nobody, **how: bool) -> Exported:
+        now_ms = lambda: AS_OF_MS  # noqa: E731
+        return follow(
+            world.solr,
+            name,
+            question(world),
+            connection,
+            now_ms=now_ms,
+            refused=refused.append,
+            tell=tell,
+            **how,
+        )
+
+    first = finished(world, 2)
+    atlas.busy = 1
+    with pytest.raises(Unavailable):
+        followed()
+    assert load_export(world.solr, name).until == ""
+
+    def cut_off(done: Exported) -> None:
+        if done.counts["datasets"] > 2:
+            raise _CutOff
+
+    with pytest.raises(_CutOff):
+        followed(cut_off)
+    done = followed()
+    assert (done.resumed, done.until) == (True, first)
+    assert len([name for kind, name in atlas.entities if kind == "hive_table"]) == 3
+    assert load_export(world.solr, name) == ExportPosition(name, first, question(world).digest, AS_OF_MS)
+
+    assert followed().records == 0
+    changed = next(each for each in world.elements.values() if each.get("originalName") == "t1")
+    changed |= {"owner": "ann", "extractorRunId": finished(world, 3)}
+    world.index()
+    again = followed()
+    assert again.counts == {**dict.fromkeys(again.counts, 0), "datasets": 2}
+    assert atlas.entities["hive_table", "db.t1@estate"]["attributes"]["owner"] == "ann"
+
+    atlas.entities.clear()
+    assert followed(full=True).counts["operations"] == 2
+    # Of a run that is not on record any more nobody knows what changed since.
+    save_export(world.solr, ExportPosition(name, "long ago##1", question(world).digest))
+    assert followed().counts["operations"] == 2
+    assert refused == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--follow", "x", "--out", "file"],
+        ["--full", "--out", "http://h"],
+        ["--follow", "x", "--since", "2026-01-01", "--out", "http://h"],
+    ],
+)
+def test_what_follows_needs_a_server_and_its_own_position(web: Web, arguments: list[str]) -> None:
+    assert run(web, *arguments).exit_code == Exit.USAGE
 
 
 def test_a_password_comes_from_a_file_and_a_wrong_one_is_said(web: Web, world: World, tmp_path: Path) -> None:

@@ -55,6 +55,7 @@ MAY_IMPORT = {
         "linker",
         "navlin.query",
         "navlin.edit",
+        "navlin.export",
         "navlin.pipeline",
         "navlin.access",
         "navlin.api",

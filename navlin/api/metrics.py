@@ -125,6 +125,17 @@ SOURCE: Final[Mapping[str, tuple[str, Callable[[Any], float | None]]]] = {
     "navlin_source_last_run_seconds": ("How long it took.", lambda source: _took_s(source["last"])),
 }
 """Gauges of each source: what they say, and the figure in a source's status; none if it is not known."""
+EXPORT: Final[Mapping[str, tuple[str, Callable[[Any], float | None]]]] = {
+    "navlin_export_lag_seconds": (
+        "How long ago what an export's target has was all there was; 0 if it has all.",
+        lambda export: export["lag_s"],
+    ),
+    "navlin_export_failing": (
+        "Whether somebody should look: the last export failed, or something was refused.",
+        lambda export: export["failing"],
+    ),
+}
+"""Gauges of each export, as those of a source."""
 REASONS: Final[Mapping[str, tuple[str, str, tuple[str, ...], str]]] = {
     "navlin_unlinked_relations": (
         "Relations that wait for an end.",
@@ -158,6 +169,12 @@ def gauges(status: Mapping[str, Any]) -> Iterator[Metric]:
     for source in sources:
         state.add_metric((source["name"], source["state"]), 1.0)
     yield state
+    for name, (text, figure) in EXPORT.items():
+        metric = GaugeMetricFamily(name, text, labels=("export", "target"))
+        for export in status["exports"]:
+            if (value := figure(export)) is not None:
+                metric.add_metric((export["name"], export["target"]), float(value))
+        yield metric
     for name, (text, key, labels, counted) in REASONS.items():
         metric = GaugeMetricFamily(name, text, labels=labels)
         for each in status[key]:

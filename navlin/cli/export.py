@@ -80,6 +80,8 @@ class _Asked:
     no_texts: bool
     placeholders: bool
     position: Path | None
+    follow: str
+    full: bool
     user: str
     password_file: Path | None
     token_file: Path | None
@@ -93,7 +95,9 @@ def _command(target: Target) -> click.Command:
     shared = {each.name for each in fields(_Asked)}
 
     def export(invocation: Invocation, /, **given: Any) -> None:
-        asked = _Asked(**{name: value for name, value in given.items() if name in shared})
+        # A target without a server has no options for one.
+        of_all: dict[str, Any] = {name: given.get(name) for name in shared}
+        asked = _Asked(**of_all)
         options = target.options(**{name: value for name, value in given.items() if name not in shared})
         _export(invocation, target, asked, options)
 
@@ -154,6 +158,13 @@ def _shared_options(target: Target) -> Iterator[Callable[..., Any]]:
         help="Where to keep how far it came, if it is cut off; beside the file that is written without it.",
     )
     if target.send is not None:
+        yield click.option(
+            "--follow",
+            default="",
+            metavar="NAME",
+            help="Only what changed since the last export of this name; everything the first time.",
+        )
+        yield click.option("--full", is_flag=True, help="With --follow: everything once more.")
         yield click.option("--user", default="", help="Who logs in to the server.")
         yield click.option("--password-file", type=_File, help="The file with that user's password.")
         yield click.option("--token-file", type=_File, help="The file with a token for the server.")
@@ -193,7 +204,7 @@ def _export(invocation: Invocation, target: Target, asked: _Asked, options: Any)
     with invocation.solr() as solr:
         try:
             selection = _selection(invocation, solr, asked)
-            done = _carried_out(solr, Question(target, selection, options), asked)
+            done = _carried_out(invocation, solr, Question(target, selection, options), asked)
         except (QueryError, NotExportable) as error:
             raise Failure(str(error), Exit.USAGE) from error
         except UnknownRun as error:
@@ -241,15 +252,22 @@ def _named(asked: _Asked) -> Iterator[NamePattern]:
         raise Failure(str(error), Exit.USAGE) from error
 
 
-def _carried_out(solr: Solr, question: Question, asked: _Asked) -> Exported | None:
+def _carried_out(invocation: Invocation, solr: Solr, question: Question, asked: _Asked) -> Exported | None:
     """What was done; None if all of it went to standard output."""
     from navlin.export.connection import NotAllowed, Unavailable
+    from navlin.export.following import follow
     from navlin.export.writing import Positions, send, write_file
+    from navlin.index.leases import Leased
 
+    remote = asked.out.startswith(("http://", "https://"))
+    if asked.follow and (not remote or asked.since or asked.position):
+        raise Failure("--follow is for a server, without --since and --position", Exit.USAGE)
+    if asked.full and not asked.follow:
+        raise Failure("--full is for --follow", Exit.USAGE)
     if asked.out == "-":
         print_pieces(question.records(question.batches(solr)))
         return None
-    if not asked.out.startswith(("http://", "https://")):
+    if not remote:
         file = Path(asked.out)
         kept = Positions(asked.position or file.with_name(file.name + ".position"))
         return write_file(solr, question, file, kept, _tell)
@@ -258,9 +276,23 @@ def _carried_out(solr: Solr, question: Question, asked: _Asked) -> Exported | No
     positions = Positions(asked.position) if asked.position is not None else None
     try:
         with _connected(asked) as connection:
+            if asked.follow:
+                now_ms = invocation.now_ms
+                return follow(
+                    solr,
+                    asked.follow,
+                    question,
+                    connection,
+                    now_ms=now_ms,
+                    refused=_refused,
+                    tell=_tell,
+                    full=asked.full,
+                )
             return send(solr, question, connection, positions, _refused, _tell)
     except ValueError as error:
         raise Failure(str(error), Exit.USAGE) from error
+    except Leased as error:
+        raise Failure(str(error), Exit.BUSY) from error
     except (Unavailable, NotAllowed) as error:
         again = f"; the same command goes on where this was ({asked.position})" if asked.position else ""
         raise Failure(f"{error}{again}", Exit.FAILED) from error

@@ -33,7 +33,8 @@ def command(invocation: Invocation, *, as_json: bool) -> None:
     try:
         with invocation.solr(configuration) as solr:
             sources = invocation.configured_sources(configuration, solr)
-            overall = status(solr, sources, state, least_free_bytes, invocation.now_ms())
+            now_ms = invocation.now_ms()
+            overall = status(solr, sources, state, least_free_bytes, now_ms, configuration.exports)
     except (NoSolr, SolrError, OSError) as error:
         # `navlin serve` may be waiting for room: a Solr that runs may refuse even questions, and no other can be started.
         if not (left := space(state, least_free_bytes)).short:

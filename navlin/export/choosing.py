@@ -175,6 +175,8 @@ class _Collected:
                     if each.type != "PARTITION" and (each.type not in PATH_TYPES or each.id in named)
                 ]
             )
+        for ids in in_batches(changes.edited, IDS_A_LOOK):
+            self._add_entities(self._graph.entities_of(ids, CORE).values())
         for relations in in_batches(changes.relations, IDS_A_LOOK):
             self._add_relations(relations)
 

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
@@ -86,9 +86,17 @@ class Question:
         return hashlib.sha256(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
 
 
+class Keeps(Protocol):
+    """Where an export keeps how far it came."""
+
+    def load(self, question: Question) -> dict[str, Any] | None: ...
+    def save(self, question: Question, place: Place, until: str, size_bytes: int = 0) -> None: ...
+    def clear(self) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Positions:
-    """Where an export keeps how far it came. Once it is done the file is gone."""
+    """How far an export came, in a file. Once it is done the file is gone."""
 
     file: Path
 
@@ -150,7 +158,7 @@ def send(
     solr: Solr,
     question: Question,
     connection: Connection,
-    positions: Positions | None,
+    positions: Keeps | None,
     refused: Callable[[Refused], None],
     tell: Told,
 ) -> Exported:
@@ -176,9 +184,7 @@ def send(
     return done
 
 
-def _begun(
-    solr: Solr, question: Question, positions: Positions | None
-) -> tuple[Exported, dict[str, Any] | None]:
+def _begun(solr: Solr, question: Question, positions: Keeps | None) -> tuple[Exported, dict[str, Any] | None]:
     kept = positions.load(question) if positions is not None and not question.target.whole else None
     # Before anything is read: what is written meanwhile comes again with the next.
     until = kept["until"] if kept else newest_run(solr)

@@ -83,6 +83,13 @@ def edits_of(solr: Solr, entity: str, limit: int, offset: int = 0) -> tuple[list
     return list(_edits(answer["docs"])), int(answer["numFound"])
 
 
+def edited_since(solr: Solr, since: str) -> Iterator[str]:
+    """The ids of entities that somebody edited since a date as Solr writes it; one that was edited twice comes twice."""
+    later = q.in_range("lastModified", since)
+    for document in solr.cursor(EDITS, later, "identity,entity_s", filters=[q.term("kind", EDIT)]):
+        yield document["entity_s"]
+
+
 def _edits(documents: Sequence[dict[str, Any]]) -> Iterator[Edit]:
     for document in documents:
         body = orjson.loads(document["body"])

@@ -13,6 +13,7 @@ from typing import Any, Final
 import orjson
 
 from navlin.index import solr_query as q
+from navlin.index.edits import edited_since
 from navlin.index.entity import WHOLE, StoredEntity
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, solr_date
 from navlin.index.relation import StoredRelation
@@ -46,11 +47,13 @@ class Removed:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What changed since a run. Each is read as it is asked for, and may be read once."""
+    """What changed since a run. Each is read as it is asked for, and may be read once. ``edited`` are the ids of entities on
+    which people wrote: no run did."""
 
     entities: Iterator[StoredEntity]
     relations: Iterator[StoredRelation]
     removed: Iterator[Removed]
+    edited: Iterator[str]
 
 
 def record_removal(solr: Solr, core: str, ids: Sequence[str], stamp: Stamp) -> None:
@@ -79,19 +82,21 @@ def changed_since(solr: Solr, run_id: str) -> Changes:
 
     A run that went on at the same time counts: what it wrote may have become visible later. Raises `UnknownRun`.
     """
-    return _changed(solr, [each for each in _runs_since(solr, _started(solr, run_id)) if each != run_id])
+    started = _started(solr, run_id)
+    return _changed(solr, started, but=run_id)
 
 
 def changed_since_ms(solr: Solr, since_ms: int) -> Changes:
     """What was written and removed by the runs that ended after this time (epoch ms)."""
-    return _changed(solr, [*_runs_since(solr, solr_date(since_ms))])
+    return _changed(solr, solr_date(since_ms))
 
 
 def newest_run(solr: Solr) -> str:
-    """The id of the run that started last, from which changes may be read later; "" if there is none."""
+    """The id of the run that started last of those that have ended, from which changes may be read later; "" if there is
+    none. One that goes on will have written more than can be read now."""
     runs = {
         "q": "kind:run",
-        "fq": q.present("runId"),
+        "fq": [q.present("runId"), q.none_of("status", (Status.RUNNING,))],
         "fl": "runId",
         "sort": "started desc,identity asc",
         "rows": 1,
@@ -100,11 +105,13 @@ def newest_run(solr: Solr) -> str:
     return str(found[0]["runId"]) if found else ""
 
 
-def _changed(solr: Solr, runs: Sequence[str]) -> Changes:
+def _changed(solr: Solr, since: str, *, but: str = "") -> Changes:
+    runs = [each for each in _runs_since(solr, since) if each != but]
     return Changes(
         map(StoredEntity.of, _stamped(solr, ELEMENTS, runs)),
         map(StoredRelation.of, _stamped(solr, RELATIONS, runs)),
         _removed_by(solr, runs),
+        edited_since(solr, since),
     )
 
 

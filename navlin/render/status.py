@@ -55,6 +55,8 @@ def _parts(status: Json) -> Iterator[RenderableType]:
         if lines := list(_details(source, now_ms)):
             yield Text(clean(source["name"]), style="bold")
             yield from (Text("  " + clean(line)) for line in lines)
+    for export in status["exports"]:
+        yield Text(clean(_export(export, now_ms)), style="red" if export["failing"] else "")
     for left in status["left"]:
         yield Text(
             f"{left['name']}: not configured any more; `navlin forget {left['name']}` flags what it left"
@@ -104,6 +106,20 @@ def _row(source: Json, now_ms: int) -> list[str | Text]:
         f"{index['relations']:,}",
         f"{index['reject_count']:,}" if index["reject_count"] else "",
     ]
+
+
+def _export(export: Json, now_ms: int) -> str:
+    """What a person reads of an ``[[export]]``."""
+    said = f"export {export['name']} ({export['target']}): "
+    if export["lag_s"] is None:
+        said += "nothing sent yet"
+    elif not export["lag_s"]:
+        said += "up to date"
+    else:
+        said += f"last sent {span((now_ms - export['ended_ms']) / 1000)} ago"
+    if export["refused"]:
+        said += f"; {export['refused']:,} refused, see the log"
+    return said + (f"; error: {export['error']}" if export["error"] else "")
 
 
 def _details(source: Json, now_ms: int) -> Iterator[str]:

@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from navlin.model.extractor import GIVEN, PUSH, Extractor, Mode, Registration
 from navlin.model.source import Estate, Source, normal_authority, source_id
@@ -20,6 +20,9 @@ from navlin.service.ldap_settings import LdapSettings
 from navlin.service.toml_positions import KeyPath, line_of, syntax_error
 from navlin.service.typed import Complain, build, expand, suggest
 from navlin.service.web_settings import WebSettings
+
+if TYPE_CHECKING:
+    from navlin.service.export_settings import ExportSettings
 
 PASSWORD_VARIABLE: Final = "NAVLIN_SOLR_PASSWORD"
 
@@ -224,6 +227,7 @@ class Configuration:
     ldap: LdapSettings
     log: LogSettings
     sources: tuple[SourceSettings, ...]
+    exports: tuple[ExportSettings, ...] = ()
 
 
 SECTIONS: Final[Mapping[str, type[Any]]] = {
@@ -283,10 +287,10 @@ def read_configuration(
     def complain(path: KeyPath, words: str) -> None:
         found.append(Problem(file, line_of(text, path), _heading(path) + words))
 
-    sources_of = tables.pop("source", [])
+    sources_of, exports_of = tables.pop("source", []), tables.pop("export", [])
     tables = expand(tables, environment, (), complain)
     for name in tables.keys() - SECTIONS.keys():
-        complain((name,), f'there is no section "{name}"{suggest(name, [*SECTIONS, "source"])}')
+        complain((name,), f'there is no section "{name}"{suggest(name, [*SECTIONS, "source", "export"])}')
     sections = {name: _section(name, tables.get(name, {}), complain) for name in SECTIONS}
     if sections["spark"] and sections["spark"].on_yarn and sections["solr"] and sections["solr"].embedded:
         complain(("spark", "master"), EMBEDDED_ON_YARN)
@@ -302,16 +306,28 @@ def read_configuration(
     if extractors is not None:
         sources_of = expand(sources_of, environment, ("source",), complain)
         sources = _sources(sources_of, cluster, extractors, complain)
+    exports = _exports(expand(exports_of, environment, ("export",), complain), file, complain)
     if found:
         raise BadConfiguration(tuple(sorted(found, key=lambda problem: problem.line)))
     settings = {name: _beside(file, section) for name, section in sections.items()}
-    return Configuration(file, **settings, sources=sources)
+    return Configuration(file, **settings, sources=sources, exports=exports)
 
 
 def _heading(path: KeyPath) -> str:
     if path[:1] == ("source",):
         return "[[source]] "
+    if path[:1] == ("export",):
+        return "[[export]] "
     return f"[{path[0]}] " if path and path[0] in SECTIONS else ""
+
+
+def _exports(tables: Any, file: Path, complain: Complain) -> tuple[ExportSettings, ...]:
+    if not tables:
+        # Most commands need nothing of what makes exports.
+        return ()
+    from navlin.service.export_settings import read_exports
+
+    return read_exports(tables, file.absolute().parent, complain)
 
 
 def _section(name: str, table: Any, complain: Complain) -> Any:

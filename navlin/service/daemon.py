@@ -32,6 +32,7 @@ from navlin.pipeline.warming import warm_up
 from navlin.service import jobs
 from navlin.service.configuration import BadConfiguration, Configuration
 from navlin.service.disk_space import DiskWatch
+from navlin.service.exporting import Exporting
 from navlin.service.heartbeat import Heartbeat, LastRun, remove_heartbeat, save_heartbeat
 from navlin.service.inheriting import Inheriting
 from navlin.service.loader import ConfiguredSources, ExtractorNotLoaded, SharedIdentity, load
@@ -104,6 +105,7 @@ class Daemon:
         self._started_steady_s = self._clock.steady_s()
         self._requests: Requests | None = None
         self._inheriting: Inheriting | None = None
+        self._exporting: Exporting | None = None
         self._purging = threading.Lock()
         self._stopping = False
         self._address: SolrAddress
@@ -159,6 +161,8 @@ class Daemon:
         self._set_jobs()
         self._requests = self._request_jobs()
         self._inheriting = Inheriting(self._address, lambda: self._stopping)
+        self._exporting = Exporting(self._address, self._clock.now_ms)
+        self._exporting.configure(configuration.exports)
         self._save_heartbeat()
         self._systemd.notify(READY="1", STATUS=self._status_line())
         log.info(
@@ -265,6 +269,8 @@ class Daemon:
             self._requests.poll()
         if self._inheriting is not None and not self._disk.short:
             self._inheriting.poll()
+        if self._exporting is not None and not self._disk.short:
+            self._exporting.poll()
         self._web.look_after(self._configuration)
         self._save_heartbeat()
         self._systemd.notify(WATCHDOG="1", STATUS=self._status_line())
@@ -327,6 +333,8 @@ class Daemon:
             configure_logs(configuration.log)
             self._disk.least_bytes = configuration.navlin.least_free_bytes
             self._set_jobs()
+            if self._exporting is not None:
+                self._exporting.configure(configuration.exports)
             log.info("configuration taken up", sources=len(configuration.sources))
         self._systemd.notify(READY="1", STATUS=self._status_line())
 
@@ -494,6 +502,8 @@ class Daemon:
         self._archiving.stop()
         self._watching.stop()
         self._schedule.stop()
+        if self._exporting is not None:
+            self._exporting.stop()
         if left := self._wait_for_runs(FINISH_S):
             log.warning("runs cut short, the next start repeats them", sources=left)
             self._spark.cancel()
@@ -513,7 +523,8 @@ class Daemon:
     def _running(self) -> list[str]:
         requested = self._requests.running() if self._requests is not None else []
         inheriting = ["inheriting"] if self._inheriting is not None and self._inheriting.at_it else []
-        return [*self._schedule.running(), *requested, *inheriting]
+        exporting = self._exporting.running() if self._exporting is not None else []
+        return [*self._schedule.running(), *requested, *inheriting, *exporting]
 
     # -- State -----------------------------------------------------------------------------------------------------------
 

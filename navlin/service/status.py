@@ -7,14 +7,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from navlin.index.exports import load_export
 from navlin.index.incomplete import IncompleteOperations, Unparsed, incomplete_counts, unparsed_counts
 from navlin.index.leases import held_lease
 from navlin.index.overview import SourceOverview, held_run, source_overview
+from navlin.index.removals import newest_run
 from navlin.index.runs import RunRecord, Status, last_run
 from navlin.index.solr import Solr
 from navlin.index.sources import KnownSource, known_sources
 from navlin.index.unlinked import Unlinked, unlinked_counts
 from navlin.service.disk_space import Space, space
+from navlin.service.export_settings import ExportSettings
 from navlin.service.heartbeat import Heartbeat, read_heartbeat
 from navlin.service.loader import ConfiguredSources, Loaded
 from navlin.service.web_address import web_address
@@ -55,6 +58,25 @@ class SourceStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class ExportStatus:
+    """One configured export. ``lag_s`` is how long ago what the target has was all there was (0: it has all, None: it has
+    nothing yet); ``refused`` how much of the last export it did not take; ``error`` why a later one failed."""
+
+    name: str
+    target: str
+    until: str
+    ended_ms: int
+    lag_s: float | None
+    refused: int
+    error: str
+
+    @property
+    def failing(self) -> bool:
+        """Whether somebody should look."""
+        return bool(self.error or self.refused)
+
+
+@dataclass(frozen=True, slots=True)
 class Overall:
     """All of it. ``left`` are sources that the index holds things of and the configuration no longer has."""
 
@@ -68,11 +90,13 @@ class Overall:
     space: Space
     web: str
     """Where the web process of this state directory answers; "" if none does."""
+    exports: tuple[ExportStatus, ...] = ()
 
     @property
     def failing(self) -> tuple[str, ...]:
-        """The names of the sources that somebody should look at."""
-        return tuple(source.name for source in self.sources if source.failing)
+        """The names of the sources and exports that somebody should look at."""
+        sources = [source.name for source in self.sources if source.failing]
+        return (*sources, *(export.name for export in self.exports if export.failing))
 
     def as_json(self) -> dict[str, Any]:
         """The form for programs; times are epoch ms, ``due_s`` epoch s."""
@@ -101,6 +125,7 @@ class Overall:
                 }
                 for source in self.sources
             ],
+            "exports": [{**asdict(each), "failing": each.failing} for each in self.exports],
             "left": [asdict(source) for source in self.left],
             "unlinked": [asdict(unlinked) for unlinked in self.unlinked],
             "unparsed": [asdict(unparsed) for unparsed in self.unparsed],
@@ -109,7 +134,12 @@ class Overall:
 
 
 def status(
-    solr: Solr, sources: ConfiguredSources, state_directory: Path, least_free_bytes: int, now_ms: int
+    solr: Solr,
+    sources: ConfiguredSources,
+    state_directory: Path,
+    least_free_bytes: int,
+    now_ms: int,
+    exports: Sequence[ExportSettings] = (),
 ) -> Overall:
     """Reads the index, the daemon's heartbeat if one runs on this state directory, and the room there. Changes nothing."""
     daemon = read_heartbeat(state_directory)
@@ -124,6 +154,18 @@ def status(
         incomplete_counts(solr),
         space(state_directory, least_free_bytes),
         web_address(state_directory),
+        tuple(_export(solr, each, now_ms) for each in exports),
+    )
+
+
+def _export(solr: Solr, settings: ExportSettings, now_ms: int) -> ExportStatus:
+    kept = load_export(solr, settings.name)
+    lag_s: float | None = None
+    if kept.until:
+        whole = kept.until == newest_run(solr)
+        lag_s = 0.0 if whole else max(0, now_ms - kept.ended_ms) / 1000
+    return ExportStatus(
+        settings.name, settings.keys.target, kept.until, kept.ended_ms, lag_s, kept.refused, kept.error
     )
 
 

@@ -60,7 +60,7 @@ def service_of(configuration: Configuration, environment: Mapping[str, str]) -> 
 
     def status_of(solr: Solr) -> Mapping[str, Any]:
         sources = load(configuration, known_sources(solr))
-        return status(solr, sources, state, least_free_bytes, now_ms()).as_json()
+        return status(solr, sources, state, least_free_bytes, now_ms(), configuration.exports).as_json()
 
     return Service(
         Index(address),

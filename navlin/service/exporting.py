@@ -1,0 +1,186 @@
+"""Keeps others' servers up to date, beside a daemon: after a run, each ``[[export]]`` sends what changed.
+
+Each has a thread of its own while it sends, so a server that is slow or away holds nothing up. What could not be sent is
+sent later, from where it was: how far an export is stands in the index (`navlin.export.following`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from threading import Event, Thread
+from typing import Final
+
+import structlog
+
+from navlin.export.connection import AGAIN_AFTER_S, Connection, NotAllowed, Unavailable
+from navlin.export.following import follow
+from navlin.export.target import Refused
+from navlin.export.writing import Exported
+from navlin.index.exports import load_export, note_failure
+from navlin.index.leases import Leased, LeaseLost
+from navlin.index.removals import newest_run
+from navlin.index.solr import Solr, SolrAddress, SolrError
+from navlin.service.export_settings import ExportSettings
+
+log = structlog.stdlib.get_logger(__name__)
+
+PAUSE_POLLS: Final = (5, 30, 60, 300)
+"""For how many polls nothing is tried after the first failure, the second …; the last from then on."""
+LOOK_POLLS: Final = 5
+"""How often it is looked whether something ran."""
+REFUSALS_LOGGED: Final = 20
+"""How many refusals of one export are logged one by one."""
+
+
+class _Stopped(Exception):
+    """The daemon ends."""
+
+
+@dataclass(slots=True)
+class _One:
+    """One export: its thread while it is at it, for how many polls it waits, how often it has failed in a row."""
+
+    settings: ExportSettings
+    thread: Thread | None = None
+    pause: int = 0
+    failures: int = 0
+
+    @property
+    def at_it(self) -> bool:
+        return self.thread is not None and self.thread.is_alive()
+
+
+class Exporting:
+    """All exports of one daemon. `poll` is called every second or so, and returns at once."""
+
+    def __init__(
+        self,
+        address: SolrAddress,
+        now_ms: Callable[[], int],
+        *,
+        again_after_s: tuple[float, ...] = AGAIN_AFTER_S,
+        pauses: tuple[int, ...] = PAUSE_POLLS,
+    ) -> None:
+        """``again_after_s`` is how long to wait before each time that one request is tried again, ``pauses`` for how many
+        polls after each failure."""
+        self._address, self._now_ms = address, now_ms
+        self._again_after_s, self._pauses = again_after_s, pauses
+        self._solr = Solr(address)
+        self._ending = Event()
+        self._exports: dict[str, _One] = {}
+        self._left: list[_One] = []
+
+    def configure(self, exports: Sequence[ExportSettings]) -> None:
+        """Takes the exports of a configuration in place of those before. One that is at it comes to its end."""
+        before = self._exports
+        self._exports = {
+            each.name: kept
+            if (kept := before.get(each.name)) is not None and kept.settings == each
+            else _One(each)
+            for each in exports
+        }
+        now = {id(each) for each in self._exports.values()}
+        self._left += [each for each in before.values() if each.at_it and id(each) not in now]
+
+    def poll(self) -> None:
+        """Begins with those of which something is to be sent."""
+        self._left = [each for each in self._left if each.at_it]
+        ready = []
+        for one in self._exports.values():
+            one.pause = max(one.pause - 1, 0)
+            if not one.at_it and not one.pause:
+                ready.append(one)
+        if not ready:
+            return
+        try:
+            newest = newest_run(self._solr)
+            due = [one for one in ready if one.failures or self._is_due(one, newest)]
+        except SolrError as error:
+            log.debug("what is to be exported was not read", error=str(error))
+            due = []
+        for one in ready:
+            if one in due:
+                one.thread = Thread(
+                    target=self._send, args=(one,), name=f"export {one.settings.name}", daemon=True
+                )
+                one.thread.start()
+            else:
+                one.pause = LOOK_POLLS
+
+    def running(self) -> list[str]:
+        """The names of those that are at it."""
+        return [f"export {one.settings.name}" for one in (*self._exports.values(), *self._left) if one.at_it]
+
+    def stop(self) -> None:
+        """Has all end after what they are sending."""
+        self._ending.set()
+
+    # -- Inside ----------------------------------------------------------------------------------------------------------
+
+    def _is_due(self, one: _One, newest: str) -> bool:
+        kept = load_export(self._solr, one.settings.name)
+        return kept.until != newest or kept.asked != one.settings.question().digest or bool(kept.pending)
+
+    def _send(self, one: _One) -> None:
+        name = one.settings.name
+        with structlog.contextvars.bound_contextvars(export=name):
+            try:
+                done = self._follow(one)
+            except _Stopped:
+                log.info("export left for the next start")
+            except Leased as error:
+                one.pause = self._pauses[-1]
+                log.warning("export left to another process", reason=str(error))
+            except (Unavailable, NotAllowed, SolrError, LeaseLost, OSError, UnicodeDecodeError) as error:
+                self._failed(one, str(error))
+                log.error("export failed, trying again", error=str(error))
+            except Exception as error:
+                self._failed(one, f"{type(error).__name__}: {error}")
+                log.exception("export failed, trying again")
+            else:
+                one.failures = 0
+                counts = {kind: count for kind, count in done.counts.items() if count}
+                log.info("exported", until=done.until, sent=done.sent, refused=done.refusals, **counts)
+
+    def _follow(self, one: _One) -> Exported:
+        refusals = 0
+
+        def refused(each: Refused) -> None:
+            nonlocal refusals
+            refusals += 1
+            if refusals <= REFUSALS_LOGGED:
+                log.warning("refused by the target", what=each.what, reason=each.reason)
+
+        def tell(_: Exported) -> None:
+            if self._ending.is_set():
+                raise _Stopped
+
+        def wait(seconds: float) -> None:
+            if self._ending.wait(seconds):
+                raise _Stopped
+
+        connection = Connection(one.settings.address(), wait=wait, again_after_s=self._again_after_s)
+        try:
+            with Solr(self._address) as solr:
+                question = one.settings.question()
+                return follow(
+                    solr,
+                    one.settings.name,
+                    question,
+                    connection,
+                    now_ms=self._now_ms,
+                    refused=refused,
+                    tell=tell,
+                )
+        finally:
+            connection.close()
+
+    def _failed(self, one: _One, error: str) -> None:
+        one.pause = self._pauses[min(one.failures, len(self._pauses) - 1)]
+        one.failures += 1
+        try:
+            with Solr(self._address) as solr:
+                note_failure(solr, one.settings.name, error)
+        except SolrError as unwritten:
+            log.debug("the failure of an export was not noted", error=str(unwritten))

@@ -1,0 +1,203 @@
+"""``[[export]]``: read from the configuration, sent beside the daemon after a run, and what status and metrics say of it."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from navlin.api.metrics import gauges
+from navlin.index.exports import load_export
+from navlin.index.fields import RUNS
+from navlin.index.runs import RunRecord, Status, save_run
+from navlin.index.solr import Solr
+from navlin.model.identity import run_id
+from navlin.model.source import Estate
+from navlin.render.console import CleanConsole
+from navlin.render.status import status_view
+from navlin.service.configuration import BadConfiguration, Configuration, read_configuration
+from navlin.service.export_settings import ExportKeys
+from navlin.service.exporting import PAUSE_POLLS, Exporting
+from navlin.service.loader import ConfiguredSources
+from navlin.service.status import Overall, status
+from navlin.shipped import CONF
+from tests.support.atlas_server import Atlas, running_atlas
+from tests.support.query_estate import AS_OF_MS, HIVE, World
+
+NUMBERS = itertools.count(1)
+
+
+def configured(folder: Path, *sections: str) -> Configuration:
+    file = folder / "navlin.toml"
+    file.write_text("\n".join(['[navlin]\ncluster = "c"', *(f"[[export]]\n{each}" for each in sections)]))
+    return read_configuration(file, {}, {})
+
+
+GOOD = 'name = "A"\ntarget = "atlas"\nurl = "http://h:21000"'
+
+
+def test_an_export_of_the_configuration_has_its_targets_options(tmp_path: Path) -> None:
+    (tmp_path / "word").write_text("secret\n")
+    more = (
+        'query = "tags:pii"\ntexts = false\nuser = "u"\npassword_file = "word"\nnamespace = "n"\nhook = false'
+    )
+    (one,) = configured(tmp_path, f"{GOOD}\n{more}").exports
+
+    question, address = one.question(), one.address()
+    assert (question.selection.query, question.selection.texts) == ("tags:pii", False)
+    assert (question.target.name, question.options.namespace) == ("atlas", "n")
+    assert (address.url, address.user, address.password) == ("http://h:21000", "u", "secret")
+    assert "secret" not in repr(address)
+
+
+@pytest.mark.parametrize(
+    ("section", "said"),
+    [
+        (GOOD.replace("atlas", "atlass"), 'no target "atlass" to send to; did you mean "atlas"?'),
+        (GOOD.replace("http://h:21000", "h:21000"), "is no URL of a server"),
+        (GOOD.replace("http://h", "http://u:p@h"), "a password does not belong into the URL"),
+        (f'{GOOD}\nquery = "("', "not closed"),
+        (f'{GOOD}\nnamespaces = "x"', 'no setting "namespaces" here; did you mean "namespace"?'),
+        (f'{GOOD}\nhook = "yes"', "hook must be"),
+        (f'{GOOD}\nuser = "u"', "user and password_file belong together"),
+        (f'{GOOD}\nkeytab = "k"', "principal and keytab belong together"),
+        ('target = "atlas"\nurl = "http://h"', "name is missing"),
+        (f"{GOOD}\n[[export]]\n{GOOD}", 'there is another export "A"'),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_an_export_is_said_with_its_line(tmp_path: Path, section: str, said: str) -> None:
+    with pytest.raises(BadConfiguration) as raised:
+        configured(tmp_path, section)
+
+    (problem,) = raised.value.problems
+    assert "[[export]] " in problem.text
+    assert said in problem.text
+    assert problem.line > 2
+
+
+def test_the_example_shows_every_key_of_an_export() -> None:
+    text = (CONF / "navlin.toml").read_text().partition("One section for each.\n#   name       names it")[2]
+
+    shown = set(re.findall(r"\w+", text)) | {"name"}
+    assert {each.name for each in fields(ExportKeys)} <= shown
+
+
+# -- Beside the daemon -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def atlas() -> Iterator[Atlas]:
+    with running_atlas() as atlas:
+        yield atlas
+
+
+@pytest.fixture
+def world(solr: Solr) -> World:
+    world = World(solr, f"exporting-{next(NUMBERS)}")
+    one, other = world.table("t0", "a"), world.table("t1", "a")
+    world.execution(
+        world.operation("insert", [one], [other], operationType="INSERT"), "run", started=AS_OF_MS
+    )
+    world.index()
+    return world
+
+
+def export_of(world: World, url: str, folder: Path) -> Configuration:
+    sources = " ".join(source.id for source in world.sources.values())
+    return configured(
+        folder, f'name = "{world.name}"\ntarget = "atlas"\nurl = "{url}"\nquery = "sourceId:({sources})"'
+    )
+
+
+def finished(world: World, iteration: int) -> str:
+    source, now_ms = world.source(HIVE), int(time.time() * 1000)
+    save_run(world.solr, RunRecord(source.name, source.id, iteration, Status.FINISHED, now_ms, now_ms + 1))
+    world.solr.commit(RUNS, soft=True)
+    return run_id(source.id, iteration)
+
+
+def polled(exporting: Exporting, until: Callable[[], bool]) -> None:
+    """Polls as a daemon does, quicker, until something is so."""
+    deadline = time.monotonic() + 30
+    while not until():
+        assert time.monotonic() < deadline, "it never came to that"
+        exporting.poll()
+        time.sleep(0.02)
+
+
+def overall(world: World, configuration: Configuration, folder: Path) -> Overall:
+    nothing = ConfiguredSources(Estate("c"), ())
+    return status(world.solr, nothing, folder, 0, AS_OF_MS + 10_000, configuration.exports)
+
+
+def test_after_a_run_what_changed_is_sent_and_status_says_how_far_it_is(
+    world: World, atlas: Atlas, tmp_path: Path
+) -> None:
+    configuration = export_of(world, atlas.url, tmp_path)
+    exporting = Exporting(world.solr.address, lambda: AS_OF_MS)
+    exporting.configure(configuration.exports)
+    assert overall(world, configuration, tmp_path).exports[0].lag_s is None
+
+    first = finished(world, 2)
+    polled(exporting, lambda: load_export(world.solr, world.name).until == first)
+    assert {name for kind, name in atlas.entities if kind == "hive_table"} == {"db.t0@estate", "db.t1@estate"}
+    assert overall(world, configuration, tmp_path).exports[0].lag_s == 0.0
+
+    polled(exporting, lambda: not exporting.running())
+    before = len(atlas.requests)
+    second = finished(world, 3)
+    changed = next(each for each in world.elements.values() if each.get("originalName") == "t1")
+    changed |= {"owner": "ann", "extractorRunId": second}
+    world.index()
+    behind = overall(world, configuration, tmp_path)
+    assert (behind.exports[0].lag_s, behind.failing) == (10.0, ())
+    polled(exporting, lambda: load_export(world.solr, world.name).until == second)
+    assert atlas.entities["hive_table", "db.t1@estate"]["attributes"]["owner"] == "ann"
+    assert len(atlas.requests) == before + 1
+
+
+def test_a_server_that_is_away_is_told_later_and_holds_nothing_up(
+    world: World, atlas: Atlas, tmp_path: Path
+) -> None:
+    configuration = export_of(world, atlas.url, tmp_path)
+    exporting = Exporting(world.solr.address, lambda: AS_OF_MS, again_after_s=(), pauses=(1,))
+    exporting.configure(configuration.exports)
+    finished(world, 2)
+    atlas.busy = 1_000
+    polled(exporting, lambda: bool(load_export(world.solr, world.name).error))
+
+    said = overall(world, configuration, tmp_path)
+    assert said.failing == (world.name,)
+    assert "HTTP 503: later" in said.exports[0].error
+    shown = io.StringIO()
+    CleanConsole(file=shown, width=200).show(status_view(said.as_json()))
+    assert f"export {world.name} (atlas): nothing sent yet; error: " in shown.getvalue()
+    found = {sample.name: sample.value for each in gauges(said.as_json()) for sample in each.samples}
+    assert found["navlin_export_failing"] == 1.0
+    assert "navlin_export_lag_seconds" not in found
+
+    atlas.busy = 0
+    polled(exporting, lambda: not load_export(world.solr, world.name).error)
+    assert ("hive_table", "db.t1@estate") in atlas.entities
+
+
+def test_one_that_was_taken_out_of_the_configuration_sends_nothing_more(
+    world: World, atlas: Atlas, tmp_path: Path
+) -> None:
+    exporting = Exporting(world.solr.address, lambda: AS_OF_MS)
+    exporting.configure(export_of(world, atlas.url, tmp_path).exports)
+    exporting.configure(())
+    for _ in range(3):
+        exporting.poll()
+
+    assert (exporting.running(), atlas.requests) == ([], [])
+
+
+def test_pauses_grow() -> None:
+    assert list(PAUSE_POLLS) == sorted(PAUSE_POLLS)
