@@ -20,6 +20,7 @@ from navlin.index.graph import CLAUSES_A_QUERY
 from navlin.index.relation import ENDS
 from navlin.index.state import in_batches
 from navlin.model.keys import RelationType
+from navlin.model.source import SPARK
 
 EXECUTIONS = ("OPERATION_EXECUTION",)
 REPORTED = EntityFilter(EXECUTIONS, deleted=False, reported=True)
@@ -56,7 +57,7 @@ def _of_applications(linking: Linking, applications: Collection[str]) -> int:
     for each in linking.graph.entities(where, fields=EXECUTED):
         if each.reported:
             reported.append(each)
-        else:
+        elif each.source_type == SPARK:  # YARN has the application as a whole, of the same id
             recorded |= dict.fromkeys(_moments(each), each)
     engines = list({each.id: each for each in recorded.values()}.values())
     of_engine = {

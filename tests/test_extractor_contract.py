@@ -34,11 +34,11 @@ from navlin.model.source import Estate, Source, source_id
 from navlin.service.configuration import SourceKeys
 from navlin.service.loader import load_extractors
 from navlin.service.typed import settings_of
-from tests import test_hive_events, test_impala_events, test_openlineage_events, test_spark_lineage_events
+from tests import test_hive_events, test_impala_events, test_spark_lineage_events
 from tests.services.metastore import CREATE_DATABASE, CREATE_TABLE, DROP_DATABASE, table
 from tests.services.rest import JobHistory, ResourceManager
 from tests.services.wire import Wire
-from tests.support import spark_logs, yarn_rounds
+from tests.support import openlineage, spark_logs, yarn_rounds
 from tests.test_documents import README, SHOWN_SOURCES, as_toml
 
 # Other tests of the same session register extractors of their own.
@@ -166,7 +166,7 @@ def hive_events(services: Services, directory: Path) -> Iterator[Case]:
 
 @contextmanager
 def openlineage_events(services: Services, directory: Path) -> Iterator[Case]:
-    made = test_openlineage_events
+    made = openlineage
     (directory / "events.jsonl").write_text(
         f"{json.dumps(made.START)}\nno JSON\n{json.dumps(made.COMPLETE)}\n"
     )

@@ -123,6 +123,14 @@ def test_which_runs_are_the_same(
     assert world.live(world.spark)[0] == WHOLE
 
 
+def test_what_yarn_knows_of_the_application_is_no_record_of_its_queries(world: Doubled) -> None:
+    # Impala's source stands for any that has executions of this id, and records no queries of Spark's.
+    _, of_application = world.run(world.impala, f"{world.cluster} application", "application", writes=False)
+    within: dict[str, Any] = {"started": STARTED_MS + 1, "ended": ENDED_MS - 1, "operationType": "SQL_JOB"}
+    world.link(world.put(world.impala, *of_application), world.report(writes=False, **within))
+    assert world.live(world.agent)[0] == WHOLE
+
+
 def test_an_operation_stays_as_long_as_one_run_of_it_is_known_by_reports_alone(world: Doubled) -> None:
     runs = [
         world.engine(),

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,9 +26,9 @@ from navlin.pipeline.run import Pipeline
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.conftest import fetched_for_services
 from tests.services.openlineage_job import run_job
+from tests.support.openlineage import ESTATE, SDK_1, Follower, columns, flows, statuses
 from tests.support.record_edges import Read, read_all
 from tests.support.web import Web, running_web
-from tests.test_openlineage_events import ESTATE, SDK_1, Follower, columns, flows, statuses
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -77,13 +78,19 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
+@contextmanager
+def opened(server: EmbeddedSolr, home: Path) -> Iterator[tuple[Web, str]]:
+    """A `navlin web` that takes events, and a token for it."""
+    settings = ('openlineage_directory = "events"', 'openlineage_users = ["viewer"]')
+    with running_web(server.start(), home, *settings) as web:
+        yield web, AccessFile(home / "state").add_token("viewer", "jobs", None, 0)
+
+
 @pytest.fixture(scope="module")
 def door(solr_server: EmbeddedSolr, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Web, str]]:
-    """A `navlin web` that takes events, and a token for it."""
-    home = tmp_path_factory.mktemp("door")
-    settings = ('openlineage_directory = "events"', 'openlineage_users = ["viewer"]')
-    with running_web(solr_server.start(), home, *settings) as web:
-        yield web, AccessFile(home / "state").add_token("viewer", "jobs", None, 0)
+    """One for the Python client."""
+    with opened(solr_server, tmp_path_factory.mktemp("door")) as door:
+        yield door
 
 
 def parts_of(url: str) -> tuple[str, str]:
@@ -113,16 +120,13 @@ def test_the_python_clients_events_are_read(
 
 
 @pytest.fixture(scope="module")
-def job(door: tuple[Web, str], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def job(solr_server: EmbeddedSolr, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Where a Spark job left its event log, and where what its agent sent is kept."""
     (jar,) = fetched_for_services("openlineage-spark").glob("*.jar")
-    web, token = door
-    events = web.file.parent / "events"
-    for each in events.iterdir():  # of another client
-        each.unlink()
-    folder = tmp_path_factory.mktemp("job")
-    run_job(folder, jar, *parts_of(web.url), token)
-    return folder, events
+    folder, home = tmp_path_factory.mktemp("job"), tmp_path_factory.mktemp("agent")
+    with opened(solr_server, home) as (web, token):
+        run_job(folder, jar, *parts_of(web.url), token)
+    return folder, home / "events"
 
 
 ONLY_LOG: set[tuple[str, str]] = set()

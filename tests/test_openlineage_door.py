@@ -18,8 +18,8 @@ from navlin.access.roles import Role
 from navlin.access.store import AccessFile
 from navlin.api.event_spool import KEEP_S, EventSpool
 from navlin.solr_server.embedded import EmbeddedSolr
+from tests.support.openlineage import COMPLETE, RUNNING, START, WHOLE, Follower, Json, flows, statuses
 from tests.support.web import PASSWORD, PATIENCE_S, Web, running_web
-from tests.test_openlineage_events import COMPLETE, RUNNING, START, WHOLE, Follower, Json, flows, statuses
 
 ADDRESS = "/api/v1/lineage"
 

@@ -13,7 +13,7 @@ import pytest
 
 from navlin.model.keys import EntityType, RelationType
 from navlin.model.records import Record
-from tests.test_openlineage_events import RUN, Follower, Json, event, flows, symlinks, table
+from tests.support.openlineage import RUN, Follower, Json, event, flows, symlinks, table
 
 RUN_FACET, JOB, DATASET, INPUT, OUTPUT = "run", "job", "facets", "inputFacets", "outputFacets"
 

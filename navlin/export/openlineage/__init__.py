@@ -14,6 +14,7 @@ import orjson
 
 from navlin.export.connection import Connection, words_of
 from navlin.export.openlineage import datasets, jobs
+from navlin.export.openlineage.becomes import BECOMES
 from navlin.export.openlineage.names import Naming
 from navlin.export.target import Refused, Target, register
 from navlin.export.values import Dataset, Item, Operation, Renamed, Run
@@ -66,4 +67,8 @@ def _shown(event: dict[str, Any]) -> str:
     return f"{named['namespace']} {named['name']}{run}"
 
 
-register(Target("openlineage", "OpenLineage", "application/x-ndjson", "jsonl", Options, records, send))
+register(
+    Target(
+        "openlineage", "OpenLineage", "application/x-ndjson", "jsonl", Options, records, send, becomes=BECOMES
+    )
+)

@@ -56,10 +56,9 @@ def _facets(dataset: Dataset, naming: Naming) -> dict[str, Any]:
         facets["documentation"] = facet("documentation", {"description": said})
     if dataset.details.owner:
         facets["ownership"] = facet("ownership", {"owners": [{"name": dataset.details.owner}]})
-    tags = [*tags_of(dataset.words)]
+    tags = [{"key": "navlin_id", "value": dataset.name.id, "source": "navlin"}, *tags_of(dataset.words)]
     tags += [tag | {"field": each.name.name} for each in dataset.columns for tag in tags_of(each.words)]
-    if tags:
-        facets["tags"] = facet("tags", {"tags": tags})
+    facets["tags"] = facet("tags", {"tags": tags})
     return facets
 
 

@@ -118,6 +118,8 @@ def _job_facets(operation: Operation) -> dict[str, Any]:
     if statement.text:
         dialect = {"dialect": statement.engine.lower()} if statement.engine else {}
         facets["sql"] = facet("sql", {"query": statement.text, **dialect})
+    if statement.incomplete:
+        facets["navlin_job"] = own_facet("job", incomplete=list(statement.incomplete_reasons) or ["unknown"])
     if operation.words.description:
         facets["documentation"] = facet(
             "documentation", {"description": operation.words.description}, "DocumentationJobFacet"

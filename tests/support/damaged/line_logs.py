@@ -24,11 +24,10 @@ from navlin.model.source import HIVE, IMPALA, SPARK
 from tests import (
     test_hive_events,
     test_impala_events,
-    test_openlineage_events,
     test_openlineage_facets,
     test_spark_lineage_events,
 )
-from tests.support import damage
+from tests.support import damage, openlineage
 from tests.support.damaged.tallies import (
     FILES_A_PLAN,
     LARGEST_BYTES,
@@ -186,7 +185,7 @@ def spark_lineage_events(folder: Path, chance: random.Random, count: int, corpor
 
 
 def openlineage_events(folder: Path, chance: random.Random, count: int, corpora: Sequence[Path]) -> Tally:
-    made = test_openlineage_events
+    made = openlineage
     facet = made.of_fields({"x": [made.source("a.a", "x", made.SUM), made.source("a.b", "k", made.JOIN)]})
     records = [
         {**made.wrote(facet), "run": {"runId": "damaged", "facets": {}}},

@@ -1,0 +1,288 @@
+"""The datasets of OpenLineage events: which key each has, its columns, and what becomes of those that nobody else owns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from navlin.model.keys import EntityType, RelationType, location_key, table_key
+from navlin.model.records import Entity, Relation
+from navlin.model.source import source_id
+from tests.support.openlineage import (
+    ESTATE,
+    FILTER,
+    HDFS_1,
+    HIVE_1,
+    IDENTITY,
+    JOIN,
+    SDK_1,
+    SUM,
+    Follower,
+    Json,
+    columns,
+    dataset,
+    event,
+    flows,
+    of_fields,
+    path,
+    shown,
+    source,
+    symlinks,
+    table,
+    wrote,
+)
+from tests.support.record_edges import Read
+
+
+@pytest.fixture
+def follower(tmp_path: Path) -> Follower:
+    return Follower(tmp_path)
+
+
+# -- Names ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "means", "kind", "system"),
+    [
+        (table("sales.orders"), "sales.orders", "TABLE", HIVE_1.id),
+        (dataset("hive://hms:9083/", "sales.orders"), "sales.orders", "TABLE", HIVE_1.id),
+        (dataset("hive://other:9083", "sales.orders"), "sales.orders", "TABLE", source_id("c", "thrift://other:9083")),
+        (dataset("hive://hms:9083", "hive.sales.orders"), "sales.orders", "TABLE", HIVE_1.id),
+        (dataset("arn:aws:glue:eu:1", "table/sales/orders"), "sales.orders", "TABLE", source_id("c", "arn:aws:glue:eu:1")),
+        (path("/a/b"), "/a/b", "DIRECTORY", HDFS_1.id),
+        (path("/a/day=1/hour=2"), "/a", "DIRECTORY", HDFS_1.id),
+        (dataset("hdfs://ns1/", "a/b"), "/a/b", "DIRECTORY", HDFS_1.id),
+        (dataset("file", "/a/b"), "/a/b", "DIRECTORY", source_id("c", "file://")),
+        (dataset("s3a://bucket", "a/b"), "/a/b", "DIRECTORY", source_id("c", "s3://bucket")),
+        (dataset("s3://bucket", "/a/b"), "/a/b", "DIRECTORY", source_id("c", "s3://bucket")),
+        (dataset("abfss://c@acct.dfs.core.windows.net", "/a"), "/a", "DIRECTORY", source_id("c", "abfss://c@acct.dfs.core.windows.net")),
+        (dataset("postgres://db:5432", "shop.public.orders"), "shop.public.orders", "DATASET", SDK_1.id),
+        (dataset("kafka://broker:9092", "orders"), "orders", "DATASET", SDK_1.id),
+        (dataset("food_delivery", "public.orders"), "public.orders", "DATASET", SDK_1.id),
+        (dataset("hive://hms:9083", "no table"), "no table", "DATASET", SDK_1.id),
+        (dataset("trino://trino:8080", "hive.sales.orders"), "sales.orders", "TABLE", HIVE_1.id),
+        # Spark names the path and has the table beside it, Hive's hook the other way round.
+        (path("/wh/o", **symlinks(("hive://hms:9083", "sales.orders", "TABLE"))), "sales.orders", "TABLE", HIVE_1.id),
+        (table("sales.orders", **symlinks(("hdfs://ns1", "/wh/o", "LOCATION"))), "sales.orders", "TABLE", HIVE_1.id),
+        (dataset("file", "/wh/o", **symlinks(("file:/wh", "sales.orders", "TABLE"))), "sales.orders", "TABLE", HIVE_1.id),
+        (
+            path(
+                "/wh/o",
+                catalog={"framework": "iceberg", "type": "hadoop"},
+                **symlinks(("hdfs://ns1/wh", "sales.orders", "TABLE")),
+            ),
+            "/wh/o",
+            "DIRECTORY",
+            HDFS_1.id,
+        ),
+    ],
+)  # fmt: skip
+def test_a_dataset_is_claimed_where_it_is(
+    tmp_path: Path, given: Json, means: str, kind: str, system: str
+) -> None:
+    follower = Follower(tmp_path, metastore_namespaces=("trino://trino:8080",))
+    got = follower.read(event("COMPLETE", 1, inputs=[given], outputs=[table("b.b")]))
+    (read,) = [r.ep1 for r in got.relations if r.ep2 == got.operation.key]
+    assert (shown(read), read.type, read.source.id) == (means, kind, system)
+    if kind == "TABLE":
+        assert read.identity == table_key(read.source, "sales", "orders").identity
+
+
+def test_a_table_lies_where_its_symlink_says(follower: Follower) -> None:
+    linked = path("/wh/o", **symlinks(("hive://hms:9083", "sales.orders", "TABLE")))
+    got = follower.read(event("COMPLETE", 1, inputs=[linked], outputs=[table("b.b")]))
+    (lies,) = [r for r in got.relations if r.type is RelationType.LOGICAL_PHYSICAL]
+    assert lies.ep1.identity == table_key(HIVE_1, "sales", "orders").identity
+    assert lies.ep2.identity == location_key(ESTATE, "hdfs://ns1/wh/o").identity
+
+
+def test_an_event_of_a_table_alone_says_where_it_lies(follower: Follower) -> None:
+    linked = table("sales.orders", **symlinks(("hdfs://ns1", "/wh/o", "LOCATION")))
+    (lies,) = follower.read({"eventTime": "2023-11-14T22:14:00Z", "dataset": linked}).records
+    assert isinstance(lies, Relation)
+    assert (shown(lies.ep1), shown(lies.ep2), lies.attributes) == ("sales.orders", "/wh/o", {"hint": True})
+
+
+# -- Columns -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("facet", "expected", "tables"),
+    [
+        # Without a word on how, it is data.
+        (of_fields({"x": [source("a.a", "x")]}), {"b.b.x": {"a.a.x"}}, {"a.a", "a.b"}),
+        (
+            of_fields({"x": [source("a.a", "x", IDENTITY), source("a.b", "k", JOIN)]}),
+            {"b.b.x": {"a.a.x", "CONTROL a.b.k"}},
+            {"a.a", "CONTROL a.b"},
+        ),
+        # A column may be both.
+        (of_fields({"x": [source("a.a", "x", SUM, FILTER)]}), {"b.b.x": {"a.a.x", "CONTROL a.a.x"}}, {"a.a", "a.b"}),
+        (
+            of_fields({"x": [source("a.a", "x", SUM)]}, dataset=[source("a.b", "k", FILTER)]),
+            {"b.b.x": {"a.a.x", "CONTROL a.b.k"}},
+            {"a.a", "CONTROL a.b"},
+        ),
+        (of_fields({}, dataset=[source("a.b", "k", FILTER)]), {"b.b": {"CONTROL a.b.k"}}, {"a.a", "a.b"}),
+        (
+            {"columnLineage": {"fields": {"x": {"inputFields": [source("a.a", "x")], "transformationType": "MASKED"}}}},
+            {"b.b.x": {"a.a.x"}},
+            {"a.a", "a.b"},
+        ),
+        (
+            {"columnLineage": {"fields": {"x": {"inputFields": [source("a.a", "x")], "transformationType": "INDIRECT"}}}},
+            {"b.b.x": {"CONTROL a.a.x"}},
+            {"CONTROL a.a", "a.b"},
+        ),
+        # A column that nothing flows into; a source that is not among the inputs.
+        (of_fields({"one": [], "y": [source("c.c", "y")]}), {"b.b.y": {"c.c.y"}, "b.b.one": set()}, {"a.a", "a.b", "c.c"}),
+        # The newer facet.
+        (
+            {
+                "lineage": {
+                    "inputs": [
+                        {**source("a.b", "k", FILTER), "type": "DATASET"},
+                        {"namespace": "hdfs://ns1", "name": "/raw", "type": "DATASET"},
+                    ],
+                    "fields": {"x": {"inputs": [{**source("a.a", "x", SUM), "type": "DATASET"}]}},
+                }
+            },
+            {"b.b.x": {"a.a.x", "CONTROL a.b.k"}},
+            {"a.a", "a.b", "/raw"},
+        ),
+    ],
+)  # fmt: skip
+def test_column_lineage(
+    follower: Follower, facet: Json, expected: dict[str, set[str]], tables: set[str]
+) -> None:
+    got = follower.read(wrote(facet))
+    assert columns(got) == expected
+    assert flows(got) == {f"{each} -> operation" for each in tables} | {"operation -> b.b"}
+
+
+def test_columns_are_those_of_the_table_that_the_symlink_names(follower: Follower) -> None:
+    read = path("/wh/o", **symlinks(("hive://hms:9083", "sales.orders", "TABLE")))
+    of_path = source("/wh/o", "ID", namespace="hdfs://ns1")
+    facet = of_fields({"id": [of_path]})
+    written = path("/wh/d", **symlinks(("hive://hms:9083", "sales.daily", "TABLE")), **facet)
+    got = follower.read(event("COMPLETE", 1, inputs=[read], outputs=[written]))
+    assert columns(got) == {"sales.daily.id": {"sales.orders.ID"}}
+
+
+def test_how_a_column_is_computed_is_kept(follower: Follower) -> None:
+    masked = {**SUM, "masking": True}
+    got = follower.read(wrote(of_fields({"x": [source("a.a", "x", IDENTITY), source("a.a", "y", masked)]})))
+    (part,) = got.of(EntityType.SUB_OPERATION)
+    about = {
+        name: part.attributes[name]
+        for name in ("edgeType", "transformation", "expression", "masking", "inputs")
+    }
+    assert about == {
+        "edgeType": "PROJECTION",
+        "transformation": "AGGREGATION",
+        "expression": "sum(amount)",
+        "masking": True,
+        "inputs": ["a.a.x", "a.a.y"],
+    }
+
+
+def test_what_decides_about_very_many_columns_is_stated_once(follower: Follower) -> None:
+    names = [f"c{number}" for number in range(60)]
+    deciding = [source("a.b", f"k{number}", FILTER) for number in range(50)]
+    got = follower.read(wrote(of_fields({name: [source("a.a", name), *deciding] for name in names})))
+    control = [
+        r
+        for r in got.relations
+        if r.type is RelationType.CONTROL_FLOW and r.ep2.type is EntityType.SUB_OPERATION
+    ]
+    assert len(control) == 50
+    assert all(len(read) == 51 for read in columns(got).values())
+
+
+def test_a_writer_of_whose_columns_nothing_is_said_is_incomplete(follower: Follower) -> None:
+    got = follower.read(wrote({}))
+    assert got.operation.attributes["incompleteReasons"] == [
+        "the producer does not say where columns come from"
+    ]
+
+
+# -- Datasets of the source's own ----------------------------------------------------------------------------------------
+
+
+ORDERS = ("postgres://db:5432", "public.orders")
+
+
+def own(got: Read) -> dict[str, Entity]:
+    return {
+        shown(each.key): each
+        for each in got.entities
+        if each.key.type in (EntityType.DATASET, EntityType.FIELD)
+    }
+
+
+def test_a_dataset_of_its_own_has_its_columns(follower: Follower) -> None:
+    schema: Json = {
+        "schema": {"fields": [{"name": "id", "type": "bigint"}, {"name": "amount", "type": "numeric"}]}
+    }
+    read = dataset(
+        *ORDERS,
+        **schema,
+        documentation={"description": "all orders"},
+        ownership={"owners": [{"name": "ana"}]},
+    )
+    facet = of_fields(
+        {"id": [source(ORDERS[1], "ID", namespace=ORDERS[0]), source(ORDERS[1], "x", namespace=ORDERS[0])]}
+    )
+    got = own(follower.read(event("COMPLETE", 1, inputs=[read], outputs=[table("b.b", **facet)])))
+    assert got.keys() == {"public.orders", "public.orders.id", "public.orders.amount", "public.orders.x"}
+    about = got["public.orders"].attributes
+    assert (about["originalDescription"], about["owner"]) == ("all orders", "ana")
+    assert about["datasetNamespace"] == ORDERS[0]
+    assert got["public.orders.amount"].attributes == {"dataType": "numeric", "columnIndex": 1}
+
+
+def change(kind: str, **more: Any) -> Json:
+    return {"lifecycleStateChange": {"lifecycleStateChange": kind, **more}}
+
+
+def test_a_dataset_of_its_own_that_is_dropped_is_gone(follower: Follower) -> None:
+    dropped = {"eventTime": "2023-11-14T22:14:00Z", "dataset": dataset(*ORDERS, **change("DROP"))}
+    got = follower.read(dropped)
+    key = next(iter(own(follower.read({**dropped, "dataset": dataset(*ORDERS)})).values())).key
+    assert [(each.path, each.reported) for each in got.covers] == [(key.tree_path, True)]
+    assert got.entities == []
+
+
+def test_a_rename_is_an_operation_and_words_go_along(follower: Follower) -> None:
+    before = own(follower.read(event("COMPLETE", 1, "0", outputs=[dataset(*ORDERS)])))["public.orders"].key
+    previous = {"previousIdentifier": {"namespace": ORDERS[0], "name": ORDERS[1]}}
+    got = follower.read(
+        event("COMPLETE", 3, outputs=[dataset(ORDERS[0], "public.o2", **change("RENAME", **previous))])
+    )
+    assert flows(got) == {"public.orders -> operation", "operation -> public.o2"}
+    assert got.operation.attributes["operationType"] == "RENAME"
+    assert own(got)["public.o2"].renamed_from == before.identity
+    assert before.tree_path in {each.path for each in got.covers}
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs", "expected"),
+    [
+        ("DROP", [], set()),
+        ("ALTER", [], set()),
+        ("TRUNCATE", [], set()),
+        ("CREATE", [], set()),
+        ("CREATE", [table("a.a")], {"a.a -> operation", "operation -> b.b"}),
+        ("OVERWRITE", [table("a.a")], {"a.a -> operation", "operation -> b.b"}),
+        ("OVERWRITE", [], {"operation -> b.b"}),
+    ],
+)
+def test_a_change_of_state_by_which_no_data_moves_is_no_flow(
+    follower: Follower, kind: str, inputs: list[Json], expected: set[str]
+) -> None:
+    got = follower.read(event("COMPLETE", 1, inputs=inputs, outputs=[table("b.b", **change(kind))]))
+    assert flows(got) == expected
+    assert got.operation.attributes["outputs"] == ["b.b"]
