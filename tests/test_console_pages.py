@@ -13,7 +13,7 @@ from navlin.console import PAGES
 from navlin.console.hue import hue_address
 from navlin.index.entity import StoredEntity
 from tests.support.chromium import Chromium
-from tests.support.console_estate import STATEMENT, ConsoleEstate
+from tests.support.console_estate import EVIL, STATEMENT, ConsoleEstate
 from tests.support.http_browser import Browser
 from tests.support.visits import TELEPHONE, addresses, shown, wrong
 from tests.test_console import Document, form_of, page
@@ -219,6 +219,20 @@ def test_a_statement_is_laid_out_and_its_own_text_can_be_copied(
     found = page(viewer, "/details", entity=console.operation.identity)
     assert "\nfrom sales.orders o\nleft join" in found.by_id["text"]
     assert found.by_id["recorded"] == STATEMENT
+
+
+def test_a_form_brings_back_to_the_letter_what_the_page_shows_with_signs(
+    console: ConsoleEstate, chief: Browser
+) -> None:
+    found = page(chief, "/details", entity=console.evil.identity)
+    form = form_of(found, "/navlin/edit")
+    assert [form[each] for each in ("was_name", "was_description", "was_tags", "name", "tags")] == [EVIL] * 5
+    assert found.by_id["description"] == EVIL.replace("\u202e", "\ufffd")
+    # What stands in the larger boxes, which are no inputs.
+    boxes = {"description": EVIL, "properties": f"a={EVIL}"}
+    saved = sent(chief, found, "/edit", tags=f"{EVIL}, more", **boxes)
+    assert form_of(saved, "/navlin/edit")["was_description"] == EVIL
+    assert form_of(saved, "/navlin/edit")["tags"] == f"{EVIL}, more"
 
 
 def test_a_table_a_path_and_a_job_lead_to_hue(console: ConsoleEstate, viewer: Browser) -> None:

@@ -78,6 +78,8 @@ def wrong(browser: Chromium, address: str) -> list[str]:
         found.append(f"it is {width} pixels wide")
     if browser.count("img, script:not([src])"):
         found.append("there is an image, or a script that stands in the page")
+    if "\u202e" in browser.run("return document.body.innerText + document.title"):
+        found.append("a name turns the writing around")
     return [f"{address}: {each}" for each in found]
 
 
