@@ -40,6 +40,8 @@ def addresses(estate: ConsoleEstate) -> dict[str, list[str]]:
         "/details": [*entities, evil],
         "/lineage": [
             *(f"{each}&depth=all&operations=true" for each in entities),
+            f"{entities[0]}&selected={estate.report.identity}&open={estate.report.identity}",
+            f"{entities[1]}&selected={estate.evil.identity}&unlinked=true&databases=true",
             f"{entities[1]}&form=list",
             evil,
             "",

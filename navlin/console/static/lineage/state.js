@@ -55,6 +55,10 @@ export function showSummary(page, graph, shown, acts) {
     const words = `${count(graph.unlinked, "relation")} lead${graph.unlinked === 1 ? "s" : ""} to what was never captured. `;
     notes.push(html("li", { "data-reason": "unlinked" }, words, change("Show it", { unlinked: true }, acts)));
   }
+  for (const { id, direction } of graph.nothing) {
+    const words = `There is nothing more directly ${direction} of ${oneLine(graph.nodes.get(id).name)}.`;
+    notes.push(html("li", { "data-reason": "nothing more" }, words));
+  }
   if (!shown.lines.length && !shown.hidden.length) {
     const words = "Nothing flows here, as far as is known. With operations, or with what is unlinked, there may be more.";
     notes.push(html("li", { "data-reason": "nothing" }, words));
