@@ -143,7 +143,7 @@ async function fill(place, id, brief = false) {
       ...(brief ? [] : [factsOf(rows), runsOf(shown.executions)]),
     );
   } catch (error) {
-    place.replaceChildren(html("p", { class: "problem" }, error.message));
+    place.replaceChildren(html("p", { class: "problem" }, printable(error.message)));
   }
 }
 

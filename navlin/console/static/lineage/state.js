@@ -1,6 +1,6 @@
 // What the page says of itself: that it is at work, what went wrong, what the picture leaves out.
 
-import { oneLine } from "./names.js";
+import { oneLine, printable } from "./names.js";
 import { html } from "./svg.js";
 
 const STATES = {
@@ -31,7 +31,7 @@ export function showProblem(page, problem, { again, startAt }) {
   });
   const place = page.querySelector("#problem");
   place.replaceChildren(
-    html("p", {}, problem.message),
+    html("p", {}, printable(problem.message)),
     choices.length ? html("ul", {}, ...choices) : "",
     problem.status === 401 ? html("p", {}, html("a", { href: logIn() }, "Log in")) : "",
     html("button", { type: "button", class: "quiet", id: "again", click: again }, "Try again"),
