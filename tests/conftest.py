@@ -180,7 +180,9 @@ def private_solr(private_server: EmbeddedSolr) -> Iterator[Solr]:
 
 
 @pytest.fixture(scope="module")
-def console(private_server: EmbeddedSolr, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleEstate]:
+def console(
+    private_server: EmbeddedSolr, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ConsoleEstate]:
     """An estate in the second Solr in which each page has something to show, and a `navlin web` before it."""
     from tests.support.console_estate import console_estate
 
