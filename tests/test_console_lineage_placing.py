@@ -1,4 +1,4 @@
-"""Where columns, and what is both input and output, stand in the diagram once columns are open."""
+"""Where columns, and what is both input and output, stand in the diagram once columns are open; and hops from any node."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from navlin.index.solr import Solr
 from navlin.model.keys import sub_operation_key
 from tests.support.chromium import Chromium
 from tests.support.query_estate import World
-from tests.test_console_lineage_browser import drawn, flows
+from tests.test_console_lineage_browser import acted, choose, drawn, flows, names, ready
 
 pytestmark = pytest.mark.services
 
@@ -76,3 +76,35 @@ def test_a_column_shows_beside_the_picture_what_computes_it(chromium: Chromium, 
     chromium.find(f"#node-{target.identity} .row").click()
     chromium.until(lambda: chromium.texts("#selected .made-by pre") == ["sum(price)"], "no expression")
     assert chromium.texts("#selected .made-by h3") == ["target.total", "Expression"]
+
+
+# -- A hop against the way -----------------------------------------------------------------------------------------------
+
+
+def test_from_any_node_a_hop_leads_both_ways_and_the_address_has_it(chromium: Chromium, world: World) -> None:
+    source, start, other, far = (world.table(each) for each in ("source", "start", "other", "far"))
+    for text, made in (("start from source", start), ("other from source", other)):
+        world.operation(text, [source], [made])
+    world.operation("far from other", [other], [far])
+    world.index()
+    drawn(chromium, start)
+    assert names(chromium) == {"source", "start"}
+    chromium.find(f"#node-{source.identity} .head").click()
+    acted(chromium, chromium.find("#selected [data-act=downstream]").click)
+    assert names(chromium) == {"source", "start", "other"}
+    assert flows(chromium) == {"source -> start", "source -> other"}
+    sent = chromium.driver.current_url
+    # There is more beyond what came by that hop, and an arrow that leads there.
+    acted(chromium, chromium.find(f"#node-{other.identity} .hop.downstream").click)
+    assert names(chromium) == {"source", "start", "other", "far"}
+    chromium.run("arguments[0].focus()", chromium.find(f"#node-{far.identity} .head"))
+    acted(chromium, lambda: chromium.press(">"))
+    assert names(chromium) == {"source", "start", "other", "far"}
+    assert "nothing more directly downstream" in chromium.find("#notes").text
+
+    chromium.driver.get(sent)
+    ready(chromium)
+    assert names(chromium) == {"source", "start", "other"}
+    choose(chromium, "direction", "upstream")
+    chromium.until(lambda: names(chromium) == {"source", "start"}, "another direction begins anew")
+    assert chromium.wrong() == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,9 +13,13 @@ import pytest
 from navlin.console import PAGES
 from navlin.console.hue import hue_address
 from navlin.index.entity import StoredEntity
+from navlin.index.requests import Job, State, leave_request, requests_for, save_request
+from navlin.index.runs import Status, last_run
+from navlin.service.jobs import run_as_json
 from tests.support.chromium import Chromium
-from tests.support.console_estate import STATEMENT, ConsoleEstate
+from tests.support.console_estate import EVIL, STATEMENT, ConsoleEstate
 from tests.support.http_browser import Browser
+from tests.support.query_estate import HIVE
 from tests.support.visits import TELEPHONE, addresses, shown, wrong
 from tests.test_console import Document, form_of, page
 
@@ -129,8 +134,6 @@ def test_a_purge_is_shown_before_it_is_made_and_then_made(console: ConsoleEstate
 
 
 def newest_request(console: ConsoleEstate) -> str:
-    from navlin.index.requests import Job, requests_for
-
     return requests_for(console.solr, Job.PURGE)[0].id
 
 
@@ -144,6 +147,27 @@ def test_a_purge_of_the_future_is_refused(chief: Browser) -> None:
     answer = chief.send("POST", "/purge", data=form, headers={"Accept": "text/html"})
     assert answer.status_code == 400
     assert "in the future" in answer.text
+
+
+def test_what_was_asked_for_is_shown_with_what_became_of_it(console: ConsoleEstate, chief: Browser) -> None:
+    held = last_run(console.solr, console.world.source(HIVE).id, Status.HELD)
+    assert held is not None
+    answers = {
+        Job.EXTRACT: run_as_json(held, dry_run=False),
+        Job.LINK: {"resolve_endpoints": 12_345, "add_locations": 0, "inherited": 0},
+    }
+    shown = {}
+    for job, answer in answers.items():
+        left = leave_request(console.solr, job, {"source": console.held}, "chief", 1_795_000_000_000)
+        waiting = page(chief, "/request", id=left.id)
+        assert waiting.of("meta", **{"http-equiv": "refresh"})
+        save_request(console.solr, replace(left, state=State.DONE, answer=answer, ended_ms=1_795_000_001_000))
+        shown[job] = page(chief, "/request", id=left.id)
+        assert not shown[job].of("meta", **{"http-equiv": "refresh"})
+    assert "1,204 of 1,300" in shown[Job.EXTRACT].by_id["report"]
+    assert "entities that are gone: 1,204" in shown[Job.EXTRACT].text
+    assert f"/navlin/held?source={console.held}" in shown[Job.EXTRACT].links()
+    assert "resolve_endpoints: 12,345" in shown[Job.LINK].text
 
 
 # -- Held runs and sources -----------------------------------------------------------------------------------------------
@@ -219,6 +243,20 @@ def test_a_statement_is_laid_out_and_its_own_text_can_be_copied(
     found = page(viewer, "/details", entity=console.operation.identity)
     assert "\nfrom sales.orders o\nleft join" in found.by_id["text"]
     assert found.by_id["recorded"] == STATEMENT
+
+
+def test_a_form_brings_back_to_the_letter_what_the_page_shows_with_signs(
+    console: ConsoleEstate, chief: Browser
+) -> None:
+    found = page(chief, "/details", entity=console.evil.identity)
+    form = form_of(found, "/navlin/edit")
+    assert [form[each] for each in ("was_name", "was_description", "was_tags", "name", "tags")] == [EVIL] * 5
+    assert found.by_id["description"] == EVIL.replace("\u202e", "\ufffd")
+    # What stands in the larger boxes, which are no inputs.
+    boxes = {"description": EVIL, "properties": f"a={EVIL}"}
+    saved = sent(chief, found, "/edit", tags=f"{EVIL}, more", **boxes)
+    assert form_of(saved, "/navlin/edit")["was_description"] == EVIL
+    assert form_of(saved, "/navlin/edit")["tags"] == f"{EVIL}, more"
 
 
 def test_a_table_a_path_and_a_job_lead_to_hue(console: ConsoleEstate, viewer: Browser) -> None:

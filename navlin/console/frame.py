@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from functools import partial
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
-from rich.filesize import decimal
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -21,19 +17,10 @@ from navlin.api.answers import Html, Onward
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.service import Service
 from navlin.console.page import POLICY, Page
+from navlin.console.page_templates import page_templates
 from navlin.console.static_files import StaticFiles
-from navlin.index.fields import solr_date
-from navlin.render.counts import count_lines
-from navlin.render.status import span
-from navlin.render.text import in_page
 
-_TEMPLATES: Final = Path(__file__).parent / "templates"
 LOG_IN: Final = "/login"
-_INITIALS: Final = frozenset({"HDFS", "YARN", "S3", "SDK", "MAPREDUCE"})
-"""Source types that are written so; the others are names."""
-_DATE: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
-NAME_CHARS: Final = 80
-"""Of a longer name the middle is not shown; it is whole on its own page, and where one points at it."""
 
 
 class BrowserPages:
@@ -42,25 +29,7 @@ class BrowserPages:
     def __init__(self, service: Service, pages: Iterable[Page]) -> None:
         self._service, self._pages = service, tuple(pages)
         self._files = StaticFiles(service.base_path)
-        self._templates = Environment(
-            loader=FileSystemLoader(_TEMPLATES),
-            autoescape=select_autoescape(default=True),
-            undefined=StrictUndefined,
-            # Where a form has to bring back to the letter what it was given, `e` keeps this from it.
-            finalize=in_page,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self._templates.tests["date"] = lambda text: _DATE.fullmatch(text) is not None
-        self._templates.filters["entity"] = lambda name: urlencode({"entity": name})
-        self._templates.filters["date"] = lambda at_ms: solr_date(int(at_ms))
-        self._templates.filters["utc"] = lambda date: f"{date[:10]} {date[11:19]} UTC"
-        self._templates.filters["size"] = decimal
-        self._templates.filters["span"] = span
-        self._templates.filters["count_lines"] = count_lines
-        self._templates.filters["engine"] = lambda kind: kind if kind in _INITIALS else kind.title()
-        self._templates.filters["middle"] = cut_in_middle
-        self._templates.filters["quoted"] = lambda text: quote(str(text), safe="")
+        self._templates = page_templates()
 
     @property
     def endpoints(self) -> list[Endpoint]:
@@ -145,8 +114,3 @@ class BrowserPages:
             "here": template,
         }
         return Html(self._templates.get_template(template).render({**around, **values}), POLICY)
-
-
-def cut_in_middle(name: str) -> str:
-    """A name, or the beginning and the end of a long one: paths and statements differ at either."""
-    return name if len(name) <= NAME_CHARS else f"{name[: NAME_CHARS // 2]}…{name[1 - NAME_CHARS // 2 :]}"

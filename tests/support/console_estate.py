@@ -24,6 +24,8 @@ from navlin.index.solr import Solr
 from navlin.model.identity import run_id
 from navlin.model.keys import EntityType, Key, partition_key, sub_operation_key
 from navlin.model.records import Position, Reject
+from navlin.pipeline.guard import HighWater
+from navlin.pipeline.missing import Remembered
 from navlin.service import jobs
 from navlin.service.heartbeat import Heartbeat, LastRun, save_heartbeat
 from navlin.service.requests import Requests
@@ -250,14 +252,9 @@ def _runs(solr: Solr, world: World, now_ms: int) -> None:
         *(world.named(each).tree_path for each in ("revenue", "orders", "customers", f"t{EVIL}")),
         "/GONE",
     ]
-    remembered = {
-        "once": [],
-        "held_run": run_id(hive.id, 25),
-        "shown": places,
-        "most": 1_300,
-        "at_ms": now_ms,
-    }
-    save_positions(solr, hive.id, "any", [Position(MISSING, remembered), Position("event", 81_234)], {})
+    remembered = Remembered((), run_id(hive.id, 25), tuple(places), HighWater(1_300, now_ms))
+    known = [Position(MISSING, remembered.value()), Position("event", 81_234)]
+    save_positions(solr, hive.id, "any", known, {})
     impala = world.source(IMPALA)
     rejects = [
         Reject(

@@ -40,6 +40,8 @@ def addresses(estate: ConsoleEstate) -> dict[str, list[str]]:
         "/details": [*entities, evil],
         "/lineage": [
             *(f"{each}&depth=all&operations=true" for each in entities),
+            f"{entities[0]}&selected={estate.report.identity}&open={estate.report.identity}",
+            f"{entities[1]}&selected={estate.evil.identity}&unlinked=true&databases=true",
             f"{entities[1]}&form=list",
             evil,
             "",
@@ -78,6 +80,8 @@ def wrong(browser: Chromium, address: str) -> list[str]:
         found.append(f"it is {width} pixels wide")
     if browser.count("img, script:not([src])"):
         found.append("there is an image, or a script that stands in the page")
+    if "\u202e" in browser.run("return document.body.innerText + document.title"):
+        found.append("a name turns the writing around")
     return [f"{address}: {each}" for each in found]
 
 

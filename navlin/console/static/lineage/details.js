@@ -1,6 +1,7 @@
 // What is beside the picture: everything of the node or edge that is selected, and the texts of queries.
 
 import { askShown } from "./ask.js";
+import { mayTurn } from "./graph.js";
 import { inWords, oneLine, printable } from "./names.js";
 import { html } from "./svg.js";
 
@@ -15,6 +16,8 @@ export function showNode(panel, node, graph, view, acts) {
   const id = node.id;
   const buttons = [
     html("button", { type: "button", class: "quiet", "data-act": "start", click: () => acts.startAt(id) }, "Start here"),
+    ...(mayTurn(graph, node) ? [hopButton("upstream", "← one hop", graph.boxOf(id), acts)] : []),
+    ...(mayTurn(graph, node) ? [hopButton("downstream", "one hop →", graph.boxOf(id), acts)] : []),
     node.placeholder ? null : html("a", { href: acts.detailsAddress(id), "data-act": "details" }, "All details"),
   ];
   const states = [
@@ -78,6 +81,11 @@ const FLAGS = {
   parsed: "read from an SQL text, not recorded by an engine",
 };
 
+function hopButton(way, words, box, acts) {
+  const attributes = { type: "button", class: "quiet", "data-act": way, "aria-label": `${words.replace(/[←→]/, "").trim()} ${way}` };
+  return html("button", { ...attributes, click: () => acts.hop(box, way) }, words);
+}
+
 /** What is said when nothing is selected. */
 export function showNothing(panel) {
   panel.replaceChildren(html("p", { class: "dim" }, "Select a node or an edge to see what is known of it."));
@@ -135,7 +143,7 @@ async function fill(place, id, brief = false) {
       ...(brief ? [] : [factsOf(rows), runsOf(shown.executions)]),
     );
   } catch (error) {
-    place.replaceChildren(html("p", { class: "problem" }, error.message));
+    place.replaceChildren(html("p", { class: "problem" }, printable(error.message)));
   }
 }
 

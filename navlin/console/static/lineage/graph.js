@@ -8,6 +8,27 @@ const HIDING = new Set(["nodes", "fan_out", "walked"]);
 
 export const keyOf = (edge) => `${edge.type}:${edge.source}:${edge.target}`;
 
+/** Whether one may go on from a node in either direction: it is in the index, and the diagram is one of whole objects. */
+export const mayTurn = (graph, node) => !graph.byColumns && !node.placeholder;
+
+/** A lineage answer with others of one hop: what they have more, where there is more of that (`apart`), and at which of them
+ * there was nothing (`nothing`). */
+export function joined(answer, others) {
+  const nodes = new Map(answer.nodes.map((node) => [node.id, node]));
+  const cuts = [...answer.truncatedAt];
+  const nothing = [];
+  for (const other of others) {
+    const more = other.nodes.filter((node) => !nodes.has(node.id));
+    const known = new Set(nodes.keys());
+    for (const node of more) nodes.set(node.id, node);
+    // Of what the view has anyway it says itself where there is more.
+    cuts.push(...other.truncatedAt.filter((cut) => !known.has(cut.id)).map((cut) => ({ ...cut, apart: true })));
+    if (!more.length) nothing.push({ id: other.start, direction: other.direction });
+  }
+  const edges = [answer, ...others].flatMap((each) => each.edges);
+  return { ...answer, nodes: [...nodes.values()], edges, truncatedAt: cuts, nothing };
+}
+
 /** A lineage answer, with its nodes and edges by their ids. */
 export class Graph {
   constructor(answer, columnsAsked) {
@@ -17,6 +38,7 @@ export class Graph {
     this.nodes = new Map(answer.nodes.map((node) => [node.id, node]));
     this.edges = new Map(answer.edges.map((edge) => [keyOf(edge), edge]));
     this.cuts = answer.truncatedAt;
+    this.nothing = answer.nothing ?? [];
     this.byColumns = PARTS.has(this.nodes.get(this.start)?.type);
     this.into = new Map();
     this.outOf = new Map();

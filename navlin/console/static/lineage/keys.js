@@ -92,8 +92,8 @@ function onElement(picture, event, { graph, lines }, acts) {
   const box = from.closest("[data-box]");
   if (event.key === "Enter") acts.press(from);
   else if (event.key === " ") acts.press(box?.querySelector(".toggle"));
-  else if (event.key === "<" || event.key === ",") acts.press(box?.querySelector(".hop.upstream"));
-  else if (event.key === ">" || event.key === ".") acts.press(box?.querySelector(".hop.downstream"));
+  else if (event.key === "<" || event.key === ",") acts.hop(box?.dataset.box, "upstream");
+  else if (event.key === ">" || event.key === ".") acts.hop(box?.dataset.box, "downstream");
   else return false;
   return true;
 }

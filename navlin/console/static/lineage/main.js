@@ -4,7 +4,7 @@ import { Problem, ask } from "./ask.js";
 import { showEdge, showNode, showNothing } from "./details.js";
 import { dotOf } from "./dot.js";
 import { draw } from "./draw.js";
-import { Graph, keyOf } from "./graph.js";
+import { Graph, joined, keyOf, mayTurn } from "./graph.js";
 import { elementOf, listenToKeys, stopAt } from "./keys.js";
 import { Cancelled, layOut, warmUp } from "./layout.js";
 import { legend } from "./legend.js";
@@ -16,7 +16,7 @@ import { placesOf } from "./places.js";
 import { showProblem, showState, showSummary } from "./state.js";
 import { asPng, asSvg, download } from "./save.js";
 import { readSwitches, showSwitches } from "./switches.js";
-import { questionOf, readView, searchOf, startingAt } from "./view.js";
+import { questionOf, questionsAlso, readView, searchOf, startingAt } from "./view.js";
 import { Zoom } from "./zoom.js";
 
 const page = document.getElementById("diagram");
@@ -52,9 +52,11 @@ async function show(anchor = "") {
   }
   try {
     showState(page, "asking");
-    const answer = await timed("server", () => ask("/lineage", questionOf(view), asking.signal));
+    const questions = [questionOf(view), ...questionsAlso(view)];
+    const asked = questions.map((each) => ask("/lineage", each, asking.signal));
+    const [answer, ...others] = await timed("server", () => Promise.all(asked));
     if (!current()) return;
-    graph = new Graph(answer, view.toggled.size > 0);
+    graph = new Graph(joined(answer, others), view.toggled.size > 0);
     nameStart();
     if (list.open) fillList(table, graph, acts);
     await arrange(current, anchor);
@@ -150,7 +152,16 @@ function go(next, anchor = "") {
 const acts = {
   startAt: (id) => go(startingAt(view, id)),
   toggle: (id) => go({ ...view, toggled: flipped(view.toggled, id) }, id),
-  goOn: (ids) => go({ ...view, goOn: new Set([...view.goOn, ...ids]) }, ids[0]),
+  /** One hop further from a box: where the server said that there is more, or else against the way that led there. */
+  hop(box, way) {
+    if (!box || !graph) return;
+    const cuts = (graph.more().arrows.get(box) ?? []).filter((cut) => cut.direction === way);
+    if (!cuts.length && !mayTurn(graph, graph.nodes.get(box))) return;
+    const goOn = cuts.filter((cut) => !cut.apart).map((cut) => cut.id);
+    const also = cuts.length ? cuts.filter((cut) => cut.apart).map((cut) => cut.id) : [box];
+    const more = also.map((id) => `${way}:${id}`);
+    go({ ...view, goOn: new Set([...view.goOn, ...goOn]), also: new Set([...view.also, ...more]) }, box);
+  },
   hidden: (id, direction) => go(startingAt(view, id, { direction })),
   change: (changes) => go({ ...view, ...changes }, graph?.start),
   detailsAddress: (id) => `${base}/details?${new URLSearchParams({ entity: id })}`,
@@ -169,7 +180,7 @@ const acts = {
     if (!element) return;
     const { toggle, hop, hidden, start, way, id } = element.dataset;
     if (toggle) acts.toggle(toggle);
-    else if (hop) acts.goOn(beyond(hop, way));
+    else if (hop) acts.hop(hop, way);
     else if (hidden) acts.hidden(start, way);
     else if (id) acts.select(id);
     else if (element.dataset.edge) acts.select(element.dataset.edge);
@@ -180,12 +191,6 @@ function flipped(set, id) {
   const next = new Set(set);
   if (!next.delete(id)) next.add(id);
   return next;
-}
-
-/** The nodes in a box at which the server said that there is more that way. */
-function beyond(box, way) {
-  const cuts = graph.more().arrows.get(box) ?? [];
-  return cuts.filter((cut) => cut.direction === way).map((cut) => cut.id);
 }
 
 function edgeElement(key) {

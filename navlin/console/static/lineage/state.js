@@ -1,6 +1,6 @@
 // What the page says of itself: that it is at work, what went wrong, what the picture leaves out.
 
-import { oneLine } from "./names.js";
+import { oneLine, printable } from "./names.js";
 import { html } from "./svg.js";
 
 const STATES = {
@@ -31,7 +31,7 @@ export function showProblem(page, problem, { again, startAt }) {
   });
   const place = page.querySelector("#problem");
   place.replaceChildren(
-    html("p", {}, problem.message),
+    html("p", {}, printable(problem.message)),
     choices.length ? html("ul", {}, ...choices) : "",
     problem.status === 401 ? html("p", {}, html("a", { href: logIn() }, "Log in")) : "",
     html("button", { type: "button", class: "quiet", id: "again", click: again }, "Try again"),
@@ -54,6 +54,10 @@ export function showSummary(page, graph, shown, acts) {
   if (graph.unlinked) {
     const words = `${count(graph.unlinked, "relation")} lead${graph.unlinked === 1 ? "s" : ""} to what was never captured. `;
     notes.push(html("li", { "data-reason": "unlinked" }, words, change("Show it", { unlinked: true }, acts)));
+  }
+  for (const { id, direction } of graph.nothing) {
+    const words = `There is nothing more directly ${direction} of ${oneLine(graph.nodes.get(id).name)}.`;
+    notes.push(html("li", { "data-reason": "nothing more" }, words));
   }
   if (!shown.lines.length && !shown.hidden.length) {
     const words = "Nothing flows here, as far as is known. With operations, or with what is unlinked, there may be more.";

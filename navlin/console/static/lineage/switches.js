@@ -23,7 +23,9 @@ export function readSwitches(form, view) {
   const changes = { direction: form.elements.direction.value };
   const depth = form.elements.depth.value;
   changes.depth = depth === "all" ? 0 : Number(depth);
-  if (changes.depth !== view.depth || changes.direction !== view.direction) changes.goOn = new Set();
+  if (changes.depth !== view.depth || changes.direction !== view.direction) {
+    Object.assign(changes, { goOn: new Set(), also: new Set() });
+  }
   for (const name of [...ASKED, ...DRAWN]) changes[name] = form.elements[name].checked;
   return changes;
 }

@@ -16,6 +16,7 @@ export function readView(search) {
     depth: depthOf(given.get("depth")),
     toggled: new Set(given.getAll("open")),
     goOn: new Set(given.getAll("go_on")),
+    also: new Set(given.getAll("also").filter((each) => /^(up|down)stream:./.test(each))),
     selected: given.get("selected") ?? "",
   };
   for (const name of [...ASKED, ...DRAWN]) view[name] = given.get(name) === "true";
@@ -35,6 +36,7 @@ export function searchOf(view) {
   if (view.depth !== 1) query.set("depth", view.depth || "all");
   for (const name of [...ASKED, ...DRAWN]) if (view[name]) query.set(name, "true");
   for (const id of view.goOn) query.append("go_on", id);
+  for (const each of view.also) query.append("also", each);
   for (const id of view.toggled) query.append("open", id);
   if (view.selected) query.set("selected", view.selected);
   return `?${query}`;
@@ -50,7 +52,17 @@ export function questionOf(view) {
   return asked;
 }
 
+/** Questions for a hop from nodes against the way by which the view came to them: `also` has way and id of each. */
+export function questionsAlso(view) {
+  return [...view.also].map((each) => {
+    const [way, ...id] = each.split(":");
+    const asked = { ...questionOf(view), entity: id.join(":"), direction: way, depth: 1 };
+    delete asked.go_on;
+    return asked;
+  });
+}
+
 /** The same view, begun at another entity: nothing is opened or selected in it. */
 export function startingAt(view, entity, changes = {}) {
-  return { ...view, entity, toggled: new Set(), goOn: new Set(), selected: "", ...changes };
+  return { ...view, entity, toggled: new Set(), goOn: new Set(), also: new Set(), selected: "", ...changes };
 }

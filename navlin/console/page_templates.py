@@ -1,0 +1,55 @@
+"""The templates of pages: every value in them escaped and printable, and how times, sizes and long names look."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from rich.filesize import decimal
+
+from navlin.index.fields import solr_date
+from navlin.render.counts import count_lines
+from navlin.render.status import span
+from navlin.render.text import in_page
+
+NAME_CHARS: Final = 80
+"""Of a longer name the middle is not shown; it is whole on its own page, and where one points at it."""
+_TEMPLATES: Final = Path(__file__).parent / "templates"
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+_INITIALS: Final = frozenset({"HDFS", "YARN", "S3", "SDK", "MAPREDUCE"})
+"""Source types that are written so; the others are names."""
+
+
+def page_templates() -> Environment:
+    """All of them."""
+    made = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=select_autoescape(default=True),
+        undefined=StrictUndefined,
+        # Where a form has to bring back to the letter what it was given, `e` keeps this from it.
+        finalize=in_page,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.tests["date"] = lambda text: _DATE.fullmatch(text) is not None
+    filters: dict[str, Any] = {
+        "entity": lambda name: urlencode({"entity": name}),
+        "quoted": lambda text: quote(str(text), safe=""),
+        "date": lambda at_ms: solr_date(int(at_ms)),
+        "utc": lambda date: f"{date[:10]} {date[11:19]} UTC",
+        "span": span,
+        "size": decimal,
+        "count_lines": count_lines,
+        "engine": lambda kind: kind if kind in _INITIALS else kind.title(),
+        "middle": _cut_in_middle,
+    }
+    made.filters.update(filters)
+    return made
+
+
+def _cut_in_middle(name: str) -> str:
+    """A name, or the beginning and the end of a long one: paths and statements differ at either."""
+    return name if len(name) <= NAME_CHARS else f"{name[: NAME_CHARS // 2]}…{name[1 - NAME_CHARS // 2 :]}"
