@@ -23,7 +23,7 @@ export PIP_DEFAULT_TIMEOUT ?= 120
 export PIP_NO_INPUT = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help venv jars demo test test-services soak browser third-party check format formatted lint types wheel bench lock clean python java
+.PHONY: help venv jars demo test test-services soak browser scan third-party check format formatted lint types wheel bench lock clean python java
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -92,6 +92,16 @@ browser: venv ## Debian's Chromium, its driver and axe-core in .browser, not ins
 	@$(BIN)/python -m tests.services.browser .browser
 	@$(BIN)/python -m tests.services.axe .browser
 
+scan: venv jars .scan/.locked ## every endpoint, asked with what its description allows and what not, by a scanner in .scan
+	@echo "-- scan"
+	@$(BIN)/pytest -m services tests/test_scanned.py $(ARGS)
+
+.scan/.locked: requirements-scan.txt | python
+	@echo "-- the scanner into .scan"
+	@$(PYTHON) -m venv --clear .scan
+	@.scan/bin/pip install --quiet --require-hashes -r $<
+	@touch $@
+
 third-party: venv ## what the console has of others, anew from npm's registry; its versions and sums stand in its manifest
 	@$(BIN)/python -m tests.services.third_party
 
@@ -100,7 +110,8 @@ lock: venv ## pin the packages anew after a change of pyproject.toml; UPGRADE=1 
 	    --annotation-style line --custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade) "$$@"; }; \
 	pin pyproject.toml --output-file requirements.txt && \
 	pin pyproject.toml --constraint requirements.txt --extra dev --output-file requirements-dev.txt && \
-	pin --group build --constraint requirements-dev.txt --output-file requirements-build.txt
+	pin --group build --constraint requirements-dev.txt --output-file requirements-build.txt && \
+	pin --group scan --output-file requirements-scan.txt
 
 clean: ## caches and what was built; .venv and .jars stay
 	@rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -27,7 +27,7 @@ from navlin.access.store import AccessFile, User
 from navlin.api import navigator
 from navlin.api.answers import Problem
 from navlin.api.application import SECURITY_HEADERS, answered, held_until_read
-from navlin.api.callers import OPEN
+from navlin.api.callers import CSRF_HEADER, OPEN
 from navlin.api.endpoint import Asked, Endpoint, Nothing
 from navlin.api.limits import AT_ONCE, IN_ALL, MOST_BODY_BYTES, WALKS_IN_ALL, Questions
 from navlin.api.own import ENDPOINTS, ROOT
@@ -362,6 +362,52 @@ def test_the_openapi_document_lists_every_endpoint(web: Web) -> None:
                 *properties.get("schema", {}).get("properties", {}).values(),
             ]
             assert all(each["description"] for each in named), operation["operationId"]
+
+
+def test_the_description_names_every_way_to_say_who_one_is(web: Web) -> None:
+    described = web.asked("/openapi.json")
+    schemes = described["components"]["securitySchemes"]
+    log_in = web.send("POST", "/login", None, json={"name": "viewer", "password": PASSWORD})
+    assert schemes["session"] == {"type": "apiKey", "in": "cookie", "name": next(iter(log_in.cookies.keys()))}
+    assert schemes["csrf"] == {"type": "apiKey", "in": "header", "name": CSRF_HEADER}
+    for operations in described["paths"].values():
+        for method, operation in operations.items():
+            ways = operation.get("security", described["security"])
+            by_session: dict[str, list[str]] = (
+                {"session": []} if method == "get" else {"session": [], "csrf": []}
+            )
+            assert ways == [{"password": []}, {"token": []}, by_session], operation["operationId"]
+
+
+@pytest.mark.parametrize(
+    ("path", "accept"),
+    [
+        ("/search?query=x", "application/json"),
+        ("/search?query=x&csv=true", "*/*"),
+        ("/search?query=x&jsonl=true", "*/*"),
+        ("/search?query=x", "text/plain; width=100"),
+        ("/unused?days=1&csv=true", "*/*"),
+    ],
+)
+def test_the_form_of_an_answer_is_described(web: Web, path: str, accept: str) -> None:
+    answer = web.send("GET", ROOT + path, "viewer", headers={"Accept": accept})
+    described = web.asked("/openapi.json")["paths"][f"/navlin{ROOT}{path.partition('?')[0]}"]["get"]
+    assert answer.headers["Content-Type"] in described["responses"]["200"]["content"]
+
+
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [
+        (ROOT + "/saved", {"GET", "HEAD", "POST", "DELETE"}),
+        (ROOT + "/link", {"POST"}),
+        ("/api/v9/entities/x", {"GET", "HEAD", "PUT"}),
+        ("/login", {"GET", "HEAD", "POST"}),
+    ],
+)
+def test_who_uses_another_method_is_told_all_that_there_are(web: Web, path: str, methods: set[str]) -> None:
+    answer = web.send("PATCH", path, "chief")
+    assert answer.status_code == 405
+    assert set(answer.headers["Allow"].split(", ")) == methods
 
 
 OF_THE_COMMAND_ALONE = {"as_json", "as_html", "help", "forget_threshold"}

@@ -84,6 +84,9 @@ def test_serve_waits_for_room_and_goes_on_by_itself(
         unasked = [line for line in each["lines"] if not line.startswith("request ")]
         assert len(unasked) <= (6 if each is guarded else 16), "a few lines, not one each second"
         assert each["then"][0] == "space again: sources go on"
+    status, text, by_password, left = unguarded["log_in"]
+    assert (status, by_password, left) == (503, 200, [])
+    assert "no session can be kept" in text
     assert "run failed" not in guarded["lines"]
     assert len(guarded["requests"]) == 3
     for code, text in guarded["requests"].values():

@@ -18,7 +18,7 @@ from navlin.java import find_java
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-LOCKS = ("requirements-build.txt", "requirements.txt", "requirements-dev.txt")
+LOCKS = ("requirements-build.txt", "requirements.txt", "requirements-dev.txt", "requirements-scan.txt")
 PACKAGES = ("navlin", "extractors", "linker")
 # Where the name to import is not the name to install.
 DISTRIBUTIONS = {

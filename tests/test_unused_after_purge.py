@@ -9,9 +9,10 @@ from typing import Any
 
 from linker.purge import PurgeReport, purge
 from navlin.index.entity import WHOLE, LastRead
-from navlin.index.fields import ELEMENTS, solr_date
+from navlin.index.fields import ELEMENTS, RUNS, solr_date
 from navlin.index.graph import Graph
 from navlin.index.leases import Holder
+from navlin.index.rejects import rejected, save_rejects
 from navlin.index.solr import Solr
 from navlin.index.sources import known_sources
 from navlin.model.keys import (
@@ -24,6 +25,7 @@ from navlin.model.keys import (
     path_key,
     table_key,
 )
+from navlin.model.records import Reject
 from navlin.model.source import Source
 from navlin.query.unused import Question, Verdict
 from navlin.service.forget import forget, to_forget
@@ -321,6 +323,33 @@ def test_what_purge_removed_still_counts_for_gaps(estate: Estate) -> None:
         estate.judged(Question(DAYS, SINCE_MS + (DAYS + 1) * DAY_MS, despite_gaps=False))[0].reasons
         != known.reasons
     )
+
+
+def test_rejects_are_purged_and_still_count_for_gaps(estate: Estate) -> None:
+    source = estate.source(IMPALA)
+    estate.write()
+    for place, seen_ms in (("a", SINCE_MS), ("b", PURGED_BEFORE_MS - 1), ("c", PURGED_BEFORE_MS)):
+        rejects = [Reject(f"/log/{place}", "torn", 7)]
+        save_rejects(estate.solr, source.name, source.id, "run", seen_ms, rejects)
+    estate.solr.commit(RUNS, soft=True)
+
+    def places() -> set[str]:
+        estate.solr.commit(RUNS, soft=True)
+        return {each.place for each in rejected(estate.solr, 10)[0]}
+
+    assert estate.judged()[1]["old"].verdict == UNKNOWN
+    assert purged(estate.solr, dry_run=True).rejects == 2
+    assert places() == {"/log/a", "/log/b", "/log/c"}
+    assert purged(estate.solr).rejects == 2
+    assert places() == {"/log/c"}
+    assert purged(estate.solr).rejects == 0
+    purged(estate.solr, PURGED_BEFORE_MS + 1)
+    assert places() == set()
+    known, judged = estate.judged()
+    assert judged["old"].verdict == UNKNOWN
+    assert "would not read, the last purged one" in "; ".join(known.reasons)
+    later = Question(DAYS, PURGED_BEFORE_MS + (DAYS + 1) * DAY_MS, despite_gaps=False)
+    assert "would not read" not in "; ".join(estate.judged(later)[0].reasons)
 
 
 def test_an_engine_that_fell_silent_before_a_purge_is_silent_after_it(estate: Estate) -> None:

@@ -99,6 +99,8 @@ def test_nothing_found_is_a_heading_and_an_exit_code(web: Web) -> None:
     [
         (["type:(TABLE", "--csv"], {"query": "type:(TABLE", "csv": "true"}, "character"),
         (["created:yesterday", "--jsonl"], {"query": "created:yesterday", "jsonl": "true"}, "yesterday"),
+        (["x", "--csv", "--filter", ""], {"query": "x", "csv": "true", "filter": ""}, "query"),
+        (["x", "--jsonl", "--filter", "a:("], {"query": "x", "jsonl": "true", "filter": "a:("}, "character"),
         (["x", "--csv", "--jsonl"], {"query": "x", "csv": "true", "jsonl": "true"}, "csv"),
         (["x", "--csv", "--offset", "3"], None, "whole result"),
         (["x", "--csv", "--sort", "owner asc"], None, "whole result"),

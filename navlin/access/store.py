@@ -229,8 +229,13 @@ def write_private(file: Path, content: bytes) -> None:
     new = file.with_suffix(".new")
     new.unlink(missing_ok=True)
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(descriptor)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(descriptor)
+    except OSError:
+        # A full disk is not to keep what nobody reads.
+        new.unlink(missing_ok=True)
+        raise
     new.replace(file)

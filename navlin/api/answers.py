@@ -17,6 +17,7 @@ from navlin.render.console import CleanConsole
 JSON = "application/json"
 CSV = "text/csv; charset=utf-8"
 JSON_LINES = "application/x-ndjson"
+TEXT = "text/plain; charset=utf-8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ def text_answer(view: RenderableType, width_chars: int) -> Response:
     out = io.StringIO()
     CleanConsole(file=out, width=width_chars, highlight=False, color_system=None).show(view)
     text = out.getvalue().encode("utf-8", "replace")
-    return Response(text, headers={"Content-Type": "text/plain; charset=utf-8"})
+    return Response(text, headers={"Content-Type": TEXT})
 
 
 def exit_code(answer: Mapping[str, Any]) -> int:

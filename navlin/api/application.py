@@ -23,7 +23,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
-from starlette.routing import Route
+from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from navlin.access.roles import Role
@@ -321,7 +321,12 @@ async def _problem(_request: Request, problem: Problem) -> Response:
 async def _http_error(request: Request, error: HTTPException) -> Response:
     nothing = why_not(request.url.path) or "there is nothing at this address"
     words = {404: nothing, 405: "this address does not take that method"}
-    return error_answer(error.status_code, words.get(error.status_code, error.detail), error.headers)
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        # Starlette names the methods of the first route alone.
+        routes = (each for each in request.app.routes if each.matches(request.scope)[0] is not Match.NONE)
+        headers["Allow"] = ", ".join(sorted({method for each in routes for method in each.methods or ()}))
+    return error_answer(error.status_code, words.get(error.status_code, error.detail), headers)
 
 
 async def _solr_error(_request: Request, error: SolrError) -> Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from navlin.api.answers import CSV, JSON, JSON_LINES, TEXT
 from navlin.api.endpoint import Endpoint
 from navlin.api.parameters import schema
 
@@ -45,7 +46,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         "responses": {
             str(endpoint.status): {
                 "description": endpoint.returns or endpoint.summary,
-                "content": {"application/json": {"schema": {"type": "object"}}},
+                "content": _content(endpoint, described),
             },
             "default": {
                 "description": "What is wrong.",
@@ -74,6 +75,17 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         # A cookie alone never writes.
         operation["security"] = [{"password": []}, {"token": []}, {"session": [], "csrf": []}]
     return operation
+
+
+def _content(endpoint: Endpoint, described: list[dict[str, Any]]) -> dict[str, Any]:
+    """The forms of an answer, by media type."""
+    named = {each["name"] for each in described}
+    content: dict[str, Any] = {JSON: {"schema": {"type": "object"}}}
+    lines = {"csv": CSV, "jsonl": JSON_LINES}
+    texts = [form for name, form in lines.items() if name in named]
+    if endpoint.view is not None:
+        texts.append(TEXT)
+    return content | {form: {"schema": {"type": "string"}} for form in texts}
 
 
 def _name(endpoint: Endpoint) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import orjson
@@ -20,14 +21,14 @@ def whole_result(
 ) -> tuple[tuple[str, ...], Iterator[Document]]:
     """All documents that match, by identity, as they are indexed; before them the columns of a table if none are named.
 
-    What is written meanwhile may be there or not; nothing is there twice. Raises `QueryError`, for what Solr refuses of the
-    query with the first document.
+    What is written meanwhile may be there or not; nothing is there twice. Raises `QueryError`.
     """
     parsed = parsed_query(query)
     core = core_for(parsed)
-    return TABLE_COLUMNS[core], (
-        document for page in every_page(solr, parsed, core, filters) for document in page
-    )
+    pages = every_page(solr, parsed, core, filters)
+    # What is wrong with the query, or a filter, shows before anything is sent.
+    first = next(pages, [])
+    return TABLE_COLUMNS[core], (document for page in chain([first], pages) for document in page)
 
 
 def json_lines(documents: Iterable[Document], fields: Sequence[str] = ()) -> Iterator[bytes]:

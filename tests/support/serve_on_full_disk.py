@@ -10,8 +10,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+import requests
+
 from tests.support.full_disk import empty, fill, mount
-from tests.support.served_daemon import ROOT, Served
+from tests.support.served_daemon import PATIENCE_S, ROOT, Served
 
 CONFIGURATION = """\
 [navlin]
@@ -30,6 +32,17 @@ directory = "{home}/impala"
 WAIT_S = 8.0
 REQUESTS = ("extract IMPALA-1", "link", "purge --before 2020-01-01")
 """What a running ``navlin serve`` is asked to do."""
+
+
+def log_in(served: Served) -> list[object]:
+    """What somebody is answered who logs in with a browser, and who sends a password; and what is left of it on the disk."""
+    url = next(str(line["url"]) for line in served.log if line.get("event") == "web ready")
+    password = (served.state / "administrator.password").read_text().strip()
+    who = {"name": "admin", "password": password}
+    logged_in = requests.post(f"{url}/login", json=who, timeout=PATIENCE_S)
+    asked = requests.get(f"{url}/session", auth=("admin", password), timeout=PATIENCE_S)
+    left = [each.name for each in (served.state / "sessions").iterdir() if each.suffix == ".new"]
+    return [logged_in.status_code, logged_in.text, asked.status_code, left]
 
 
 def main() -> None:
@@ -83,6 +96,7 @@ def main() -> None:
             asked = {each: served.ask(*each.split()) for each in REQUESTS} if name == "guarded" else {}
             status = served.ask("status")
             seen[name] = {
+                "log_in": log_in(served),
                 "requests": {
                     each: [done.returncode, done.stdout + done.stderr] for each, done in asked.items()
                 },
