@@ -27,6 +27,7 @@ from navlin.shipped import CONF
 SETS = CONF / "jars"
 
 _SETTINGS = "ivysettings.xml"
+_SUFFIXES = (".jar", ".war")
 _PAUSES_S = (5.0, 20.0)
 _POLL_S = 0.5
 _SPARSE_S = 15.0
@@ -69,7 +70,7 @@ def fetch(
                     shutil.rmtree(work)
                     raise JarsNotFetched(_explain(jar_set, sets, deviations))
                 _replace(into, work)
-                report(f"{jar_set}: {_amount(into.glob('*.jar'), len(expected))}, sums as kept")
+                report(f"{jar_set}: {_amount(_jars_in(into), len(expected))}, sums as kept")
     return [into / name for name in expected]
 
 
@@ -83,7 +84,7 @@ def renew_sums(
         _replace(into, work)
     sums = sets / f"{jar_set}.sha256"
     sums.write_text("".join(f"{_sha256(jar)}  {jar.name}\n" for jar in sorted(into.iterdir())))
-    report(f"{jar_set}: {_amount(into.glob('*.jar'), None)}, sums written to {sums}")
+    report(f"{jar_set}: {_amount(_jars_in(into), None)}, sums written to {sums}")
     return sums
 
 
@@ -152,7 +153,7 @@ def _refuse_foreign(into: Path) -> None:
     """The directory will be replaced as a whole: never one in which somebody keeps something else."""
     if into.exists() and not into.is_dir():
         raise JarsNotFetched(f"{into} is no directory; name one that is new, empty or holds jars alone")
-    foreign = [path.name for path in into.iterdir() if path.suffix != ".jar"] if into.exists() else []
+    foreign = [path.name for path in into.iterdir() if path.suffix not in _SUFFIXES] if into.exists() else []
     if foreign:
         raise JarsNotFetched(
             f"{into} holds {foreign[0]}, which is no jar; name a directory that is new or empty"
@@ -217,7 +218,7 @@ def _run_ivy(
 ) -> int:
     # Relative to `work`: a bracket in its path would be read as part of the pattern.
     arguments = ["-settings", str(sets / _SETTINGS), "-ivy", str(sets / f"{jar_set}.xml")]
-    arguments += ["-cache", "cache", "-types", "jar", "bundle"]
+    arguments += ["-cache", "cache", "-types", "jar", "bundle", "war"]
     arguments += ["-retrieve", "jars/[artifact]-[revision](-[classifier]).[ext]"]
     with (work / "ivy.log").open("wb") as log:
         try:
@@ -258,13 +259,17 @@ def _ivy_jar() -> Path:
 
 
 def _how_far(cache: Path, total: int | None) -> str:
-    jars = list(cache.rglob("*.jar"))
+    jars = _jars_in(cache)
     if not jars:
         return f"finding out what belongs to it, {len(list(cache.rglob('ivy-*.xml')))} modules read"
     return _amount(jars, total)
 
 
-def _amount(jars: Iterator[Path] | list[Path], total: int | None) -> str:
+def _jars_in(directory: Path) -> list[Path]:
+    return [path for path in directory.rglob("*") if path.suffix in _SUFFIXES]
+
+
+def _amount(jars: list[Path], total: int | None) -> str:
     # A file that Ivy is renaming at this moment counts the next time.
     sizes = [jar.stat().st_size for jar in jars if jar.exists()]
     of_total = f" of {total}" if total else ""

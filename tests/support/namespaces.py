@@ -45,13 +45,23 @@ def bridge(path: Path, port: int) -> Iterator[None]:
 
 def cross(path: str) -> int:
     """Inside: makes a port of this host that leads over the bridge at ``path``, and returns it. It is there to the end."""
+    raise_loopback()
+    return lead_to(path)
+
+
+def raise_loopback() -> None:
+    """Inside: without it a new network reaches not even itself."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", _IFF_UP_RUNNING))
+
+
+def lead_to(path: str | Path) -> int:
+    """A port of this host that leads over the bridge at ``path``, to the end."""
     listening = socket.create_server(("127.0.0.1", 0))
 
     def over_the_bridge() -> socket.socket:
         connected = socket.socket(socket.AF_UNIX)
-        connected.connect(path)
+        connected.connect(str(path))
         return connected
 
     _forward(listening, over_the_bridge)
@@ -65,7 +75,12 @@ def _forward(listening: socket.socket, connect: Callable[[], socket.socket]) -> 
     def accept() -> None:
         with suppress(OSError):
             while True:
-                one, other = listening.accept()[0], connect()
+                one = listening.accept()[0]
+                try:
+                    other = connect()
+                except OSError:  # nobody listens there yet
+                    one.close()
+                    continue
                 for source, target in ((one, other), (other, one)):
                     threading.Thread(target=_copy, args=(source, target), daemon=True).start()
 

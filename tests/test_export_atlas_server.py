@@ -1,0 +1,252 @@
+"""The export in a real Atlas: what its own lineage knows then, what loading twice changes, and what follows a change."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from extractors.hms import HiveMetastore
+from extractors.hms.client import connected
+from extractors.hms.idl import Database, Table
+from extractors.impala_events import ImpalaEvents
+from navlin.export.atlas import Options
+from navlin.export.choosing import Selection
+from navlin.export.connection import Address, Connection
+from navlin.export.target import Refused, targets
+from navlin.export.writing import Exported, Question, send
+from navlin.index.runs import Status
+from navlin.index.solr import Solr
+from navlin.model.extractor import EXTRACTORS
+from navlin.model.keys import column_key, table_key
+from navlin.model.source import Estate, Source, source_id
+from navlin.pipeline.guard import Guard
+from navlin.pipeline.run import Pipeline
+from navlin.query.answer import Direction
+from navlin.query.lineage import lineage
+from navlin.query.options import Options as LineageOptions
+from tests.services.atlas import USER, Atlas, NoAtlas, running_atlas, unpack
+from tests.services.metastore import (
+    ALTER_TABLE,
+    CREATE_DATABASE,
+    CREATE_TABLE,
+    DROP_TABLE,
+    Metastore,
+    table,
+)
+from tests.support import namespaces
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).parents[1]
+DATABASE = "shop"
+CLUSTER = "atlas"
+TABLES = {
+    "orders": {"id": "int", "price": "int", "region": "string"},
+    "revenue": {"region": "string", "total": "bigint"},
+    "report": {"region": "string", "total": "bigint"},
+    "forgotten": {"id": "int"},
+}
+STATEMENTS = (
+    (
+        "insert into shop.revenue select region, sum(price) from shop.orders group by region",
+        {"revenue.region": ["orders.region"], "revenue.total": ["orders.price"]},
+    ),
+    (
+        "insert into shop.report select region, total from shop.revenue",
+        {"report.region": ["revenue.region"], "report.total": ["revenue.total"]},
+    ),
+)
+pytestmark = pytest.mark.services
+
+
+@pytest.fixture(scope="module")
+def atlas(tmp_path_factory: pytest.TempPathFactory, corpora: Path) -> Iterator[Atlas]:
+    """An empty Atlas with the types of today."""
+    models, war = corpora / "atlas-models", ROOT / ".jars/atlas/atlas-webapp-2.1.0.war"
+    if not models.is_dir():
+        pytest.skip("Atlas's type definitions are not beside this checkout")
+    if not war.exists():
+        pytest.skip("`make test-services` fetches Atlas, and it has not run here")
+    if why := namespaces.refused():
+        pytest.skip(f"this machine gives no network of one's own: {why}")
+    try:
+        unpack(war, ROOT / ".atlas")
+    except NoAtlas as error:
+        pytest.skip(str(error))
+    with running_atlas(ROOT / ".atlas", models, tmp_path_factory.mktemp("atlas")) as running:
+        yield running
+
+
+@dataclass
+class Shop:
+    """Tables of a real metastore, what Impala recorded of two statements, and an index of both."""
+
+    solr: Solr
+    metastore: Metastore
+    pipeline: Pipeline
+    folder: Path
+    hive: Source = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.hive = Source(source_id(CLUSTER, "hms"), "HIVE", "hms", CLUSTER, (self.metastore.uri,))
+        impala = Source(source_id(CLUSTER, "impala"), "IMPALA", "impala", CLUSTER, (), claimable=False)
+        estate = Estate(CLUSTER, (self.hive, impala))
+        self._extractors = {
+            "hms": HiveMetastore(self.hive, estate, (self.metastore.uri,), databases=(DATABASE,)),
+            "impala_events": ImpalaEvents(impala, estate, str(self.folder / "lineage")),
+        }
+
+    def extract(self) -> None:
+        for name, extractor in self._extractors.items():
+            assert self.pipeline.run(EXTRACTORS[name], extractor).status is Status.FINISHED
+
+    def downstream(self, name: str, *, columns: bool = False) -> set[str]:
+        """What navlin itself says that a table or, as ``table.column``, a column reaches, as Atlas names these."""
+        of_table, _, column = name.partition(".")
+        key = table_key(self.hive, DATABASE, of_table)
+        start = column_key(key, column) if column else key
+        options = LineageOptions(columns=columns, direction=Direction.DOWNSTREAM)
+        answer = lineage(self.solr, start.identity, options)
+        kind = "FIELD" if column else "TABLE"
+        return {f"{node.name}@{CLUSTER}" for node in answer.nodes if node.type == kind} - {
+            f"{DATABASE}.{name}@{CLUSTER}"
+        }
+
+
+@pytest.fixture(scope="module")
+def shop(
+    private_server: Any,
+    tmp_path_factory: pytest.TempPathFactory,
+    metastore_jars: Path,
+    spark: Callable[[], SparkSession],
+) -> Iterator[Shop]:
+    folder = tmp_path_factory.mktemp("shop")
+    lineage_files = folder / "lineage"
+    lineage_files.mkdir()
+    with (
+        Metastore(folder / "metastore", metastore_jars) as metastore,
+        Solr(private_server.start()) as solr,
+    ):
+        with connected(metastore.address) as client:
+            client.call(CREATE_DATABASE, Database(DATABASE, None, f"file:{folder}/{DATABASE}.db", {}))
+            for name, columns in TABLES.items():
+                client.call(CREATE_TABLE, made_table(folder, name, columns))
+        records = (impala_record(text, columns) for text, columns in STATEMENTS)
+        (lineage_files / "impala_lineage_log_1.0-1").write_text(
+            "".join(json.dumps(each) + "\n" for each in records)
+        )
+        pipeline = Pipeline(solr.address, spark, lambda: time.time_ns() // 1_000_000, Guard())
+        made = Shop(solr, metastore, pipeline, folder)
+        made.extract()
+        yield made
+
+
+def made_table(folder: Path, name: str, columns: dict[str, str]) -> Table:
+    return table(DATABASE, name, columns, location=f"file:{folder}/data/{name}")
+
+
+def impala_record(text: str, columns: dict[str, list[str]]) -> dict[str, Any]:
+    names = [*columns, *(each for inputs in columns.values() for each in inputs)]
+    now_s = int(time.time())
+    return {
+        "queryText": text,
+        "queryId": f"{abs(hash(text)):016x}:0000000000000000",
+        "user": "ana",
+        "timestamp": now_s - 1,
+        "endTime": now_s,
+        "edges": [
+            {
+                "sources": [names.index(each) for each in inputs],
+                "targets": [names.index(output)],
+                "edgeType": "PROJECTION",
+            }
+            for output, inputs in columns.items()
+        ],
+        "vertices": [
+            {"id": number, "vertexType": "COLUMN", "vertexId": f"{DATABASE}.{name}"}
+            for number, name in enumerate(names)
+        ],
+    }
+
+
+def export(shop: Shop, atlas: Atlas, since: str = "") -> Exported:
+    question = Question(targets()["atlas"], Selection(since_run=since), Options())
+    refused: list[Refused] = []
+    connection = Connection(Address(atlas.url, USER, atlas.password))
+    try:
+        done = send(shop.solr, question, connection, None, refused.append, lambda done: None)
+    finally:
+        connection.close()
+    assert refused == []
+    return done
+
+
+def entity(atlas: Atlas, kind: str, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = atlas.get(
+        f"v2/entity/uniqueAttribute/type/{kind}", **{"attr:qualifiedName": f"{DATABASE}.{name}@{CLUSTER}"}
+    )["entity"]
+    return found
+
+
+def reached(atlas: Atlas, kind: str, name: str) -> set[str]:
+    """The qualified names of what Atlas's own lineage reaches from there downstream."""
+    named = {"attr:qualifiedName": f"{DATABASE}.{name}@{CLUSTER}"}
+    answer = atlas.get(f"v2/lineage/uniqueAttribute/type/{kind}", direction="OUTPUT", depth=9, **named)
+    found = {
+        each["attributes"]["qualifiedName"]
+        for each in answer["guidEntityMap"].values()
+        if each["typeName"] == kind
+    }
+    return found - {f"{DATABASE}.{name}@{CLUSTER}"}
+
+
+def test_atlas_walks_to_where_navlin_walks_and_loading_twice_changes_nothing(
+    atlas: Atlas, shop: Shop
+) -> None:
+    done = export(shop, atlas)
+
+    assert done.counts["operations"] == len(STATEMENTS)
+    assert reached(atlas, "hive_table", "orders") == {f"shop.revenue@{CLUSTER}", f"shop.report@{CLUSTER}"}
+    assert reached(atlas, "hive_column", "orders.price") == {
+        f"shop.revenue.total@{CLUSTER}",
+        f"shop.report.total@{CLUSTER}",
+    }
+    for name in ("orders", "revenue", "report", "forgotten"):
+        assert reached(atlas, "hive_table", name) == shop.downstream(name)
+    for name in ("orders.price", "orders.region", "orders.id", "revenue.total"):
+        assert reached(atlas, "hive_column", name) == shop.downstream(name, columns=True)
+
+    before = {name: entity(atlas, "hive_table", name) for name in TABLES}
+    again = export(shop, atlas)
+    assert again.sent == done.sent
+    after = {name: entity(atlas, "hive_table", name) for name in TABLES}
+    assert {name: each["updateTime"] for name, each in after.items()} == {
+        name: each["updateTime"] for name, each in before.items()
+    }
+
+
+def test_what_changed_arrives_a_drop_a_rename_and_a_new_column(atlas: Atlas, shop: Shop) -> None:
+    until = export(shop, atlas).until
+    forgotten, report = (entity(atlas, "hive_table", name) for name in ("forgotten", "report"))
+    wider = {**TABLES["orders"], "discount": "int"}
+    with connected(shop.metastore.address) as client:
+        client.call(DROP_TABLE, DATABASE, "forgotten", False)
+        client.call(ALTER_TABLE, DATABASE, "report", made_table(shop.folder, "summary", TABLES["report"]))
+        client.call(ALTER_TABLE, DATABASE, "orders", made_table(shop.folder, "orders", wider))
+    shop.extract()
+    done = export(shop, atlas, until)
+
+    assert done.counts["renames"] == 1
+    assert atlas.get(f"v2/entity/guid/{forgotten['guid']}")["entity"]["status"] == "DELETED"
+    summary = entity(atlas, "hive_table", "summary")
+    assert (summary["guid"], summary["status"]) == (report["guid"], "ACTIVE")
+    assert entity(atlas, "hive_column", "orders.discount")["status"] == "ACTIVE"
+    assert reached(atlas, "hive_table", "orders") == shop.downstream("orders")
+    assert f"shop.summary@{CLUSTER}" in reached(atlas, "hive_table", "orders")
