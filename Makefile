@@ -6,8 +6,9 @@ BIN    := $(VENV)/bin
 JARS   := .jars
 # Hive, its metastore, HDFS and YARN run in the tests and the demo alone, a KDC and a directory of users in the tests alone.
 SETS   := solr hive-metastore hive hadoop kdc ldap
-# The metastores of later releases, an earlier Solr, a JobHistoryServer and OpenLineage's agent run in the tests of the services alone.
-LATER  := hive-metastore-3.1 hive-metastore-4.0 solr-8 mapreduce openlineage-spark
+# The metastores of later releases, an earlier Solr, a JobHistoryServer, OpenLineage's agent and Atlas run in the tests of the
+# services alone.
+LATER  := hive-metastore-3.1 hive-metastore-4.0 solr-8 mapreduce openlineage-spark atlas
 JAVA   := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
 # How many processes run the tests side by side; each has a Solr and a Spark of its own, of some 2 GB. One more than two
 # cores: tests also wait, for clocks and for what was killed.

@@ -388,6 +388,15 @@ def test_a_run_that_goes_on_is_none_from_which_changes_may_be_read(world: World)
     save_run(world.solr, replace(goes_on, status=Status.FAILED, ended_ms=goes_on.started_ms))
 
 
+def test_a_run_of_a_clock_that_was_ahead_is_none_from_which_changes_may_be_read(world: World) -> None:
+    ahead_ms = int((time.time() + 30 * 86_400) * 1000)
+    ahead = RunRecord("x", world.source(IMPALA).id, 1, Status.FINISHED, ahead_ms, ahead_ms + 1)
+    save_run(world.solr, ahead)
+    ended = finished(world, HIVE, 1)
+
+    assert newest_run(world.solr) == ended
+
+
 def test_a_rename_is_followed_to_its_last_name_and_is_no_drop(world: World) -> None:
     names = [world.table(name, "a", deleted=name != "third") for name in ("first", "second", "third")]
     world.source(HIVE)

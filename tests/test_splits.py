@@ -14,6 +14,7 @@ from extractors.hdfs.splits import DescribeSplit, ImageSplit, PartSplit, TreeSpl
 from extractors.hms.events import TableName, TableRenamed
 from extractors.hms.splits import DatabaseSplit, PartitionListSplit, PartitionSplit, RenameSplit, TableSplit
 from extractors.lineage.file_split import FileSplit
+from extractors.openlineage.openlineage_events import EventsSplit
 from extractors.spark.spark_events import LogSplit
 from extractors.yarn.plan import SeenSplit, UnansweredSplit
 from navlin.model.records import Split
@@ -22,6 +23,7 @@ ORDERS, OLD = TableName("sales", "orders"), TableName("sales", "orders_old")
 
 SPLITS: dict[str, tuple[Split, bool]] = {
     "lines of a file": (FileSplit("host:1:2", "/logs/one", 1, 2, 10, 0), True),
+    "files of events": (EventsSplit((FileSplit("host:1:2", "/events/one", 1, 2, 10, 0),), {}), True),
     "an event log": (LogSplit("/logs/app-1", (), 0, True, True, 0), True),
     "an event log on HDFS": (LogSplit("hdfs://ns1/logs/app-1", (), 0, True, True, 0), False),
     "an image": (ImageSplit("/state/spool/x/7", 7, 0), True),

@@ -30,6 +30,8 @@ _RELATION: Final = "relation"
 _KINDS: Final = {ELEMENTS: _ENTITY, RELATIONS: _RELATION}
 _CORES: Final = {kind: core for core, kind in _KINDS.items()}
 IDS_A_QUERY: Final = 1_000
+NOT_AHEAD: Final = "{!cache=false}started:[* TO NOW+1HOUR]"
+"""What did not start in Solr's future; an hour is what clocks of two hosts may differ by."""
 
 
 class UnknownRun(LookupError):
@@ -93,10 +95,11 @@ def changed_since_ms(solr: Solr, since_ms: int) -> Changes:
 
 def newest_run(solr: Solr) -> str:
     """The id of the run that started last of those that have ended, from which changes may be read later; "" if there is
-    none. One that goes on will have written more than can be read now."""
+    none. One that goes on will have written more than can be read now; one that a clock ahead stamped, by Solr's own clock,
+    would hide what changes until then."""
     runs = {
         "q": "kind:run",
-        "fq": [q.present("runId"), q.none_of("status", (Status.RUNNING,))],
+        "fq": [q.present("runId"), q.none_of("status", (Status.RUNNING,)), NOT_AHEAD],
         "fl": "runId",
         "sort": "started desc,identity asc",
         "rows": 1,
