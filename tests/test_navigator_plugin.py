@@ -467,7 +467,9 @@ def test_an_entity_of_ones_own_has_what_its_program_says_and_is_written_again_in
     assert plugin(web, {**given, "owner": "bob", "tags": {"add": ["more"]}, "link": None}) == ([], [])
     assert entity(web, given["identity"]) == {**there, "owner": "bob", "tags": ["gold", "more"]}
     assert web.get(f"{V}/entities", query=f"extractorRunId:{SDK_SOURCE}##1 AND originalName:Stetson").json()
-    sources = web.get(f"{V}/entities", query=f"type:SOURCE AND sourceType:SDK AND identity:{SDK_SOURCE}").json()
+    sources = web.get(
+        f"{V}/entities", query=f"type:SOURCE AND sourceType:SDK AND identity:{SDK_SOURCE}"
+    ).json()
     assert [(each["identity"], each["sourceExtractIteration"]) for each in sources] == [(SDK_SOURCE, 1)]
     assert sources[0]["sourceUrl"], "the SDK leaves out sources without one"
 
