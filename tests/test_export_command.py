@@ -24,7 +24,7 @@ from navlin.export.choosing import Selection
 from navlin.export.connection import Address, Connection, Unavailable
 from navlin.export.following import follow
 from navlin.export.target import MODEL, Refused, targets
-from navlin.export.writing import Exported, Positions, Question, Told, send, write_file
+from navlin.export.writing import Exported, Positions, Progress, Question, send, write_file
 from navlin.index.exports import ExportPosition, load_export, save_export
 from navlin.index.fields import RUNS
 from navlin.index.runs import RunRecord, Status, save_run
@@ -289,7 +289,7 @@ def test_what_follows_sends_everything_once_and_then_what_changed(
     connection = Connection(Address(atlas.url), wait=lambda _: None, again_after_s=())
     name, refused = world.name, list[Refused]()
 
-    def followed(tell: Told = nobody, **how: bool) -> Exported:
+    def followed(progress: Progress = nobody, **how: bool) -> Exported:
         now_ms = lambda: AS_OF_MS  # noqa: E731
         return follow(
             world.solr,
@@ -298,7 +298,7 @@ def test_what_follows_sends_everything_once_and_then_what_changed(
             connection,
             now_ms=now_ms,
             refused=refused.append,
-            tell=tell,
+            progress=progress,
             **how,
         )
 

@@ -18,7 +18,7 @@ import pytest
 from navlin.export.choosing import Selection
 from navlin.export.connection import Address, Connection
 from navlin.export.datahub import DataHubOptions, records, send
-from navlin.export.datahub_aspects import type_of
+from navlin.export.datahub.aspects import type_of
 from navlin.export.target import Refused, targets
 from navlin.export.values import (
     Column,

@@ -12,11 +12,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from navlin.export import sqlflow_model as model
 from navlin.export.batches import read
 from navlin.export.choosing import Selection
-from navlin.export.sqlflow import SqlFlowOptions, json_records, xml_records
-from navlin.export.sqlflow_model import (
+from navlin.export.sqlflow import SqlFlowOptions, json_records, model, xml_records
+from navlin.export.sqlflow.model import (
     Column,
     DbObject,
     Dlineage,
@@ -27,8 +26,8 @@ from navlin.export.sqlflow_model import (
     Process,
     Relation,
 )
-from navlin.export.sqlflow_statements import STATEMENTS, clause_of, coordinate_of
-from navlin.export.sqlflow_xml import FOOT, HEAD, xml_element
+from navlin.export.sqlflow.statements import STATEMENTS, clause_of, coordinate_of
+from navlin.export.sqlflow.xml import FOOT, HEAD, xml_element
 from navlin.export.values import Details, ExecutionDetails, Item, Removed
 from navlin.export.values import End as OperationEnd
 from navlin.export.values import Flow as ItemFlow

@@ -107,9 +107,9 @@ class Ends:
         known = [self._run.outputs[name] for name in self._outputs]
         if not known or not all(each.columns for each in known) or any(each.sources for each in known):
             return set()
-        told = [each for one in known for inputs in (one.rows, *one.columns.values()) for each in inputs]
-        data = {self.key((each.namespace, each.name)).identity for each in told if not each.control}
-        return {self.key((each.namespace, each.name)).identity for each in told if each.control} - data
+        every = [each for one in known for inputs in (one.rows, *one.columns.values()) for each in inputs]
+        data = {self.key((each.namespace, each.name)).identity for each in every if not each.control}
+        return {self.key((each.namespace, each.name)).identity for each in every if each.control} - data
 
     # -- Columns ---------------------------------------------------------------------------------------------------------
 
@@ -184,13 +184,13 @@ class Ends:
         return [Flow(key, type=kind) for key in {key.identity: key for key in keys}.values()]
 
     def _shared(self, edge_type: str, inputs: Iterable[Column], outputs: list[str]) -> dict[str, Any]:
-        told = [f"{self._shown(self.key((each.namespace, each.name)), each.field)}" for each in inputs]
+        shown = [f"{self._shown(self.key((each.namespace, each.name)), each.field)}" for each in inputs]
         how = dict.fromkeys(each.kind for each in inputs if each.control and each.kind)
         return {
             "internalType": "openlineage_sub_operation",
             "engineType": self._run.engine,
             "edgeType": edge_type,
-            "inputs": [bounded(name) for name in dict.fromkeys(told)][:MAX_NAMES],
+            "inputs": [bounded(name) for name in dict.fromkeys(shown)][:MAX_NAMES],
             "outputs": [bounded(name) for name in outputs[:MAX_NAMES]],
             "decidesBy": list(how),
         }

@@ -179,14 +179,14 @@ def _shared_options(target: Target) -> Iterator[Callable[..., Any]]:
 def _own_options(target: Target) -> Iterator[Callable[..., Any]]:
     hints = get_type_hints(target.options, include_extras=True)
     for each in fields(target.options):
-        kind, said = get_args(hints[each.name])[:2]
+        kind, text = get_args(hints[each.name])[:2]
         name = f"--{each.name.replace('_', '-')}"
         if kind is bool:
             names = f"{name}/--no-{name[2:]}" if each.default is True else name
-            yield click.option(names, each.name, is_flag=True, default=each.default, help=said)
+            yield click.option(names, each.name, is_flag=True, default=each.default, help=text)
         else:
             yield click.option(
-                name, each.name, type=kind, default=each.default, show_default=bool(each.default), help=said
+                name, each.name, type=kind, default=each.default, show_default=bool(each.default), help=text
             )
 
 
@@ -216,7 +216,7 @@ def _export(invocation: Invocation, target: Target, asked: _Asked, options: Any)
     if asked.as_json:
         print_json(done.to_json())
     else:
-        _say(done)
+        _print_summary(done)
     raise SystemExit(Exit.FAILED if done.refusals else Exit.OK if done.records else Exit.NOTHING)
 
 
@@ -270,7 +270,7 @@ def _carried_out(invocation: Invocation, solr: Solr, question: Question, asked: 
     if not remote:
         file = Path(asked.out)
         kept = Positions(asked.position or file.with_name(file.name + ".position"))
-        return write_file(solr, question, file, kept, _tell)
+        return write_file(solr, question, file, kept, _print_progress)
     if question.target.send is None:
         raise Failure(f"there is no server of {question.target.title} to send to: give a file", Exit.USAGE)
     positions = Positions(asked.position) if asked.position is not None else None
@@ -285,10 +285,10 @@ def _carried_out(invocation: Invocation, solr: Solr, question: Question, asked: 
                     connection,
                     now_ms=now_ms,
                     refused=_refused,
-                    tell=_tell,
+                    progress=_print_progress,
                     full=asked.full,
                 )
-            return send(solr, question, connection, positions, _refused, _tell)
+            return send(solr, question, connection, positions, _refused, _print_progress)
     except ValueError as error:
         raise Failure(str(error), Exit.USAGE) from error
     except Leased as error:
@@ -330,7 +330,7 @@ def _secret(file: Path | None) -> str:
         raise Failure(f"{file} cannot be read: {error}", Exit.USAGE) from error
 
 
-def _tell(done: Exported) -> None:
+def _print_progress(done: Exported) -> None:
     if shows_progress():
         say(f"{sum(done.counts.values()):,} exported so far", on_stderr=True)
 
@@ -339,7 +339,7 @@ def _refused(refused: Any) -> None:
     say(f"refused: {refused.what}: {refused.reason}", on_stderr=True)
 
 
-def _say(done: Exported) -> None:
+def _print_summary(done: Exported) -> None:
     counts = ", ".join(f"{count:,} {kind}" for kind, count in done.counts.items() if count)
     say(f"{counts or 'nothing'} exported" + (f"; {done.refusals:,} refused" if done.refusals else ""))
     if done.until:

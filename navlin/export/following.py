@@ -12,7 +12,7 @@ from typing import Any
 from navlin.export.batches import Place
 from navlin.export.connection import Connection
 from navlin.export.target import Refused
-from navlin.export.writing import Exported, Question, Told, send
+from navlin.export.writing import Exported, Progress, Question, send
 from navlin.index.exports import ExportPosition, load_export, save_export
 from navlin.index.leases import lease
 from navlin.index.removals import UnknownRun
@@ -27,7 +27,7 @@ def follow(
     *,
     now_ms: Callable[[], int],
     refused: Callable[[Refused], None],
-    tell: Told,
+    progress: Progress,
     full: bool = False,
 ) -> Exported:
     """Sends what changed since the last time; everything the first time, with ``full``, if something else is asked for than
@@ -41,9 +41,9 @@ def follow(
         positions = _InIndex(solr, kept)
         since = replace(question, selection=replace(question.selection, since_run=kept.until))
         try:
-            done = send(solr, since, connection, positions, refused, tell)
+            done = send(solr, since, connection, positions, refused, progress)
         except UnknownRun:
-            done = send(solr, question, connection, positions, refused, tell)
+            done = send(solr, question, connection, positions, refused, progress)
         ended = ExportPosition(name, done.until, question.digest, now_ms(), done.refusals)
         save_export(solr, ended)
         return done

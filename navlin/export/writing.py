@@ -124,12 +124,14 @@ class Positions:
         self.file.unlink(missing_ok=True)
 
 
-Told = Callable[[Exported], None]
+Progress = Callable[[Exported], None]
 
 
-def write_file(solr: Solr, question: Question, file: Path, positions: Positions, tell: Told) -> Exported:
-    """Writes all records into a file, over what was there; goes on with one that was cut off. ``tell`` is called after each
-    batch. Raises as `navlin.export.batches.read`, and OSError."""
+def write_file(
+    solr: Solr, question: Question, file: Path, positions: Positions, progress: Progress
+) -> Exported:
+    """Writes all records into a file, over what was there; goes on with one that was cut off. ``progress`` is called after
+    each batch. Raises as `navlin.export.batches.read`, and OSError."""
     done, kept = _begun(solr, question, positions)
     with file.open("r+b" if kept is not None and file.exists() else "wb") as out:
         place = None
@@ -142,7 +144,7 @@ def write_file(solr: Solr, question: Question, file: Path, positions: Positions,
             done.resumed = False
         frame = question.target.frame
         if question.target.whole:
-            for record in question.unframed(_told(question.batches(solr), done, tell)):
+            for record in question.unframed(_counted(question.batches(solr), done, progress)):
                 done.records += 1
                 out.write(record)
         else:
@@ -156,7 +158,7 @@ def write_file(solr: Solr, question: Question, file: Path, positions: Positions,
                 os.fsync(out.fileno())
                 positions.save(question, batch.place, done.until, out.tell())
                 done.add(batch)
-                tell(done)
+                progress(done)
             out.write(frame.end)
     positions.clear()
     return done
@@ -168,7 +170,7 @@ def send(
     connection: Connection,
     positions: Keeps | None,
     refused: Callable[[Refused], None],
-    tell: Told,
+    progress: Progress,
 ) -> Exported:
     """Sends all records to the target's server; goes on with a sending that was cut off, if ``positions`` are kept. Raises
     as `navlin.export.batches.read`, `Unavailable` and `NotAllowed`."""
@@ -186,7 +188,7 @@ def send(
         if positions is not None:
             positions.save(question, batch.place, done.until)
         done.add(batch)
-        tell(done)
+        progress(done)
     if positions is not None:
         positions.clear()
     return done
@@ -199,8 +201,8 @@ def _begun(solr: Solr, question: Question, positions: Keeps | None) -> tuple[Exp
     return Exported(until=until, resumed=kept is not None), kept
 
 
-def _told(batches: Iterator[Batch], done: Exported, tell: Told) -> Iterator[Batch]:
+def _counted(batches: Iterator[Batch], done: Exported, progress: Progress) -> Iterator[Batch]:
     for batch in batches:
         yield batch
         done.add(batch)
-        tell(done)
+        progress(done)

@@ -158,13 +158,13 @@ def impact(solr: Solr, start: str, *, max_nodes: int = MAX_NODES) -> Impact:
 @dataclass(frozen=True, slots=True)
 class _Picture:
     """A walk, looked at for what is reached. ``certain`` are those that a way without an inferred relation leads to,
-    ``told`` those that one without a parsed relation leads to."""
+    ``stated`` those that one without a parsed relation leads to."""
 
     nodes: dict[str, Node]
     data: set[str]
     affected: set[str]
     certain: set[str]
-    told: set[str]
+    stated: set[str]
     incomplete: set[str]
     made_by: dict[str, set[str]]
     """What operations make → the ids of these operations."""
@@ -207,7 +207,7 @@ class _Picture:
 
     def _with_boxes(self, own: Collection[str]) -> _Picture:
         """Tables and operations of columns and parts that were reached count as reached; what is the start's does not."""
-        for reached in (self.data, self.affected, self.certain, self.told, self.incomplete):
+        for reached in (self.data, self.affected, self.certain, self.stated, self.incomplete):
             boxes = {self.nodes[each].parent for each in reached if self.nodes[each].type in CONTAINED}
             reached |= boxes
             reached -= {*own, ""}
@@ -264,7 +264,7 @@ def _affected(
         node.id in picture.data,
         known,
         inferred=node.id not in picture.certain,
-        parsed=node.id not in picture.told,
+        parsed=node.id not in picture.stated,
         incomplete=node.id in picture.incomplete,
     )
 

@@ -152,7 +152,7 @@ class Exporting:
             if refusals <= REFUSALS_LOGGED:
                 log.warning("refused by the target", what=each.what, reason=each.reason)
 
-        def tell(_: Exported) -> None:
+        def progress(_: Exported) -> None:
             if self._ending.is_set():
                 raise _Stopped
 
@@ -171,7 +171,7 @@ class Exporting:
                     connection,
                     now_ms=self._now_ms,
                     refused=refused,
-                    tell=tell,
+                    progress=progress,
                 )
         finally:
             connection.close()

@@ -45,15 +45,15 @@ def _facets(dataset: Dataset, naming: Naming) -> dict[str, Any]:
     if dataset.columns:
         fields = []
         for place, column in enumerate(dataset.columns, 1):
-            said = column.words.description or column.details.comment
-            about = {"type": column.details.type, "description": said}
+            text = column.words.description or column.details.comment
+            about = {"type": column.details.type, "description": text}
             named = {"name": column.name.name, "ordinal_position": place}
             fields.append(named | {name: value for name, value in about.items() if value})
         facets["schema"] = facet("schema", {"fields": fields})
     if links := _links(dataset, naming):
         facets["symlinks"] = facet("symlinks", {"identifiers": links})
-    if said := dataset.words.description or dataset.details.comment:
-        facets["documentation"] = facet("documentation", {"description": said})
+    if text := dataset.words.description or dataset.details.comment:
+        facets["documentation"] = facet("documentation", {"description": text})
     if dataset.details.owner:
         facets["ownership"] = facet("ownership", {"owners": [{"name": dataset.details.owner}]})
     tags = [{"key": "navlin_id", "value": dataset.name.id, "source": "navlin"}, *tags_of(dataset.words)]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
-from navlin.export.sqlflow_model import (
+from navlin.export.sqlflow.model import (
     PSEUDO_ROWS,
     SYSTEM,
     Column,
@@ -20,8 +20,8 @@ from navlin.export.sqlflow_model import (
     end_to_end,
     number,
 )
-from navlin.export.sqlflow_spool import Placed
-from navlin.export.sqlflow_statements import (
+from navlin.export.sqlflow.spool import Placed
+from navlin.export.sqlflow.statements import (
     EXTERNAL,
     RENAMES,
     clause_of,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from navlin.export.datahub_names import ACTOR, Names, engine, platform_urn, tag, user
+from navlin.export.datahub.names import ACTOR, Names, engine, platform_urn, tag, user
 from navlin.export.values import Column, Dataset, ExecutionDetails, Operation, Run, Words
 
 Aspect = dict[str, Any]

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import orjson
 
-from navlin.export.sqlflow_model import (
+from navlin.export.sqlflow.model import (
     Column,
     Coordinate,
     DbObject,
@@ -22,7 +22,7 @@ from navlin.export.sqlflow_model import (
     TableEnd,
     TableRelation,
 )
-from navlin.export.sqlflow_spool import Placed
+from navlin.export.sqlflow.spool import Placed
 
 _LISTS: Final = {Kind.TABLE: "tables", Kind.VIEW: "views"}
 OTHERS: Final = "others"

@@ -20,10 +20,9 @@ from typing import Annotated, Any, Final
 
 import orjson
 
-from navlin.export import datahub_aspects as aspects
-from navlin.export import datahub_names as names
 from navlin.export.connection import Connection, words_of
-from navlin.export.datahub_becomes import BECOMES
+from navlin.export.datahub import aspects, names
+from navlin.export.datahub.becomes import BECOMES
 from navlin.export.target import Frame, Refused, Target, register
 from navlin.export.values import (
     ColumnLineage,

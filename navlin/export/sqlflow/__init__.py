@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
-from navlin.export.sqlflow_becomes import BECOMES
-from navlin.export.sqlflow_elements import elements_of
-from navlin.export.sqlflow_json import json_of, json_process, json_relation
-from navlin.export.sqlflow_model import Process, Relation, TableRelation, end_to_end, table_level
-from navlin.export.sqlflow_spool import Placed, Spool
-from navlin.export.sqlflow_xml import FOOT, HEAD, xml_element
+from navlin.export.sqlflow.becomes import BECOMES
+from navlin.export.sqlflow.elements import elements_of
+from navlin.export.sqlflow.json import json_of, json_process, json_relation
+from navlin.export.sqlflow.model import Process, Relation, TableRelation, end_to_end, table_level
+from navlin.export.sqlflow.spool import Placed, Spool
+from navlin.export.sqlflow.xml import FOOT, HEAD, xml_element
 from navlin.export.target import Target, register
 from navlin.export.values import Item
 

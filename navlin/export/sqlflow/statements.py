@@ -6,7 +6,7 @@ import hashlib
 import re
 from typing import Final, NamedTuple
 
-from navlin.export.sqlflow_model import NOWHERE, Coordinate, Position, Process, number
+from navlin.export.sqlflow.model import NOWHERE, Coordinate, Position, Process, number
 from navlin.export.values import Operation
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
-from navlin.export.sqlflow_model import Column, DbObject, Kind
+from navlin.export.sqlflow.model import Column, DbObject, Kind
 
 _TABLES: Final = """
 CREATE TABLE objects (id INTEGER PRIMARY KEY, server TEXT, vendor TEXT, schema TEXT, kind TEXT, name TEXT, type TEXT,

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final
 from xml.sax.saxutils import quoteattr
 
-from navlin.export.sqlflow_model import (
+from navlin.export.sqlflow.model import (
     Column,
     Coordinate,
     DbObject,
