@@ -1,0 +1,202 @@
+"""SQLFlow's lineage model: every example of its reference 1.2 by its number, its own documents, its rule for chains."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from navlin.export.sqlflow import model
+from navlin.export.sqlflow.model import (
+    Column,
+    DbObject,
+    Dlineage,
+    End,
+    Flow,
+    Kind,
+    Position,
+    Process,
+    Relation,
+)
+from tests.support.sqlflow_examples import EXAMPLES, arrows, tree, xml, xml_of
+
+REPOSITORY = Path(__file__).parents[1]
+
+
+# -- The examples of the reference ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_of_the_reference(name: str) -> None:
+    example = EXAMPLES[name]
+
+    assert arrows(xml(example.items)) == example.columns
+    assert arrows(xml(example.items, result_sets=False)) == (example.ends or example.columns)
+    assert arrows(xml(example.items, table_level=True)) == example.tables
+
+
+# -- Side by side with the reference's own documents ----------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def printed() -> list[str]:
+    """The whole documents that the reference prints, in their order."""
+    found = sorted((REPOSITORY.parent / "shared" / "seeds").glob("002_*.txt"))
+    if not found:
+        pytest.skip("the reference of SQLFlow's model is not beside this checkout")
+    text = found[0].read_text().replace("dligneage", "dlineage").replace("```", "")
+    documents = re.findall(r"<\?xml.*?</dlineage>", text, re.DOTALL)
+    # Its pages lost the entities of quotes within values.
+    return [re.sub(r'""(\w+)""', r'"&quot;\1&quot;"', each) for each in documents]
+
+
+def _read(text: str) -> tuple[Dlineage, list[Any]]:
+    """A document as values: as a `Dlineage`, and all of its elements in their order."""
+    read = [_element(each) for each in ElementTree.fromstring(text)]
+    return Dlineage(
+        tuple(each for each in read if isinstance(each, Process)),
+        tuple(each for each in read if isinstance(each, DbObject)),
+        tuple(each for each in read if isinstance(each, Relation)),
+    ), read
+
+
+def _element(node: ElementTree.Element) -> Any:
+    get = node.attrib.get
+    identity, name = int(node.attrib["id"]), get("name", "")
+    if node.tag == "process":
+        return Process(identity, name, node.attrib["type"], _place(node))
+    if node.tag == "relation":
+        sides = list(node)
+        if "target_id" in sides[0].attrib:
+            into, out_of = (
+                model.TableEnd(
+                    int(side.attrib["id"]),
+                    int(side.attrib[f"{side.tag}_id"]),
+                    side.attrib[f"{side.tag}_name"],
+                )
+                for side in sides
+            )
+            return model.TableRelation(identity, Flow(node.attrib["type"]), into, out_of)
+        target, *sources = map(_side, sides)
+        return Relation(identity, Flow(node.attrib["type"]), get("effectType", ""), target, tuple(sources))
+    return DbObject(
+        Kind(node.tag),
+        identity,
+        name,
+        node.attrib["type"],
+        tuple(
+            Column(int(each.attrib["id"]), each.attrib["name"], each.attrib.get("source", ""), _place(each))
+            for each in node
+        ),
+        alias=get("alias", ""),
+        schema=get("schema", ""),
+        processes=tuple(map(int, get("processIds", "").split())),
+        coordinate=_place(node),
+    )
+
+
+def _side(node: ElementTree.Element) -> End:
+    get = node.attrib.get
+    return End(
+        int(node.attrib["id"]),
+        node.attrib["column"],
+        int(node.attrib["parent_id"]),
+        node.attrib["parent_name"],
+        get("source", ""),
+        get("clauseType", ""),
+        _place(node),
+    )
+
+
+def _place(node: ElementTree.Element) -> tuple[Position, Position]:
+    first, last = re.findall(r"\[(-?\d+),(-?\d+),(\w+)\]", node.attrib["coordinate"])
+    return Position(int(first[0]), int(first[1]), first[2]), Position(int(last[0]), int(last[1]), last[2])
+
+
+def test_what_the_reference_prints_is_written_as_it_prints_it(printed: list[str]) -> None:
+    assert len(printed) == 8
+    for text in printed:
+        _, read = _read(text)
+
+        assert tree(ElementTree.fromstring(xml_of(read))) == tree(ElementTree.fromstring(text))
+
+
+def test_the_reference_s_own_fold_to_the_table_level(printed: list[str]) -> None:
+    first, columns, second, cut_by_a_page, *_ = printed
+    expected = {
+        ("t2", "Query Create View"),
+        ("Query Create View", "v1"),
+        ("t2", "Query Alter Table"),
+        ("Query Alter Table", "t3"),
+    }
+    made = model.table_level(_read(columns)[0])
+
+    assert {(each.source.of_name, each.target.of_name) for each in made} == expected
+    ours = {(each.type, each.source[1:], each.target[1:]) for each in made}
+    theirs = [
+        {
+            (each.type, each.source[1:], each.target[1:])
+            for each in _read(page)[1]
+            if isinstance(each, model.TableRelation)
+        }
+        for page in (first, second, cut_by_a_page)
+    ]
+
+    assert theirs[:2] == [ours, ours]
+    assert theirs[2] < ours and len(theirs[2]) == 3
+
+
+def test_the_reference_s_own_documents_end_to_end(printed: list[str]) -> None:
+    ends = [
+        {
+            f"{source.parent_name}.{source.column} -> {relation.type} -> {target.parent_name}.{target.column}"
+            for relation in model.end_to_end(_read(text)[0])
+            for target in [relation.target]
+            for source in relation.sources
+        }
+        for text in printed
+    ]
+
+    assert [each for each in ends if each] == [
+        {"t2.f1 -> fdd -> v1.f1", "t2.PseudoRows -> fdd -> t3.PseudoRows"},
+        {
+            "masteTable.masterColumn -> fdd -> foreignTable.foreignColumn1",
+            "masteTable.masterColumn -> fdd -> foreignTable.foreignColumn2",
+        },
+        {'scott.emp.empName -> fdd -> RS-1."eName"'},
+        {"scott.emp.salary -> fdd -> RS-1.sal"},
+        {'scott.emp.empName -> fdd -> RS-1."eName"', "scott.emp.sal -> fdr -> RS-1.PseudoRows"},
+    ]
+
+
+# -- The end-to-end rule --------------------------------------------------------------------------------------------------
+def chain(*hops: str) -> Dlineage:
+    """Chains such as ``A fdd B fdr C``: A and D are tables, all else are result sets, each with one column."""
+    relations, objects = [], {}
+    for number, hop in enumerate(hops):
+        words = hop.split()
+        for at in range(0, len(words) - 2, 2):
+            source, flow, target = words[at : at + 3]
+            for each in (source, target):
+                kind = Kind.TABLE if each in ("A", "D") else Kind.RESULTSET
+                objects[each] = DbObject(kind, model.number(each), each, "table")
+            ends = [End(model.number(each, "c"), "c", model.number(each), each) for each in (source, target)]
+            relations.append(Relation(number * 10 + at, Flow(flow), "select", ends[1], (ends[0],)))
+    return Dlineage((), tuple(objects.values()), tuple(relations))
+
+
+@pytest.mark.parametrize(
+    ("hops", "flow"),
+    [
+        (["A fdd B fdr C fdd D"], "fdr"),
+        (["A fdd B1 fdr C1 fdd D", "A fdd B2 fdr C1 fdd D", "A fdd B3 fdd C3 fdd D"], "fdd"),
+        (["A fdd B fdd C fdd D"], "fdd"),
+        (["A fdr D", "A fdd D"], "fdd"),
+        (["A fdd B fdd B fdd D"], "fdd"),
+    ],
+    ids=["1 one chain", "2 several chains", "data all the way", "two relations", "a circle"],
+)
+def test_the_rule_of_the_reference_for_chains(hops: list[str], flow: str) -> None:
+    (relation,) = model.end_to_end(chain(*hops))
+
+    assert relation.type == flow
+    assert [(each.parent_name, relation.target.parent_name) for each in relation.sources] == [("A", "D")]
