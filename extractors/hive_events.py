@@ -39,6 +39,7 @@ from extractors.lineage.graph import (
     vertices_of,
 )
 from extractors.lineage.line_logs import LineLogs
+from extractors.lineage.open_record import OpenRecord
 from extractors.lineage.record_times import RecordTimes
 from extractors.lineage.statement_records import (
     Catalog,
@@ -111,29 +112,14 @@ def _records(found: Line, path: str, statements: StatementRecords, split: FileSp
 # write is passed over. One that is indented goes on to the line where its braces balance.
 
 _START = re.compile(rb"(?:^\s*|LineageLogger\S*\s+|LINEAGE:\s*)(?=\{)")
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}]')
 _GOES_ON = re.compile(rb"[\s{}\[\]\"]")
 """What the lines of an indented record begin with."""
 _CUT_OFF = "the record has no end"
 
 
-@dataclass(slots=True)
-class _Open:
-    """A record whose braces do not balance yet."""
-
-    offset: int
-    lines: list[bytes]
-    size_bytes: int
-    depth: int
-
-    def add(self, text: bytes) -> None:
-        self.lines.append(text)
-        self.size_bytes += len(text)
-        self.depth += _opened(text)
-
-    def reject(self, path: str, why: str = _CUT_OFF) -> Reject:
-        known = any(KEYS.search(line) for line in self.lines)
-        return Reject(path, why, self.offset, sample(self.lines[0]) if known else "")
+def _rejected(record: OpenRecord, path: str, why: str = _CUT_OFF) -> Reject:
+    known = any(KEYS.search(line) for line in record.lines)
+    return Reject(path, why, record.offset, sample(record.lines[0]) if known else "")
 
 
 def records_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reject]:
@@ -141,7 +127,7 @@ def records_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reje
 
     One that has no end yet is left to a later reading; in a file that has been quiet for long, it is a `Reject`.
     """
-    record: _Open | None = None
+    record: OpenRecord | None = None
     while True:
         for line in file.lines():
             if isinstance(line, Reject):
@@ -153,39 +139,33 @@ def records_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reje
             start = _START.search(text)
             if start is not None and not (record is not None and text[:1].isspace()):
                 if record is not None:
-                    yield record.reject(file.path)
+                    yield _rejected(record, file.path)
                 text = text[start.end() :]
-                record = _Open(line.offset, [text], len(text), _opened(text))
+                record = OpenRecord.beginning(line.offset, text)
             elif record is not None and (_GOES_ON.match(text) or not text):
                 record.add(text)
             elif record is not None:
-                yield record.reject(file.path)
+                yield _rejected(record, file.path)
                 record = None
             elif KEYS.search(text):
                 yield Reject(file.path, "a record without its beginning", line.offset, sample(text))
             if record is None:
                 continue
             if record.depth <= 0 or (len(record.lines) == 1 and text.endswith(b"}")):
-                whole = b"\n".join(record.lines)
+                whole = record.text
                 if KEYS.search(whole):  # others may write JSON as well
                     yield Line(record.offset, whole)
                 record = None
             elif record.size_bytes > max_bytes:
-                yield record.reject(file.path, f"the record is longer than {max_bytes} bytes")
+                yield _rejected(record, file.path, f"the record is longer than {max_bytes} bytes")
                 record = None
         if record is None or file.at_end:
             break
     if record is not None:
         if file.quiet:
-            yield record.reject(file.path)
+            yield _rejected(record, file.path)
         else:
             file.leave(record.offset)
-
-
-def _opened(text: bytes) -> int:
-    """How many braces a line leaves open, those in strings not counted."""
-    tokens = _TOKEN.findall(text)
-    return tokens.count(b"{") - tokens.count(b"}")
 
 
 # -- A record → a statement ----------------------------------------------------------------------------------------------

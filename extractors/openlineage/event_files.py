@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
 
 from extractors.lineage.followed_files import FollowedFile, Line
+from extractors.lineage.open_record import OpenRecord
 from extractors.openlineage.events import NotAnEvent, sample_of
 from navlin.model.records import Reject
 
-_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}\[\]]')
 _EVENT: Final = re.compile(
     rb'[\[{]\s*\{?\s*"(?:eventTime|eventType|schemaURL|producer|run|job|dataset|inputs|outputs)"'
 )
@@ -24,34 +23,12 @@ _EVENT: Final = re.compile(
 _CUT_OFF: Final = "the event has no end"
 
 
-@dataclass(slots=True)
-class _Open:
-    """An event whose brackets do not balance yet."""
-
-    offset: int
-    lines: list[bytes]
-    size_bytes: int
-    depth: int
-
-    def add(self, text: bytes) -> None:
-        self.lines.append(text)
-        self.size_bytes += len(text)
-        self.depth += _opened(text)
-
-    @property
-    def text(self) -> bytes:
-        return b"\n".join(self.lines)
-
-    def reject(self, path: str, why: str = _CUT_OFF) -> Reject:
-        return Reject(path, why, self.offset, sample_of(self.text))
-
-
 def events_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reject]:
     """The texts of the events that a followed file has next, each at the offset where it begins.
 
     One that has no end yet is left to a later reading; in a file that has been quiet for long, it is a `Reject`.
     """
-    held: _Open | None = None
+    held: OpenRecord | None = None
     while True:
         for line in file.lines():
             if isinstance(line, Reject):
@@ -60,7 +37,7 @@ def events_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Rejec
                 continue
             text = line.text.strip(b"\0\r")
             if held is not None and _EVENT.match(text):
-                yield held.reject(file.path)
+                yield _rejected(held, file.path)
                 held = None
             if held is not None:
                 held.add(text)
@@ -70,12 +47,12 @@ def events_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Rejec
                 yield Line(line.offset, text)
                 continue
             else:
-                held = _Open(line.offset, [text], len(text), _opened(text))
+                held = OpenRecord.beginning(line.offset, text)
             if held.depth <= 0:
                 yield Line(held.offset, held.text)
                 held = None
             elif held.size_bytes > max_bytes:
-                yield held.reject(file.path, f"the event is longer than {max_bytes} bytes")
+                yield _rejected(held, file.path, f"the event is longer than {max_bytes} bytes")
                 held = None
         if held is None or file.at_end:
             break
@@ -84,12 +61,16 @@ def events_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Rejec
         return
     if held is not None:
         if file.quiet:
-            yield held.reject(file.path)
+            yield _rejected(held, file.path)
         else:
             file.leave(held.offset)
 
 
-def _rest(file: FollowedFile, held: _Open | None, max_bytes: int) -> Line | None:
+def _rejected(held: OpenRecord, path: str, why: str = _CUT_OFF) -> Reject:
+    return Reject(path, why, held.offset, sample_of(held.text))
+
+
+def _rest(file: FollowedFile, held: OpenRecord | None, max_bytes: int) -> Line | None:
     """What stands behind the last newline, if with that an event is whole; it then counts as read."""
     if file.archived or not 0 < file.end - file.offset <= max_bytes:
         return None
@@ -103,13 +84,6 @@ def _rest(file: FollowedFile, held: _Open | None, max_bytes: int) -> Line | None
         return None
     file.leave(file.end)
     return Line(offset, text)
-
-
-def _opened(text: bytes) -> int:
-    """How many brackets a line leaves open, those in strings not counted."""
-    tokens = _TOKEN.findall(text)
-    opened = sum(token in b"{[" for token in tokens if len(token) == 1)
-    return 2 * opened - sum(len(token) == 1 for token in tokens)
 
 
 def parse(data: bytes) -> Any:

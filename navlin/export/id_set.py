@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import sqlite3
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
+
+from navlin.export.scratch_database import ScratchDatabase
 
 IDS_A_READ: Final = 5_000
 
 
-class IdSet:
+class IdSet(ScratchDatabase):
     """Ids, in a file that is gone with it. Iterates by id; what is added meanwhile may or may not be met. To be closed."""
 
     def __init__(self) -> None:
-        self._directory = tempfile.TemporaryDirectory(prefix="navlin-export-")
-        # One that a web request reads is handed from thread to thread, never used by two at once.
-        self._db = sqlite3.connect(
-            Path(self._directory.name, "ids"), isolation_level=None, check_same_thread=False
-        )
-        # A crash loses the file anyway.
-        self._db.execute("PRAGMA journal_mode = OFF")
-        self._db.execute("PRAGMA synchronous = OFF")
-        self._db.execute("CREATE TABLE ids (id TEXT PRIMARY KEY) WITHOUT ROWID")
+        super().__init__("CREATE TABLE ids (id TEXT PRIMARY KEY) WITHOUT ROWID")
 
     def add(self, ids: Iterable[str]) -> None:
         """Adds ids; those that are there already stay."""
@@ -52,16 +42,3 @@ class IdSet:
     def __len__(self) -> int:
         count: int = self._db.execute("SELECT count(*) FROM ids").fetchone()[0]
         return count
-
-    def close(self) -> None:
-        """Removes the file."""
-        self._db.close()
-        self._directory.cleanup()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

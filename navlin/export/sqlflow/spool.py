@@ -3,13 +3,10 @@ the ids of all processes that write it, which come later."""
 
 from __future__ import annotations
 
-import sqlite3
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
-from types import TracebackType
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple
 
+from navlin.export.scratch_database import ScratchDatabase
 from navlin.export.sqlflow.model import Column, DbObject, Kind
 
 _TABLES: Final = """
@@ -29,19 +26,12 @@ class Placed(NamedTuple):
     object: DbObject
 
 
-class Spool:
+class Spool(ScratchDatabase):
     """Elements in a file that is gone with it, in the order in which they came. What comes twice is kept once; what was said
     of an object first counts, and its columns and processes add up. To be closed."""
 
     def __init__(self) -> None:
-        self._directory = tempfile.TemporaryDirectory(prefix="navlin-sqlflow-")
-        # One that a web request reads is handed from thread to thread, never used by two at once.
-        path = Path(self._directory.name, "elements")
-        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        # A crash loses the file anyway.
-        self._db.execute("PRAGMA journal_mode = OFF")
-        self._db.execute("PRAGMA synchronous = OFF")
-        self._db.executescript(_TABLES)
+        super().__init__(_TABLES)
         self._db.execute("BEGIN")
 
     def add_object(self, placed: Placed) -> None:
@@ -91,16 +81,3 @@ class Spool:
         """The texts of one part, in the order in which they came."""
         rows = self._db.execute("SELECT text FROM texts WHERE part = ? ORDER BY place", (part,))
         return (text for (text,) in rows)
-
-    def close(self) -> None:
-        """Removes the file."""
-        self._db.close()
-        self._directory.cleanup()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

@@ -1,0 +1,36 @@
+"""A database of one export, in a file that is gone with it: what it has to remember may be as much as the index holds."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+
+class ScratchDatabase:
+    """SQLite in a directory of its own below the system's for temporary files. To be closed; a crash leaves the file."""
+
+    def __init__(self, schema: str) -> None:
+        self._directory = tempfile.TemporaryDirectory(prefix="navlin-export-")
+        # One that a web request reads is handed from thread to thread, never used by two at once.
+        path = Path(self._directory.name, "export.sqlite")
+        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        # A crash loses the file anyway.
+        self._db.execute("PRAGMA journal_mode = OFF")
+        self._db.execute("PRAGMA synchronous = OFF")
+        self._db.executescript(schema)
+
+    def close(self) -> None:
+        """Removes the file."""
+        self._db.close()
+        self._directory.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
