@@ -14,8 +14,9 @@ from hypothesis import HealthCheck, settings
 
 from navlin.index.cores import CORES, create, missing
 from navlin.index.solr import Solr
+from navlin.java import QUICK
 from navlin.shipped import CONF
-from navlin.solr_server.embedded import EmbeddedSolr
+from navlin.solr_server.embedded import EmbeddedSolr, SolrSettings
 from tests.services.python_packages import EXPORT_READERS, Environment, NotInstalled, environment
 from tests.services.solrcloud import solr_cloud
 from tests.services.spark_jobs import write_logs
@@ -45,6 +46,8 @@ settings.load_profile("navlin")
 
 REPOSITORY = Path(__file__).parents[1]
 SOAKED = pytest.StashKey[Soaked]()
+SOLR = SolrSettings(java_options=QUICK)
+"""In the minutes of a session the thorough compiler takes more than it gives: a quarter of the processors' time."""
 
 
 # -- Tiers -------------------------------------------------------------------------------------------------------------
@@ -128,9 +131,8 @@ def solr_server(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> It
     """The session's embedded Solr. Whoever stops it starts it again: its address stays."""
     state = tmp_path_factory.mktemp("state")
     # The compiled launcher is kept from session to session.
-    with EmbeddedSolr(
-        state, solr_jars, CONF / "solr", cores=CORES, cache=solr_jars.parent / "solr-launcher"
-    ) as server:
+    launcher = solr_jars.parent / "solr-launcher"
+    with EmbeddedSolr(state, solr_jars, CONF / "solr", settings=SOLR, cores=CORES, cache=launcher) as server:
         yield server
 
 
@@ -166,7 +168,7 @@ def chromium(web: Web, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chr
 def private_server(tmp_path_factory: pytest.TempPathFactory, solr_jars: Path) -> Iterator[EmbeddedSolr]:
     """A second Solr, for tests that look at everything there is."""
     state, launcher = tmp_path_factory.mktemp("private"), solr_jars.parent / "solr-launcher"
-    with EmbeddedSolr(state, solr_jars, CONF / "solr", cores=CORES, cache=launcher) as server:
+    with EmbeddedSolr(state, solr_jars, CONF / "solr", settings=SOLR, cores=CORES, cache=launcher) as server:
         yield server
 
 

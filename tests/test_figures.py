@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from bench.__main__ import benches
+from bench.__main__ import benches, main
 from bench.figures import FIGURES
 
 REPOSITORY = Path(__file__).parents[1]
@@ -64,14 +63,13 @@ def test_every_figure_that_is_said_to_be_stated_is_stated() -> None:
 
 
 @pytest.mark.parametrize("bench", sorted({figure.bench for figure in FIGURES}))
-def test_every_bench_of_a_figure_is_there_and_takes_these_options(bench: str) -> None:
+def test_every_bench_of_a_figure_is_there_and_takes_these_options(
+    bench: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     name, *options = bench.split()
     assert name in benches()
-    helped = subprocess.run(
-        [sys.executable, "-m", "bench", name, "--help"],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    monkeypatch.setattr(sys, "argv", ["bench", name, "--help"])
+    with pytest.raises(SystemExit, match=r"^0$"):
+        main()
+    helped = capsys.readouterr().out
     assert [option for option in options if option.startswith("--") and option not in helped] == []

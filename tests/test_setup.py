@@ -151,6 +151,7 @@ def python(program: Path, code: str, *arguments: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.services
 def test_an_installed_wheel_finds_its_configuration_and_units(installed: Path) -> None:
     places = python(installed, "from navlin.shipped import CONF, SYSTEMD; print(CONF); print(SYSTEMD)")
     conf, systemd = map(Path, places)
@@ -160,6 +161,7 @@ def test_an_installed_wheel_finds_its_configuration_and_units(installed: Path) -
     assert conf.is_relative_to(installed.parents[1])
 
 
+@pytest.mark.services
 def test_every_java_program_is_compiled_in_the_wheel(installed: Path) -> None:
     [folder] = python(installed, "import navlin; print(navlin.__path__[0])")
     sources = {file.relative_to(ROOT) for package in PACKAGES for file in (ROOT / package).rglob("*.java")}

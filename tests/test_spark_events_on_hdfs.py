@@ -42,6 +42,9 @@ BEGINNING = lines(log_start(), application())
 DAY_MS = 86_400_000
 
 
+pytestmark = pytest.mark.services
+
+
 @pytest.fixture
 def directory(hdfs: Hadoop, hdfs_writer: Writer, request: pytest.FixtureRequest) -> str:
     """A directory of the test's own, as a path."""
@@ -174,7 +177,6 @@ def real_spark() -> Iterator[SparkApplications]:
         yield spark
 
 
-@pytest.mark.services
 @pytest.mark.parametrize(
     "settings",
     [{}, {"spark.eventLog.rolling.enabled": "false", "spark.eventLog.compress": "false"}],

@@ -48,7 +48,7 @@ from navlin.api.answers import (
 from navlin.api.audit import audit
 from navlin.api.callers import CSRF_HEADER, Callers, Door, SessionCookie, caller_of
 from navlin.api.endpoint import Asked, Endpoint
-from navlin.api.limits import MOST_BODY_BYTES, Questions
+from navlin.api.limits import MOST_BODY_BYTES, MOST_DISCARDED_BYTES, Questions
 from navlin.api.metrics import CONTENT_TYPE, Metrics, Timed
 from navlin.api.navigator.out_of_scope import why_not
 from navlin.api.openapi import document
@@ -385,7 +385,11 @@ class _Paths:
 
 
 class _Bodies:
-    """Refuses a body that is too large, whatever its header says."""
+    """Refuses a body that is too large, whatever its header says.
+
+    A connection that is closed while the other side still sends may take the answer along, so the body is read to its end
+    first, as far as `MOST_DISCARDED_BYTES`.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -396,6 +400,8 @@ class _Bodies:
             return
         length = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
         if not length.isdigit() or int(length) > MOST_BODY_BYTES:
+            if not any(name == b"expect" for name, _ in scope["headers"]):
+                await _discard(receive)
             await _too_large()(scope, receive, send)
             return
         received = 0
@@ -405,6 +411,8 @@ class _Bodies:
             message = await receive()
             received += len(message.get("body", b""))
             if received > MOST_BODY_BYTES:
+                if message.get("more_body"):
+                    await _discard(receive)
                 raise Problem(413, _TOO_LARGE)
             return message
 
@@ -412,6 +420,15 @@ class _Bodies:
 
 
 _TOO_LARGE: Final = f"a body has at most {MOST_BODY_BYTES >> 20} MiB"
+
+
+async def _discard(receive: Receive) -> None:
+    discarded = 0
+    while discarded < MOST_DISCARDED_BYTES:
+        message = await receive()
+        discarded += len(message.get("body", b""))
+        if not message.get("more_body"):
+            return
 
 
 def _too_large() -> Response:

@@ -16,6 +16,8 @@ from navlin.api.answers import Problem
 
 MOST_BODY_BYTES: Final = 16 << 20
 """Clients of Navigator's send queries with ten thousand ids."""
+MOST_DISCARDED_BYTES: Final = 64 << 20
+"""What is read of a body that is refused, so that whoever sends it gets the answer."""
 AT_ONCE: Final = 8
 """How many questions of one user are answered at the same time."""
 
