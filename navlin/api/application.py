@@ -13,6 +13,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, Final
 
+import anyio
 import orjson
 import structlog
 from anyio import to_thread
@@ -48,7 +49,7 @@ from navlin.api.answers import (
 from navlin.api.audit import audit
 from navlin.api.callers import CSRF_HEADER, Callers, Door, SessionCookie, caller_of
 from navlin.api.endpoint import Asked, Endpoint
-from navlin.api.limits import MOST_BODY_BYTES, MOST_DISCARDED_BYTES, Questions
+from navlin.api.limits import DISCARDED_WITHIN_S, MOST_BODY_BYTES, MOST_DISCARDED_BYTES, Questions
 from navlin.api.metrics import CONTENT_TYPE, Metrics, Timed
 from navlin.api.navigator.out_of_scope import why_not
 from navlin.api.openapi import document
@@ -423,12 +424,13 @@ _TOO_LARGE: Final = f"a body has at most {MOST_BODY_BYTES >> 20} MiB"
 
 
 async def _discard(receive: Receive) -> None:
-    discarded = 0
-    while discarded < MOST_DISCARDED_BYTES:
-        message = await receive()
-        discarded += len(message.get("body", b""))
-        if not message.get("more_body"):
-            return
+    discarded, goes_on = 0, True
+    while goes_on and discarded < MOST_DISCARDED_BYTES:
+        goes_on = False
+        with anyio.move_on_after(DISCARDED_WITHIN_S):
+            message = await receive()
+            discarded += len(message.get("body", b""))
+            goes_on = message.get("more_body", False)
 
 
 def _too_large() -> Response:

@@ -18,6 +18,8 @@ MOST_BODY_BYTES: Final = 16 << 20
 """Clients of Navigator's send queries with ten thousand ids."""
 MOST_DISCARDED_BYTES: Final = 64 << 20
 """What is read of a body that is refused, so that whoever sends it gets the answer."""
+DISCARDED_WITHIN_S: Final = 1.0
+"""For how long the next piece of it is awaited: a header may announce what never comes."""
 AT_ONCE: Final = 8
 """How many questions of one user are answered at the same time."""
 
