@@ -5,19 +5,22 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from pyspark.sql import SparkSession
 
-from navlin.index.cores import CORES, create
+from navlin.index.cores import CONFIGSET, CORES, create
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.runs import RunRecord, Status
-from navlin.index.solr import Solr
+from navlin.index.solr import Solr, SolrError, SolrUnavailable
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.services.solrcloud import another_node, solr_cloud
@@ -44,12 +47,30 @@ class TwoNodes:
         (collection,) = status["cluster"]["collections"].values()
         return [each for shard in collection["shards"].values() for each in shard["replicas"].values()]
 
-    def wait_until_all_are_active(self) -> None:
+    def wait_until_all_are_active(self, cores: Sequence[str] = CORES) -> None:
         """A replica that came back first gets what it missed."""
         deadline_s = time.monotonic() + RECOVERS_S
-        while any(each["state"] != "active" for core in CORES for each in self.replicas(core)):
-            assert time.monotonic() < deadline_s, [self.replicas(core) for core in CORES]
+        while any(each["state"] != "active" for core in cores for each in self.replicas(core)):
+            assert time.monotonic() < deadline_s, [self.replicas(core) for core in cores]
             time.sleep(0.2)
+
+    @contextmanager
+    def collection_that_second_leads(self, name: str) -> Iterator[None]:
+        """A collection of one shard with a replica on each node: all that the first takes, it passes on."""
+        here, there = (urlsplit(each.address.url).netloc + "_solr" for each in (self.first, self.second))
+        layout = {"numShards": "1", "replicationFactor": "1", "createNodeSet": there}
+        self._collections("CREATE", {"name": name, "collection.configName": CONFIGSET, **layout})
+        self._collections("ADDREPLICA", {"collection": name, "shard": "shard1", "node": here})
+        self.wait_until_all_are_active([name])
+        assert {each["node_name"]: each.get("leader") for each in self.replicas(name)} == {
+            here: None,
+            there: "true",
+        }
+        yield
+        self._collections("DELETE", {"name": name})
+
+    def _collections(self, action: str, params: Mapping[str, str]) -> None:
+        assert "failure" not in self.solr.admin("collections", {"action": action, **params})
 
     def kill_second(self) -> None:
         os.kill(self.second.pid or 0, signal.SIGKILL)
@@ -125,6 +146,45 @@ def test_a_node_that_dies_in_the_middle_of_a_write_and_comes_back_loses_and_doub
         assert {len(copies) for copies in by_shard.values()} == {2}
         for one, other in by_shard.values():
             assert one == other
+
+
+@pytest.mark.parametrize(
+    ("name", "version"), [("unversioned", {}), ("absent", {"_version_": -1}), ("present", {"_version_": 1})]
+)
+def test_what_is_acknowledged_while_a_leader_dies_is_there(
+    nodes: TwoNodes, name: str, version: dict[str, int]
+) -> None:
+    with nodes.collection_that_second_leads(name):
+        batches = [[f"{number}-{each}" for each in range(100)] for number in range(5_000)]
+        if version == {"_version_": 1}:
+            for batch in batches[:1_000]:
+                nodes.solr.add(name, [_entity(identity, 0) for identity in batch])
+        acknowledged: dict[str, None] = {}
+        refused = 0
+        dies = threading.Timer(1.0, nodes.kill_second)
+        dies.start()
+        for batch in batches[: 1_000 if version == {"_version_": 1} else None]:
+            try:
+                added = nodes.solr.add(name, [{**_entity(identity, 1), **version} for identity in batch])
+            except (SolrUnavailable, SolrError):
+                refused += 1
+                continue
+            acknowledged |= dict.fromkeys(added.applied)
+            if refused:
+                # It has died, and the first leads now.
+                break
+        dies.join()
+        assert refused
+        found = nodes.solr.get(name, acknowledged, "identity,asOf")
+        there = {each["identity"] for each in found if each["asOf"] == _entity("", 1)["asOf"]}
+        assert len(acknowledged) > 100
+        assert acknowledged.keys() - there == set()
+        nodes.second.start()
+        nodes.wait_until_all_are_active([*CORES, name])
+
+
+def _entity(identity: str, as_of: int) -> dict[str, Any]:
+    return {"identity": identity, "type": "TABLE", "originalName": "orders", "asOf": as_of}
 
 
 def _repeated(run: Callable[[], RunRecord]) -> RunRecord:

@@ -33,7 +33,7 @@ class Added:
     """What became of the documents of one `Solr.add`; each is in exactly one of the three."""
 
     applied: Mapping[str, int] = field(default_factory=dict)
-    """identity → its new ``_version_``; 0 if a SolrCloud passed the document on and returns none"""
+    """identity → its new ``_version_``; 0 if a SolrCloud passed it on without one that was asked for, and returns none"""
     conflicts: tuple[str, ...] = ()
     """what is indexed is not of the ``_version_`` that was asked for (or is, where it was to be absent)"""
     refused: tuple[Refused, ...] = ()
@@ -165,7 +165,7 @@ class Solr:
 
         a document with ``_version_`` is written only if that is what is indexed (-1: only if nothing is, 1: only if
         something is); one that conflicts or is refused does not keep out the others. Acknowledged means safe from the
-        death of Solr, not yet visible.
+        death of Solr, or of one node of a SolrCloud, not yet visible.
         """
         sendable: list[tuple[str, bytes]] = []
         refused: list[Refused] = []
@@ -183,44 +183,80 @@ class Solr:
 
     def add_json(self, core: str, documents: Sequence[tuple[str, bytes]]) -> Added:
         """As `add`, for documents that are JSON already: each is an identity and its document's JSON."""
-        if not documents:
-            return Added()
-        body = b"[" + b",".join(text for _, text in documents) + b"]"
+        if len(documents) < 2 or not any(_VERSION in text for _, text in documents):
+            return self._add_all(core, documents)
         try:
-            answer = self._update(core, body, _TOLERANT)
+            answer = self._update(core, _listed(documents), _TOLERANT)
         except SolrError as error:
             if error.status != 400 or "UpdateRequestProcessorChain" in error.message:
                 raise  # not a document's fault: the core has another configuration than navlin's
-            if len(documents) == 1:
-                return Added(refused=(Refused(documents[0][0], _reason(error.message)),))
             # Not even readable as a list of documents: one of them is to blame. What was applied before Solr came to it
             # may come back as a conflict now; then the caller reads it again: harmless.
             half = len(documents) // 2
             return _both(self.add_json(core, documents[:half]), self.add_json(core, documents[half:]))
-        applied = _pairs(answer.get("adds", []))
         failed = {error["id"]: error["message"] for error in answer["responseHeader"].get("errors", [])}
-        outcome = Added(
-            {identity: version for identity, version in applied.items() if identity not in failed}
-        )
-        conflicts = [identity for identity, message in failed.items() if message.startswith(_CONFLICT)]
         texts = dict(documents)
         if strange := failed.keys() - texts.keys():
             raise SolrError(self.address.host, core, None, f"{strange}: {failed[strange.pop()]}")
+        applied = {
+            identity: version
+            for identity, version in _pairs(answer.get("adds", [])).items()
+            if identity not in failed
+        }
+        passed_on = {identity: texts[identity] for identity, version in applied.items() if version == 0}
+        outcome = _both(Added(applied), self._confirmed(core, passed_on))
+        conflicts = [identity for identity, message in failed.items() if message.startswith(_CONFLICT)]
         for identity in failed.keys() - set(conflicts):
             # The answer bears no status for each: alone, the document shows whether it or Solr is at fault.
-            outcome = _both(outcome, self._add_one(core, identity, texts[identity]))
+            outcome = _both(outcome, self._add_all(core, [(identity, texts[identity])]))
         return _both(outcome, Added(conflicts=tuple(conflicts)))
 
-    def _add_one(self, core: str, identity: str, text: bytes) -> Added:
+    def _add_all(self, core: str, documents: Sequence[tuple[str, bytes]]) -> Added:
+        """Adds documents by Solr's own chain, which says so if it loses one, but not of which it is true."""
+        if not documents:
+            return Added()
         try:
-            answer = self._update(core, b"[" + text + b"]", {"versions": "true"})
+            answer = self._update(core, _listed(documents), _VERSIONS)
         except SolrError as error:
+            if error.status not in (400, 409):
+                raise
+            if len(documents) > 1:
+                half = len(documents) // 2
+                return _both(self._add_all(core, documents[:half]), self._add_all(core, documents[half:]))
+            ((identity, _),) = documents
             if error.status == 409:
                 return Added(conflicts=(identity,))
-            if error.status == 400:
-                return Added(refused=(Refused(identity, _reason(error.message)),))
-            raise
+            return Added(refused=(Refused(identity, _reason(error.message)),))
         return Added(_pairs(answer["adds"]))
+
+    def _confirmed(self, core: str, passed_on: Mapping[str, bytes]) -> Added:
+        """What became of documents that a node of a SolrCloud took and passed on to another.
+
+        If that one dies, Solr's tolerant chain says nothing of it (TolerantUpdateProcessor.finish keeps only errors that
+        are SolrExceptions), and answers as if all were well. So the documents themselves are asked for.
+        """
+        if not passed_on:
+            return Added()
+        asked = {identity: orjson.loads(text).get("_version_", 0) for identity, text in passed_on.items()}
+        # Whatever was there may be what is there: nothing tells, and a second time does no harm.
+        again = [(identity, passed_on[identity]) for identity, version in asked.items() if version in (0, 1)]
+        found = self._versions(
+            core, [identity for identity, version in asked.items() if version not in (0, 1)]
+        )
+        lost = [identity for identity, version in found.items() if version in (-1, asked[identity])]
+        if lost:
+            raise SolrUnavailable(
+                self.address.host,
+                core,
+                None,
+                f"a node took {len(lost):,} documents that are not there: it died",
+            )
+        return _both(Added(found), self._add_all(core, again))
+
+    def _versions(self, core: str, ids: Sequence[str]) -> dict[str, int]:
+        """The ``_version_`` of each as it is at this moment; -1 if it is absent."""
+        found = self.get(core, ids, "identity,_version_")
+        return dict.fromkeys(ids, -1) | {each["identity"]: each["_version_"] for each in found}
 
     def delete_ids(self, core: str, ids: Iterable[str]) -> None:
         """Deletes documents whatever their version; absent ones are passed over."""
@@ -244,6 +280,13 @@ class Solr:
                         self.address.host, core, None, f"{error['id']} was not deleted: {error['message']}"
                     )
                 stayed.append(error["id"])
+            # As for what is added: a deletion that was passed on has the version of no tombstone, which is negative.
+            deleted = _pairs(answer.get("deletes", []))
+            passed_on = [each for each in deleted.keys() - set(stayed) if deleted[each] >= 0]
+            if any(version == versions[each] for each, version in self._versions(core, passed_on).items()):
+                raise SolrUnavailable(
+                    self.address.host, core, None, "a node took deletions that were not made: it died"
+                )
         return tuple(stayed)
 
     def commit(self, core: str, *, soft: bool) -> None:
@@ -304,8 +347,14 @@ class Solr:
         return answer
 
 
-_TOLERANT: Final = {"update.chain": "tolerant", "maxErrors": "-1", "versions": "true"}
+_VERSIONS: Final = {"versions": "true"}
+_TOLERANT: Final = {"update.chain": "tolerant", "maxErrors": "-1", **_VERSIONS}
 _CONFLICT: Final = "version conflict for "
+_VERSION: Final = b'"_version_":'
+
+
+def _listed(documents: Sequence[tuple[str, bytes]]) -> bytes:
+    return b"[" + b",".join(text for _, text in documents) + b"]"
 
 
 def _both(one: Added, other: Added) -> Added:
