@@ -25,7 +25,7 @@ from navlin.index import core_backup
 from navlin.index.collection_backup import NotBackedUp
 from navlin.index.cores import CORES, create
 from navlin.index.fields import EDITS, ELEMENTS, RELATIONS, RUNS
-from navlin.index.schema import save_schema
+from navlin.index.schema import VERSION, configset, save_schema
 from navlin.index.snapshots import ORDER, TooBusy, snapshots
 from navlin.index.solr import Solr
 from navlin.service.backup import back_up, restore
@@ -371,7 +371,7 @@ def kept(tmp_path: Path) -> Path:
     """A small backup that no Solr made."""
     (tmp_path / "a").write_bytes(os.urandom(70_000))
     (tmp_path / "b").write_bytes(b"text")
-    header = Header("0.1", 2, "navlin-2", NOW_MS, {}, 70_004)
+    header = Header("0.1", VERSION, configset(), NOW_MS, {}, 70_004)
     members = {"nav_runs/a.cfs": tmp_path / "a", "configset/schema.xml": tmp_path / "b"}
     write_backup(tmp_path / "kept.tar.zst", header, members, nothing)
     return tmp_path / "kept.tar.zst"
@@ -435,7 +435,7 @@ def test_what_is_no_backup_and_what_a_later_navlin_wrote_is_refused(kept: Path, 
     with pytest.raises(DamagedBackup, match="no backup of navlin's"):
         read_header(other)
     for header, words in (
-        (Header("9.1", 2, "navlin-2", NOW_MS, {}, 0, format=99), r"written by navlin 9\.1"),
+        (Header("9.1", VERSION, configset(), NOW_MS, {}, 0, format=99), r"written by navlin 9\.1"),
         (Header("9.1", 99, "navlin-99", NOW_MS, {}, 0), r"an index of version 99, written by navlin 9\.1"),
     ):
         write_backup(kept, header, {}, nothing)
@@ -635,7 +635,7 @@ def test_a_backup_of_another_version_than_the_cores_is_refused(tmp_path: Path, s
         core_backup.back_up(solr, str(location), "old", nothing)
 
         with pytest.raises(
-            NotBackedUp, match=r"of version 1, written by navlin 0\.0\.9, and the cores .* version 2"
+            NotBackedUp, match=rf"of version 1, written by navlin 0\.0\.9, and the cores .* version {VERSION}"
         ):
             core_backup.restore(solr, CONF / "solr", str(location), "old", overwrite=True, report=nothing)
 

@@ -117,20 +117,3 @@ def test_the_schema_and_the_sidecar_read_what_is_written(export_readers: Environ
     assert len(answer["problems"]) == 3 * len(documents)
     assert {name: found for name, found in answer["problems"].items() if found} == {}
     assert {name: answer["lineage"][name] for name in READ} == READ
-
-
-@pytest.mark.services
-def test_the_schema_takes_what_the_reference_prints(
-    printed: list[str], export_readers: Environment, tmp_path: Path
-) -> None:
-    wrong = "<dlineage><table id='1' name='t' type='tabel'/><relation id='1' type='fdd'/></dlineage>"
-    for number, text in enumerate([*printed, wrong]):
-        (tmp_path / f"{number}.xml").write_text(text)
-    schema = REPOSITORY / "tests/data/sqlflow.xsd"
-    problems = export_readers.answer(REPOSITORY / "tests/services/read_sqlflow.py", schema, tmp_path)[
-        "problems"
-    ]
-
-    assert [bool(problems[str(number)]) for number in range(len(printed) + 1)] == [False] * len(printed) + [
-        True
-    ]

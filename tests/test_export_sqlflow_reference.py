@@ -21,6 +21,7 @@ from navlin.export.sqlflow.model import (
     Process,
     Relation,
 )
+from tests.services.python_packages import Environment
 from tests.support.sqlflow_examples import EXAMPLES, arrows, tree, xml, xml_of
 
 REPOSITORY = Path(__file__).parents[1]
@@ -200,3 +201,20 @@ def test_the_rule_of_the_reference_for_chains(hops: list[str], flow: str) -> Non
 
     assert relation.type == flow
     assert [(each.parent_name, relation.target.parent_name) for each in relation.sources] == [("A", "D")]
+
+
+@pytest.mark.services
+def test_the_schema_takes_what_the_reference_prints(
+    printed: list[str], export_readers: Environment, tmp_path: Path
+) -> None:
+    wrong = "<dlineage><table id='1' name='t' type='tabel'/><relation id='1' type='fdd'/></dlineage>"
+    for number, text in enumerate([*printed, wrong]):
+        (tmp_path / f"{number}.xml").write_text(text)
+    schema = REPOSITORY / "tests/data/sqlflow.xsd"
+    problems = export_readers.answer(REPOSITORY / "tests/services/read_sqlflow.py", schema, tmp_path)[
+        "problems"
+    ]
+
+    assert [bool(problems[str(number)]) for number in range(len(printed) + 1)] == [False] * len(printed) + [
+        True
+    ]

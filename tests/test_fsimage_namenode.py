@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from extractors.hdfs.client import HdfsAddress, HdfsClient, HdfsNotFound
+from extractors.hdfs.client import HdfsAddress, HdfsClient, HdfsNotFound, Status
 from extractors.hdfs.image import describe_image, find_image
 from extractors.hdfs.status import to_listing
 from navlin.demo.hadoop import Hadoop
@@ -137,4 +137,21 @@ def _answered(client: HdfsClient) -> dict[str, dict[str, Any]]:
         for path, value in zip(listing.paths, column, strict=True):
             if value is not None:
                 rows[path][name] = value
+    for path, row in rows.items():
+        if row["directory"]:
+            row |= _content([each for each in statuses if each.path.startswith(path.rstrip("/") + "/")])
     return rows
+
+
+def _content(below: list[Status]) -> dict[str, Any]:
+    """What a directory keeps of what lies below it; times are rounded up to the next second."""
+    files = [each for each in below if not each.directory and each.symlink is None]
+    content = {
+        "contentFiles": len(files),
+        "contentSize": sum(each.size for each in files),
+        "contentSpace": sum(each.size * (1 if each.ec_policy else each.replication) for each in files),
+    }
+    if files:
+        content["contentModified"] = max(each.modified_ms // 1000 * 1000 + 1000 for each in files)
+        content["contentAccessed"] = max(each.accessed_ms // 1000 * 1000 + 1000 for each in files)
+    return content

@@ -179,7 +179,9 @@ def test_a_new_file_in_extractors_is_checked_run_and_shown_in_status(in_extracto
         "resolve_endpoints",
         "add_locations",
         "resolve_views",
+        "adopt_operations",
         "prefer_engines",
+        "inherited",
     }
 
 

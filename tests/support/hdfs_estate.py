@@ -22,6 +22,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from extractors.hdfs import Hdfs
+from extractors.hdfs.image.contents import SUMS
 from navlin.index.fields import ELEMENTS, RELATIONS, STAMPS
 from navlin.index.presented import with_end_names
 from navlin.index.runs import RunRecord
@@ -38,6 +39,8 @@ Documents = dict[tuple[str, str], dict[str, Any]]
 
 _OF_A_SOURCE = {"identity", "digest", "writer", "sourceId", "asOf", "endpoint1SourceId", "endpoint2SourceId"}
 _OF_A_SOURCE |= {"endpoint1Ids", "endpoint2Ids", "_version_"}
+_OF_IMAGES = frozenset(SUMS)
+"""Events say nothing of them: until the next image they are those of the last one."""
 
 
 @dataclass
@@ -93,7 +96,7 @@ class HdfsEstate:
             for document in with_end_names(self.solr, every) if core == RELATIONS else every:
                 if document["deleted"] or document["type"] == "SOURCE":
                     continue
-                left_out = STAMPS | _OF_A_SOURCE | {"lastAccessed"}
+                left_out = STAMPS | _OF_A_SOURCE | _OF_IMAGES | {"lastAccessed"}
                 if document.get("tp_underConstruction"):
                     left_out = left_out | {"size"}
                 path = (
