@@ -39,6 +39,7 @@ FIGURES: Final = (
     Figure("a new line, indexed and linked", "latency", "", "linked within five seconds, mostly within one"),
     Figure("suggestions as one types, over a million entities", "suggestions"),
     Figure("a million entities as CSV and JSON lines over HTTP", "whole_result"),
+    Figure("a million relations exported in each form, and what changed", "exporting"),
     Figure("`navlin unused` over 100,000 tables", "unused", "46 s for 5,000 tables, on a busy machine"),
     Figure("users who ask beside extraction", "web_load"),
     Figure("disk for entities", "size", "0.5 to 0.7 GB", "1 million entities take 0.2 to 0.4 GB"),

@@ -1,0 +1,178 @@
+"""A million relations out, in each form: how fast, in how much memory, and what the export of a few changes costs beside it.
+
+    python -m bench exporting [--tables 20000] [--operations 55000] [--changed 550] [--targets atlas,datahub,…]
+
+"read alone" is the same without a form: what the index and the reading take. Each export is a process of its own, so that
+the memory is its own; of the changes, a run has written so many operations anew, with their parts and relations.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import random
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+
+from bench._machine import load_of_machine
+from bench.lineage_walk import ENGINE, HMS, entity, flow, own_solr, put
+from bench.whole_result import most_mib
+from navlin.export.choosing import Selection
+from navlin.export.target import targets
+from navlin.export.writing import Positions, Question, write_file
+from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.runs import RunRecord, Status, save_run
+from navlin.index.solr import Solr, SolrAddress
+from navlin.model.identity import run_id
+from navlin.model.keys import Key, column_key, operation_key, sub_operation_key, table_key
+
+COLUMNS: Final = tuple("abcde")
+READ_ALONE: Final = "read alone"
+FIRST_MS: Final = 1_700_000_000_000
+HOUR_MS: Final = 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Seconds, megabytes and the most memory (MiB) of an export, and how many lines and operations it wrote."""
+
+    seconds: float
+    megabytes: float
+    most_mib: float
+    records: int
+    operations: int
+
+
+# -- The index -----------------------------------------------------------------------------------------------------------
+
+
+def fill(solr: Solr, tables: int, operations: int, changed: int) -> None:
+    """Tables of five columns; operations that read two of them and write one, column by column. Two runs wrote them: the
+    first all, the second the last ``changed`` operations once more."""
+    rng = random.Random(7)
+    every = [table_key(HMS, f"db{number % 200}", f"t{number}") for number in range(tables)]
+    written: dict[str, list[dict[str, Any]]] = {ELEMENTS: [], RELATIONS: []}
+    for table in every:
+        for key in (table, *(column_key(table, name) for name in COLUMNS)):
+            put(solr, written, ELEMENTS, entity(key) | _stamp(HMS.id, 1))
+    for number in range(operations):
+        one, other, target = rng.sample(every, 3)
+        iteration = 2 if number >= operations - changed else 1
+        for core, document in _operation(number, (one, other), target):
+            put(solr, written, core, document | _stamp(ENGINE.id, iteration))
+    for core in written:
+        put(solr, written, core, None)
+        solr.commit(core, soft=False)
+    for source, iteration in ((HMS, 1), (ENGINE, 1), (ENGINE, 2)):
+        started_ms = FIRST_MS + iteration * HOUR_MS
+        save_run(
+            solr,
+            RunRecord(
+                source.name, source.id, iteration, Status.FINISHED, started_ms, started_ms + 1, version=-1
+            ),
+        )
+    solr.commit(RUNS, soft=False)
+
+
+def _operation(number: int, sources: tuple[Key, Key], target: Key) -> Iterator[tuple[str, dict[str, Any]]]:
+    text = f"-- {number}: {target.name} of {sources[0].name} and {sources[1].name}"
+    operation = operation_key(ENGINE, text, ())
+    yield ELEMENTS, entity(operation) | {"queryText": text, "operationType": "INSERT"}
+    yield from ((RELATIONS, flow(source, operation)) for source in sources)
+    yield RELATIONS, flow(operation, target)
+    for name in COLUMNS:
+        part = sub_operation_key(operation, name)
+        yield ELEMENTS, entity(part)
+        yield from ((RELATIONS, flow(column_key(source, name), part)) for source in sources)
+        yield RELATIONS, flow(part, column_key(target, name))
+
+
+def _stamp(source: str, iteration: int) -> dict[str, str]:
+    return {"extractorRunId": run_id(source, iteration)}
+
+
+# -- An export, in a process of its own ------------------------------------------------------------------------------------
+
+
+def export(address: SolrAddress, name: str, since_run: str, folder: Path) -> Made:
+    """Exports everything, or what changed since a run, into a file that is removed again."""
+    known = targets()
+    selection = Selection(since_run=since_run)
+    with Solr(address) as solr:
+        began = time.perf_counter()
+        if name == READ_ALONE:
+            question = Question(known["atlas"], selection, None)
+            records = operations = size = 0
+            for batch in question.batches(solr):
+                records += len(batch.items)
+        else:
+            target, file = known[name], folder / "exported"
+            question = Question(target, selection, target.options())
+            done = write_file(solr, question, file, Positions(folder / "position"), lambda _: None)
+            records, operations, size = done.records, done.counts["operations"], file.stat().st_size
+            file.unlink()
+        seconds = time.perf_counter() - began
+    return Made(seconds, size / 1e6, most_mib(os.getpid()), records, operations)
+
+
+def in_a_process(address: SolrAddress, name: str, since_run: str, folder: Path) -> Made:
+    # Forked, it would have this process's memory.
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(export, address, name, since_run, folder).result()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--tables", type=int, default=20_000)
+    parser.add_argument("--operations", type=int, default=55_000)
+    parser.add_argument("--changed", type=int, default=550)
+    parser.add_argument("--targets", default=",".join(targets()))
+    given = parser.parse_args()
+    names = [READ_ALONE, *given.targets.split(",")]
+    with (
+        tempfile.TemporaryDirectory() as state,
+        tempfile.TemporaryDirectory() as folder,
+        own_solr(Path(state)) as solr,
+    ):
+        fill(solr, given.tables, given.operations, given.changed)
+        counts = solr.count(ELEMENTS), solr.count(RELATIONS)
+        made = {
+            (name, since): in_a_process(solr.address, name, since, Path(folder))
+            for name in names
+            for since in ("", run_id(ENGINE.id, 1))
+        }
+    console = Console()
+    console.print(f"{counts[0]:,} entities, {counts[1]:,} relations; load: {load_of_machine()}")
+    shown = Table(
+        "form", "lines", "MB", "s", "relations a second", "MiB", "changes: s", "of the whole", "MiB"
+    )
+    for name in names:
+        every, few = made[name, ""], made[name, run_id(ENGINE.id, 1)]
+        shown.add_row(
+            name,
+            f"{every.records:,}",
+            f"{every.megabytes:,.0f}",
+            f"{every.seconds:.1f}",
+            f"{counts[1] / every.seconds:,.0f}",
+            f"{every.most_mib:.0f}",
+            f"{few.seconds:.2f}",
+            f"{few.seconds / every.seconds:.1%}",
+            f"{few.most_mib:.0f}",
+        )
+    console.print(shown)
+    console.print(f"changed: {given.changed / given.operations:.1%} of the operations")
+
+
+if __name__ == "__main__":
+    main()
