@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import shutil
 import zipfile
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from navlin.demo.hadoop import Hadoop
+    from tests.services.atlas import Atlas
     from tests.services.hdfs import Writer
     from tests.services.kerberos import Kdc
     from tests.services.ldap import LdapServer
@@ -78,18 +80,25 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    tiers = {item: _tier(item) for item in items}
     side_by_side = hasattr(config, "workerinput")
-    for item in items:
-        try:
-            tier_of([mark.name for mark in item.iter_markers()])
-        except TwoTiers as error:
-            raise pytest.UsageError(f"{item.nodeid}: {error}") from error
-        if side_by_side:
-            item.add_marker(pytest.mark.xdist_group(group_of(item.path.name, _fixtures(item))))
     if side_by_side:
+        of_files: dict[str, set[str]] = defaultdict(set)
+        for item in items:
+            of_files[item.path.name].update(_fixtures(item))
+        for item, tier in tiers.items():
+            group = group_of(item.path.name, _fixtures(item), of_files[item.path.name], tier)
+            item.add_marker(pytest.mark.xdist_group(group))
         items.sort(key=lambda item: turn_of(_fixtures(item)))
     # One round of all tests after the other, so that a soak can go on where it was stopped.
     items.sort(key=_seed)
+
+
+def _tier(item: pytest.Item) -> str:
+    try:
+        return tier_of([mark.name for mark in item.iter_markers()])
+    except TwoTiers as error:
+        raise pytest.UsageError(f"{item.nodeid}: {error}") from error
 
 
 def _fixtures(item: pytest.Item) -> list[str]:
@@ -434,6 +443,25 @@ def export_readers() -> Environment:
         return environment(REPOSITORY / ".jars", *EXPORT_READERS)
     except NotInstalled as why:
         pytest.skip(f"pip does not install {', '.join(EXPORT_READERS)}: {why}")
+
+
+@pytest.fixture(scope="session")
+def atlas(tmp_path_factory: pytest.TempPathFactory, corpora: Path) -> Iterator[Atlas]:
+    """The session's Atlas with the types of today; skips the test if it does not run here. Tests share it: each uses a
+    cluster of its own."""
+    from tests.services.atlas import NoAtlas, running_atlas, unpack
+    from tests.support import namespaces
+
+    models, unpacked = corpora / "atlas-models", REPOSITORY / ".atlas"
+    [war] = fetched_for_services("atlas").glob("*.war")
+    if why := namespaces.refused():
+        pytest.skip(f"this machine gives no network of one's own: {why}")
+    try:
+        unpack(war, unpacked)
+        with running_atlas(unpacked, models, tmp_path_factory.mktemp("atlas")) as running:
+            yield running
+    except NoAtlas as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="session")

@@ -108,6 +108,29 @@ def test_side_by_side_the_tests_of_hadoop_run_in_one_process(tmp_path: Path) -> 
     assert (len(processes), len(set(processes))) == (6, 1), ran.stdout
 
 
+OF_ATLAS = """
+import pytest
+
+pytestmark = pytest.mark.services
+
+@pytest.fixture
+def atlas(): pass
+
+def test_of_atlas(atlas): pass
+
+def test_beside_it(): pass
+"""
+
+
+def test_side_by_side_a_file_of_the_services_stays_together_and_all_of_atlas(tmp_path: Path) -> None:
+    ran = run([*make("test-services"), "-v"], tmp_path, OF_ATLAS, OF_ATLAS)
+
+    processes = re.findall(
+        r"^\[(gw\d)\] .* PASSED \S*::test_(?:of_atlas|beside_it)", ran.stdout, re.MULTILINE
+    )
+    assert (len(processes), len(set(processes))) == (4, 1), ran.stdout
+
+
 def test_a_test_of_two_tiers_is_refused(tmp_path: Path) -> None:
     ran = run([], tmp_path, OF_TWO_TIERS)
 

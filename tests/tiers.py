@@ -16,8 +16,10 @@ ONE_PROCESS: Final = {
     "hadoop_jars": "hadoop",
     "spark_logs": "spark logs",
 }
-"""Fixtures that take long to start or to make, and that more than one file uses: all of their tests run in one process.
-Solr and Spark are started in every process that needs them."""
+"""Fixtures of `make test` that take long to start or to make, and that more than one file uses: all of their tests run in
+one process. Solr and Spark are started in every process that needs them."""
+ONE_PROCESS_OF_SERVICES: Final = {"atlas": "atlas"}
+"""The same of `make test-services`, whose files have most of what they need to themselves: a file stays together."""
 
 LONGEST_FIRST: Final = (("hadoop_jars", "metastore_jars", "hive_jars"), ("spark", "solr_jars"))
 """Fixtures of tests that take long. Their groups begin first, so that no process is left with a long one at the end."""
@@ -35,9 +37,11 @@ def tier_of(marks: Collection[str]) -> str:
     return tiers[0] if tiers else "test"
 
 
-def group_of(file: str, fixtures: Collection[str]) -> str:
-    """The name of the group of a test. Tests of one group run in the same process, one after the other."""
-    return next((group for fixture, group in ONE_PROCESS.items() if fixture in fixtures), file)
+def group_of(file: str, fixtures: Collection[str], of_file: Collection[str], tier: str) -> str:
+    """The name of the group of a test. Tests of one group run in the same process, one after the other. ``of_file`` are the
+    fixtures of all tests of its file."""
+    known, used = (ONE_PROCESS, fixtures) if tier == "test" else (ONE_PROCESS_OF_SERVICES, of_file)
+    return next((group for fixture, group in known.items() if fixture in used), file)
 
 
 def turn_of(fixtures: Collection[str]) -> int:
