@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-import codecs
-import os
-import pty
 import re
-import select
 import shlex
 import signal
 import subprocess
 import sys
-import threading
-import time
 import tomllib
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import requests
 
 from tests.services.yarn_jobs import submit
+from tests.support.demo import (
+    COMMAND,
+    CTRL_C,
+    PATIENCE_S,
+    ROOT,
+    SERVES,
+    Demo,
+    offered,
+    pasted,
+    printed_address,
+)
 
-ROOT = Path(__file__).parents[1]
-PATIENCE_S = 900.0
-"""For what takes half a minute on a quiet machine."""
-AFTERWARDS_S = 10.0
 NOT_FOUND = 3
-CTRL_C = b"\x03"
-DEMO = (sys.executable, "-m", "navlin", "demo")
 
 BOARD_REPORT = """\
 shop.board_report  TABLE of HIVE
@@ -46,94 +44,6 @@ Downstream
   nothing
 """
 """What the job's and Impala's statements say, put together."""
-
-
-class Demo:
-    """A demo that somebody runs, in a terminal of its own, with a temporary directory of its own."""
-
-    def __init__(self, folder: Path, *command: str) -> None:
-        self.folder = folder
-        self.environment = {**os.environ, "TMPDIR": str(folder)}
-        self.printed = ""
-        self._terminal, inside = pty.openpty()
-        self._closed = threading.Event()
-        self.process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env=self.environment,
-            preexec_fn=lambda: os.login_tty(inside),
-        )
-        os.close(inside)
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self) -> None:
-        printed = codecs.getincrementaldecoder("utf-8")()
-        with suppress(OSError):  # the terminal ends with the last who has it
-            while not self._closed.is_set():
-                if select.select([self._terminal], [], [], 0.1)[0]:
-                    text = printed.decode(os.read(self._terminal, 65_536)).replace("\r", "")
-                    self.printed += re.sub(r"\x1b\[[0-9;]*m", "", text)
-        self._closed.wait()
-        os.close(self._terminal)
-
-    def press(self, key: bytes) -> None:
-        """A key on its keyboard. Of Ctrl-C the terminal makes a SIGINT to all processes in its foreground."""
-        os.write(self._terminal, key)
-
-    def close_terminal(self) -> None:
-        """What closing its window does."""
-        self._closed.set()
-        self._reader.join()
-
-    def until(self, condition: Callable[[], object], what: str) -> None:
-        """Waits for a condition; fails with what was printed if it does not come true."""
-        deadline_s = time.monotonic() + PATIENCE_S
-        while not condition():
-            if self.process.poll() is not None:
-                deadline_s = min(deadline_s, time.monotonic() + AFTERWARDS_S)
-            if time.monotonic() > deadline_s:
-                code = self.process.poll()
-                pytest.fail(f"{what}: never (exit code {code}); printed:\n{self.printed[-3000:]}")
-            time.sleep(0.1)
-
-    def until_printed(self, words: str) -> None:
-        """Waits until it prints these words."""
-        self.until(lambda: words in self.printed, words)
-
-    def end(self) -> int:
-        """Waits for its end; returns its exit code."""
-        return self.process.wait(PATIENCE_S)
-
-    def processes(self) -> dict[int, str]:
-        """All processes that have to do with it: its directory is their own, or in their environment or command line."""
-        found = {}
-        for directory in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):  # it has just ended
-                command = (directory / "cmdline").read_bytes()
-                about = b"%s\0%s\0%s" % (
-                    command,
-                    (directory / "environ").read_bytes(),
-                    os.fsencode(os.readlink(directory / "cwd")),
-                )
-                if os.fsencode(self.folder) in about:
-                    found[int(directory.name)] = command.replace(b"\0", b" ").decode(errors="replace")
-        return found
-
-    def left(self) -> list[str]:
-        """What it left behind: processes and files."""
-        return [*self.processes().values(), *map(str, self.folder.iterdir())]
-
-    def close(self) -> None:
-        """Whatever happened, nothing of it stays."""
-        while running := self.processes():
-            for pid in running:
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            self.process.poll()
-            time.sleep(0.05)
-        self.process.wait()
-        self.close_terminal()
 
 
 Start = Callable[..., Demo]
@@ -158,29 +68,12 @@ def demo(
     tmp_path_factory: pytest.TempPathFactory, solr_jars: Path, metastore_jars: Path, hadoop_jars: Path
 ) -> Iterator[Demo]:
     """One demo that serves, for all tests that let it."""
-    started = Demo(tmp_path_factory.mktemp("demo"), *DEMO)
+    started = Demo(tmp_path_factory.mktemp("demo"), *COMMAND)
     try:
-        started.until_printed("queryText:forecast")
+        started.until_printed(SERVES)
         yield started
     finally:
         started.close()
-
-
-def offered(demo: Demo) -> list[str]:
-    """The commands that it prints for another terminal."""
-    return re.findall(r"^  (/.*|cat .*)$", demo.printed.partition("until Ctrl-C")[2], re.MULTILINE)
-
-
-def pasted(demo: Demo, command: str) -> subprocess.CompletedProcess[str]:
-    """What a command does in another terminal, wherever that is."""
-    return subprocess.run(
-        ["sh", "-c", command],
-        cwd="/",
-        env=demo.environment,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-    )
 
 
 @pytest.mark.services
@@ -211,11 +104,7 @@ def test_what_it_prints_to_ask_it_answers_in_another_terminal(demo: Demo) -> Non
 
 @pytest.mark.services
 def test_the_printed_user_may_ask_over_http_as_navigators_clients_do(demo: Demo) -> None:
-    printed = re.search(
-        r"^console: (http://127\.0\.0\.1:\d+)  user: (\S+)  password: (\S+)\s*$", demo.printed, re.M
-    )
-    assert printed is not None
-    url, *auth = printed.groups()
+    url, *auth = printed_address(demo)
     version = requests.get(f"{url}/api/version", timeout=60).text
     sources = requests.get(
         f"{url}/api/{version}/entities?query=type:SOURCE", auth=(auth[0], auth[1]), timeout=60
@@ -262,7 +151,7 @@ def test_ctrl_c_in_its_terminal_ends_it_in_order_and_what_yarn_runs_as_well(demo
 
 @pytest.mark.services
 def test_once_it_ends_by_itself(start: Start) -> None:
-    demo = start(*DEMO, "--once")
+    demo = start(*COMMAND, "--once")
 
     assert demo.end() == 0
     assert demo.left() == []
@@ -289,7 +178,7 @@ def sigterm(demo: Demo) -> None:
 def test_interrupted_while_its_services_start_it_leaves_nothing(
     interrupt: Callable[[Demo], None], start: Start
 ) -> None:
-    demo = start(*DEMO)
+    demo = start(*COMMAND)
     demo.until(lambda: len(demo.processes()) > 2, "two services")
 
     interrupt(demo)
@@ -301,7 +190,7 @@ def test_interrupted_while_its_services_start_it_leaves_nothing(
 
 @pytest.mark.services
 def test_a_reader_who_goes_away_ends_it_and_it_leaves_nothing(start: Start) -> None:
-    demo = start("sh", "-c", f'{{ {shlex.join(DEMO)}; echo "ended with $?" >&2; }} | head -n 1')
+    demo = start("sh", "-c", f'{{ {shlex.join(COMMAND)}; echo "ended with $?" >&2; }} | head -n 1')
 
     demo.end()
     demo.until_printed("ended with 1")

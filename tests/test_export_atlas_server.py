@@ -20,6 +20,7 @@ from navlin.export.choosing import Selection
 from navlin.export.connection import Address, Connection
 from navlin.export.target import Refused, targets
 from navlin.export.writing import Exported, Question, send
+from navlin.index.cores import CORES
 from navlin.index.runs import Status
 from navlin.index.solr import Solr
 from navlin.model.extractor import EXTRACTORS
@@ -30,7 +31,7 @@ from navlin.pipeline.run import Pipeline
 from navlin.query.answer import Direction
 from navlin.query.lineage import lineage
 from navlin.query.options import Options as LineageOptions
-from tests.services.atlas import USER, Atlas, NoAtlas, running_atlas, unpack
+from tests.services.atlas import USER, Atlas
 from tests.services.metastore import (
     ALTER_TABLE,
     CREATE_DATABASE,
@@ -39,12 +40,10 @@ from tests.services.metastore import (
     Metastore,
     table,
 )
-from tests.support import namespaces
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ROOT = Path(__file__).parents[1]
 DATABASE = "shop"
 CLUSTER = "atlas"
 TABLES = {
@@ -64,24 +63,6 @@ STATEMENTS = (
     ),
 )
 pytestmark = pytest.mark.services
-
-
-@pytest.fixture(scope="module")
-def atlas(tmp_path_factory: pytest.TempPathFactory, corpora: Path) -> Iterator[Atlas]:
-    """An empty Atlas with the types of today."""
-    models, war = corpora / "atlas-models", ROOT / ".jars/atlas/atlas-webapp-2.1.0.war"
-    if not models.is_dir():
-        pytest.skip("Atlas's type definitions are not beside this checkout")
-    if not war.exists():
-        pytest.skip("`make test-services` fetches Atlas, and it has not run here")
-    if why := namespaces.refused():
-        pytest.skip(f"this machine gives no network of one's own: {why}")
-    try:
-        unpack(war, ROOT / ".atlas")
-    except NoAtlas as error:
-        pytest.skip(str(error))
-    with running_atlas(ROOT / ".atlas", models, tmp_path_factory.mktemp("atlas")) as running:
-        yield running
 
 
 @dataclass
@@ -135,6 +116,10 @@ def shop(
         Metastore(folder / "metastore", metastore_jars) as metastore,
         Solr(private_server.start()) as solr,
     ):
+        # All that there is gets exported.
+        for core in CORES:
+            solr.client(core).delete(q="*:*")
+            solr.commit(core, soft=True)
         with connected(metastore.address) as client:
             client.call(CREATE_DATABASE, Database(DATABASE, None, f"file:{folder}/{DATABASE}.db", {}))
             for name, columns in TABLES.items():

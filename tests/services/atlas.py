@@ -10,11 +10,12 @@ import hashlib
 import os
 import secrets
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -147,7 +148,9 @@ def running_atlas(unpacked: Path, models: Path, state: Path) -> Iterator[Atlas]:
         _wait_until_active(child, url, password, state)
         yield Atlas(url, password)
     finally:
-        child.kill()
+        # Its Java runs in a process of its own below.
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
         child.wait()
 
 
