@@ -379,15 +379,13 @@ def test_clients_run_twice_on_a_small_estate(small: Navigator) -> None:
 def test_clients_run_twice_on_the_estate_of_the_demo(
     hadoop_jars: Path, metastore_jars: Path, tmp_path: Path
 ) -> None:
-    from tests.test_demo import CTRL_C, DEMO, Demo
+    from tests.support.demo import COMMAND, CTRL_C, SERVES, Demo, printed_address
 
-    demo = Demo(tmp_path, *DEMO)
+    demo = Demo(tmp_path, *COMMAND)
     try:
-        demo.until_printed("one more Impala record")
-        told = re.search(r"console: (\S+)  user: (\S+)  password: (\S+)", demo.printed)
-        assert told is not None
+        demo.until_printed(SERVES)
         where = ("demo", "shop", "board_report", "revenue", "/exports/revenue")
-        navigator = Navigator(told[1], told[2], told[3], *where)
+        navigator = Navigator(*printed_address(demo), *where)
         assert run_all(navigator) == run_all(navigator)
         demo.press(CTRL_C)
         assert demo.end() == 0
