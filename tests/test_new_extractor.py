@@ -20,53 +20,10 @@ from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.source import source_id
-from navlin.service.loader import GROUP
 from tests.support.leases import held_by
+from tests.support.notes_package import NOTES, install
 
 ROOT = Path(__file__).parents[1]
-
-NOTES = '''
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-
-from navlin.model.extractor import PULL, Extractor, extractor
-from navlin.model.keys import path_key, EntityType
-from navlin.model.plan import Plan, Positions
-from navlin.model.records import Covered, Entity, Record, Reject, Split
-from navlin.model.source import Estate, Source
-
-
-@dataclass(frozen=True, slots=True)
-class Folder(Split):
-    path: str
-    now_ms: int
-
-    @property
-    def name(self) -> str:
-        return self.path
-
-
-@extractor("notes", source_type="NOTES", mode=PULL, version=1)
-@dataclass(frozen=True, slots=True)
-class Notes(Extractor):
-    """The notes of a folder, one entity a file."""
-
-    source: Source
-    estate: Estate
-    folder: str
-
-    def plan(self, positions: Positions) -> Plan:
-        return Plan((Folder(self.folder, positions.now_ms),), covers=(Covered("/", positions.now_ms),))
-
-    def read(self, split: Folder) -> Iterator[Record]:
-        for file in sorted(Path(split.path).iterdir()):
-            if file.suffix != ".note":
-                yield Reject(str(file), f"is no note: {file.read_text()}", sample=file.read_text())
-                continue
-            key = path_key(self.source, f"/{file.name}", EntityType.FILE)
-            yield Entity(key, split.now_ms, {"originalDescription": file.read_text(), "paper": "vellum"})
-'''
 
 
 Answer = tuple[int, str]
@@ -97,7 +54,7 @@ class Notes:
     def found(self, words: str, field: str = "originalDescription") -> list[bool]:
         """Whether each note found is flagged deleted."""
         self.solr.commit("nav_elements", soft=True)
-        query = f"{field}:{words} AND sourceType:NOTES"
+        query = f"{field}:{words} AND sourceId:{source_id(self.cluster, 'NOTES-1')}"
         answer = self.solr.select("nav_elements", {"q": query, "rows": 10})
         return [document["deleted"] for document in answer["response"]["docs"]]
 
@@ -123,7 +80,7 @@ def in_extractors(solr: Solr, tmp_path: Path) -> Notes:
     shutil.copytree(
         ROOT / "extractors", tmp_path / "extractors", ignore=shutil.ignore_patterns("__pycache__")
     )
-    (tmp_path / "extractors" / "notes.py").write_text(NOTES)
+    shutil.copy(NOTES, tmp_path / "extractors" / "notes.py")
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]),
@@ -149,14 +106,9 @@ def in_a_package(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Notes]:
     """navlin beside an installed package that has the extractor. Commands run in this process."""
-    package = tmp_path / "installed"
-    described = package / "notes_of_others-1.0.dist-info"
-    described.mkdir(parents=True)
-    (package / "notes_of_others.py").write_text(NOTES)
-    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: notes-of-others\nVersion: 1.0\n")
-    (described / "entry_points.txt").write_text(f"[{GROUP}]\nnotes = notes_of_others\n")
+    package = install(tmp_path / "installed")
     monkeypatch.syspath_prepend(package)
-    spark().sparkContext.addPyFile(str(package / "notes_of_others.py"))
+    spark().sparkContext.addPyFile(str(package / NOTES.name))
     monkeypatch.setenv("NAVLIN_SOLR_PASSWORD", solr.address.password or "")
 
     def run(arguments: list[str]) -> Answer:

@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,6 +148,30 @@ def test_a_node_that_dies_in_the_middle_of_a_write_and_comes_back_loses_and_doub
             assert one == other
 
 
+BATCHES = tuple(tuple(f"{number}-{each}" for each in range(100)) for number in range(1_000))
+
+
+def while_second_dies(nodes: TwoNodes, write: Callable[[Sequence[str]], Iterable[str]]) -> list[str]:
+    """Has batch after batch of ids written, until some were refused and others then taken; those that were acknowledged."""
+    acknowledged: list[str] = []
+    refused = False
+    dies = threading.Timer(1.0, nodes.kill_second)
+    dies.start()
+    for batch in BATCHES:
+        try:
+            acknowledged += write(batch)
+        except (SolrUnavailable, SolrError):
+            refused = True
+            continue
+        if refused:
+            # The first leads now.
+            break
+    dies.join()
+    assert refused
+    assert len(acknowledged) > 100
+    return acknowledged
+
+
 @pytest.mark.parametrize(
     ("name", "version"), [("unversioned", {}), ("absent", {"_version_": -1}), ("present", {"_version_": 1})]
 )
@@ -155,32 +179,37 @@ def test_what_is_acknowledged_while_a_leader_dies_is_there(
     nodes: TwoNodes, name: str, version: dict[str, int]
 ) -> None:
     with nodes.collection_that_second_leads(name):
-        batches = [[f"{number}-{each}" for each in range(100)] for number in range(5_000)]
-        if version == {"_version_": 1}:
-            for batch in batches[:1_000]:
+        if name == "present":
+            for batch in BATCHES:
                 nodes.solr.add(name, [_entity(identity, 0) for identity in batch])
-        acknowledged: dict[str, None] = {}
-        refused = 0
-        dies = threading.Timer(1.0, nodes.kill_second)
-        dies.start()
-        for batch in batches[: 1_000 if version == {"_version_": 1} else None]:
-            try:
-                added = nodes.solr.add(name, [{**_entity(identity, 1), **version} for identity in batch])
-            except (SolrUnavailable, SolrError):
-                refused += 1
-                continue
-            acknowledged |= dict.fromkeys(added.applied)
-            if refused:
-                # It has died, and the first leads now.
-                break
-        dies.join()
-        assert refused
+
+        def write(ids: Sequence[str]) -> Iterable[str]:
+            return nodes.solr.add(name, [{**_entity(identity, 1), **version} for identity in ids]).applied
+
+        acknowledged = while_second_dies(nodes, write)
         found = nodes.solr.get(name, acknowledged, "identity,asOf")
-        there = {each["identity"] for each in found if each["asOf"] == _entity("", 1)["asOf"]}
-        assert len(acknowledged) > 100
-        assert acknowledged.keys() - there == set()
+        there = {each["identity"] for each in found if each["asOf"] == 1}
+        assert set(acknowledged) - there == set()
         nodes.second.start()
         nodes.wait_until_all_are_active([*CORES, name])
+
+
+def test_what_is_acknowledged_as_deleted_while_a_leader_dies_is_gone(nodes: TwoNodes) -> None:
+    with nodes.collection_that_second_leads("deleted"):
+        versions: dict[str, int] = {}
+        for batch in BATCHES:
+            nodes.solr.add("deleted", [_entity(identity, 0) for identity in batch])
+            found = nodes.solr.get("deleted", batch, "identity,_version_")
+            versions |= {each["identity"]: each["_version_"] for each in found}
+
+        def write(ids: Sequence[str]) -> Iterable[str]:
+            stayed = nodes.solr.delete_versions("deleted", {each: versions[each] for each in ids})
+            return set(ids) - set(stayed)
+
+        acknowledged = while_second_dies(nodes, write)
+        assert nodes.solr.get("deleted", acknowledged, "identity") == []
+        nodes.second.start()
+        nodes.wait_until_all_are_active([*CORES, "deleted"])
 
 
 def _entity(identity: str, as_of: int) -> dict[str, Any]:

@@ -29,6 +29,10 @@ def main() -> None:
             documents = [{"identity": each, "queryText": each * 100} for each in ids]
             try:
                 acknowledged.extend(solr.add(ELEMENTS, documents).applied)
+            except SolrError as error:
+                errors.append(str(error))
+            # Whatever became of these, Solr commits by itself too.
+            try:
                 solr.commit(ELEMENTS, soft=False)
                 durable[:] = acknowledged
             except SolrError as error:
