@@ -6,7 +6,7 @@ import fcntl
 import shutil
 import zipfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,15 +81,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     tiers = {item: _tier(item) for item in items}
-    side_by_side = hasattr(config, "workerinput")
-    if side_by_side:
+    if hasattr(config, "workerinput"):
         of_files: dict[str, set[str]] = defaultdict(set)
         for item in items:
             of_files[item.path.name].update(_fixtures(item))
+
+        def fixtures(item: pytest.Item) -> Collection[str]:
+            return _fixtures(item) if tiers[item] == "test" else of_files[item.path.name]
+
         for item, tier in tiers.items():
-            group = group_of(item.path.name, _fixtures(item), of_files[item.path.name], tier)
-            item.add_marker(pytest.mark.xdist_group(group))
-        items.sort(key=lambda item: turn_of(_fixtures(item)))
+            item.add_marker(pytest.mark.xdist_group(group_of(item.path.name, fixtures(item), tier)))
+        items.sort(key=lambda item: turn_of(fixtures(item)))
     # One round of all tests after the other, so that a soak can go on where it was stopped.
     items.sort(key=_seed)
 

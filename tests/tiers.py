@@ -23,6 +23,8 @@ ONE_PROCESS_OF_SERVICES: Final = {"atlas": "atlas"}
 
 LONGEST_FIRST: Final = (("hadoop_jars", "metastore_jars", "hive_jars"), ("spark", "solr_jars"))
 """Fixtures of tests that take long. Their groups begin first, so that no process is left with a long one at the end."""
+LAST: Final = frozenset({"atlas"})
+"""Fixtures that take a part of the processors for as long as they are there, until the end of the session."""
 
 
 class TwoTiers(Exception):
@@ -37,14 +39,16 @@ def tier_of(marks: Collection[str]) -> str:
     return tiers[0] if tiers else "test"
 
 
-def group_of(file: str, fixtures: Collection[str], of_file: Collection[str], tier: str) -> str:
-    """The name of the group of a test. Tests of one group run in the same process, one after the other. ``of_file`` are the
-    fixtures of all tests of its file."""
-    known, used = (ONE_PROCESS, fixtures) if tier == "test" else (ONE_PROCESS_OF_SERVICES, of_file)
-    return next((group for fixture, group in known.items() if fixture in used), file)
+def group_of(file: str, fixtures: Collection[str], tier: str) -> str:
+    """The name of the group of a test. Tests of one group run in the same process, one after the other. ``fixtures`` are
+    those of the test, or of all tests of its file if that stays together."""
+    known = ONE_PROCESS if tier == "test" else ONE_PROCESS_OF_SERVICES
+    return next((group for fixture, group in known.items() if fixture in fixtures), file)
 
 
 def turn_of(fixtures: Collection[str]) -> int:
     """When the group of a test begins, the lowest number first."""
+    if not LAST.isdisjoint(fixtures):
+        return len(LONGEST_FIRST) + 1
     turns = [turn for turn, names in enumerate(LONGEST_FIRST) if not set(names).isdisjoint(fixtures)]
     return min(turns, default=len(LONGEST_FIRST))
