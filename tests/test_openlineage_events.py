@@ -309,6 +309,38 @@ def test_what_may_be_missing_or_odd_is_no_reject(follower: Follower, odd: Json) 
     assert (got.rejects, flows(got)) == ([], {"operation -> sales.daily"})
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        "2023-11-14T22:14:00.000Z",
+        "2023-11-14T22:14:00.000000000Z",
+        "2023-11-14 22:14:00+00:00",
+        "2023-11-14T22:14Z",
+        "20231114T221400Z",
+        "2023-11-14t22:14:00z",
+        "2023-11-14T23:14:00+01",
+        "2023-11-14T23:14:00+0100",
+        "2023-11-14T16:44:00-05:30",
+        "2023-11-14T22:14:00.000000+00:00Z",
+        "2023-11-14T22:14:00Z[UTC]",
+        "2023-11-14T23:14:00.000000001+01:00[Europe/Paris]",
+    ],
+)
+def test_every_form_of_a_time_is_the_same_moment(follower: Follower, given: str) -> None:
+    got = follower.read({**COMPLETE, "eventTime": given})
+    assert (got.rejects, got.execution.attributes["ended"]) == ([], FIRST_MS + 40_000)
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "2023-11-14T22:14:60Z", "1700000000", "Z"],
+)
+def test_a_time_that_cannot_be_one_ends_no_reading(follower: Follower, given: str) -> None:
+    got = follower.read(START, {**COMPLETE, "eventTime": given}, RUNNING, COMPLETE)
+    assert [each.reason for each in got.rejects] == [f"eventTime {given!r} cannot be one"]
+    assert flows(got) == WHOLE
+
+
 def test_secrets_are_not_in_names(follower: Follower) -> None:
     given = dataset("postgres://ana:hunter2Zx@db:5432", "public.orders")
     got = follower.read(

@@ -25,6 +25,8 @@ KEYS: Final = re.compile(rb'"(?:eventTime|schemaURL|eventType)"\s*:')
 """Keys of these events alone: a text without any is not shown to anybody."""
 NAME_BYTES: Final = 4 << 10
 _FRACTION: Final = re.compile(r"(\.\d{6})\d+")
+_ZONE: Final = re.compile(r"(?:([+-]\d\d:\d\d)Z|(Z|[+-]\d\d:\d\d)\[[^\[\]]*\])\Z")
+"""A zone said twice: ``+00:00Z``, as Python programs make it; ``Z[UTC]`` and ``+01:00[Europe/Paris]``, as Java's do."""
 
 
 class NotAnEvent(ValueError):
@@ -158,8 +160,9 @@ def moment(value: Any) -> int:
     """Epoch ms of an ISO text, of UTC where it names no zone; 0 for what is no time."""
     if not isinstance(value, str):
         return 0
+    plain = _ZONE.sub(r"\1\2", _FRACTION.sub(r"\1", value.strip().upper()))
     try:
-        at = datetime.fromisoformat(_FRACTION.sub(r"\1", value.strip()))
+        at = datetime.fromisoformat(plain)
     except ValueError:
         return 0
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
