@@ -228,6 +228,53 @@ def test_forms_of_files(follower: Follower, text: str) -> None:
     assert follower.read().records == []
 
 
+LINES = [json.dumps(each) for each in (START, RUNNING, COMPLETE)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[\n" + ",\n".join(LINES) + "\n]\n",
+        "[\n" + "\n,".join(LINES) + "\n]",
+        "[" + ",\n".join(LINES) + "]\n",
+        "[ " + ",\r\n  ".join(LINES) + " ]",
+        ",\n".join(LINES) + "\n",
+        "".join(LINES) + "\n",
+        "\x1e" + "\n\x1e".join(LINES),
+        "\r".join(LINES) + "\r",
+        LINES[0] + "\n" + LINES[1][:-1] + ', "rows": [NaN, -Infinity]}\n' + LINES[2],
+        LINES[0] + LINES[1] + LINES[2][:-1] + ', "rows": NaN}',
+    ],
+    ids=[
+        "array of lines",
+        "array of lines, comma first",
+        "array that begins on the line of its first",
+        "array with spaces",
+        "commas between lines",
+        "side by side",
+        "sequence with record separators",
+        "carriage returns",
+        "no numbers",
+        "side by side, no newline",
+    ],
+)
+def test_events_side_by_side(follower: Follower, text: str) -> None:
+    (follower.directory / "events.json").write_bytes(text.encode())
+    got = follower.read()
+    assert (got.rejects, flows(got)) == ([], WHOLE)
+    assert follower.read().records == []
+
+
+def test_what_breaks_off_among_events_side_by_side_is_rejected_where_it_begins(follower: Follower) -> None:
+    got = follower.read(LINES[0] + LINES[1], LINES[1] + LINES[1][:200] + LINES[2])
+    assert [each.offset for each in got.rejects] == [len(LINES[0]) + 2 * len(LINES[1]) + 1]
+    assert flows(got) == WHOLE
+    half = json.dumps(event("COMPLETE", 3, "other", job="\ud800"))
+    assert [each.offset for each in follower.read(half).rejects] == [
+        len("".join((*LINES, LINES[1], LINES[1][:200]))) + 2
+    ]
+
+
 def test_each_event_in_a_file_of_its_own(follower: Follower) -> None:
     for number, each in enumerate((COMPLETE, RUNNING, START)):
         (follower.directory / f"event-{number}.json").write_text(pretty(each))

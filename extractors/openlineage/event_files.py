@@ -1,10 +1,12 @@
-"""The events among the lines of a followed file: one a line, one a file, or an array; indented over several lines or not.
+"""The events among the lines of a followed file: one a line, one a file, or an array; indented over several lines or not,
+or side by side.
 
 A file that holds one event need not end with a newline: what stands behind the last one counts as soon as it is whole.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any, Final
@@ -21,6 +23,9 @@ _EVENT: Final = re.compile(
 )
 """How an event begins that stands on one line."""
 _CUT_OFF: Final = "the event has no end"
+_BETWEEN: Final = re.compile(r"[\s,\[\]\0\x1e\ufeff]*")
+"""What stands between the events of an array, or of a sequence of JSON values."""
+_DECODER: Final = json.JSONDecoder()
 
 
 def events_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reject]:
@@ -37,7 +42,9 @@ def events_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Rejec
                 continue
             text = line.text.strip(b"\0\r")
             if held is not None and _EVENT.match(text):
-                yield _rejected(held, file.path)
+                # What precedes may be the beginning of an array that has a line for each event.
+                reads = side_by_side(held.text)[1] == len(held.text)
+                yield Line(held.offset, held.text) if reads else _rejected(held, file.path)
                 held = None
             if held is not None:
                 held.add(text)
@@ -81,7 +88,9 @@ def _rest(file: FollowedFile, held: OpenRecord | None, max_bytes: int) -> Line |
         if not isinstance(parse(text), dict | list):
             return None
     except NotAnEvent:
-        return None
+        found, ends = side_by_side(text)
+        if not found or ends < len(text):
+            return None
     file.leave(file.end)
     return Line(offset, text)
 
@@ -92,6 +101,35 @@ def parse(data: bytes) -> Any:
         return orjson.loads(data.removeprefix(b"\xef\xbb\xbf").strip(b"\0 \t\r\n"))
     except orjson.JSONDecodeError as error:
         raise NotAnEvent(f"the text is not JSON: {error}") from None
+
+
+def side_by_side(data: bytes) -> tuple[list[Any], int]:
+    """The objects in a text that as a whole is no JSON value, and where in it begins what does not read.
+
+    They stand on one line, or on a line of an array that has one for each, or hold numbers that are none in JSON and
+    that Python writes all the same: ``NaN``.
+    """
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return [], 0
+    found: list[Any] = []
+    at = _begins(text, 0)
+    while text.startswith("{", at):
+        try:
+            value, ends = _DECODER.raw_decode(text, at)
+            json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is no text
+        except (ValueError, RecursionError):
+            break
+        found.append(value)
+        at = _begins(text, ends)
+    return found, len(text[:at].encode()) if found or at == len(text) else 0
+
+
+def _begins(text: str, at: int) -> int:
+    """Where behind ``at`` the next value begins."""
+    between = _BETWEEN.match(text, at)
+    return between.end() if between else at
 
 
 def glued(data: bytes) -> int:

@@ -17,7 +17,7 @@ from extractors.lineage.file_split import FileSplit
 from extractors.lineage.followed_files import MAX_LINE_BYTES, Line, follow, sought
 from extractors.lineage.line_logs import LineLogs
 from extractors.lineage.moved_files import FileWentAway
-from extractors.openlineage.event_files import events_among, glued, parse
+from extractors.openlineage.event_files import events_among, glued, parse, side_by_side
 from extractors.openlineage.events import Event, NotAnEvent, events_in, sample_of, to_event
 from extractors.openlineage.names import Names
 from extractors.openlineage.records import Writing
@@ -163,22 +163,29 @@ class _Reading:
         try:
             value = parse(found.text)
         except NotAnEvent as broken:
-            self._events += 1
-            yield Reject(path, str(broken), found.offset, sample_of(found.text))
-            if (at := glued(found.text)) > 0:
-                yield from self._of_text(Line(found.offset + at, found.text[at:]), path)
+            values, read = side_by_side(found.text)
+            for each in values:
+                yield from self._of_value(each, found, path)
+            if rest := found.text[read:]:
+                self._events += 1
+                yield Reject(path, str(broken), found.offset + read, sample_of(rest))
+                if (at := glued(rest)) > 0:
+                    yield from self._of_text(Line(found.offset + read + at, rest[at:]), path)
             return
         for each in events_in(value):
-            self._events += 1
-            try:
-                event = to_event(each, latest_ms=self._latest_ms)
-            except NotAnEvent as broken:
-                yield Reject(path, str(broken), found.offset, sample_of(found.text))
-                continue
-            if event.problems:
-                reason = "a part of the event is broken: " + "; ".join(event.problems[:10])
-                yield Reject(path, reason, found.offset, sample_of(found.text))
-            yield from self._of_event(event)
+            yield from self._of_value(each, found, path)
+
+    def _of_value(self, value: Any, found: Line, path: str) -> Iterator[Record]:
+        self._events += 1
+        try:
+            event = to_event(value, latest_ms=self._latest_ms)
+        except NotAnEvent as broken:
+            yield Reject(path, str(broken), found.offset, sample_of(found.text))
+            return
+        if event.problems:
+            reason = "a part of the event is broken: " + "; ".join(event.problems[:10])
+            yield Reject(path, reason, found.offset, sample_of(found.text))
+        yield from self._of_event(event)
 
     def _of_event(self, event: Event) -> Iterator[Record]:
         if event.dataset is not None:
