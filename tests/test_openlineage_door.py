@@ -74,9 +74,22 @@ def test_what_was_answered_is_kept_and_read(door: Web, events: Path) -> None:
         (f"{json.dumps(START)}\n{json.dumps(COMPLETE)}\n".encode(), "", 2),
         (json.dumps(COMPLETE, indent=2).encode(), "", 1),
         (b'{"eventTime": "2023-11-14T22:14:00Z", "dataset": {"namespace": "n", "name": "t"}}', "", 1),
+        (json.dumps({**COMPLETE, "rows": [float("nan"), float("-inf")]}).encode(), "", 1),
+        (json.dumps(START).encode() + b"\n" + json.dumps({**COMPLETE, "rows": float("nan")}).encode(), "", 2),
+        (json.dumps(COMPLETE)[:-1].encode() + b', "plan": ' + b"[" * 800 + b"]" * 800 + b"}", "", 1),
         (b"[]", "", 0),
     ],
-    ids=["gzip", "array", "lines", "indented", "dataset", "nothing"],
+    ids=[
+        "gzip",
+        "array",
+        "lines",
+        "indented",
+        "dataset",
+        "no numbers",
+        "no numbers in lines",
+        "deep",
+        "nothing",
+    ],
 )
 def test_forms_of_bodies(door: Web, events: Path, body: bytes, encoding: str, count: int) -> None:
     before = len(kept(events))

@@ -6,6 +6,8 @@ index is not asked: events are taken while it is away. Who sends must be allowed
 
 from __future__ import annotations
 
+import json
+import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,6 +31,7 @@ log = structlog.stdlib.get_logger(__name__)
 ADDRESS: Final = "/api/v1/lineage"
 MOST_BYTES: Final = 64 << 20
 """Of a body that was compressed."""
+_NO_NUMBER: Final = re.compile(rb"\b(?:NaN|Infinity)\b")
 OFF: Final = "OpenLineage events are not taken here: openlineage_directory in [web] says where to keep them"
 
 
@@ -87,12 +90,12 @@ def _plain(body: bytes, encoding: str) -> bytes:
 def _lines(body: bytes) -> Iterator[bytes]:
     """The events of a body (one, an array, or one a line), each as a line. Raises `Problem` for what is no event."""
     try:
-        found = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
+        found = _value(body)
+    except ValueError as error:
         lines = [line for line in body.splitlines() if line.strip()]
         try:
-            found = [orjson.loads(line) for line in lines]
-        except orjson.JSONDecodeError:
+            found = [_value(line) for line in lines]
+        except ValueError:
             found = []
         if len(lines) < 2 or not found:
             raise Problem(400, f"the body is no JSON: {error}") from None
@@ -100,7 +103,33 @@ def _lines(body: bytes) -> Iterator[bytes]:
     for number, event in enumerate(events):
         if why := _why_not(event):
             raise Problem(400, f"{f'event {number} of the body' if len(events) > 1 else 'the event'} {why}")
-        yield orjson.dumps(event)
+        yield _line(event)
+
+
+def _value(text: bytes) -> Any:
+    """The JSON value of a text, which may hold NaN, as Python writes it. Raises `ValueError`."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        if not _NO_NUMBER.search(text):
+            raise
+    try:
+        value = json.loads(text)
+        json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is no text
+    except RecursionError as error:
+        raise ValueError(str(error)) from None
+    return value
+
+
+def _line(event: Any) -> bytes:
+    """An event as a line. Raises `Problem` for one that is nested too deep."""
+    try:
+        return orjson.dumps(event)
+    except orjson.JSONEncodeError:  # nested deeper, or with larger numbers, than it writes
+        try:
+            return json.dumps(event, separators=(",", ":")).encode()
+        except RecursionError:
+            raise Problem(400, "the event is nested too deep") from None
 
 
 def _why_not(event: Any) -> str:
