@@ -30,6 +30,7 @@ from tests.support.openlineage import (
     statuses,
     table,
 )
+from tests.support.record_edges import Read
 
 
 @pytest.fixture
@@ -94,6 +95,30 @@ def test_a_streaming_job_that_runs_has_flows_already(follower: Follower) -> None
     assert flows(got) == {"orders -> operation", "operation -> /out"}
     assert statuses(got) == {RUN: "RUNNING"}
     assert got.operation.attributes["engineType"] == "FLINK"
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"), [("FAIL", "FAILED"), ("ABORT", "KILLED"), ("COMPLETE", "SUCCEEDED")]
+)
+@pytest.mark.parametrize("readings", [1, 3])
+def test_what_streamed_until_it_was_stopped_has_flowed(
+    follower: Follower, kind: str, status: str, readings: int
+) -> None:
+    streaming = {"jobType": {"processingType": "STREAMING", "integration": "FLINK", "jobType": "JOB"}}
+    kafka = dataset("kafka://broker:9092", "orders")
+    events = [
+        event("START", 0, job_facets=streaming, inputs=[kafka], outputs=[path("/out")]),
+        event("RUNNING", 5),
+        event(kind, 9),
+    ]
+    if readings == 1:
+        got = follower.read(*events)
+    else:
+        got = Read([record for each in events for record in follower.read(each).records])
+    assert flows(got) == {"orders -> operation", "operation -> /out"}
+    assert statuses(got) == {RUN: status}
+    never_ran = follower.read(event(kind, 9, "other", job="x", job_facets=streaming, outputs=[path("/x")]))
+    assert flows(never_ran) == ({"operation -> /x"} if kind == "COMPLETE" else set())
 
 
 def test_a_job_is_one_operation_and_each_text_of_it_another(follower: Follower) -> None:

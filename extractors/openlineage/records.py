@@ -47,7 +47,7 @@ class Writing:
     def of_run(self, run: Run, *, over: bool = False) -> Iterator[Record]:
         """All records of a run. ``over``: nothing more will come of it, though nothing said how it ended."""
         ends = Ends(self.names, run)
-        succeeded = run.type == "COMPLETE" or not run.id or (run.streaming and not run.ended)
+        succeeded = run.type == "COMPLETE" or not run.id or (run.streaming and (run.ran or not run.ended))
         named = bool(run.inputs or run.outputs)
         key = self.job_key(run.namespace, run.name, run.sql)
         inputs, outputs = ends.inputs(), ends.outputs()

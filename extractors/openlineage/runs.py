@@ -116,6 +116,8 @@ class Run:
     sql: str = ""
     engine: str = ""
     streaming: bool = False
+    ran: bool = False
+    """Whether it was said to be running: a job that streams has then moved data, however it ends."""
     parent: list[str] = field(default_factory=list)
     """Run id, namespace and name."""
     root: list[str] = field(default_factory=list)
@@ -148,6 +150,7 @@ class Run:
         """Adds what an event says."""
         self.seen_ms = max(self.seen_ms, seen_ms)
         self.first_ms = min(self.first_ms or event.time_ms, event.time_ms)
+        self.ran = self.ran or event.type == "RUNNING"
         if event.type in ENDS:
             if not self.ended or event.time_ms >= self.ended_ms:
                 self.type, self.ended_ms = event.type, event.time_ms
