@@ -159,6 +159,30 @@ def test_runs_that_ended_are_kept_for_an_hour_and_others_for_a_month(follower: F
     assert kept() == {"last"}
 
 
+def test_a_run_that_is_given_up_is_known_without_its_end(
+    follower: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = event(None, 1, "other", job="x", inputs=[table("a.a")], outputs=[table("a.b")])
+    assert follower.read(START, given, COMPLETE).of(EntityType.OPERATION_EXECUTION)[0].key.name == RUN
+    follower.now_ms += 31 * 86_400_000
+    got = follower.read(event("START", 1, "later"))
+    assert (flows(got), got.covers, statuses(got)) == (set(), [], {"other": "UNKNOWN"})
+    monkeypatch.setattr("extractors.openlineage.openlineage_events.MAX_RUNS", 1)
+    assert statuses(follower.read(event("START", 2, "last"))) == {"later": "UNKNOWN"}
+    assert statuses(follower.read(event("START", 3, "last"))) == {}
+
+
+def test_a_run_that_has_not_ended_is_kept_rather_than_many_that_have(
+    follower: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("extractors.openlineage.openlineage_events.MAX_RUNS", 3)
+    monkeypatch.setattr("extractors.openlineage.openlineage_events.SPLIT_EVENTS", 2)
+    ended = [event("COMPLETE", 1, f"ended {number}", job=f"x{number}") for number in range(9)]
+    got = follower.read(START, *ended, RUNNING, *ended, COMPLETE)
+    assert flows(got) == WHOLE
+    assert set(statuses(got).values()) == {"SUCCEEDED"}
+
+
 def test_a_complete_plan_begins_anew(follower: Follower) -> None:
     first = follower.read(START, RUNNING, COMPLETE)
     again = follower.read(complete=True)

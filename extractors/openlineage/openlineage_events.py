@@ -37,7 +37,7 @@ SPLIT_BYTES: Final = 32 << 20
 KEEP_ENDED_MS: Final = 3_600_000
 KEEP_OPEN_MS: Final = 30 * 86_400_000
 MAX_RUNS: Final = 5_000
-"""Runs that are kept; beyond, those that nothing was heard of for longest are given up."""
+"""Runs that are kept; beyond, those that have ended are given up first, then those that nothing was heard of for longest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,11 @@ class _Reading:
             if run.ended or (run.streaming and run.type == "RUNNING"):
                 yield from self._writing.of_run(run)
         yield from self._given_up()
-        shards = self._shards()
+        known, forgotten = self._known_on()
+        for each in forgotten:
+            if not each.ended and (unended := self._known(each.run)) is not None:
+                yield from self._writing.of_run(unended, over=True)
+        shards = _shards(known)
         for key in sorted({*shards, *self._split.shards}):
             if shards.get(key) != self._split.shards.get(key):
                 yield Position(key, shards.get(key))
@@ -239,18 +243,24 @@ class _Reading:
             known = self._runs[run]
             yield _Saved(run, known.seen_ms, known.ended, known.above, known.saved())
 
-    def _shards(self) -> dict[str, list[list[Any]]]:
-        """What is kept, as positions."""
-        kept = [
-            each
-            for each in self._kept()
-            if self._now_ms - each.seen_ms <= (KEEP_ENDED_MS if each.ended else KEEP_OPEN_MS)
-        ]
-        kept.sort(key=lambda each: (-each.seen_ms, each.run))
-        shards: dict[str, list[list[Any]]] = {}
-        for each in sorted(kept[:MAX_RUNS], key=lambda each: each.run):
-            shards.setdefault(_shard(each.run), []).append(list(each))
-        return shards
+    def _known_on(self) -> tuple[list[_Saved], list[_Saved]]:
+        """The runs that are known on, and those that are given up."""
+        # Of one that has ended, little is to be expected.
+        runs = sorted(self._kept(), key=lambda each: (each.ended, -each.seen_ms, each.run))
+        known: list[_Saved] = []
+        given_up: list[_Saved] = []
+        for each in runs:
+            recent = self._now_ms - each.seen_ms <= (KEEP_ENDED_MS if each.ended else KEEP_OPEN_MS)
+            (known if recent and len(known) < MAX_RUNS else given_up).append(each)
+        return known, given_up
+
+
+def _shards(known: list[_Saved]) -> dict[str, list[list[Any]]]:
+    """Runs as positions hold them."""
+    shards: dict[str, list[list[Any]]] = {}
+    for each in sorted(known, key=lambda each: each.run):
+        shards.setdefault(_shard(each.run), []).append(list(each))
+    return shards
 
 
 class _Saved(NamedTuple):
