@@ -223,6 +223,43 @@ def own(got: Read) -> dict[str, Entity]:
     }
 
 
+@pytest.mark.parametrize(
+    ("facet", "told"),
+    [
+        ({"y": {"inputFields": [source("a.a", "z"), {"name": "a.a", "field": "x"}]}}, {"a.a.z"}),
+        ({"y": {"inputFields": [source("a.a", "z"), source("a.b", "")]}}, {"a.a.z"}),
+        ({"y": {"inputFields": [source("a.a", "z"), "a.b.x"]}}, {"a.a.z"}),
+        ({"y": {"inputFields": source("a.a", "z")}}, set()),
+        ({"y": [source("a.a", "z")]}, set()),
+        ({"y": {"inputFields": [source("a.a", "z")]}, "": {"inputFields": [source("a.b", "z")]}}, {"a.a.z"}),
+    ],
+)
+def test_sources_of_columns_that_do_not_read_leave_it_incomplete(
+    follower: Follower, facet: Json, told: set[str]
+) -> None:
+    got = follower.read(wrote({"columnLineage": {"fields": facet}}))
+    assert (columns(got), got.covers) == ({"b.b.y": told}, [])
+    assert got.operation.attributes["incompleteReasons"] == ["where columns come from did not read"]
+    assert "operation -> b.b" in flows(got)
+
+
+@pytest.mark.parametrize(
+    "facets",
+    [
+        of_fields({f"c{number}": [source("a.a", "z")] for number in range(5_001)}),
+        of_fields({"y": [source("a.a", f"c{number}") for number in range(2_001)]}),
+        {
+            **of_fields({"y": [source("a.a", "z")]}),
+            "schema": {"fields": [{"name": f"c{number}", "type": "int"} for number in range(5_001)]},
+        },
+    ],
+    ids=["columns", "sources of one", "schema"],
+)
+def test_more_columns_than_are_followed_are_incomplete(follower: Follower, facets: Json) -> None:
+    got = follower.read(wrote(facets))
+    assert got.operation.attributes["incompleteReasons"] == ["there are more columns than navlin follows"]
+
+
 def test_a_dataset_of_its_own_has_its_columns(follower: Follower) -> None:
     schema: Json = {
         "schema": {"fields": [{"name": "id", "type": "bigint"}, {"name": "amount", "type": "numeric"}]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from extractors.openlineage.events import mapping, objects, text
@@ -34,22 +34,46 @@ class Column:
 
 
 Columns = dict[str, list[Column]]
+MORE: Final = "there are more columns than navlin follows"
+UNREAD: Final = "where columns come from did not read"
 
 
-def columns_of(facet: Mapping[str, Any]) -> tuple[Columns, list[Column], list[list[str]]]:
-    """What each column comes from, what decides about all rows, and datasets that are named as a whole."""
-    columns: Columns = {}
-    for name, value in list(mapping(facet.get("fields")).items())[:MAX_COLUMNS]:
-        told = mapping(value)
-        inputs = told.get("inputFields", told.get("inputs"))
-        found = [each for each in _inputs(inputs, _of_field(told)) if each.field]
-        columns[text(name)] = list(dict.fromkeys(found))
+@dataclass(slots=True)
+class Told:
+    """What a facet tells: what each column comes from, what decides about all rows, datasets that are named as a whole, and
+    why that is not all, in words."""
+
+    columns: Columns = field(default_factory=dict)
+    rows: list[Column] = field(default_factory=list)
+    sources: list[list[str]] = field(default_factory=list)
+    problems: set[str] = field(default_factory=set)
+
+
+def columns_of(facet: Mapping[str, Any]) -> Told:
+    """What the facet columnLineage, or lineage, tells."""
+    told = Told()
+    fields = facet.get("fields")
+    if fields is not None and not isinstance(fields, dict):
+        told.problems.add(UNREAD)
+    for place, (name, value) in enumerate(mapping(fields).items()):
+        if place >= MAX_COLUMNS:
+            told.problems.add(MORE)
+            break
+        of_field = mapping(value)
+        inputs = of_field.get("inputFields", of_field.get("inputs"))
+        found = list(_inputs(inputs, _of_field(of_field), told.problems))
+        if not isinstance(value, dict) or not name or not all(each.field for each in found):
+            told.problems.add(UNREAD)
+        if name:
+            told.columns[text(name)] = list(dict.fromkeys(each for each in found if each.field))
     # columnLineage calls what decides about all rows `dataset`, lineage has it among the inputs of the dataset.
-    rows = [each for each in _inputs(facet.get("dataset"), INDIRECT) if each.field]
-    whole = list(_inputs(facet.get("inputs"), INDIRECT))
-    rows += [each for each in whole if each.field]
-    sources = [[each.namespace, each.name] for each in whole if not each.field]
-    return columns, list(dict.fromkeys(rows)), sources
+    rows = list(_inputs(facet.get("dataset"), INDIRECT, told.problems))
+    if not all(each.field for each in rows):
+        told.problems.add(UNREAD)
+    whole = list(_inputs(facet.get("inputs"), INDIRECT, told.problems))
+    told.rows = list(dict.fromkeys(each for each in (*rows, *whole) if each.field))
+    told.sources = [[each.namespace, each.name] for each in whole if not each.field]
+    return told
 
 
 def _of_field(told: Mapping[str, Any]) -> str:
@@ -57,24 +81,32 @@ def _of_field(told: Mapping[str, Any]) -> str:
     return INDIRECT if text(told.get("transformationType")).upper() == INDIRECT else DIRECT
 
 
-def _inputs(value: Any, unsaid: str) -> Iterator[Column]:
-    for each in list(objects(value))[:MAX_INPUTS]:
-        namespace, name, field = (text(each.get(part)) for part in ("namespace", "name", "field"))
-        if not namespace or not name or text(each.get("type")).upper() == "JOB":
+def _inputs(value: Any, unsaid: str, problems: set[str]) -> Iterator[Column]:
+    given = list(objects(value))
+    if value is not None and (not isinstance(value, list) or len(given) < len(value)):
+        problems.add(UNREAD)
+    if len(given) > MAX_INPUTS:
+        problems.add(MORE)
+    for each in given[:MAX_INPUTS]:
+        namespace, name, column = (text(each.get(part)) for part in ("namespace", "name", "field"))
+        if text(each.get("type")).upper() == "JOB":
+            continue
+        if not namespace or not name:
+            problems.add(UNREAD)
             continue
         told = list(objects(each.get("transformations")))
         if not told:
-            yield Column(namespace, name, field, unsaid == INDIRECT)
+            yield Column(namespace, name, column, unsaid == INDIRECT)
         for control in (False, True):
             how = [one for one in told if (text(one.get("type")).upper() == INDIRECT) is control]
             if how:
-                yield _column(namespace, name, field, how, control=control)
+                yield _column(namespace, name, column, how, control=control)
 
 
-def _column(namespace: str, name: str, field: str, how: list[Mapping[str, Any]], *, control: bool) -> Column:
+def _column(namespace: str, name: str, column: str, how: list[Mapping[str, Any]], *, control: bool) -> Column:
     """A source by all that is said of it as data, or as what decides: it may be both."""
     kinds = [text(one.get("subtype")).upper() for one in how]
     kind = max(kinds, key=lambda one: (_STRENGTH.index(one) if one in _STRENGTH else 0, one), default="")
     description = next((said for one in how if (said := text(one.get("description")))), "")
     masking = any(one.get("masking") is True for one in how)
-    return Column(namespace, name, field, control, kind, description, masking)
+    return Column(namespace, name, column, control, kind, description, masking)

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import orjson
 
-from extractors.openlineage.columns import Column, columns_of
+from extractors.openlineage.columns import MORE, Column, columns_of
 from extractors.openlineage.events import Dataset, Event, mapping, objects, text
 from navlin.model.redaction import bounded
 
@@ -46,22 +46,26 @@ class Known:
     about: dict[str, Any] = field(default_factory=dict)
     """What a document of its own has: description, owner, format."""
 
-    def learn(self, dataset: Dataset) -> None:
-        """Adds what an event says."""
+    def learn(self, dataset: Dataset) -> set[str]:
+        """Adds what an event says. Gives why that is not all of it, in words."""
+        problems: set[str] = set()
         for each in objects(dataset.facet("symlinks").get("identifiers")):
             link = [text(each.get(name)) for name in ("namespace", "name", "type")]
             if link[0] and link[1] and link not in self.links and len(self.links) < 50:
                 self.links.append(link)
         for each in objects(dataset.facet("schema").get("fields")):
             name = text(each.get("name"))
-            if name and len(self.fields) < MAX_FIELDS:
+            if name in self.fields or (name and len(self.fields) < MAX_FIELDS):
                 self.fields[name] = text(each.get("type")) or self.fields.get(name, "")
+            elif name:
+                problems.add(MORE)
         for facet in ("columnLineage", "lineage"):
-            columns, rows, sources = columns_of(dataset.facet(facet))
-            for name, inputs in columns.items():
+            told = columns_of(dataset.facet(facet))
+            for name, inputs in told.columns.items():
                 _add(self.columns.setdefault(name, []), inputs)
-            _add(self.rows, rows)
-            _add(self.sources, sources)
+            _add(self.rows, told.rows)
+            _add(self.sources, told.sources)
+            problems |= told.problems
         self.decides = self.decides or text(dataset.facet("navlin_flow").get("flow")) == "CONTROL"
         changed = dataset.facet("lifecycleStateChange")
         self.change = text(changed.get("lifecycleStateChange")).upper() or self.change
@@ -73,6 +77,7 @@ class Known:
         if catalog:
             self.catalog = [text(catalog.get(name)).lower() for name in ("framework", "type")]
         self.about |= {name: value for name, value in _about(dataset).items() if value}
+        return problems
 
 
 def _about(dataset: Dataset) -> dict[str, Any]:
@@ -167,14 +172,19 @@ class Run:
         for datasets, known in ((event.inputs, self.inputs), (event.outputs, self.outputs)):
             for each in datasets:
                 if (each.namespace, each.name) in known or len(known) < MAX_DATASETS:
-                    known.setdefault((each.namespace, each.name), Known()).learn(each)
+                    of_dataset = known.setdefault((each.namespace, each.name), Known())
+                    for reason in sorted(of_dataset.learn(each)):
+                        self._missing(reason)
                 else:
                     self._missing("the run has more datasets than navlin follows")
         entries = mapping(event.job_facets.get("lineage")).get("entries")
         for entry in objects(entries):
             if text(entry.get("type")).upper() == "DATASET" and text(entry.get("name")):
                 target = Dataset(text(entry.get("namespace")), text(entry["name"]), {"lineage": entry})
-                self.outputs.setdefault((target.namespace, target.name), Known()).learn(target)
+                for reason in sorted(
+                    self.outputs.setdefault((target.namespace, target.name), Known()).learn(target)
+                ):
+                    self._missing(reason)
         if event.problems:
             self._missing("a part of an event did not read")
 
