@@ -99,9 +99,10 @@ def test_a_table_lies_where_its_symlink_says(follower: Follower) -> None:
     assert lies.ep2.identity == location_key(ESTATE, "hdfs://ns1/wh/o").identity
 
 
-def test_an_event_of_a_table_alone_says_where_it_lies(follower: Follower) -> None:
+@pytest.mark.parametrize("nothing", [{}, {"job": None, "run": None, "eventType": None, "inputs": None}])
+def test_an_event_of_a_table_alone_says_where_it_lies(follower: Follower, nothing: Json) -> None:
     linked = table("sales.orders", **symlinks(("hdfs://ns1", "/wh/o", "LOCATION")))
-    (lies,) = follower.read({"eventTime": "2023-11-14T22:14:00Z", "dataset": linked}).records
+    (lies,) = follower.read({"eventTime": "2023-11-14T22:14:00Z", "dataset": linked, **nothing}).records
     assert isinstance(lies, Relation)
     assert (shown(lies.ep1), shown(lies.ep2), lies.attributes) == ("sales.orders", "/wh/o", {"hint": True})
 

@@ -77,6 +77,7 @@ def test_what_was_answered_is_kept_and_read(door: Web, events: Path) -> None:
         (json.dumps({**COMPLETE, "rows": [float("nan"), float("-inf")]}).encode(), "", 1),
         (json.dumps(START).encode() + b"\n" + json.dumps({**COMPLETE, "rows": float("nan")}).encode(), "", 2),
         (json.dumps(COMPLETE)[:-1].encode() + b', "plan": ' + b"[" * 800 + b"]" * 800 + b"}", "", 1),
+        (json.dumps({**COMPLETE, "run": None, "eventType": None, "dataset": None}).encode(), "", 1),
         (b"[]", "", 0),
     ],
     ids=[
@@ -88,6 +89,7 @@ def test_what_was_answered_is_kept_and_read(door: Web, events: Path) -> None:
         "no numbers",
         "no numbers in lines",
         "deep",
+        "job",
         "nothing",
     ],
 )

@@ -134,12 +134,16 @@ def test_a_job_is_one_operation_and_each_text_of_it_another(follower: Follower) 
     assert {each.attributes["queryText"] for each in got.operations} == {"", "select 1", "select 2"}
 
 
-def test_a_static_job_has_flows_and_no_execution(follower: Follower) -> None:
+@pytest.mark.parametrize("nothing", [{}, {"run": None, "eventType": None, "dataset": None}])
+def test_a_static_job_has_flows_and_no_execution(follower: Follower, nothing: Json) -> None:
     static = event(
         None, 0, inputs=[table("a.a")], outputs=[table("a.v", datasetType={"datasetType": "VIEW"})]
     )
-    del static["run"]
+    static |= nothing
+    if not nothing:
+        del static["run"]
     got = follower.read(static)
+    assert got.rejects == []
     assert flows(got) == {"a.a -> operation", "operation -> a.v"}
     assert got.of(EntityType.OPERATION_EXECUTION) == []
     assert {r.ep2.type for r in got.relations if shown(r.ep2) == "a.v"} == {EntityType.VIEW}

@@ -83,7 +83,7 @@ def to_event(value: Any, *, latest_ms: int) -> Event:
     time_ms = _time(value.get("eventTime"), latest_ms)
     producer = text(value.get("producer"))
     problems: list[str] = []
-    if "dataset" in value and "job" not in value:
+    if value.get("dataset") is not None and value.get("job") is None:
         about = _dataset(value["dataset"], "the dataset", problems, ("facets",))
         if about is None:
             raise NotAnEvent(problems[0])
@@ -94,7 +94,7 @@ def to_event(value: Any, *, latest_ms: int) -> Event:
         raise NotAnEvent("the event's job has no namespace or no name")
     run = mapping(value.get("run"))
     run_id = text(run.get("runId"))
-    if "run" in value and not run_id:
+    if value.get("run") is not None and not run_id:
         raise NotAnEvent("the event's run has no runId")
     kind = text(value.get("eventType")).upper() or "OTHER"
     if kind not in TYPES:

@@ -138,11 +138,13 @@ def _why_not(event: Any) -> str:
         return "is no JSON object"
     if not isinstance(event.get("eventTime"), str) or not event["eventTime"]:
         return "has no eventTime"
-    named = event.get("dataset") if "dataset" in event and "job" not in event else event.get("job")
+    named = (
+        event.get("job") if event.get("dataset") is None or event.get("job") is not None else event["dataset"]
+    )
     given = named if isinstance(named, dict) else {}
     if not all(isinstance(given.get(name), str) and given[name] for name in ("namespace", "name")):
         return "names no job, or no dataset: both need a namespace and a name"
     run = event.get("run")
-    if "run" in event and not (isinstance(run, dict) and isinstance(run.get("runId"), str) and run["runId"]):
+    if run is not None and not (isinstance(run, dict) and isinstance(run.get("runId"), str) and run["runId"]):
         return "has a run without a runId"
     return ""
