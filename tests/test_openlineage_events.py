@@ -235,6 +235,14 @@ def test_what_a_run_is_part_of_is_its_parent_and_the_application_is_yarns(follow
     assert application.as_of_ms > named.as_of_ms
 
 
+@pytest.mark.parametrize("facet", ["parent", "parentRun"])
+def test_the_parent_has_an_older_name_too(follower: Follower, facet: str) -> None:
+    dag = {"run": {"runId": AIRFLOW}, "job": {"namespace": "prod", "name": "dag"}}
+    got = follower.read(event("COMPLETE", 2, run_facets={facet: dag}, outputs=[table("b.b")]))
+    (part,) = [r for r in got.relations if r.type is RelationType.PARENT_CHILD]
+    assert (shown(part.ep1), shown(part.ep2)) == (AIRFLOW, RUN)
+
+
 def test_what_never_ended_is_unknown_once_what_it_is_part_of_has(follower: Follower) -> None:
     above = {"parent": {"run": {"runId": APPLICATION}, "job": {"namespace": "prod", "name": "app"}}}
     follower.read(event("START", 0, run_facets=above, inputs=[table("a.a")], outputs=[table("b.b")]))

@@ -210,7 +210,8 @@ class Run:
 
     def _learn_run(self, event: Event) -> None:
         facets = event.run_facets
-        parent = mapping(facets.get("parent"))
+        # Airflow's and Great Expectations' producers called it so before the specification named it.
+        parent = mapping(facets.get("parent") or facets.get("parentRun"))
         self.parent = _run_of(parent) or self.parent
         self.root = _run_of(mapping(parent.get("root"))) or self.root
         details = mapping(facets.get("spark_applicationDetails"))
