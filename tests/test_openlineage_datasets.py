@@ -173,6 +173,36 @@ def test_columns_are_those_of_the_table_that_the_symlink_names(follower: Followe
     assert columns(got) == {"sales.daily.id": {"sales.orders.ID"}}
 
 
+@pytest.mark.parametrize(
+    ("given", "spelled", "means"),
+    [
+        # Spark's agent names objects with or without the slash, and tables of databases as its SQL has them.
+        (("s3a://lake", "wh/orders"), ("s3a://lake", "/wh/orders"), "sales.orders"),
+        (("s3://lake", "/wh/orders"), ("s3a://lake", "wh/orders/"), "sales.orders"),
+        (("mysql://db:3306", "Shop.Orders"), ("mysql://db:3306", "shop.orders"), "Shop.Orders"),
+    ],
+)
+def test_a_source_of_a_column_is_the_input_that_is_spelled_otherwise(
+    follower: Follower, given: tuple[str, str], spelled: tuple[str, str], means: str
+) -> None:
+    links = symlinks(("hive://hms:9083", "sales.orders", "TABLE")) if means == "sales.orders" else {}
+    told = of_fields({"x": [source(spelled[1], "id", IDENTITY, namespace=spelled[0])]})
+    got = follower.read(
+        event("COMPLETE", 1, inputs=[dataset(*given, **links)], outputs=[table("b.b", **told)])
+    )
+    assert flows(got) == {f"{means} -> operation", "operation -> b.b"}
+    assert columns(got) == {"b.b.x": {f"{means}.id"}}
+
+
+def test_inputs_that_differ_by_their_case_alone_are_two(follower: Follower) -> None:
+    names = ("Shop.Orders", "SHOP.ORDERS")
+    told = of_fields({"x": [source("shop.orders", "id", namespace="mysql://db:3306")]})
+    inputs = [dataset("mysql://db:3306", name) for name in names]
+    got = follower.read(event("COMPLETE", 1, inputs=inputs, outputs=[table("b.b", **told)]))
+    assert columns(got) == {"b.b.x": {"shop.orders.id"}}
+    assert flows(got) == {f"{name} -> operation" for name in (*names, "shop.orders")} | {"operation -> b.b"}
+
+
 def test_how_a_column_is_computed_is_kept(follower: Follower) -> None:
     masked = {**SUM, "masking": True}
     got = follower.read(wrote(of_fields({"x": [source("a.a", "x", IDENTITY), source("a.a", "y", masked)]})))

@@ -30,12 +30,15 @@ class Ends:
         self.keys: dict[Name, Key] = {}
         self.columns: dict[tuple[str, str], Key] = {}
         self._bound: dict[Name, Bound] = {}
+        self._plain: dict[str, Key] = {}
+        """The keys of the run's datasets, by the identity that each has by its name alone."""
         for side in (run.outputs, run.inputs):
             for name, known in side.items():
                 bound = names.bound(*name, known)
                 # The side that knows more names of it says which key it has.
                 if name not in self._bound or known.links:
                     self._bound[name] = bound
+                    self._plain[names.key(*name, known).identity] = bound.key
                     for alias in (name, *((link[0], link[1]) for link in known.links)):
                         self.keys[alias] = bound.key
         moved = {name: known for name, known in run.outputs.items() if self._moves_data(known)}
@@ -60,8 +63,26 @@ class Ends:
 
     def key(self, name: Name) -> Key:
         if name not in self.keys:
-            self.keys[name] = self._names.bound(*name).key
+            self.keys[name] = self._spelled_otherwise(name)
         return self.keys[name]
+
+    def _spelled_otherwise(self, name: Name) -> Key:
+        """The key of a name that no dataset of the run has as it stands.
+
+        Column lineage spells some otherwise: a path with a slash before it, a table of a database in the case of its query.
+        """
+        key = self._names.key(*name)
+        if key.identity in self._plain:
+            return self._plain[key.identity]
+        if self._names.owns(key):
+            alike = {
+                self.keys[each].identity: self.keys[each]
+                for each in self._run.inputs
+                if (each[0].lower(), each[1].lower()) == (name[0].lower(), name[1].lower())
+            }
+            if len(alike) == 1:
+                return next(iter(alike.values()))
+        return key
 
     @property
     def change(self) -> str:
