@@ -134,6 +134,16 @@ def test_a_job_is_one_operation_and_each_text_of_it_another(follower: Follower) 
     assert {each.attributes["queryText"] for each in got.operations} == {"", "select 1", "select 2"}
 
 
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_the_text_of_a_run_is_the_one_that_was_told_last(follower: Follower, order: tuple[int, ...]) -> None:
+    events = [
+        event("START", 0, job_facets={"sql": {"query": "select {{ x }}"}}),
+        event("RUNNING", 5, job_facets={"sql": {"query": "select 1"}}),
+        event("COMPLETE", 9, outputs=[table("b.b")]),
+    ]
+    assert follower.read(*(events[place] for place in order)).operation.attributes["queryText"] == "select 1"
+
+
 @pytest.mark.parametrize("nothing", [{}, {"run": None, "eventType": None, "dataset": None}])
 def test_a_static_job_has_flows_and_no_execution(follower: Follower, nothing: Json) -> None:
     static = event(

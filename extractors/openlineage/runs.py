@@ -119,6 +119,7 @@ class Run:
     seen_ms: int = 0
     """When navlin last read something of it."""
     sql: str = ""
+    sql_ms: int = 0
     engine: str = ""
     streaming: bool = False
     ran: bool = False
@@ -190,7 +191,9 @@ class Run:
 
     def _learn_job(self, event: Event) -> None:
         facets = event.job_facets
-        self.sql = text(mapping(facets.get("sql")).get("query"), 1 << 20) or self.sql
+        sql = text(mapping(facets.get("sql")).get("query"), 1 << 20)
+        if sql and event.time_ms >= self.sql_ms:
+            self.sql, self.sql_ms = sql, event.time_ms
         job = mapping(facets.get("jobType"))
         self.streaming = self.streaming or text(job.get("processingType")).upper() == "STREAMING"
         engine = mapping(event.run_facets.get("processing_engine"))
