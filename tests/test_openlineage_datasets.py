@@ -128,6 +128,20 @@ def test_an_event_of_a_table_alone_says_where_it_lies(follower: Follower, nothin
             {"a.a", "CONTROL a.b"},
         ),
         (of_fields({}, dataset=[source("a.b", "k", FILTER)]), {"b.b": {"CONTROL a.b.k"}}, {"a.a", "a.b"}),
+        # As Trino lists all columns that are read: what one comes from does not decide about the others.
+        (
+            of_fields(
+                {name: [source("a.a", name)] for name in "xy"},
+                dataset=[source("a.a", "x"), source("a.a", "y"), source("a.b", "k")],
+            ),
+            {f"b.b.{name}": {f"a.a.{name}", "CONTROL a.b.k"} for name in "xy"},
+            {"a.a", "CONTROL a.b"},
+        ),
+        (
+            of_fields({"x": [source("a.a", "x")]}, dataset=[source("a.a", "x", FILTER)]),
+            {"b.b.x": {"a.a.x", "CONTROL a.a.x"}},
+            {"a.a", "a.b"},
+        ),
         (
             {"columnLineage": {"fields": {"x": {"inputFields": [source("a.a", "x")], "transformationType": "MASKED"}}}},
             {"b.b.x": {"a.a.x"}},

@@ -70,6 +70,9 @@ def columns_of(facet: Mapping[str, Any]) -> Told:
     rows = list(_inputs(facet.get("dataset"), INDIRECT, told.problems))
     if not all(each.field for each in rows):
         told.problems.add(UNREAD)
+    # Trino's listener lists there every column that is read, and of none what it does.
+    data = {each.place for inputs in told.columns.values() for each in inputs if not each.control}
+    rows = [each for each in rows if each.kind or each.place not in data]
     whole = list(_inputs(facet.get("inputs"), INDIRECT, told.problems))
     told.rows = list(dict.fromkeys(each for each in (*rows, *whole) if each.field))
     told.sources = [[each.namespace, each.name] for each in whole if not each.field]
