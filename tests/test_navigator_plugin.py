@@ -556,6 +556,22 @@ def test_relations_are_known_by_type_and_ends_and_draw_in_lineage(web: Web, worl
     assert f"{ns}-job" in {each["id"] for each in exported}
 
 
+@pytest.mark.parametrize("name", ["notes", "notes.txt", "bucket:/notes", "a/b"])
+def test_a_file_of_ones_own_has_lineage_whatever_it_is_called(
+    web: Web, world: World, ns: str, name: str
+) -> None:
+    file = own(ns, name, "FILE")
+    hive = {"SourceId": world.hive.id, "SourceType": "HIVE", "Type": "TABLE", "Ids": []}
+    orders = {**hive, "Attributes": [{"databaseName": "shop", "tableName": "orders"}]}
+    assert plugin(web, file, relations=[flow(ns, "DATA_FLOW", mine(ns, name, "FILE"), orders)]) == ([], [])
+    path = "/lineage3/export?direction=DOWNSTREAM&length=2&lineageOptions=-1"
+    exported = web.send("POST", path, json=[file["identity"]])
+    assert exported.status_code == 200, exported.text
+    children = {each["id"]: each["children"] for each in exported.json()}
+    assert children[file["identity"]] == {"DATA_FLOW": [world.table("shop.orders").identity]}
+    assert web.get(f"{V}/lineage", entityIds=file["identity"]).status_code == 200
+
+
 def test_an_end_that_is_not_there_yet_is_linked_when_it_arrives(web: Web, world: World, ns: str) -> None:
     later = {"SourceId": world.hdfs.id, "SourceType": "HDFS", "Type": "DIRECTORY"}
     ends = {**later, "Attributes": [{"fileSystemPath": "/later"}]}

@@ -29,8 +29,9 @@ def below(path: str, *components: str) -> str:
 
 
 def parent_of(path: str) -> str:
-    """The path one step up; the root's is the root."""
-    return path[: path.rindex("/")] or ROOT
+    """The path one step up; the root's is the root, and so is that of a name that is no path: a program may call a file of
+    its own anything."""
+    return path.rpartition("/")[0] or ROOT
 
 
 def upward(path: str) -> Iterator[str]:
