@@ -128,6 +128,28 @@ NAMED: dict[str, Callable[[World], tuple[Key, dict[str, Any]]]] = {
             "columnName": "ID",
         },
     ),
+    "a table that calls itself by its original name": lambda w: (
+        w.table("shop.older"),
+        {
+            "identity": w.table("shop.older").identity,
+            "sourceId": w.hive.id,
+            "sourceType": "HIVE",
+            "type": "TABLE",
+            "databaseName": "shop",
+            "originalName": "older",
+        },
+    ),
+    "a column that calls itself by its original name": lambda w: (
+        w.column("shop.older.id"),
+        {
+            "identity": w.column("shop.older.id").identity,
+            "sourceId": w.hive.id,
+            "type": "FIELD",
+            "databaseName": "shop",
+            "tableName": "older",
+            "originalName": "id",
+        },
+    ),
     "a table that is there": lambda w: (
         w.table("shop.orders"),
         {"sourceId": w.hive.id, "type": "TABLE", "databaseName": "SHOP", "tableName": "ORDERS"},

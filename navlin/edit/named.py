@@ -52,8 +52,9 @@ class Names:
     def meant(self, given: Mapping[str, Any]) -> Key | str:
         """The key of an entity by its names; of an operation by its text the id of one that is there, if one is. Raises
         `BadValue`."""
-        named = {name: _text(name, given[name]) for name in NAMES if given.get(name) not in (None, "")}
         kind = str(given.get("type") or "")
+        given = _with_own_name(given, kind)
+        named = {name: _text(name, given[name]) for name in NAMES if given.get(name) not in (None, "")}
         match named:
             case {"fileSystemPath": path}:
                 source = self._source(given, _PATHS)
@@ -132,6 +133,22 @@ def with_names(given: Mapping[str, Any]) -> Mapping[str, Any]:
         return {**given, "queryText": name}
     hive = dict(zip(("databaseName", "tableName", "columnName"), (*parts, name), strict=False))
     return {**given, **hive}
+
+
+_NAMED_BY: Final[Mapping[str, tuple[str, str]]] = {
+    EntityType.TABLE: ("databaseName", "tableName"),
+    EntityType.VIEW: ("databaseName", "tableName"),
+    EntityType.FIELD: ("tableName", "columnName"),
+}
+"""Type → what it stands in, and the attribute that is its own name."""
+
+
+def _with_own_name(given: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+    """Before version 2 the SDK said what a table or a column stands in, and called itself by ``originalName``."""
+    above, own = _NAMED_BY.get(kind, ("", ""))
+    if given.get(above) and given.get("originalName") and not given.get(own):
+        return {**given, own: given["originalName"]}
+    return given
 
 
 def _without_parent(key: Key) -> Key:
