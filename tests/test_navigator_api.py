@@ -13,7 +13,7 @@ import requests
 from navlin.api.navigator import ENDPOINTS, NEWEST, OLDEST, UNVERSIONED
 from navlin.api.navigator.entity_form import KEYS, SOURCE_TYPES
 from navlin.index.solr import Solr
-from navlin.model.keys import EntityType, RelationType
+from navlin.model.keys import EntityType, RelationType, database_key
 from navlin.query.search import search
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.support.query_estate import AS_OF_MS, HDFS, HIVE, World
@@ -328,6 +328,61 @@ def test_hues_lineage_has_operations_with_tables_in_capitals(web: Web, world: Wo
             ends = [*relation["sources"]["entityIds"], *relation["targets"]["entityIds"]]
             assert entities.keys() >= set(ends), "every end is among the entities"
     assert web.get(f"{V}/lineage", entityIds="nothing").status_code == 404
+
+
+# -- Looking up one entity by its name --------------------------------------------------------------------------------------
+
+LOOKED_UP = {
+    "Hue's table": "(type:TABLE OR type:VIEW) AND (sourceType:HIVE)AND(originalName:<n>)AND(deleted:false)"
+    "AND(parentPath:\\/db)",
+    "Hue's column": "FIELD AND (sourceType:HIVE)AND(originalName:<n>)AND(deleted:false)AND(parentPath:\\/db\\/<n>)",
+    "Hue's database": "DATABASE AND (sourceType:HIVE)AND(originalName:<n>)AND(deleted:false)",
+    "Hue's, of a cluster": "(sourceId:<s>) AND ((type:TABLE OR type:VIEW) AND (originalName:<n>)AND(parentPath:\\/db))",
+    "the SDK's table": '+(srcId:<s>) +(parentPath:"/db") +(originalName:<n>) +(type:TABLE)',
+    "the SDK's database": "+(srcId:<s>) +(originalName:<n>) +(type:DATABASE)",
+    "a script's": '((parentPath:"/db") AND (originalName:"<n>") AND (type:table))',
+}
+"""who asks → the query; <n> is a name, and there is a longer one with it as a part"""
+
+
+@pytest.fixture(scope="module")
+def alike(solr_server: EmbeddedSolr) -> World:
+    """A database, a table and a column, and beside each another one whose name has the first as a part."""
+    with Solr(solr_server.start()) as solr:
+        world = World(solr, "alike")
+        for name in ("wages", "old_wages", "wages-2020", "bonus_2020"):
+            world.table(name, name, "wages", f"{name}_id", database="db")
+            world.entity(database_key(world.source(HIVE), name))
+        world.index()
+        return world
+
+
+@pytest.mark.parametrize("who", LOOKED_UP)
+def test_one_entity_is_looked_up_by_its_whole_name(web: Web, alike: World, who: str) -> None:
+    query = LOOKED_UP[who].replace("<s>", alike.source(HIVE).id).replace("<n>", "wages")
+    within = {"query": f"sourceId:{alike.source(HIVE).id} AND ({query})", "limit": 2, "offset": 0}
+    (one,) = found(web, "GET", f"{V}/entities", params=within)
+    assert one["originalName"] == "wages"
+    assert found(web, "GET", f"{V}/entities", params={**within, "offset": 1}) == [], "nor on the next page"
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("originalName:bonus", {"bonus_2020"}),
+        ("originalName:WAGES", {"wages", "old_wages", "wages-2020"}),
+        ("originalName:wages OR originalName:bonus", {"wages", "old_wages", "wages-2020", "bonus_2020"}),
+        ("originalName:*wages*", {"wages", "old_wages", "wages-2020"}),
+        ("originalName:wages-2020", {"wages-2020"}),
+        ("-originalName:wages", {"bonus_2020"}),
+        ("wages", {"wages", "old_wages", "wages-2020"}),
+    ],
+)
+def test_a_part_of_a_name_is_found_where_nothing_has_it_as_a_whole(
+    web: Web, alike: World, query: str, names: set[str]
+) -> None:
+    tables = {"query": f"+sourceId:{alike.source(HIVE).id} +type:TABLE +({query})"}
+    assert {each["originalName"] for each in found(web, "GET", f"{V}/entities", params=tables)} == names
 
 
 # -- The SDK's export ------------------------------------------------------------------------------------------------------

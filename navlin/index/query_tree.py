@@ -80,7 +80,8 @@ class ExactTerms:
 
 @dataclass(frozen=True, slots=True)
 class FunctionRange:
-    """``{!frange l=0 u=1}field``: bounds of a field of numbers, as decimal numbers; "" leaves that side open."""
+    """``{!frange l=0 u=1}field``: bounds of a field of numbers, as decimal numbers, or of a whole text; "" leaves that side
+    open."""
 
     field: str
     low: str = ""

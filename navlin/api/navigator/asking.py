@@ -16,6 +16,7 @@ from navlin.index.solr import Solr
 from navlin.query.scanner import QueryError
 from navlin.query.search import SearchAnswer, parsed_query, search, search_pages
 from navlin.query.syntax import Parsed
+from navlin.query.whole_names import by_whole_name
 
 EVERYTHING: Final = "*"
 DEFAULT_LIMIT: Final = 100
@@ -54,7 +55,7 @@ def list_endpoint(resource: str, core: str, forms: Forms) -> Endpoint:
 
     def answer(asked: Asked) -> list[Any]:
         given: ListParameters = asked.parameters
-        answered = found(asked.solr, given.query, core, given.limit, given.offset, sort="identity asc")
+        answered = _listed(asked.solr, given, core)
         return list(map(forms(asked.solr), answered.documents))
 
     summary = f"The {resource} that match."
@@ -74,7 +75,24 @@ def page_endpoint(resource: str, core: str, forms: Forms) -> Endpoint:
     )
 
 
-def found(solr: Solr, query: str, core: str, limit: int, offset: int, **more: Any) -> SearchAnswer:
+def _listed(solr: Solr, given: ListParameters, core: str) -> SearchAnswer:
+    """What matches, by identity. Clients look up one entity by its name here, and fail if there are two: if some have just
+    that name, those that have it as a part are left out."""
+    whole = _by_whole_name(given.query) if core == ELEMENTS else None
+    page = core, given.limit, given.offset
+    if whole is not None and (answered := found(solr, whole, *page, sort="identity asc")).total:
+        return answered
+    return found(solr, given.query, *page, sort="identity asc")
+
+
+def _by_whole_name(query: str) -> Parsed | None:
+    try:
+        return by_whole_name(parsed_query(query))
+    except QueryError as error:
+        raise Problem(400, str(error)) from error
+
+
+def found(solr: Solr, query: str | Parsed, core: str, limit: int, offset: int, **more: Any) -> SearchAnswer:
     """What matches, at most ``limit`` after the first ``offset``. ``more`` goes to `navlin.query.search.search`. Raises
     `Problem` (400)."""
     try:
