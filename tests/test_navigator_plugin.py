@@ -236,6 +236,27 @@ def test_the_same_is_registered_by_a_post_to_entities(web: Web, world: World) ->
         assert web.send("POST", f"{V}/entities", "editor", json=bad).status_code == 400
 
 
+def test_the_source_says_what_a_post_without_a_type_is_about(web: Web, world: World) -> None:
+    there = world.file("/data/orders/part-0")
+    world.put(world.hdfs, world.entity(there))
+    posted = {
+        ("/data", "later", world.hdfs.id): world.path("/data/later"),
+        ("/data/orders", "part-0", world.hdfs.id): there,
+        ("/shop", "later", world.hive.id): world.table("shop.later"),
+        ("/shop/later", "id", world.hive.id): world.column("shop.later.id"),
+    }
+    for (above, name, source), key in posted.items():
+        body = {"sourceId": source, "parentPath": above, "originalName": name, "tags": ["early"]}
+        answer = web.send("POST", f"{V}/entities/", "editor", json=body)
+        assert answer.status_code == 200, answer.text
+        named = answer.json()
+        assert (named["identity"], named["type"], named["tags"]) == (key.identity, key.type, ["early"])
+    arrived = world.file("/data/later")
+    world.put(world.hdfs, world.entity(arrived))
+    assert entity(web, arrived.identity)["type"] == "FILE", "its own source knows better"
+    assert entity(web, arrived.identity)["tags"] == ["early"]
+
+
 def test_an_identity_that_the_client_computed_is_that_of_its_names(web: Web, world: World, ns: str) -> None:
     key = world.path("/computed")
     named = {

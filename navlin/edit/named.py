@@ -77,6 +77,25 @@ class Names:
             " jobName and scriptId"
         )
 
+    def with_names(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What a client says of where an entity is, by ``parentPath`` and ``originalName``, as the attributes that name it.
+        Without a type the source says what it has: paths, or tables."""
+        name, above = given.get("originalName"), str(given.get("parentPath") or "")
+        if not name or any(given.get(each) for each in NAMES):
+            return given
+        parts = [part for part in above.split("/") if part]
+        kind = given.get("type")
+        if kind in (EntityType.FILE, EntityType.DIRECTORY) or (not kind and self._has_paths(given)):
+            return {**given, "fileSystemPath": f"{above.rstrip('/')}/{name}"}
+        if kind in (EntityType.OPERATION,):
+            return {**given, "queryText": name}
+        hive = dict(zip(("databaseName", "tableName", "columnName"), (*parts, name), strict=False))
+        return {**given, **hive}
+
+    def _has_paths(self, given: Mapping[str, Any]) -> bool:
+        known = self.sources.get(str(given.get("sourceId")))
+        return known is not None and known.type in _PATHS
+
     def _source(self, given: Mapping[str, Any], types: Any) -> Source:
         identity = given.get("sourceId")
         if not identity:
@@ -118,21 +137,6 @@ class Names:
         # Its id comes from what it reads and writes as well, which nobody knows before it is extracted: until then it has
         # one of its text alone.
         return operation_key(source, " ".join(text.split()), (), name=text)
-
-
-def with_names(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a client says of where an entity is, by ``parentPath`` and ``originalName``, as the attributes that name it."""
-    name, above = given.get("originalName"), str(given.get("parentPath") or "")
-    if not name or any(given.get(each) for each in NAMES):
-        return given
-    parts = [part for part in above.split("/") if part]
-    kind = given.get("type")
-    if kind in (EntityType.FILE, EntityType.DIRECTORY):
-        return {**given, "fileSystemPath": f"{above.rstrip('/')}/{name}"}
-    if kind in (EntityType.OPERATION,):
-        return {**given, "queryText": name}
-    hive = dict(zip(("databaseName", "tableName", "columnName"), (*parts, name), strict=False))
-    return {**given, **hive}
 
 
 _NAMED_BY: Final[Mapping[str, tuple[str, str]]] = {

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from navlin.edit.as_navigator import change_words, put_words
 from navlin.edit.models import properties_of
-from navlin.edit.named import NAMES, Names, with_names
+from navlin.edit.named import NAMES, Names
 from navlin.edit.own import Own, own_entity
 from navlin.edit.relations import Drawn, count_ends, draw, drawn_of, link_arrived
 from navlin.edit.values import BadValue
@@ -112,7 +112,7 @@ def register_entity(solr: Solr, given: Any, author: Author) -> str:
     with the names of the entity. Raises `BadValue`."""
     words = deciding(put_words(properties_of(solr), given))
     names = Names(solr)
-    meant = names.meant(with_names(given))
+    meant = names.meant(names.with_names(given))
     wanted = (
         _awaited(names, 0, meant, words, author) if isinstance(meant, Key) else _Wanted(0, meant, words, None)
     )
