@@ -73,6 +73,8 @@ ACCEPTED = {
     "id:x": "identity:x",
     "ep1Ids:x": "endpoint1Ids:x",
     "gov.steward:eve": "gov\\.steward:eve",
+    "__gov_1.steward:eve": "__gov_1\\.steward:eve",
+    "{!term f=_gov.steward}eve": "{!term f='cp__gov.steward' v='eve'}",
     "gov.my\\ key:eve": "gov\\.my\\ key:eve",
     "up_team:sales": "up_team:sales",
     # -- local parameters --

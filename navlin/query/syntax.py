@@ -60,7 +60,8 @@ MAX_NAME_CHARS: Final = 500
 
 _OPERATORS = frozenset({"AND", "OR"})
 _SIGNED = re.compile(r"([+-]?)(\d{1,18})(?:\.(\d{1,9}))?", re.ASCII)
-_PLAIN_FIELD = re.compile(r"[A-Za-z][\w.]*", re.ASCII)
+_PLAIN_FIELD = re.compile(r"[A-Za-z][\w.]*|_\w*\.[\w.]+", re.ASCII)
+"""Solr's own names begin with an underscore; so do namespaces, Hue's for one, and ``namespace.key`` has a point."""
 _TAG = re.compile(r"[\w.-]+", re.ASCII)
 
 
@@ -279,7 +280,7 @@ class _Reader(Scanner):
 
     def _field(self, typed: str, at: int) -> str:
         """The field's name in the tree; remembers that the query names it."""
-        if typed.startswith("_"):
+        if typed.startswith("_") and "." not in typed:
             self.refuse(f"{typed[:MAX_NAME_CHARS]} is not available here", at)
         if len(typed) > MAX_NAME_CHARS:
             self.refuse(f"the name of a field has at most {MAX_NAME_CHARS} characters", at)
