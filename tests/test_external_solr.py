@@ -130,7 +130,7 @@ def test_a_core_of_another_schema_is_no_reason_to_refuse_documents(tmp_path: Pat
         Solr(server.address) as solr,
         pytest.raises(SolrError, match="unknown UpdateRequestProcessorChain: tolerant"),
     ):
-        solr.add(ELEMENTS, [{"identity": "a"}, {"identity": "b"}])
+        solr.add(ELEMENTS, [{"identity": each, "_version_": -1} for each in "ab"])
 
 
 def test_tls_is_believed_by_its_own_authority_only(
