@@ -159,6 +159,16 @@ def test_a_static_job_has_flows_and_no_execution(follower: Follower, nothing: Js
     assert {r.ep2.type for r in got.relations if shown(r.ep2) == "a.v"} == {EntityType.VIEW}
 
 
+@pytest.mark.parametrize("kind", ["START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER"])
+def test_an_event_of_a_run_that_names_none_is_a_reject_and_what_it_says_of_its_job_counts(
+    follower: Follower, kind: str
+) -> None:
+    got = follower.read(event(kind, 0, inputs=[table("a.a")], outputs=[table("b.b")]) | {"run": None})
+    assert ["names none" in each.reason for each in got.rejects] == [True]
+    assert flows(got) == {"a.a -> operation", "operation -> b.b"}
+    assert got.of(EntityType.OPERATION_EXECUTION) == []
+
+
 def test_runs_that_ended_are_kept_for_an_hour_and_others_for_a_month(follower: Follower) -> None:
     def kept() -> set[str]:
         return {run[0] for key, value in follower.saved.items() if key.startswith("runs ") for run in value}

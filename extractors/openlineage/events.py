@@ -100,6 +100,8 @@ def to_event(value: Any, *, latest_ms: int) -> Event:
     if kind not in TYPES:
         problems.append(f"eventType {kind!r:.40} is not known")
         kind = "OTHER"
+    if not run_id and value.get("eventType") is not None:
+        problems.append("it is of a run (it has an eventType) and names none: only what it says of its job counts")
     return Event(
         time_ms,
         kind,
