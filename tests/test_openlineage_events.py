@@ -375,6 +375,8 @@ def test_an_event_that_is_being_written_waits_for_its_end(follower: Follower) ->
     ("broken", "reason"),
     [
         ("no JSON", "is not JSON"),
+        ("\x1f", "is not JSON"),
+        ("\xa0", "is not JSON"),
         (json.dumps(COMPLETE)[:200], "has no end"),
         ('{"eventTime": 7}', "no eventTime"),
         ("7", "no JSON object"),
@@ -410,6 +412,9 @@ def test_what_is_no_event_is_rejected_with_its_place_and_the_others_are_read(
         {"inputs": [{**table("a.a"), "facets": "none"}]},
         {"inputs": [{**table("a.a"), "facets": {"schema": 7}}]},
         {"eventType": "DONE"},
+        {"eventType": ""},
+        {"eventType": 7},
+        {"eventType": ["COMPLETE"]},
     ],
 )
 def test_a_part_that_is_broken_is_rejected_and_the_rest_stands(follower: Follower, broken: Json) -> None:

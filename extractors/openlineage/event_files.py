@@ -23,7 +23,7 @@ _EVENT: Final = re.compile(
 )
 """How an event begins that stands on one line."""
 _CUT_OFF: Final = "the event has no end"
-_BETWEEN: Final = re.compile(r"[\s,\[\]\0\x1e\ufeff]*")
+_BETWEEN: Final = re.compile(r"[\s,\[\]\0\x1e\ufeff]*", re.ASCII)
 """What stands between the events of an array, or of a sequence of JSON values."""
 _DECODER: Final = json.JSONDecoder()
 

@@ -96,12 +96,15 @@ def to_event(value: Any, *, latest_ms: int) -> Event:
     run_id = text(run.get("runId"))
     if value.get("run") is not None and not run_id:
         raise NotAnEvent("the event's run has no runId")
-    kind = text(value.get("eventType")).upper() or "OTHER"
+    given = value.get("eventType")
+    kind = text(given).upper() if given is not None else "OTHER"
     if kind not in TYPES:
-        problems.append(f"eventType {kind!r:.40} is not known")
+        problems.append(f"eventType {given!r:.40} is not known")
         kind = "OTHER"
-    if not run_id and value.get("eventType") is not None:
-        problems.append("it is of a run (it has an eventType) and names none: only what it says of its job counts")
+    if not run_id and given is not None:
+        problems.append(
+            "it is of a run (it has an eventType) and names none: only what it says of its job counts"
+        )
     return Event(
         time_ms,
         kind,

@@ -207,8 +207,9 @@ def openlineage_events(folder: Path, chance: random.Random, count: int, corpora:
 
 
 def _tells_of_no_end(text: bytes) -> bool:
-    """An event of a run that has not ended, and one of no run, is read and is no execution yet."""
-    if _blank(text):
+    """An event of a run that has not ended, and one of no run, is read and is no execution yet; what stands between events
+    (RFC 7464, lines of an array) is none."""
+    if not text.strip(b" \t\r\n\f\v\0\x1e,[]"):
         return True
     try:
         value = orjson.loads(text)
