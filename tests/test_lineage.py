@@ -760,6 +760,34 @@ def test_the_node_limit_is_shared_by_both_sides(world: World) -> None:
     assert not ask(world, hub, max_nodes=54).truncated
 
 
+@pytest.mark.parametrize("max_nodes", range(1, 8))
+def test_with_less_room_fewer_tables_are_shown_and_the_same_is_said_of_them(
+    world: World, max_nodes: int
+) -> None:
+    """Deleted tables lead on where there is no room left, and what lies past them is what is hidden."""
+    start, near, gone = world.table("start"), world.table("near"), world.table("gone", deleted=True)
+    last_gone = world.table("last_gone", deleted=True)
+    world.operation("fan", [start], [near, gone, last_gone, world.named("never_captured")])
+    world.operation("on", [gone], [far := world.table("far"), world.table("beside")])
+    world.operation("back", [far], [near])
+    world.index()
+    whole, answer = ask(world, start), ask(world, start, max_nodes=max_nodes)
+    assert names(whole) == {"start", "near", "far", "beside"}
+    shown = {node.id for node in answer.nodes}
+    assert len(shown) == min(max_nodes, 4)
+    assert {node for node in whole.nodes if node.id in shown} == set(answer.nodes)
+    assert arrows(answer) == {
+        f"{short(whole.node(each.source).name)} -> {short(whole.node(each.target).name)}"
+        for each in whole.edges
+        if shown.issuperset((each.source, each.target))
+    }
+    assert {(cut.id, cut.direction) for cut in answer.truncated_at} == {
+        (each.source, Direction.DOWNSTREAM)
+        for each in whole.edges
+        if each.source in shown and each.target not in shown
+    }
+
+
 def test_columns_have_a_limit_of_their_own(world: World) -> None:
     columns = [f"c{n}" for n in range(30)]
     a, b = world.table("a", *columns), world.table("b", *columns)

@@ -241,6 +241,7 @@ class _Walk:
                 side.current.append(each)
             else:
                 self.beyond.setdefault(each, Reason.NODES)
+        self._load(side.current)
         for each in self._reached(side, ending):
             self.beyond.setdefault(each, Reason.DEPTH)
 
@@ -318,7 +319,7 @@ class _Walk:
                         self.named_by[end.id] = relation.id, direction.far
             else:
                 ends[end.id] = None
-        self._load(ends)
+        self.entities.update(self.reader.met(ends))
 
     def _arrive(self, side: _Side, arrivals: Iterable[str], own_locations: Iterable[str]) -> list[State]:
         arrivals = list(arrivals)

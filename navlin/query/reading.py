@@ -9,9 +9,9 @@ from typing import Final, NamedTuple, TypeVar
 
 from navlin.index.entity import NODE, PATH_TYPES, TABLE_TYPES, StoredEntity
 from navlin.index.filters import EntityFilter
-from navlin.index.graph import Graph
+from navlin.index.graph import Graph, entity_of
 from navlin.index.neighbours import Wanted
-from navlin.index.relation import NAMED, WALKED, End, Side
+from navlin.index.relation import FLOWING, NAMED, WALKED, End, Side
 from navlin.index.walked_relation import WalkedRelation
 from navlin.model.keys import RelationType
 from navlin.query.answer import Direction
@@ -22,6 +22,7 @@ _R = TypeVar("_R")
 LOGICAL_TYPES: Final = frozenset({*TABLE_TYPES, "PARTITION"})
 MAX_LOCATIONS: Final = 10_000
 """How many locations of one table are looked at."""
+_LIVE: Final = EntityFilter(deleted=False)
 
 
 class Relations(NamedTuple):
@@ -47,6 +48,8 @@ class Reader:
     options: Options
     _read: dict[tuple[Side, tuple[str, ...]], _Read] = field(default_factory=dict)
     _entities: dict[str, StoredEntity | None] = field(default_factory=dict)
+    _sketched: dict[str, StoredEntity] = field(default_factory=dict)
+    """Tables of which no more was read than that they are there and not deleted."""
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
 
     def flows(self, ids: Iterable[str], direction: Direction) -> Relations:
@@ -59,7 +62,9 @@ class Reader:
     def all_flows(self, ids: Mapping[Direction, Iterable[str]]) -> list[WalkedRelation]:
         """The flows from the ids of each direction, not remembered; unlinked ones only if they are walked."""
         sought = [self._flows_from(list(dict.fromkeys(each)), direction) for direction, each in ids.items()]
-        found = self._side_by_side(lambda wanted: self.graph.neighbours([wanted], self._fields)[0], sought)
+        found = self._side_by_side(
+            lambda each: self.graph.neighbours([each], self._fields([each]))[0], sought
+        )
         relations = (relation for each in found for of_one in each.relations.values() for relation in of_one)
         return [relation for relation in relations if self.options.unlinked or not relation.unlinked]
 
@@ -92,6 +97,14 @@ class Reader:
             self._entities.update((each, found.get(each)) for each in missing)
         return {each: entity for each in wanted if (entity := self._entities[each]) is not None}
 
+    def met(self, ids: Iterable[str]) -> dict[str, StoredEntity]:
+        """Those of these entities that are indexed, by id. Of a table that was met where there may be no room to show it,
+        its type and that it is not deleted: `entities` has the rest."""
+        wanted = list(dict.fromkeys(ids))
+        sketched = [each for each in wanted if each in self._sketched and each not in self._entities]
+        found = self.entities(each for each in wanted if each not in self._sketched or each in self._entities)
+        return {**found, **{each: self._sketched[each] for each in sketched}}
+
     def read_level(self, frontiers: Mapping[Direction, Sequence[str]], room: int) -> None:
         """Reads what a walk will ask for on its way to the next shown nodes in each direction, in few requests; and what
         lies beyond these, if all of them can be shown. What it does not read is read when it is asked for."""
@@ -112,14 +125,18 @@ class Reader:
         if len(met) <= room:
             beyond.extend(self._flows_of(ends))
             beyond.append(_locations_of([end.id for end in met.values() if end.type in LOGICAL_TYPES]))
-        entities = self._thread.submit(self.entities, met)
+        entities = self._thread.submit(self._meet, met, sketched=len(met) > room)
         self._remember(beyond)
         entities.result()
 
     @property
     def asked(self) -> set[str]:
         """The ids by which the index was asked, for entities and for the relations at them."""
-        return {*self._entities, *(each for read in self._read.values() for each in read.relations)}
+        return {
+            *self._entities,
+            *self._sketched,
+            *(each for read in self._read.values() for each in read.relations),
+        }
 
     def close(self) -> None:
         """Waits for what is being read."""
@@ -127,13 +144,23 @@ class Reader:
 
     # -- Inside --------------------------------------------------------------------------------------------------------
 
+    def _meet(self, ends: Mapping[str, End], *, sketched: bool) -> None:
+        """Reads the entities at these ends. ``sketched``: few of them will be shown."""
+        if sketched:
+            tables = [each for each, end in ends.items() if end.type in TABLE_TYPES]
+            new = [each for each in tables if each not in self._entities and each not in self._sketched]
+            live = self.graph.present(new, _LIVE)
+            self._sketched.update((each, entity_of(ends[each])) for each in new if each in live)
+        self.entities(each for each in ends if each not in self._sketched)
+
     def _side_by_side(self, read: Callable[[_T], _R], wanted: Sequence[_T]) -> list[_R]:
         others = self._thread.map(read, wanted[1:])
         return [*map(read, wanted[:1]), *others]
 
-    @property
-    def _fields(self) -> str:
-        return NAMED if self.options.unlinked else WALKED
+    def _fields(self, wanted: Sequence[Wanted]) -> str:
+        if self.options.unlinked:
+            return NAMED
+        return FLOWING if all(each.types == self.options.flow_types for each in wanted) else WALKED
 
     def _flows_from(self, ids: Collection[str], direction: Direction) -> Wanted:
         return Wanted(ids, direction.near, self.options.flow_types, self.options.max_fan_out)
@@ -171,7 +198,8 @@ class Reader:
         ]
         if not new:
             return
-        found = self.graph.neighbours([each for _, each in new], self._fields)
+        wanted = [each for _, each in new]
+        found = self.graph.neighbours(wanted, self._fields(wanted))
         for (read, each), relations in zip(new, found, strict=True):
             read.cut.update(relations.cut)
             read.relations.update((one, relations.relations.get(one, ())) for one in each.ids)
