@@ -27,9 +27,10 @@ AT_ONCE: Final = 8
 IN_ALL: Final = max(4, 2 * (os.cpu_count() or 1))
 """How many questions of all users are answered at the same time; others wait. More would only share the processors, and
 take them from extraction."""
-WALKS_IN_ALL: Final = max(2, (os.cpu_count() or 1) // 2)
+WALKS_IN_ALL: Final = max(1, (os.cpu_count() or 1) // 2)
 """How many of those at the same time that walk the graph, beside the others: one of them takes as long as fifty searches,
-which do not wait for it."""
+which do not wait for it, and a processor by itself: of Python's here and of Solr's. Half of the processors are left to
+extraction: with two walks on two processors an event took three times as long, with one a third longer."""
 
 
 @dataclass(slots=True)
