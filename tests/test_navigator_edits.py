@@ -397,6 +397,15 @@ VALUES: list[tuple[dict[str, Any], Any, Any]] = [
     ({"type": "BOOLEAN"}, 1, None),
     ({"type": "DATE"}, "2026-01-31T12:00:00.000Z", "2026-01-31T12:00:00Z"),
     ({"type": "DATE"}, "soon", None),
+    (
+        {"type": "DATE"},
+        {"millis": 1_769_860_800_000, "chronology": {"zone": {"id": "UTC"}}},
+        "2026-01-31T12:00:00Z",
+    ),
+    ({"type": "DATE"}, {"millis": "soon"}, None),
+    ({"type": "DATE"}, {"millis": 1 << 62}, None),
+    ({"type": "DATE"}, {"year": 2026}, None),
+    ({"type": "TEXT"}, {"millis": 1}, None),
 ]
 """(property, value, what is there then; None if it is refused)"""
 

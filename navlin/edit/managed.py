@@ -10,10 +10,12 @@ from typing import Any, Final
 
 from navlin.edit.models import Properties, Property, matcher
 from navlin.edit.values import BadValue, checked
-from navlin.index.fields import MANAGED, MANAGED_PREFIXES
+from navlin.index.fields import MANAGED, MANAGED_PREFIXES, solr_date
 
 _TRUTH: Final = {"true": True, "false": False}
 _INT_BITS: Final = 31
+_MOST_MS: Final = 60_000_000_000_000
+"""Some 1,900 years before and after 1970: what Python counts as dates."""
 
 
 def managed_fields(registered: Properties, given: Any) -> dict[str, Sequence[Any] | None]:
@@ -83,6 +85,11 @@ def _fit(of: Property, value: Any) -> Any:
             return _wanted(of, value, whole if fits else None, f"a whole number of {bits + 1} bits")
         case "FLOAT" | "DOUBLE":
             return _wanted(of, value, _number(value, float), "a number")
+        case "DATE" if isinstance(value, Mapping):
+            # Jackson writes the SDK's dates so, which are Joda's, with all their parts.
+            ms = _number(value.get("millis"), int)
+            fits = ms is not None and abs(ms) <= _MOST_MS
+            return _wanted(of, value, solr_date(ms) if fits else None, "a date")
     if not isinstance(value, str):
         raise BadValue(f"{of.name} must be a text, and not {value!r:.40}")
     if of.type == "ENUM" and value not in of.enum_values:
