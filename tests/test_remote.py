@@ -16,7 +16,7 @@ from navlin.api.answers import text_width
 from navlin.api.own import ENDPOINTS, ROOT
 from navlin.cli import COMMANDS, main
 from navlin.cli.invocation import Exit
-from navlin.cli.remote import GROUPS, JOBS, QUESTIONS, STREAMED, WRITES
+from navlin.cli.remote import DOWNLOADS, GROUPS, JOBS, QUESTIONS, STREAMED, WRITES
 from navlin.index.solr import Solr
 from tests.support.query_estate import World
 from tests.support.web import Web
@@ -118,6 +118,83 @@ def test_json_over_the_whole_estate_is_passed_on_as_it_comes(remote: Navlin) -> 
     assert json.loads(remote("inherited", "nothing-has-this-tag", "--json").stdout)
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("atlas",),
+        ("atlas", "--hook", "--namespace", "x", "--no-texts", "--all-executions"),
+        ("atlas", "-t", "remote_b", "--tables-only"),
+        ("atlas", "-d", "no_such_database"),
+        ("atlas", "-f", "names"),
+        ("datahub", "--no-owners", "--env", "DEV", "--filter", "type:TABLE"),
+        ("openlineage", "--parent"),
+        ("sqlflow", "--table-level"),
+    ],
+    ids=" ".join,
+)
+def test_an_export_is_that_of_the_command_on_the_server_itself(
+    here: Navlin, remote: Navlin, world: World, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    (names := tmp_path / "names").write_text("\nremote_db:remote_a\n")
+    given = [str(names) if each == "names" else each for each in arguments]
+    given.append(f"sourceId:({' '.join(source.id for source in world.sources.values())})")
+    near, far = here("export", *given, "--out", "-"), remote("export", *given, "--out", "-")
+    assert (near.exit_code, far.stdout) == (Exit.OK, near.stdout)
+    assert far.exit_code == (Exit.OK if "no_such_database" not in given else Exit.NOTHING)
+
+    files = [tmp_path / "near", tmp_path / "far"]
+    near, far = (
+        asked("export", *given, "--out", str(file)) for asked, file in zip((here, remote), files, strict=True)
+    )
+    assert files[0].read_text() == files[1].read_text()
+    assert far.exit_code == near.exit_code
+    # The one here counts what it wrote; both say from where the next one goes on, if there was a run.
+    assert far.stdout.splitlines() == [each for each in near.stdout.splitlines() if "--since" in each]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--out", "https://atlas.example:21000"), "--out is a file"),
+        (("--out", "-", "--position", "p"), "--position: only on the server's own machine"),
+        (("--out", "-", "--follow", "x", "--full"), "--follow, --full: only on"),
+        (("--out", "-", "--user", "u"), "--user: only on"),
+        (("--out", "-", "-t", "("), "is no pattern"),
+        (("--out", "-", "type:DATA_FLOW"), "finds relations"),
+        (("--out", "-", "-f", "/no/such/file"), "cannot be read"),
+    ],
+)
+def test_an_export_that_is_not_to_be_had_from_here_is_an_error_of_use(
+    remote: Navlin, options: tuple[str, ...], said: str
+) -> None:
+    result = remote("export", "atlas", *options)
+    assert (result.exit_code, said in result.stderr) == (Exit.USAGE, True)
+
+
+def test_an_export_that_breaks_off_leaves_the_file_that_was_there(token_file: Path, tmp_path: Path) -> None:
+    class Broken(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Navlin-Mark", "end")
+            self.end_headers()
+            self.wfile.write(b'{"entities": []}\n')
+
+        def log_message(self, format: str, *args: object) -> None:  # the library's own name
+            pass
+
+    (file := tmp_path / "graph").write_text("of yesterday")
+    with HTTPServer(("127.0.0.1", 0), Broken) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        asked = ["--url", url, "--token-file", str(token_file), "export", "atlas", "--out", str(file)]
+        result = CliRunner().invoke(main, asked)
+        server.shutdown()
+    assert result.exit_code == Exit.FAILED
+    assert "the answer broke off" in result.stderr
+    assert file.read_text() == "of yesterday"
+    assert {each.name for each in tmp_path.iterdir()} == {"graph", "token"}
+
+
 def test_an_edit_is_the_user_s_whose_token_it_is(remote: Navlin, world: World) -> None:
     world.table("remote_edited")
     world.index()
@@ -156,7 +233,7 @@ def test_every_endpoint_of_a_command_can_be_asked_and_nothing_else() -> None:
     assert {each.path[1:] for each in addressed if each.method == "GET" and each.view is None} == STREAMED
 
 
-@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {*QUESTIONS, *GROUPS, *WRITES, *JOBS}))
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {*QUESTIONS, *GROUPS, *DOWNLOADS, *WRITES, *JOBS}))
 def test_a_command_that_works_on_its_own_machine_only_is_refused(remote: Navlin, name: str) -> None:
     result = remote(name)
 

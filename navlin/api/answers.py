@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import orjson
@@ -23,11 +23,12 @@ TEXT = "text/plain; charset=utf-8"
 @dataclass(frozen=True, slots=True)
 class Table:
     """An answer as lines, of CSV or another form, sent as they come. ``exit_code`` is asked after the last line: what the
-    command ends with that is answered so."""
+    command ends with that is answered so. ``headers`` are sent beside."""
 
     lines: Iterator[bytes]
     media_type: str = CSV
     exit_code: Callable[[], int] = lambda: 0
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,8 @@ MOST_WIDTH_CHARS: Final = 1_000
 MARKED: Final = "Navlin-Mark"
 """Header of a request that wants a mark behind the last piece of an answer, and of the answer that has it."""
 END_MARK: Final = b"\x00end %d\n"
+UNTIL: Final = "Navlin-Until"
+"""Header of an export: the run from which the next one may go on."""
 EXIT_CODE: Final = "Navlin-Exit-Code"
 """What the command would end with: 0; 1 if somebody should look, or something was refused; 3 if nothing was found."""
 _TEXT: Final = re.compile(r"\s*text/plain\s*(?:;\s*width=(\d{1,4})\s*)?(?:[;,].*)?", re.I)

@@ -210,14 +210,15 @@ async def answered(
                 return Response(status_code=204)
             if isinstance(result, Onward):
                 return RedirectResponse(service.base_path + result.path, 303)
-            form, ended = JSON, None
+            form, ended, beside = JSON, None, dict[str, str]()
             if isinstance(result, Table):
-                form, ended, result = result.media_type, result.exit_code, result.lines
+                form, ended, beside = result.media_type, result.exit_code, {**result.headers}
+                result = result.lines
             if not isinstance(result, Iterator):
                 return _whole(endpoint, result, text_width(request.headers.get("accept", "")))
             # What is wrong with the question shows with the first piece, while there may still be another status.
             lines: Iterator[bytes] = chain([next(result, b"")], result)
-            headers = {"Content-Type": form}
+            headers = {"Content-Type": form, **beside}
             if request.headers.get(MARKED):
                 lines, headers[MARKED] = marked(lines, ended), "end"
             return StreamingResponse(held_until_read(lines, held.pop_all()), endpoint.status, headers)

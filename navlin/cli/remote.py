@@ -50,6 +50,8 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
 """Groups of commands, each of which is one address: which method each command is."""
 STREAMED: Final = frozenset({"unused", "inherited"})
 """Answers over the whole estate: they come as JSON or CSV, piece by piece."""
+DOWNLOADS: Final = ("export",)
+"""Written into a file here (`navlin.cli.export_download`)."""
 WRITES: Final = ("edit",)
 """Done at once, and answered."""
 JOBS: Final = ("extract", "link", "purge")
@@ -98,6 +100,12 @@ class Server:
             raise Failure(f"{self.url}: {_words(answer)}", _EXITS.get(answer.status_code, Exit.FAILED))
         return answer
 
+    def records(self, path: str, parameters: Mapping[str, Any]) -> tuple[Pieces, Mapping[str, str]]:
+        """What a download brings, as it comes, and its headers. Ends the command with what the server says if it refuses."""
+        query = {key: _text(value) for key, value in parameters.items()}
+        answer = self.send("GET", path, params=query, stream=True, headers={MARKED: "end"})
+        return Pieces(self, answer), answer.headers
+
     def _token(self) -> str:
         if self.token_file is None:
             raise Failure(
@@ -115,12 +123,16 @@ class Server:
 
 def over_http(name: str, command: click.Command, server: Server) -> click.Command:
     """The command, asking a server. Raises `Failure` for one that works only where it is."""
-    if name not in (able := (*QUESTIONS, *GROUPS, *WRITES, *JOBS)):
+    if name not in (able := (*QUESTIONS, *GROUPS, *DOWNLOADS, *WRITES, *JOBS)):
         raise Failure(
             f"navlin {name} works on its own machine only; with --url there are: {', '.join(able)}",
             Exit.USAGE,
         )
     if isinstance(command, click.Group):
+        if name in DOWNLOADS:
+            from navlin.cli.export_download import Downloads
+
+            return Downloads(command, server)
         group = copy.copy(command)
         group.commands = {
             each: _asking(name, command.commands[each], server, method)
@@ -139,7 +151,7 @@ def _asking(name: str, command: click.Command, server: Server, method: str) -> c
             raise Failure(
                 "a page is made on the server's own machine; with --url there is --json", Exit.USAGE
             )
-        parameters = dict(_parameters(command, given))
+        parameters = dict(typed(command, given))
         if name in JOBS:
             _request(server, name, parameters, as_json=as_json)
         elif method == "POST":
@@ -165,16 +177,15 @@ def _ask(server: Server, name: str, parameters: Mapping[str, Any], *, as_json: b
     if query.keys() & {"csv", "jsonl"} or name in STREAMED:
         if not (as_json or query.keys() & {"csv", "jsonl"}):
             raise Failure(f"with --url, navlin {name} answers with --json or --csv", Exit.USAGE)
-        with server.send("GET", f"/{name}", params=query, stream=True, headers={MARKED: "end"}) as answer:
-            pieces = _Pieces(server, answer)
-            # What comes in one piece may end within a letter.
-            texts = codecs.iterdecode(pieces, "utf-8")
-            (print_csv if "csv" in query else print_pieces)(text.encode() for text in texts)
+        pieces, _ = server.records(f"/{name}", parameters)
+        # What comes in one piece may end within a letter.
+        texts = codecs.iterdecode(pieces, "utf-8")
+        (print_csv if "csv" in query else print_pieces)(text.encode() for text in texts)
         raise SystemExit(pieces.exit_code)
     _print(server.send("GET", f"/{name}", accept=_form(as_json=as_json), params=query), as_json=as_json)
 
 
-class _Pieces:
+class Pieces:
     """The pieces of an answer, without the mark at its end; then ``exit_code`` is what that says."""
 
     def __init__(self, server: Server, answer: requests.Response) -> None:
@@ -232,15 +243,15 @@ def _request(server: Server, name: str, parameters: Mapping[str, Any], *, as_jso
     raise SystemExit(module.exit_code(left["answer"]))
 
 
-def _parameters(command: click.Command, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def typed(command: click.Command, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """The endpoint's parameters: an option by its name as it is typed, if it was."""
     context = click.get_current_context()
     for each in command.params:
         if each.name not in given or context.get_parameter_source(each.name) is ParameterSource.DEFAULT:
             continue
         value = given[each.name]
-        typed = max(each.opts, key=len).lstrip("-").replace("-", "_")
-        yield typed, value.astimezone().isoformat() if isinstance(value, datetime) else value
+        name = max(each.opts, key=len).lstrip("-").replace("-", "_")
+        yield name, value.astimezone().isoformat() if isinstance(value, datetime) else value
 
 
 def _text(value: Any) -> Any:

@@ -7,14 +7,16 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
 from navlin.access.roles import Role
-from navlin.api.answers import Problem, Table
+from navlin.api.answers import UNTIL, Problem, Table
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.own.naming import query_of
 from navlin.api.parameters import from_query
+from navlin.export.batches import Batch
 from navlin.export.choosing import NotExportable, Selection, since
+from navlin.export.name_patterns import BadPattern, NamePattern, patterns_of_lines
 from navlin.export.target import Target, targets
 from navlin.export.writing import Question
-from navlin.index.removals import UnknownRun
+from navlin.index.removals import UnknownRun, newest_run
 from navlin.query.scanner import QueryError
 
 
@@ -26,6 +28,11 @@ class Parameters:
     query: Annotated[str, "What is exported, in Solr's syntax; everything without it."] = ""
     saved: Annotated[str, "In place of the query: the saved search NAME, or OWNER/NAME."] = ""
     filter: Annotated[tuple[str, ...], "What must match as well. Repeatable."] = ()
+    database: Annotated[str, "Databases of such names alone, and their tables, as a pattern."] = ""
+    table: Annotated[str, "Of these the tables of such names, as a pattern."] = ""
+    name: Annotated[
+        tuple[str, ...], "In their place: DATABASE or DATABASE:TABLE, as patterns. Repeatable."
+    ] = ()
     since: Annotated[str, "Only what changed since, with what went: the id of a run, or a date."] = ""
     all_executions: Annotated[bool, "All executions of an operation, not the last alone."] = False
     tables_only: Annotated[bool, "No columns."] = False
@@ -54,9 +61,44 @@ def _answer(asked: Asked) -> Table:
         given.tables_only,
         not given.no_texts,
         given.placeholders,
+        tuple(_named(given)),
     )
     question = Question(target, selection, _options(target, given.option))
-    return Table(_refused(question.records(question.batches(asked.solr))), target.media_type)
+    # Before anything is read, as by the command: what is written meanwhile comes again with the next export.
+    until = newest_run(asked.solr)
+    batches = Counted(question.batches(asked.solr))
+    return Table(
+        _refused(question.records(batches)),
+        target.media_type,
+        lambda: 0 if batches.items else 3,
+        {UNTIL: until} if until else {},
+    )
+
+
+def _named(given: Parameters) -> Iterator[NamePattern]:
+    try:
+        if given.name:
+            yield from patterns_of_lines(given.name)
+        elif given.database or given.table:
+            yield NamePattern(given.database, given.table)
+    except BadPattern as error:
+        raise Problem(400, str(error)) from error
+
+
+@dataclass(slots=True)
+class Counted:
+    """The batches of an export, and how many items they had so far."""
+
+    batches: Iterator[Batch]
+    items: int = 0
+
+    def __iter__(self) -> Iterator[Batch]:
+        return self
+
+    def __next__(self) -> Batch:
+        batch = next(self.batches)
+        self.items += len(batch.items)
+        return batch
 
 
 def _options(target: Target, given: tuple[str, ...]) -> Any:

@@ -1,0 +1,107 @@
+"""``navlin --url URL export``: the server makes the records, and they are written here.
+
+A server of the target's is not reached from here: what keeps one up to date is ``[[export]]`` of the configuration there.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from navlin.cli.export import Targets
+from navlin.cli.invocation import Exit, Failure
+from navlin.cli.terminal import print_json, print_pieces, say
+
+if TYPE_CHECKING:
+    from navlin.cli.remote import Server
+    from navlin.export.target import Target
+
+ON_THE_SERVER: Final = frozenset(
+    "position follow full user password_file token_file principal keytab ca_file".split()
+)
+"""Options about a sending, or about going on with what was cut off."""
+UNTIL: Final = "Navlin-Until"
+
+
+class Downloads(Targets):
+    """A command for each target, with the options of the one that works where the index is."""
+
+    def __init__(self, command: click.Group, server: Server) -> None:
+        super().__init__(command.name, help=command.help, short_help=command.short_help)
+        self.server = server
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of one target."""
+        command = super().get_command(ctx, cmd_name)
+        if command is None:
+            return None
+        from navlin.export.target import targets
+
+        downloading, target = copy.copy(command), targets()[cmd_name]
+        downloading.callback = lambda **given: _download(self.server, target, given)
+        return downloading
+
+
+def _download(server: Server, target: Target, given: Mapping[str, Any]) -> None:
+    from navlin.cli.remote import typed
+
+    as_json, out = given["as_json"], given["out"]
+    parameters = dict(typed(click.get_current_context().command, given))
+    if out.startswith(("http://", "https://")):
+        raise Failure("with --url, --out is a file, or - for standard output", Exit.USAGE)
+    if here := sorted(name for name in parameters if name in ON_THE_SERVER):
+        options = ", ".join(f"--{name.replace('_', '-')}" for name in here)
+        raise Failure(f"{options}: only on the server's own machine", Exit.USAGE)
+    file = None if out == "-" else Path(out)
+    records, headers = server.records(f"/export/{target.name}", dict(_asked(target, parameters)))
+    until = headers.get(UNTIL, "")
+    if file is None:
+        print_pieces(records)
+    else:
+        try:
+            _write(file, records)
+        except OSError as error:
+            raise Failure(f"{file} cannot be written: {error}", Exit.FAILED) from error
+        if as_json:
+            print_json({"until": until, "bytes": file.stat().st_size})
+        elif until:
+            say(f"what changes from now on: --since '{until}'")
+    raise SystemExit(records.exit_code)
+
+
+def _asked(target: Target, parameters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The endpoint's parameters."""
+    own = {each.name for each in fields(target.options)}
+    options = []
+    for name, value in parameters.items():
+        if name in own:
+            options.append(f"{name}={str(value).lower() if isinstance(value, bool) else value}")
+        elif name == "file":
+            try:
+                yield "name", tuple(filter(str.strip, value.read_text().splitlines()))
+            except (OSError, UnicodeDecodeError) as error:
+                raise Failure(f"{value} cannot be read: {error}", Exit.USAGE) from error
+        elif name not in ("out", "json"):
+            yield name, value
+    if options:
+        yield "option", tuple(options)
+
+
+def _write(file: Path, records: Iterable[bytes]) -> None:
+    """Whole or not at all: what was there stays until the last record has come."""
+    new = file.with_name(file.name + ".part")
+    try:
+        with new.open("wb") as out:
+            out.writelines(records)
+        os.replace(new, file)
+    except BaseException:
+        with suppress(OSError):
+            new.unlink()
+        raise
