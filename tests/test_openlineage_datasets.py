@@ -51,11 +51,17 @@ def follower(tmp_path: Path) -> Follower:
         (dataset("hive://hms:9083/", "sales.orders"), "sales.orders", "TABLE", HIVE_1.id),
         (dataset("hive://other:9083", "sales.orders"), "sales.orders", "TABLE", source_id("c", "thrift://other:9083")),
         (dataset("hive://hms:9083", "hive.sales.orders"), "sales.orders", "TABLE", HIVE_1.id),
+        (dataset("hive://hms:9083", "`sales`.`orders`"), "sales.orders", "TABLE", HIVE_1.id),
+        (dataset("hive://hms:9083", "sales.`orders"), "sales.`orders", "DATASET", SDK_1.id),
         (dataset("arn:aws:glue:eu:1", "table/sales/orders"), "sales.orders", "TABLE", source_id("c", "arn:aws:glue:eu:1")),
         (path("/a/b"), "/a/b", "DIRECTORY", HDFS_1.id),
         (path("/a/day=1/hour=2"), "/a", "DIRECTORY", HDFS_1.id),
         (dataset("hdfs://ns1/", "a/b"), "/a/b", "DIRECTORY", HDFS_1.id),
         (dataset("file", "/a/b"), "/a/b", "DIRECTORY", source_id("c", "file://")),
+        (dataset("file:///", "/a/b"), "/a/b", "DIRECTORY", source_id("c", "file://")),
+        (dataset("file://localhost", "/a/b"), "/a/b", "DIRECTORY", source_id("c", "file://")),
+        # The same path of two machines is two.
+        (dataset("file://one", "/a/b"), "/a/b", "DATASET", SDK_1.id),
         (dataset("s3a://bucket", "a/b"), "/a/b", "DIRECTORY", source_id("c", "s3://bucket")),
         (dataset("s3://bucket", "/a/b"), "/a/b", "DIRECTORY", source_id("c", "s3://bucket")),
         (dataset("abfss://c@acct.dfs.core.windows.net", "/a"), "/a", "DIRECTORY", source_id("c", "abfss://c@acct.dfs.core.windows.net")),
@@ -89,6 +95,12 @@ def test_a_dataset_is_claimed_where_it_is(
     assert (shown(read), read.type, read.source.id) == (means, kind, system)
     if kind == "TABLE":
         assert read.identity == table_key(read.source, "sales", "orders").identity
+
+
+def test_files_of_two_machines_are_two(follower: Follower) -> None:
+    read = [dataset(f"file://{host}", "/a/b") for host in ("one", "two")]
+    got = follower.read(event("COMPLETE", 1, inputs=read, outputs=[table("b.b")]))
+    assert len({r.ep1.identity for r in got.relations if r.ep2 == got.operation.key}) == 2
 
 
 def test_a_table_lies_where_its_symlink_says(follower: Follower) -> None:

@@ -39,7 +39,7 @@ FILE_SYSTEMS: Final = frozenset(
 _METASTORES: Final = frozenset({"", "hive", "glue"})
 """The types of catalogues whose tables a metastore has. Others (``hadoop``, ``jdbc``, ``rest``) keep theirs themselves."""
 _DEFAULT_CATALOGS: Final = frozenset({"hive", "spark_catalog", "awsdatacatalog"})
-_PLAIN: Final = re.compile(r"[^\s./]+\Z")
+_PLAIN: Final = re.compile(r"[^\s./`]+\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +123,7 @@ class Names:
             parts[0].lower() in _DEFAULT_CATALOGS or namespace in self.metastore_namespaces
         ):
             parts = parts[1:]
+        parts = [each[1:-1] if each[:1] == each[-1:] == "`" else each for each in parts]
         if len(parts) != 2 or not all(map(_PLAIN.match, parts)):
             return None
         kind = EntityType.VIEW if known.kind == "VIEW" else EntityType.TABLE
@@ -130,7 +131,7 @@ class Names:
 
     def _path(self, namespace: str, name: str) -> Key | None:
         scheme = re.split(r"[:/]", namespace, maxsplit=1)[0].lower()
-        if scheme not in FILE_SYSTEMS:
+        if scheme not in FILE_SYSTEMS or (scheme in ("file", "local") and _of_a_host(namespace)):
             return None
         base = namespace if "://" in namespace else f"{scheme}:"
         uri = without_credentials(f"{base.rstrip('/')}/{name.lstrip('/')}")
@@ -142,3 +143,9 @@ class Names:
         shown, place = redact(name), without_credentials(namespace)
         identity = identify(self.source.id, place, shown)
         return Key(EntityType.DATASET, identity, self.source, shown, tree_path(DATASETS, place, shown))
+
+
+def _of_a_host(namespace: str) -> bool:
+    """Whether files of one machine are meant by its name: a path there and the same path of another are two."""
+    host = namespace.partition("://")[2].partition("/")[0]
+    return host not in ("", "localhost")
