@@ -718,9 +718,73 @@ sqoop import -P --connect "jdbc:oracle:thin:u/«silver7»@h:1521/x"
 psql postgresql://u:«silver7»@h/d
 az storage copy --sas-token "«?sv=1&sig=a»"
 """,
+    "beside other statements, over lines, in lists, with the value first": r"""
+hive -e 'SET javax.jdo.option.ConnectionPassword=«Winter2020»; SELECT 1'
+spark.sql("SET fs.s3a.secret.key=«{40}»"); df = spark.sql("SELECT * FROM t")
+spark.sql("SET my.password = «Winter2020»")
+/* prod */ set hive.password=«Winter2020»; select 1
+sqoop import --connect jdbc:teradata://h/DATABASE=d,USER=u,PASSWORD=«Winter2020» --query "select 1"
+Failed to run [insert into a select 1]: Properties{user=u, password=«Winter2020»}
+connect to teradata (user=u, password=«Winter2020»); select 1
+beeline \⏎  -u jdbc:hive2://h \⏎  -n u \⏎  -p «Winter2020» \⏎  -e "x"
+mysql \⏎ -u root \⏎ -p«Winter2020» db
+curl -X PUT \⏎  -u admin:«Winter2020» \⏎ http://ambari:8080
+curl -sku svc:«Winter2020» https://h
+sqoop import --password \⏎ «Winter2020» --table t
+javax.jdo.option.ConnectionPassword=\⏎ «Winter2020»
+["sqoop", "import", "--password", "«Winter2020»"]
+{"args": ["--password", "«Winter2020»"]}
+['mysql', '-u', 'root', '-p«Winter2020»']
+['beeline', '-n', 'u', '-p', '«Winter2020»']
+['curl', '-u', 'admin:«Winter2020»', 'https://h']
+<arg>--password</arg>⏎<arg>«Winter2020»</arg>
+<argument>--password</argument><argument>«Winter2020»</argument>
+<property><value>«Winter2020»</value><name>hive.server2.keystore.password</name></property>
+<property value='«Winter2020»' name='connection.password' />
+<name>hive.password</name> <!-- of the store --> <value>«Winter2020»</value>
+<entry><key>password</key><value>«Winter2020»</value></entry>
+{"Name": "DB_PASSWORD", "Type": "x", "Value": "«Winter2020»"}
+{"value":"«Winter2020»","name":"hive.password"}
+{"key":"fs.s3a.secret.key","isFinal":false,"value":"«Winter2020»"}
+jaydebeapi.connect("org.h.D", "jdbc:hive2://h", ["scott", "«Winter2020»"], jar)
+DriverManager.getConnection("jdbc:hive2://zk1:2181,zk2:2181/;a=b", "scott", "«Winter2020»")
+.LOGON tdprod/dbc,«Winter2020»;
+CONNECT TO db2p USER u USING «Winter2020»
+SELECT java_method('java.lang.System', 'setProperty', 'db.password', '«Winter2020»')
+spark.redis.auth=«Winter2020»
+basic.auth.user.info=«u:Winter2020»
+kennwort=«Winter2020»
+password=«date!2020»
+password=«any.thing99»
+""",
 }
 
 STAYS: Final = {
+    "names of columns, and what is no literal": r"""
+SELECT sk_prod_category_id FROM dim_product
+SELECT sk_test_customer_key_of_the_year, ghr_quarterly_report_final_of_it FROM t
+/data/sk-customer-dimension-table-2020/x
+echo "INSERT INTO a SELECT * FROM b" | mysql -h h
+echo "SELECT 1" | beeline -u jdbc:hive2://h -w /etc/passfile
+df.select("password", "token", "secret")
+df.drop("password", "token")
+df.withColumnRenamed("pwd", "password")
+df.groupBy("token", "day").agg(x)
+df.write.partitionBy("token", "day")
+parser.add_argument("--password", "-p")
+COMMENT ON COLUMN users.password IS 'bcrypt hash of it'
+SELECT "password" FROM "users" WHERE "token" = "session"."token"
+FAILED: ParseException line 1:17 cannot recognize input near 'password' '=' 'x' in expression specification
+export DB_PASSWORD=$(cat /run/secrets/db_password)
+password = os.environ["DB_PASSWORD"]
+self.password = password
+this.token = token;
+SELECT regexp_replace(line, 'password=[^&]*', 'password=***') FROM logs
+spark.redaction.string.regex=(?i)password=[^ ]+
+password: ~
+SELECT a FROM t WHERE token = some_column AND day = 3
+CREATE TABLE t (id INT, password STRING, token STRING COMMENT 'of the user')
+""",
     "names": r"""
 password_hash
 token_count

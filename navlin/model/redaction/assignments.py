@@ -40,10 +40,10 @@ _NAMED = re.compile(
         {_PREFIX}?+ (?= \\*["'] | \$\w{{0,30}}\$ )                           # name = 'value'
       | (?P<gap> {GAP}{{1,20}}+ ) {_PREFIX}?+ (?= ["'] | \$\w{{0,30}}\$ )    # password 'value'
       | (?P<listed> \s*+,\s*+ ) {_PREFIX}?+ (?= \\*["'] )                    # set("name", "value")
-      | (?P<equals> \s*+ (?: => | := | = ) [ \t]*+ ) (?= [^\s"'`,;&()<>=] )  # name=value
+      | (?P<equals> \s*+ (?: => | := | = ) (?: [ \t] | \\\r?\n )*+ ) (?= [^\s"'`,;&()<>=] )  # name=value
       | (?P<colon> [ \t]*+ : [ \t]*+ ) (?= [^\s"'`,;&()<>=:] )                # name: value
       | (?P<arrow> [ ]->[ ] ) (?= [^\s"'`,;&()] )                           # Map(name -> value)
-      | (?P<space> [ \t]++ ) (?= [^\s"'=:<>] )                              # --password value
+      | (?P<space> [ \t] (?: [ \t] | \\\r?\n )*+ ) (?= [^\s"'=:<>] )                              # --password value
     )
     """,
     re.IGNORECASE | re.VERBOSE,
@@ -52,9 +52,18 @@ _GOES_ON_OUTSIDE = re.compile(
     r"\s*+(?:[,)+;\]]|\|\||\Z|(?:as|from|and|or|then|else|end|when)\b)", re.IGNORECASE
 )
 _CALLED = re.compile(
-    r"(?:\.\s?\w{1,40}|\b(?:set|put|option|config|conf|header|setenv|putenv|add)\w{0,30})\s?\(\s{0,8}[A-Za-z]?\\?['\"]\Z",
+    r"(?:\.\s?\w{1,40}|\b(?:set|put|option|config|conf|header|setenv|putenv|add)\w{0,30})\s?\(\s{0,8}[A-Za-z]?\\?['\"]\Z"
+    r"|['\"]set\w{0,30}['\"]\s?,\s?['\"]\Z",
     re.IGNORECASE,
 )
+_COMMENT_ON = re.compile(r"\bcomment\s{1,9}on\s{1,9}\w{1,20}\s{1,9}[\w.\"`]{1,150}\Z", re.IGNORECASE)
+_OF_COLUMNS = re.compile(
+    r"\.\s?(?:select(?:Expr)?|drop\w*|group_?by|order_?by|sort\w*|partition_?by|cube|rollup|toDF|describe|summary"
+    r"|with\w*Renamed|withColumn|coalesce|struct|array|concat\w*|agg|distinct|join|repartition\w*|add_argument)"
+    r"\s?\(\s{0,8}[A-Za-z]?\\?['\"]\Z",
+    re.IGNORECASE,
+)
+"""Methods whose arguments are names of columns, or of options that a program takes."""
 _SQL = re.compile(
     r"\b(?:select|update|merge|delete\s+from|insert|join|where|filter|project)\b", re.IGNORECASE
 )
@@ -99,18 +108,31 @@ def _quoted(text: str, named: re.Match[str]) -> tuple[str, int] | None:
         and "@" not in text[max(0, named.start() - 40) : named.start()]
     ):
         return None
+    if _COMMENT_ON.search(text[max(0, named.start() - 200) : named.end("closed")]):
+        return None
     value = masked_at(text, named.end())
+    # The name of a table, in quotes; an operator in a parser's message.
+    if value is not None and (
+        (text[named.end()] == '"' and text.startswith(".", value[1]))
+        or (named["gap"] is not None and value[1] - named.end() == 3 and not text[named.end() + 1].isalnum())
+    ):
+        return None
     if value is not None and named["weak"] is not None and value[1] - named.end() < LONG:
         return None
     return value
 
 
 def _is_argument(text: str, named: re.Match[str]) -> bool:
-    """Whether a quoted name and what follows the comma are a setting: an argument of a method, or a pair in brackets."""
+    """Whether a quoted name and what follows the comma are a setting: an argument of a method, a pair in brackets, or a flag
+    and its value in a list of arguments."""
     start = start_of_name(text, named.start())
     if not named["closed"]:
         return False
     before = text[max(0, start - 60) : start]
+    if _OF_COLUMNS.search(before):
+        return False
+    if text[start] == "-":
+        return not text.startswith(("'-", '"-'), named.end())
     return _CALLED.search(before) is not None or (
         "." in text[start : named.end()] and re.search(r"[\[(]\s?\\?['\"]\Z", before) is not None
     )

@@ -16,6 +16,15 @@ _IN_SQL = re.compile(
     r"\b(?:where|and|or|on|having|when|set|by|select|not|using|if|then|else|case)\s+\(?\Z|[(,<>=!]\s*\Z",
     re.IGNORECASE,
 )
+_SETTING = re.compile(
+    r"""(?: (?:["'(;]|\*/\s{0,9})set\s{1,9}(?:\w{1,20}:)?                # "SET x.password=S
+      | ://[^\s'"]{0,200}                                           # a parameter of an address
+      | ["'({\[](?:[\w.-]{1,60}=[^'"=\s,;]{0,100}[,;]\s{0,9}){1,20}   # 'user=u,password=S' from its opening
+      | [{\[](?:[^{}\[\]\n]{0,200}[,;]\s{0,9})?                     # {user=u, password=S}
+    )\Z""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What stands before the name in a setting, where a column of SQL could stand as well."""
 _GOES_ON = re.compile(
     r"(?:\b(?:where|and|or|on|set|when|then|by|select|having|else|case)|[,(=])\s*\Z", re.IGNORECASE
 )
@@ -62,6 +71,9 @@ def bare_value(text: str, named: re.Match[str], *, in_sql: bool) -> tuple[str, i
     is_call = text.startswith("(", at + len(value)) and (
         named["equals"] != "=" or _WORD.match(value) is not None
     )
+    # A command's output, the element of a mapping, a class of characters.
+    if text.startswith(("$(", "[^"), at) or value.endswith("["):
+        return None
     if not value or is_no_value(value) or is_call or (named["weak"] is not None and len(value) < LONG):
         return None
     before = text[max(0, start - _LOOK_BACK) : start]
@@ -102,7 +114,11 @@ def _length_assigned(bare: _Bare) -> int:
     name = bare.name.strip("\\\"'`")
     if _is_column_of(name, value) or _NUMBER.match(value) or _is_part_of_path(bare.before):
         return 0
-    if is_word and (_is_column_at_head(bare) if at_head else _is_column(bare)):
+    if (
+        is_word
+        and (_is_column_at_head(bare) if at_head else _is_column(bare))
+        and not _SETTING.search(bare.before)
+    ):
         return 0
     is_property = at_head and not bare.in_sql and not _SETS.match(bare.line) and not name.isupper()
     if is_property and not _MORE_SETTINGS.search(bare.rest):
@@ -144,11 +160,11 @@ def _is_alone(rest: str, value: str) -> bool:
 
 
 def _is_column_of(name: str, value: str) -> bool:
-    """Whether both sides are columns of one name (``a.token=b.token``)."""
-    return (
-        _COLUMN.match(value) is not None
-        and value.lower().rpartition(".")[2] == name.lower().rpartition(".")[2]
-    )
+    """Whether both sides are columns, or variables, of one name (``a.token=b.token``, ``self.token = token``)."""
+    of_self = name.lower().startswith(("self.", "this."))
+    return (of_self or _COLUMN.match(value) is not None) and value.lower().rpartition(".")[
+        2
+    ] == name.lower().rpartition(".")[2]
 
 
 def _is_part_of_path(before: str) -> bool:

@@ -7,10 +7,10 @@ import re
 from navlin.model.redaction.signs import SPACE, loosened
 from navlin.model.redaction.values import MASK, is_reference
 
-_ATTACHED = r"\s-p"
-_SEPARATE = r"\s-p\s*+"
+_ATTACHED = r"[\s'\"]-p"
+_SEPARATE = r"[\s'\"]-p(?:['\"]\s*+,)?\s*+"
 _LOGIN = r"\s-p\s++"
-_USER = r"\s(?:-u\s*+|-U\s*+|--(?:proxy-)?user[ =]|--proxy[ =])(?=['\"]?[^\s:'\"/]{1,100}:)"
+_USER = r"[\s'\"](?:-\w{0,6}u(?:['\"]\s*+,)?\s*+|-U\s*+|--(?:proxy-)?user[ =]|--proxy[ =])(?=['\"]?[^\s:'\"/]{1,100}:)"
 _FLAGS = {
     r"mysql\w*|mariadb[\w-]*|7z[ar]?": _ATTACHED,
     r"beeline|sshpass|mongo\w*|clickhouse-client|arangosh": _SEPARATE,
@@ -38,21 +38,21 @@ _FLAGS = {
 }
 _VALUE = r"""('[^'\n]{1,300}'|"(?:[^"\\\n]|\\.){1,300}"|[^\s'"|;<>-][^\s'"|<>]{0,300})"""
 _BY_PROGRAM = tuple(
-    (re.compile(rf"(?<![\w.-])(?:{programs})(?=\s)"), re.compile(rf"({flags}){_VALUE}"))
+    (re.compile(rf"(?<![\w.-])(?:{programs})(?=\s|['\"]\s*,)"), re.compile(rf"({flags}){_VALUE}"))
     for programs, flags in _FLAGS.items()
 )
 SIGNS = (
-    rf"(?:^|[^\w.-])(?:{'|'.join(map(loosened, _FLAGS))}){SPACE}",
+    rf"(?:^|[^\w.-])(?:{'|'.join(map(loosened, _FLAGS))})(?:{SPACE}|['\"]{SPACE}*,)",
     rf"(?:echo|printf){SPACE}",
     r"(?:kinit|passwd|su|sudo -S)[^\n<]*(?:<<<|<\s*<\(echo)",
 )
-_ANY = re.compile(rf"(?<![\w.-])(?:{'|'.join(_FLAGS)})(?=\s)")
+_ANY = re.compile(rf"(?<![\w.-])(?:{'|'.join(_FLAGS)})(?=\s|['\"]\s*,)")
 _WINDOW = 1000
 """How much of the text behind a program's name is taken for its arguments: to the end of the line, at most."""
 
 _PIPED = re.compile(
     r"(\b(?:echo|printf)\s++(?:-\w{1,3}\s++|'%s(?:\\n)?'\s++|\"%s(?:\\n)?\"\s++)*+)('[^'\n]{1,200}'|\"[^\"\n]{1,200}\"|[^\s|'\"]{1,200})"
-    r"(?=\s*+\|\s*+(?:sudo\s+-S|(?:\S{1,100}/)?(?:kinit|passwd|chpasswd|cryptsetup|su)\b|\S[^|\n]{0,200}(?:stdin|pass)))"
+    r"(?=\s*+\|\s*+(?:sudo\s+-S|(?:\S{1,100}/)?(?:kinit|passwd|chpasswd|cryptsetup|su)\b|\S[^|\n]{0,200}pass\w{0,20}[ =:-]stdin))"
 )
 _HERE = re.compile(
     r"(\b(?:kinit|passwd|su|sudo -S)\b[^\n<]{0,200}(?:<<<|<\s*<\(echo)\s*+)"
@@ -69,8 +69,7 @@ def without_arguments(text: str) -> str:
             start = named.start()
             if start < copied:
                 continue
-            end = text.find("\n", start, start + _WINDOW)
-            end = min(len(text), start + _WINDOW) if end < 0 else end
+            end = _end_of_line(text, start, start + _WINDOW)
             arguments = text[start:end]
             masked = flag.sub(_masked, arguments)
             if masked != arguments:
@@ -81,6 +80,16 @@ def without_arguments(text: str) -> str:
     if "|" in text:
         text = _PIPED.sub(_masked, text)
     return _HERE.sub(_masked, text) if "<<<" in text or "<(" in text else text
+
+
+def _end_of_line(text: str, start: int, most: int) -> int:
+    """Where a command line ends; a backslash before the end of a line continues it."""
+    at = start
+    while (end := text.find("\n", at, most)) >= 0:
+        if text[end - 1] != "\\":
+            return end
+        at = end + 1
+    return min(len(text), most)
 
 
 def _masked(argument: re.Match[str]) -> str:

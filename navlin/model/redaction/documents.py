@@ -10,8 +10,9 @@ from navlin.model.redaction.values import MASK
 
 _ELEMENT = re.compile(
     rf"""(
-        (?: <name> [^<\s]{{0,200}}? {NAME} \s*+ </name>
-            (?: \s | <(?:final|description|source)>[^<]{{0,300}}</\w{{1,20}}> ){{0,50}}+ <value>
+        (?: <(?:name|key)> [^<\s]{{0,200}}? {NAME} \s*+ </(?:name|key)>
+            (?: \s | <(?:final|description|source)>[^<]{{0,300}}</\w{{1,20}}> | <!--[^>]{{0,300}}> ){{0,50}}+ <(?:value|string)>
+          | <(?P<argument>arg\w{{0,20}})> \s*+ --?[\w.-]{{0,60}}? {NAME} \s*+ </(?P=argument)> \s*+ <(?P=argument)>
           | <(?:[\w.-]{{1,60}}:)? [\w.-]{{0,60}}? {NAME} (?:\s[^<>]{{0,200}})? >
           | <\w{{1,60}}\s [^<>]{{0,200}}? = \s?["'] [\w.-]{{0,100}}? {NAME} ["']
             (?:\s[^<>/]{{0,200}})? > (?:\s{{0,50}}+<\w{{1,20}}>)?
@@ -20,10 +21,25 @@ _ELEMENT = re.compile(
     (?P<value> [^<\s] (?: [^<\]]{{0,2000}}+ ) )""".replace("(?P<weak>", "(?:"),
     re.IGNORECASE | re.VERBOSE,
 )
+NAME_AGAIN = NAME.replace("(?P<weak>", "(?:")
+"""A name where a pattern has one already."""
+_MEMBER = r"\\*[\"']\w{1,40}\\*[\"']\s*+:\s*+(?:\\*[\"'][^\"'\\\n]{0,200}\\*[\"']|[\w.]{1,40})\s*+,\s*+"
 _VALUE = re.compile(
-    r"(?P<before>\\*[\"']\s?,?\s*+(?:\\*[\"'])?value(?:\\*[\"'])?\s?[:=]\s*+\\*[\"'])(?:[^\"'\\\n]|\\.){1,2000}+",
+    rf"(?P<before>\\*[\"']\s?,?\s*+(?:{_MEMBER}){{0,4}}(?:\\*[\"'])?value(?:\\*[\"'])?\s?[:=]\s*+\\*[\"'])(?:[^\"'\\\n]|\\.){{1,2000}}+",
     re.IGNORECASE,
 )
+_BEFORE_NAME = re.compile(
+    rf"""
+      (?P<open> <value> ) (?P<value> [^<]{{1,2000}}+ )
+      (?P<rest> </value> \s*+ <name> [^<\s]{{0,200}}? {NAME_AGAIN} \s*+ </name> )
+    | (?P<open2> \bvalue \s?=\s? (?P<quote> ["'] ) ) (?P<value2> (?: (?! (?P=quote) ) [^<>\n] ){{1,2000}}+ )
+      (?P<rest2> (?P=quote) \s++ name \s?=\s? ["'] [\w.-]{{0,100}}? {NAME_AGAIN} ["'] )
+    | (?P<open3> \\*["']value\\*["'] \s*+ : \s*+ \\*["'] ) (?P<value3> (?: [^"'\\\n] | \\[^"'] ){{1,2000}}+ )
+      (?P<rest3> \\*["'] \s*+ , \s*+ (?: {_MEMBER} ){{0,4}} \\*["'](?:name|key)\\*["'] \s*+ : \s*+ \\*["'] [\w.-]{{0,100}}? {NAME_AGAIN} \\*["'] )
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+"""The value before the name."""
 _NAME_BEFORE = re.compile(rf"{NAME}\Z", re.IGNORECASE | re.VERBOSE)
 _ENTRY = re.compile(
     rf"( name: \s*+ [\"']? [\w.-]{{0,60}}? {NAME} [\"']? \s*+ ,?+ \s*+ value: \s*+ [\"']? )[^\s\"',}}]++".replace(
@@ -54,7 +70,7 @@ _BASIC = re.compile(
     re.IGNORECASE,
 )
 _CALL = re.compile(
-    r"((?:\b\w{0,40}(?:BasicAuth\w{0,20}|DigestAuth|Credentials?|PasswordAuthentication)|\bauth\s?=|\b(?:cx_Oracle|oracledb|vertica_python)\.connect|getConnection\([^,()\n]{1,300},)\s?\(?\s?"
+    r"((?:\b\w{0,40}(?:BasicAuth\w{0,20}|DigestAuth|Credentials?|PasswordAuthentication)|\bauth\s?=|\b(?:cx_Oracle|oracledb|vertica_python)\.connect|jaydebeapi\.connect\([^\[\]\n]{1,400},\s?\[|getConnection\((?:\"[^\"\n]{1,300}\"|[^,()\n]{1,300}),)\s?\(?\s?"
     r"[A-Za-z]?['\"][^'\"\n]{0,200}['\"]\s?,\s?[A-Za-z]?['\"])[^'\"\n]{1,300}"
 )
 _NETRC = re.compile(r"(\b(?:machine\s++\S{1,200}|default)\s++login\s++\S{1,200}\s++password\s++)\S{1,200}")
@@ -66,8 +82,9 @@ _PGPASS = re.compile(
 
 SIGNS = (
     rf"(?i:{SIGN}[\"']?(?:{SPACE}[^<>]*)?>)",
-    rf"(?i:{SIGN}{SPACE}*</name>)",
-    rf"(?i:{SIGN}\\*[\"']?{SPACE}*,?{SPACE}*(?:\\*[\"'])?value)",
+    rf"(?i:{SIGN}{SPACE}*</(?:name|key|arg))",
+    rf"(?i:{SIGN}\\*[\"']?{SPACE}*,?{SPACE}*(?:{loosened(_MEMBER)})*(?:\\*[\"'])?value)",
+    rf"(?i:(?:name|key)\\*[\"']?{SPACE}*[:=]{SPACE}*\\*[\"'][\w.{BEYOND_ASCII}-]*{SIGN}\\*[\"'])",
     rf"(?i:{SIGN}[\"']?:{SPACE}[|>][+-]?\n)",
     rf"(?i:cookie\\*['\"]?{SPACE}*:{SPACE}*\\*['\"]?[\w.{BEYOND_ASCII}-]+=)",
     rf"(?i:authorization\\*['\"]?{SPACE}*(?::|=>|={SPACE}*(?:\\*['\"]|basic|bearer)|,{SPACE}*\\*['\"]))",
@@ -87,6 +104,7 @@ def without_values(text: str) -> str:
         text = _ELEMENT.sub(rf"\g<1>{MASK}", text)
     if "value" in folded:
         text = _VALUE.sub(_pair, text)
+        text = _BEFORE_NAME.sub(_value_first, text)
     if "value:" in folded:
         text = _ENTRY.sub(rf"\g<1>{MASK}", text)
     if "|\n" in text or ">\n" in text or "-\n" in text or "+\n" in text:
@@ -105,6 +123,11 @@ def without_values(text: str) -> str:
     if "login" in folded:
         text = _NETRC.sub(rf"\g<1>{MASK}", text)
     return _PGPASS.sub(rf"\g<1>{MASK}", text) if text.count(":") >= 4 else text
+
+
+def _value_first(pair: re.Match[str]) -> str:
+    number = next(each for each in ("", "2", "3") if pair[f"value{each}"] is not None)
+    return f"{pair[f'open{number}']}{MASK}{pair[f'rest{number}']}"
 
 
 def _pair(value: re.Match[str]) -> str:

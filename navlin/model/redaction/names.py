@@ -7,7 +7,7 @@ import re
 from navlin.model.redaction.signs import loosened
 
 _STRONG = r"""
-    pass(?:word|wd|phrase|code|wort|key) | (?<![a-z]) pwd | (?-i: (?<=[a-z]) P(?:wd|ass|w|in) ) | (?<![a-z]) (?:psk|pw|passw)
+    pass(?:word|wd|phrase|code|wort|key) | kennwort | mot_?de_?passe | (?<![a-z]) pwd | (?-i: (?<=[a-z]) P(?:wd|ass|w|in) ) | (?<![a-z]) (?:psk|pw|passw)
   | (?<![a-z]) (?: db|user|my|admin|root|smtp|login|store|keystore|truststore|key|bind|ldap|proxy
       |srcstore|deststore|srckey|destkey|ssh|http|ftp )?
     _? (?:pass|pwd) | (?:bind|root|db|user|ldap|my) pw | (?:mysql|snowsql)_pwd | pin[._-]?code
@@ -17,8 +17,8 @@ _STRONG = r"""
       | keystore|storage|storage[._-]?account|trust|hmac|aes|auth|webhook|host
       |integration|ingestion|deploy|bot|service[._-]?role )
     [._-]? key (?: [._-]?id )?
-  | (?<![a-z]) accountkey | account\.key (?: \.[\w.-]{1,200}+ )? | hadoop\.tokens | (?:zk|zookeeper)\.auth
-  | fs\.azure\.sas\. (?: fixed\.token (?: \.[\w.-]{1,200}+ )?
+  | (?<![a-z]) accountkey | account\.key (?: \.[\w.-]{1,200}+ )? | hadoop\.tokens | (?:zk|zookeeper|redis)\.auth
+  | basic\.auth\.user\.info | fs\.azure\.sas\. (?: fixed\.token (?: \.[\w.-]{1,200}+ )?
     | [\w-]{1,100}+ \. [\w-]{1,100}+ \.(?:blob|dfs)\. [\w.-]{1,100}+ )
   | secret \. [\w-]{1,100}+ \. [\w-]{1,100}+ \. [\w.-]{1,200}+
 """
@@ -37,12 +37,12 @@ _SECRET_KEY = re.compile(
     r"passw|passphrase|(?<![a-z])(?:pwd|pass|pw)(?![a-z])|secret|token|credential|signature"
     r"|(?:access|private|api|account|encryption|signing)[._-]?key|(?<![a-z])sas(?![a-z])|(?<![a-z])sig(?![a-z])"
     r"|(?:master|symmetric|keystore|subscription)[._-]?key|(?:bind|key|store)pw|(?:store|key)pass|passcode"
-    r"|(?:zk|zookeeper)\.auth\Z",
+    r"|(?:zk|zookeeper|redis)\.auth\Z|auth\.user\.info\Z|kennwort|mot_?de_?passe",
     re.IGNORECASE,
 )
 _ABOUT_SECRETS = re.compile(
     r"[._-](?:enabled?|requires\.signing|always-(?:use|cancel)|use_ip|clear-text-fallback|mode|type|class|provider(?:\.uri)?"
-    r"|binding|algorithm|alias|files?|path|acl|znode|connectstring|lifetime|interval(?:-(?:secs|ms))?|period|validity|timeout"
+    r"|binding|algorithm|alias|files?|path|acl|znode|connectstring|lifetime|interval(?:[.-](?:secs?|ms))?|period|validity|timeout"
     r"|attempts|count|length|size(?:-bytes)?|bits|split-index|tracking[._]ids?)\Z"
     r"|(?-i:[a-z](?:Length|Bits|Ratio|Wait|Regex)\Z)"
     r"|\Afs\.azure\.sas\.token\.(?:provider\.type|renew\.period)\.|\A(?:hive\.metastore\.token\.signature"

@@ -41,7 +41,8 @@ _METHOD = re.compile(
 _MAX_CALL = 4000
 
 _LOGIN = re.compile(
-    r"(\b(?:(?:connect|sqlplus|sqlldr|expdp|impdp|rman\s+target|conn)\s|userid\s*=)\s*+(?:-\w\s++){0,4}+[\w$#]{1,60}/)"
+    r"((?:\bconnect\s+to\s+[\w.-]{1,100}\s+user\s+[\w.-]{1,100}\s+using\s+|\.logon\s+(?:[\w.-]{1,60}/)?[\w.-]{1,60},)"
+    r"|\b(?:(?:connect|sqlplus|sqlldr|expdp|impdp|rman\s+target|conn)\s|userid\s*=)\s*+(?:-\w\s++){0,4}+[\w$#]{1,60}/)"
     r"(\"[^\"\n]{1,200}\"|[^\s/@'\"]{1,200})",
     re.IGNORECASE,
 )

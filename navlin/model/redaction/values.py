@@ -26,11 +26,11 @@ _REFERENCE = re.compile(
     r"\\?[\"']?(?:\$(?:\{|\(|\w+(?:[\"'\s;)]|\Z))|:\w+\Z|\?\Z|%s|%\(|\{\{|@\w+\Z|<|\*+(?:\(redacted\))?\Z)"
 )
 _NO_VALUES = frozenset(
-    ("", "null", "none", "nil", "true", "false", "yes", "no", "?", "undefined", "expire", "required")
+    ("", "null", "none", "nil", "true", "false", "yes", "no", "?", "~", "undefined", "expire", "required")
 )
 _TYPES = re.compile(
-    r"(?:string|str|var\w*|n?char|n?varchar2?|text|int|integer|bigint|smallint|tinyint|long|double|float|decimal|numeric"
-    r"|boolean|bool|binary|bytes?|date|timestamp|array|map|struct|list|option(?:al)?|any|uuid|json|object)(?![\w-])",
+    r"(?:string|str|var(?:char|binary)?2?|n?char|n?varchar2?|text|int|integer|bigint|smallint|tinyint|long|double|float|decimal|numeric"
+    r"|boolean|bool|binary|bytes?|date|timestamp|array|map|struct|list|option(?:al)?|any|uuid|json|object)(?:[(<\[].*)?\Z",
     re.IGNORECASE,
 )
 
