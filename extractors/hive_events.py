@@ -63,7 +63,7 @@ _STATISTICS = "compute_stats("
 _JOB = re.compile(r"(?:job|application)_\d{1,20}_\d{1,10}\Z")
 
 
-@extractor("hive_events", source_type=HIVE, mode=PUSH, version=2)
+@extractor("hive_events", source_type=HIVE, mode=PUSH, version=3)
 @dataclass(frozen=True, slots=True)
 class HiveEvents(LineLogs):
     """Follows the lineage files of one or more Hive services on this host.
@@ -111,7 +111,8 @@ def _records(found: Line, path: str, statements: StatementRecords, split: FileSp
 # A record begins at the first brace that follows the logger's name or `LINEAGE:`, or that begins a line; what other loggers
 # write is passed over. One that is indented goes on to the line where its braces balance.
 
-_START = re.compile(rb"(?:^\s*|LineageLogger\S*\s+|LINEAGE:\s*)(?=\{)")
+_START = re.compile(rb'(?:^\s*|LineageLogger[^{]*|LINEAGE:\s*)(?=\{(?:\s*"|\s*$))')
+"""Between the logger's name and the brace layouts have a thread, a place in its source, or nothing."""
 _GOES_ON = re.compile(rb"[\s{}\[\]\"]")
 """What the lines of an indented record begin with."""
 _CUT_OFF = "the record has no end"

@@ -201,6 +201,26 @@ def test_a_secret_in_an_expression_is_not_kept(read: Callable[..., Read]) -> Non
 
 # -- How logs hold records ---------------------------------------------------------------------------------------------
 
+LAYOUTS = {
+    "Hive 1": "2023-11-14 22:13:25,123 INFO  [HiveServer2-Background-Pool: Thread-99]: hooks.LineageLogger (LineageLogger.java:run(226)) - ",
+    "HDP 3": "2023-11-14T22:13:25,123 INFO  [HiveServer2-Background-Pool: Thread-99]: hooks.LineageLogger (:()) - ",
+    "CDH": "2023-11-14 22:13:25,123 INFO  org.apache.hadoop.hive.ql.hooks.LineageLogger: [HiveServer2-Background-Pool: Thread-99]: ",
+    "RFC 5424": '<14>1 2023-11-14T22:13:25.123Z h hs2 1 a [mdc@18060 class="hooks.LineageLogger" level="INFO" thread="T"] ',
+}  # fmt: skip
+"""What stands before a record, by who configures Hive's log so."""
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_records_are_found_in_every_layout_of_a_log(
+    read: Callable[..., Read], layout: str, indent: int | None
+) -> None:
+    other = layout.replace("LineageLogger", "Driver") + "Compiling command: select {a}"
+    got = read(other, layout + json.dumps(record(), indent=indent), other)
+    assert got.rejects == []
+    assert got.columns == COLUMNS
+
+
 PREFIX = "2026-11-21T10:00:00,123 INFO  [HiveServer2-Background-Pool: Thread-211] hooks.LineageLogger: "
 
 

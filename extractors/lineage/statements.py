@@ -149,6 +149,10 @@ def kind_of(text: str) -> Kind:
     head = " ".join(chain((first,), islice(words, 4) if first in _SHORT else words))
     if (common := _WITH.match(head)) is not None:
         head = head[common.end() :]
+    elif head.startswith("with ") and len(text) > LOOKED_AT_CHARS:
+        # What is defined first is longer than what is looked at.
+        head = " ".join(_words(text))
+        head = head[common.end() :] if (common := _WITH.match(head)) is not None else head
     if head.startswith("from "):
         return _kind_behind_from(head)
     return _kind_of_head(head)
