@@ -169,6 +169,21 @@ def test_a_source_that_is_neither_table_nor_path_is_named_as_unknown(read: Calla
     assert got.operation.attributes["incomplete"]
 
 
+def test_an_output_that_is_neither_table_nor_path_is_not_known(read: Callable[..., Read]) -> None:
+    jdbc = {"source": "jdbc:mysql://h/db.t", "dataSourceType": "UNKNOWN"}
+    got = read(record([table("a.a")], [table("b.b"), jdbc]))
+    assert got.operation.attributes["incomplete"]
+    assert got.operation.attributes["incompleteReasons"] == ["the plan does not say what is written"]
+    assert "DATA_FLOW operation -> b.b" in flows(got)
+
+
+def test_a_record_behind_half_of_another_is_read(read: Callable[..., Read]) -> None:
+    half = json.dumps(record([table("a.a")], [table("b.b")]))[:90]
+    got = read(half + json.dumps(record([table("a.c")], [table("b.d")])))
+    assert [each.offset for each in got.rejects] == [0]
+    assert flows(got) == {"DATA_FLOW a.c -> operation", "DATA_FLOW operation -> b.d"}
+
+
 @pytest.mark.parametrize(
     "broken",
     ["{", "\0\0\0", "[]", json.dumps({"ended": False}), json.dumps(record([], []) | {"timestamp": None})],

@@ -32,6 +32,7 @@ from navlin.model.records import Record, Reject, Split
 from navlin.model.redaction import bounded, sample
 from navlin.model.source import SPARK, Estate, Source
 
+_STARTS = (b'{"version":', b'{"version" :', b'{"applicationID":')
 _KEYS = re.compile(rb'"(?:applicationID|yarnApplicationId|dataSourceType)"\s*:')
 """Keys of these records alone: a line without any is not shown to anybody."""
 FINE, NOT_SUPPORTED = "00", "01"
@@ -77,6 +78,9 @@ class SparkLineageEvents(LineLogs):
             application, occurrence, effect = _query(record, written_ms)
         except NotARecord as broken:
             yield Reject(path, str(broken), line.offset, sample(text) if _KEYS.search(text) else "")
+            # A record cut short by a full disk is followed by the next one on the same line.
+            if (glued := max(map(text.rfind, _STARTS))) > 0:
+                yield from self._records(Line(line.offset + glued, text[glued:]), path, written_ms)
             return
         if not occurrence.ended_ms:
             reason = no_time("a time of the record cannot be one: timestamp", record["timestamp"])
@@ -104,7 +108,7 @@ def _query(record: Mapping[str, Any], written_ms: int) -> tuple[Application, Occ
         raise NotARecord("the record has no applicationID or no timestamp")
     run = _text(record, "yarnApplicationId") or given
     inputs, hidden = _ends(record.get("inputs"))
-    outputs, _ = _ends(record.get("outputs"))
+    outputs, unknown_outputs = _ends(record.get("outputs"))
     metastores = _metastores(record)
     # An id is of one run; what the application is called, only the setting spark.lineage.app.name gives.
     name = given if application_id(given) is None else ""
@@ -127,13 +131,17 @@ def _query(record: Mapping[str, Any], written_ms: int) -> tuple[Application, Occ
         principal=application.user,
         error="" if succeeded else _text(record, "message"),
     )
+    reasons = (
+        *([Incomplete.UNKNOWN_INPUT] if code != FINE or hidden else ()),
+        *([Incomplete.UNKNOWN_OUTPUT] if unknown_outputs else ()),
+    )
     effect = Effect(
         operation="",
         inputs=inputs,
         outputs=outputs,
         stored=(),
-        complete=code == FINE and not hidden,
-        reasons=() if code == FINE and not hidden else (Incomplete.UNKNOWN_INPUT,),
+        complete=not reasons,
+        reasons=reasons,
         unknown=hidden,
         subjects=(),
         query_text="",
