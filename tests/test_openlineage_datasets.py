@@ -97,6 +97,23 @@ def test_a_dataset_is_claimed_where_it_is(
         assert read.identity == table_key(read.source, "sales", "orders").identity
 
 
+def test_fields_of_a_struct_are_the_column_of_a_table(follower: Follower) -> None:
+    facet = of_fields(
+        {
+            "out.f1": [source("a.a", "st.f1", SUM)],
+            "out.f2": [source("a.a", "st.f2", SUM)],
+            "my.name": [source("a.a", "x", SUM)],
+        }
+    )
+    schema = {"schema": {"fields": [{"name": "out", "type": "struct"}, {"name": "my.name", "type": "int"}]}}
+    got = follower.read(
+        event("COMPLETE", 1, inputs=[table("a.a")], outputs=[table("b.b", **schema, **facet)])
+    )
+    assert columns(got) == {"b.b.out": {"a.a.st"}, "b.b.my.name": {"a.a.x"}}
+    identities = [each.key.identity for each in got.of(EntityType.SUB_OPERATION)]
+    assert len(identities) == len(set(identities)) == 2
+
+
 def test_files_of_two_machines_are_two(follower: Follower) -> None:
     read = [dataset(f"file://{host}", "/a/b") for host in ("one", "two")]
     got = follower.read(event("COMPLETE", 1, inputs=read, outputs=[table("b.b")]))

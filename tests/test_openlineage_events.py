@@ -18,6 +18,7 @@ from tests.support.openlineage import (
     RUN,
     RUNNING,
     START,
+    SUM,
     WHOLE,
     YARN_1,
     Follower,
@@ -25,10 +26,13 @@ from tests.support.openlineage import (
     dataset,
     event,
     flows,
+    of_fields,
     path,
     shown,
+    source,
     statuses,
     table,
+    wrote,
 )
 from tests.support.record_edges import Read
 
@@ -167,6 +171,50 @@ def test_an_event_of_a_run_that_names_none_is_a_reject_and_what_it_says_of_its_j
     assert ["names none" in each.reason for each in got.rejects] == [True]
     assert flows(got) == {"a.a -> operation", "operation -> b.b"}
     assert got.of(EntityType.OPERATION_EXECUTION) == []
+
+
+def test_a_description_without_columns_takes_no_columns_from_a_run(follower: Follower) -> None:
+    facet = of_fields({"x": [source("a.a", "x", SUM)]})
+    static = event(None, 9, inputs=[table("a.a")], outputs=[table("b.b")])
+    del static["run"]
+    assert follower.read(wrote(facet, ("a.a",))).covers != []
+    assert follower.read(static).covers == []
+    described = static | {"outputs": [table("b.b", **facet)]}
+    assert follower.read(described).covers != []
+
+
+def test_a_late_word_on_a_run_that_was_forgotten_does_not_undo_its_end(follower: Follower) -> None:
+    ended = follower.read(START, COMPLETE).execution
+    follower.now_ms += 2 * 3_600_000
+    follower.read(event("START", 1, "another"))
+    assert follower.read(event("OTHER", 20)).of(EntityType.OPERATION_EXECUTION) == []
+    follower.now_ms += 32 * 86_400_000
+    given_up = follower.read(event("START", 2, "third")).of(EntityType.OPERATION_EXECUTION)
+    (late,) = [each for each in given_up if each.key.identity == ended.key.identity]
+    # The newest counts.
+    assert (late.attributes["status"], late.as_of_ms < ended.as_of_ms) == ("UNKNOWN", True)
+
+
+def test_a_run_that_is_read_after_the_end_of_what_it_is_part_of_is_known_at_once(
+    follower: Follower,
+) -> None:
+    parent = {"parent": {"run": {"runId": AIRFLOW}, "job": {"namespace": "af", "name": "dag"}}}
+    follower.read(event("COMPLETE", 9, AIRFLOW, job="dag"))
+    got = follower.read(event("START", 1, "child", run_facets=parent))
+    assert statuses(got)["child"] == "UNKNOWN"
+    assert statuses(follower.read(event("COMPLETE", 5, "child", run_facets=parent)))["child"] == "SUCCEEDED"
+
+
+def test_what_a_job_reads_by_the_facet_of_its_lineage_is_read(follower: Follower) -> None:
+    read = {"namespace": "hive://hms:9083", "name": "a.k", "type": "DATASET"}
+    other = {"namespace": "hive://hms:9083", "name": "a.other", "type": "DATASET"}
+    entries = [
+        {"type": "JOB", "inputs": [read]},
+        {"type": "JOB", "namespace": "prod", "name": "another", "inputs": [other]},
+    ]
+    facets = {"lineage": {"entries": entries}}
+    got = follower.read(event("COMPLETE", 9, job_facets=facets, outputs=[table("b.b")]))
+    assert flows(got) == {"a.k -> operation", "operation -> b.b"}
 
 
 def test_runs_that_ended_are_kept_for_an_hour_and_others_for_a_month(follower: Follower) -> None:

@@ -30,11 +30,14 @@ class Ends:
         self.keys: dict[Name, Key] = {}
         self.columns: dict[tuple[str, str], Key] = {}
         self._bound: dict[Name, Bound] = {}
+        self._dotted: set[tuple[str, str]] = set()
+        """Columns that have a dot in their names, with the identity of their table."""
         self._plain: dict[str, Key] = {}
         """The keys of the run's datasets, by the identity that each has by its name alone."""
         for side in (run.outputs, run.inputs):
             for name, known in side.items():
                 bound = names.bound(*name, known)
+                self._dotted.update((bound.key.identity, each) for each in known.fields if "." in each)
                 # The side that knows more names of it says which key it has.
                 if name not in self._bound or known.links:
                     self._bound[name] = bound
@@ -139,7 +142,7 @@ class Ends:
         for name, output in self._outputs.items():
             known = self._run.outputs[name]
             rows = self._deciding_on_all(known)
-            for column, inputs in known.columns.items():
+            for column, inputs in self._by_column(output, known):
                 own = [each for each in inputs if not (each.control and each in rows)]
                 # A part has each source once: what is data and decides as well, decides in a part of its own.
                 data = {each.place for each in own if not each.control}
@@ -150,6 +153,16 @@ class Ends:
                     yield self._deciding(operation, part, output, [column], both)
             if rows:
                 yield self._deciding(operation, f"predicate {output.identity}", output, known.columns, rows)
+
+    def _by_column(self, output: Key, known: Known) -> Iterator[tuple[str, list[Column]]]:
+        """What each written column comes from. Fields of one struct are one column."""
+        merged: dict[str, tuple[str, list[Column]]] = {}
+        for name, inputs in known.columns.items():
+            written = self._column(output, name)
+            shown = name if name.casefold() == written.name.casefold() else written.name
+            _, so_far = merged.setdefault(written.identity, (shown, []))
+            so_far.extend(each for each in inputs if each not in so_far)
+        yield from merged.values()
 
     def _deciding_on_all(self, known: Known) -> list[Column]:
         if sum(each.control for inputs in known.columns.values() for each in inputs) <= MAX_CONTROLS:
@@ -193,7 +206,15 @@ class Ends:
             key, attributes, self._flows(rows, RelationType.CONTROL_FLOW), [Flow(each) for each in written]
         )
 
+    @property
+    def has_columns(self) -> bool:
+        """Whether it is said of some output where its columns come from."""
+        return any(self._run.outputs[name].columns for name in self._outputs)
+
     def _column(self, above: Key, name: str) -> Key:
+        if above.type in (EntityType.TABLE, EntityType.VIEW) and (above.identity, name) not in self._dotted:
+            # A field of a struct: a metastore has the column.
+            name = name.partition(".")[0]
         known = (above.identity, name)
         if known not in self.columns:
             self.columns[known] = self._names.column(above, name)

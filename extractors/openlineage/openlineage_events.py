@@ -58,7 +58,7 @@ class EventsSplit(Split):
         return True
 
 
-@extractor("openlineage_events", source_type=SDK, mode=PUSH, version=1)
+@extractor("openlineage_events", source_type=SDK, mode=PUSH, version=2)
 @dataclass(frozen=True, slots=True)
 class OpenLineageEvents(LineLogs):
     """Follows files of OpenLineage events on this host.
@@ -228,13 +228,16 @@ class _Reading:
     def _given_up(self) -> Iterator[Record]:
         """Runs of which nothing more is to be expected, because what they are a part of has ended."""
         over = {run for run in self._touched if self._runs[run].ended}
-        for each in self._kept() if over else ():
-            if (
-                not each.ended
-                and over.intersection(each.above)
-                and (run := self._known(each.run)) is not None
-            ):
+        for each in self._kept() if self._touched else ():
+            if each.ended or not (over.intersection(each.above) or self._came_late(each)):
+                continue
+            if (run := self._known(each.run)) is not None:
                 yield from self._writing.of_run(run, over=True)
+
+    def _came_late(self, run: _Saved) -> bool:
+        """Whether it was read only now, and what it is a part of had ended before."""
+        above = (self._known(each) for each in run.above) if run.run in self._touched else ()
+        return any(each is not None and each.ended for each in above)
 
     def _kept(self) -> Iterator[_Saved]:
         """All runs that are known, those of this reading as they are now."""

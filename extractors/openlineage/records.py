@@ -80,8 +80,8 @@ class Writing:
                 outputs=outputs,
                 parts=list(ends.parts(key)),
                 locations=ends.locations(),
-                # What is known to be a part of it takes nothing away.
-                covers=not run.incomplete,
+                # What is known to be a part of it takes nothing away, nor does a job's description without columns.
+                covers=not run.incomplete and bool(run.id or ends.has_columns),
             )
         yield from operation.records()
         if run.id:
@@ -113,7 +113,11 @@ class Writing:
         run_as = []
         if application_id(run.application) is not None:
             run_as.append(application_key(self.names.estate.serving(YARN, self.yarn), run.application))
-        return Execution(execution_key(operation, run.id), run.as_of_ms, attributes, run_as=run_as)
+        as_of_ms = run.as_of_ms
+        if over and not run.started_ms and not run.streaming:
+            # All that is left of a run that was forgotten after its end: what was known of it counts more.
+            as_of_ms = EARLIEST_MS + run.first_ms // 1_000
+        return Execution(execution_key(operation, run.id), as_of_ms, attributes, run_as=run_as)
 
     def _parents(self, run: Run, execution: Key) -> Iterator[Record]:
         """The runs that this one is a part of, as far as it knows them: whatever else is known of those counts more."""

@@ -186,6 +186,11 @@ class Run:
                     self.outputs.setdefault((target.namespace, target.name), Known()).learn(target)
                 ):
                     self._missing(reason)
+            elif text(entry.get("type")).upper() == "JOB" and _own(entry, event):
+                for each in objects(entry.get("inputs")):
+                    name = (text(each.get("namespace")), text(each.get("name")))
+                    if text(each.get("type")).upper() in ("", "DATASET") and all(name):
+                        self.inputs.setdefault(name, Known())
         if event.problems:
             self._missing("a part of an event did not read")
 
@@ -274,6 +279,12 @@ def _known(value: dict[str, Any]) -> Known:
     }
     value["rows"] = [Column(*each.values()) for each in value["rows"]]
     return Known(**value)
+
+
+def _own(entry: Mapping[str, Any], event: Event) -> bool:
+    """Whether an entry about a job is about the event's: that needs no name."""
+    named = text(entry.get("namespace")), text(entry.get("name"))
+    return named in (("", ""), (event.namespace, event.name))
 
 
 def _add(known: list[Any], more: Iterable[Any]) -> None:
