@@ -201,12 +201,13 @@ def test_a_secret_in_an_expression_is_not_kept(read: Callable[..., Read]) -> Non
 
 # -- How logs hold records ---------------------------------------------------------------------------------------------
 
+AT, THREAD = "2023-11-14 22:13:25,123 INFO ", "[HiveServer2-Background-Pool: Thread-99]: "
 LAYOUTS = {
-    "Hive 1": "2023-11-14 22:13:25,123 INFO  [HiveServer2-Background-Pool: Thread-99]: hooks.LineageLogger (LineageLogger.java:run(226)) - ",
-    "HDP 3": "2023-11-14T22:13:25,123 INFO  [HiveServer2-Background-Pool: Thread-99]: hooks.LineageLogger (:()) - ",
-    "CDH": "2023-11-14 22:13:25,123 INFO  org.apache.hadoop.hive.ql.hooks.LineageLogger: [HiveServer2-Background-Pool: Thread-99]: ",
-    "RFC 5424": '<14>1 2023-11-14T22:13:25.123Z h hs2 1 a [mdc@18060 class="hooks.LineageLogger" level="INFO" thread="T"] ',
-}  # fmt: skip
+    "Hive 1": f"{AT} {THREAD}hooks.LineageLogger (LineageLogger.java:run(226)) - ",
+    "HDP 3": f"{AT} {THREAD}hooks.LineageLogger (:()) - ",
+    "CDH": f"{AT} org.apache.hadoop.hive.ql.hooks.LineageLogger: {THREAD}",
+    "RFC 5424": '<14>1 2023-11-14T22:13:25Z h hs2 1 a [mdc@18060 class="hooks.LineageLogger" thread="T"] ',
+}
 """What stands before a record, by who configures Hive's log so."""
 
 

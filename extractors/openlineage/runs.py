@@ -187,9 +187,9 @@ class Run:
                 ):
                     self._missing(reason)
             elif text(entry.get("type")).upper() == "JOB" and _own(entry, event):
-                for each in objects(entry.get("inputs")):
-                    name = (text(each.get("namespace")), text(each.get("name")))
-                    if text(each.get("type")).upper() in ("", "DATASET") and all(name):
+                for given in objects(entry.get("inputs")):
+                    name = (text(given.get("namespace")), text(given.get("name")))
+                    if text(given.get("type")).upper() in ("", "DATASET") and all(name):
                         self.inputs.setdefault(name, Known())
         if event.problems:
             self._missing("a part of an event did not read")

@@ -52,7 +52,8 @@ _WINDOW = 1000
 
 _PIPED = re.compile(
     r"(\b(?:echo|printf)\s++(?:-\w{1,3}\s++|'%s(?:\\n)?'\s++|\"%s(?:\\n)?\"\s++)*+)('[^'\n]{1,200}'|\"[^\"\n]{1,200}\"|[^\s|'\"]{1,200})"
-    r"(?=\s*+\|\s*+(?:sudo\s+-S|(?:\S{1,100}/)?(?:kinit|passwd|chpasswd|cryptsetup|su)\b|\S[^|\n]{0,200}pass\w{0,20}[ =:-]stdin))"
+    r"(?=\s*+\|\s*+(?:sudo\s+-S|(?:\S{1,100}/)?(?:kinit|passwd|chpasswd|cryptsetup|su)\b"
+    r"|\S[^|\n]{0,200}pass\w{0,20}[ =:-]stdin))"
 )
 _HERE = re.compile(
     r"(\b(?:kinit|passwd|su|sudo -S)\b[^\n<]{0,200}(?:<<<|<\s*<\(echo)\s*+)"

@@ -11,7 +11,8 @@ from navlin.model.redaction.values import MASK
 _ELEMENT = re.compile(
     rf"""(
         (?: <(?:name|key)> [^<\s]{{0,200}}? {NAME} \s*+ </(?:name|key)>
-            (?: \s | <(?:final|description|source)>[^<]{{0,300}}</\w{{1,20}}> | <!--[^>]{{0,300}}> ){{0,50}}+ <(?:value|string)>
+            (?: \s | <(?:final|description|source)>[^<]{{0,300}}</\w{{1,20}}> | <!--[^>]{{0,300}}> ){{0,50}}+
+            <(?:value|string)>
           | <(?P<argument>arg\w{{0,20}})> \s*+ --?[\w.-]{{0,60}}? {NAME} \s*+ </(?P=argument)> \s*+ <(?P=argument)>
           | <(?:[\w.-]{{1,60}}:)? [\w.-]{{0,60}}? {NAME} (?:\s[^<>]{{0,200}})? >
           | <\w{{1,60}}\s [^<>]{{0,200}}? = \s?["'] [\w.-]{{0,100}}? {NAME} ["']
@@ -35,7 +36,8 @@ _BEFORE_NAME = re.compile(
     | (?P<open2> \bvalue \s?=\s? (?P<quote> ["'] ) ) (?P<value2> (?: (?! (?P=quote) ) [^<>\n] ){{1,2000}}+ )
       (?P<rest2> (?P=quote) \s++ name \s?=\s? ["'] [\w.-]{{0,100}}? {NAME_AGAIN} ["'] )
     | (?P<open3> \\*["']value\\*["'] \s*+ : \s*+ \\*["'] ) (?P<value3> (?: [^"'\\\n] | \\[^"'] ){{1,2000}}+ )
-      (?P<rest3> \\*["'] \s*+ , \s*+ (?: {_MEMBER} ){{0,4}} \\*["'](?:name|key)\\*["'] \s*+ : \s*+ \\*["'] [\w.-]{{0,100}}? {NAME_AGAIN} \\*["'] )
+      (?P<rest3> \\*["'] \s*+ , \s*+ (?: {_MEMBER} ){{0,4}}
+        \\*["'](?:name|key)\\*["'] \s*+ : \s*+ \\*["'] [\w.-]{{0,100}}? {NAME_AGAIN} \\*["'] )
     """,
     re.IGNORECASE | re.VERBOSE,
 )

@@ -7,7 +7,8 @@ import re
 from navlin.model.redaction.signs import loosened
 
 _STRONG = r"""
-    pass(?:word|wd|phrase|code|wort|key) | kennwort | mot_?de_?passe | (?<![a-z]) pwd | (?-i: (?<=[a-z]) P(?:wd|ass|w|in) ) | (?<![a-z]) (?:psk|pw|passw)
+    pass(?:word|wd|phrase|code|wort|key) | kennwort | mot_?de_?passe
+  | (?<![a-z]) pwd | (?-i: (?<=[a-z]) P(?:wd|ass|w|in) ) | (?<![a-z]) (?:psk|pw|passw)
   | (?<![a-z]) (?: db|user|my|admin|root|smtp|login|store|keystore|truststore|key|bind|ldap|proxy
       |srcstore|deststore|srckey|destkey|ssh|http|ftp )?
     _? (?:pass|pwd) | (?:bind|root|db|user|ldap|my) pw | (?:mysql|snowsql)_pwd | pin[._-]?code
