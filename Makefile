@@ -13,8 +13,8 @@ JAVA   := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
 # How many processes run the tests side by side; each has a Solr and a Spark of its own, of some 2 GB. One more than two
 # cores: tests also wait, for clocks and for what was killed.
 WORKERS ?= 3
-# Their services are many and large: one process a core.
-SERVICE_WORKERS ?= 2
+# Their services are large, and much of the time is waiting for one to start: some 12 GB of memory in all.
+SERVICE_WORKERS ?= 3
 # A soak prints its seed; with that and the round in which it was stopped it goes on.
 SEED   := $(or $(SEED),$(shell date +%s))
 FROM   ?= 1
@@ -39,7 +39,7 @@ test: venv jars ## everything pure and a smoke of each service, in three process
 	@echo "-- tests"
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -m "not services and not soak" $(ARGS)
 
-test-services: venv jars ## every variant of every service, in two processes
+test-services: venv jars ## every variant of every service, in three processes
 	@for set in $(LATER); do $(BIN)/python -m navlin.solr_server.jars $$set $(JARS)/$$set || exit 1; done
 	@echo "-- tests of the services"
 	@$(BIN)/pytest -n $(SERVICE_WORKERS) --dist loadgroup --no-loadscope-reorder -m services $(ARGS)
