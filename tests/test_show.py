@@ -9,7 +9,7 @@ import pytest
 from navlin.index.solr import Solr
 from navlin.model.keys import RelationType
 from navlin.query.show import LISTED, show
-from tests.support.query_estate import AS_OF_MS, HIVE, IMPALA, World
+from tests.support.query_estate import AS_OF_MS, HIVE, IMPALA, SPARK, World
 
 
 @pytest.fixture
@@ -46,6 +46,20 @@ def test_relations_are_counted_whole_and_listed_in_part(world: World) -> None:
     assert groups[("PARENT_CHILD", True)].listed[0].name == "db"
     (withdrawn,) = [each for each in show(world.solr, gone.identity).relations if each.incoming]
     assert (withdrawn.count, withdrawn.deleted, withdrawn.listed[0].deleted) == (0, 1, True)
+
+
+def test_what_two_sources_state_is_one_relation(world: World) -> None:
+    table, place = world.table("a"), world.path("/warehouse/a")
+    for writer in (IMPALA, HIVE):
+        world.relate(RelationType.LOGICAL_PHYSICAL, table, place, writer=writer)
+    world.relate(RelationType.LOGICAL_PHYSICAL, table, place, writer=SPARK, deleted=True)
+    world.index()
+    (kept,) = [each for each in show(world.solr, table.identity).relations if each.type == "LOGICAL_PHYSICAL"]
+    assert (kept.count, kept.deleted) == (1, 1)
+    assert [(each.name, each.deleted) for each in kept.listed] == [
+        ("/warehouse/a", False),
+        ("/warehouse/a", True),
+    ]
 
 
 def test_runs_of_an_operation_and_of_what_it_writes_include_those_that_purge_removed(world: World) -> None:

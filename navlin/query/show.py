@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -185,13 +186,17 @@ def _relations(graph: Graph, entity: str) -> Iterable[RelationGroup]:
         # What is deleted is counted apart and listed last.
         live, deleted = (graph.relations_by_type(entity, near, state) for state in (_LIVE, _DELETED))
         for kind in sorted(live.keys() | deleted.keys()):
-            listed, _ = graph.latest_relations([entity], near, RelationFilter((kind,)), LISTED)
+            stated, _ = graph.latest_relations([entity], near, RelationFilter((kind,)), LISTED)
+            # What two sources state is one, as in lineage.
+            listed = {(each.end(far).id, each.deleted): each for each in reversed(stated)}
+            again = Counter(each.deleted for each in stated)
+            again.subtract(each.deleted for each in listed.values())
             yield RelationGroup(
                 kind,
                 near == 2,
-                live.get(kind, 0),
-                deleted.get(kind, 0),
-                tuple(_related(each, far) for each in listed),
+                live.get(kind, 0) - again[False],
+                deleted.get(kind, 0) - again[True],
+                tuple(_related(each, far) for each in reversed(listed.values())),
             )
 
 
