@@ -248,7 +248,7 @@ def test_a_new_release_brings_its_schema_and_keeps_the_index(tmp_path: Path, sol
 
 
 def test_without_java_jars_or_compiler_it_says_what_to_install(tmp_path: Path, solr_jars: Path) -> None:
-    with pytest.raises(NoSolr, match=r"no jars of Solr in .*empty.*make jars"):
+    with pytest.raises(NoSolr, match=r"no jars of Solr in .*empty.*navlin index create"):
         EmbeddedSolr(tmp_path, tmp_path / "empty", CONF / "solr", cores=CORES).start()
     with pytest.raises(NoSolr, match="install Java 17 or newer"):
         EmbeddedSolr(tmp_path, solr_jars, CONF / "solr", cores=CORES, java_home=tmp_path / "nowhere").start()

@@ -54,7 +54,8 @@ def command() -> None:
     """The graph in another model: into a file, or to that model's server.
 
     Everything, what a query finds, or what changed since a run or date (with what was deleted). An operation of which
-    anything changed is exported whole. An export that was cut off goes on where it was if it is called again.
+    anything changed is exported whole. An export that was cut off goes on where it was if it is called again; one of
+    SQLFlow's, which is a single document, begins anew.
 
     \b
     Examples:
@@ -217,7 +218,7 @@ def _export(invocation: Invocation, target: Target, asked: _Asked, options: Any)
         print_json(done.to_json())
     else:
         _print_summary(done)
-    raise SystemExit(Exit.FAILED if done.refusals else Exit.OK if done.records else Exit.NOTHING)
+    raise SystemExit(Exit.FAILED if done.refusals else Exit.OK if any(done.counts.values()) else Exit.NOTHING)
 
 
 def _selection(invocation: Invocation, solr: Solr, asked: _Asked) -> Selection:

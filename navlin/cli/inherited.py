@@ -71,4 +71,6 @@ def command(
                     console().show(inherited_view(origin))
     except QueryError as error:
         raise Failure(str(error), Exit.USAGE) from error
+    if not bearing and not (as_json or as_csv):
+        say(f"nothing bears {word}")
     raise SystemExit(Exit.OK if bearing else Exit.NOTHING)

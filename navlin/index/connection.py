@@ -86,7 +86,8 @@ class SolrSession(requests.Session):
             self.auth = Spnego(address.login, at_once=True)
         elif address.user is not None:
             self.auth = HTTPBasicAuth(address.user, address.password or "")
-        adapter = HTTPAdapter(pool_connections=4, pool_maxsize=POOLED_CONNECTIONS)
+        # Those of a Solr's own threads, and of whoever shares it: more would be opened and thrown away, with a warning.
+        adapter = HTTPAdapter(pool_connections=4, pool_maxsize=4 * POOLED_CONNECTIONS)
         self.mount("http://", adapter)
         self.mount("https://", adapter)
 

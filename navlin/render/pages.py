@@ -57,7 +57,7 @@ def runs_view(page: Page[RunRecord]) -> RenderableType:
         _add(
             table, each.source, _date(each.started_ms), took, each.status.value, ", ".join(filter(None, what))
         )
-    return _whole(page, table, "nothing ran")
+    return _whole(page, table, "no runs")
 
 
 def _add(table: Table, *cells: str) -> None:

@@ -41,7 +41,7 @@ class Launcher:
     def _jar_files(self) -> list[Path]:
         jars = sorted(self._jars.glob("*.jar"))
         if not any(jar.name.startswith("solr-core-") for jar in jars):
-            raise NoSolr(f"there are no jars of Solr in {self._jars}: fetch them with `make jars`")
+            raise NoSolr(f"there are no jars of Solr in {self._jars}: fetch them with `navlin index create`")
         return jars
 
 
