@@ -13,6 +13,7 @@ import pytest
 
 from extractors.hive_events import HiveEvents
 from extractors.impala_events import ImpalaEvents
+from extractors.lineage.statements import Effect, Kind, kind_of
 from navlin.model.extractor import Extractor
 from navlin.model.keys import EntityType
 from navlin.model.records import Covered, Entity, Relation
@@ -129,6 +130,17 @@ def test_what_a_record_of_each_kind_names_is_read_and_written_or_only_a_label(
     assert set().union(*(reading.written for reading in got.values())) == {"s.u.b"}
     # That a record is incomplete is known of it: it corrects what was read of it before.
     assert all(reading.covered for reading in got.values())
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind", "effect"),
+    [("select a from q", "SELECT", Effect.READS), ("insert into b select a from q", "INSERT", Effect.WRITES)],
+)
+def test_what_is_done_behind_a_definition_of_any_length_is_known(
+    statement: str, kind: str, effect: Effect
+) -> None:
+    defined = f"with q as (select {'x + ' * 40_000}x as a from t) "
+    assert kind_of(defined + statement) == Kind(kind, effect)
 
 
 def test_every_operation_of_a_real_hive_has_a_row(hive_jars: Path) -> None:
