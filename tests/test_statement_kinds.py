@@ -139,8 +139,8 @@ def test_what_a_record_of_each_kind_names_is_read_and_written_or_only_a_label(
 def test_what_is_done_behind_a_definition_of_any_length_is_known(
     statement: str, kind: str, effect: Effect
 ) -> None:
-    defined = f"with q as (select {'x + ' * 40_000}x as a from t) "
-    assert kind_of(defined + statement) == Kind(kind, effect)
+    definition = " ".join(["with q as (select", *["x +"] * 40_000, "x as a from t)"])
+    assert kind_of(f"{definition} {statement}") == Kind(kind, effect)
 
 
 def test_every_operation_of_a_real_hive_has_a_row(hive_jars: Path) -> None:
