@@ -479,7 +479,7 @@ def test_an_index_is_replaced_only_when_asked_and_never_under_a_running_navlin_o
     assert f"there is an index in {state / 'solr'}: to replace it, add --overwrite" in refused.stderr
     with server_on(state, solr_jars):
         in_use = run(toml, "restore", str(file), "--overwrite")
-        assert in_use.exit_code == Exit.FAILED
+        assert in_use.exit_code == Exit.BUSY
         assert "stop it first" in in_use.stderr
     damaged = file.with_name("damaged")
     damaged.write_bytes(file.read_bytes()[:-100])

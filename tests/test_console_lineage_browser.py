@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import time
@@ -269,6 +270,21 @@ def test_what_is_input_and_output_of_an_operation_stands_beside_it_with_two_arro
 
     acted(browser, browser.find("[name=operations]").click)
     assert browser.count(".edge.loop .tip") == 1, "what flows into itself"
+
+
+def test_a_greater_depth_is_fitted_into_the_picture(browser: Chromium, world: World) -> None:
+    chain = [world.table(f"step_{number}") for number in range(5)]
+    for source, target in itertools.pairwise(chain):
+        world.operation(f"{target.name} from {source.name}", [source], [target])
+    world.index()
+    drawn(browser, chain[0], direction="downstream")
+    browser.run("document.getElementById('diagram').scrollIntoView()")
+
+    acted(browser, lambda: choose(browser, "depth", "all"))
+
+    picture = browser.find("#diagram svg").rect
+    right = [browser.find(f"#node-{each.identity} .frame").rect for each in chain]
+    assert max(each["x"] + each["width"] for each in right) <= picture["x"] + picture["width"]
 
 
 def test_types_and_sources_are_told_by_shapes(browser: Chromium, world: World) -> None:

@@ -17,6 +17,7 @@ import requests
 
 from navlin.access.store import AccessFile
 from navlin.api.own import ROOT as API
+from navlin.cli.invocation import Exit
 from navlin.solr_server.embedded import running_solr
 from tests.support.served_daemon import PATIENCE_S, ROOT, Served, gone, ready, record, served
 
@@ -124,7 +125,7 @@ def test_a_source_that_the_daemon_does_not_know_yet_is_refused_in_a_sentence(dae
 def test_a_second_daemon_on_the_same_directory_says_so_and_ends(daemon: Served) -> None:
     second = daemon.ask("serve")
 
-    assert second.returncode == 1
+    assert second.returncode == Exit.BUSY
     assert "another navlin already runs Solr on" in second.stderr
     assert daemon.process.poll() is None
 

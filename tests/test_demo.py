@@ -26,6 +26,7 @@ from tests.support.demo import (
     pasted,
     printed_address,
 )
+from tests.support.listeners import listeners
 
 NOT_FOUND = 3
 
@@ -132,6 +133,14 @@ def test_every_service_that_it_extracts_goes_on_answering(demo: Demo) -> None:
     checked = pasted(demo, status.removesuffix("status") + "check")
 
     assert checked.returncode == 0, checked.stdout
+
+
+@pytest.mark.services
+def test_whatever_of_it_listens_listens_on_loopback(demo: Demo) -> None:
+    listening = listeners(demo.processes())
+
+    assert len(listening) > 5
+    assert {address for address in listening if not address.is_loopback} == set()
 
 
 @pytest.mark.services

@@ -16,6 +16,7 @@ import pytest
 
 from linker import purge_doubt
 from linker.purge import PurgeReport, Tally, purge
+from navlin.cli.invocation import Exit
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, date_ms
 from navlin.index.leases import Holder, held_lease
 from navlin.index.purges import forget_purged_before, open_purge, purged_before_ms
@@ -25,6 +26,7 @@ from navlin.model.records import Entity, Relation
 from tests.support.indexed_estate import DAY_MS, NOW_MS, World
 from tests.support.leases import held_by
 from tests.support.solr_proxy import Call, SolrProxy
+from tests.test_cli import configuration, run
 
 BEFORE_MS = NOW_MS
 ME = Holder("here", 1, "today")
@@ -891,6 +893,18 @@ def test_a_purge_that_would_take_half_of_the_history_is_held_until_a_person_acce
 
     done = run_purge(world.solr, accepted=21)
     assert (done.status, tally(done, "executions").removed) == ("finished", 20)
+
+
+def test_a_held_purge_is_known_by_its_exit_code(
+    world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(purge_doubt, "LEAST", 10)
+    old_executions(world, 20)
+
+    held = run(configuration(world.solr, tmp_path), "purge", "--before", "2001-09-10")
+
+    assert held.exit_code == Exit.HELD
+    assert "--accept 21" in held.stdout
 
 
 def test_a_purge_is_held_if_nothing_was_executed_lately_for_the_clock_may_be_ahead(

@@ -201,6 +201,14 @@ def test_results_are_sorted_by_a_field(world: World) -> None:
     assert [document["owner"] for document in answer.documents] == ["bob", "Ann"]
 
 
+@pytest.mark.parametrize("query", ["orders", "ORDERS", "orders insert", "spark orders"])
+def test_who_types_a_name_finds_the_table_that_is_called_so_first(world: World, query: str) -> None:
+    results = search(world.solr, query, limit=100)
+
+    assert results.documents[0]["identity"] == world.named("Orders").identity
+    assert results.total == search(world.solr, query, limit=0, sort="identity asc").total
+
+
 def test_facets_count_all_that_matched(world: World) -> None:
     answer = search(world.solr, f"srcId:{world.sources[HIVE].id}", limit=1, facets=["type", "serdeName"])
     assert answer.facets["type"] == {"DATABASE": 1, "FIELD": 2, "SOURCE": 1, "TABLE": 2, "VIEW": 1}

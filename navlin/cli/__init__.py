@@ -111,11 +111,13 @@ def _exit_code(error: Exception) -> Exit | None:
     from navlin.index.writing import TooManyConflicts
     from navlin.service.configuration import BadConfiguration
     from navlin.service.loader import ExtractorNotLoaded, SharedIdentity
-    from navlin.solr_server.embedded import NoSolr
+    from navlin.solr_server.embedded import NoSolr, StateInUse
     from navlin.solr_server.jars import JarsNotFetched
 
     if isinstance(error, BadConfiguration):
         return Exit.USAGE
+    if isinstance(error, StateInUse):
+        return Exit.BUSY
     if isinstance(
         error,
         NoSolr
@@ -138,7 +140,7 @@ Exit codes:
   1  it failed; the message says why
   2  the command line or the configuration is wrong
   3  nothing was found
-  4  held: too much would be flagged deleted, a person must look
+  4  held: too much would be flagged deleted, or purged; a person must look
   5  another navlin is at it
 """
 

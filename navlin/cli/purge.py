@@ -95,7 +95,7 @@ def command(
     raise SystemExit(exit_code(answer))
 
 
-_EXITS: Final = {"leased": Exit.BUSY, "held": Exit.FAILED}
+_EXITS: Final = {"leased": Exit.BUSY, "held": Exit.HELD}
 
 
 def _forget_threshold(solr: Solr, *, as_json: bool) -> None:

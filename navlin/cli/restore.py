@@ -69,7 +69,9 @@ def command(invocation: Invocation, file: Path, *, into: Path | None, overwrite:
             )
     except (IndexThere, collection_backup.CollectionsThere) as error:
         raise Failure(f"{error}: to replace it, add --overwrite", Exit.FAILED) from error
-    except (IndexInUse, DamagedBackup, NewerBackup, NotCreated, collection_backup.NotBackedUp) as error:
+    except IndexInUse as error:
+        raise Failure(str(error), Exit.BUSY) from error
+    except (DamagedBackup, NewerBackup, NotCreated, collection_backup.NotBackedUp) as error:
         raise Failure(str(error), Exit.FAILED) from error
     except OSError as error:
         raise Failure(f"not restored: {error}", Exit.FAILED) from error

@@ -33,7 +33,7 @@ def command(invocation: Invocation) -> None:
     from navlin.service.daemon import Daemon, SparkDied
     from navlin.service.loader import SharedIdentity
     from navlin.service.logs import configure_logs
-    from navlin.solr_server.embedded import NoSolr
+    from navlin.solr_server.embedded import NoSolr, StateInUse
 
     configuration = invocation.configuration()
     configure_logs(configuration.log)
@@ -54,7 +54,7 @@ def command(invocation: Invocation) -> None:
         SparkDied,
     ) as error:
         log.error("navlin cannot go on", error=str(error))
-        code = Exit.FAILED
+        code = Exit.BUSY if isinstance(error, StateInUse) else Exit.FAILED
     if any(
         thread is not threading.current_thread() and not thread.daemon for thread in threading.enumerate()
     ):

@@ -53,10 +53,13 @@ def print_pieces(pieces: Iterable[bytes]) -> None:
 
 
 def print_csv(lines: Iterable[bytes]) -> None:
-    """Prints a table for spreadsheets and programs, as it comes. Into a file or a pipe it goes byte for byte."""
+    """Prints a table for spreadsheets and programs, as it comes. Into a file or a pipe it goes byte for byte; on a terminal
+    the mark for spreadsheets is left out."""
+    from navlin.model.spreadsheet import MARK
+
     seen = sys.stdout.isatty()
     for line in lines:
-        click.echo(printable(line.decode()) if seen else line, nl=False)
+        click.echo(printable(line.removeprefix(MARK).decode()) if seen else line, nl=False)
 
 
 def shows_progress() -> bool:

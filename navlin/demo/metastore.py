@@ -7,13 +7,14 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 from navlin.demo import DemoFailed
 from navlin.demo.children import end_with_parent
-from navlin.java import QUICK, pyspark_jars
+from navlin.java import QUICK, JavaProgram, pyspark_jars
 
-START_S = 120
+SOURCE: Final = Path(__file__).with_name("MetastoreServer.java")
+START_S: Final = 120
 
 
 class MetastoreNotStarted(DemoFailed):
@@ -61,9 +62,14 @@ class Metastore:
         """Where managed tables lie."""
         return self.directory / "warehouse"
 
-    def class_path(self) -> list[str]:
-        """Where it has its classes from."""
-        return [*map(str, self.jars.glob("*.jar")), f"{pyspark_jars()}/*"]
+    def class_path(self) -> list[Path]:
+        """The jars that it has its classes from."""
+        return [*sorted(self.jars.glob("*.jar")), *sorted(pyspark_jars().glob("*.jar"))]
+
+    def command(self, options: Sequence[str], configuration: Path) -> list[str]:
+        """The command line that serves it, on loopback."""
+        program = JavaProgram(SOURCE, self.class_path(), self.jars.parent / "metastore-launcher")
+        return program.command(options, [str(self.port)], archive_classes=False, before=(configuration,))
 
     def start(self) -> None:
         """Starts it, on what the directory holds already, and waits until it answers (some 6 to 10 s)."""
@@ -77,7 +83,6 @@ class Metastore:
         (conf / "hive-site.xml").write_text(self._hive_site())
         (conf / "core-site.xml").write_text(_site(self._settings))
         opens = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in ("lang", "net", "util")]
-        classes = [str(conf), *self.class_path()]
         options = [
             *(QUICK if self._short_lived else ()),
             "-Xmx512m",
@@ -85,11 +90,11 @@ class Metastore:
             f"-Dderby.stream.error.file={conf}/derby.log",
             f"-Djava.io.tmpdir={conf}",
             *self._java_options,
+            *opens,
         ]
-        main = "org.apache.hadoop.hive.metastore.HiveMetaStore"
         with (self.directory / "metastore.log").open("ab") as log:
             self._process = subprocess.Popen(
-                ["java", *options, *opens, "-cp", ":".join(classes), main, "-p", str(self.port)],
+                self.command(options, conf),
                 cwd=self.directory,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

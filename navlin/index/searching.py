@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from navlin.index import entity as entity_fields
 from navlin.index.presented import presented
 from navlin.index.query_fields import ANY_TEXT, CASELESS, value_of
 from navlin.index.query_text import asked, asked_facet
-from navlin.index.query_tree import Facet, Query
+from navlin.index.query_tree import Clause, Facet, Group, Query
 from navlin.index.solr import Solr
 
 PAGE_ROWS: Final = 10_000
@@ -27,7 +27,7 @@ MOST_S: Final = 60.0
 @dataclass(frozen=True, slots=True)
 class SolrQuery:
     """A query and what belongs to it. ``sort`` is a list of (field, "asc" or "desc"), the best match first if it is
-    empty."""
+    empty; ``preferred`` are clauses that add to what matches and find nothing by themselves."""
 
     query: Query
     filters: Sequence[Query] = ()
@@ -36,6 +36,14 @@ class SolrQuery:
     fields: str = "*"
     facet_prefix: str = ""
     highlighted: Sequence[str] = ()
+    preferred: tuple[Clause, ...] = ()
+
+    @property
+    def ranked(self) -> Query:
+        """The query with what is preferred."""
+        if not self.preferred:
+            return self.query
+        return replace(self.query, clauses=(Clause(Group(self.query.clauses), sign="+"), *self.preferred))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +129,7 @@ def params(query: SolrQuery) -> dict[str, Any]:
         # A total order, so that no document is on two pages or on none.
         orders = [*(orders or [("score", "desc")]), ("identity", "asc")]
     return {
-        "q": asked(query.query),
+        "q": asked(query.ranked),
         "fq": [asked(each) for each in query.filters],
         "fl": query.fields,
         "df": ANY_TEXT,
@@ -151,6 +159,7 @@ def _highlight_params(query: SolrQuery) -> dict[str, Any]:
         return {}
     return {
         "hl": "true",
+        "hl.q": asked(query.query),
         "hl.method": "unified",
         "hl.fl": ",".join(query.highlighted),
         "hl.requireFieldMatch": "true",

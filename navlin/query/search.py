@@ -12,7 +12,17 @@ from typing import Any, Final
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.query_fields import REWRITTEN, WORDS_ALONE, core_asked, field_names
 from navlin.index.query_text import printed
-from navlin.index.query_tree import Facet
+from navlin.index.query_tree import (
+    Boost,
+    Clause,
+    ExactTerms,
+    Facet,
+    FieldValue,
+    FunctionRange,
+    Node,
+    Query,
+    Word,
+)
 from navlin.index.searching import MOST_S, SolrQuery, TookTooLong, find, pages
 from navlin.index.solr import Solr, SolrError, SolrUnavailable
 from navlin.query.scanner import QueryError
@@ -20,6 +30,7 @@ from navlin.query.syntax import Parsed, parse, parse_facet, plain_field
 
 MAX_LIMIT: Final = 500_000
 """Navigator's own limit of a page."""
+LOGICAL: Final = ("DATABASE", "TABLE", "VIEW", "DATASET")
 MAX_OFFSET: Final = 2_000_000_000
 """Solr counts with 32 bits."""
 
@@ -102,6 +113,7 @@ def search(
         _shown_fields(fields),
         facet_prefix,
         [plain_field(name) for name in highlighted],
+        () if sort or chosen == RELATIONS else _preferred(parsed.query),
     )
     with explained(parsed, most_s):
         found = find(solr, chosen, question, limit, offset, most_s)
@@ -205,6 +217,24 @@ def countable(name: str) -> str:
     if name in WORDS_ALONE:
         raise QueryError(f"{name} is kept as its words alone: it cannot be counted or sorted by")
     return name
+
+
+def _preferred(query: Query) -> tuple[Clause, ...]:
+    """What stands above a better match of words: who types a name means what is called so, and most often a table."""
+    words = [word for clause in query.clauses if clause.sign != "-" for word in _free_words(clause.node)]
+    if not words:
+        return ()
+    logical = Clause(ExactTerms("terms", "type", LOGICAL), boost=Boost("20", constant=True))
+    spellings = dict.fromkeys(spelling for word in words for spelling in (word, word.lower()))
+    names = (FunctionRange("originalName", each, each) for each in spellings)
+    return (logical, *(Clause(each, boost=Boost("40", constant=True)) for each in names))
+
+
+def _free_words(node: Node) -> list[str]:
+    match node:
+        case FieldValue("", Word() as word) if word.text is not None:
+            return [word.text]
+    return []
 
 
 def _shown_fields(fields: str) -> str:

@@ -10,9 +10,8 @@ from rich.text import Text
 
 from navlin.edit.asked import Done
 from navlin.index.edits import Edit
-from navlin.index.fields import solr_date
 from navlin.query.edits import History
-from navlin.render.text import clean
+from navlin.render.text import clean, moment
 
 SHOWN: Final = 20
 VALUE_CHARS: Final = 200
@@ -23,8 +22,13 @@ def edits_view(edits: Iterable[Edit]) -> RenderableType:
     """Edits one below the other, each with its changes."""
     lines: list[RenderableType] = []
     for edit in edits:
-        when = solr_date(edit.when_ms)[:19].replace("T", " ")
-        lines.append(Text(f"{when}  {clean(edit.who)}  {clean(edit.name)}", style="bold", overflow="fold"))
+        lines.append(
+            Text(
+                f"{moment(edit.when_ms)}  {clean(edit.who)}  {clean(edit.name)}",
+                style="bold",
+                overflow="fold",
+            )
+        )
         for change in edit.changes:
             text = f"  {clean(change.field)}: {_value(change.old)} → {_value(change.new)}"
             lines.append(Text(text, overflow="fold"))

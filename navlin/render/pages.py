@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -16,7 +15,7 @@ from navlin.query.incomplete import IncompleteOperation
 from navlin.query.page import Page
 from navlin.query.unlinked import UnlinkedRelation
 from navlin.render.counts import count_lines
-from navlin.render.text import clean, plain_table
+from navlin.render.text import clean, moment, plain_table
 
 STATEMENT_CHARS = 200
 
@@ -44,7 +43,7 @@ def rejects_view(page: Page[Rejected]) -> RenderableType:
     """The place, and why it does not read."""
     table = plain_table("Source", "Where", "Why", "Times", "Seen last")
     for each in page.results:
-        _add(table, each.source, each.where, each.reason, f"{each.count:,}", _date(each.seen_ms))
+        _add(table, each.source, each.where, each.reason, f"{each.count:,}", moment(each.seen_ms))
     return _whole(page, table, "everything read")
 
 
@@ -55,17 +54,18 @@ def runs_view(page: Page[RunRecord]) -> RenderableType:
         took = f"{(each.ended_ms - each.started_ms) / 1000:.1f} s" if each.ended_ms else ""
         what = [each.error, each.note, *count_lines(each.counts.counted()), *each.failures[:1]]
         _add(
-            table, each.source, _date(each.started_ms), took, each.status.value, ", ".join(filter(None, what))
+            table,
+            each.source,
+            moment(each.started_ms),
+            took,
+            each.status.value,
+            ", ".join(filter(None, what)),
         )
     return _whole(page, table, "no runs")
 
 
 def _add(table: Table, *cells: str) -> None:
     table.add_row(*(Text(clean(each), overflow="fold") for each in cells))
-
-
-def _date(at_ms: int) -> str:
-    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d %H:%M:%S}Z"
 
 
 def _whole(page: Page[Any], table: Table, nothing: str) -> RenderableType:

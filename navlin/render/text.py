@@ -6,6 +6,7 @@ nothing in them is taken for markup or for a terminal's control sequence.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from rich.table import Table
@@ -34,6 +35,11 @@ def plain_table(*headings: str) -> Table:
     for heading in headings:
         table.add_column(heading, overflow="fold")
     return table
+
+
+def moment(at_ms: int) -> str:
+    """A time as people read it, in UTC, to the second."""
+    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d %H:%M:%S}Z"
 
 
 def clean(text: str) -> str:

@@ -19,9 +19,9 @@ from urllib.parse import urlsplit
 
 from navlin.index.connection import SolrAddress, SolrError, SolrSession
 from navlin.solr_server import home
-from navlin.solr_server.launcher import Launcher, NoSolr
+from navlin.solr_server.launcher import Launcher, NoSolr, StateInUse
 
-__all__ = ["EmbeddedSolr", "NoSolr", "SolrSettings", "running_solr"]
+__all__ = ["EmbeddedSolr", "NoSolr", "SolrSettings", "StateInUse", "running_solr"]
 
 HOST: Final = "127.0.0.1"
 START_S: Final = 600.0
@@ -138,7 +138,7 @@ class EmbeddedSolr:
             case ["READY", port, _pid]:
                 return int(port)
             case ["FAILED", "locked:", where]:
-                raise NoSolr(
+                raise StateInUse(
                     f"another navlin already runs Solr on {where}: stop it, or configure another state directory"
                 )
             case ["FAILED", "port:", reason]:

@@ -16,6 +16,10 @@ class NoSolr(Exception):
     """The embedded Solr does not run; the text says why and what to do."""
 
 
+class StateInUse(NoSolr):
+    """Another navlin runs its Solr on the state directory."""
+
+
 class Launcher:
     """The launcher for one set of jars. It is compiled again when its source, the jars or Java change."""
 

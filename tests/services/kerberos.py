@@ -11,7 +11,7 @@ from typing import Final, Self
 from navlin.demo.children import end_with_parent
 from navlin.java import QUICK, JavaProgram, pyspark_jars
 from navlin.kerberos.client import Login
-from tests.services.metastore import Metastore
+from tests.services.metastore import MetastoreOfHive
 
 REALM: Final = "NAVLIN.TEST"
 SOURCE: Final = Path(__file__).with_name("KeyDistribution.java")
@@ -101,7 +101,7 @@ def moved_clock(directory: Path, ahead_s: int) -> dict[str, str]:
 
 def kerberized_metastore(
     directory: Path, jars: Path, kdc: Kdc, *, protection: str = "authentication"
-) -> Metastore:
+) -> MetastoreOfHive:
     """A metastore that wants tickets of the KDC. ``protection`` is Hadoop's word for the layers that it offers."""
     principal = "hive/localhost"
     settings = {
@@ -112,7 +112,7 @@ def kerberized_metastore(
         "hive.metastore.kerberos.keytab.file": str(kdc.keytab("hive.keytab", principal)),
     }
     options = [f"-Djava.security.krb5.conf={kdc.krb5_conf}"]
-    return Metastore(directory, jars, settings=settings, java_options=options)
+    return MetastoreOfHive(directory, jars, settings=settings, java_options=options)
 
 
 def free_port() -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from getpass import getuser
@@ -17,7 +17,7 @@ from extractors.hms.client import Address, Connection, MetastoreRefused, connect
 from extractors.hms.events import DEFAULT_CATALOG
 from extractors.hms.thrift import Call, Struct, at, refusal, struct
 from navlin.demo import metastore
-from navlin.java import pyspark_jars
+from navlin.java import find_java, pyspark_jars
 
 
 @struct
@@ -106,13 +106,22 @@ RELEASES: Final = {
     release.version: release
     for release in (
         Release("3.1", "org.apache.hive.hcatalog.listener.DbNotificationListener", _WITHOUT_HIVE),
-        Release("4.0", "NotificationLog", _WITHOUT_HIVE),
+        Release("4.0", "NotificationLog", {**_WITHOUT_HIVE, "metastore.thrift.bind.host": "127.0.0.1"}),
     )
 }
 _VERSION = re.compile(r"-\d[^/]*\.jar$")
 
 
-class LaterMetastore(Metastore):
+class MetastoreOfHive(Metastore):
+    """One that Hive's own main serves, which knows SASL and listens at every address."""
+
+    def command(self, options: Sequence[str], configuration: Path) -> list[str]:
+        path = ":".join(map(str, (configuration, *self.class_path())))
+        main = "org.apache.hadoop.hive.metastore.HiveMetaStore"
+        return [find_java(), *options, "-cp", path, main, "-p", str(self.port)]
+
+
+class LaterMetastore(MetastoreOfHive):
     """A real metastore of another release than PySpark's. ``jars`` is the directory of the release's set."""
 
     def __init__(self, directory: Path, jars: Path, release: Release, *, shows_log: bool = True) -> None:
@@ -133,7 +142,7 @@ class LaterMetastore(Metastore):
             client.current_event_id()
             client.events(0, 1)
 
-    def class_path(self) -> list[str]:
+    def class_path(self) -> list[Path]:
         """PySpark's jars, without its metastore and without those that the release has in a version of its own."""
         own = sorted(self.jars.glob("*.jar"))
         names = {_VERSION.sub("", jar.name) for jar in own}
@@ -144,11 +153,12 @@ class LaterMetastore(Metastore):
         ]
         # Hive 4 names an exception of HDFS's server.
         hadoop = sorted(self.jars.with_name("hadoop").glob("hadoop-client-minicluster-*.jar"))
-        classes = [str(jar) for jar in (*own, *theirs, *hadoop)]
+        classes = [*own, *theirs, *hadoop]
         source = Path(__file__).with_name(f"{self.release.listener}.java")
         if source.exists():
-            compiled = str(self.directory / "classes")
-            subprocess.run(["javac", "-nowarn", "-d", compiled, "-cp", ":".join(classes), source], check=True)
+            compiled = self.directory / "classes"
+            path = ":".join(map(str, classes))
+            subprocess.run(["javac", "-nowarn", "-d", compiled, "-cp", path, source], check=True)
             classes.insert(0, compiled)
         return classes
 

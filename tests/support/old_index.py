@@ -37,7 +37,8 @@ QUESTIONS: Final = (
     "show sales.patrons",
     "show /exports",
 )
-"""What is asked of it, as arguments of ``navlin``; ``answers.json`` has what the navlin of then said."""
+"""What is asked of it, as arguments of ``navlin``; ``answers.json`` has what the navlin of then said, but that what two
+sources state of one place is one relation since."""
 Index = dict[tuple[str, str], dict[str, Any]]
 CORES_OF_THEN: Final = (ELEMENTS, RELATIONS, RUNS)
 

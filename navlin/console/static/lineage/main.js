@@ -163,7 +163,8 @@ const acts = {
     go({ ...view, goOn: new Set([...view.goOn, ...goOn]), also: new Set([...view.also, ...more]) }, box);
   },
   hidden: (id, direction) => go(startingAt(view, id, { direction })),
-  change: (changes) => go({ ...view, ...changes }, graph?.start),
+  // Another depth or direction is another picture: it is fitted anew.
+  change: (changes) => go({ ...view, ...changes }, changes.goOn ? "" : graph?.start),
   detailsAddress: (id) => `${base}/details?${new URLSearchParams({ entity: id })}`,
   searchAddress: (query) => `${base}/search?${new URLSearchParams({ query })}`,
   select(what, focus = false) {
