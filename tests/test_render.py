@@ -17,6 +17,7 @@ from navlin.query.options import Options
 from navlin.query.search import search
 from navlin.query.show import show
 from navlin.render import lineage_view, search_view, show_view, unclear_name_view
+from navlin.render.text import plain_table
 from tests.support.query_estate import AS_OF_MS, HDFS, SPARK, World
 
 
@@ -220,6 +221,28 @@ def test_a_search_is_a_table(world: World, total: Key) -> None:
         seen(search_view(search(world.solr, f"{mine} AND type:TABLE", offset=10)))
         == "5 found, none on this page\n"
     )
+
+
+def test_a_row_that_would_break_words_is_a_paragraph() -> None:
+    table = plain_table(
+        "Source", "Reader", "State", "Last run", "Lag", "Due", "Entities", "Relations", "Rejects"
+    )
+    table.add_row(
+        "HDFS-PROD", "hdfs (pull)", "failing", "2 h ago", "", "in 6 min", "42,442,006", "4,332,005", "3"
+    )
+
+    assert seen(table) == page("""
+        HDFS-PROD
+          Reader hdfs (pull) · State failing · Last run 2 h ago · Due in 6 min ·
+          Entities 42,442,006 · Relations 4,332,005 · Rejects 3
+    """)
+
+
+def test_a_table_whose_long_names_alone_are_folded_stays_one() -> None:
+    table = plain_table("Type", "Name")
+    table.add_row("TABLE", "a" * 100)
+
+    assert seen(table) == f"Type   Name\nTABLE  {'a' * 73}\n       {'a' * 27}\n"
 
 
 def test_an_entity_is_shown_by_groups(world: World, total: Key) -> None:

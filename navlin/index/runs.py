@@ -47,6 +47,10 @@ class Status(StrEnum):
     """Another process is running this source."""
 
 
+RECORDED: Final = (Status.RUNNING, Status.FINISHED, Status.HELD, Status.FAILED)
+"""The statuses that a record may have."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunRecord:
     """One pass of the pipeline over one source."""

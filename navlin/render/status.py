@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from navlin.render.counts import count_lines
-from navlin.render.text import clean
+from navlin.render.text import clean, plain_table
 
 SHOWN_REJECTS: Final = 5
 SHOWN_POSITIONS: Final = 5
@@ -45,9 +45,7 @@ def status_view(status: Json) -> RenderableType:
 def _parts(status: Json) -> Iterator[RenderableType]:
     now_ms = status["now_ms"]
     yield from _daemon(status)
-    table = Table(box=None, pad_edge=False)
-    for column in COLUMNS:
-        table.add_column(column, justify="right" if column in _RIGHT else "left", overflow="fold")
+    table = plain_table(*COLUMNS, right=_RIGHT)
     for source in status["sources"]:
         table.add_row(*_row(source, now_ms))
     yield table

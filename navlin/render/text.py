@@ -6,10 +6,14 @@ nothing in them is taken for markup or for a terminal's control sequence.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
-from rich.table import Table
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.padding import Padding
+from rich.table import Column, Table
 from rich.text import Text
 
 from navlin.index.entity import StoredEntity
@@ -29,12 +33,46 @@ def name_text(node: Node | StoredEntity) -> Text:
     return text
 
 
-def plain_table(*headings: str) -> Table:
-    """A table without lines, whose cells are folded rather than cut."""
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
-    return table
+LONG_CHARS: Final = 24
+"""What is longer is a name or a sentence, which may be folded."""
+
+
+class PlainTable(Table):
+    """A table without lines, whose cells are folded rather than cut. Where that would break words that are no long names,
+    each row is a paragraph instead, its first cell the title."""
+
+    def __init__(self, headings: Iterable[str], right: Collection[str] = ()) -> None:
+        super().__init__(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+        for heading in headings:
+            self.add_column(heading, justify="right" if heading in right else "left", overflow="fold")
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        least = sum(min(self._widest(console, column), LONG_CHARS) + 2 for column in self.columns)
+        if least - 2 <= options.max_width:
+            yield from super().__rich_console__(console, options)
+            return
+        for title, *cells in zip(*(column.cells for column in self.columns), strict=True):
+            yield Text.assemble(_text(title), style="bold", overflow="fold")
+            told = (
+                Text.assemble((f"{column.header} ".lstrip(), "dim"), text)
+                for column, cell in zip(self.columns[1:], cells, strict=True)
+                if (text := _text(cell))
+            )
+            yield Padding(Text(" · ").join(told), (0, 0, 0, 2))
+
+    def _widest(self, console: Console, column: Column) -> int:
+        return max(
+            Measurement.get(console, console.options, cell).maximum for cell in (column.header, *column.cells)
+        )
+
+
+def _text(cell: RenderableType) -> Text:
+    return cell if isinstance(cell, Text) else Text(str(cell), overflow="fold")
+
+
+def plain_table(*headings: str, right: Collection[str] = ()) -> PlainTable:
+    """A table with these headings; the columns of ``right`` are numbers."""
+    return PlainTable(headings, right)
 
 
 def moment(at_ms: int) -> str:
