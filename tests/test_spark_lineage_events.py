@@ -177,11 +177,16 @@ def test_an_output_that_is_neither_table_nor_path_is_not_known(read: Callable[..
     assert "DATA_FLOW operation -> b.b" in flows(got)
 
 
-def test_a_record_behind_half_of_another_is_read(read: Callable[..., Read]) -> None:
+def test_records_behind_half_of_another_are_read(read: Callable[..., Read]) -> None:
     half = json.dumps(record([table("a.a")], [table("b.b")]))[:90]
-    got = read(half + json.dumps(record([table("a.c")], [table("b.d")])))
+    first = json.dumps(record([table("a.c")], [table("b.d")]))
+    second = json.dumps(record([table("a.e")], [table("b.f")]) | {"applicationID": "another"})
+    got = read(half + first + second)
     assert [each.offset for each in got.rejects] == [0]
-    assert flows(got) == {"DATA_FLOW a.c -> operation", "DATA_FLOW operation -> b.d"}
+    assert flows(got) == {
+        *("DATA_FLOW a.c -> operation", "DATA_FLOW operation -> b.d"),
+        *("DATA_FLOW a.e -> operation", "DATA_FLOW operation -> b.f"),
+    }
 
 
 @pytest.mark.parametrize(

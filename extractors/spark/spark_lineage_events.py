@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import orjson
@@ -32,7 +33,8 @@ from navlin.model.records import Record, Reject, Split
 from navlin.model.redaction import bounded, sample
 from navlin.model.source import SPARK, Estate, Source
 
-_STARTS = (b'{"version":', b'{"version" :', b'{"applicationID":')
+_START = re.compile(rb'\{"(?:version|applicationID)"\s*:')
+"""How a record begins."""
 _KEYS = re.compile(rb'"(?:applicationID|yarnApplicationId|dataSourceType)"\s*:')
 """Keys of these records alone: a line without any is not shown to anybody."""
 FINE, NOT_SUPPORTED = "00", "01"
@@ -77,10 +79,12 @@ class SparkLineageEvents(LineLogs):
                 return  # the application's end
             application, occurrence, effect = _query(record, written_ms)
         except NotARecord as broken:
+            # A record cut short by a full disk is followed by the next ones on the same line.
+            if starts := [start.start() for start in _START.finditer(text, 1)]:
+                for start, end in pairwise((0, *starts, len(text))):
+                    yield from self._records(Line(line.offset + start, text[start:end]), path, written_ms)
+                return
             yield Reject(path, str(broken), line.offset, sample(text) if _KEYS.search(text) else "")
-            # A record cut short by a full disk is followed by the next one on the same line.
-            if (glued := max(map(text.rfind, _STARTS))) > 0:
-                yield from self._records(Line(line.offset + glued, text[glued:]), path, written_ms)
             return
         if not occurrence.ended_ms:
             reason = no_time("a time of the record cannot be one: timestamp", record["timestamp"])
