@@ -38,7 +38,7 @@ from extractors.lineage.graph import (
     vertex_by_name,
     vertices_of,
 )
-from extractors.lineage.line_logs import LineLogs
+from extractors.lineage.line_logs import LineLogs, parted
 from extractors.lineage.open_record import OpenRecord
 from extractors.lineage.record_times import RecordTimes
 from extractors.lineage.statement_records import (
@@ -57,7 +57,7 @@ from navlin.model.redaction import sample
 from navlin.model.source import HIVE, Estate, Source
 
 HIVE_ENGINE = Engine(HIVE, "hv_query", "hv_query_part", "hv_query_execution")
-_RECORD_START = b'{"version":'
+_RECORD_START = re.compile(rb'\{"version":')
 _STATISTICS = "compute_stats("
 """What Hive computes of columns that it writes, for its own optimizer: no data flows, and the targets are often wrong."""
 _JOB = re.compile(r"(?:job|application)_\d{1,20}_\d{1,10}\Z")
@@ -98,11 +98,13 @@ def _records(found: Line, path: str, statements: StatementRecords, split: FileSp
             found.text, path, found.offset, written_ms=split.written_ms, latest_ms=split.latest_ms
         )
     except NotARecord as broken:
-        yield Reject(path, str(broken), found.offset, sample_of(found.text))
-        # A record cut short by a full disk is followed by the next one on the same line.
-        glued = found.text.rfind(_RECORD_START)
-        if glued > 0:
-            yield from _records(Line(found.offset, found.text[glued:]), path, statements, split)
+        pieces = parted(found.text, _RECORD_START)
+        for _, piece in pieces:
+            # Behind it stands what the log says before the next one.
+            end = piece.rfind(b"}") + 1 or len(piece)
+            yield from _records(Line(found.offset, piece[:end]), path, statements, split)
+        if not pieces:
+            yield Reject(path, str(broken), found.offset, sample_of(found.text))
         return
     yield from statements.of(statement)
 

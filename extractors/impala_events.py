@@ -21,6 +21,7 @@ a `Reject` of the statement, and the rest of it stands.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -43,7 +44,7 @@ from extractors.lineage.graph import (
     vertex_by_name,
     vertices_of,
 )
-from extractors.lineage.line_logs import LineLogs
+from extractors.lineage.line_logs import LineLogs, parted
 from extractors.lineage.record_times import RecordTimes
 from extractors.lineage.statement_records import (
     Catalog,
@@ -61,7 +62,7 @@ from navlin.model.redaction import without_credentials
 from navlin.model.source import HIVE, IMPALA, Estate, Source
 
 IMPALA_ENGINE = Engine(IMPALA, "impala_operation", "impala_sub_operation", "impala_operation_execution")
-_RECORD_START = b'{"queryText":'
+_START = re.compile(rb'\{"queryText":')
 _NOT_YET = -1
 """``tableCreateTime`` of a view that the statement itself creates."""
 
@@ -100,12 +101,12 @@ def _records(line: Line, path: str, statements: StatementRecords, latest_ms: int
     try:
         statement = to_statement(text, path, line.offset, latest_ms=latest_ms)
     except NotARecord as broken:
-        yield Reject(path, str(broken), line.offset, sample_of(text))
-        # A record cut short by a full disk is followed by the next one on the same line.
-        glued = text.rfind(_RECORD_START)
-        if glued > 0:
-            whole = Line(line.offset + line.text.index(text) + glued, text[glued:])
-            yield from _records(whole, path, statements, latest_ms)
+        offset = line.offset + line.text.index(text)
+        pieces = parted(text, _START)
+        for at, piece in pieces:
+            yield from _records(Line(offset + at, piece), path, statements, latest_ms)
+        if not pieces:
+            yield Reject(path, str(broken), line.offset, sample_of(text))
         return
     yield from statements.of(statement)
 

@@ -259,6 +259,15 @@ def test_a_record_that_was_cut_off_is_rejected_and_the_next_ones_are_read(
     assert len(got.covers) == 1
 
 
+def test_records_glued_to_the_rest_of_another_are_read_with_what_a_log_puts_before_them(
+    read: Callable[..., Read],
+) -> None:
+    first, second = (json.dumps(record(user=each), separators=(",", ":")) for each in ("ann", "ben"))
+    got = read(PREFIX + first[:200] + PREFIX + first + PREFIX + second)
+    assert len(got.rejects) == 1
+    assert len(got.covers) == 2
+
+
 def test_a_record_glued_to_the_rest_of_another_is_read(read: Callable[..., Read]) -> None:
     got = read(json.dumps(record(user="cut"))[:200] + json.dumps(record()))
     assert len(got.rejects) == 1

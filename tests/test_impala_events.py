@@ -578,11 +578,14 @@ def test_zeros_before_a_record_are_passed(read: Callable[..., Read]) -> None:
     assert got.operation.attributes["queryText"] == TEXT
 
 
-def test_a_record_behind_half_of_another_on_one_line_is_read(read: Callable[..., Read]) -> None:
-    whole = json.dumps(of_5_0(), separators=(",", ":")).encode()
-    got = read(b'{"queryText":"select 1 fr' + whole)
-    assert len(got.rejects) == 1
-    assert got.operation.attributes["queryText"] == TEXT
+def test_records_behind_half_of_another_on_one_line_are_read(read: Callable[..., Read]) -> None:
+    first, second = (
+        json.dumps(of_5_0() | {"queryId": each}, separators=(",", ":")).encode() for each in ("a:1", "a:2")
+    )
+    got = read(b'{"queryText":"select 1 fr' + first + second)
+    assert [each.offset for each in got.rejects] == [0]
+    assert {each.attributes["queryText"] for each in got.operations} == {TEXT}
+    assert len(got.of(EntityType.OPERATION_EXECUTION)) == 2
 
 
 def test_raw_control_characters_in_a_text_are_read(read: Callable[..., Read]) -> None:

@@ -404,6 +404,12 @@ def test_what_breaks_off_among_events_side_by_side_is_rejected_where_it_begins(f
     ]
 
 
+def test_every_event_behind_half_of_another_is_read(follower: Follower) -> None:
+    got = follower.read("".join((LINES[0], LINES[1][:200], LINES[1], LINES[2][:100], LINES[2])))
+    assert len(got.rejects) == 2
+    assert flows(got) == WHOLE
+
+
 def test_each_event_in_a_file_of_its_own(follower: Follower) -> None:
     for number, each in enumerate((COMPLETE, RUNNING, START)):
         (follower.directory / f"event-{number}.json").write_text(pretty(each))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from extractors.lineage.file_split import FileSplit
@@ -17,6 +19,13 @@ from navlin.model.records import Record, Reject, Split
 
 SPLIT_RECORDS = 20_000
 """After so many records a split hands the rest of its file to a further one: tasks are short."""
+
+
+def parted(text: bytes, start: re.Pattern[bytes]) -> list[tuple[int, bytes]]:
+    """The pieces of a line that does not read, and where in it each begins: a record that a full disk cut short is followed
+    by the next ones on the same line. ``start`` is how a record begins; no pieces if only one does."""
+    starts = [found.start() for found in start.finditer(text, 1)]
+    return [(at, text[at:end]) for at, end in pairwise((0, *starts, len(text)))] if starts else []
 
 
 class LineLogs(Extractor):

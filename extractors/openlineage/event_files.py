@@ -22,6 +22,8 @@ _EVENT: Final = re.compile(
     rb'[\[{]\s*\{?\s*"(?:eventTime|eventType|schemaURL|producer|run|job|dataset|inputs|outputs)"'
 )
 """How an event begins that stands on one line."""
+EVENT_START: Final = re.compile(rb'\{"event(?:Time|Type)"')
+"""How an event begins that stands behind half of another."""
 _CUT_OFF: Final = "the event has no end"
 _BETWEEN: Final = re.compile(r"[\s,\[\]\0\x1e\ufeff]*", re.ASCII)
 """What stands between the events of an array, or of a sequence of JSON values."""
@@ -130,9 +132,3 @@ def _begins(text: str, at: int) -> int:
     """Where behind ``at`` the next value begins."""
     between = _BETWEEN.match(text, at)
     return between.end() if between else at
-
-
-def glued(data: bytes) -> int:
-    """Where in a text that does not read the next event begins: one that was cut short by a full disk is followed by the
-    next on the same line. 0 if there is none."""
-    return max(data.rfind(b'{"eventTime"'), data.rfind(b'{"eventType"'), 0)

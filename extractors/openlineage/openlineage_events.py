@@ -15,9 +15,9 @@ from typing import Any, Final, NamedTuple
 
 from extractors.lineage.file_split import FileSplit
 from extractors.lineage.followed_files import MAX_LINE_BYTES, Line, follow, sought
-from extractors.lineage.line_logs import LineLogs
+from extractors.lineage.line_logs import LineLogs, parted
 from extractors.lineage.moved_files import FileWentAway
-from extractors.openlineage.event_files import events_among, glued, parse, side_by_side
+from extractors.openlineage.event_files import EVENT_START, events_among, parse, side_by_side
 from extractors.openlineage.events import Event, NotAnEvent, events_in, sample_of, to_event
 from extractors.openlineage.names import Names
 from extractors.openlineage.records import Writing
@@ -170,11 +170,13 @@ class _Reading:
             values, read = side_by_side(found.text)
             for each in values:
                 yield from self._of_value(each, found, path)
-            if rest := found.text[read:]:
+            offset, rest = found.offset + read, found.text[read:]
+            pieces = parted(rest, EVENT_START)
+            for at, piece in pieces:
+                yield from self._of_text(Line(offset + at, piece), path)
+            if rest and not pieces:
                 self._events += 1
-                yield Reject(path, str(broken), found.offset + read, sample_of(rest))
-                if (at := glued(rest)) > 0:
-                    yield from self._of_text(Line(found.offset + read + at, rest[at:]), path)
+                yield Reject(path, str(broken), offset, sample_of(rest))
             return
         for each in events_in(value):
             yield from self._of_value(each, found, path)

@@ -12,14 +12,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import orjson
 
 from extractors.lineage.file_split import FileSplit
 from extractors.lineage.followed_files import MAX_LINE_BYTES, Line
-from extractors.lineage.line_logs import LineLogs
+from extractors.lineage.line_logs import LineLogs, parted
 from extractors.spark.application import Application
 from extractors.spark.effect import Effect
 from extractors.spark.incomplete import Incomplete
@@ -79,10 +78,9 @@ class SparkLineageEvents(LineLogs):
                 return  # the application's end
             application, occurrence, effect = _query(record, written_ms)
         except NotARecord as broken:
-            # A record cut short by a full disk is followed by the next ones on the same line.
-            if starts := [start.start() for start in _START.finditer(text, 1)]:
-                for start, end in pairwise((0, *starts, len(text))):
-                    yield from self._records(Line(line.offset + start, text[start:end]), path, written_ms)
+            if pieces := parted(text, _START):
+                for at, piece in pieces:
+                    yield from self._records(Line(line.offset + at, piece), path, written_ms)
                 return
             yield Reject(path, str(broken), line.offset, sample(text) if _KEYS.search(text) else "")
             return
