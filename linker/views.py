@@ -133,8 +133,10 @@ def _read(reader: SqlReader, view: StoredEntity, schema: Mapping[str, Sequence[s
 def _default_database(view: StoredEntity) -> str:
     """Where a table without a database is. Hive and Impala write databases into a view's text; Spark keeps beside it what
     the session's was."""
-    parts = int(view.parameters.get("view.catalogAndNamespace.numParts", 0))
-    last = view.parameters.get(f"view.catalogAndNamespace.part.{parts - 1}", "")
+    parts = str(view.parameters.get("view.catalogAndNamespace.numParts", ""))
+    last = ""
+    if parts.isascii() and parts.isdigit():
+        last = view.parameters.get(f"view.catalogAndNamespace.part.{int(parts) - 1}", "")
     return last or view.parameters.get("view.default.database", "") or view.parent_path.strip("/")
 
 

@@ -200,6 +200,21 @@ def test_sparks_view_keeps_the_names_of_its_columns_and_the_database_that_it_was
     assert found_flows(world) == {"s.orders -> other.v", "s.orders.price -> other.v.cost"}
 
 
+@pytest.mark.parametrize("parts", ["", "x", "-1", "²"])
+def test_a_number_of_parts_that_is_none_leaves_the_view_its_own_database(world: World, parts: str) -> None:
+    made = view(
+        world,
+        "s.v",
+        "SELECT price FROM orders",
+        "price",
+        params={"view.catalogAndNamespace.numParts": parts},
+    )
+
+    world.link(world.put(world.hive, *orders(world), *made))
+
+    assert "s.orders -> s.v" in found_flows(world)
+
+
 def test_an_expression_of_sparks_view_is_known_by_its_place_unless_the_names_beside_it_have_moved(
     world: World,
 ) -> None:

@@ -90,6 +90,20 @@ def jobs(solr: Solr) -> Jobs:
     return Jobs(solr)
 
 
+def test_one_whose_answer_could_not_be_saved_is_ended_by_the_same_daemon(jobs: Jobs) -> None:
+    request = jobs.leave(source="HIVE-1")
+    save_request(jobs.solr, replace(request, state=State.RUNNING, holder=this_process()))
+
+    jobs.requests.poll()
+
+    ended = jobs.until(request, lambda found: not found.open)
+    assert (
+        ended.error
+        == "its answer could not be saved; what it wrote stays, and the next run goes on from there"
+    )
+    assert jobs.times == 0
+
+
 def test_a_request_is_answered_with_who_asked_and_when(jobs: Jobs) -> None:
     answered = jobs.answered(source="HIVE-1", complete=True)
 

@@ -169,6 +169,13 @@ def test_a_source_that_is_neither_table_nor_path_is_named_as_unknown(read: Calla
     assert got.operation.attributes["incomplete"]
 
 
+@pytest.mark.parametrize("broken", [[7], [{"dataSourceType": "HIVE"}], {"source": "a.a"}, "a.a"])
+def test_inputs_that_do_not_read_make_an_operation_incomplete(read: Callable[..., Read], broken: Any) -> None:
+    got = read(record([], [table("b.b")]) | {"inputs": broken})
+    assert got.operation.attributes["incomplete"]
+    assert got.operation.attributes["unknownInputs"]
+
+
 def test_an_output_that_is_neither_table_nor_path_is_not_known(read: Callable[..., Read]) -> None:
     jdbc = {"source": "jdbc:mysql://h/db.t", "dataSourceType": "UNKNOWN"}
     got = read(record([table("a.a")], [table("b.b"), jdbc]))

@@ -241,6 +241,17 @@ def test_what_hive_ran_belongs_to_its_query(resource_manager: ResourceManager, h
     assert {flow for flow in reported.flows if flow[0] == name} == set()
 
 
+def test_what_hive_ran_on_a_metastore_that_is_not_configured_is_not_the_configured_ones(
+    resource_manager: ResourceManager, history: JobHistory
+) -> None:
+    history.add(job(1), **WORDS, hive_query_id="q", hive_metastore_uris="thrift://other:9083")
+
+    (relation,) = Following(resource_manager, history=history).run().relations(RelationType.LOGICAL_PHYSICAL)
+
+    assert relation.ep1.source.id != METASTORE.id
+    assert not relation.ep1.source.configured
+
+
 def test_what_pig_ran_belongs_to_its_script(resource_manager: ResourceManager, history: JobHistory) -> None:
     pig = {**WORDS, "pig_script_id": "script-1", "pig_logicalPlan_hash": "1234"}
     history.add(job(1, name="PigLatin:daily.pig"), **pig)

@@ -81,8 +81,8 @@ def to_error(answer: dict[str, Any], where: str) -> HdfsError:
     if "AccessControlException" in kind or "AuthorizationException" in kind or "Kerberos" in kind:
         return HdfsRefused(_who_may(message, about, user), path, user, kind)
     if "FileNotFoundException" in kind or "NoSuchFile" in kind or "ParentNotDirectory" in kind:
-        # The configuration's files are also files.
-        return HdfsNotFound(f"{about}: {message}", path, user, kind)
+        # The configuration's files are also files: without them nothing is known of any path.
+        return (HdfsNotFound if path else HdfsError)(f"{about}: {message}", path, user, kind)
     if kind.startswith(_GONE) or "LoginException" in kind:
         return HdfsUnavailable(f"{about}: {_short(message)} ({simple})", path, user, kind)
     return HdfsError(f"{about}: {_short(message)} ({simple})", path, user, kind)

@@ -139,7 +139,7 @@ def _described(
         return [status for status in client.describe(paths) if status is not None], []
     except HdfsRefused as error:
         if len(paths) == 1:
-            return [], [Reject(f"{reading.url}{paths[0]}", str(error))]
+            return [], [Reject(f"{reading.url}{paths[0]}", str(error), tree_path=to_tree(paths[0]))]
     # One of them has the NameNode refuse all.
     half = len(paths) // 2
     found, refused = _described(client, reading, paths[:half])

@@ -18,6 +18,7 @@ from extractors.spark.lines import Line, Mark
 from extractors.spark.plan.names import SESSION_CATALOG
 from extractors.spark.plan.reading import PlanReading, read_plan
 from extractors.spark.times import EARLIEST_MS, instant, no_time
+from navlin.model.source import metastores_named
 
 MAX_OPEN: Final = 5_000
 """Open executions, and running jobs, that are kept. No driver runs so many at once; a damaged log may seem to."""
@@ -427,8 +428,7 @@ def to_statement(event: Mapping[str, Any]) -> Statement:
 
 
 def _metastores(spark: Mapping[str, Any], hadoop: Mapping[str, Any]) -> tuple[str, ...]:
-    uris = _setting("hive.metastore.uris", spark, hadoop)
-    return tuple(uri.strip() for uri in uris.split(",") if uri.strip())[:10]
+    return metastores_named(_setting("hive.metastore.uris", spark, hadoop))
 
 
 def _catalogs(spark: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

@@ -27,7 +27,7 @@ from navlin.model.keys import (
 )
 from navlin.model.records import Attributes, Record
 from navlin.model.redaction import bounded, redact
-from navlin.model.source import HIVE, YARN, Estate, Source, normal_authority
+from navlin.model.source import HIVE, YARN, Estate, Source
 from navlin.model.tree import tree_path
 
 JDBC: Final = "JDBC"
@@ -51,7 +51,9 @@ class Names:
     def key(self, end: End) -> Key:
         match end.kind:
             case EndKind.TABLE | EndKind.VIEW:
-                metastore = self.estate.serving(HIVE, self._authority())
+                metastore = self.estate.serving(
+                    HIVE, self.estate.metastore_meant(self.application.metastores, self.metastore)
+                )
                 kind = EntityType.VIEW if end.kind is EndKind.VIEW else EntityType.TABLE
                 catalog, _, database = end.database.partition(".")
                 if catalog not in self.application.metastore_catalogs or not database:
@@ -70,17 +72,6 @@ class Names:
         if application_id(self.application.id) is None:
             return None
         return application_key(self.estate.serving(YARN, self.yarn), self.application.id)
-
-    def _authority(self) -> str:
-        """The metastore that the application was set up with: of several for one service, the one that is configured."""
-        uris = self.application.metastores
-        served = {
-            authority for source in self.estate.sources if source.type == HIVE for authority in source.serves
-        }
-        for uri in uris:
-            if normal_authority(uri) in served:
-                return uri
-        return uris[0] if uris else self.metastore
 
 
 def jdbc_authority(url: str) -> str:

@@ -30,10 +30,11 @@ from navlin.model.extractor import PUSH, extractor, keeps_positions
 from navlin.model.keys import application_id, is_location
 from navlin.model.records import Record, Reject, Split
 from navlin.model.redaction import bounded, sample
-from navlin.model.source import SPARK, Estate, Source
+from navlin.model.source import METASTORES_NAMED, SPARK, Estate, Source, metastores_named
 
 _START = re.compile(rb'\{"(?:version|applicationID)"\s*:')
 """How a record begins."""
+SHOWN_CHARS = 80
 _KEYS = re.compile(rb'"(?:applicationID|yarnApplicationId|dataSourceType)"\s*:')
 """Keys of these records alone: a line without any is not shown to anybody."""
 FINE, NOT_SUPPORTED = "00", "01"
@@ -156,8 +157,11 @@ def _ends(value: Any) -> tuple[tuple[End, ...], tuple[str, ...]]:
     """Tables and paths, and what is named that is neither."""
     ends: dict[End, None] = {}
     hidden: dict[str, None] = {}
+    if value is not None and not isinstance(value, list):
+        hidden[repr(value)[:SHOWN_CHARS]] = None
     for each in value if isinstance(value, list) else ():
         if not isinstance(each, dict) or not (named := _text(each, "source")):
+            hidden[repr(each)[:SHOWN_CHARS]] = None
             continue
         kind = _text(each, "dataSourceType").upper()
         table = dotted_table(named) if kind == "HIVE" else None
@@ -176,7 +180,7 @@ def _metastores(record: Mapping[str, Any]) -> tuple[str, ...]:
     named = (
         _text(each, "hiveMetastoreLocation") for side in sides for each in side if isinstance(each, dict)
     )
-    return tuple(dict.fromkeys(uri.strip() for uris in named for uri in uris.split(",") if uri.strip()))[:10]
+    return tuple(dict.fromkeys(uri for uris in named for uri in metastores_named(uris)))[:METASTORES_NAMED]
 
 
 def _text(record: Mapping[str, Any], name: str) -> str:

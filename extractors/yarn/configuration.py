@@ -1,5 +1,4 @@
 """The configuration of a MapReduce job → what it read and wrote, and what ran. Pure.
-from navlin.model.redaction import bounded, without_credentials
 
 Of the hundreds of properties those named here are looked at, by their new and their old names; no other is kept, and none
 with a secret. Clients write into it what they like: a value that does not fit counts as absent.
@@ -15,6 +14,7 @@ from urllib.parse import unquote_plus
 
 from extractors.yarn.applications import MAX_NAME_BYTES
 from navlin.model.redaction import bounded, without_credentials
+from navlin.model.source import metastores_named
 
 MAX_PATHS: Final = 10_000
 """Inputs of one job that are kept; Hive has been seen to name every partition of a table."""
@@ -122,7 +122,7 @@ def to_configuration(answer: Any) -> Configuration:
         get("output_key"),
         get("output_value"),
         default_fs,
-        tuple(filter(None, (uri.strip() for uri in get("metastores").split(","))))[:10],
+        metastores_named(get("metastores")),
         hive,
         _query_text(get("hive_text")),
         get("hive_session"),

@@ -29,7 +29,7 @@ from navlin.model.keys import (
 )
 from navlin.model.records import Attributes, Record
 from navlin.model.redaction import bounded, redact
-from navlin.model.source import HIVE, OOZIE, PIG, Estate, Source, normal_authority
+from navlin.model.source import HIVE, OOZIE, PIG, Estate, Source
 
 LATEST_MS: Final = 4_102_444_800_000
 """2100: no time of YARN's lies behind it."""
@@ -94,7 +94,8 @@ class ApplicationRecords:
         """What the application was run for, as others name it."""
         conf = known.conf
         if conf.hive_query_id:
-            hive = self.estate.serving(HIVE, self._metastore(conf))
+            meant = self.estate.metastore_meant(conf.metastores, self.metastore)
+            hive = self.estate.serving(HIVE, meant)
             yield granted_execution_key(hive, conf.hive_query_id), {}
         if conf.pig_script_id:
             pig = self.estate.serving(PIG)
@@ -106,13 +107,6 @@ class ApplicationRecords:
             oozie = self.estate.serving(OOZIE)
             action = known.oozie.action if known.oozie else conf.oozie_action_id.partition("@")[2]
             yield granted_execution_key(oozie, known.workflow_id), {"oozieAction": action}
-
-    def _metastore(self, conf: Configuration) -> str:
-        """A job may name several addresses of one metastore: the one that a configured source serves."""
-        served = {
-            authority for source in self.estate.sources if source.type == HIVE for authority in source.serves
-        }
-        return next((uri for uri in conf.metastores if normal_authority(uri) in served), self.metastore)
 
 
 @dataclass(frozen=True, slots=True)

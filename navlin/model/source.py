@@ -7,7 +7,7 @@ what is claimed there can be granted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -82,6 +82,22 @@ class Estate:
         name = wanted or source_type.lower()
         granted_id = self.adopted.get(adoption_key(source_type, wanted), source_id(self.cluster, name))
         return Source(granted_id, source_type, name, self.cluster, (wanted,), configured=False)
+
+    def metastore_meant(self, uris: Sequence[str], default: str) -> str:
+        """Of the addresses of one metastore, the one that a configured source serves, else the first; ``default`` if there are
+        none."""
+        served = {authority for source in self.sources if source.type == HIVE for authority in source.serves}
+        served_first = (uri for uri in uris if normal_authority(uri) in served)
+        return next(served_first, uris[0] if uris else default)
+
+
+METASTORES_NAMED: Final = 10
+"""How many addresses of one metastore a job may name."""
+
+
+def metastores_named(uris: str) -> tuple[str, ...]:
+    """The addresses in a value of ``hive.metastore.uris``: all of them are of one metastore."""
+    return tuple(filter(None, map(str.strip, uris.split(","))))[:METASTORES_NAMED]
 
 
 def adoption_key(source_type: str, authority: str) -> str:

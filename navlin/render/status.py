@@ -61,14 +61,14 @@ def _parts(status: Json) -> Iterator[RenderableType]:
         )
     for title, key, counted, words in _COUNTED:
         if status[key]:
-            table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-            table.add_column(counted, justify="right")
+            counts = Table(title=title, title_justify="left", box=None, pad_edge=False)
+            counts.add_column(counted, justify="right")
             for word in words:
-                table.add_column("since" if word == "age" else word)
+                counts.add_column("since" if word == "age" else word)
             for each in status[key]:
                 # Not markup: a reason may quote a parser.
-                table.add_row(f"{each[counted]:,}", *(Text(each[word]) for word in words))
-            yield table
+                counts.add_row(f"{each[counted]:,}", *(Text(each[word]) for word in words))
+            yield counts
 
 
 def _daemon(status: Json) -> Iterator[RenderableType]:

@@ -56,7 +56,8 @@ class Requests:
         try:
             for request in open_requests(self._solr):
                 if request.state is State.RUNNING:
-                    self._give_up(request)
+                    if request.id not in self._running:
+                        self._give_up(request)
                 elif len(self._running) < AT_ONCE:
                     self._take_up(request)
         except SolrError as error:
@@ -112,11 +113,13 @@ class Requests:
         return replace(request, state=State.DONE, answer=answer)
 
     def _give_up(self, request: Request) -> None:
-        """Ends a request whose daemon has certainly died; it may have been run in part."""
+        """Ends a request whose daemon has certainly died, or whose answer this one could not save; it may have been run in
+        part."""
         holder = request.holder
-        if holder is None or may_live(holder):
+        if holder is None or (holder != self._me and may_live(holder)):
             return
-        error = "navlin serve died meanwhile; what it wrote stays, and the next run goes on from there"
+        what = "its answer could not be saved" if holder == self._me else "navlin serve died meanwhile"
+        error = f"{what}; what it wrote stays, and the next run goes on from there"
         failed = replace(request, state=State.FAILED, error=error, ended_ms=self._clock())
         try:
             save_request(self._solr, failed)
