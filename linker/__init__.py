@@ -1,4 +1,4 @@
-"""Rules over the index in the order they run; deletion; purge."""
+"""Rules over the index, in the order in which they run. The pipeline flags deletions before them; purge is for itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rule 3: a path that data flows from or to lies in a table.
+"""A path that data flows from or to lies in a table.
 
 Metastores state where tables and partitions lie, and engines name paths. A path that is an end of a flow and lies deeper
 than a location gets LOGICAL_PHYSICAL(table or partition, path) from the longest location that contains it, compared by

@@ -1,4 +1,4 @@
-"""Rule 4: an operation that a program named by its text becomes the one that its source shows.
+"""An operation that a program named by its text becomes the one that its source shows.
 
 The id of an operation comes from what it reads and writes as well, so nobody can compute it from the text alone. Until its
 source shows one of that text, what programs wrote of it is kept under an id of the text. Then it goes over: words, and the

@@ -1,4 +1,4 @@
-"""Rule 1: flags what reconcile found gone. Nothing is removed; purge does that, later."""
+"""Flags what reconcile found gone. Nothing is removed; purge does that, later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rule 5: a run that its engine recorded itself is one run, whoever reported it besides.
+"""A run that its engine recorded itself is one run, whoever reported it besides.
 
 Spark with OpenLineage's agent tells of its SQL executions twice: in its event log, and by the agent. They are the same if
 application and time of start, or of end, are the same to the millisecond: the agent has both from the events of the log.

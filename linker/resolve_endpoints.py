@@ -1,4 +1,4 @@
-"""Rule 2: is what a relation claims in the index?
+"""Is what a relation claims in the index?
 
 A relation with a claim is ``unlinked`` until every id that it claims is there; the ids are in place from the start.
 An entity that is flagged deleted is there: a relation to it is linked, and whether to draw it is the asker's choice.

@@ -1,4 +1,4 @@
-"""Rule 4: what a view is made of, read from its text, if no engine recorded it.
+"""What a view is made of, read from its text, if no engine recorded it.
 
 An engine's record of the view's creation wins: then the linker adds nothing to the view, and what it added before goes.
 Else it adds which tables the text reads and, of those whose columns the index knows, which columns each of the view's own

@@ -1,4 +1,4 @@
-"""Rule 3: a path that data flows from or to lies in a table."""
+"""A path that data flows from or to lies in a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rule 5: what is reported beside an engine's own record of a run is no second run."""
+"""What is reported beside an engine's own record of a run is no second run."""
 
 from __future__ import annotations
 

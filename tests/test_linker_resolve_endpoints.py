@@ -1,4 +1,4 @@
-"""Rule 2: relations find their ends, whichever comes first, and say why when they do not."""
+"""Relations find their ends, whichever comes first, and say why when they do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rule 4: what a view is made of, read from its text, where no engine told it."""
+"""What a view is made of, read from its text, where no engine told it."""
 
 from __future__ import annotations
 

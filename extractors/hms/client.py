@@ -111,7 +111,7 @@ class Connection:
         self._protocol.trans.close()
 
     def call(self, call: Call[_T], *arguments: Any) -> _T:
-        """Makes a call of `_hms_idl`. Raises a `MetastoreError` that names host, port, call and what to do."""
+        """Makes a call of `extractors.hms.idl`. Raises a `MetastoreError` that names host, port, call and what to do."""
         return self.ask(call, *arguments)()
 
     def ask(self, call: Call[_T], *arguments: Any) -> Callable[[], _T]:

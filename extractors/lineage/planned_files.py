@@ -72,8 +72,11 @@ def plan_files(
                 continue
             try:
                 stat = entry.stat()
-            except OSError:
+            except FileNotFoundError:
                 continue  # gone since it was listed: not an error
+            except OSError as error:
+                problems.append(f"{entry.path}: {error.strerror}")
+                continue
             if not S_ISREG(stat.st_mode):
                 continue
             if archive:

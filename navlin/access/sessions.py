@@ -52,7 +52,7 @@ class Session:
         return hashlib.sha256(f"navlin csrf {self.secret}".encode()).hexdigest()
 
     def confirms(self, token: str) -> bool:
-        """Whether this is that."""
+        """Whether ``token`` is this session's token against forged requests."""
         return secrets.compare_digest(self.csrf.encode(), token.encode())
 
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+import structlog
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -17,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from navlin.api.service import Service
 from navlin.index.solr import SolrError
 
+log = structlog.stdlib.get_logger(__name__)
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 BUCKETS_S: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
@@ -86,7 +88,8 @@ class _Estate(Collector):
         try:
             with self._service.index.solr() as solr:
                 status = self._service.status(solr)
-        except (SolrError, OSError):
+        except (SolrError, OSError) as error:
+            log.warning("the index gives no figures", error=str(error))
             yield _gauge("navlin_solr_up", "Whether the index answers.", 0.0)
             return
         yield _gauge("navlin_solr_up", "Whether the index answers.", 1.0)

@@ -94,7 +94,7 @@ def quiet_directories(graph: Graph, source_id: str, before_ms: int) -> Iterator[
 
 
 def count_quiet(graph: Graph, source_id: str, before_ms: int) -> int:
-    """How many those are."""
+    """How many directories `quiet_directories` yields."""
     return graph.solr.count(ELEMENTS, "type:DIRECTORY", *_quiet(source_id, before_ms))
 
 

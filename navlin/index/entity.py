@@ -40,8 +40,8 @@ ID: Final = "identity"
 VERSION: Final = "identity,_version_"
 _USER: Final = ",".join((*sorted(USER_FIELDS), *(f"{prefix}*" for prefix in USER_PREFIXES)))
 PURGE: Final = f"{_CORE},_version_,ended,started,asOf,principal,{_USER}"
-LAST_READ: Final = f"{_CORE},lastRead,lastReadBy,lastReadBelow"
 """What purge looks at: age, people's fields, and the version that must not have changed."""
+LAST_READ: Final = f"{_CORE},lastRead,lastReadBy,lastReadBelow"
 EXECUTION_LISTED: Final = "identity,originalName,started,ended,principal,status,engineType"
 EXECUTION: Final = f"{_CORE},started,ended,principal,status,engineType"
 EXECUTED: Final = f"{_CORE},started,ended,jobId,internalType,operationType,asOf"
@@ -336,7 +336,7 @@ class StoredEntity:
 
     @property
     def incomplete_reasons(self) -> tuple[str, ...]:
-        """Why, each with the setting that would help."""
+        """Why the operation is incomplete, each reason with the setting that would help."""
         return tuple(map(str, self.document.get("incompleteReasons", ())))
 
     @property

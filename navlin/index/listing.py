@@ -44,7 +44,6 @@ LOOKED_AT_ONCE: Final = 500
 """Texts that are redacted one by one if one of them may have a secret."""
 NOT_AS_IT_IS: Final = r'["\\\x00-\x1f]'
 """What JSON writes otherwise than it is."""
-"""The years 1 to 9999, which Solr and Python write with four digits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,8 @@ def old_rejects(solr: Solr, before_ms: int) -> int:
 
 
 def expire_rejects(solr: Solr, before_ms: int) -> int:
-    """Removes those, and returns how many. What is seen again meanwhile stays. That a source had some is remembered."""
+    """Removes the rejects seen last before a time (epoch ms), and returns how many. What is seen again meanwhile stays;
+    that a source had some is remembered."""
     removed = 0
     found = solr.cursor(
         RUNS, _seen_before(before_ms), "identity,sourceId,started,_version_", filters=["kind:reject"]

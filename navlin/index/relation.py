@@ -26,13 +26,13 @@ FLOWING: Final = (
 )
 """Those that a walk needs of flows: the ends without their names. Each field costs time, of thousands of relations."""
 WALKED: Final = f"{FLOWING},endpoint1SourceId,writer,rule"
-"""Those, and who states it: what a walk needs of locations."""
+"""`FLOWING`, and who states the relation: what a walk needs of locations."""
 NAMED: Final = (
     f"{WALKED},endpoint1SourceType,endpoint2SourceType,endpoint2SourceId,endpoint1Name,endpoint2Name"
 )
-"""Those, with all that the relation says of its ends."""
+"""`WALKED`, and all that the relation says of its ends."""
 SEEN: Final = f"{NAMED},firstSeen"
-"""Those, and since when the index has it."""
+"""`NAMED`, and since when the index has the relation."""
 END_NAMES: Final = "identity,endpoint1Ids,endpoint2Ids,endpoint1Name,endpoint2Name"
 """How it calls its ends."""
 WHOLE: Final = "*"
@@ -165,7 +165,7 @@ class StoredRelation:
         return bool(self.rule) or self.writer == self.ep1.source_id
 
     def same_edge(self, other: StoredRelation) -> bool:
-        """Whether it has the same ends, as they are called, and the same marks."""
+        """Whether it has the same ends, as they are called, and is inferred or incomplete like the other."""
         return (self.ep1, self.ep2, self.inferred, self.incomplete) == (
             other.ep1,
             other.ep2,

@@ -32,7 +32,7 @@ class WalkedRelation(NamedTuple):
     def each_of(cls, document: Mapping[str, Any]) -> list[WalkedRelation]:
         """One relation for each pair of ends: a program may write several ids to one side.
 
-        Spelled out, since a walk does this thousands of times: by `ends_of` and the constructors it takes three times as
+        Spelled out, since a walk does this thousands of times: by `StoredRelation.each_of` it takes three times as
         long.
         """
         get = document.get

@@ -7,18 +7,34 @@ from typing import Final
 from navlin.index.fields import cut
 
 MESSAGE_CHARS: Final = 2_000
+_FAULTS: Final = (
+    LookupError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+    ArithmeticError,
+    NameError,
+    RecursionError,
+)
+"""What Python raises for a fault of the program: its message alone (``'mtime_ns'``) says nothing."""
+_FAULT_NAMES: Final = frozenset(
+    each.__name__ for each in (*_FAULTS, KeyError, IndexError, ZeroDivisionError, OverflowError)
+)
 _TRACEBACK: Final = "Traceback (most recent call last):\n"
 
 
 def in_words(error: BaseException) -> str:
     """The message of an error, or of the one that a Spark task raised where that is what failed."""
     message = str(error)
+    if isinstance(error, _FAULTS) and type(error).__module__ == "builtins":
+        message = f"{type(error).__name__}: {message}"
     _, in_task, traceback = message.rpartition(_TRACEBACK)
     if in_task:
         # Its frames are indented, the error is not: `package.Class: message`, and what Spark adds to it.
         lines = traceback.partition("\n\tat ")[0].splitlines()
         raised = next((line for line in reversed(lines) if line and not line.startswith(" ")), "")
-        message = raised.partition(": ")[2] or raised
+        kind, _, told = raised.partition(": ")
+        message = raised if kind in _FAULT_NAMES else told or raised
     elif "\n\tat " in message:
         message = message.partition("\n\tat ")[0]
     return cut(message, MESSAGE_CHARS) or type(error).__name__

@@ -83,7 +83,7 @@ def topmost(paths: Iterable[str]) -> Missing:
 
 
 def decide(guard: Guard, look: Look) -> Verdict:
-    """Decides what of it is flagged."""
+    """Decides which of the missing places are flagged, which are spared, and whether the run is held."""
     if look.missing.too_many and not look.proved:
         return Verdict(held=f"more than {MOST_PLACES:,} places are missing: too many to ask for")
     missing, spared, notes = look.missing, set[str](), []

@@ -20,6 +20,7 @@ from navlin.index.fields import odd_dates
 from navlin.index.listing import listing_envelopes, odd_dates_of
 from navlin.model.extractor import Extractor
 from navlin.model.records import Covered, Depth, Entity, Listing, Position, Record, Reject, Relation, Split
+from navlin.pipeline.failing import in_words
 
 ROWS_IN_BATCH: Final = 2_000
 BYTES_IN_BATCH: Final = 8 << 20
@@ -197,8 +198,8 @@ def _read_split(extractor: Extractor, split: Split) -> Iterator[Envelope | pa.Re
                 case _:
                     own.append(_control_record(record))
     except Exception as error:  # a split that fails yields a failure: the others go on
-        message = f"{type(error).__name__}: {error}" if not str(error) else str(error)
-        yield _control(FAILURE, identity=split.name, document=message.encode("utf-8", "replace")[:4_000])
+        message = in_words(error).encode("utf-8", "replace")
+        yield _control(FAILURE, identity=split.name, document=message[:4_000])
     else:
         yield from own
     for place, count in rejected.items():

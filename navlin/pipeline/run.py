@@ -319,7 +319,7 @@ class _Run:
         return self.registration.mode is PUSH
 
     def _sizes(self, documents: int, covers: Coverage) -> Sizes:
-        """What does not decide is not counted."""
+        """The sizes that the choice of a comparison needs. One that cannot change it is not counted."""
         held, covered = None, 0
         if covers.everything or documents > RECORDS_IN_TASK:
             held = sum(count_held(self.solr, core, self.source.id) for core in CORES)
@@ -368,7 +368,7 @@ class _Run:
         remembered: Remembered,
         accepted: Collection[str] | None,
     ) -> Verdict:
-        """What of that is flagged which a full listing did not have."""
+        """Decides which entities that a full listing missed are flagged deleted."""
         if outcomes is None or not self.counts.gone_entities:
             return Verdict()
         missing = missing_in(outcomes)
@@ -490,8 +490,10 @@ class _Run:
                 failed = replace(failed, iteration=next_iteration(last_run(self.solr, self.source.id)))
             self._save_run(failed)
             self.solr.commit(RUNS, soft=False)
-        except Exception:  # the index itself is away: the caller still hears of the first error
-            return failed
+        except Exception as unsaved:  # the index itself is away: the caller still hears of the first error
+            return replace(
+                failed, error=f"{message}; this run's record could not be saved: {in_words(unsaved)}"
+            )
         return failed
 
 

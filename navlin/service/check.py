@@ -18,6 +18,7 @@ from navlin.index.cores import CORES
 from navlin.index.solr import Solr, SolrError
 from navlin.index.sources import KnownSource, known_sources
 from navlin.java import OLDEST_JAVA
+from navlin.pipeline.failing import in_words
 from navlin.service.configuration import Configuration
 from navlin.service.loader import Loaded, SharedIdentity, load
 from navlin.service.solr import external_address, jars_directory
@@ -175,7 +176,7 @@ def _source(loaded: Loaded) -> Iterator[Finding]:
             yield found[-1]
     except Exception as error:
         # Whatever a client library raises, it is what there is to know of this connection.
-        yield Finding(subject, False, str(error) or type(error).__name__, needed=False)
+        yield Finding(subject, False, in_words(error), needed=False)
     else:
         if not found:
             yield Finding(subject, True, "nothing to look at", needed=False)

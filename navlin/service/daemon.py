@@ -26,6 +26,7 @@ from navlin.index.schema import UnusableIndex
 from navlin.index.solr import Solr, SolrAddress, SolrError
 from navlin.index.sources import known_sources
 from navlin.pipeline.clock_doubt import TOLERANCE_MS
+from navlin.pipeline.failing import in_words
 from navlin.pipeline.run import Pipeline
 from navlin.pipeline.wall_clock import WallClock
 from navlin.pipeline.warming import warm_up
@@ -356,7 +357,9 @@ class Daemon:
                 # The pipeline reports what fails; this is for what it cannot, and the source is due again all the same.
                 log.exception("run failed outside the pipeline")
                 now_ms = self._clock.now_ms()
-                record = RunRecord(name, loaded.source.id, 0, Status.FAILED, now_ms, now_ms, error=str(error))
+                record = RunRecord(
+                    name, loaded.source.id, 0, Status.FAILED, now_ms, now_ms, error=in_words(error)
+                )
             self._log_run(record)
         self._remember(record)
 

@@ -113,7 +113,7 @@ def keep_inherited(
 
 
 class Inheriting:
-    """Does that beside a daemon, soon after something is due."""
+    """Follows inherited tags in a thread beside the daemon, soon after something is due."""
 
     def __init__(self, address: SolrAddress, stop: Callable[[], bool]) -> None:
         """``stop`` as for `keep_inherited`."""

@@ -21,6 +21,7 @@ from navlin.index.requests import (
     save_request,
 )
 from navlin.index.solr import Solr, SolrAddress, SolrError
+from navlin.pipeline.failing import in_words
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -109,7 +110,7 @@ class Requests:
             return replace(request, state=State.FAILED, error=str(refused))
         except Exception as error:
             log.exception("request failed", request=request.id)
-            return replace(request, state=State.FAILED, error=str(error) or type(error).__name__)
+            return replace(request, state=State.FAILED, error=in_words(error))
         return replace(request, state=State.DONE, answer=answer)
 
     def _give_up(self, request: Request) -> None:
