@@ -118,6 +118,7 @@ Authorization: Bearer «{40}»
 authorization: bearer «{20}.{20}»
 Authorization: Token «{h40}»
 Authorization: «{30}»
+Authorization: «{30}»⏎Host: example.org
 Authorization: Negotiate «YII{b40}»
 Authorization: AWS4-HMAC-SHA256 Credential=AKIA{U16}/2020/x, SignedHeaders=host, Signature=«{h64}»
 Authorization: Digest username="bob", realm="x", response="«{h32}»"
@@ -757,9 +758,137 @@ kennwort=«Winter2020»
 password=«date!2020»
 password=«any.thing99»
 """,
+    "values of several parts, or in place of another": r"""
+CREATE TABLE t USING jdbc OPTIONS (password '«Amber7»' || '«Birch8»')
+SET PASSWORD = concat('«Amber7»', '«Birch8»')
+SELECT 'url=x;password=' || '«amber77»' FROM dual
+SELECT concat('jdbc:x;password=', '«amber77»')
+password = "«Amber7»" + "«Birch8»"
+password = ("«Amber7»"⏎            "«Birch8»")
+password = '«Amber7»' if prod else '«Birch8»'
+password = os.getenv('PW') or '«amber77»'
+const token = process.env.TOKEN || '«amber77»';
+val pw = sys.env.get("PW").getOrElse("«amber77»")
+url = "jdbc:mysql://h?user=" + user + "&password=" + "«amber77»"
+password = new String("«amber77»");
+props.setProperty("password", new String("«amber77»"));
+token = java.util.Optional.of("«amber77»");
+"password" -> Some("«amber77»")
+password = String.valueOf("«amber77»")
+secret = base64.b64decode(b'«YW1iZXI3Nw==»')
+ds.setPassword("«amber77»".toCharArray());
+PASSWORD=$(echo «YW1iZXI3Nw==» | base64 -d)
+PGPASSWORD=`echo «YW1iZXI3Nw==» | base64 -d` psql
+password <- "«amber77»"
+define('DB_PASSWORD', '«amber77»');
+the password is: «amber77»
+He set the password "«amber77»".
+Mot de passe : «amber77»
+""",
+    "lists, phrases, manifests and what is within another text": r"""
+{"passwords": ["«amber77»", "«birch88»"]}
+passwords: [«amber77», «birch88»]
+passwords:⏎  - «amber77»⏎  - "«birch88»"⏎host: h
+val passwords = Seq("«amber»", "«birch»")
+api_keys: ["«amber77»", "«birch88»"]
+{"Authorization": ["Basic «YW1iZXI3Nw==»"]}
+headers['Authorization'] = f'Token «amber77amber»'
+password: «correct horse battery staple»
+db:⏎  passphrase: «blue tin elephant nine»⏎  host: h
+password: &main «amber77»
+password: !!str «7712345»
+apiVersion: v1⏎kind: Secret⏎metadata:⏎  name: x⏎stringData:⏎  config: «amber77»⏎  b: |⏎    «birch88»
+{"secret": {"name": "x", "value": "«amber77»"}}
+&lt;password&gt;«amber77»&lt;/password&gt;
+<body>&lt;name&gt;db.password&lt;/name&gt;&lt;value&gt;«amber77»&lt;/value&gt;</body>
+&lt;clientSecret type=&quot;x&quot;&gt;«amber77»&lt;/clientSecret&gt;
+variable "db_password" {⏎  type = string⏎  default = "«amber77»"⏎}
+https://h/api?next=1%26password%3D«amber77»%26y%3D1
+url=jdbc%253Amysql%253A%252F%252Fh%253Fpassword%253D«amber77»%2526x
+mssql+pyodbc:///?odbc_connect=DRIVER%3Dx%3BUID%3Du%3BPWD%3D«amber77»
+body=%7B%22user%22%3A%22u%22%2C%22password%22%3A%22«amber77»%22%7D
+git clone https://«7f8e9d0c1b2a3948»@git.example.org/x/y.git
+https://«ab3de{8}4xy5{8}»@host.example.org/api
+jdbc:oracle:thin:u/"«am@ber77»"@//h:1521/svc
+Driver={x};Server=h;Uid=u;Pwd={«am}}ber77»};
+""",
+    "inserted, logged in with, and keys of calls": r"""
+INSERT INTO users (name, password) VALUES ('bob', '«amber77»')
+INSERT INTO TABLE a.users (`id`, `user_password`) VALUES (1, '«amber77»'), (2, '«birch88»')
+insert into users(id, api_key, n) values (7, concat('«amber7»', '«birch88»'), 3)
+MERGE INTO u USING s ON u.id = s.id WHEN NOT MATCHED THEN INSERT (id, pwd) VALUES (s.id, '«amber77»')
+!connect jdbc:hive2://h:10000/default etl «am@ber77» org.apache.hive.jdbc.HiveDriver
+!connect jdbc:impala://h:21050 "" "«amber 77»"
+SELECT 1 -- pw = «amber77»⏎FROM t
+/* pwd = «amber77» */ SELECT a FROM b
+binddn cn=x⏎bindpw «amber»⏎
+rootpw «amber77»
+htpasswd -b -c f admin «amber77»
+kubectl -n p create secret generic s --from-literal=url='«amber 77»' --dry-run
+new SecretKeySpec("«amber77»".getBytes(), "AES")
+Fernet(b'«{b43}=»')
+hmac.new(b'«amber77»', message, sha256)
+jwt.encode({'a': 1}, '«amber77»', algorithm='HS256')
+fernet_key = «{b43}=»
+AIRFLOW__CORE__FERNET_KEY=«{b43}=»
+secret_key_base: «{h64}»
+""",
 }
 
 STAYS: Final = {
+    "columns in documents, references, and expressions": r"""
+{"columnLineage":{"fields":{"password":{"inputFields":[{"namespace":"hive://h","name":"a.users","field":"password"}]}}}}
+{"columns":{"password":{"name":"password","description":"","meta":{},"data_type":null}}}
+{"properties":{"token":{"type":"string","description":"the id"}}}
+{"password":"varchar(64)","token":"string","id":"int"}
+{"token":["auth.t.token","auth.s.token"]}
+{"passwords": ["auth.users.password"]}
+{"tokens": ["the", "cat1"]}
+secrets:⏎  - db_credentials1
+passwords:⏎  - name: x⏎    type: string
+df = df.rename(columns={'pw': 'power'})
+SELECT u.`password` = p.`password` FROM u, p
+SELECT * FROM nlp.words WHERE token <> ',' AND token IS NOT NULL
+SELECT * FROM t WHERE token = x.token OR 'abc' = name
+SELECT 'token=' || token || '&x=' || x FROM t
+SELECT * FROM t WHERE x LIKE '%password=%'
+INSERT INTO users (id, password) SELECT id, password FROM s
+INSERT INTO t (a, token_count) VALUES ('x', '5')
+INSERT INTO words (word, n) VALUES ('password', 3), ('token', 4)
+insert into t (password, x) values (null, 'abc'), ('${pw}', 'def')
+sql = "update users set password = '" + pw + "' where id = 1"
+query = f"select * from t where token = '{token}'"
+url = base + "&password=" + pw + "&x=1"
+url = base + "?token="+token+"&user="+user
+conn = BaseHook.get_connection('pg'); pw = conn.password
+token = self._token
+token = tokens[0]
+password = env('DB_PASSWORD')
+password = getenv("DB_PASSWORD")
+password: env_var('DB_PASSWORD')
+password = get_secret('db/prod')
+password = StringField('Password', validators=[DataRequired()])
+private JPasswordField password = new JPasswordField();
+password = new Secret(x)
+password: !GetAtt Db.Password
+password: *default
+headers = {"Authorization": f"Bearer {self._token()}"}
+oozie:launcher:T=spark:W=token-wf:A=load-token:ID=0000012-240101000000000-oozie-oozi-W
+spark.kubernetes.driver.secrets.spark-secret=/etc/secrets
+password: hash of the password
+token: session identifier of a visit
+pass: all checks done today
+-- token = t.token⏎SELECT 1
+kind: ConfigMap⏎data:⏎  a: b1
+apiVersion: v1⏎kind: Secret⏎data:⏎  pw: {{ .Values.pw | b64enc }}
+variable "region" {⏎  default = "eu-1"⏎}
+https://john.doe@example.org/x
+https://data-platform-team1@dev.azure.com/o/p
+https://h/x?where=a.token%3Dt.token%26a%3D1
+new SecretKeySpec(bytes, "AES")
+kubectl create secret generic x --from-file=./a.txt
+PASSWORD=$(echo $PW | base64 -d)
+""",
     "names of columns, and what is no literal": r"""
 SELECT sk_prod_category_id FROM dim_product
 SELECT sk_test_customer_key_of_the_year, ghr_quarterly_report_final_of_it FROM t

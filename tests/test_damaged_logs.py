@@ -236,23 +236,37 @@ def test_a_file_that_goes_between_plan_and_read_is_read_all_the_same(impala: Imp
     assert impala.read() == {"s.a"}
 
 
-def test_the_number_of_descriptors_is_bounded(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("sources", "each"), [(1, 64), (8, 64), (32, 16)])
+def test_the_number_of_descriptors_is_bounded_and_every_source_has_its_share(
+    tmp_path: Path, sources: int, each: int
+) -> None:
     held = HeldFiles()
     before = len(os.listdir("/proc/self/fd"))
-    for source in range(3 * held_files.MOST_SOURCES):
-        paths = {}
-        for number in range(2 * held_files.MOST_OF_A_SOURCE):
-            path = tmp_path / f"{source}-{number}"
-            path.write_text("line\n")
-            os.utime(path, (number, number))
-            paths[str(number)] = str(path), path.stat()
-        held.hold(source, paths)
-    most = held_files.MOST_SOURCES * held_files.MOST_OF_A_SOURCE
-    assert len(os.listdir("/proc/self/fd")) - before == most
-    newest = {each.key for each in held.missing(source, set())}
-    assert newest == {
-        str(held_files.MOST_OF_A_SOURCE + number) for number in range(held_files.MOST_OF_A_SOURCE)
-    }
+    paths = {}
+    for number in range(2 * held_files.MOST_OF_A_SOURCE):
+        path = tmp_path / str(number)
+        path.write_text("line\n")
+        os.utime(path, (number, number))
+        paths[str(number)] = str(path), path.stat()
+    for _ in range(2):
+        for source in range(sources):
+            held.hold(source, paths)
+    assert len(os.listdir("/proc/self/fd")) - before == sources * each
+    for source in range(sources):
+        newest = {found.key for found in held.missing(source, set())}
+        assert newest == {str(len(paths) - 1 - number) for number in range(each)}
+
+
+def test_what_is_not_followed_any_more_is_not_held_open_for_ever(tmp_path: Path) -> None:
+    now_s = [0.0]
+    held = HeldFiles(lambda: now_s[0])
+    path = tmp_path / "log"
+    path.write_text("line\n")
+    held.hold("before", {"log": (str(path), path.stat())})
+    now_s[0] = held_files.FORGOTTEN_S + 1
+    held.hold("now", {"log": (str(path), path.stat())})
+    assert not list(held.missing("before", set()))
+    assert list(held.missing("now", set()))
 
 
 # -- holes --------------------------------------------------------------------------------------------------------------

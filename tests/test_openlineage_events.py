@@ -465,6 +465,8 @@ def test_what_is_no_event_is_rejected_with_its_place_and_the_others_are_read(
         {"inputs": [{"namespace": None, "name": None}]},
         {"inputs": [{**table("a.a"), "facets": "none"}]},
         {"inputs": [{**table("a.a"), "facets": {"schema": 7}}]},
+        {"inputs": [{**table("a.a"), "facets": {"schema": {"fields": "id"}}}]},
+        {"inputs": [{**table("a.a"), "facets": {"symlinks": {"identifiers": ["db.a"]}}}]},
         {"eventType": "DONE"},
         {"eventType": ""},
         {"eventType": 7},

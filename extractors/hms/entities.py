@@ -201,6 +201,7 @@ def _columns(
     as_of_ms = reading.as_of_ms
     for index, column in enumerate(columns):
         if not column.name:
+            yield Reject(f"{reading.place} {table.tree_path}", f"its column {index + 1} has no name")
             continue
         attributes: dict[str, Any] = {"dataType": bounded(column.type or ""), "columnIndex": index}
         if column.comment:

@@ -13,8 +13,8 @@ on the disk until it is read, which is why the number of descriptors is small.
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
-from collections.abc import Hashable, Iterator, Mapping
+import time
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Lock
@@ -24,7 +24,10 @@ from extractors.lineage.regular_files import open_regular
 
 MOST_OF_A_SOURCE: Final = 64
 """Those that were written to last. A source that has more does not write to all of them at once."""
-MOST_SOURCES: Final = 8
+MOST_IN_ALL: Final = 512
+"""Shared by the sources alike: a process may commonly open 1,024 files."""
+FORGOTTEN_S: Final = 86_400.0
+"""A source that was not planned for so long is followed no more: its settings have changed, or it has gone."""
 
 
 class Held(NamedTuple):
@@ -38,8 +41,9 @@ class Held(NamedTuple):
 
 @dataclass(slots=True)
 class _Of:
-    """What is held for one source."""
+    """What is held for one source, and when that was planned last (seconds of the monotonic clock)."""
 
+    planned_s: float = 0.0
     files: dict[str, tuple[str, BinaryIO]] = field(default_factory=dict)
 
     def close(self) -> None:
@@ -51,9 +55,10 @@ class _Of:
 class HeldFiles:
     """The descriptors of one process. Sources may use it side by side; each is known by what it follows."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._lock = Lock()
-        self._sources: OrderedDict[Hashable, _Of] = OrderedDict()
+        self._sources: dict[Hashable, _Of] = {}
 
     def hold(self, source: Hashable, paths: Mapping[str, tuple[str, os.stat_result]]) -> dict[str, str]:
         """Holds the newest of these files by key, each the file that the ``stat`` was of; what is held of others stays.
@@ -62,17 +67,18 @@ class HeldFiles:
         """
         with self._lock:
             held = self._sources.setdefault(source, _Of())
-            self._sources.move_to_end(source)
-            while len(self._sources) > MOST_SOURCES:
-                self._sources.popitem(last=False)[1].close()
-            newest = sorted(paths, key=lambda key: paths[key][1].st_mtime_ns, reverse=True)[:MOST_OF_A_SOURCE]
+            held.planned_s = now_s = self._clock()
+            for each in [each for each, of in self._sources.items() if now_s - of.planned_s > FORGOTTEN_S]:
+                self._sources.pop(each).close()
+            most = min(MOST_OF_A_SOURCE, max(1, MOST_IN_ALL // len(self._sources)))
+            newest = sorted(paths, key=lambda key: paths[key][1].st_mtime_ns, reverse=True)[:most]
             for key in [key for key in held.files if key in paths and key not in newest]:
                 held.files.pop(key)[1].close()
             for key in newest:
                 path, stat = paths[key]
                 if key in held.files:
                     held.files[key] = path, held.files[key][1]
-                elif len(held.files) < MOST_OF_A_SOURCE:
+                elif len(held.files) < most:
                     with suppress(OSError):  # gone, or not for navlin: reading says so
                         held.files[key] = path, _open(path, stat)
             return {key: _opens(file) for key, (_, file) in held.files.items()}

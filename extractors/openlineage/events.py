@@ -149,7 +149,19 @@ def _dataset(value: Any, what: str, problems: list[str], kinds: tuple[str, ...])
                 facets[facet] = content
             elif content is not None:
                 problems.append(f"the facet {facet!r:.80} of {what} is no object")
+    for facet, member in _LISTS:
+        listed = mapping(facets.get(facet)).get(member)
+        if listed is not None and not _are_objects(listed):
+            problems.append(f"{member} in the facet {facet!r} of {what} are no list of objects")
     return Dataset(namespace, name, facets)
+
+
+def _are_objects(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+
+
+_LISTS: Final = (("symlinks", "identifiers"), ("schema", "fields"))
+"""Facets, and their members that are lists of objects."""
 
 
 def _time(value: Any, latest_ms: int) -> int:

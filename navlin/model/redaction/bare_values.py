@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from navlin.model.redaction.names import NAME, is_about_secrets
 from navlin.model.redaction.values import MASK, bare_at, is_no_value, is_opaque, masked_at
 
 _HEAD = re.compile(
@@ -31,6 +32,26 @@ _GOES_ON = re.compile(
 _WORD = re.compile(r"[A-Za-z_][\w$]*(?:\.[A-Za-z_]\w*)*(?:#\d+L?)?\Z")
 _COLUMN = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+\Z")
 _NUMBER = re.compile(r"-?\d{1,4}(?:\.\d*)?\Z")
+_COMMENT = re.compile(r"(?:--+|//+|\#+|/\*+)\s{0,9}\Z")
+_OF_NAME = re.compile(rf"{NAME}\Z", re.IGNORECASE | re.VERBOSE)
+_BACKTICKED = re.compile(r"(?:\w+\.)+\Z")
+_ELEMENT = re.compile(r"[\w.]+\[\w*\Z")
+_CONSTRUCTED = re.compile(r"new\s{1,9}[\w.]{1,60}\s?[(<\[]")
+_TAG = re.compile(
+    r"!(?:Ref|GetAtt|Sub|ImportValue|Join|Select|FindInMap|If|secret|env|include|reference)[ \t]"
+)
+_ALIAS = re.compile(r"\*[A-Za-z_-]{1,40}\Z")
+_IN_CALL = re.compile(r"[(,]\s*\Z")
+_LABEL = re.compile(r"[A-Z]{1,9}=")
+_DIRECTIVE = re.compile(r"(?:root|bind)pw\Z", re.IGNORECASE)
+"""A setting of a directory's client, with a space before its value."""
+_PHRASE = re.compile(r"[a-z0-9-]{1,40}+(?: [a-z0-9-]{1,40}+){1,11}[ \t\r]*\Z", re.IGNORECASE)
+_OF_SENTENCES = re.compile(
+    r"\b(?:an?|the|of|is|are|was|be|been|not|no|never|in|on|for|from|by|with|to|and|or|as|at|this|that|it|its|must|may|will"
+    r"|can|if|when|has|have|per|pass\w*|hash\w*|salt\w*|encrypt\w*|encoded|crypt|bcrypt|user\w*|customer\w*|stored|plain|text"
+    r"|value|field|column|string|key|see|used|only|also|deprecated|optional|required|empty|expired|changed|reset)\b",
+    re.IGNORECASE,
+)
 _IN_BRACES = re.compile(r"[{,]\s*['\"]?\Z")
 _NEXT_ENTRY = re.compile(r"\s*[},]")
 _PARAMETER = re.compile(r"(?:\A|\s)(?:/|--?)\Z")
@@ -67,14 +88,16 @@ def bare_value(text: str, named: re.Match[str], *, in_sql: bool) -> tuple[str, i
     start, at = start_of_name(text, named.start()), named.end()
     value = bare_at(text, at)
     if value.startswith("{") and (braced := masked_at(text, at)) is not None:
-        return braced
+        return braced if named["colon"] is None else None
     is_call = text.startswith("(", at + len(value)) and (
         named["equals"] != "=" or _WORD.match(value) is not None
     )
-    # A command's output, the element of a mapping, a class of characters.
-    if text.startswith(("$(", "[^"), at) or value.endswith("["):
+    # A command's output, the element of a mapping, a class of characters, an object.
+    if text.startswith(("$(", "[^"), at) or value.endswith("[") or _is_expression(text, at, value):
         return None
     if not value or is_no_value(value) or is_call or (named["weak"] is not None and len(value) < LONG):
+        return None
+    if is_about_secrets(text[start : named.start("closed")]):
         return None
     before = text[max(0, start - _LOOK_BACK) : start]
     line = before[max(before.rfind("\n"), before.rfind(";")) + 1 :]
@@ -84,16 +107,55 @@ def bare_value(text: str, named: re.Match[str], *, in_sql: bool) -> tuple[str, i
     elif named["arrow"] is not None:
         length = len(value) if "Map(" in text or bare.is_alone else 0
     elif named["colon"] is not None:
-        length = len(value) if _is_entry(bare) else 0
+        length = _length_of_entry(bare)
     else:
         length = _length_assigned(bare)
     return (MASK, at + length) if length else None
 
 
+def _is_expression(text: str, at: int, value: str) -> bool:
+    """Whether a word goes on as no value does: ``a.`b```, ``tokens[0]``, ``new X(``."""
+    if value == "new":
+        return _CONSTRUCTED.match(text, at) is not None
+    match text[at + len(value) : at + len(value) + 1]:
+        case "`":
+            return _BACKTICKED.match(value) is not None
+        case "]":
+            return _ELEMENT.match(value) is not None
+    return False
+
+
+def _length_of_entry(bare: _Bare) -> int:
+    """How much behind a colon is a value: the word, or all words of a phrase; nothing if it is no entry."""
+    if _is_entry(bare):
+        return len(bare.value)
+    return len(bare.rest.rstrip()) if _is_phrase(bare) else 0
+
+
+def _is_phrase(bare: _Bare) -> bool:
+    """Whether a line of YAML is a password of several words: none of those that make a sentence."""
+    name = bare.name.lower()
+    if (
+        not ("passw" in name or name.endswith("phrase"))
+        or bare.in_sql
+        or _HEAD.match(bare.line) is None
+        or len(bare.rest) == _LOOK_BACK
+    ):
+        return False
+    return (
+        _PHRASE.match(bare.rest) is not None
+        and _OF_SENTENCES.search(bare.rest) is None
+        and bare.rest.count(" ") >= (1 if name.endswith("phrase") else 3)
+    )
+
+
 def _is_entry(bare: _Bare) -> bool:
     """Whether a word after a name and a colon is its value: a line of YAML, one of ``{a: b, c: d}``, ``/password:S``."""
     value = bare.value
-    if value[0] == "/" or (_NUMBER.match(value) and not bare.named["closed"]):
+    if value[0] == "/" or (_NUMBER.match(value) and not bare.named["closed"]) or _TAG.match(bare.rest):
+        return False
+    # A label that is a value itself, ``A=load-token:ID=7``; a reference of YAML.
+    if (bare.before.endswith("=") and _LABEL.match(value)) or _ALIAS.match(value):
         return False
     return (
         (_HEAD.match(bare.line) is not None and bare.is_alone)
@@ -112,7 +174,7 @@ def _length_assigned(bare: _Bare) -> int:
     is_word = _WORD.match(value) is not None
     at_head = _HEAD.match(bare.line) is not None
     name = bare.name.strip("\\\"'`")
-    if _is_column_of(name, value) or _NUMBER.match(value) or _is_part_of_path(bare.before):
+    if _is_column_of(bare, name) or _NUMBER.match(value) or _is_part_of_path(bare.before):
         return 0
     if (
         is_word
@@ -142,7 +204,8 @@ def _is_column_at_head(bare: _Bare) -> bool:
 
 def _is_column(bare: _Bare) -> bool:
     if bare.is_spaced and (bare.in_sql or not bare.is_alone):
-        return True
+        in_comment = _COMMENT.search(bare.before[-12:]) is not None
+        return not (in_comment and is_opaque(bare.value) and _COLUMN.match(bare.value) is None)
     return _IN_SQL.search(bare.before[-40:]) is not None and (bare.in_sql or "#" in bare.value)
 
 
@@ -152,6 +215,8 @@ def _is_operand(bare: _Bare) -> bool:
         return False
     if bare.name.startswith("-"):
         return not bare.named["closed"]
+    if _DIRECTIVE.search(bare.name) and not bare.in_sql:
+        return (not bare.line.strip() and bare.is_alone) or is_opaque(bare.value)
     return bare.name.count(".") >= 2 and not bare.line.strip() and bare.is_alone
 
 
@@ -159,12 +224,20 @@ def _is_alone(rest: str, value: str) -> bool:
     return re.match(r"[\s;,]*(?:[ \t]#.*)?\Z", rest[len(value) :]) is not None
 
 
-def _is_column_of(name: str, value: str) -> bool:
-    """Whether both sides are columns, or variables, of one name (``a.token=b.token``, ``self.token = token``)."""
+def _is_column_of(bare: _Bare, name: str) -> bool:
+    """Whether both sides are columns, or variables: of one name, or the other one is named as a secret is
+    (``a.token=b.token``, ``self.token = token``, ``pw = user.password``)."""
+    is_dotted = _COLUMN.match(bare.value) is not None
+    last = bare.value.rpartition(".")[2]
+    if (
+        is_dotted
+        and (bare.is_spaced or _IN_CALL.search(bare.before[-10:]))
+        and not _SETS.match(bare.line)
+        and _OF_NAME.search(last)
+    ):
+        return True
     of_self = name.lower().startswith(("self.", "this."))
-    return (of_self or _COLUMN.match(value) is not None) and value.lower().rpartition(".")[
-        2
-    ] == name.lower().rpartition(".")[2]
+    return (of_self or is_dotted) and last.lower() == name.lower().rpartition(".")[2]
 
 
 def _is_part_of_path(before: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from navlin.model.redaction.names import NAME_AGAIN
 from navlin.model.redaction.signs import SPACE, loosened
 from navlin.model.redaction.values import MASK, is_reference
 
@@ -26,8 +27,9 @@ _FLAGS = {
     r"(?:vault|bw)\s+login|bw\s+unlock": r"(?:login|unlock)\s++(?!-)",
     r"lftp|ncftp\w*": r"\s-u\s*+[^\s,'\"]{1,100},",
     r"ssh-keygen": r"\s-[NP]\s++",
-    r"htpasswd": r"\s-\w*b\w*\s++\S{1,200}\s++\S{1,200}\s++",
+    r"htpasswd": r"\s-\w*b\w*\s++(?:-\S{1,20}\s++){0,4}+\S{1,200}\s++\S{1,200}\s++",
     r"net\s+use": r"\s/user:\S{1,100}\s++",
+    r"(?:kubectl|oc)\s[^\n|;]{0,60}?create\s+secret": r"\s--from-literal[=\s]['\"]?[\w.-]{1,100}=",
     r"aws\s+configure\s+set": r"_(?:secret_access_key|session_token)\s++",
     r"keytool|jarsigner": r"\s-(?:src|dest|new)?(?:store|key)(?:pass)?(?<=pass)\s++|\s-new\s++",
     r"ktutil|kadmin\w*|rabbitmqctl\s+add_user": r"\s-(?:pw|w)\s++|add_user\s++\S{1,100}\s++",
@@ -55,6 +57,12 @@ _PIPED = re.compile(
     r"(?=\s*+\|\s*+(?:sudo\s+-S|(?:\S{1,100}/)?(?:kinit|passwd|chpasswd|cryptsetup|su)\b"
     r"|\S[^|\n]{0,200}pass\w{0,20}[ =:-]stdin))"
 )
+_SUBSTITUTED = re.compile(
+    rf"({NAME_AGAIN}\s?=\s?[\"']?(?:\$\(|`)\s*+(?:echo|printf)\s++(?:-\w{{1,3}}\s++|'%s'\s++)*+)"
+    r"('[^'\n]{1,200}'|\"[^\"\n]{1,200}\"|[^\s|'\"`()$-][^\s|'\"`()]{0,200})",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A password that a shell makes of a word: ``PASSWORD=$(echo S | base64 -d)``."""
 _HERE = re.compile(
     r"(\b(?:kinit|passwd|su|sudo -S)\b[^\n<]{0,200}(?:<<<|<\s*<\(echo)\s*+)"
     r"('[^'\n]{1,200}'|\"[^\"\n]{1,200}\"|[^\s'\")]{1,200})"
@@ -80,6 +88,8 @@ def without_arguments(text: str) -> str:
             text = "".join((*pieces, text[copied:]))
     if "|" in text:
         text = _PIPED.sub(_masked, text)
+    if "$(" in text or "`" in text:
+        text = _SUBSTITUTED.sub(_masked, text)
     return _HERE.sub(_masked, text) if "<<<" in text or "<(" in text else text
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from navlin.model.redaction.names import NAME, SIGN
+from navlin.model.redaction.names import NAME, NAME_AGAIN, SIGN
 from navlin.model.redaction.signs import BEYOND_ASCII, SPACE, loosened
-from navlin.model.redaction.values import MASK
+from navlin.model.redaction.values import MASK, is_no_value, is_opaque, is_reference
 
 _ELEMENT = re.compile(
     rf"""(
@@ -22,11 +22,18 @@ _ELEMENT = re.compile(
     (?P<value> [^<\s] (?: [^<\]]{{0,2000}}+ ) )""".replace("(?P<weak>", "(?:"),
     re.IGNORECASE | re.VERBOSE,
 )
-NAME_AGAIN = NAME.replace("(?P<weak>", "(?:")
-"""A name where a pattern has one already."""
+_ESCAPED_ELEMENT = re.compile(
+    rf"""(
+        (?: &lt;(?:name|key)&gt; [^&<\s]{{0,200}}? {NAME} \s*+ &lt;/(?:name|key)&gt; \s*+ &lt;(?:value|string)&gt;
+          | &lt;(?:[\w.-]{{1,60}}:)? [\w.-]{{0,60}}? {NAME} (?: \s (?: [^<>&] | &(?:quot|apos|\#\d\d); ){{0,200}} )? &gt;
+        ) \s{{0,50}}+
+    ) (?! &lt; ) [^<\s] (?: [^<&] | &(?!lt;) ){{0,2000}}+""".replace("(?P<weak>", "(?:"),
+    re.IGNORECASE | re.VERBOSE,
+)
+"""An element within the text of another."""
 _MEMBER = r"\\*[\"']\w{1,40}\\*[\"']\s*+:\s*+(?:\\*[\"'][^\"'\\\n]{0,200}\\*[\"']|[\w.]{1,40})\s*+,\s*+"
 _VALUE = re.compile(
-    rf"(?P<before>\\*[\"']\s?,?\s*+(?:{_MEMBER}){{0,4}}(?:\\*[\"'])?value(?:\\*[\"'])?\s?[:=]\s*+\\*[\"'])(?:[^\"'\\\n]|\\.){{1,2000}}+",
+    rf"(?P<before>\\*[\"']\s?(?:,|:\s?\{{)?+\s*+(?:{_MEMBER}){{0,4}}(?:\\*[\"'])?value(?:\\*[\"'])?\s?[:=]\s*+\\*[\"'])(?:[^\"'\\\n]|\\.){{1,2000}}+",
     re.IGNORECASE,
 )
 _BEFORE_NAME = re.compile(
@@ -60,9 +67,10 @@ _COOKIES = re.compile(
     re.IGNORECASE,
 )
 _AUTHORIZATION = re.compile(
-    r"((?<![\w.])(?:proxy-)?authorization\\*['\"]?\s*+(?::|=>|=(?=\s*+\\*['\"]|\s*+(?:basic|bearer)\b)|,(?=\s*+\\*['\"]))\s*+\\*['\"]?"
-    r"(?:(?:basic|bearer|digest|negotiate|token|ntlm|apikey|api-key|key|oauth|sharedkey\w{0,4}|[\w-]{1,30})\s++)?)"
-    r"(?P<value>(?!true|false)[^\s'\"\\,;]++)",
+    r"((?<![\w.])(?:proxy-)?authorization\\*['\"]?\]?\s*+(?::|=>|=(?=\s*+[bfru]{0,2}\\*['\"]|\s*+(?:basic|bearer)\b)|,(?=\s*+\\*['\"]))"
+    r"\s*+(?:\[\s*+)?(?:[bfru]{1,2}(?=['\"]))?+\\*['\"]?"
+    r"(?:(?:basic|bearer|digest|negotiate|token|ntlm|apikey|api-key|key|oauth|sharedkey\w{0,4}|[\w-]{1,30})[ \t]++)?)"
+    r"(?P<value>(?!true|false|(?:\w{1,30}[ \t]++)?\{)[^\s'\"\\,;]++)",
     re.IGNORECASE,
 )
 _DIGEST = re.compile(r"(\bresponse=\\*\")[0-9a-f]{32,128}", re.IGNORECASE)
@@ -75,6 +83,38 @@ _CALL = re.compile(
     r"((?:\b\w{0,40}(?:BasicAuth\w{0,20}|DigestAuth|Credentials?|PasswordAuthentication)|\bauth\s?=|\b(?:cx_Oracle|oracledb|vertica_python)\.connect|jaydebeapi\.connect\([^\[\]\n]{1,400},\s?\[|getConnection\((?:\"[^\"\n]{1,300}\"|[^,()\n]{1,300}),)\s?\(?\s?"
     r"[A-Za-z]?['\"][^'\"\n]{0,200}['\"]\s?,\s?[A-Za-z]?['\"])[^'\"\n]{1,300}"
 )
+_KEY_OF_CALL = re.compile(
+    r"((?:\b(?:SecretKeySpec|Fernet|hmac\.new)\s?\(|\bjwt\.(?:en|de)code\s?\((?:[^'\"(){},\n]{1,60}|\{[^{}\n]{0,300}\}),)\s?[A-Za-z]{0,2}['\"])[^'\"\n]{1,300}"
+)
+_PLURAL = (
+    r"(?:pass(?:word|phrase|wd|code)|(?<![a-z])pwd|(?:access|auth|api|bearer|refresh)[._-]?token"
+    r"|(?:api|secret|access|private|encryption)[._-]?key|client[._-]?secret)s"
+)
+_LIST = re.compile(
+    rf"""(?P<head> {_PLURAL} (?P<closed> \\*["'])? [ \t]*+ [:=] )
+    (?P<items> \s{{0,20}}+ (?: \[ | (?:Seq|(?:Arrays\.as)?List(?:\.of)?|Array|Set|listOf|arrayOf)\( )
+        [^\[\](){{}}]{{1,4000}}+ | (?: \s{{0,3}}\n [ \t]*+ - [ ][^\n]{{1,500}}+ ){{1,200}}+ )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_ITEM = re.compile(r"(?P<before>\\*[\"'])(?P<value>[^\"'\\\n]{1,500}+)(?P<after>\\*[\"'])")
+_ITEM_OF_YAML = re.compile(
+    r"(?P<before>(?:[\[,]|\n[ \t]*+-)[ \t]*+[\"']?)(?P<value>[^\s\"'\[\],{}&*!-][^\"'\[\],{}\n]{0,500}+)(?P<after>)"
+)
+_NAME_OF_COLUMN = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+|.*(?:://|: ).*|.*:")
+_VARIABLE = re.compile(
+    rf"""( \bvariable \s++ "[\w-]{{0,60}}? {NAME} " \s*+ \{{ [^{{}}]{{0,400}}? \bdefault \s*+ = \s*+ " )
+    (?!") [^"\n]{{1,500}}+""".replace("(?P<weak>", "(?:"),
+    re.IGNORECASE | re.VERBOSE,
+)
+_MANIFEST = re.compile(r"^[ \t]*+kind:[ \t]*+[\"']?Secret[\"']?[ \t\r]*+$", re.MULTILINE)
+_DATA = re.compile(
+    r"^(?P<indent>[ \t]*+)(?:stringData|data):[ \t\r]*+\n(?:(?P=indent)[ \t]++[^\n]*+(?:\n|\Z))++",
+    re.MULTILINE,
+)
+_DATUM = re.compile(
+    r"^(?P<before>[ \t]++(?:[\w.-]{1,250}+:(?:[ \t]++|$))?+[\"']?)(?P<value>(?![|>][+-]?[ \t]*+$)[^\s\"'][^\"'\n]*+)",
+    re.MULTILINE,
+)
 _NETRC = re.compile(r"(\b(?:machine\s++\S{1,200}|default)\s++login\s++\S{1,200}\s++password\s++)\S{1,200}")
 _PGPASS = re.compile(
     r"(^[\w.*-]{1,200}:(?:\d{2,5}|\*):[\w.*-]{1,100}:[\w.*-]{1,100}:)(?!\d{1,5}\b)[^\s:]{1,200}$",
@@ -85,11 +125,16 @@ _PGPASS = re.compile(
 SIGNS = (
     rf"(?i:{SIGN}[\"']?(?:{SPACE}[^<>]*)?>)",
     rf"(?i:{SIGN}{SPACE}*</(?:name|key|arg))",
-    rf"(?i:{SIGN}\\*[\"']?{SPACE}*,?{SPACE}*(?:{loosened(_MEMBER)})*(?:\\*[\"'])?value)",
+    rf"(?i:{SIGN}(?:{SPACE}[^<>]*)?&(?:gt|lt);)",
+    rf"(?i:{loosened(_PLURAL)}\\*[\"']?[ \t]*[:=]{SPACE}*(?:\[|-{SPACE}|[a-z.]+\())",
+    rf"(?i:variable{SPACE}+\"[\w{BEYOND_ASCII}-]*{SIGN}\")",
+    r"kind:[ \t]*[\"']?Secret",
+    loosened(_KEY_OF_CALL.pattern),
+    rf"(?i:{SIGN}\\*[\"']?{SPACE}*(?:,|:{SPACE}*\{{)?{SPACE}*(?:{loosened(_MEMBER)})*(?:\\*[\"'])?value)",
     rf"(?i:(?:name|key)\\*[\"']?{SPACE}*[:=]{SPACE}*\\*[\"'][\w.{BEYOND_ASCII}-]*{SIGN}\\*[\"'])",
     rf"(?i:{SIGN}[\"']?:{SPACE}[|>][+-]?\n)",
     rf"(?i:cookie\\*['\"]?{SPACE}*:{SPACE}*\\*['\"]?[\w.{BEYOND_ASCII}-]+=)",
-    rf"(?i:authorization\\*['\"]?{SPACE}*(?::|=>|={SPACE}*(?:\\*['\"]|basic|bearer)|,{SPACE}*\\*['\"]))",
+    rf"(?i:authorization\\*['\"]?\]?{SPACE}*(?::|=>|={SPACE}*(?:[bfru]*\\*['\"]|basic|bearer)|,{SPACE}*\\*['\"]))",
     r"(?i:response=\\*\"[0-9a-f]{16})",
     rf"(?i:bearer{SPACE}+[\w.~+/={BEYOND_ASCII}-]{{16}})",
     rf"(?i:basic{SPACE}+[A-Za-z0-9+/]{{12}})",
@@ -104,6 +149,8 @@ def without_values(text: str) -> str:
     folded = text.lower()
     if "</" in text or ("<" in text and "/>" in text):
         text = _ELEMENT.sub(rf"\g<1>{MASK}", text)
+    if "&lt;/" in text:
+        text = _ESCAPED_ELEMENT.sub(rf"\g<1>{MASK}", text)
     if "value" in folded:
         text = _VALUE.sub(_pair, text)
         text = _BEFORE_NAME.sub(_value_first, text)
@@ -122,9 +169,43 @@ def without_values(text: str) -> str:
         text = _BASIC.sub(rf"\g<1>{MASK}", text)
     if "auth" in folded or "credential" in folded or "connect" in folded:
         text = _CALL.sub(rf"\g<1>{MASK}", text)
+    if "variable" in folded:
+        text = _VARIABLE.sub(rf"\g<1>{MASK}", text)
+    if "kind:" in text and "data:" in folded:
+        text = "\n---".join(map(_without_data, text.split("\n---")))
+    if "[" in text or "- " in text or "(" in text:
+        text = _LIST.sub(_without_items, text)
+    if "SecretKeySpec" in text or "Fernet" in text or "hmac" in folded or "jwt" in folded:
+        text = _KEY_OF_CALL.sub(rf"\g<1>{MASK}", text)
     if "login" in folded:
         text = _NETRC.sub(rf"\g<1>{MASK}", text)
     return _PGPASS.sub(rf"\g<1>{MASK}", text) if text.count(":") >= 4 else text
+
+
+def _without_data(document: str) -> str:
+    """A manifest without its data, if it is one of secrets."""
+    if _MANIFEST.search(document) is None:
+        return document
+    return _DATA.sub(lambda data: _DATUM.sub(_datum, data[0]), document)
+
+
+def _datum(line: re.Match[str]) -> str:
+    return line[0] if is_reference(line["value"]) else f"{line['before']}{MASK}"
+
+
+def _without_items(found: re.Match[str]) -> str:
+    """A list without those of its literals that are secrets; of passwords, these are all but names and types."""
+    name = found["head"].lower()
+    is_of_yaml = ":" in name and found["closed"] is None
+    are_passwords = name.startswith("p")
+
+    def masked(item: re.Match[str]) -> str:
+        value = item["value"]
+        if is_no_value(value) or _NAME_OF_COLUMN.fullmatch(value) or not (are_passwords or is_opaque(value)):
+            return item[0]
+        return f"{item['before']}{MASK}{item['after']}"
+
+    return found["head"] + (_ITEM_OF_YAML if is_of_yaml else _ITEM).sub(masked, found["items"])
 
 
 def _value_first(pair: re.Match[str]) -> str:

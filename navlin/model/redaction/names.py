@@ -7,7 +7,7 @@ import re
 from navlin.model.redaction.signs import loosened
 
 _STRONG = r"""
-    pass(?:word|wd|phrase|code|wort|key) | kennwort | mot_?de_?passe
+    pass(?:word|wd|phrase|code|wort|key) | kennwort | mot[_\x20]?de[_\x20]?passe
   | (?<![a-z]) pwd | (?-i: (?<=[a-z]) P(?:wd|ass|w|in) ) | (?<![a-z]) (?:psk|pw|passw)
   | (?<![a-z]) (?: db|user|my|admin|root|smtp|login|store|keystore|truststore|key|bind|ldap|proxy
       |srcstore|deststore|srckey|destkey|ssh|http|ftp )?
@@ -16,8 +16,8 @@ _STRONG = r"""
   | (?<![a-z]) (?:sig|sas|delegation|passwd)
   | (?: access|private|api|secret|encryption|decryption|signing|master|symmetric|crypto|cipher|shared|functions?|subscription
       | keystore|storage|storage[._-]?account|trust|hmac|aes|auth|webhook|host
-      |integration|ingestion|deploy|bot|service[._-]?role )
-    [._-]? key (?: [._-]?id )?
+      |integration|ingestion|deploy|bot|service[._-]?role|fernet )
+    [._-]? key (?: [._-]? (?:id|base) )?
   | (?<![a-z]) accountkey | account\.key (?: \.[\w.-]{1,200}+ )? | hadoop\.tokens | (?:zk|zookeeper|redis)\.auth
   | basic\.auth\.user\.info | fs\.azure\.sas\. (?: fixed\.token (?: \.[\w.-]{1,200}+ )?
     | [\w-]{1,100}+ \. [\w-]{1,100}+ \.(?:blob|dfs)\. [\w.-]{1,100}+ )
@@ -31,12 +31,15 @@ NAME = rf"""(?:
 )(?![\w$]) """
 """A name whose value is a secret, as its end shows; of a weak one, only if the value is long."""
 
+NAME_AGAIN = NAME.replace("(?P<weak>", "(?:")
+"""A name where a pattern has one already, or does not ask how strong it is."""
+
 SIGN = re.sub(r"\s", "", loosened(NAME.replace("(?![\\w$])", "")))
 """A name for RE2, without what must not stand before or behind it."""
 
 _SECRET_KEY = re.compile(
     r"passw|passphrase|(?<![a-z])(?:pwd|pass|pw)(?![a-z])|secret|token|credential|signature"
-    r"|(?:access|private|api|account|encryption|signing)[._-]?key|(?<![a-z])sas(?![a-z])|(?<![a-z])sig(?![a-z])"
+    r"|(?:access|private|api|account|encryption|signing|fernet)[._-]?key|(?<![a-z])sas(?![a-z])|(?<![a-z])sig(?![a-z])"
     r"|(?:master|symmetric|keystore|subscription)[._-]?key|(?:bind|key|store)pw|(?:store|key)pass|passcode"
     r"|(?:zk|zookeeper|redis)\.auth\Z|auth\.user\.info\Z|kennwort|mot_?de_?passe",
     re.IGNORECASE,
@@ -54,6 +57,11 @@ _ABOUT_SECRETS = re.compile(
     re.IGNORECASE,
 )
 """Settings of how secrets are kept, and for how long: by their ends, or by name."""
+
+
+def is_about_secrets(key: str) -> bool:
+    """Whether a configuration key is a setting of how secrets are kept."""
+    return "." in key and _ABOUT_SECRETS.search(key) is not None
 
 
 def is_secret(key: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from navlin.model.redaction.names import NAME
 from navlin.model.redaction.signs import SPACE, loosened
 from navlin.model.redaction.values import (
     GAP,
@@ -51,13 +52,25 @@ _REMOTE = re.compile(
 )
 
 
+_BEELINE = re.compile(
+    r"(!connect\s+[^\s'\"]{1,500}\s+(?:[\w.@$-]{1,100}|\"[^\"\n]{0,100}\")\s+)(\"[^\"\n]{1,200}\"|[^\s'\"]{1,200})",
+    re.IGNORECASE,
+)
+_INSERTED = re.compile(
+    r"\binsert\b[^()']{0,400}+(?:\([^()]{0,500}+\)\s*+)?\((?P<columns>[^()]{1,4000}+)\)\s*+values\s*+(?=\()",
+    re.IGNORECASE,
+)
+_OF_SECRET = re.compile(rf"{NAME}\Z", re.IGNORECASE | re.VERBOSE)
+_PART_OF_ROW = re.compile(r"'(?:[^'\\]|\\.|'')*+'?|\"(?:[^\"\\]|\\.)*+\"?|[(),;]|[^'\"(),;]++", re.DOTALL)
+
 _COMMENT_OR_SPACE = rf"(?:{SPACE}|/\*|--)"
 SIGNS = (
     rf"(?i:identified{_COMMENT_OR_SPACE})",
     rf"(?i:password{SPACE}+for{_COMMENT_OR_SPACE})",
     rf"(?i:password{SPACE}*(?:/\*|--|=))",
     rf"(?i:pragma{_COMMENT_OR_SPACE})",
-    *(f"(?i:{loosened(pattern.pattern)})" for pattern in (_CRYPTIC, _LOGIN, _REMOTE)),
+    rf"(?i:\){SPACE}*values{SPACE}*\()",
+    *(f"(?i:{loosened(pattern.pattern)})" for pattern in (_CRYPTIC, _LOGIN, _REMOTE, _BEELINE)),
 )
 
 
@@ -65,7 +78,9 @@ def without_keys(text: str) -> str:
     """The statement without passwords of its users and keys of its functions."""
     text = _without_passwords(text)
     text = _without_cryptic_arguments(text)
+    text = _without_inserted(text)
     text = _LOGIN.sub(rf"\g<1>{MASK}", text)
+    text = _BEELINE.sub(rf"\g<1>{MASK}", text)
     return _REMOTE.sub(rf"\g<1>{MASK}", text)
 
 
@@ -90,6 +105,30 @@ def _value_at(text: str, at: int, *, bare: bool) -> tuple[str, int] | None:
     word = bare_at(text, at) if bare else ""
     is_call = text.startswith("(", at + len(word))
     return None if not word or is_call or is_no_value(word) else (MASK, end_of_bare(text, at, at + len(word)))
+
+
+def _without_inserted(text: str) -> str:
+    """The text without the literals that an INSERT gives to columns of secrets."""
+    pieces: list[str] = []
+    copied = at = 0
+    while (insert := _INSERTED.search(text, at)) is not None:
+        at = insert.end()
+        columns = [column.strip('`"[] \t\r\n') for column in insert["columns"].split(",")]
+        secret = {
+            n for n, column in enumerate(columns) if (of := _OF_SECRET.search(column)) and not of["weak"]
+        }
+        depth = column = 0
+        while secret and (part := _PART_OF_ROW.match(text, at)) is not None:
+            word = part[0]
+            if depth == 0 and word != "(" and word.strip() and word != ",":
+                break
+            depth += (word == "(") - (word == ")")
+            column = 0 if depth == 0 else column + (word == "," and depth == 1)
+            if column in secret and word[0] in "'\"" and (value := masked_at(text, at)) is not None:
+                pieces += (text[copied:at], value[0])
+                copied = value[1]
+            at = part.end()
+    return "".join((*pieces, text[copied:]))
 
 
 def _without_cryptic_arguments(text: str) -> str:

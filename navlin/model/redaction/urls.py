@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import re
 
-from navlin.model.redaction.signs import WORD
-from navlin.model.redaction.values import MASK
+from navlin.model.redaction.names import NAME, SIGN
+from navlin.model.redaction.signs import BEYOND_ASCII, WORD
+from navlin.model.redaction.values import MASK, is_no_value
 
-SIGNS = (r"://[^\s/:@'\"]*:[^\s]*@", rf"(?i:jdbc:oracle:{WORD}+:[^\s/@'\"]+/[^\s@'\"]+@)")
+SIGNS = (
+    r"://[^\s/:@'\"]*:[^\s]*@",
+    rf"(?i:https?://[\w~.{BEYOND_ASCII}-]+@)",
+    rf"(?i:jdbc:oracle:{WORD}+:[^\s/@'\"]+/(?:[^\s@'\"]+|\\*\"[^\s\"\\]+\\*\")@)",
+    rf"(?i:{SIGN}(?:%(?:25)?2[27])?%(?:25)?3[AD])",
+)
 
 # Possessive quantifiers and bounds: each place of the text is looked at a bounded number of times.
 _NO_PORT = r"(?!\d{1,5}(?:[/?#,;\s'\"]|\Z))"
@@ -16,7 +22,25 @@ _USER = re.compile(rf"(://)([^\s/:@'\"]{{0,300}}:){_NO_PORT}[^\s/'\"]{{0,500}}@"
 _USER_SLASH = re.compile(rf"(://)([^\s/:@'\"]{{0,300}}:){_NO_PORT}[^\s@*<>]{{1,300}}@(?=[\w.\[-])")
 """A password with slashes or quotes, as an AWS secret key may have them."""
 _S3 = re.compile(r"(s3[an]?://)([^\s/:@'\"]{1,300}:)[^\s'\"@*]{1,300}@", re.IGNORECASE)
-_ORACLE = re.compile(r"(jdbc:oracle:\w{1,20}:[^\s/@'\"]{1,100}/)[^\s@'\"]{1,200}@", re.IGNORECASE)
+_ORACLE = re.compile(
+    r"(jdbc:oracle:\w{1,20}:[^\s/@'\"]{1,100}/)(?:[^\s@'\"]{1,200}|\\*\"[^\s\"\\]{1,200}\\*\")@",
+    re.IGNORECASE,
+)
+_ONLY_USER = re.compile(r"(https?://)([\w~.-]{12,300})@(?=[\w\[])", re.IGNORECASE)
+_RANDOM = re.compile(
+    r"(?:[a-z]*+\d++(?=[a-z])){2}[a-z]++\d|(?=[a-z]*+\d++[a-z]++\d)[a-z0-9]{20}", re.IGNORECASE
+)
+"""Digits among letters as no name of a user has them."""
+_ENCODED = re.compile(
+    rf"""((?: {NAME} | %(?:25)?(?:2[06C]|3[BF]) (?:pwd|pw|pass|sig|sas) )
+        (?: %(?:25)?2[27] )? %(?:25)?3[AD] (?: %(?:25)?2[27] )?)
+    (?P<value> (?: [^\s%&'"`,;<>\#(){{}}\[\]] | %(?! (?:25)? (?: 0[AD] | 2[0267C] | 3[BE] | 7D ) ) ){{1,500}}+ )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""An assignment with its signs percent-encoded, as in an address within an address."""
+_REFERENCE = re.compile(r"%(?:25)?(?:24|3C|3F|7B)|\w+\.\w+\Z", re.IGNORECASE)
+"""A variable, or a column of a statement."""
+_LONG = 16
 
 
 def without_passwords(text: str) -> str:
@@ -24,9 +48,22 @@ def without_passwords(text: str) -> str:
     if "://" in text:
         for pattern in (_USER, _S3, _USER_SLASH):
             text = pattern.sub(rf"\g<1>\g<2>{MASK}@", text)
+        text = _ONLY_USER.sub(_without_token, text)
     if ":oracle:" in text:
         text = _ORACLE.sub(rf"\g<1>{MASK}@", text)
-    return text
+    return _ENCODED.sub(_without_encoded, text) if "%3" in text or "%253" in text else text
+
+
+def _without_token(address: re.Match[str]) -> str:
+    return f"{address[1]}{MASK}@" if _RANDOM.search(address[2]) else address[0]
+
+
+def _without_encoded(assigned: re.Match[str]) -> str:
+    value = assigned["value"]
+    is_weak = assigned["weak"] is not None and len(value) < _LONG
+    if is_weak or is_no_value(value) or _REFERENCE.match(value):
+        return assigned[0]
+    return f"{assigned[1]}{MASK}"
 
 
 def without_credentials(uri: str) -> str:
@@ -38,4 +75,4 @@ def without_credentials(uri: str) -> str:
         return uri
     for pattern in (_USER, _S3, _USER_SLASH):
         uri = pattern.sub(r"\g<1>", uri)
-    return uri
+    return _ONLY_USER.sub(lambda address: address[1] if _RANDOM.search(address[2]) else address[0], uri)

@@ -13,7 +13,7 @@ _QUOTED = re.compile(
     r"""
       (?P<triple> '''|\"\"\" ) (?: (?! (?P=triple) ) . ){0,2000}+ (?P<triple_close> (?P=triple) )?
     | (?P<dollar> \$\w{0,30}\$ ) (?: (?! (?P=dollar) ) . ){0,2000}+ (?P<dollar_close> (?P=dollar) )
-    | (?P<brace> \{ ) (?! \{ ) [^}\n]{1,300}+ (?P<brace_close> \} )
+    | (?P<brace> \{ ) (?! \{ ) (?: [^}\n] | \}\}(?=[^\s,;&"'}\])]) ){1,300}+ (?P<brace_close> \} )
     | (?P<open> \\*+' ) (?: [^'\\] | \\. | '' )*+ (?: (?P<close> ' ) | \\?\Z )
     | (?P<open2> \\++" ) [^"\\]*+ (?P<close2> \\*+" )?
     | (?P<open3> " ) (?: [^"\\] | \\. | "" )*+ (?: (?P<close3> " ) | \\?\Z )
@@ -23,7 +23,8 @@ _QUOTED = re.compile(
 _BARE = re.compile(r"[^\s\"'`,;&()\]}<>|]{1,500}+")
 _REST_OF_BARE = re.compile(r"[^\s\"'`,;&()\]}<>|]*+")
 _REFERENCE = re.compile(
-    r"\\?[\"']?(?:\$(?:\{|\(|\w+(?:[\"'\s;)]|\Z))|:\w+\Z|\?\Z|%s|%\(|\{\{|@\w+\Z|<|\*+(?:\(redacted\))?\Z)"
+    r"\\?[\"']?(?:\$(?:\{|\(|\w+(?:[\"'\s;)]|\Z))|:\w+\Z|\?\Z|%s|%\(|%\Z|\{\{|@\w+\Z|<|\*+(?:\(redacted\))?\Z|\{\w{0,40}\}\Z)"
+    r"|\\?[\"']\s?(?:\+|\|\|)\s?[^'\"\n]{1,100}(?:\+|\|\|)\s?\\?[\"']\Z"
 )
 _NO_VALUES = frozenset(
     ("", "null", "none", "nil", "true", "false", "yes", "no", "?", "~", "undefined", "expire", "required")
@@ -74,7 +75,12 @@ def is_reference(value: str) -> bool:
 
 def is_no_value(value: str) -> bool:
     """Whether a word is none that could be a secret: nothing, a constant, a type, a reference."""
-    return value.lower() in _NO_VALUES or _TYPES.match(value) is not None or is_reference(value)
+    return value.lower() in _NO_VALUES or is_type(value) or is_reference(value)
+
+
+def is_type(value: str) -> bool:
+    """Whether a word is the type of a column."""
+    return _TYPES.match(value) is not None
 
 
 def is_opaque(value: str) -> bool:
