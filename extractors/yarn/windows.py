@@ -19,24 +19,24 @@ def in_windows(
     *way, finish = names
     windows: list[tuple[int, int | None]] = [(begin_ms, None)]
     while windows:
-        begin, end = windows.pop()
+        since_ms, until_ms = windows.pop()
         asked = {
             **parameters,
-            "finishedTimeBegin": begin,
-            **({} if end is None else {"finishedTimeEnd": end}),
+            "finishedTimeBegin": since_ms,
+            **({} if until_ms is None else {"finishedTimeEnd": until_ms}),
         }
-        whole = begin == end
+        whole = since_ms == until_ms
         found = entries(service.get(path, asked if whole else {**asked, "limit": page}), way)
-        times = sorted(time for each in found if isinstance(time := each.get(finish), int) and time >= begin)
+        times_ms = sorted(time for each in found if isinstance(time := each.get(finish), int) and time >= since_ms)
         if len(found) < page or whole:
             yield from found
-        elif not times or times[-1] == 0:
-            # It hides the times: there is nothing to halve by.
+        elif not times_ms or times_ms[-1] == 0:
+            # It hides the times_ms: there is nothing to halve by.
             yield from entries(service.get(path, asked), way)
         else:
-            middle = times[len(times) // 2]
-            middle = max(begin, middle if end is None else min(middle, end - 1))
-            windows += [(middle + 1, end), (begin, middle)]
+            middle_ms = times_ms[len(times_ms) // 2]
+            middle_ms = max(since_ms, middle_ms if until_ms is None else min(middle_ms, until_ms - 1))
+            windows += [(middle_ms + 1, until_ms), (since_ms, middle_ms)]
 
 
 def entries(answer: Any, way: Sequence[str]) -> list[Mapping[str, Any]]:

@@ -19,7 +19,7 @@ TEXT_CHARS: Final = 262_144
 """The longest text that is read; a view's is seldom a hundredth of it."""
 CPU_S: Final = 10
 MEMORY_BYTES: Final = 1 << 30
-PATIENCE: Final = 12
+WALL_S_PER_CPU_S: Final = 12
 """How many times its CPU time a child may take on a machine that has no time for it."""
 
 _START = (
@@ -79,7 +79,7 @@ class SqlReader:
             raise _Silent(stalled=False) from None
         answered = b""
         while not answered.endswith(b"\n"):
-            ready, _, _ = select.select([child.stdout], [], [], self.cpu_s * PATIENCE)
+            ready, _, _ = select.select([child.stdout], [], [], self.cpu_s * WALL_S_PER_CPU_S)
             if not ready:
                 raise _Silent(stalled=True)
             if not (piece := os.read(child.stdout.fileno(), 1 << 20)):
