@@ -27,11 +27,13 @@ def in_windows(
         }
         whole = since_ms == until_ms
         found = entries(service.get(path, asked if whole else {**asked, "limit": page}), way)
-        times_ms = sorted(time for each in found if isinstance(time := each.get(finish), int) and time >= since_ms)
+        times_ms = sorted(
+            time for each in found if isinstance(time := each.get(finish), int) and time >= since_ms
+        )
         if len(found) < page or whole:
             yield from found
         elif not times_ms or times_ms[-1] == 0:
-            # It hides the times_ms: there is nothing to halve by.
+            # It hides the times: there is nothing to halve by.
             yield from entries(service.get(path, asked), way)
         else:
             middle_ms = times_ms[len(times_ms) // 2]
