@@ -195,6 +195,26 @@ def test_a_late_word_on_a_run_that_was_forgotten_does_not_undo_its_end(follower:
     assert (late.attributes["status"], late.as_of_ms < ended.as_of_ms) == ("UNKNOWN", True)
 
 
+def test_an_end_that_is_sent_again_after_its_run_was_forgotten_takes_nothing_of_the_run_away(
+    follower: Follower,
+) -> None:
+    first = follower.read(START, RUNNING, COMPLETE)
+    follower.now_ms += 2 * 3_600_000
+    follower.read(event("START", 1, "another"))
+
+    again = follower.read(COMPLETE)
+
+    (covered,) = again.covers
+    assert flows(again) < flows(first)
+    assert all(each.as_of_ms > covered.as_of_ms for each in first.relations), (
+        "what is as old as that would be gone"
+    )
+    (before,) = follower.read(
+        event("COMPLETE", 30, "next", inputs=[table("a.a")], outputs=[table("b.b")])
+    ).covers
+    assert before.as_of_ms >= min(each.as_of_ms for each in first.relations), "another run replaces all of it"
+
+
 def test_a_run_that_is_read_after_the_end_of_what_it_is_part_of_is_known_at_once(
     follower: Follower,
 ) -> None:

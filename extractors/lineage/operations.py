@@ -56,8 +56,9 @@ class Operation:
 
     ``ages``: whether purge may remove the operation by its age alone, because it writes nothing. ``locations`` are tables
     with the paths of their files. ``covers``: whether these are all its parts and flows, so that earlier ones that are not
-    among them are gone. ``nested``: whether relations are named by their ends and those of a part stand below the part;
-    otherwise they are named by their ids, and all stand below the operation.
+    among them are gone: those stated until ``covers_until_ms`` (epoch ms; 0 for ``as_of_ms``). ``nested``: whether relations
+    are named by their ends and those of a part stand below the part; otherwise they are named by their ids, and all stand
+    below the operation.
     """
 
     key: Key
@@ -71,6 +72,7 @@ class Operation:
     locations: Iterable[tuple[Key, Key]] = ()
     volatile: Attributes = field(default_factory=dict)
     covers: bool = False
+    covers_until_ms: int = 0
     nested: bool = False
 
     def records(self) -> Iterator[Record]:
@@ -79,7 +81,8 @@ class Operation:
         if self.execution is not None:
             yield from self._execution(self.execution)
         if self.covers:
-            yield Covered(self.key.tree_path, self.as_of_ms, Depth.ALL, reported=True)
+            until_ms = self.covers_until_ms or self.as_of_ms
+            yield Covered(self.key.tree_path, until_ms, Depth.ALL, reported=True)
         yield from self._flows(self.key, self.key, self.inputs, self.outputs)
         for part in self.parts:
             yield Entity(part.key, self.as_of_ms, part.attributes, ages=not self.outputs)

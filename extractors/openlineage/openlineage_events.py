@@ -105,7 +105,7 @@ class _Reading:
         self._now_ms = max(each.planned_ms for each in split.files)
         self._latest_ms = max(each.latest_ms for each in split.files)
         names = Names(extractor.source, extractor.estate, extractor.metastore, extractor.metastore_namespaces)
-        self._writing = Writing(names, extractor.yarn)
+        self._writing = Writing(names, extractor.yarn, split.anew)
         self._saved: dict[str, _Saved] = {}
         if not split.anew:
             saved = (_Saved(*each) for shard in split.shards.values() for each in shard)

@@ -37,10 +37,11 @@ NO_COLUMNS: Final = "the producer does not say where columns come from"
 @dataclass(frozen=True, slots=True)
 class Writing:
     """Makes records of one source's runs. ``yarn`` is the address of the YARN that ran applications, where several are
-    configured."""
+    configured. ``anew``: whether all that there is is read once more."""
 
     names: Names
     yarn: str = ""
+    anew: bool = False
 
     # -- Runs ------------------------------------------------------------------------------------------------------------
 
@@ -82,6 +83,8 @@ class Writing:
                 locations=ends.locations(),
                 # What is known to be a part of it takes nothing away, nor does a job's description without columns.
                 covers=not run.incomplete and bool(run.id or ends.has_columns),
+                # A late event of a run that was forgotten may say less than all of them did, which were stated until then.
+                covers_until_ms=run.as_of_ms - (bool(run.id) and not run.started_ms and not self.anew),
             )
         yield from operation.records()
         if run.id:
