@@ -209,6 +209,14 @@ def test_who_types_a_name_finds_the_table_that_is_called_so_first(world: World, 
     assert results.total == search(world.solr, query, limit=0, sort="identity asc").total
 
 
+@pytest.mark.parametrize(
+    "query",
+    [r"a\"b", "AND\\ OR", "\\{!terms\\ f=type\\}TABLE", " ".join(f"w{number}" for number in range(400))],
+)
+def test_any_words_may_be_looked_for(world: World, query: str) -> None:
+    assert search(world.solr, query).total == 0
+
+
 def test_facets_count_all_that_matched(world: World) -> None:
     answer = search(world.solr, f"srcId:{world.sources[HIVE].id}", limit=1, facets=["type", "serdeName"])
     assert answer.facets["type"] == {"DATABASE": 1, "FIELD": 2, "SOURCE": 1, "TABLE": 2, "VIEW": 1}

@@ -30,6 +30,8 @@ from navlin.query.syntax import Parsed, parse, parse_facet, plain_field
 
 MAX_LIMIT: Final = 500_000
 """Navigator's own limit of a page."""
+FEW_WORDS: Final = 10
+"""Who types a name types no more; each word costs clauses."""
 LOGICAL: Final = ("DATABASE", "TABLE", "VIEW", "DATASET")
 MAX_OFFSET: Final = 2_000_000_000
 """Solr counts with 32 bits."""
@@ -222,7 +224,7 @@ def countable(name: str) -> str:
 def _preferred(query: Query) -> tuple[Clause, ...]:
     """What stands above a better match of words: who types a name means what is called so, and most often a table."""
     words = [word for clause in query.clauses if clause.sign != "-" for word in _free_words(clause.node)]
-    if not words:
+    if not 0 < len(words) <= FEW_WORDS:
         return ()
     logical = Clause(ExactTerms("terms", "type", LOGICAL), boost=Boost("20", constant=True))
     spellings = dict.fromkeys(spelling for word in words for spelling in (word, word.lower()))
