@@ -154,8 +154,7 @@ def _import_batch(
 
     asked = {each.id: merging(each.values) for each in batch}
     for edited in edit_entities(solr, asked, author, dry_run=dry_run):
-        for refused in edited.refused:
-            raise ValueError(f"Solr refused {refused.identity}: {refused.reason}")
+        solr.raise_refused(ELEMENTS, edited.refused)
     return Imported(
         entities=sum(1 for merge in merges.values() if merge.written),
         written=sum(len(merge.written) for merge in merges.values()),

@@ -57,9 +57,7 @@ class Edit:
 
 def note_edits(solr: Solr, edits: Sequence[Edit]) -> None:
     """Writes the notes of edits that are to be made; they are visible after the next commit."""
-    added = solr.add(EDITS, [_document(edit) for edit in edits])
-    for refused in added.refused:
-        raise ValueError(f"Solr refused {refused.identity} of {EDITS}: {refused.reason}")
+    solr.add_all(EDITS, [_document(edit) for edit in edits])
 
 
 def withdraw_edits(solr: Solr, edits: Sequence[Edit]) -> None:

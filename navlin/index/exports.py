@@ -41,9 +41,7 @@ def save_export(solr: Solr, position: ExportPosition) -> None:
     """Keeps it; safe from the death of navlin and Solr when this returns."""
     body = orjson.dumps(asdict(position)).decode()
     document = {"identity": _identity(position.name), "kind": _KIND, "source": position.name, "body": body}
-    added = solr.add(RUNS, [document])
-    for refused in added.refused:
-        raise ValueError(f"Solr refused {refused.identity}: {refused.reason}")
+    solr.add_all(RUNS, [document])
 
 
 def note_failure(solr: Solr, name: str, error: str) -> None:

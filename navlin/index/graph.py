@@ -304,9 +304,7 @@ class Graph:
         written."""
         outcome: dict[str, bool] = {}
         for batch in in_batches(relations, WRITE_BATCH):
-            answer = self.solr.add(RELATIONS, [relation.document for relation in batch])
-            if answer.refused:
-                raise ValueError(f"Solr refused {answer.refused[0].identity}: {answer.refused[0].reason}")
+            answer = self.solr.add_all(RELATIONS, [relation.document for relation in batch])
             outcome.update(dict.fromkeys(answer.applied, True))
             outcome.update(dict.fromkeys(answer.conflicts, False))
         return outcome
@@ -322,7 +320,7 @@ class Graph:
 
     def restore_entities(self, entities: Iterable[StoredEntity]) -> None:
         """Writes entities that were read whole and then removed, unless they are there again."""
-        self.solr.add(ELEMENTS, [{**entity.document, "_version_": -1} for entity in entities])
+        self.solr.add_all(ELEMENTS, [{**entity.document, "_version_": -1} for entity in entities])
 
     def remove_entities(self, versions: Mapping[str, int], stamp: Stamp) -> set[str]:
         """Removes entities (id → ``_version_``) that nobody wrote since, and returns the ids of all others: written

@@ -106,7 +106,7 @@ def note_due(
     """
     identity = again or f"{_DUE}:{runs[0] if runs else uuid4()}"
     body = {"ids": sorted(ids), "runs": list(runs), "everything": everything}
-    solr.add(RUNS, [{"identity": identity, "kind": _DUE, "body": orjson.dumps(body).decode()}])
+    solr.add_all(RUNS, [{"identity": identity, "kind": _DUE, "body": orjson.dumps(body).decode()}])
     return identity
 
 
@@ -144,7 +144,7 @@ def is_computed(solr: Solr) -> bool:
 
 def note_computed(solr: Solr) -> None:
     """Notes that it was computed as a whole."""
-    solr.add(RUNS, [{"identity": _STATE, "kind": _STATE}])
+    solr.add_all(RUNS, [{"identity": _STATE, "kind": _STATE}])
 
 
 # -- Reaches -------------------------------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ def save_reaches(solr: Solr, reaches: Reaches) -> None:
         for each in solr.cursor(RUNS, q.terms(_OF_ORIGIN, reaches), "identity", filters=[_KINDS])
     ]
     documents = [document for each, reach in reaches.items() for document in _documents(each, reach)]
-    solr.add(RUNS, documents)
+    solr.add_all(RUNS, documents)
     solr.delete_ids(RUNS, set(before) - {each["identity"] for each in documents})
     solr.commit(RUNS, soft=True)
 

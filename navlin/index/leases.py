@@ -108,9 +108,7 @@ def _write(solr: Solr, name: str, holder: Holder | None, epoch: int, version: in
         "body": orjson.dumps(body).decode(),
         "_version_": version,
     }
-    added = solr.add(RUNS, [document])
-    for refused in added.refused:
-        raise SolrError(solr.address.host, RUNS, None, f"{refused.identity} was refused: {refused.reason}")
+    added = solr.add_all(RUNS, [document])
     if added.conflicts:
         return None
     new = added.applied[identity]

@@ -46,9 +46,7 @@ def save_models(solr: Solr, models: Registered, read: Versions) -> bool:
         for kind, named in models.items()
         for name, body in named.items()
     ]
-    added = solr.add(EDITS, documents)
-    for refused in added.refused:
-        raise ValueError(f"Solr refused {refused.identity} of {EDITS}: {refused.reason}")
+    added = solr.add_all(EDITS, documents)
     solr.commit(EDITS, soft=True)
     return not added.conflicts
 

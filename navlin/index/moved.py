@@ -95,7 +95,7 @@ def _identity(source_id: str) -> str:
 def _keep(solr: Solr, source_id: str, run_id: str, body: Mapping[str, Any]) -> None:
     text = orjson.dumps(body).decode()
     identity = _identity(source_id)
-    solr.add(
+    solr.add_all(
         RUNS, [{"identity": identity, "kind": "moved", "sourceId": source_id, "key": run_id, "body": text}]
     )
 

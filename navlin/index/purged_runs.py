@@ -93,7 +93,7 @@ def _change(
             "body": orjson.dumps(body).decode(),
             "_version_": document["_version_"] if document else -1,
         }
-        if not solr.add(RUNS, [changed]).conflicts:
+        if not solr.add_all(RUNS, [changed]).conflicts:
             return
     raise RuntimeError(f"what is remembered of purged executions of {source_id} keeps changing")
 

@@ -67,7 +67,7 @@ def ended_purges(solr: Solr, limit: int) -> tuple[list[tuple[PurgeRecord, int]],
 def save_purge(solr: Solr, record: PurgeRecord) -> PurgeRecord:
     """Records how far the open purge is, and returns that with its new version. Safe from the death of navlin and Solr
     when this returns. Raises `LeaseLost` if what is indexed is not of the record's version."""
-    added = solr.add(RUNS, [{**_document(_OPEN, record, "running"), "_version_": record.version}])
+    added = solr.add_all(RUNS, [{**_document(_OPEN, record, "running"), "_version_": record.version}])
     if added.conflicts:
         raise LeaseLost(_TAKEN)
     version = added.applied.get(_OPEN, 0)
@@ -79,7 +79,7 @@ def save_purge(solr: Solr, record: PurgeRecord) -> PurgeRecord:
 def close_purge(solr: Solr, record: PurgeRecord, ended_ms: int) -> None:
     """Ends the open purge; its record is kept. Raises `LeaseLost` if another process has gone on with it."""
     document = _document(f"purge:{record.started_ms}", record, "finished")
-    solr.add(RUNS, [{**document, "ended": solr_date(ended_ms)}])
+    solr.add_all(RUNS, [{**document, "ended": solr_date(ended_ms)}])
     taken = solr.delete_versions(RUNS, {_OPEN: record.version})
     solr.commit(RUNS, soft=False)
     if taken:
@@ -126,7 +126,7 @@ def forget_purged_before(solr: Solr) -> None:
 
 def _remember(solr: Solr, before_ms: int, reads_lost_before_ms: int) -> None:
     body = {"before_ms": before_ms, "reads_lost_before_ms": reads_lost_before_ms}
-    solr.add(RUNS, [{"identity": _BEFORE, "kind": "purge", "body": orjson.dumps(body).decode()}])
+    solr.add_all(RUNS, [{"identity": _BEFORE, "kind": "purge", "body": orjson.dumps(body).decode()}])
 
 
 def _document(identity: str, record: PurgeRecord, status: str) -> dict[str, Any]:

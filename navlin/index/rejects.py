@@ -80,7 +80,7 @@ def save_rejects(
     """Records what would not read, by place, offset and reason: the same one seen again is one. Returns how many."""
     documents = reject_documents(source, source_id, run, now_ms, rejects)
     if documents:
-        solr.add(RUNS, documents)
+        solr.add_all(RUNS, documents)
     return len(documents)
 
 

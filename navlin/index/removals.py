@@ -68,7 +68,7 @@ def record_removal(solr: Solr, core: str, ids: Sequence[str], stamp: Stamp) -> N
         "started": solr_date(stamp.now_ms),
         "body": orjson.dumps({"of": kind, "ids": list(ids)}).decode(),
     }
-    solr.add(RUNS, [document])
+    solr.add_all(RUNS, [document])
 
 
 def expire_removals(solr: Solr, now_ms: int) -> None:

@@ -127,7 +127,7 @@ def save_request(solr: Solr, request: Request) -> Request:
     }
     if request.ended_ms:
         document["ended"] = solr_date(request.ended_ms)
-    added = solr.add(RUNS, [document])
+    added = solr.add_all(RUNS, [document])
     if added.conflicts:
         raise TakenMeanwhile(request.id)
     version = added.applied[document["identity"]]

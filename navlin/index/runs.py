@@ -150,7 +150,7 @@ def save_run(solr: Solr, record: RunRecord) -> RunRecord:
     if record.ended_ms:
         document["ended"] = solr_date(record.ended_ms)
         solr.delete_ids(RUNS, ["run:" + run_id(record.source_id, record.iteration - RUNS_KEPT)])
-    added = solr.add(RUNS, [document])
+    added = solr.add_all(RUNS, [document])
     if added.conflicts:
         raise RecordTaken(f"the record of run {record.run_id} was written by another process")
     version = added.applied.get(document["identity"], 0)
@@ -266,7 +266,7 @@ class Fence:
 
 def _add_fenced(solr: Solr, documents: Sequence[Mapping[str, Any]], fence: Fence | None) -> None:
     if fence is None:
-        solr.add(RUNS, documents)
+        solr.add_all(RUNS, documents)
         return
     versions = fence.versions
     todo = {document["identity"]: document for document in documents}
@@ -274,7 +274,7 @@ def _add_fenced(solr: Solr, documents: Sequence[Mapping[str, Any]], fence: Fence
         versioned = [
             {**document, "_version_": versions.get(identity, -1)} for identity, document in todo.items()
         ]
-        conflicts = solr.add(RUNS, versioned).conflicts
+        conflicts = solr.add_all(RUNS, versioned).conflicts
         if conflicts:
             # Either we have lost the lease, or what is there was saved late by one that has: ours counts.
             fence.renew()

@@ -73,9 +73,7 @@ def write_saved_search(solr: Solr, search: SavedSearch) -> bool:
         ).decode(),
         "_version_": search.version,
     }
-    added = solr.add(EDITS, [document])
-    for refused in added.refused:
-        raise ValueError(f"Solr refused {refused.identity} of {EDITS}: {refused.reason}")
+    added = solr.add_all(EDITS, [document])
     solr.commit(EDITS, soft=True)
     return not added.conflicts
 

@@ -65,7 +65,7 @@ def version_of_cores(solr: Solr) -> int:
 def save_schema(solr: Solr, runs: str = RUNS) -> None:
     """Writes the present version, durably."""
     body = orjson.dumps({"version": VERSION, "navlin": _navlin()}).decode()
-    solr.add(runs, [{"identity": _IDENTITY, "kind": "schema", "body": body}])
+    solr.add_all(runs, [{"identity": _IDENTITY, "kind": "schema", "body": body}])
     solr.commit(runs, soft=False)
 
 

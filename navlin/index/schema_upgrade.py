@@ -144,14 +144,12 @@ def _write(solr: Solr, core: str, batch: Sequence[Document], progress: Progress,
         )
         if changed is not None:
             documents.append(changed)
-    answer = solr.add(beside(core), documents)
-    for refused in answer.refused:
-        raise UnusableIndex(f"Solr refuses {refused.identity} of {beside(core)}: {refused.reason}")
+    solr.add_all(beside(core), documents)
     return Progress(batch[-1]["identity"], progress.read + len(batch), progress.written + len(documents))
 
 
 def _note(solr: Solr, copied: _Range, progress: Progress) -> Progress:
     solr.commit(beside(copied.core), soft=False)
     body = orjson.dumps(asdict(progress)).decode()
-    solr.add(RUNS, [{"identity": copied.note, "kind": "upgrade", "body": body}])
+    solr.add_all(RUNS, [{"identity": copied.note, "kind": "upgrade", "body": body}])
     return progress

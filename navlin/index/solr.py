@@ -181,10 +181,21 @@ class Solr:
         outcome = self.add_json(core, sendable)
         return Added(outcome.applied, outcome.conflicts, (*refused, *outcome.refused))
 
+    def add_all(self, core: str, documents: Sequence[Document]) -> Added:
+        """As `add`, where no document may be missing: raises `SolrError` if one is refused. Others may be written then."""
+        added = self.add(core, documents)
+        self.raise_refused(core, added.refused)
+        return added
+
+    def raise_refused(self, core: str, refused: Iterable[Refused]) -> None:
+        """Raises `SolrError` for the first of these, if there is any."""
+        for each in refused:
+            raise SolrError(self.address.host, core, None, f"{each.identity} was refused: {each.reason}")
+
     def add_json(self, core: str, documents: Sequence[tuple[str, bytes]]) -> Added:
         """As `add`, for documents that are JSON already: each is an identity and its document's JSON."""
         if len(documents) < 2 or not any(_VERSION in text for _, text in documents):
-            return self._add_all(core, documents)
+            return self._add_strictly(core, documents)
         try:
             answer = self._update(core, _listed(documents), _TOLERANT)
         except SolrError as error:
@@ -208,10 +219,10 @@ class Solr:
         conflicts = [identity for identity, message in failed.items() if message.startswith(_CONFLICT)]
         for identity in failed.keys() - set(conflicts):
             # The answer bears no status for each: alone, the document shows whether it or Solr is at fault.
-            outcome = _both(outcome, self._add_all(core, [(identity, texts[identity])]))
+            outcome = _both(outcome, self._add_strictly(core, [(identity, texts[identity])]))
         return _both(outcome, Added(conflicts=tuple(conflicts)))
 
-    def _add_all(self, core: str, documents: Sequence[tuple[str, bytes]]) -> Added:
+    def _add_strictly(self, core: str, documents: Sequence[tuple[str, bytes]]) -> Added:
         """Adds documents by Solr's own chain, which says so if it loses one, but not of which it is true."""
         if not documents:
             return Added()
@@ -222,7 +233,9 @@ class Solr:
                 raise
             if len(documents) > 1:
                 half = len(documents) // 2
-                return _both(self._add_all(core, documents[:half]), self._add_all(core, documents[half:]))
+                return _both(
+                    self._add_strictly(core, documents[:half]), self._add_strictly(core, documents[half:])
+                )
             ((identity, _),) = documents
             if error.status == 409:
                 return Added(conflicts=(identity,))
@@ -251,7 +264,7 @@ class Solr:
                 None,
                 f"a node took {len(lost):,} documents that are not there: it died",
             )
-        return _both(Added(found), self._add_all(core, again))
+        return _both(Added(found), self._add_strictly(core, again))
 
     def _versions(self, core: str, ids: Sequence[str]) -> dict[str, int]:
         """The ``_version_`` of each as it is at this moment; -1 if it is absent."""

@@ -46,7 +46,7 @@ def require_sdk_source(solr: Solr, now_ms: int) -> None:
         "treePath": NO_TREE,
         **_stamps(SDK_SOURCE, now_ms),
     }
-    solr.add(ELEMENTS, [{**document, "extractorRunId": run_id(SDK_SOURCE, _ITERATION), "_version_": -1}])
+    solr.add_all(ELEMENTS, [{**document, "extractorRunId": run_id(SDK_SOURCE, _ITERATION), "_version_": -1}])
 
 
 def require_sources(solr: Solr, sources: Iterable[Source], now_ms: int) -> None:
@@ -54,7 +54,7 @@ def require_sources(solr: Solr, sources: Iterable[Source], now_ms: int) -> None:
     for source in sources:
         envelope = source_envelope(source, now_ms, granted=True)
         document = {**envelope.fields(), **_stamps(source.id, now_ms), "extractorRunId": run_id(source.id, 0)}
-        solr.add(ELEMENTS, [{**document, "_version_": -1}])
+        solr.add_all(ELEMENTS, [{**document, "_version_": -1}])
 
 
 def user_entity(identity: str, kind: str, namespace: str, now_ms: int) -> Document:
@@ -153,8 +153,7 @@ def write_relations(
     added = solr.add(RELATIONS, documents)
     if due:
         note_due(solr, ids=carrying, again=due)
-    for refused in added.refused:
-        raise ValueError(f"Solr refused {refused.identity} of {RELATIONS}: {refused.reason}")
+    solr.raise_refused(RELATIONS, added.refused)
     return not added.conflicts
 
 

@@ -23,7 +23,7 @@ from navlin.index.fields import (
     kept_on_rewrite,
     solr_date,
 )
-from navlin.index.solr import Refused, Solr
+from navlin.index.solr import Solr
 from navlin.index.stamp import Stamp
 from navlin.index.state import Held, in_batches
 
@@ -99,10 +99,13 @@ def write(
     Implied relations are written before their entities: a crash in between leaves the entity new, and both are written
     again.
     """
-    seen = [(envelope, outcome) for envelope, outcome in records if outcome is Outcome.SEEN]
+    seen = [envelope for envelope, outcome in records if outcome is Outcome.SEEN]
     if seen:
-        solr.add(core, [{"identity": e.identity, "asOf": {"set": e.as_of}, "_version_": 1} for e, _ in seen])
-        yield from ((envelope, outcome, "") for envelope, outcome in seen)
+        updates = [{"identity": e.identity, "asOf": {"set": e.as_of}, "_version_": 1} for e in seen]
+        reasons = {each.identity: each.reason for each in solr.add(core, updates).refused}
+        for envelope in seen:
+            reason = reasons.get(envelope.identity, "")
+            yield envelope, Outcome.REFUSED if reason else Outcome.SEEN, reason
     todo = {e.identity: (e, o) for e, o in records if o in _WRITTEN}
     _write_implied(solr, (e for e, outcome in todo.values() if outcome is not Outcome.CHANGED), stamp)
     look_at = [identity for identity, (_, outcome) in todo.items() if outcome is Outcome.CHANGED]
@@ -158,8 +161,7 @@ def rewrite(
             changed = [new for document in solr.get(core, todo) if (new := change(document)) is not None]
             if not changed:
                 break
-            answer = solr.add(core, changed)
-            _raise_refused(core, answer.refused)
+            answer = solr.add_all(core, changed)
             yield from (document for document in changed if document["identity"] not in answer.conflicts)
             todo = list(answer.conflicts)
             if not todo:
@@ -273,9 +275,4 @@ def _write_implied(solr: Solr, children: Iterable[Envelope], stamp: Stamp) -> No
             document = {"identity": identity, **fields, "extractorRunId": stamp.run_id}
             documents.append((identity, orjson.dumps(document)))
     if documents:
-        _raise_refused(RELATIONS, solr.add_json(RELATIONS, documents).refused)
-
-
-def _raise_refused(core: str, refused: Iterable[Refused]) -> None:
-    for each in refused:
-        raise ValueError(f"Solr refused {each.identity} of {core}: {each.reason}")
+        solr.raise_refused(RELATIONS, solr.add_json(RELATIONS, documents).refused)

@@ -430,7 +430,7 @@ class _Run:
 
     def _save_source(self, iteration: int) -> None:
         update = {"identity": self.source.id, "sourceExtractIteration": {"set": iteration}, "_version_": 1}
-        self.solr.add(ELEMENTS, [update])
+        self.solr.add_all(ELEMENTS, [update])
 
     def _commit(self, *cores: str, soft: bool) -> None:
         with ThreadPoolExecutor(len(cores)) as at_once:

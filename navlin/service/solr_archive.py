@@ -33,7 +33,7 @@ def make_archive(jars: Path, cache: Path) -> Path:
         server = EmbeddedSolr(Path(folder), jars, CONF / "solr", cores=CORES, cache=cache)
         try:
             with Solr(server.start()) as solr:
-                solr.add(ELEMENTS, [{"identity": "1", "originalName": "orders", "type": "TABLE"}])
+                solr.add_all(ELEMENTS, [{"identity": "1", "originalName": "orders", "type": "TABLE"}])
                 solr.commit(ELEMENTS, soft=False)
                 solr.select(
                     ELEMENTS, {"q": "orders", "sort": "identity asc", "facet": "true", "facet.field": "type"}
