@@ -15,19 +15,20 @@ ROOT = Path(__file__).parents[1]
 
 MAY_IMPORT = {
     "navlin.shipped": set[str](),
+    "navlin.files": set[str](),
     "navlin.java": set[str](),
     "navlin.model": set[str](),
     "navlin.kerberos": {"navlin.java"},
     "extractors": {"navlin.model", "navlin.java", "navlin.kerberos"},
     "navlin.index.connection": {"navlin.kerberos"},
-    "navlin.solr_server": {"navlin.index.connection", "navlin.java", "navlin.shipped"},
+    "navlin.solr_server": {"navlin.index.connection", "navlin.java", "navlin.shipped", "navlin.files"},
     "navlin.index": {"navlin.model", "navlin.index.connection"},
     "navlin.sql": set[str](),
     "linker": {"navlin.model", "navlin.index", "navlin.sql"},
     "navlin.query": {"navlin.model", "navlin.index"},
     "navlin.edit": {"navlin.model", "navlin.index"},
-    "navlin.export": {"navlin.model", "navlin.index", "navlin.query", "navlin.kerberos"},
-    "navlin.access": set[str](),
+    "navlin.export": {"navlin.model", "navlin.index", "navlin.query", "navlin.kerberos", "navlin.files"},
+    "navlin.access": {"navlin.files"},
     "navlin.render": {"navlin.model", "navlin.index", "navlin.query", "navlin.edit"},
     "navlin.api": {
         "navlin.model",
@@ -63,6 +64,7 @@ MAY_IMPORT = {
         "navlin.java",
         "navlin.kerberos",
         "navlin.shipped",
+        "navlin.files",
     },
 }
 """What is not named here (the command line, the demo) is on top and may import all of these."""

@@ -20,7 +20,8 @@ from typing import Final
 import orjson
 
 from navlin.access.roles import ROLES, Role
-from navlin.access.store import User, digest_of, write_private
+from navlin.access.store import User, digest_of
+from navlin.files import replace_content
 
 DIRECTORY: Final = "sessions"
 MOST_OF_A_USER: Final = 50
@@ -75,7 +76,7 @@ class Sessions:
             return file.read_text()
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         new = self._directory / f"instance-{secrets.token_hex(8)}"
-        write_private(new, secrets.token_hex(4).encode())
+        replace_content(new, secrets.token_hex(4).encode())
         with contextlib.suppress(FileExistsError):
             os.link(new, file)
         new.unlink()
@@ -91,7 +92,7 @@ class Sessions:
         self._make_room(user.name)
         kept = {**asdict(session), "role": user.role.words}
         del kept["secret"], kept["ends_ms"]
-        write_private(self._file(secret), orjson.dumps(kept))
+        replace_content(self._file(secret), orjson.dumps(kept))
         self._used(self._file(secret), now_ms)
         return session
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import os
 import re
 import secrets
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ import orjson
 
 from navlin.access.passwords import NOBODYS, hashed, matches
 from navlin.access.roles import ROLES, Role
+from navlin.files import replace_content
 
 FILE: Final = "access.json"
 LOCK: Final = "access.lock"
@@ -158,7 +158,7 @@ class AccessFile:
                 return None
             password = secrets.token_urlsafe(18)
             file = self._directory / PASSWORD_FILE
-            write_private(file, f"{password}\n".encode())
+            replace_content(file, f"{password}\n".encode())
             access.users[FIRST_NAME] = User(FIRST_NAME, Role.ADMINISTRATOR, hashed(password), _new_mark())
         return file
 
@@ -202,7 +202,7 @@ class AccessFile:
                 "users": [{**asdict(each), "role": each.role.words} for each in access.users.values()],
                 "tokens": [{**asdict(each), "role": each.role.words} for each in access.tokens.values()],
             }
-            write_private(self._directory / FILE, orjson.dumps(content, option=orjson.OPT_INDENT_2))
+            replace_content(self._directory / FILE, orjson.dumps(content, option=orjson.OPT_INDENT_2))
 
 
 def _user(access: Access, name: str) -> User:
@@ -222,20 +222,3 @@ def _require_administrator(access: Access) -> None:
 
 def digest_of(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
-
-
-def write_private(file: Path, content: bytes) -> None:
-    """Whole or not at all, and for nobody else."""
-    new = file.with_suffix(".new")
-    new.unlink(missing_ok=True)
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(descriptor)
-    except OSError:
-        # A full disk is not to keep what nobody reads.
-        new.unlink(missing_ok=True)
-        raise
-    new.replace(file)

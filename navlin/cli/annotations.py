@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -13,6 +12,7 @@ import click
 
 from navlin.cli.invocation import Exit, Failure, Invocation, json_option
 from navlin.cli.terminal import print_json, say
+from navlin.files import replaced
 
 if TYPE_CHECKING:
     from navlin.edit.annotation_files import FileContent, Format
@@ -69,7 +69,7 @@ def export(invocation: Invocation, file: Path, *, query: str, form: str | None, 
     except QueryError as error:
         raise Failure(str(error), Exit.USAGE) from error
     chosen = _format(file, form)
-    with invocation.solr() as solr, _replaced(file) as out:
+    with invocation.solr() as solr, _written(file) as out:
         count = write_annotations(out, annotated(solr, wanted), chosen)
     if as_json:
         print_json({"file": str(file), "format": chosen.value, "entities": count})
@@ -128,7 +128,7 @@ def import_(
             solr, content.annotations, invocation.author(), overwrite=overwrite, dry_run=dry_run
         )
     if keep is not None and done.unknown:
-        with _replaced(keep) as out:
+        with _written(keep) as out:
             write_annotations(out, done.unknown, _format(keep, None))
     if as_json:
         print_json(_as_json(content, done, dry_run=dry_run))
@@ -150,21 +150,13 @@ def _format(file: Path, form: str | None) -> Format:
 
 
 @contextmanager
-def _replaced(file: Path) -> Iterator[IO[bytes]]:
-    """A file to write, which takes its place when it is whole."""
-    unfinished = file.with_name(file.name + ".new")
+def _written(file: Path) -> Iterator[IO[bytes]]:
+    """As `replaced`, with what a person should know of an error."""
     try:
-        unfinished.unlink(missing_ok=True)
-        # People wrote it for each other: nobody else need read it.
-        with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
+        with replaced(file) as out:
             yield out
-            out.flush()
-            os.fsync(out.fileno())
-        unfinished.replace(file)
     except OSError as error:
         raise Failure(f"{file} cannot be written: {error.strerror}", Exit.FAILED) from error
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def _as_json(content: FileContent, done: Imported, *, dry_run: bool) -> dict[str, Any]:

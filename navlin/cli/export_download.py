@@ -6,9 +6,7 @@ A server of the target's is not reached from here: what keeps one up to date is 
 from __future__ import annotations
 
 import copy
-import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -18,6 +16,7 @@ import click
 from navlin.cli.export import Targets
 from navlin.cli.invocation import Exit, Failure
 from navlin.cli.terminal import print_json, print_pieces, say
+from navlin.files import replaced
 
 if TYPE_CHECKING:
     from navlin.cli.remote import Server
@@ -66,7 +65,9 @@ def _download(server: Server, target: Target, given: Mapping[str, Any]) -> None:
         print_pieces(records)
     else:
         try:
-            _write(file, records)
+            # What was there stays until the last record has come.
+            with replaced(file) as out:
+                out.writelines(records)
         except OSError as error:
             raise Failure(f"{file} cannot be written: {error}", Exit.FAILED) from error
         if as_json:
@@ -92,16 +93,3 @@ def _asked(target: Target, parameters: Mapping[str, Any]) -> Iterator[tuple[str,
             yield name, value
     if options:
         yield "option", tuple(options)
-
-
-def _write(file: Path, records: Iterable[bytes]) -> None:
-    """Whole or not at all: what was there stays until the last record has come."""
-    new = file.with_name(file.name + ".part")
-    try:
-        with new.open("wb") as out:
-            out.writelines(records)
-        os.replace(new, file)
-    except BaseException:
-        with suppress(OSError):
-            new.unlink()
-        raise

@@ -14,6 +14,7 @@ from typing import Final
 from navlin.access.store import FIRST_NAME, PASSWORD_FILE
 from navlin.demo import DemoFailed
 from navlin.demo.children import end_with_parent
+from navlin.files import replace_content
 from navlin.index.runs import Status
 from navlin.service.heartbeat import Heartbeat, read_heartbeat
 from navlin.service.web_address import web_address
@@ -140,9 +141,8 @@ class Navlin:
         self._process.send_signal(signal.SIGHUP)
 
     def _write(self, level: str) -> None:
-        new = self.file.with_suffix(".new")
-        new.write_text(CONFIGURATION.format(**self._settings, level=level) + self._sources)
-        new.replace(self.file)
+        text = CONFIGURATION.format(**self._settings, level=level) + self._sources
+        replace_content(self.file, text.encode(), durable=False)
 
     def _heartbeats(self, work: str) -> Iterator[Heartbeat]:
         """What it says of itself, again and again. Raises `DemoFailed` where it ends, or takes too long for that work."""

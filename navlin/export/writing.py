@@ -17,6 +17,7 @@ from navlin.export.choosing import Selection
 from navlin.export.connection import Connection
 from navlin.export.target import Refused, Target
 from navlin.export.values import Dataset, Operation, Removed, Renamed, Run
+from navlin.files import replace_content
 from navlin.index.removals import newest_run
 from navlin.index.solr import Solr
 
@@ -115,9 +116,7 @@ class Positions:
     def save(self, question: Question, place: Place, until: str, size_bytes: int = 0) -> None:
         """Keeps it, whole or not at all."""
         kept = {"question": question.digest, "place": asdict(place), "until": until, "bytes": size_bytes}
-        new = self.file.with_name(self.file.name + ".new")
-        new.write_bytes(orjson.dumps(kept))
-        os.replace(new, self.file)
+        replace_content(self.file, orjson.dumps(kept))
 
     def clear(self) -> None:
         """The export is done."""

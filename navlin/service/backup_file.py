@@ -19,6 +19,8 @@ from typing import IO, Any, Final, cast
 import orjson
 import zstandard
 
+from navlin.files import replaced
+
 FORMAT: Final = 1
 _HEADER: Final = "backup.json"
 _SUMS: Final = "sums.json"
@@ -53,35 +55,27 @@ class Header:
 
 def write_backup(target: Path, header: Header, members: Mapping[str, Path], report: Report) -> int:
     """Writes the files under their names in the backup beside ``target``, which is then replaced; returns its size."""
-    unfinished = target.with_name(target.name + ".new")
-    unfinished.unlink(missing_ok=True)
-    try:
-        # It holds what the index does: for its owner alone.
-        with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            packer = zstandard.ZstdCompressor(level=3, write_checksum=True)
-            with (
-                packer.stream_writer(file, closefd=False) as packed,
-                tarfile.open(mode="w|", fileobj=cast(IO[bytes], packed)) as tar,
-            ):
-                _add(tar, _HEADER, orjson.dumps(asdict(header)))
-                sums: dict[str, str] = {}
-                done = 0
-                for name, path in members.items():
-                    with path.open("rb") as source:
-                        info = tarfile.TarInfo(name)
-                        info.size = os.fstat(source.fileno()).st_size
-                        hashed = _Hashed(source, partial(_report, report, done, header.bytes))
-                        tar.addfile(info, cast(IO[bytes], hashed))
-                    sums[name] = hashed.digest()
-                    done += info.size
-                _add(tar, _SUMS, orjson.dumps(sums))
-            file.flush()
-            os.fsync(file.fileno())
-            size = file.tell()
-        unfinished.replace(target)
-        sync_directory(target.parent)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    # It holds what the index does: for its owner alone.
+    with replaced(target) as file:
+        packer = zstandard.ZstdCompressor(level=3, write_checksum=True)
+        with (
+            packer.stream_writer(file, closefd=False) as packed,
+            tarfile.open(mode="w|", fileobj=cast(IO[bytes], packed)) as tar,
+        ):
+            _add(tar, _HEADER, orjson.dumps(asdict(header)))
+            sums: dict[str, str] = {}
+            done = 0
+            for name, path in members.items():
+                with path.open("rb") as source:
+                    info = tarfile.TarInfo(name)
+                    info.size = os.fstat(source.fileno()).st_size
+                    hashed = _Hashed(source, partial(_report, report, done, header.bytes))
+                    tar.addfile(info, cast(IO[bytes], hashed))
+                sums[name] = hashed.digest()
+                done += info.size
+            _add(tar, _SUMS, orjson.dumps(sums))
+        size = file.tell()
+    sync_directory(target.parent)
     return size
 
 

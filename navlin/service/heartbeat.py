@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from navlin.files import replace_content
 from navlin.index.holder import Holder, lives, this_process
 
 HEARTBEAT_FILE = "daemon.json"
@@ -46,14 +47,8 @@ class Heartbeat:
 
 def save_heartbeat(state_directory: Path, heartbeat: Heartbeat) -> None:
     """Writes the file, whole or not at all."""
-    file = state_directory / HEARTBEAT_FILE
-    new = file.with_suffix(".new")
-    try:
-        new.write_bytes(orjson.dumps({"holder": asdict(this_process()), **asdict(heartbeat)}))
-    except OSError:
-        new.unlink(missing_ok=True)
-        raise
-    new.replace(file)
+    content = orjson.dumps({"holder": asdict(this_process()), **asdict(heartbeat)})
+    replace_content(state_directory / HEARTBEAT_FILE, content, durable=False)
 
 
 def remove_heartbeat(state_directory: Path) -> None:

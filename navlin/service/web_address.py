@@ -8,6 +8,7 @@ from typing import Final
 
 import orjson
 
+from navlin.files import replace_content
 from navlin.index.holder import Holder, lives, this_process
 
 FILE: Final = "web.json"
@@ -15,9 +16,8 @@ FILE: Final = "web.json"
 
 def save_web_address(state_directory: Path, url: str) -> None:
     """Writes the file, whole or not at all."""
-    new = state_directory / f"{FILE}.new"
-    new.write_bytes(orjson.dumps({"holder": asdict(this_process()), "url": url}))
-    new.replace(state_directory / FILE)
+    content = orjson.dumps({"holder": asdict(this_process()), "url": url})
+    replace_content(state_directory / FILE, content, durable=False)
 
 
 def remove_web_address(state_directory: Path) -> None:

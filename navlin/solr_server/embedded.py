@@ -17,6 +17,7 @@ from queue import Empty, Queue
 from typing import Final, Self
 from urllib.parse import urlsplit
 
+from navlin.files import replace_content
 from navlin.index.connection import SolrAddress, SolrError, SolrSession
 from navlin.solr_server import home
 from navlin.solr_server.launcher import Launcher, NoSolr, StateInUse
@@ -117,10 +118,8 @@ class EmbeddedSolr:
             raise
         url = f"http://{HOST}:{bound_port}/solr"
         self._address = SolrAddress(url, home.USER, password)
-        home.write_private(
-            self.home / home.SERVER_FILE,
-            json.dumps({"url": url, "pid": self._child.pid, "user": home.USER}) + "\n",
-        )
+        note = json.dumps({"url": url, "pid": self._child.pid, "user": home.USER})
+        replace_content(self.home / home.SERVER_FILE, f"{note}\n".encode())
         return self._address
 
     def use(self, configset: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 import secrets
 import shutil
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from navlin.files import replace_content
 from navlin.index.connection import SolrAddress
 
 USER: Final = "navlin"
@@ -63,12 +63,12 @@ def make(home: Path, conf: Path, *, cores: Sequence[str]) -> None:
     word = password(home)
     security = home / "security.json"
     if not security.exists():
-        write_private(security, json.dumps(_security(word), indent=2) + "\n")
+        replace_content(security, f"{json.dumps(_security(word), indent=2)}\n".encode())
 
 
 def use(home: Path, configset: str) -> None:
     """From the next `make` on the cores are those of this configset."""
-    write_private(home / CONFIGSET_FILE, configset + "\n")
+    replace_content(home / CONFIGSET_FILE, f"{configset}\n".encode())
 
 
 def used(home: Path) -> str:
@@ -144,7 +144,7 @@ def password(home: Path) -> str:
         return file.read_text().strip()
     except FileNotFoundError:
         word = secrets.token_urlsafe(24)
-        write_private(file, word + "\n")
+        replace_content(file, f"{word}\n".encode())
         (home / "security.json").unlink(missing_ok=True)  # it was for another password
         return word
 
@@ -202,17 +202,6 @@ def note(home: Path) -> SolrAddress | None:
         return SolrAddress(server["url"], server["user"], word)
     except (FileNotFoundError, ValueError, KeyError):
         return None
-
-
-def write_private(path: Path, text: str) -> None:
-    """Writes a file that only its owner reads, whole or not at all."""
-    unfinished = path.with_name(path.name + ".new")
-    unfinished.unlink(missing_ok=True)
-    with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path)
 
 
 def last_lines(path: Path, limit_chars: int = 1_000) -> str:

@@ -1,0 +1,35 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextmanager
+def replaced(file: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
+    """What is written takes the place of ``file`` when it is whole, for nobody but its owner. After any error ``file`` is as
+    it was, and nothing is left of what was written. ``durable``: a loss of power leaves the one or the other."""
+    unfinished = file.with_name(file.name + ".new")
+    unfinished.unlink(missing_ok=True)
+    try:
+        with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
+            yield out
+            out.flush()
+            if durable:
+                os.fsync(out.fileno())
+        unfinished.replace(file)
+    except BaseException:
+        # A full disk is not to keep what nobody reads.
+        with suppress(OSError):
+            unfinished.unlink()
+        raise
+
+
+def replace_content(file: Path, content: bytes, *, durable: bool = True) -> None:
+    """Writes a file as `replaced` does."""
+    with replaced(file, durable=durable) as out:
+        out.write(content)
