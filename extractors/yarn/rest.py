@@ -14,6 +14,7 @@ from urllib.parse import urljoin, urlsplit
 import orjson
 import requests
 
+from navlin.causes import innermost
 from navlin.kerberos.client import TICKET_CACHE, Login
 from navlin.kerberos.spnego import Spnego
 from navlin.kerberos.words import KerberosFailed
@@ -121,7 +122,7 @@ class RestService:
             return self._session.get(url, params=dict(parameters), timeout=limits, allow_redirects=False)
         except requests.exceptions.SSLError as error:
             raise RestError(
-                f"{url}: TLS failed: {_innermost(error)} (`ca_file` names the authorities to believe, as PEM)"
+                f"{url}: TLS failed: {innermost(error)} (`ca_file` names the authorities to believe, as PEM)"
             ) from error
         except KerberosFailed as error:
             raise RestError(f"{url}: {error}") from error
@@ -130,7 +131,7 @@ class RestService:
                 f"{url}: no answer within {self._address.read_timeout_s:g} s (`read_timeout_s`)"
             ) from error
         except requests.exceptions.RequestException as error:
-            raise RestUnavailable(f"{url}: {_innermost(error)}") from error
+            raise RestUnavailable(f"{url}: {innermost(error)}") from error
 
     def _parsed(self, response: requests.Response) -> Any:
         url, status = response.url, response.status_code
@@ -224,9 +225,3 @@ def _message(response: requests.Response) -> str:
         pass
     words = re.sub(r"<(style|script)\b.*?</\1>|<[^>]{0,500}>", " ", response.text[:4000], flags=re.DOTALL)
     return " ".join(words.split())[:200] or str(response.reason)
-
-
-def _innermost(error: BaseException) -> str:
-    while (cause := error.__cause__ or error.__context__) is not None:
-        error = cause
-    return str(error) or type(error).__name__

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import requests
 from requests.auth import HTTPBasicAuth
 
+from navlin.causes import innermost
 from navlin.kerberos.client import Login
 from navlin.kerberos.spnego import Spnego
 from navlin.kerberos.words import KerberosFailed
@@ -89,11 +90,11 @@ class Connection:
             try:
                 answer = self._once(method, path, body, params, headers)
             except requests.exceptions.SSLError as error:
-                raise NotAllowed(f"{self._host}: TLS failed: {_innermost(error)}") from error
+                raise NotAllowed(f"{self._host}: TLS failed: {innermost(error)}") from error
             except KerberosFailed as error:
                 raise NotAllowed(f"{self._host}: {error}") from error
             except requests.exceptions.RequestException as error:
-                why = f"cannot be reached: {_innermost(error)}"
+                why = f"cannot be reached: {innermost(error)}"
             else:
                 if answer.status_code in (401, 403):
                     raise NotAllowed(f"{self._host} does not let us in: {words_of(answer)}")
@@ -141,9 +142,3 @@ def words_of(answer: requests.Response) -> str:
     return f"HTTP {answer.status_code}: " + (
         " ".join(answer.text.split())[:MESSAGE_CHARS] or str(answer.reason)
     )
-
-
-def _innermost(error: BaseException) -> str:
-    while (cause := error.__cause__ or error.__context__) is not None:
-        error = cause
-    return str(error) or type(error).__name__

@@ -12,6 +12,7 @@ import requests
 from requests.adapters import HTTPAdapter
 from requests.auth import HTTPBasicAuth
 
+from navlin.causes import innermost
 from navlin.kerberos.client import Login
 from navlin.kerberos.spnego import SERVICE, Spnego, wants_kerberos
 from navlin.kerberos.words import KerberosFailed, in_words
@@ -101,11 +102,11 @@ class SolrSession(requests.Session):
             raise SolrUnavailable(urlsplit(where).netloc, core_of(where), None, str(error)) from error
         except requests.exceptions.SSLError as error:
             raise SolrError(
-                self.address.host, core_of(where), None, f"TLS failed: {_innermost(error)}"
+                self.address.host, core_of(where), None, f"TLS failed: {innermost(error)}"
             ) from error
         except requests.exceptions.RequestException as error:
             raise SolrUnavailable(
-                urlsplit(where).netloc, core_of(where), None, f"cannot be reached: {_innermost(error)}"
+                urlsplit(where).netloc, core_of(where), None, f"cannot be reached: {innermost(error)}"
             ) from error
         if response.status_code >= 400:
             kind = SolrUnavailable if response.status_code in (429, 502, 503, 504) else SolrError
@@ -152,9 +153,3 @@ def _message(response: requests.Response) -> str:
     except ValueError:
         pass
     return " ".join(response.text.split())[:500] or str(response.reason)
-
-
-def _innermost(error: BaseException) -> str:
-    while (cause := error.__cause__ or error.__context__) is not None:
-        error = cause
-    return str(error) or type(error).__name__
