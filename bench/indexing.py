@@ -33,7 +33,8 @@ from navlin.index.cores import CORES
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.runs import RunRecord
 from navlin.index.solr import Solr
-from navlin.index.state import held_in_range, in_batches
+from navlin.index.state import held_in_range
+from navlin.model.batches import in_batches
 from navlin.pipeline.run import Pipeline
 from navlin.pipeline.session import start_session
 from navlin.shipped import CONF

@@ -30,8 +30,8 @@ from navlin.index.envelope import Envelope
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.solr import Solr
 from navlin.index.stamp import Stamp
-from navlin.index.state import in_batches
 from navlin.index.writing import WRITE_BATCH, Outcome, write
+from navlin.model.batches import in_batches
 from navlin.model.identity import run_id
 from navlin.model.keys import (
     EntityType,

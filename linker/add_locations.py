@@ -33,8 +33,8 @@ from linker.locations import (
 from linker.own_relations import replace_relations
 from navlin.index.filters import EntityFilter, IdRange, RelationFilter
 from navlin.index.relation import End, StoredRelation
-from navlin.index.state import in_batches
 from navlin.index.writing import ATTEMPTS, TooManyConflicts
+from navlin.model.batches import in_batches
 
 PATHS_A_BATCH = 500
 _LIVE_FLOWS = RelationFilter(types=FLOWS, deleted=False)

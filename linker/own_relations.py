@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from linker.linking import Linking
 from linker.resolve_endpoints import reasons_of
 from navlin.index.relation import WHOLE, StoredRelation
-from navlin.index.state import in_batches
 from navlin.index.writing import WRITE_BATCH
+from navlin.model.batches import in_batches
 
 Relations = Mapping[str, StoredRelation]
 """By id."""

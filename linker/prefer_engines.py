@@ -18,7 +18,7 @@ from navlin.index.entity import EXECUTED, StoredEntity
 from navlin.index.filters import EntityFilter, RelationFilter
 from navlin.index.graph import CLAUSES_A_QUERY
 from navlin.index.relation import ENDS
-from navlin.index.state import in_batches
+from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 from navlin.model.source import SPARK
 

@@ -32,7 +32,7 @@ from navlin.index.purges import (
 from navlin.index.rejects import expire_rejects, old_rejects
 from navlin.index.removals import expire_removals
 from navlin.index.solr import Solr
-from navlin.index.state import in_batches
+from navlin.model.batches import in_batches
 
 __all__ = ["NeverReport", "PurgeReport", "Tally", "purge", "purged_before_ms"]
 
@@ -231,7 +231,7 @@ class _Run:
 
 def _candidates(
     graph: Graph, rule: PurgeRule, before_ms: int, after_id: str, size: int
-) -> Iterator[list[StoredEntity]]:
+) -> Iterator[Sequence[StoredEntity]]:
     where = replace(rule.candidates(before_ms), after_id=after_id)
     return in_batches(graph.entities(where, fields=PURGE, rows=size), size)
 

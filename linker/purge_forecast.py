@@ -10,7 +10,7 @@ from linker.purge_rules import parts_of
 from navlin.index.filters import EntityFilter, RelationFilter
 from navlin.index.graph import ANY_RELATION, IDS_A_QUERY, Graph
 from navlin.index.relation import BOTH, ENDS, Side
-from navlin.index.state import in_batches
+from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 
 Forecast = Callable[[Graph, Batch, int], int]

@@ -23,8 +23,8 @@ from navlin.index.entity import LAST_RUN, PURGE, VERSION, WHOLE, LastRead, LastR
 from navlin.index.filters import RelationFilter
 from navlin.index.purged_runs import remember_executions, remember_incomplete
 from navlin.index.relation import BOTH, ENDS, End, StoredRelation
-from navlin.index.state import in_batches
 from navlin.index.writing import WRITE_BATCH
+from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 
 _CONTAINS: Final = RelationFilter(types=(RelationType.PARENT_CHILD,))

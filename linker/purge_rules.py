@@ -15,7 +15,7 @@ from navlin.index.entity import CORE, PURGE, TABLE_TYPES, StoredEntity
 from navlin.index.filters import EntityFilter, RelationFilter
 from navlin.index.graph import IDS_A_QUERY, Graph
 from navlin.index.relation import BOTH, ENDS, Side
-from navlin.index.state import in_batches
+from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 
 Aged = Callable[[int], EntityFilter]

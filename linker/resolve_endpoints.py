@@ -20,8 +20,8 @@ from navlin.index.filters import EntityFilter, IdRange, RelationFilter
 from navlin.index.graph import IDS_A_QUERY
 from navlin.index.relation import BOTH, ENDS, StoredRelation
 from navlin.index.sources import KnownSource, known_sources
-from navlin.index.state import in_batches
 from navlin.index.writing import WRITE_BATCH
+from navlin.model.batches import in_batches
 
 WAITING = RelationFilter(unlinked=True)
 FEW_ARRIVALS = 1_000

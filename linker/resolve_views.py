@@ -23,8 +23,8 @@ from navlin.index.entity import TABLE_TYPES, VIEW, StoredEntity
 from navlin.index.filters import EntityFilter, IdRange, RelationFilter
 from navlin.index.graph import Graph
 from navlin.index.relation import ENDS, StoredRelation
-from navlin.index.state import in_batches
 from navlin.index.writing import ATTEMPTS, TooManyConflicts
+from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 from navlin.sql.bounded import SqlReader
 

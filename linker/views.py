@@ -13,7 +13,7 @@ from navlin.index.fields import CUT_NOTE
 from navlin.index.filters import EntityFilter
 from navlin.index.graph import Graph, end_of
 from navlin.index.relation import LINKER_TREE, End, StoredRelation
-from navlin.index.state import in_batches
+from navlin.model.batches import in_batches
 from navlin.model.identity import identify
 from navlin.model.keys import EntityType, RelationType
 from navlin.sql.bounded import SqlReader

@@ -10,12 +10,12 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
 from extractors.hdfs.child import Child
 from extractors.hdfs.errors import HdfsError, HdfsNotFound, HdfsRefused, HdfsUnavailable, MissingEvents
+from navlin.model.batches import in_batches
 
 __all__ = [
     "Event",
@@ -182,8 +182,7 @@ class HdfsClient:
 
     def describe(self, paths: Sequence[str]) -> Iterator[Status | None]:
         """Each path as it is now, in the same order; None for one that is not there. Symlinks are not followed."""
-        left = iter(paths)
-        while some := list(islice(left, DESCRIBED_AT_ONCE)):
+        for some in in_batches(paths, DESCRIBED_AT_ONCE):
             answer, _ = self._child.ask({"op": "describe", "paths": some})
             for path, row in zip(some, answer["rows"], strict=True):
                 yield None if row is None else _to_status(path, row)
@@ -203,8 +202,7 @@ class HdfsClient:
 
     def lengths(self, paths: Sequence[str]) -> Iterator[int]:
         """How many bytes of each file can be read by now, also of files that are being written; 0 of one that cannot."""
-        left = iter(paths)
-        while some := list(islice(left, DESCRIBED_AT_ONCE)):
+        for some in in_batches(paths, DESCRIBED_AT_ONCE):
             answer, _ = self._child.ask({"op": "lengths", "paths": some})
             yield from answer["lengths"]
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from extractors.hdfs.client import HdfsClient
 from extractors.hdfs.continuity import EDITS, UNKNOWN, LastEdits, Namespace
@@ -15,6 +14,7 @@ from extractors.hdfs.image_reading import OfferedImage
 from extractors.hdfs.reading import to_tree
 from extractors.hdfs.splits import DescribeSplit, ImageSplit, TreeSplit
 from extractors.hdfs.touched import Touched
+from navlin.model.batches import in_batches
 from navlin.model.plan import Plan
 from navlin.model.records import Covered, Position, Split
 from navlin.model.source import Source
@@ -52,8 +52,6 @@ RAISE = (
     "the NameNode forgets its edits before they are followed: raise dfs.namenode.num.extra.edits.retained"
     " (and dfs.namenode.num.checkpoints.retained); until then each new image is read as a whole"
 )
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +163,9 @@ def plan_touched(
     """Reads what was touched as it is now; what is gone is covered and not read."""
     now_ms = planning.now_ms
     splits: list[Split] = [
-        DescribeSplit(paths, now_ms) for paths in _batched(touched.described(), PATHS_IN_SPLIT)
+        DescribeSplit(paths, now_ms) for paths in in_batches(touched.described(), PATHS_IN_SPLIT)
     ]
-    splits += [TreeSplit(paths, now_ms) for paths in _batched(touched.listed(), TREES_IN_SPLIT)]
+    splits += [TreeSplit(paths, now_ms) for paths in in_batches(touched.listed(), TREES_IN_SPLIT)]
     covers = tuple(Covered(to_tree(path), now_ms, reported=True) for path in touched.gone())
     if not splits and not covers:
         silent = through - (saved.transaction or 0) < SILENT_TRANSACTIONS
@@ -210,8 +208,3 @@ def plan_listing(
 
 def _whole(planning: Planning, path: str, as_of_ms: int) -> Covered:
     return Covered(to_tree(path), as_of_ms, matching=planning.filters.matching)
-
-
-def _batched(items: Iterator[_T], size: int) -> Iterator[tuple[_T, ...]]:
-    while batch := tuple(islice(items, size)):
-        yield batch

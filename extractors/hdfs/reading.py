@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any, Final, TypeVar
 
 from extractors.hdfs.client import HdfsClient, Status
@@ -13,6 +12,7 @@ from extractors.hdfs.filters import Filters
 from extractors.hdfs.sidecars import MOST_BYTES, BadSidecar, parse_sidecar, sidecar_of, target_of
 from extractors.hdfs.splits import TreeSplit, WalkSplit
 from extractors.hdfs.status import to_listing
+from navlin.model.batches import in_batches
 from navlin.model.records import Listing, Record, Reject
 from navlin.model.source import Source
 
@@ -51,7 +51,7 @@ class Reading:
     def listings(self, statuses: Iterable[Status]) -> Iterator[Listing]:
         """What of these is read, in listings of a bounded size."""
         taken = (each for each in statuses if self.filters.takes(each.path))
-        while some := list(islice(taken, ROWS_IN_LISTING)):
+        for some in in_batches(taken, ROWS_IN_LISTING):
             yield self.listing(some)
 
 
@@ -84,8 +84,7 @@ def read_walk(client: HdfsClient, reading: Reading, directories: Sequence[str]) 
         directory = waiting.pop()
         described: list[str] = []
         try:
-            children = client.list(directory)
-            while some := list(islice(children, ROWS_IN_LISTING)):
+            for some in in_batches(client.list(directory), ROWS_IN_LISTING):
                 rows += len(some)
                 yield from reading.listings(some)
                 waiting += [each.path for each in some if each.directory and reading.filters.takes(each.path)]

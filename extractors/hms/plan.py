@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TypeVar
 
 from extractors.hms.client import Connection
 from extractors.hms.continuity import EVENT_DIGEST, digest_of
@@ -20,6 +19,7 @@ from extractors.hms.splits import (
     TableSplit,
 )
 from extractors.hms.touched import Touched
+from navlin.model.batches import in_batches
 from navlin.model.keys import (
     EXECUTIONS,
     OPERATIONS,
@@ -160,8 +160,8 @@ def plan_complete(
             if not planning.partitions:
                 left_out.append(below(key.tree_path, PARTITIONS))
     as_of_ms = planning.now_ms
-    splits += (DatabaseSplit(some, as_of_ms) for some in _batched(taken, DATABASES_A_SPLIT))
-    for some in _batched(tables, TABLES_A_SPLIT):
+    splits += (DatabaseSplit(some, as_of_ms) for some in in_batches(taken, DATABASES_A_SPLIT))
+    for some in in_batches(tables, TABLES_A_SPLIT):
         listed = None if planning.partitions else ()
         splits.append(TableSplit(some, as_of_ms, list_partitions=listed, renamed=_renamed(some, touched)))
     covers = Covered(ROOT, as_of_ms, except_paths=tuple(left_out))
@@ -171,21 +171,21 @@ def plan_complete(
 def _touched_splits(planning: Planning, touched: Touched) -> Iterator[Split]:
     as_of_ms, takes = planning.now_ms, planning.filters.take
     databases = sorted(filter(planning.filters.take_database, touched.databases))
-    for names in _batched(databases, DATABASES_A_SPLIT):
+    for names in in_batches(databases, DATABASES_A_SPLIT):
         yield DatabaseSplit(names, as_of_ms)
     tables = {name: table for name, table in sorted(touched.tables.items()) if takes(name)}
     whole = {name for name, table in tables.items() if table.all_partitions and planning.partitions}
-    for some in _batched([name for name, table in tables.items() if table.itself], TABLES_A_SPLIT):
+    for some in in_batches([name for name, table in tables.items() if table.itself], TABLES_A_SPLIT):
         listed = tuple(name for name in some if name in whole)
         yield TableSplit(some, as_of_ms, True, listed, _renamed(some, touched))
     if not planning.partitions:
         return
     only_partitions = [name for name in whole if not tables[name].itself]
-    for some in _batched(sorted(only_partitions), TABLES_A_LISTING):
+    for some in in_batches(sorted(only_partitions), TABLES_A_LISTING):
         yield PartitionListSplit(some, as_of_ms, True)
     for name, table in tables.items():
         there = [partition for partition, is_there in table.partitions.items() if is_there]
-        for partitions in _batched(there, planning.partition_batch_size):
+        for partitions in in_batches(there, planning.partition_batch_size):
             yield PartitionSplit(name, partitions, as_of_ms, True)
 
 
@@ -224,11 +224,3 @@ def _moves(planning: Planning, touched: Touched) -> Iterator[tuple[str, str]]:
 
 def _renamed(names: Sequence[TableName], touched: Touched) -> Renamed:
     return tuple((name, touched.renamed_from[name]) for name in names if name in touched.renamed_from)
-
-
-_T = TypeVar("_T")
-
-
-def _batched(items: Sequence[_T], size: int) -> Iterator[tuple[_T, ...]]:
-    for at in range(0, len(items), size):
-        yield tuple(items[at : at + size])

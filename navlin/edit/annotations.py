@@ -21,8 +21,8 @@ from navlin.index.editing import Author, Decide, Editable, edit_entities, show_e
 from navlin.index.entity import readable_name
 from navlin.index.fields import ELEMENTS, SOURCE_WORDS, is_user_field
 from navlin.index.solr import Solr
-from navlin.index.state import in_batches
 from navlin.index.writing import WRITE_BATCH
+from navlin.model.batches import in_batches
 
 _CLAUSES: Final = 500
 Values = Mapping[str, Any]

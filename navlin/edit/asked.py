@@ -14,8 +14,8 @@ from navlin.index.editing import Author, Edited, edit_entities, show_edits
 from navlin.index.edits import Edit
 from navlin.index.fields import ELEMENTS
 from navlin.index.solr import Refused, Solr
-from navlin.index.state import in_batches
 from navlin.index.writing import WRITE_BATCH
+from navlin.model.batches import in_batches
 
 
 @dataclass(frozen=True, slots=True)

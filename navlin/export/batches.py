@@ -28,7 +28,7 @@ from navlin.index.entity import WHOLE, StoredEntity
 from navlin.index.filters import EntityFilter
 from navlin.index.graph import Graph
 from navlin.index.solr import Solr
-from navlin.index.state import in_batches
+from navlin.model.batches import in_batches
 
 STAGES: Final = ("renames", "databases", "datasets", "operations", "derived", "removed")
 """In this order, so that what is named stands before what names it."""
@@ -135,7 +135,7 @@ class _Export:
         if self.renamed:
             yield Batch([*self.renamed.values()], Place("renames"))
 
-    def _entities(self, stage: str, after: str) -> Iterator[list[StoredEntity]]:
+    def _entities(self, stage: str, after: str) -> Iterator[Sequence[StoredEntity]]:
         graph, size = self.reader.graph, BATCH[stage]
         kind = "datasets" if stage == "derived" else stage
         ids = self.chosen.of(kind)

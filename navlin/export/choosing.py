@@ -20,7 +20,7 @@ from navlin.index.graph import Graph
 from navlin.index.relation import ENDS, NAMED, StoredRelation
 from navlin.index.removals import Changes, changed_since, changed_since_ms
 from navlin.index.sources import known_sources
-from navlin.index.state import in_batches
+from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 from navlin.query.search import core_for, every_page, parsed_query
 

@@ -35,7 +35,7 @@ from navlin.index.executions import latest_executions
 from navlin.index.filters import EntityFilter, RelationFilter
 from navlin.index.graph import Graph
 from navlin.index.relation import NAMED, StoredRelation
-from navlin.index.state import in_batches
+from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 
 FLOWS: Final = (RelationType.DATA_FLOW.value, RelationType.CONTROL_FLOW.value)

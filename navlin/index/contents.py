@@ -14,7 +14,7 @@ from navlin.index.fields import ELEMENTS, RUNS, date_ms, solr_date
 from navlin.index.graph import IDS_A_QUERY, Graph
 from navlin.index.readers import Place
 from navlin.index.solr import Solr
-from navlin.index.state import in_batches
+from navlin.model.batches import in_batches
 from navlin.model.identity import identify
 from navlin.model.tree import parent_of
 

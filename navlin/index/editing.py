@@ -16,8 +16,8 @@ from navlin.index.entity import changed, readable_name
 from navlin.index.fields import EDITS, ELEMENTS, NOT_INHERITED, RELATIONS, RUNS, SOURCE_WORDS
 from navlin.index.inheritance import note_due
 from navlin.index.solr import Refused, Solr
-from navlin.index.state import in_batches
 from navlin.index.writing import ATTEMPTS, WRITE_BATCH, TooManyConflicts, rewrite
+from navlin.model.batches import in_batches
 from navlin.model.identity import SEPARATOR, run_id
 
 Document = dict[str, Any]

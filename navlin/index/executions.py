@@ -14,7 +14,7 @@ from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.filters import RelationFilter
 from navlin.index.graph import Graph
 from navlin.index.relation import ENDS
-from navlin.index.state import in_batches
+from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 
 OPERATIONS_A_QUERY: Final = 100

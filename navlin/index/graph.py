@@ -23,8 +23,8 @@ from navlin.index.relation import BOTH, End, Side, StoredRelation
 from navlin.index.removals import record_removal
 from navlin.index.solr import Solr
 from navlin.index.stamp import Stamp
-from navlin.index.state import in_batches
 from navlin.index.writing import ATTEMPTS, WRITE_BATCH, TooManyConflicts, flag_deleted, rewrite
+from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 
 IDS_A_QUERY: Final = 1_000

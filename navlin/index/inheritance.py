@@ -20,8 +20,8 @@ from navlin.index import solr_query as q
 from navlin.index.entity import WORDS, StoredEntity
 from navlin.index.fields import ELEMENTS, INHERITED_TAG, RUNS
 from navlin.index.solr import Solr
-from navlin.index.state import in_batches
 from navlin.index.writing import rewrite
+from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 
 IDS_A_BATCH: Final = 1_000

@@ -10,7 +10,7 @@ from navlin.index.entity import CORE, LAST_READ, LastRead, StoredEntity
 from navlin.index.fields import ELEMENTS
 from navlin.index.graph import IDS_A_QUERY, Graph
 from navlin.index.readers import Place, above, same_table
-from navlin.index.state import in_batches
+from navlin.model.batches import in_batches
 from navlin.model.tree import upward
 
 PATHS_A_QUERY: Final = 1_000

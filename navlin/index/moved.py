@@ -25,8 +25,9 @@ from navlin.index.fields import (
     is_user_field,
 )
 from navlin.index.solr import Solr
-from navlin.index.state import LOOKUP_PATHS, count_held, documents_below, in_batches
+from navlin.index.state import LOOKUP_PATHS, count_held, documents_below
 from navlin.index.writing import rewrite
+from navlin.model.batches import in_batches
 from navlin.model.tree import ROOT, contains, upward
 
 MOST_DOCUMENTS: Final = 100_000

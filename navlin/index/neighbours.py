@@ -16,8 +16,8 @@ from navlin.index.fields import RELATIONS
 from navlin.index.filters import RelationFilter
 from navlin.index.relation import NAMED, Side
 from navlin.index.solr import Solr
-from navlin.index.state import in_batches
 from navlin.index.walked_relation import WalkedRelation, merged
+from navlin.model.batches import in_batches
 
 IDS_A_BATCH: Final = 1_000
 IDS_A_PART: Final = 100

@@ -9,8 +9,8 @@ from navlin.index import solr_query as q
 from navlin.index.entity import CORE, readable_name
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.solr import Solr
-from navlin.index.state import in_batches
 from navlin.index.stored_form import Document, whole
+from navlin.model.batches import in_batches
 
 IDS_A_QUERY: Final = 1_000
 TABLE_COLUMNS: Final = {

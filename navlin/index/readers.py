@@ -17,8 +17,8 @@ from navlin.index.graph import Graph
 from navlin.index.relation import ENDS, NAMED, SEEN, End
 from navlin.index.solr import Solr
 from navlin.index.sources import known_sources
-from navlin.index.state import in_batches
 from navlin.index.user_entities import SDK_SOURCE
+from navlin.model.batches import in_batches
 from navlin.model.identity import identify
 from navlin.model.keys import RelationType, column_id
 from navlin.model.source import HIVE

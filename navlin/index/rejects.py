@@ -12,7 +12,7 @@ from navlin.index import solr_query as q
 from navlin.index.fields import RUNS, cut, date_ms, solr_date
 from navlin.index.purged_runs import remember_rejects
 from navlin.index.solr import Solr
-from navlin.index.state import in_batches
+from navlin.model.batches import in_batches
 from navlin.model.identity import identify
 from navlin.model.records import Reject
 from navlin.model.redaction import redact

@@ -20,7 +20,7 @@ from navlin.index.relation import StoredRelation
 from navlin.index.runs import Status
 from navlin.index.solr import Solr
 from navlin.index.stamp import Stamp
-from navlin.index.state import in_batches
+from navlin.model.batches import in_batches
 from navlin.model.identity import identify
 
 KEPT_DAYS: Final = 30

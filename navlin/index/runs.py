@@ -20,7 +20,7 @@ from navlin.index.fields import RUNS, date_ms, solr_date
 from navlin.index.leases import LeaseLost
 from navlin.index.run_counts import RunCounts
 from navlin.index.solr import Solr
-from navlin.index.state import in_batches
+from navlin.model.batches import in_batches
 from navlin.model.identity import identify, run_id
 from navlin.model.records import Position
 from navlin.model.redaction import redact

@@ -19,8 +19,8 @@ from navlin.index.fields import RUNS
 from navlin.index.schema import VERSION, UnusableIndex, save_schema
 from navlin.index.schema_steps import upgraded
 from navlin.index.solr import Solr
-from navlin.index.state import in_batches
 from navlin.index.stored_form import Document
+from navlin.model.batches import in_batches
 
 BATCH: Final = 1_000
 DURABLE_EVERY: Final = 20_000

@@ -12,7 +12,7 @@ from navlin.index import solr_query as q
 from navlin.index.fields import ELEMENTS, date_ms
 from navlin.index.graph import Graph
 from navlin.index.readers import Place
-from navlin.index.state import in_batches
+from navlin.model.batches import in_batches
 
 GROUPS_A_QUERY: Final = 100
 _AFTER_WRITING: Final = "{!frange l=1 cache=false}sub(ms(lastAccessed),ms(lastModified))"

@@ -13,6 +13,7 @@ import pysolr
 
 from navlin.index.connection import POOLED_CONNECTIONS, SolrAddress, SolrError, SolrSession, SolrUnavailable
 from navlin.index.export import documents_of_export
+from navlin.model.batches import in_batches
 
 __all__ = ["Added", "Refused", "Solr", "SolrAddress", "SolrError", "SolrUnavailable"]
 
@@ -76,7 +77,7 @@ class Solr:
     def get(self, core: str, ids: Iterable[str], fields: str = "*") -> list[dict[str, Any]]:
         """The documents of these ids as they are at this moment, committed or not; absent ones are left out."""
         found: list[dict[str, Any]] = []
-        for batch in _batches(ids, IDS_A_REQUEST):
+        for batch in in_batches(ids, IDS_A_REQUEST):
             answer = self._post(core, "get", {"id": batch, "fl": fields})
             if "doc" in answer:
                 found.extend([answer["doc"]] if answer["doc"] else [])
@@ -273,14 +274,14 @@ class Solr:
 
     def delete_ids(self, core: str, ids: Iterable[str]) -> None:
         """Deletes documents whatever their version; absent ones are passed over."""
-        for batch in _batches(ids, IDS_A_REQUEST):
+        for batch in in_batches(ids, IDS_A_REQUEST):
             self.client(core).delete(id=batch)
 
     def delete_versions(self, core: str, versions: Mapping[str, int]) -> tuple[str, ...]:
         """Deletes documents that are still of the ``_version_`` that was read, and returns the ids of all others
         (written since, or gone)."""
         stayed: list[str] = []
-        for batch in _batches(versions, IDS_A_REQUEST):
+        for batch in in_batches(versions, IDS_A_REQUEST):
             # JSON with one key many times is how Solr takes several deletions with a version each.
             deletions = (
                 orjson.dumps({"id": identity, "_version_": versions[identity]}) for identity in batch
@@ -383,11 +384,6 @@ def _reason(message: str) -> str:
 
 def _pairs(flat: Sequence[Any]) -> dict[str, int]:
     return dict(zip(flat[::2], flat[1::2], strict=True))
-
-
-def _batches(ids: Iterable[str], size: int) -> Iterator[list[str]]:
-    everything = list(ids)
-    return (everything[start : start + size] for start in range(0, len(everything), size))
 
 
 def _quoted(bound: str | None) -> str:

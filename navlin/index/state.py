@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import merge
-from itertools import groupby, islice
+from itertools import groupby
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import Any
 
 from navlin.index import solr_query as q
 from navlin.index.envelope import GRANTED
@@ -15,6 +15,7 @@ from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.filters import NOT_OF_USERS
 from navlin.index.solr import Solr
 from navlin.index.stored_form import tree_path_of
+from navlin.model.batches import in_batches
 from navlin.model.tree import ROOT
 
 _STATE_FIELDS = {
@@ -28,7 +29,6 @@ LOOKUP_IDS = 1_000
 LOOKUP_PATHS = 500
 EXPORTED_PATHS = 2_000
 """How many paths one export looks below: each is four clauses, of which Solr takes 10,000."""
-_T = TypeVar("_T")
 _NOT_IMPLIED = "-implied:true"
 
 
@@ -129,13 +129,6 @@ def claimed(solr: Solr, ids: Iterable[str]) -> set[str]:
                 found.update(sought.intersection(relation["claimedIds"]))
             sought = sought - found if len(relations) == LOOKUP_IDS else set()
     return found
-
-
-def in_batches(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
-    """Lists of at most ``size`` items."""
-    iterator = iter(items)
-    while batch := list(islice(iterator, size)):
-        yield batch
 
 
 def _below(core: str, paths: Sequence[str]) -> str:

@@ -25,7 +25,8 @@ from navlin.index.fields import (
 )
 from navlin.index.solr import Solr
 from navlin.index.stamp import Stamp
-from navlin.index.state import Held, in_batches
+from navlin.index.state import Held
+from navlin.model.batches import in_batches
 
 if TYPE_CHECKING:
     from navlin.index.moved import Moved
@@ -163,7 +164,7 @@ def rewrite(
                 break
             answer = solr.add_all(core, changed)
             yield from (document for document in changed if document["identity"] not in answer.conflicts)
-            todo = list(answer.conflicts)
+            todo = answer.conflicts
             if not todo:
                 break
         else:

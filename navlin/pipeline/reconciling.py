@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import groupby, islice
+from itertools import groupby
 from operator import attrgetter
 from typing import Final, Protocol
 
@@ -23,6 +23,7 @@ from navlin.index.solr import Solr, SolrAddress
 from navlin.index.stamp import Stamp
 from navlin.index.state import Held, claimed, held_in_range, look_up
 from navlin.index.writing import WRITE_BATCH, Outcome, outcome_of, write
+from navlin.model.batches import in_batches
 from navlin.model.records import Covered
 from navlin.model.tree import ROOT
 from navlin.pipeline.comparison import Comparison, HeldState
@@ -187,7 +188,7 @@ def _reconcile_core(
 ) -> None:
     moved = task.moved if core == ELEMENTS else None
     newest = (next(versions) for _, versions in groupby(envelopes, key=attrgetter("identity")))
-    while batch := list(islice(newest, WRITE_BATCH)):
+    for batch in in_batches(newest, WRITE_BATCH):
         held = state.of([envelope.identity for envelope in batch])
         foreign = [e.identity for e in batch if e.writer != task.writer and e.identity not in held]
         held |= look_up(solr, core, foreign)

@@ -23,8 +23,8 @@ from navlin.index.inheritance import reaching
 from navlin.index.query_fields import field_names
 from navlin.index.solr import Solr
 from navlin.index.solr_query import phrase
-from navlin.index.state import in_batches
 from navlin.index.worded import worded
+from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 from navlin.query.answer import Cut, Node
 from navlin.query.reach import MARKS, Reach, Stops, ids_of, path_of, reach

@@ -21,7 +21,7 @@ from navlin.index.last_reads import last_reads
 from navlin.index.readers import Place, Readers, metastores, places_of, readers_of, sharing, views_of
 from navlin.index.sizes import Below, sums_below
 from navlin.index.solr import Solr
-from navlin.index.state import in_batches
+from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 from navlin.query.judged import COLUMNS, DAY_MS, Judged, Question, Size, Verdict
 from navlin.query.watched import Watched, watched

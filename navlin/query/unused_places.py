@@ -22,7 +22,7 @@ from navlin.index.last_reads import last_reads
 from navlin.index.readers import Place, Readers, readers_of, table_places, tables_near
 from navlin.index.relation import NAMED
 from navlin.index.solr import Solr
-from navlin.index.state import in_batches
+from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 from navlin.model.tree import upward
 from navlin.query.judged import DAY_MS, Judged, Of, Question, Size, Verdict

@@ -28,7 +28,8 @@ from navlin.index.runs import (
 from navlin.index.solr import Solr
 from navlin.index.sources import KnownSource
 from navlin.index.stamp import Stamp
-from navlin.index.state import Held, held_below, in_batches
+from navlin.index.state import Held, held_below
+from navlin.model.batches import in_batches
 from navlin.model.source import HDFS
 from navlin.model.tree import ROOT, contains, tree_path
 

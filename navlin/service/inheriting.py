@@ -45,7 +45,7 @@ from navlin.index.inheritance import (
 from navlin.index.leases import Leased, lease
 from navlin.index.relation import WALKED
 from navlin.index.solr import Solr, SolrAddress, SolrError
-from navlin.index.state import in_batches
+from navlin.model.batches import in_batches
 from navlin.model.keys import EntityType
 from navlin.query.lineage import UnknownEntity
 from navlin.query.reach import Stops, reach

@@ -13,7 +13,6 @@ the export: exporting twice sends the same bytes.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
@@ -35,6 +34,7 @@ from navlin.export.values import (
     Renamed,
     Run,
 )
+from navlin.model.batches import in_batches
 
 Aspect = Mapping[str, Any]
 Proposal = dict[str, Any]
@@ -277,8 +277,7 @@ _PROTOCOL: Final = {"X-RestLi-Protocol-Version": "2.0.0"}
 
 def send(connection: Connection, lines: Iterable[bytes], options: DataHubOptions) -> Iterator[int | Refused]:
     """Posts proposals to GMS, many at once; those of a request that it refuses again, one by one."""
-    waiting = map(_posted, lines)
-    while batch := list(itertools.islice(waiting, PROPOSALS_A_REQUEST)):
+    for batch in in_batches(map(_posted, lines), PROPOSALS_A_REQUEST):
         if len(batch) > 1 and not _refusal(connection, "ingestProposalBatch", {"proposals": batch}):
             yield len(batch)
             continue
