@@ -3,7 +3,9 @@ when it does not work."""
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -22,8 +24,9 @@ from extractors.yarn.plan import JOBS
 from extractors.yarn.rest import RestAddress, RestError
 from extractors.yarn.rest import asking as answering
 from navlin.demo.hadoop import Hadoop
-from navlin.kerberos.client import Login, kerberos
-from navlin.kerberos.words import in_words
+from navlin.java import JavaProgram
+from navlin.kerberos.client import Kerberos, Login, kerberos
+from navlin.kerberos.words import KerberosFailed, in_words
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.plan import Positions
 from navlin.model.records import Entity, Record, Split
@@ -438,8 +441,20 @@ def test_what_java_says_is_reported_as_what_it_means(said: str, meant: str) -> N
 def test_a_child_that_was_killed_is_replaced(hms: HiveMetastore) -> None:
     login: Login = hms._address.login
     list(hms.check())
-    assert (pid := kerberos(login).pid) is not None
-    kerberos(login)._process.kill()  # type: ignore[union-attr]
+    pid = kerberos(login).pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
 
     assert len(list(hms.check())) == 2
     assert kerberos(login).pid != pid
+
+
+def test_a_child_that_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    complaint = "echo 'Could not reserve enough space for object heap' >&2; exit 3"
+    monkeypatch.setattr(JavaProgram, "command", lambda *_, **__: ["sh", "-c", complaint])
+    asked = Kerberos("", "")
+
+    with pytest.raises(
+        KerberosFailed, match=r"^Java's Kerberos ended with code 3: Could not reserve enough space"
+    ):
+        asked.ask(Login(), SERVICE, "spnego", "", "", "HTTP", "localhost")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import select
 import struct
-import subprocess
 import threading
-import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from navlin.java import JavaProgram, NoJava, own_directory
+from navlin.java_child import ENDING_S, Ended, JavaChild
 from navlin.kerberos.words import KerberosFailed, in_words
 
 SOURCE: Final = Path(__file__).with_name("KerberosClient.java")
@@ -28,15 +26,10 @@ _OPTIONS: Final = (
     "-XX:TieredStopAtLevel=1",
     "-XX:-UsePerfData",
 )
-_CHUNK_BYTES: Final = 1 << 20
 _NUMBER: Final = struct.Struct(">i")
 
 
 _BEGINNINGS: Final = ("sasl", "spnego")
-
-
-class _Ended(Exception):
-    """The child ended without an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,28 +90,28 @@ class Kerberos:
         self._krb5_conf = krb5_conf
         self._cache = Path(cache) if cache else None
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._child: JavaChild | None = None
 
     @property
     def pid(self) -> int | None:
         """Process id of the child, None where there is none."""
-        return self._process.pid if self._process else None
+        return self._child.pid if self._child else None
 
     def ask(self, login: Login, service: str, *request: str | bytes) -> list[bytes]:
         """The fields of its answer. ``login`` and ``service`` are for the words of a `KerberosFailed`."""
         fields = [each.encode() if isinstance(each, str) else each for each in request]
         with self._lock:
-            started_anew = self._process is None
+            started_anew = self._child is None
             try:
                 answer = self._answer(fields)
-            except _Ended as error:
+            except Ended as error:
                 # One that died since it was last asked is replaced, but has no part in what the other had begun.
                 if started_anew or request[0] not in _BEGINNINGS:
-                    raise KerberosFailed(str(error)) from error
+                    raise KerberosFailed(f"Java's Kerberos {error}") from error
                 try:
                     answer = self._answer(fields)
-                except _Ended as again:
-                    raise KerberosFailed(str(again)) from again
+                except Ended as again:
+                    raise KerberosFailed(f"Java's Kerberos {again}") from again
         if answer[0] == b"error":
             raise KerberosFailed(
                 in_words(answer[1].decode(errors="replace"), login.principal, login.keytab, service)
@@ -131,13 +124,10 @@ class Kerberos:
             self._end()
 
     def _answer(self, request: list[bytes]) -> list[bytes]:
-        process = self._running()
+        child = self._running()
         try:
-            self._send(process, request)
-            return self._received(process)
-        except (BrokenPipeError, EOFError):
-            self._end()
-            raise _Ended("Java's Kerberos ended") from None
+            child.send(b"".join((_NUMBER.pack(len(request)), *map(_counted, request))))
+            return [child.take(_number(child)) for _ in range(_number(child))]
         except TimeoutError:
             self._end()
             raise KerberosFailed(
@@ -147,67 +137,32 @@ class Kerberos:
             self._end()  # what is still under way would be taken for the next answer
             raise
 
-    def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is not None and self._process.poll() is None:
-            return self._process
+    def _running(self) -> JavaChild:
+        if self._child is not None and self._child.runs:
+            return self._child
+        self._end()
         options = [f"-Djava.security.krb5.conf={self._krb5_conf}"] if self._krb5_conf else []
         try:
             program = JavaProgram(SOURCE, (), self._cache or own_directory())
             command = program.command((*_OPTIONS, *options), (), archive_classes=True)
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C is for navlin
-            )
+            self._child = JavaChild(command, ANSWER_S)
         except (NoJava, OSError) as error:
             raise KerberosFailed(f"Java's Kerberos does not start: {error}") from error
-        return self._process
-
-    def _send(self, process: subprocess.Popen[bytes], fields: list[bytes]) -> None:
-        assert process.stdin is not None
-        parts = [_NUMBER.pack(len(fields))]
-        for field in fields:
-            parts += (_NUMBER.pack(len(field)), field)
-        process.stdin.write(b"".join(parts))
-        process.stdin.flush()
-
-    def _received(self, process: subprocess.Popen[bytes]) -> list[bytes]:
-        deadline_s = time.monotonic() + ANSWER_S
-        count = self._number(process, deadline_s)
-        return [self._bytes(process, self._number(process, deadline_s), deadline_s) for _ in range(count)]
-
-    def _number(self, process: subprocess.Popen[bytes], deadline_s: float) -> int:
-        number: int = _NUMBER.unpack(self._bytes(process, _NUMBER.size, deadline_s))[0]
-        return number
-
-    def _bytes(self, process: subprocess.Popen[bytes], count: int, deadline_s: float) -> bytes:
-        assert process.stdout is not None
-        descriptor, received = process.stdout.fileno(), bytearray()
-        waiting = select.poll()
-        waiting.register(descriptor, select.POLLIN)
-        while len(received) < count:
-            if not waiting.poll(max(0.0, deadline_s - time.monotonic()) * 1000):
-                raise TimeoutError
-            data = os.read(descriptor, min(count - len(received), _CHUNK_BYTES))
-            if not data:
-                raise EOFError
-            received += data
-        return bytes(received)
+        return self._child
 
     def _end(self) -> None:
-        if self._process is None:
-            return
-        process, self._process = self._process, None
-        for stream in (process.stdin, process.stdout):
-            assert stream is not None
-            with suppress(OSError):
-                stream.close()
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(1)
-        process.kill()
-        process.wait()
+        if self._child is not None:
+            child, self._child = self._child, None
+            child.end(ENDING_S)
+
+
+def _counted(field: bytes) -> bytes:
+    return _NUMBER.pack(len(field)) + field
+
+
+def _number(child: JavaChild) -> int:
+    number: int = _NUMBER.unpack(child.take(_NUMBER.size))[0]
+    return number
 
 
 _CHILDREN: dict[tuple[int, str, str], Kerberos] = {}

@@ -1,0 +1,110 @@
+"""A Java program beside this one, asked over a pipe: its answers are waited for within bounds, its last words are heard."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+ENDING_S: Final = 1.0
+"""How long one that hung up has until its exit code is its own."""
+_CHUNK_BYTES: Final = 1 << 20
+_LAST_WORDS_BYTES: Final = 2_000
+
+
+class Ended(Exception):
+    """The program ended without an answer; the text says with which code and what it wrote last."""
+
+
+class JavaChild:
+    """One process, and the line to it. Not for two threads. Raises OSError if it does not start.
+
+    ``silence_s`` is how long it may say nothing while an answer is awaited.
+    """
+
+    def __init__(self, command: Sequence[str], silence_s: float) -> None:
+        self._silence_s = silence_s
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C is for navlin
+        )
+        self._received = bytearray()
+        self._last_words = bytearray()
+        self._listening = threading.Thread(target=self._listen, name="java-stderr", daemon=True)
+        self._listening.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def runs(self) -> bool:
+        return self._process.poll() is None
+
+    def send(self, data: bytes) -> None:
+        """Raises `Ended`."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(data)
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise Ended(self.end(ENDING_S)) from None
+
+    def line(self) -> bytes:
+        """The next line, without its end. Raises `Ended` or TimeoutError."""
+        searched = 0
+        while (end := self._received.find(b"\n", searched)) < 0:
+            searched = len(self._received)
+            self._receive()
+        line = bytes(self._received[:end])
+        del self._received[: end + 1]
+        return line
+
+    def take(self, count: int) -> bytes:
+        """So many bytes. Raises `Ended` or TimeoutError."""
+        while len(self._received) < count:
+            self._receive()
+        data = bytes(self._received[:count])
+        del self._received[:count]
+        return data
+
+    def end(self, wait_s: float = 0.0) -> str:
+        """Hangs up, and kills it unless it ends within that time; returns how it ended. Harmless where it has ended."""
+        for stream in (self._process.stdin, self._process.stdout):
+            assert stream is not None
+            with suppress(OSError):
+                stream.close()
+        if wait_s:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(wait_s)
+        self._process.kill()
+        code = self._process.wait()
+        self._listening.join(ENDING_S)
+        words = " ".join(bytes(self._last_words).decode(errors="replace").split())
+        return f"ended with code {code}: {words}" if words else f"ended with code {code} and wrote nothing"
+
+    def _receive(self) -> None:
+        assert self._process.stdout is not None
+        waiting = select.poll()
+        waiting.register(self._process.stdout, select.POLLIN)
+        if not waiting.poll(self._silence_s * 1000):
+            raise TimeoutError
+        data = os.read(self._process.stdout.fileno(), _CHUNK_BYTES)
+        if not data:
+            raise Ended(self.end(ENDING_S))
+        self._received += data
+
+    def _listen(self) -> None:
+        """Reads what it complains of for ever: a full pipe would stop it."""
+        assert self._process.stderr is not None
+        with self._process.stderr as lines:
+            for line in lines:
+                self._last_words += line
+                del self._last_words[:-_LAST_WORDS_BYTES]

@@ -1,0 +1,62 @@
+"""A program beside navlin, and the line to it; here a shell stands for Java."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from navlin.java_child import Ended, JavaChild
+
+SILENCE_S = 20.0
+
+
+def child(script: str, silence_s: float = SILENCE_S) -> JavaChild:
+    return JavaChild(["sh", "-c", script], silence_s)
+
+
+def test_lines_and_bytes_come_as_they_were_written() -> None:
+    echo = child("exec cat")
+    echo.send(b"first\nsec")
+    assert echo.line() == b"first"
+    echo.send(b"ond\n\0\n\1rest")
+    assert echo.line() == b"second"
+    assert echo.take(3) == b"\0\n\1"
+    assert echo.take(4) == b"rest"
+
+    assert echo.runs
+    assert echo.end(SILENCE_S) == "ended with code 0 and wrote nothing"
+    assert not echo.runs
+
+
+def test_one_that_ends_is_heard_to_its_last_words() -> None:
+    failing = child("read question; echo 'no room' >&2; echo 'for a heap' >&2; exit 7")
+    failing.send(b"anything\n")
+
+    with pytest.raises(Ended, match=r"^ended with code 7: no room for a heap$"):
+        failing.line()
+
+
+def test_one_that_was_killed_has_no_code_of_its_own() -> None:
+    killed = child("exec cat")
+    os.kill(killed.pid, signal.SIGKILL)
+
+    with pytest.raises(Ended, match=r"^ended with code -9 and wrote nothing$"):
+        killed.take(1)
+
+
+def test_what_it_complains_of_for_ever_does_not_stop_it() -> None:
+    complaining = child("yes complaint | head -c 1000000 >&2; echo done; exec cat")
+
+    assert complaining.line() == b"done"
+    assert len(complaining.end(SILENCE_S)) < 2_100
+
+
+def test_one_that_is_silent_is_not_waited_for_without_end() -> None:
+    silent = child("exec sleep 1000", silence_s=0.1)
+
+    with pytest.raises(TimeoutError):
+        silent.take(1)
+    assert silent.end() == "ended with code -9 and wrote nothing"
+    assert silent.end() == "ended with code -9 and wrote nothing", "once more is harmless"
