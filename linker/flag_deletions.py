@@ -1,37 +1,33 @@
-"""Flags what reconcile found gone. Nothing is removed; purge does that, later."""
+"""Which relations are flagged deleted when reconcile found them gone. Nothing is removed; purge does that, later."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Final
 
 from navlin.index.graph import Graph
 from navlin.index.relation import BOTH, ENDS
-from navlin.index.solr import Solr
 from navlin.index.stamp import Stamp
 
-ASSETS = frozenset({"DATABASE", "TABLE", "VIEW", "PARTITION", "FIELD", "FILE", "DIRECTORY", "DATASET"})
+CATALOGUED_TYPES: Final = frozenset(
+    {"DATABASE", "TABLE", "VIEW", "PARTITION", "FIELD", "FILE", "DIRECTORY", "DATASET"}
+)
 
 
-def flag_elements(solr: Solr, gone: Mapping[str, int], stamp: Stamp) -> int:
-    """Flags entities deleted: id → as of when (epoch ms). What a newer record has written since stays."""
-    return Graph(solr).flag_entities(gone, stamp)
+def flag_relations(graph: Graph, gone: Mapping[str, int], stamp: Stamp) -> int:
+    """Flags relations (id → as of when, epoch ms) whose statement was withdrawn, after their entities were flagged.
 
-
-def flag_relations(solr: Solr, gone: Mapping[str, int], stamp: Stamp) -> int:
-    """Flags relations whose statement was withdrawn, after their entities were flagged.
-
-    A relation of an asset that is itself deleted stays as it is: where a dropped table lay is history, not an error.
+    A relation of an entity that is itself deleted stays as it is: where a dropped table lay is history, not an error.
     """
-    graph = Graph(solr)
-    history = _of_deleted_assets(graph, gone)
+    history = _of_deleted_ends(graph, gone)
     return graph.flag_relations({each: as_of for each, as_of in gone.items() if each not in history}, stamp)
 
 
-def _of_deleted_assets(graph: Graph, relation_ids: Collection[str]) -> set[str]:
+def _of_deleted_ends(graph: Graph, relation_ids: Collection[str]) -> set[str]:
     own = {
         relation.id: {end.id for end in map(relation.end, BOTH) if end.source_id == relation.writer}
         for relation in graph.relations_now(relation_ids, ENDS).values()
     }
     entities = graph.entities_now({identity for ends in own.values() for identity in ends}).values()
-    deleted = {entity.id for entity in entities if entity.deleted and entity.type in ASSETS}
+    deleted = {entity.id for entity in entities if entity.deleted and entity.type in CATALOGUED_TYPES}
     return {relation for relation, ends in own.items() if deleted & ends}

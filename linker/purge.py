@@ -18,14 +18,14 @@ from linker.purge_removal import Batch
 from linker.purge_rules import CHANGED, NEVER, PURGE_RULES, Never, PurgeRule
 from navlin.index.entity import PURGE, StoredEntity
 from navlin.index.graph import Graph
+from navlin.index.holder import Holder, Lives, may_live
 from navlin.index.inheritance import note_due
-from navlin.index.leases import LEASE_S, Holder, Lease, Leased, LeaseLost, Lives, lease, may_live
+from navlin.index.leases import LEASE_S, Lease, Leased, LeaseLost, lease
 from navlin.index.purges import PURGE as LEASE
 from navlin.index.purges import (
     PurgeRecord,
     close_purge,
     open_purge,
-    purged_before_ms,
     remember_purged_before,
     save_purge,
 )
@@ -33,8 +33,6 @@ from navlin.index.rejects import expire_rejects, old_rejects
 from navlin.index.removals import expire_removals
 from navlin.index.solr import Solr
 from navlin.model.batches import in_batches
-
-__all__ = ["NeverReport", "PurgeReport", "Tally", "purge", "purged_before_ms"]
 
 HELD: Final = "held"
 BATCH: Final = 500
@@ -112,12 +110,12 @@ def purge(
     lives: Lives = may_live,
     lease_s: float = LEASE_S,
     dry_run: bool = False,
-    ours: bool = True,
+    deleted_files: bool = True,
     accepted: int = 0,
     stop: Callable[[], bool] = lambda: False,
     batch: int = BATCH,
 ) -> PurgeReport:
-    """Removes what the rules say is older than ``before_ms``; without ``ours`` only by Navigator's own rules.
+    """Removes what the rules say is older than ``before_ms``; without ``deleted_files`` only by Navigator's own rules.
 
     A purge that was begun and not ended is continued instead, with the threshold and the rules it began with.
     ``clock`` gives epoch ms; ``holder``, ``lives`` and ``lease_s`` as for `lease`. ``stop`` is asked between batches.
@@ -125,10 +123,19 @@ def purge(
     accepted, as `linker.purge_doubt` counts them.
     """
     if dry_run:
-        return _dry_run(solr, before_ms, clock(), ours=ours, batch=batch, accepted=accepted)
+        return _dry_run(solr, before_ms, clock(), deleted_files=deleted_files, batch=batch, accepted=accepted)
     try:
         with lease(solr, LEASE, holder=holder, lives=lives, length_s=lease_s) as held:
-            return _purge(solr, held, before_ms, clock, ours=ours, accepted=accepted, stop=stop, batch=batch)
+            return _purge(
+                solr,
+                held,
+                before_ms,
+                clock,
+                deleted_files=deleted_files,
+                accepted=accepted,
+                stop=stop,
+                batch=batch,
+            )
     except Leased as other:
         return PurgeReport(before_ms, "leased", dry_run, note=str(other))
 
@@ -139,15 +146,17 @@ def _purge(
     before_ms: int,
     clock: Callable[[], int],
     *,
-    ours: bool,
+    deleted_files: bool,
     accepted: int,
     stop: Callable[[], bool],
     batch: int,
 ) -> PurgeReport:
     begun = open_purge(solr)
-    record = replace(begun or PurgeRecord(before_ms, clock(), ours), epoch=held.epoch)
+    record = replace(begun or PurgeRecord(before_ms, clock(), deleted_files), epoch=held.epoch)
     if begun is None:
-        if doubt := purge_doubt(Graph(solr), before_ms, clock(), ours=ours, accepted=accepted).note:
+        if doubt := purge_doubt(
+            Graph(solr), before_ms, clock(), deleted_files=deleted_files, accepted=accepted
+        ).note:
             return PurgeReport(before_ms, HELD, dry_run=False, note=doubt)
         # Before the first removal: what is read anew meanwhile must not be written anew.
         remember_purged_before(solr, before_ms)
@@ -195,7 +204,8 @@ class _Run:
         batches = _candidates(self.linking.graph, rule, self.record.before_ms, self.record.after, self.batch)
         for number, candidates in enumerate(batches, 1):
             if stop():
-                return self._show(done=False)
+                self._show()
+                return False
             self.check()
             last = candidates[-1].id
             batch = _examine(self.linking, rule, candidates, self.record.before_ms, tally)
@@ -204,8 +214,9 @@ class _Run:
             )
             self._remove(rule, tally, batch, last)
             if number % BATCHES_A_COMMIT == 0:
-                self._show(done=False)
-        return self._show(done=True)
+                self._show()
+        self._show()
+        return True
 
     def _remove(self, rule: PurgeRule, tally: Tally, batch: Batch, after: str) -> None:
         removed = _STEPS[rule.name].remove(
@@ -220,10 +231,9 @@ class _Run:
         tally.keep(CHANGED, removed.came_back)
         self._save(pending={}, after=after, tallies={**self.record.tallies, rule.name: asdict(tally)})
 
-    def _show(self, *, done: bool) -> bool:
+    def _show(self) -> None:
         # No rule needs to see what was removed, and a new searcher has cold caches: people get one in a while.
         self.linking.graph.commit()
-        return done
 
     def _save(self, **changed: Any) -> None:
         self.record = save_purge(self.solr, replace(self.record, **changed))
@@ -256,10 +266,10 @@ def _shown(entity: StoredEntity) -> str:
 
 
 def _dry_run(
-    solr: Solr, before_ms: int, now_ms: int, *, ours: bool, batch: int, accepted: int
+    solr: Solr, before_ms: int, now_ms: int, *, deleted_files: bool, batch: int, accepted: int
 ) -> PurgeReport:
     linking = Linking(solr, now_ms, "")
-    record = PurgeRecord(before_ms, now_ms, ours)
+    record = PurgeRecord(before_ms, now_ms, deleted_files)
     tallies: dict[str, Any] = {}
     for rule in _due(record):
         tally = Tally()
@@ -271,7 +281,7 @@ def _dry_run(
     begun = open_purge(solr)
     note = (
         "a purge was begun and not ended: the next goes on with it, with its own threshold" if begun else ""
-    ) or purge_doubt(linking.graph, before_ms, now_ms, ours=ours, accepted=accepted).note
+    ) or purge_doubt(linking.graph, before_ms, now_ms, deleted_files=deleted_files, accepted=accepted).note
     report = _report(solr, replace(record, tallies=tallies), "finished", False, note)
     return replace(report, dry_run=True, rejects=old_rejects(solr, before_ms))
 

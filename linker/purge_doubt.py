@@ -39,11 +39,13 @@ class Doubt:
         return f"held, nothing was removed: {'; '.join(self.reasons)}; {accept}"
 
 
-def purge_doubt(graph: Graph, before_ms: int, now_ms: int, *, ours: bool, accepted: int = 0) -> Doubt:
+def purge_doubt(
+    graph: Graph, before_ms: int, now_ms: int, *, deleted_files: bool, accepted: int = 0
+) -> Doubt:
     """Counts what the rules would look at. ``accepted`` candidates, and not one more, were accepted by a person."""
     reasons, candidates = [], 0
     for rule in PURGE_RULES:
-        if rule.ours and not ours:
+        if rule.ours and not deleted_files:
             continue
         aged = graph.count_entities(rule.candidates(before_ms))
         candidates += aged

@@ -13,7 +13,7 @@ from navlin.index.entity import WHOLE
 from navlin.index.fields import RUNS
 from navlin.index.filters import EntityFilter, RelationFilter
 from navlin.index.graph import Graph
-from navlin.index.leases import Holder
+from navlin.index.holder import Holder
 from navlin.index.removals import KEPT_DAYS, Changes, UnknownRun, changed_since, expire_removals
 from navlin.index.runs import RunRecord, Status, save_run
 from navlin.index.solr import Solr

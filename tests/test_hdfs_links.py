@@ -16,7 +16,7 @@ from extractors.spark import SparkEvents
 from linker.purge import PurgeReport, purge
 from navlin.demo.hadoop import Hadoop
 from navlin.index.fields import ELEMENTS, RELATIONS
-from navlin.index.leases import Holder
+from navlin.index.holder import Holder
 from navlin.index.presented import presented
 from navlin.index.runs import Status
 from navlin.index.solr import Solr
@@ -155,11 +155,18 @@ class Cluster:
     def drawn(self, start: str) -> set[str]:
         return {each.id for each in lineage(self.solr, start, Options()).nodes}
 
-    def purge(self, *, ours: bool) -> PurgeReport:
+    def purge(self, *, deleted_files: bool) -> PurgeReport:
         """A purge a day after the last that happened, of all until then."""
         now_ms = self.now_ms + DAY_MS
         me = Holder("here", 1, "today")
-        return purge(self.solr, now_ms, holder=me, lives=lambda _: True, clock=lambda: now_ms + 1, ours=ours)
+        return purge(
+            self.solr,
+            now_ms,
+            holder=me,
+            lives=lambda _: True,
+            clock=lambda: now_ms + 1,
+            deleted_files=deleted_files,
+        )
 
 
 @pytest.fixture
@@ -266,7 +273,7 @@ def test_a_deleted_directory_takes_what_it_contained_and_purge_takes_the_rest_in
     assert cluster.paths(deleted=False) == everything - lost
     assert cluster.contained() == contained
 
-    report = cluster.purge(ours=False)
+    report = cluster.purge(deleted_files=False)
 
     # By Navigator's rule directories go, with what says what they contained; files are left to ours.
     stay = {"wh/orders", "out/daily"}
@@ -279,7 +286,7 @@ def test_a_deleted_directory_takes_what_it_contained_and_purge_takes_the_rest_in
     [directories] = [tally for rule, tally in report.rules if rule.name == "directories"]
     assert directories.kept == {"a table's location": 1, "in a flow": 1}
 
-    cluster.purge(ours=True)
+    cluster.purge(deleted_files=True)
     assert cluster.paths(deleted=True) == stay
     assert cluster.paths(deleted=False) == everything - lost
 

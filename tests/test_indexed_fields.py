@@ -22,7 +22,7 @@ import requests
 from linker.purge import purge
 from navlin.index.connection import SolrSession
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
-from navlin.index.leases import Holder
+from navlin.index.holder import Holder
 from navlin.index.overview import held_run, source_overview
 from navlin.index.runs import Status, last_run, load_positions, runs_to_link
 from navlin.index.solr import Solr

@@ -198,7 +198,6 @@ def test_asking_for_help_loads_nothing_but_what_reads_a_command_line(arguments: 
 REACHED_OTHERWISE = {
     "navlin.shipped.SYSTEMD": "where the units are that an installation copies",
     "navlin.index.fields.STAMPS": "what may differ between two indexes made of the same inputs",
-    "navlin.index.entity.EXECUTION": "what a diagram asks of executions",
     "navlin.export.target.MODEL": "of what each target says what becomes of it",
     "navlin.sql.child.main": "named in the command line of a process",
 }

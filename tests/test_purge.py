@@ -18,7 +18,8 @@ from linker import purge_doubt
 from linker.purge import PurgeReport, Tally, purge
 from navlin.cli.invocation import Exit
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, date_ms
-from navlin.index.leases import Holder, held_lease
+from navlin.index.holder import Holder
+from navlin.index.leases import held_lease
 from navlin.index.purges import forget_purged_before, open_purge, purged_before_ms
 from navlin.index.solr import Added, Solr, SolrUnavailable
 from navlin.model.keys import EntityType, Key, RelationType
@@ -290,7 +291,7 @@ class TestDirectories:
         _flag(world, directory, file)
         world.now_ms = back
 
-        run_purge(world.solr, ours=False)
+        run_purge(world.solr, deleted_files=False)
 
         assert gone(world, above, directory, file) == [False, goes, False]
         assert kinds(world) == ([] if goes else ["PARENT_CHILD /a -> /a/d", "PARENT_CHILD /a/d -> /a/d/f"])
@@ -302,7 +303,7 @@ class TestDirectories:
         world.put(world.hdfs, world.entity(directory), Entity(_child(file, directory), world.now_ms))
         _flag(world, file)
 
-        run_purge(world.solr, ours=False)
+        run_purge(world.solr, deleted_files=False)
 
         assert kinds(world) == ["PARENT_CHILD /d -> /d/f"]
 
@@ -313,7 +314,7 @@ class TestDirectories:
         _hold(world, directory, reason)
         _flag(world, directory, file)
 
-        report = run_purge(world.solr, ours=False)
+        report = run_purge(world.solr, deleted_files=False)
 
         assert gone(world, directory, file) == [False, False]
         assert "PARENT_CHILD /d -> /d/f" not in kinds(world)
@@ -378,7 +379,7 @@ class TestFiles:
 
     def test_switched_off_it_stays(self, world: World) -> None:
         file = self.one(world)
-        report = run_purge(world.solr, ours=False)
+        report = run_purge(world.solr, deleted_files=False)
         assert gone(world, file) == [False]
         assert "files" not in [rule.name for rule, _ in report.rules]
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from navlin.index.fields import RUNS
-from navlin.index.leases import Holder, this_process
+from navlin.index.holder import Holder, this_process
 from navlin.index.requests import (
     KEPT_MS,
     Job,

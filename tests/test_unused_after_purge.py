@@ -11,7 +11,7 @@ from linker.purge import PurgeReport, purge
 from navlin.index.entity import WHOLE, LastRead
 from navlin.index.fields import ELEMENTS, RUNS, solr_date
 from navlin.index.graph import Graph
-from navlin.index.leases import Holder
+from navlin.index.holder import Holder
 from navlin.index.rejects import rejected, save_rejects
 from navlin.index.solr import Solr
 from navlin.index.sources import known_sources

@@ -26,7 +26,7 @@ def _place(entity: StoredEntity) -> str:
             return f"metastore/tables/{_part(entity.own_name)}"
         case kind if kind in PATH_TYPES and entity.source_type == HDFS and entity.path.startswith("/"):
             return f"filebrowser/view={quote(entity.path, safe='/')}"
-        case "OPERATION_EXECUTION" if application := application_id(entity.job_id):
+        case "OPERATION_EXECUTION" if application := application_id(entity.application):
             return f"jobbrowser#!id={_part(application)}"
     return ""
 

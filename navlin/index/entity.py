@@ -43,7 +43,6 @@ PURGE: Final = f"{_CORE},_version_,ended,started,asOf,principal,{_USER}"
 """What purge looks at: age, people's fields, and the version that must not have changed."""
 LAST_READ: Final = f"{_CORE},lastRead,lastReadBy,lastReadBelow"
 EXECUTION_LISTED: Final = "identity,originalName,started,ended,principal,status,engineType"
-EXECUTION: Final = f"{_CORE},started,ended,principal,status,engineType"
 EXECUTED: Final = f"{_CORE},started,ended,jobId,internalType,operationType,asOf"
 LAST_RUN: Final = f"{_CORE},lastExecuted,lastPrincipal,purgedExecutions"
 OWNED: Final = f"{LAST_RUN},owner"
@@ -314,11 +313,6 @@ class StoredEntity:
     def expression(self) -> str:
         """What a part of an operation computes, in the engine's own words."""
         return str(next(iter(self.document.get("tp_expression", ())), ""))
-
-    @property
-    def job_id(self) -> str:
-        """The id by which YARN knows an execution."""
-        return str(self.document.get("jobId", ""))
 
     @property
     def unparsed_reason(self) -> str:

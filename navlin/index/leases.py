@@ -32,19 +32,6 @@ from navlin.index.fields import RUNS
 from navlin.index.holder import Holder, Lives, may_live, this_process
 from navlin.index.solr import Solr, SolrError
 
-__all__ = [
-    "LEASE_S",
-    "Holder",
-    "Lease",
-    "LeaseLost",
-    "Leased",
-    "Lives",
-    "held_lease",
-    "lease",
-    "may_live",
-    "this_process",
-]
-
 LEASE_S: Final = 120.0
 """How long a lease holds without a renewal."""
 RENEWALS: Final = 12

@@ -8,8 +8,9 @@ from typing import Final
 
 import pyarrow as pa
 
-from linker.flag_deletions import flag_elements, flag_relations
+from linker.flag_deletions import flag_relations
 from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.graph import Graph
 from navlin.index.solr import Solr, SolrAddress
 from navlin.index.stamp import Stamp
 from navlin.model.tree import excepted
@@ -17,8 +18,8 @@ from navlin.model.tree import excepted
 FLAGGED_IN_TASK: Final = 10_000
 FLAGGED_COLUMNS: Final = "flagged long"
 
-_FLAG: Final[Mapping[str, Callable[[Solr, Mapping[str, int], Stamp], int]]] = {
-    ELEMENTS: flag_elements,
+_FLAG: Final[Mapping[str, Callable[[Graph, Mapping[str, int], Stamp], int]]] = {
+    ELEMENTS: Graph.flag_entities,
     RELATIONS: flag_relations,
 }
 
@@ -43,7 +44,7 @@ def flag(task: Flagging) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.Rec
             for batch in batches:
                 rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
                 gone = {identity: as_of for identity, as_of, path in rows if not excepted(path, task.spared)}
-                flagged = _FLAG[task.core](solr, gone, task.stamp)
+                flagged = _FLAG[task.core](Graph(solr), gone, task.stamp)
                 yield pa.RecordBatch.from_pydict({"flagged": [flagged]})
 
     return run

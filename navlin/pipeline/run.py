@@ -16,11 +16,11 @@ from pyspark.sql import functions as F
 
 from linker import link
 from linker.linking import Linking
-from linker.purge import purged_before_ms
 from navlin.index.documents import source_envelope
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.leases import LEASE_S, Lease, Leased, LeaseLost, lease
 from navlin.index.moved import Moved, put_where_nothing_is, read_moved
+from navlin.index.purges import purged_before_ms
 from navlin.index.rejects import save_rejects
 from navlin.index.run_counts import RunCounts
 from navlin.index.runs import (

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from navlin.index.entity import StoredEntity
 from navlin.index.relation import Side
 
 
@@ -78,6 +79,23 @@ class Node:
     """How many relations end here whose other end is not known; they are not followed unless asked for."""
     column_index: int | None = None
     """Where a column stands among its table's, counted from 0; None if that is not known."""
+
+    @classmethod
+    def of(cls, entity: StoredEntity, *, placeholder: bool = False, unlinked: int = 0) -> Node:
+        """An entity as it is shown."""
+        return cls(
+            entity.id,
+            entity.name,
+            entity.type,
+            entity.source_type,
+            entity.source_id,
+            entity.deleted,
+            placeholder,
+            entity.granted,
+            entity.parent_id,
+            unlinked,
+            entity.column_index,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """id, name, type, sourceType, sourceId, deleted, placeholder, granted, parent (null for none), unlinked,

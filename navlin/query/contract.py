@@ -45,20 +45,7 @@ class Walked:
 
     def node(self, identity: str, unlinked: int = 0) -> Node:
         """An entity as it is shown."""
-        entity = self.entities[identity]
-        return Node(
-            entity.id,
-            entity.name,
-            entity.type,
-            entity.source_type,
-            entity.source_id,
-            entity.deleted,
-            identity in self.placeholders,
-            entity.granted,
-            entity.parent_id,
-            unlinked,
-            entity.column_index,
-        )
+        return Node.of(self.entities[identity], placeholder=identity in self.placeholders, unlinked=unlinked)
 
     def hop(self, identity: str) -> Hop:
         """An entity through which an edge passes."""

@@ -144,7 +144,7 @@ def impact(solr: Solr, start: str, *, max_nodes: int = MAX_NODES) -> Impact:
     entities = graph.entities_of({*boxes, *picture.operations, *picture.parents}, OWNED)
     jobs = [entities[each] for each in picture.operations if each in entities]
     executions = executions_of(graph, jobs)
-    names = {each.id: _node_of(each) for each in jobs}
+    names = {each.id: Node.of(each) for each in jobs}
     affected = [
         _affected(each, picture, entities, executions)
         for each in (
@@ -292,17 +292,4 @@ def _by_owner(affected: Iterable[Affected]) -> tuple[Affected, ...]:
         each
         for _, owned in ordered
         for each in sorted(owned, key=lambda one: (not one.carries, one.node.type, one.node.name))
-    )
-
-
-def _node_of(entity: StoredEntity) -> Node:
-    return Node(
-        entity.id,
-        entity.name,
-        entity.type,
-        entity.source_type,
-        entity.source_id,
-        entity.deleted,
-        granted=entity.granted,
-        parent=entity.parent_id,
     )

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from navlin.index.leases import held_lease, may_live
+from navlin.index.holder import may_live
+from navlin.index.leases import held_lease
 from navlin.index.purges import PURGE, PurgeRecord, ended_purges, open_purge
 from navlin.index.requests import Job, Request, State, requests_for
 from navlin.index.solr import Solr

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from linker import link
-from linker.flag_deletions import flag_elements, flag_relations
+from linker.flag_deletions import flag_relations
 from linker.linking import Linking
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.graph import Graph
 from navlin.index.leases import lease
 from navlin.index.purges import remember_lost_reads
 from navlin.index.relation import NO_TREE
@@ -87,13 +88,13 @@ def forget(solr: Solr, forgetting: Forgetting, clock: Callable[[], int], *, conf
         if source.type != HDFS and not source.metastore:
             # What it read shows nowhere from now on.
             remember_lost_reads(solr, stamp.now_ms)
-        elements, flagged = dict(forgetting.elements), 0
+        graph, elements, flagged = Graph(solr), dict(forgetting.elements), 0
         if forgetting.path == ROOT and not configured:
             elements[source.id] = stamp.now_ms
-        for flag, gone in ((flag_elements, elements), (flag_relations, forgetting.relations)):
+        for flag, gone in ((Graph.flag_entities, elements), (flag_relations, forgetting.relations)):
             for batch in in_batches(iter(gone), BATCH):
                 held.check()
-                flagged += flag(solr, {identity: gone[identity] for identity in batch}, stamp)
+                flagged += flag(graph, {identity: gone[identity] for identity in batch}, stamp)
             solr.commit(ELEMENTS, soft=False)
             solr.commit(RELATIONS, soft=False)
         link(Linking(solr, stamp.now_ms, stamp.run_id, run_ids))

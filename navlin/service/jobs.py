@@ -76,9 +76,16 @@ def purge(
     stop: Callable[[], bool] = lambda: False,
 ) -> Answer:
     """Purges what is older than a moment."""
-    from navlin.service.purging import purge_before, report_as_json
+    from linker.purge import purge as purge_by_rules
+    from navlin.service.purging import report_as_json
 
-    report = purge_before(
-        solr, before_ms, clock, deleted_files=deleted_files, dry_run=dry_run, accepted=accepted, stop=stop
+    report = purge_by_rules(
+        solr,
+        before_ms,
+        clock=clock,
+        dry_run=dry_run,
+        deleted_files=deleted_files,
+        accepted=accepted,
+        stop=stop,
     )
     return report_as_json(report)

@@ -1,38 +1,13 @@
-"""Purge as the daemon and the command line run it: its report for programs."""
+"""The report of a purge, for programs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from linker.purge import PurgeReport, purge
-from navlin.index.solr import Solr
+from linker.purge import PurgeReport
 
 DAY_MS = 86_400_000
-
-
-def purge_before(
-    solr: Solr,
-    before_ms: int,
-    clock: Callable[[], int],
-    *,
-    deleted_files: bool,
-    dry_run: bool = False,
-    accepted: int = 0,
-    stop: Callable[[], bool] = lambda: False,
-) -> PurgeReport:
-    """Purges what is older than a moment (epoch ms). ``deleted_files`` switches navlin's own rule;
-    ``accepted`` as for `purge`."""
-    return purge(
-        solr,
-        before_ms,
-        clock=clock,
-        dry_run=dry_run,
-        ours=deleted_files,
-        accepted=accepted,
-        stop=stop,
-    )
 
 
 def report_as_json(report: PurgeReport) -> dict[str, Any]:

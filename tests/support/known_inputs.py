@@ -18,7 +18,7 @@ from extractors.impala_events import ImpalaEvents
 from extractors.spark import SparkEvents
 from linker.purge import purge
 from navlin.index.fields import ELEMENTS
-from navlin.index.leases import Holder
+from navlin.index.holder import Holder
 from navlin.index.runs import RunRecord, Status
 from navlin.index.solr import Solr
 from navlin.index.sources import known_sources

@@ -10,7 +10,8 @@ from typing import Any
 import orjson
 
 from navlin.index.fields import RUNS
-from navlin.index.leases import Holder, Lease, lease
+from navlin.index.holder import Holder
+from navlin.index.leases import Lease, lease
 from navlin.index.solr import Solr
 
 ANOTHER = Holder("another-host", 4711, "1", machine="another", boot="another", namespace="another")
