@@ -22,11 +22,12 @@ from extractors.hdfs.continuity import (
     why_another,
 )
 from extractors.hdfs.errors import HdfsError
-from extractors.hdfs.plan import IMAGE, IMAGE_MD5, TRANSACTION
+from extractors.hdfs.plan import IMAGE_MD5, TRANSACTION
 from extractors.hdfs.splits import ImageSplit
 from navlin.demo.hadoop import Hadoop
 from navlin.model.plan import Plan, Positions
 from navlin.model.source import HDFS, Estate, Source, source_id
+from navlin.model.told_positions import IMAGE
 from tests.services.hdfs import Writer
 from tests.support.hdfs_runs import Follower
 from tests.support.images import Tree

@@ -14,7 +14,6 @@ import pytest
 from navlin.cli.invocation import Exit
 from navlin.index.documents import source_envelope
 from navlin.index.fields import RUNS, solr_date
-from navlin.index.followed import ENTRIES
 from navlin.index.purges import forget_purged_before, remember_purged_before
 from navlin.index.rejects import save_rejects
 from navlin.index.relation import End
@@ -26,6 +25,7 @@ from navlin.model.identity import run_id
 from navlin.model.keys import EntityType, Key, RelationType, column_key, path_key, table_key
 from navlin.model.records import Position, Reject
 from navlin.model.source import Source, source_id
+from navlin.model.told_positions import ENTRIES
 from navlin.query.unused import COLUMNS, Judged, Question, Verdict, unused
 from navlin.query.watched import Watched
 from tests.support.query_estate import AS_OF_MS, HDFS, HIVE, IMPALA, SPARK, World

@@ -26,7 +26,6 @@ from extractors.hdfs.image_reading import (
     read_image_part,
 )
 from extractors.hdfs.plan import (
-    ENTRIES,
     RAISE,
     Planning,
     Saved,
@@ -43,6 +42,7 @@ from navlin.model.extractor import PULL, Extractor, extractor, keeps_positions
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Record, Split
 from navlin.model.source import HDFS, Estate, Source
+from navlin.model.told_positions import ENTRIES
 
 
 @extractor("hdfs", source_type=HDFS, mode=PULL, version=1)

@@ -15,15 +15,12 @@ from extractors.hdfs.reading import Reading
 from extractors.hdfs.sidecars import target_of
 from extractors.hdfs.splits import DescribeSplit, ImageSplit, PartSplit
 from navlin.model.records import Listing, Position, Record, Reject
+from navlin.model.told_positions import ACCESSES
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 NAMENODE: Final = "namenode"
-ACCESSES: Final = "accesses"
-"""The position in which stands of when the last whole image is at least, and in which weeks it shows that access times are
-kept (`extractors.hdfs.image.contents.Times`): for whoever asks the index whether a read would show. It counts if it is of
-the image whose transaction the plan saves, once that was read to its end."""
 VOLATILE: Final = {"lastAccessed": "lastAccessed", "size": "uc_size"}
 """Attributes and their columns. How much there is of a file that is being written changes all the time."""
 SIDECARS_IN_SPLIT: Final = 200

@@ -18,20 +18,17 @@ from navlin.model.batches import in_batches
 from navlin.model.plan import Plan
 from navlin.model.records import Covered, Position, Split
 from navlin.model.source import Source
+from navlin.model.told_positions import IMAGE
 from navlin.model.tree import ROOT
 
 TRANSACTION: Final = "transaction"
 """Position: the last transaction that was followed; what was read is at least as new."""
-IMAGE: Final = "image"
-"""Position: the transaction of the last image that was read."""
 IMAGE_MD5: Final = "image md5"
-"""Position: the MD5 of that image."""
+"""Position: the MD5 of the last image that was read."""
 COMPLETE_MS: Final = "complete_ms"
 """Position: when the last complete plan was made, epoch ms."""
 ROUNDS: Final = "rounds"
 """Position: the last rounds that followed events, as [transaction, epoch ms], the oldest first."""
-ENTRIES: Final = "entries"
-"""Position: the setting of that name: whether the index has all files, or only those that something names."""
 MISSED: Final = "missed events"
 """Position: how often, one after the other, the events since an image were gone before they were followed."""
 

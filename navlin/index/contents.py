@@ -16,12 +16,9 @@ from navlin.index.readers import Place
 from navlin.index.solr import Solr
 from navlin.model.batches import in_batches
 from navlin.model.identity import identify
+from navlin.model.told_positions import ACCESSES, IMAGE
 from navlin.model.tree import parent_of
 
-ACCESSES: Final = "accesses"
-"""The position in which an extractor of a file system says of when an image is at least, and in which weeks that shows
-reads. It counts if it is of the image in the position `IMAGE`: that one is saved only once all of the image was read."""
-IMAGE: Final = "image"
 WEEK_MS: Final = 604_800_000
 _CONTENT: Final = "identity,contentFiles,contentSize,contentSpace,contentModified,contentAccessed"
 

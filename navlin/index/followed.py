@@ -14,10 +14,9 @@ from navlin.index.purged_runs import PurgedRuns, purged_runs
 from navlin.index.readings import Reading, readings
 from navlin.index.runs import HELD_BACK
 from navlin.index.solr import Solr
+from navlin.model.told_positions import ENTRIES
 
 WEEK_MS: Final = 604_800_000
-ENTRIES: Final = "entries"
-"""The position in which an extractor of a file system says whether it reads all files, "all", or directories alone."""
 
 
 @dataclass(frozen=True, slots=True)

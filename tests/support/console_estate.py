@@ -12,7 +12,6 @@ from pathlib import Path
 from navlin.edit.words import Properties, Tags, Words, edit_words
 from navlin.index.editing import Author
 from navlin.index.fields import EDITS, RUNS, solr_date
-from navlin.index.followed import ENTRIES
 from navlin.index.holder import this_process
 from navlin.index.purges import PurgeRecord, close_purge, save_purge
 from navlin.index.rejects import save_rejects
@@ -24,6 +23,7 @@ from navlin.index.solr import Solr
 from navlin.model.identity import run_id
 from navlin.model.keys import EntityType, Key, partition_key, sub_operation_key
 from navlin.model.records import Position, Reject
+from navlin.model.told_positions import ENTRIES
 from navlin.pipeline.guard import HighWater
 from navlin.pipeline.missing import Remembered
 from navlin.service import jobs
