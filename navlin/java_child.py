@@ -1,4 +1,4 @@
-"""A Java program beside this one, asked over a pipe: its answers are waited for within bounds, its last words are heard."""
+"""A Java program beside this one, asked over a pipe: its answers are waited for within bounds, its last words are kept."""
 
 from __future__ import annotations
 

@@ -22,10 +22,10 @@ from navlin.index.runs import HELD_BACK, RunRecord, Status, save_positions, save
 from navlin.index.solr import Solr
 from navlin.index.user_entities import SDK, SDK_SOURCE, write_relations
 from navlin.model.identity import run_id
+from navlin.model.image_positions import ENTRIES
 from navlin.model.keys import EntityType, Key, RelationType, column_key, path_key, table_key
 from navlin.model.records import Position, Reject
 from navlin.model.source import Source, source_id
-from navlin.model.told_positions import ENTRIES
 from navlin.query.unused import COLUMNS, Judged, Question, Verdict, unused
 from navlin.query.watched import Watched
 from tests.support.query_estate import AS_OF_MS, HDFS, HIVE, IMPALA, SPARK, World

@@ -14,9 +14,9 @@ from navlin.index.contents import WEEK_MS
 from navlin.index.fields import RUNS, solr_date
 from navlin.index.runs import save_positions
 from navlin.index.solr import Solr
+from navlin.model.image_positions import ACCESSES, IMAGE
 from navlin.model.keys import Key, RelationType, partition_key, path_key
 from navlin.model.records import Position
-from navlin.model.told_positions import ACCESSES, IMAGE
 from navlin.query.judged import Judged, Of, Question, Verdict
 from navlin.query.unused_places import judged_of
 from navlin.query.watched import Watched

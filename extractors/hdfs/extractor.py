@@ -39,10 +39,10 @@ from extractors.hdfs.reading import Reading, from_tree, read_described, read_tre
 from extractors.hdfs.site import authorities
 from extractors.hdfs.splits import DescribeSplit, ImageSplit, PartSplit, TreeSplit, WalkSplit
 from navlin.model.extractor import PULL, Extractor, extractor, keeps_positions
+from navlin.model.image_positions import ENTRIES
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Record, Split
 from navlin.model.source import HDFS, Estate, Source
-from navlin.model.told_positions import ENTRIES
 
 
 @extractor("hdfs", source_type=HDFS, mode=PULL, version=1)

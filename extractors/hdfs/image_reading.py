@@ -14,8 +14,8 @@ from extractors.hdfs.errors import HdfsUnavailable
 from extractors.hdfs.reading import Reading
 from extractors.hdfs.sidecars import target_of
 from extractors.hdfs.splits import DescribeSplit, ImageSplit, PartSplit
+from navlin.model.image_positions import ACCESSES
 from navlin.model.records import Listing, Position, Record, Reject
-from navlin.model.told_positions import ACCESSES
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,10 +15,10 @@ from extractors.hdfs.reading import to_tree
 from extractors.hdfs.splits import DescribeSplit, ImageSplit, TreeSplit
 from extractors.hdfs.touched import Touched
 from navlin.model.batches import in_batches
+from navlin.model.image_positions import IMAGE
 from navlin.model.plan import Plan
 from navlin.model.records import Covered, Position, Split
 from navlin.model.source import Source
-from navlin.model.told_positions import IMAGE
 from navlin.model.tree import ROOT
 
 TRANSACTION: Final = "transaction"

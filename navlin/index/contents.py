@@ -16,7 +16,7 @@ from navlin.index.readers import Place
 from navlin.index.solr import Solr
 from navlin.model.batches import in_batches
 from navlin.model.identity import identify
-from navlin.model.told_positions import ACCESSES, IMAGE
+from navlin.model.image_positions import ACCESSES, IMAGE
 from navlin.model.tree import parent_of
 
 WEEK_MS: Final = 604_800_000

@@ -14,7 +14,7 @@ from navlin.index.purged_runs import PurgedRuns, purged_runs
 from navlin.index.readings import Reading, readings
 from navlin.index.runs import HELD_BACK
 from navlin.index.solr import Solr
-from navlin.model.told_positions import ENTRIES
+from navlin.model.image_positions import ENTRIES
 
 WEEK_MS: Final = 604_800_000
 

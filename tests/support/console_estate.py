@@ -21,9 +21,9 @@ from navlin.index.runs import MISSING, RunRecord, Status, save_positions, save_r
 from navlin.index.saved_searches import SavedSearch, write_saved_search
 from navlin.index.solr import Solr
 from navlin.model.identity import run_id
+from navlin.model.image_positions import ENTRIES
 from navlin.model.keys import EntityType, Key, partition_key, sub_operation_key
 from navlin.model.records import Position, Reject
-from navlin.model.told_positions import ENTRIES
 from navlin.pipeline.guard import HighWater
 from navlin.pipeline.missing import Remembered
 from navlin.service import jobs

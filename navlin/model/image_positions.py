@@ -1,5 +1,5 @@
-"""Keys of positions by which an extractor of a file system also tells others what its files are worth as evidence: the index
-is asked for them by those who look for what nobody reads."""
+"""Keys of the positions in which an extractor of a file system says how much of it the index has, and of when. Questions about
+what nobody reads depend on them."""
 
 from __future__ import annotations
 
