@@ -1,5 +1,5 @@
-"""Keys of the positions in which an extractor of a file system says how much of it the index has, and of when. Questions about
-what nobody reads depend on them."""
+"""Keys of the positions in which an extractor of a file system says how much of it the index has, and of when. Questions
+about what nobody reads depend on them."""
 
 from __future__ import annotations
 
