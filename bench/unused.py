@@ -25,10 +25,10 @@ from bench.lineage_walk import ENGINE, HMS, entity, flow, own_solr, put
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, solr_date
 from navlin.index.runs import RunRecord, Status, save_positions, save_run
 from navlin.index.solr import Solr, SolrAddress
+from navlin.model.image_positions import ENTRIES
 from navlin.model.keys import EntityType, Key, column_key, execution_key, operation_key, path_key, table_key
 from navlin.model.records import Position
 from navlin.model.source import HDFS, HIVE, IMPALA, SPARK, Source, source_id
-from navlin.model.image_positions import ENTRIES
 from navlin.query.inherited import Word, inherited
 from navlin.query.unused import DAY_MS, Question, unused
 from navlin.query.unused_report import Totals, counted
