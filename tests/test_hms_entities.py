@@ -35,10 +35,6 @@ def only_entity(table: Table) -> Entity:
     [
         pytest.param(Table(), id="nothing at all"),
         pytest.param(Table(tableName="orders", sd=StorageDescriptor()), id="an empty descriptor"),
-        pytest.param(
-            Table(sd=StorageDescriptor(cols=[FieldSchema(), FieldSchema(name="")])),
-            id="columns without names",
-        ),
         pytest.param(Table(parameters={"transient_lastDdlTime": "soon"}), id="a time that is none"),
     ],
 )
@@ -47,6 +43,20 @@ def test_a_broken_table_yields_what_is_there(broken: Table) -> None:
 
     assert [type(record) for record in records] == [Entity]
     assert only_entity(broken).key == table_key(SOURCE, "sales", "orders")
+
+
+def test_columns_without_names_are_said_by_their_places() -> None:
+    named, first, second, column = records_of(
+        Table(sd=StorageDescriptor(cols=[FieldSchema(), FieldSchema(name=""), FieldSchema("id", "int")]))
+    )
+
+    assert isinstance(named, Entity)
+    assert [each.reason for each in (first, second) if isinstance(each, Reject)] == [
+        "its column 1 has no name",
+        "its column 2 has no name",
+    ]
+    assert isinstance(column, Entity)
+    assert column.attributes["columnIndex"] == 2
 
 
 def test_a_location_that_is_no_uri_costs_the_location_alone() -> None:

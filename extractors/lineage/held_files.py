@@ -71,6 +71,7 @@ class HeldFiles:
             for each in [each for each, of in self._sources.items() if now_s - of.planned_s > FORGOTTEN_S]:
                 self._sources.pop(each).close()
             most = min(MOST_OF_A_SOURCE, max(1, MOST_IN_ALL // len(self._sources)))
+            self._share(most)
             newest = sorted(paths, key=lambda key: paths[key][1].st_mtime_ns, reverse=True)[:most]
             for key in [key for key in held.files if key in paths and key not in newest]:
                 held.files.pop(key)[1].close()
@@ -82,6 +83,14 @@ class HeldFiles:
                     with suppress(OSError):  # gone, or not for navlin: reading says so
                         held.files[key] = path, _open(path, stat)
             return {key: _opens(file) for key, (_, file) in held.files.items()}
+
+    def _share(self, most: int) -> None:
+        """Closes what sources hold beyond their share, the files first that were written to least lately."""
+        for of in self._sources.values():
+            if len(of.files) > most:
+                by_age = sorted(of.files, key=lambda key: os.fstat(of.files[key][1].fileno()).st_mtime_ns)
+                for key in by_age[: len(of.files) - most]:
+                    of.files.pop(key)[1].close()
 
     def missing(self, source: Hashable, seen: set[str]) -> Iterator[Held]:
         """What is held of a source's files and was not ``seen`` in its directories."""

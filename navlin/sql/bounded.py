@@ -77,10 +77,12 @@ class SqlReader:
             child.stdin.flush()
         except BrokenPipeError:
             raise _Silent(stalled=False) from None
+        # Not `select`: a process that follows many logs has descriptors beyond its 1,024.
+        waiting = select.poll()
+        waiting.register(child.stdout, select.POLLIN)
         answered = b""
         while not answered.endswith(b"\n"):
-            ready, _, _ = select.select([child.stdout], [], [], self.cpu_s * WALL_S_PER_CPU_S)
-            if not ready:
+            if not waiting.poll(self.cpu_s * WALL_S_PER_CPU_S * 1000):
                 raise _Silent(stalled=True)
             if not (piece := os.read(child.stdout.fileno(), 1 << 20)):
                 raise _Silent(stalled=False)
