@@ -99,9 +99,14 @@ def another(tmp_path: Path) -> Iterator[Callable[[], AnotherProcess]]:
 
 
 def test_a_few_faults_leave_no_trace(
-    solr_server: EmbeddedSolr, spark: Callable[[], SparkSession], tmp_path: Path
+    solr_server: EmbeddedSolr,
+    spark: Callable[[], SparkSession],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    compare_with_undisturbed(solr_server, spark, tmp_path, seed=1, runs=SMALL, faults_a_run=2)
+    done = compare_with_undisturbed(solr_server, spark, tmp_path, seed=1, runs=SMALL, faults_a_run=2)
+    with capsys.disabled():
+        sys.stdout.write(f"\n{done}\n")
 
 
 @pytest.mark.services
