@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from navlin.cli.invocation import Exit
+from navlin.export.connection import Address, Connection, NotAllowed
 from navlin.index import cores
 from navlin.index.cores import CORES
 from navlin.index.fields import ELEMENTS, RELATIONS
@@ -87,6 +88,23 @@ def test_what_is_large_is_sent_once(ticketed: Solr, server: KerberizedSolr, logi
         solr.add(RELATIONS, [{"identity": f"r{number}", "rule": "x" * 1_000} for number in range(1_000)])
 
     assert sent == [200]
+
+
+def test_what_is_exported_reaches_a_server_that_wants_tickets_and_nobody_else_gets_in(
+    ticketed: Solr, login: Login
+) -> None:
+    """Here the server is this Solr: what an export sends is JSON to any."""
+    what: dict[str, Any] = {"params": {"commit": "true"}, "headers": {"Content-Type": "application/json"}}
+    path, body = f"/{RELATIONS}/update", b'[{"identity": "exported"}]'
+    with closing(Connection(Address(ticketed.address.url, login=login))) as connection:
+        assert connection.send("POST", path, body, **what).status_code == 200
+    assert ticketed.count(RELATIONS, "identity:exported") == 1
+
+    with (
+        closing(Connection(Address(ticketed.address.url))) as nobody,
+        pytest.raises(NotAllowed, match="HTTP 401"),
+    ):
+        nobody.send("POST", path, body, **what)
 
 
 def test_tickets_and_tls_go_together(
