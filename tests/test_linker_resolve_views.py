@@ -1,4 +1,4 @@
-"""What a view is made of, read from its text, where no engine told it."""
+"""What a view is made of, read from its text, if no engine recorded it."""
 
 from __future__ import annotations
 

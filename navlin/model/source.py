@@ -84,8 +84,8 @@ class Estate:
         return Source(granted_id, source_type, name, self.cluster, (wanted,), configured=False)
 
     def metastore_meant(self, uris: Sequence[str], default: str) -> str:
-        """Of the addresses of one metastore, the one that a configured source serves, else the first; ``default`` if there
-        are none."""
+        """The address by which a job means its metastore: of those it names the one that a configured source serves, or the
+        first if none does; ``default`` if it names none."""
         served = {authority for source in self.sources if source.type == HIVE for authority in source.serves}
         served_first = (uri for uri in uris if normal_authority(uri) in served)
         return next(served_first, uris[0] if uris else default)

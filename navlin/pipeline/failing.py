@@ -33,8 +33,8 @@ def in_words(error: BaseException) -> str:
         # Its frames are indented, the error is not: `package.Class: message`, and what Spark adds to it.
         lines = traceback.partition("\n\tat ")[0].splitlines()
         raised = next((line for line in reversed(lines) if line and not line.startswith(" ")), "")
-        kind, _, told = raised.partition(": ")
-        message = raised if kind in _FAULT_NAMES else told or raised
+        kind, _, text = raised.partition(": ")
+        message = raised if kind in _FAULT_NAMES else text or raised
     elif "\n\tat " in message:
         message = message.partition("\n\tat ")[0]
     return cut(message, MESSAGE_CHARS) or type(error).__name__

@@ -31,8 +31,9 @@ from navlin.query.syntax import Parsed, parse, parse_facet, plain_field
 MAX_LIMIT: Final = 500_000
 """Navigator's own limit of a page."""
 FEW_WORDS: Final = 10
-"""Who types a name types no more; each word costs clauses."""
-LOGICAL: Final = ("DATABASE", "TABLE", "VIEW", "DATASET")
+"""A name has no more words, and each word costs clauses."""
+PREFERRED_TYPES: Final = ("DATABASE", "TABLE", "VIEW", "DATASET")
+"""What a person most often means by a name."""
 MAX_OFFSET: Final = 2_000_000_000
 """Solr counts with 32 bits."""
 
@@ -222,21 +223,21 @@ def countable(name: str) -> str:
 
 
 def _preferred(query: Query) -> tuple[Clause, ...]:
-    """What stands above a better match of words: who types a name means what is called so, and most often a table."""
-    words = [word for clause in query.clauses if clause.sign != "-" for word in _free_words(clause.node)]
+    """Clauses that rank what is called as one of the words first, then tables, and only then by how well words match."""
+    words = [word for clause in query.clauses if clause.sign != "-" and (word := _free_word(clause.node))]
     if not 0 < len(words) <= FEW_WORDS:
         return ()
-    logical = Clause(ExactTerms("terms", "type", LOGICAL), boost=Boost("20", constant=True))
+    logical = Clause(ExactTerms("terms", "type", PREFERRED_TYPES), boost=Boost("20", constant=True))
     spellings = dict.fromkeys(spelling for word in words for spelling in (word, word.lower()))
     names = (FunctionRange("originalName", each, each) for each in spellings)
     return (logical, *(Clause(each, boost=Boost("40", constant=True)) for each in names))
 
 
-def _free_words(node: Node) -> list[str]:
+def _free_word(node: Node) -> str | None:
     match node:
-        case FieldValue("", Word() as word) if word.text is not None:
-            return [word.text]
-    return []
+        case FieldValue("", Word() as word):
+            return word.text
+    return None
 
 
 def _shown_fields(fields: str) -> str:

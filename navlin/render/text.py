@@ -53,12 +53,12 @@ class PlainTable(Table):
             return
         for title, *cells in zip(*(column.cells for column in self.columns), strict=True):
             yield Text.assemble(_text(title), style="bold", overflow="fold")
-            told = (
+            cells_by_heading = (
                 Text.assemble((f"{column.header} ".lstrip(), "dim"), text)
                 for column, cell in zip(self.columns[1:], cells, strict=True)
                 if (text := _text(cell))
             )
-            yield Padding(Text(" · ").join(told), (0, 0, 0, 2))
+            yield Padding(Text(" · ").join(cells_by_heading), (0, 0, 0, 2))
 
     def _widest(self, console: Console, column: Column) -> int:
         return max(

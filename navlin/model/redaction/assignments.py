@@ -89,7 +89,7 @@ _DEFAULT = re.compile(
     r"|\.(?:get_?)?or_?else\(\s?(?=(?:'[^'\n]{0,200}'|\"[^\"\n]{0,200}\")\)))",
     re.IGNORECASE,
 )
-"""What is a value only if there is none elsewhere: ``os.getenv('PW') or 'S'``."""
+"""A value that counts if nothing gives another: ``os.getenv('PW') or 'S'``."""
 _CALLED = re.compile(
     r"(?:\.\s?\w{1,40}|\b(?:set|put|option|config|conf|header|setenv|putenv|add|define)\w{0,30})\s?\(\s{0,8}[A-Za-z]?\\?['\"]\Z"
     r"|['\"]set\w{0,30}['\"]\s?,\s?['\"]\Z",

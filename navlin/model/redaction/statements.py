@@ -18,11 +18,11 @@ from navlin.model.redaction.values import (
 
 _BEFORE_VALUE = re.compile(
     rf"""
-      \b identified {GAP}++ (?: with {GAP}++ [\w"'`]{{1,100}} {GAP}++ )? (?: by | as | using ) {GAP}++
-      (?: (?: values | password ) {GAP}++ )?
-    | \b set {GAP}++ password {GAP}++ for {GAP}++ [^\s=]{{1,200}} {GAP}*+ (?: = | \bto\b ) {GAP}*+
-    | \b pragma {GAP}++ (?:\w{{1,60}}\.)? (?:hex)?(?:re)?key {GAP}*+ = {GAP}*+
-    | \b password {GAP}*+ = {GAP}*+ (?=0x)
+      \b identified {GAP}{{1,60}}+ (?: with {GAP}{{1,60}}+ [\w"'`]{{1,100}} {GAP}{{1,60}}+ )? (?: by | as | using ) {GAP}{{1,60}}+
+      (?: (?: values | password ) {GAP}{{1,60}}+ )?
+    | \b set {GAP}{{1,60}}+ password {GAP}{{1,60}}+ for {GAP}{{1,60}}+ [^\s=]{{1,200}} {GAP}{{0,60}}+ (?: = | \bto\b ) {GAP}{{0,60}}+
+    | \b pragma {GAP}{{1,60}}+ (?:\w{{1,60}}\.)? (?:hex)?(?:re)?key {GAP}{{0,60}}+ = {GAP}{{0,60}}+
+    | \b password {GAP}{{0,60}}+ = {GAP}{{0,60}}+ (?=0x)
     """,
     re.IGNORECASE | re.VERBOSE,
 )
