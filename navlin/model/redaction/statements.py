@@ -16,13 +16,16 @@ from navlin.model.redaction.values import (
     masked_at,
 )
 
+_GAPS = f"{GAP}{{1,60}}+"
+_ANY_GAPS = f"{GAP}{{0,60}}+"
+"""Bounded: what may be a password's name stands in a row of comments again and again."""
 _BEFORE_VALUE = re.compile(
     rf"""
-      \b identified {GAP}{{1,60}}+ (?: with {GAP}{{1,60}}+ [\w"'`]{{1,100}} {GAP}{{1,60}}+ )? (?: by | as | using ) {GAP}{{1,60}}+
-      (?: (?: values | password ) {GAP}{{1,60}}+ )?
-    | \b set {GAP}{{1,60}}+ password {GAP}{{1,60}}+ for {GAP}{{1,60}}+ [^\s=]{{1,200}} {GAP}{{0,60}}+ (?: = | \bto\b ) {GAP}{{0,60}}+
-    | \b pragma {GAP}{{1,60}}+ (?:\w{{1,60}}\.)? (?:hex)?(?:re)?key {GAP}{{0,60}}+ = {GAP}{{0,60}}+
-    | \b password {GAP}{{0,60}}+ = {GAP}{{0,60}}+ (?=0x)
+      \b identified {_GAPS} (?: with {_GAPS} [\w"'`]{{1,100}} {_GAPS} )? (?: by | as | using ) {_GAPS}
+      (?: (?: values | password ) {_GAPS} )?
+    | \b set {_GAPS} password {_GAPS} for {_GAPS} [^\s=]{{1,200}} {_ANY_GAPS} (?: = | \bto\b ) {_ANY_GAPS}
+    | \b pragma {_GAPS} (?:\w{{1,60}}\.)? (?:hex)?(?:re)?key {_ANY_GAPS} = {_ANY_GAPS}
+    | \b password {_ANY_GAPS} = {_ANY_GAPS} (?=0x)
     """,
     re.IGNORECASE | re.VERBOSE,
 )
