@@ -26,7 +26,9 @@ from tests.support.http_browser import Browser
 from tests.support.query_estate import World
 from tests.support.web import PASSWORD, Web, running_web
 
-MARKUP = "<img src=x onerror=alert(1)>\"'&{{7*7}}</script>"
+MARKUP = "<img src=x onerror=alert(1)>\"'&{{7919*7907}}</script>"
+PRODUCT = str(7919 * 7907)
+"""What a template would make of it, and no time or count is."""
 HTML = {"Accept": "text/html,application/xhtml+xml"}
 
 
@@ -458,7 +460,7 @@ def test_names_and_words_with_markup_stay_text_on_every_page(
     ):
         answer = viewer.send("GET", path, headers=HTML, params=query)
         assert "<img" not in answer.text
-        assert "49" not in re.sub(r"[0-9a-f]{16,}", "", answer.text) or "{{7*7}}" in answer.text
+        assert PRODUCT not in answer.text
         document(answer)
 
 

@@ -123,7 +123,7 @@ def test_words_follow_a_directory_and_its_files_through_every_row_of_two_steps(
     do_and_compare(described, rows(2))
 
 
-@pytest.mark.services
+@pytest.mark.soak
 def test_words_follow_a_directory_and_its_files_through_every_row_of_three_steps(
     described: Described,
 ) -> None:

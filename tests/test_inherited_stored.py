@@ -379,7 +379,7 @@ def whatever_happens(solr: Solr, happened: list[list[Happens]]) -> None:
     assert stored(solr) == before
 
 
-once = settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
+once = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.mark.services
@@ -391,7 +391,7 @@ def test_whatever_happens_the_index_says_what_is_answered(
     whatever_happens(private_solr, happened)
 
 
-@pytest.mark.services
+@pytest.mark.soak
 @settings(once, max_examples=60)
 @given(happened=steps)
 def test_whatever_happens_and_much_does_the_index_says_what_is_answered(

@@ -258,7 +258,7 @@ def test_words_follow_the_thing_through_every_row_of_two_steps_and_a_swap(rename
     do_and_compare(renamed, [*rows(2), SWAP])
 
 
-@pytest.mark.services
+@pytest.mark.soak
 def test_words_follow_the_thing_through_every_row_of_three_steps(renamed: Renamed) -> None:
     do_and_compare(renamed, [row for row in rows(3) if len(row) == 3])
 
