@@ -141,7 +141,7 @@ def test_a_hostile_text_of_a_megabyte_takes_bounded_time(opening: str) -> None:
     """Not a measure: a pattern that looks at each place again and again takes minutes."""
     begun = time.process_time()
     redact((opening * (1 << 20))[: 1 << 20])
-    assert time.process_time() - begun < 5
+    assert time.process_time() - begun < 30
 
 
 COMMENTS = [
