@@ -5,10 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from zoneinfo import ZoneInfo
 
 import pytest
+import tzlocal
 
 from navlin.service.due_time import WAKE_S, DueTime
 from navlin.service.schedule import Schedule
@@ -203,6 +206,22 @@ def test_a_stop_while_due_jobs_are_dealt_out_ends_in_order(monkeypatch: pytest.M
         time.sleep(wait_ms % 20 / 1000)
         schedule.stop()
     assert died == []
+
+
+def test_the_purge_keeps_its_time_of_day_over_a_change_to_summer_time(
+    schedule: Schedule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    tzlocal.reload_localzone()
+    try:
+        schedule.set_purge(lambda: None, "03:30")
+        [job] = [job for job in schedule.jobs() if job.id == "#purge"]
+        for month in (1, 7):
+            due = job.trigger.get_next_fire_time(None, datetime(2026, month, 1, tzinfo=UTC))
+            assert due.astimezone(ZoneInfo("Europe/Berlin")).strftime("%H:%M") == "03:30"
+    finally:
+        monkeypatch.undo()
+        tzlocal.reload_localzone()
 
 
 def test_the_purge_is_due_at_its_time_of_day(schedule: Schedule) -> None:

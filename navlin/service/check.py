@@ -48,7 +48,9 @@ def check(configuration: Configuration, environment: Mapping[str, str]) -> Itera
 
     The configuration itself is fine, or there would be none. Nothing is written, and no Solr is started.
     """
-    yield Finding("configuration", True, f"{configuration.file}, {len(configuration.sources)} sources")
+    count = len(configuration.sources)
+    sources = "1 source" if count == 1 else f"{count} sources"
+    yield Finding("configuration", True, f"{configuration.file}, {sources}")
     yield _java(environment)
     yield from _state_directory(configuration)
     if configuration.spark.on_yarn:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import structlog
 
-from navlin.index.cores import CORES
+from navlin.index.cores import NotCreated
 from navlin.index.holder import this_process
 from navlin.index.requests import Job
 from navlin.index.runs import RunRecord, Status
@@ -44,10 +44,11 @@ from navlin.service.purging import DAY_MS
 from navlin.service.requests import Refused, Requests, Step, Stopped
 from navlin.service.schedule import Schedule
 from navlin.service.solr import embedded_solr, external_address
+from navlin.service.solr_watch import SolrWatch
 from navlin.service.spark_session import ArchiveProcess, LazySparkSession
 from navlin.service.watching import Watching
 from navlin.service.web_process import WebProcess
-from navlin.solr_server.embedded import EmbeddedSolr, NoSolr
+from navlin.solr_server.embedded import EmbeddedSolr
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -57,6 +58,17 @@ FINISH_S: Final = 10.0
 """How long runs may go on after a request to stop, to finish what they are writing."""
 ABANDON_S: Final = 5.0
 """And how long after Spark has dropped their jobs."""
+
+
+_NOT_TAKEN_UP: Final = (
+    BadConfiguration,
+    ExtractorNotLoaded,
+    SharedIdentity,
+    SolrError,
+    UnusableIndex,
+    NotCreated,
+)
+"""Why a new configuration is left alone, and the old one stays."""
 
 
 class Command(Enum):
@@ -92,10 +104,8 @@ class Daemon:
         self._clock = WallClock()
         self._systemd = Systemd(environment)
         self._embedded: EmbeddedSolr | None = None
-        self._restarting: threading.Thread | None = None
         self._disk = DiskWatch(configuration.navlin.state_directory, configuration.navlin.least_free_bytes)
-        self._solr_in_doubt = False
-        """Whether Solr may have stopped writing, as it does for good when a write of its own failed."""
+        self._solr_watch = SolrWatch(self._disk, self._wake_all)
         self._heartbeat_saved = True
         self._spark = LazySparkSession.of(configuration)
         self._archiving = ArchiveProcess(configuration.navlin.state_directory)
@@ -184,7 +194,7 @@ class Daemon:
                 return False
             time.sleep(TICK_S)
             self._look_at_disk()
-        self._solr_in_doubt = False
+        self._solr_watch.in_doubt = False
         return True
 
     def _look_at_disk(self) -> None:
@@ -194,7 +204,10 @@ class Daemon:
             log.error("no space: sources wait until there is some", reason=str(now))
             return
         log.info("space again: sources go on", free_bytes=now.free_bytes)
-        self._solr_in_doubt = True
+        self._solr_watch.in_doubt = True
+        self._wake_all()
+
+    def _wake_all(self) -> None:
         for source in self._schedule.due_s():
             self._schedule.wake(source)
 
@@ -256,11 +269,8 @@ class Daemon:
         if not self._schedule.alive:
             raise RuntimeError("the scheduler's thread ended")
         self._look_at_disk()
-        if self._embedded is not None and not self._disk.short:
-            if not self._embedded.alive:
-                self._revive(self._embedded)
-            elif self._solr_in_doubt and self._disk.room_to_start:
-                self._try_writing(self._embedded)
+        if self._embedded is not None:
+            self._solr_watch.look_after(self._embedded)
         if jump_s := self._clock.new_jump_s():
             log.warning("the clock of this machine jumped", by_s=round(jump_s, 1))
             self._schedule.clock_jumped()
@@ -276,47 +286,6 @@ class Daemon:
         self._save_heartbeat()
         self._systemd.notify(WATCHDOG="1", STATUS=self._status_line())
 
-    def _revive(self, embedded: EmbeddedSolr) -> None:
-        """Starts a Solr that died, beside the ticks: it may have to replay its log, and systemd waits for the watchdog."""
-
-        def start_again() -> None:
-            log.error("solr died, starting it again")
-            self._start_again(embedded)
-
-        self._beside_the_ticks(start_again)
-
-    def _try_writing(self, embedded: EmbeddedSolr) -> None:
-        """A Solr whose own write failed answers questions, and writes nothing until it is started again. What it had
-        acknowledged is in its update log; what a run had not made durable is repeated by the next."""
-
-        def commit() -> None:
-            self._solr_in_doubt = False
-            try:
-                with Solr(self._address) as solr:
-                    for core in CORES:
-                        solr.commit(core, soft=False)
-            except SolrError as error:
-                log.error("solr does not write any more, starting it again", error=str(error))
-                embedded.stop()
-                self._start_again(embedded)
-                for source in self._schedule.due_s():
-                    self._schedule.wake(source)
-
-        self._beside_the_ticks(commit)
-
-    def _start_again(self, embedded: EmbeddedSolr) -> None:
-        try:
-            embedded.start()
-        except (NoSolr, OSError) as error:
-            log.error("solr not started, trying again", error=str(error))
-        else:
-            log.info("solr started again", pid=embedded.pid)
-
-    def _beside_the_ticks(self, work: Callable[[], None]) -> None:
-        if self._restarting is None or not self._restarting.is_alive():
-            self._restarting = threading.Thread(target=work, name="solr-restart", daemon=True)
-            self._restarting.start()
-
     def _reload(self) -> None:
         # Whoever asks for this has looked.
         self._clock.believe()
@@ -325,7 +294,7 @@ class Daemon:
         try:
             configuration = self._reread()
             self._take_up(configuration)
-        except (BadConfiguration, ExtractorNotLoaded, SharedIdentity, SolrError, UnusableIndex) as error:
+        except _NOT_TAKEN_UP as error:
             log.error("configuration not taken up, the old one stays", error=str(error))
         else:
             for section in ("navlin", "solr", "spark"):
@@ -385,7 +354,7 @@ class Daemon:
             case Status.IDLE:
                 log.debug("nothing new", **about)
             case Status.FAILED:
-                self._solr_in_doubt |= record.error.startswith("Solr at ")
+                self._solr_watch.in_doubt |= record.error.startswith("Solr at ")
                 log.error("run failed", error=record.error, failures=list(record.failures), **about)
             case Status.HELD:
                 log.warning("run held: a person must look", reason=record.note, **about)
@@ -549,9 +518,10 @@ class Daemon:
 
     def _status_line(self) -> str:
         failing = sorted(name for name, run in self._last_runs.items() if run.status == Status.FAILED)
-        words = f"{len(self._sources.sources)} sources"
+        count = len(self._sources.sources)
+        words = "1 source" if count == 1 else f"{count} sources"
         if self._disk.short:
-            return f"{words} wait: {self._disk}"
+            return f"{words}, waiting: {self._disk}"
         return f"{words}, failing: {', '.join(failing)}" if failing else f"{words}, all well"
 
     def _jump_in_doubt_ms(self) -> int:

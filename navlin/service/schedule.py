@@ -83,8 +83,8 @@ class Schedule:
         self._remove(PURGE)
         if at is not None:
             hour, minute = at.split(":")
-            local = datetime.now().astimezone().tzinfo
-            trigger = CronTrigger(hour=int(hour), minute=int(minute), timezone=local)
+            # Without a zone of its own, a trigger has this machine's, with its summer time.
+            trigger = CronTrigger(hour=int(hour), minute=int(minute))
             self._scheduler.add_job(purge, trigger, id=PURGE)
 
     def wake(self, name: str) -> None:

@@ -1,0 +1,67 @@
+"""Keeps the embedded Solr going: starts it again where it died, or where it has stopped writing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import structlog
+
+from navlin.index.cores import CORES
+from navlin.index.solr import Solr, SolrError
+from navlin.service.disk_space import DiskWatch
+from navlin.solr_server.embedded import EmbeddedSolr, NoSolr
+
+log = structlog.stdlib.get_logger(__name__)
+
+
+class SolrWatch:
+    """Looks after one embedded Solr, once `look_after` is called with it. ``go_on`` is called where Solr writes again after
+    it did not."""
+
+    def __init__(self, disk: DiskWatch, go_on: Callable[[], None]) -> None:
+        self.in_doubt = False
+        """Whether Solr may have stopped writing, as it does for good when a write of its own failed."""
+        self._disk = disk
+        self._go_on = go_on
+        self._restarting: threading.Thread | None = None
+
+    def look_after(self, embedded: EmbeddedSolr) -> None:
+        """Begins what has to be done, beside the caller: Solr may have to replay its log, and systemd waits for the
+        watchdog."""
+        if self._disk.short or (self._restarting is not None and self._restarting.is_alive()):
+            return
+        if not embedded.alive:
+            self._begin(self._revive, embedded)
+        elif self.in_doubt and self._disk.room_to_start:
+            self._begin(self._try_writing, embedded)
+
+    def _begin(self, work: Callable[[EmbeddedSolr], None], embedded: EmbeddedSolr) -> None:
+        self._restarting = threading.Thread(target=work, args=(embedded,), name="solr-restart", daemon=True)
+        self._restarting.start()
+
+    def _revive(self, embedded: EmbeddedSolr) -> None:
+        log.error("solr died, starting it again")
+        self._start(embedded)
+
+    def _try_writing(self, embedded: EmbeddedSolr) -> None:
+        """A Solr whose own write failed answers questions, and writes nothing until it is started again. What it had
+        acknowledged is in its update log; what a run had not made durable is repeated by the next."""
+        self.in_doubt = False
+        try:
+            with Solr(embedded.address) as solr:
+                for core in CORES:
+                    solr.commit(core, soft=False)
+        except SolrError as error:
+            log.error("solr does not write any more, starting it again", error=str(error))
+            embedded.stop()
+            self._start(embedded)
+            self._go_on()
+
+    def _start(self, embedded: EmbeddedSolr) -> None:
+        try:
+            embedded.start()
+        except (NoSolr, OSError) as error:
+            log.error("solr not started, trying again", error=str(error))
+        else:
+            log.info("solr started again", pid=embedded.pid)
