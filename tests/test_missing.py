@@ -29,6 +29,20 @@ def test_the_topmost_of_what_is_missing_stands_for_what_is_below() -> None:
     assert found.entities == len(paths)
 
 
+def test_of_too_many_places_what_contains_them_is_shown_and_every_entity_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("navlin.pipeline.missing.MOST_PLACES", 3)
+    deep = [f"/a/{day}/{hour}/f{number}" for day in "12" for hour in "12" for number in range(3)]
+    paths = [*deep, "/b", "/b/x", "/c/1", "/d/1/2"]
+    found = topmost(sorted(paths, key=lambda path: path.replace("/", BELOW_FIRST)))
+    assert (found.places, found.too_many, found.entities) == ({"/": 16}, True, 16)
+
+    found = topmost(sorted([*deep, "/b", "/b/x"], key=lambda path: path.replace("/", BELOW_FIRST)))
+    assert (found.places, found.too_many) == ({"/a/1": 6, "/a/2": 6, "/b": 2}, True)
+    assert set(decide(GUARD, look(found)).shown) == {"/a/1", "/a/2", "/b"}
+
+
 @pytest.mark.parametrize(
     ("seen", "flagged", "held", "note"),
     [
@@ -54,6 +68,17 @@ def test_the_topmost_of_what_is_missing_stands_for_what_is_below() -> None:
         pytest.param(look(accepted=("/a", "/b"), asked={"/a"}), {"/b"}, "", "missed 1", id="accepted, but there"),
         pytest.param(look(accepted=()), set(), "3 more entities", "", id="nothing was shown"),
         pytest.param(look(Missing({}, too_many=True)), set(), "too many to ask for", "", id="too many places"),
+        pytest.param(
+            look(Missing({"/a": 60}, too_many=True), proved=True),
+            set(), "60 of 100", "", id="too many places, all of them known to be missing",
+        ),
+        pytest.param(
+            look(Missing({"/a": 40}, too_many=True), proved=True), {"/a"}, "", "", id="many places, and plausible"
+        ),
+        pytest.param(
+            look(Missing({"/a": 60, "/b": 1}, too_many=True), accepted=("/a",)),
+            {"/a"}, "1 more entities", "", id="too many places, accepted by what contains them",
+        ),
     ],
 )  # fmt: skip
 def test_what_is_missing_is_flagged_if_nothing_speaks_for_it(

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
 from navlin.index.holder import this_process
 from navlin.index.leases import held_lease
+from navlin.index.readings import readings
 from navlin.index.runs import RunRecord, Status, last_run
 from navlin.index.solr import Solr
 from navlin.model.identity import relation_id
@@ -467,6 +468,30 @@ def test_what_was_read_once_is_not_read_again_and_a_quiet_poll_leaves_no_record(
     assert estate.follow().status is Status.IDLE
 
 
+def test_a_source_with_nothing_new_is_up_to_date_as_of_when_it_was_asked_which_is_noted_once_an_hour(
+    estate: SmallEstate,
+) -> None:
+    def read_ms() -> int:
+        return next(each.read_ms for each in readings(estate.solr) if each.source.id == estate.impala.id)
+
+    estate.happen("insert", ["s.a"], ["s.b"], at_ms=T1)
+    estate.follow()
+    was_read_ms = read_ms()
+
+    estate.now_ms += 7 * 86_400_000
+    estate.follow(dry_run=True)
+    assert read_ms() == was_read_ms
+    assert estate.follow().status is Status.IDLE
+    asked_ms = read_ms()
+    assert asked_ms - was_read_ms >= 7 * 86_400_000
+    estate.now_ms += 1_800_000
+    estate.follow()
+    assert read_ms() == asked_ms
+    estate.now_ms += 1_800_000
+    estate.follow()
+    assert read_ms() > asked_ms
+
+
 def test_changed_settings_make_the_next_plan_a_complete_one(estate: SmallEstate) -> None:
     estate.happen("insert", ["s.a"], ["s.b"], at_ms=T1)
     first = estate.follow()
@@ -481,6 +506,31 @@ def test_a_split_may_yield_further_splits(estate: SmallEstate) -> None:
     estate.follow()
     assert len(estate.live("OPERATION")) == 7
     assert estate.follow().status is Status.IDLE
+
+
+def test_one_of_many_splits_that_fails_is_no_failed_run_and_of_no_more_account_once_all_is_read(
+    estate: SmallEstate,
+) -> None:
+    estate.follower = {"lines_in_split": 2}
+    broken = estate.lines_file.with_name(f"{estate.lines_file.name}.broken")
+    broken.write_text("lines, part 2")
+    for number in range(7):
+        estate.happen(f"insert {number}", ["s.a"], [f"s.b{number}"], at_ms=T1 + number)
+    run = estate.follow()
+    assert (run.status, run.counts.failed_splits) == (Status.FINISHED, 1)
+    assert held_back(estate) == ["held back: lines, part 2"]
+
+    broken.unlink()
+    estate.now_ms += 60_000
+    assert estate.follow().status is Status.FINISHED
+    assert len(estate.live("OPERATION")) == 7
+    assert held_back(estate) == []
+
+
+def held_back(estate: SmallEstate) -> list[str]:
+    filters = [f"sourceId:{estate.impala.id}"]
+    positions = estate.solr.cursor(RUNS, "kind:position", "identity,key", filters=filters)
+    return [each["key"] for each in positions if each["key"].startswith("held back")]
 
 
 def test_a_run_of_the_same_source_elsewhere_keeps_this_one_out_with_a_message(estate: SmallEstate) -> None:

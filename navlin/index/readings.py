@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
 from navlin.index.fields import RUNS, date_ms, solr_date
+from navlin.index.idle import idle_ms
 from navlin.index.overview import held_run
-from navlin.index.runs import RUNS_KEPT, Status, last_run
+from navlin.index.runs import Status, last_run
 from navlin.index.solr import Solr
 from navlin.index.sources import KnownSource, known_sources
+
+RUNS_LOOKED_AT: Final = 1_000
+"""Among so many runs of a source its last complete listing is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One configured source. Times are epoch ms; 0 for never, or not among the runs that are kept.
+    """One configured source. Times are epoch ms; 0 for never, or not among the last runs.
 
-    ``read_ms`` is when the last run that finished began, ``whole_ms`` when the last that listed the whole source did, and
+    ``read_ms`` is when the last run that finished began, or when it was last found that there is nothing new, which is
+    noted once an hour; ``whole_ms`` when the last that listed the whole source did, and
     ``error`` what the last run failed with. ``held`` is the id of the run whose loss waits for a person. ``rejects`` are
     the records that did not read.
     """
@@ -65,7 +70,7 @@ def _reading(solr: Solr, source: KnownSource) -> Reading:
     )
     return Reading(
         source,
-        good.started_ms if good else 0,
+        max(good.started_ms if good else 0, idle_ms(solr, source.id)),
         _whole_ms(solr, source.id),
         last.status.value if last else "never",
         last.error if last else "",
@@ -79,7 +84,7 @@ def _whole_ms(solr: Solr, source_id: str) -> int:
         "q": f"status:({Status.FINISHED} OR {Status.HELD})",
         "fq": ["kind:run", f"{{!term f=sourceId}}{source_id}"],
         "sort": "iteration desc",
-        "rows": RUNS_KEPT,
+        "rows": RUNS_LOOKED_AT,
         "fl": "started,body",
     }
     for run in solr.select(RUNS, runs)["response"]["docs"]:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from navlin.model.tree import contains, excepted
+from navlin.model.tree import ROOT, contains, excepted
 from navlin.pipeline.guard import Guard, HighWater
 
 MOST_PLACES: Final = 100_000
@@ -22,7 +22,8 @@ BELOW_FIRST: Final = "\x00"
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """By topmost place how many entities are missing at and below it. ``too_many``: there are more places than that."""
+    """By topmost place how many entities are missing at and below it. ``too_many``: there are more places than may be asked
+    for, and these are what contains them."""
 
     places: Mapping[str, int] = field(default_factory=dict)
     too_many: bool = False
@@ -69,23 +70,44 @@ class Verdict:
 
 
 def topmost(paths: Iterable[str]) -> Missing:
-    """The topmost of paths that are sorted with `BELOW_FIRST` in place of their slashes."""
+    """The topmost of paths that are sorted with `BELOW_FIRST` in place of their slashes. Of more than `MOST_PLACES`, what
+    contains them as near as may be: each counts what is missing at and below it."""
     places: dict[str, int] = {}
-    last = ""
+    last, depth = "", None
     for path in paths:
-        if last and contains(last, path):
+        place = path if depth is None else _shortened(path, depth)
+        if last and contains(last, place):
             places[last] += 1
-        elif len(places) == MOST_PLACES:
-            return Missing(places, too_many=True)
-        else:
-            places[path], last = 1, path
-    return Missing(places)
+            continue
+        places[place], last = 1, place
+        while len(places) > MOST_PLACES:
+            depth = max(map(_depth, places)) - 1
+            places = _collapsed(places, depth)
+            last = next(reversed(places))
+    return Missing(places, too_many=depth is not None)
+
+
+def _collapsed(places: Mapping[str, int], depth: int) -> dict[str, int]:
+    collapsed: dict[str, int] = {}
+    for path, count in places.items():
+        place = _shortened(path, depth)
+        collapsed[place] = collapsed.get(place, 0) + count
+    return collapsed
+
+
+def _shortened(path: str, depth: int) -> str:
+    return "/".join(path.split("/", depth + 1)[: depth + 1]) or ROOT
+
+
+def _depth(path: str) -> int:
+    return 0 if path == ROOT else path.count("/")
 
 
 def decide(guard: Guard, look: Look) -> Verdict:
     """Decides which of the missing places are flagged, which are spared, and whether the run is held."""
-    if look.missing.too_many and not look.proved:
-        return Verdict(held=f"more than {MOST_PLACES:,} places are missing: too many to ask for")
+    if look.missing.too_many and not look.proved and look.accepted is None:
+        held = f"more than {MOST_PLACES:,} places are missing: too many to ask for"
+        return Verdict(held=held, shown=tuple(look.missing.places))
     missing, spared, notes = look.missing, set[str](), []
     once: tuple[str, ...] = ()
     if look.asked is not None:

@@ -62,18 +62,26 @@ class Planner:
                 "settings": settings,
             }
             yield Position(HELD_BACK + name, value)
-        for split in plan.splits:
-            if HELD_BACK + split.name in before and split.name not in summary.failures:
-                yield Position(HELD_BACK + split.name, None)
+        # One that another split yields is in no plan, and may be yielded no more when what it stood for was read otherwise.
+        done = {split.name for split in plan.splits}
+        waiting = self._waiting(before) - done - summary.failures.keys()
+        for key in before:
+            name = key.removeprefix(HELD_BACK)
+            if key.startswith(HELD_BACK) and name not in waiting and name not in summary.failures:
+                yield Position(key, None)
 
-    def _without_waiting(self, plan: Plan, before: Mapping[str, Any]) -> Plan:
+    def _waiting(self, before: Mapping[str, Any]) -> set[str]:
+        """The names of the splits that are not due yet."""
         now_ms, settings = self.clock(), settings_hash(self.extractor)
         # Other settings, be it only a longer timeout, may mend what failed: then it is tried at once.
-        waiting = {
+        return {
             key.removeprefix(HELD_BACK)
             for key, value in before.items()
             if key.startswith(HELD_BACK) and value["until_ms"] > now_ms and value.get("settings") == settings
         }
+
+    def _without_waiting(self, plan: Plan, before: Mapping[str, Any]) -> Plan:
+        waiting = self._waiting(before)
         ready = tuple(split for split in plan.splits if split.name not in waiting)
         if len(ready) == len(plan.splits):
             return plan

@@ -18,6 +18,7 @@ from linker import link
 from linker.linking import Linking
 from navlin.index.documents import source_envelope
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.idle import NOTED_EVERY_MS, note_idle
 from navlin.index.leases import LEASE_S, Lease, Leased, LeaseLost, lease
 from navlin.index.moved import Moved, put_where_nothing_is, read_moved
 from navlin.index.purges import purged_before_ms
@@ -96,6 +97,8 @@ class Pipeline:
     """That of the process, if it lives long enough for its clock to jump."""
     lease_s: float = LEASE_S
     """The length of a source's lease, see `navlin.index.leases`."""
+    idle_noted_ms: dict[str, int] = field(default_factory=dict)
+    """When this process last noted that a source had nothing new, by its id."""
 
     def run(
         self,
@@ -149,6 +152,7 @@ class _Run:
             self.step("plan")
             before, plan = self.planner.plan(complete=complete)
             if not plan.splits and not plan.covers and not has_news(plan, before.values):
+                self._note_idle()
                 return self._ended(record, Status.IDLE, note=plan.note)
             with ExitStack() as stack:
                 if not self.dry_run:
@@ -178,6 +182,13 @@ class _Run:
             Exception
         ) as error:  # the record says what failed; the source is tried again at its next interval
             return self._failed(record, error)
+
+    def _note_idle(self) -> None:
+        noted_ms = self.pipeline.idle_noted_ms
+        # The clock may have been set back since.
+        if not self.dry_run and abs(self.started_ms - noted_ms.get(self.source.id, 0)) >= NOTED_EVERY_MS:
+            note_idle(self.solr, self.source.id, self.started_ms)
+            noted_ms[self.source.id] = self.started_ms
 
     def step(self, name: str) -> None:
         """Begins a step, unless the lease is lost."""
@@ -238,7 +249,7 @@ class _Run:
             fence=self._fence(before),
         )
         status = Status.HELD if verdict.held else Status.FINISHED
-        if summary.failures and len(summary.failures) == len(plan.splits):
+        if plan.splits and summary.failures.keys() >= {split.name for split in plan.splits}:
             status = Status.FAILED
         note = "; ".join(filter(None, (verdict.held or plan.note, *verdict.notes, moved.note, self._late())))
         ended = self._ended(record, status, note=note, failures=_in_lines(summary.failures))

@@ -135,10 +135,11 @@ class Lines(Split):
     """The lines of the file from one on."""
 
     first: int
+    part: int = 0
 
     @property
     def name(self) -> str:
-        return "lines"
+        return f"lines, part {self.part}" if self.part else "lines"
 
 
 @extractor("happenings", source_type="IMPALA", mode=PUSH, version=1)
@@ -158,6 +159,9 @@ class Happenings(Extractor):
 
     def read(self, split: Split) -> Iterator[Record]:
         assert isinstance(split, Lines)
+        broken = Path(f"{self.file}.broken")
+        if broken.exists() and broken.read_text() == split.name:
+            raise OSError(f"{split.name} cannot be read")
         lines = Path(self.file).read_text().splitlines()
         last = min(len(lines), split.first + self.lines_in_split)
         for number in range(split.first, last):
@@ -169,7 +173,7 @@ class Happenings(Extractor):
             yield from self._operation(happened)
         yield Position("lines", last)
         if last < len(lines):
-            yield Lines(last)
+            yield Lines(last, split.part + 1)
 
     def _operation(self, happened: Mapping[str, Any]) -> Iterator[Record]:
         at_ms = happened["at_ms"]

@@ -1,0 +1,26 @@
+"""When a source was last asked and had nothing new. Nothing else is written then, so that is noted once an hour."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from navlin.index.fields import RUNS, date_ms, solr_date
+from navlin.index.solr import Solr
+
+NOTED_EVERY_MS: Final = 3_600_000
+
+
+def note_idle(solr: Solr, source_id: str, at_ms: int) -> None:
+    """Notes that a source was asked at this time, epoch ms, and had nothing new."""
+    document = {"identity": _identity(source_id), "kind": "idle", "sourceId": source_id}
+    solr.add_all(RUNS, [{**document, "started": solr_date(at_ms)}])
+
+
+def idle_ms(solr: Solr, source_id: str) -> int:
+    """The time that was noted last, committed or not; 0 if there is none."""
+    found = solr.get(RUNS, [_identity(source_id)], "started")
+    return max((date_ms(each["started"]) for each in found), default=0)
+
+
+def _identity(source_id: str) -> str:
+    return f"idle:{source_id}"
