@@ -388,6 +388,20 @@ def test_a_run_that_goes_on_is_none_from_which_changes_may_be_read(world: World)
     save_run(world.solr, replace(goes_on, status=Status.FAILED, ended_ms=goes_on.started_ms))
 
 
+def test_a_run_that_failed_is_made_again_under_its_id_and_none_from_which_changes_may_be_read(
+    world: World,
+) -> None:
+    ended = finished(world, HIVE, 1)
+    now_ms = int(time.time() * 1000)
+    failed = RunRecord("x", world.source(HIVE).id, 2, Status.FAILED, now_ms, now_ms + 1)
+    save_run(world.solr, failed)
+    world.solr.commit(RUNS, soft=True)
+    assert newest_run(world.solr) == ended
+
+    made_again = finished(world, HIVE, 2)
+    assert newest_run(world.solr) == made_again == failed.run_id
+
+
 def test_a_run_of_a_clock_that_was_ahead_is_none_from_which_changes_may_be_read(world: World) -> None:
     ahead_ms = int((time.time() + 30 * 86_400) * 1000)
     ahead = RunRecord("x", world.source(IMPALA).id, 1, Status.FINISHED, ahead_ms, ahead_ms + 1)

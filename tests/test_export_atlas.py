@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -587,6 +588,14 @@ def test_example_003_3_a_simple_ctas() -> None:
         (["default.t1.name@Prod"], ["default.t2.name@Prod"]),
     ]
     assert {each["attributes"]["depenendencyType"] for each in columns} == {"SIMPLE"}
+
+
+def test_a_pattern_costs_time_by_the_length_of_a_name_alone_and_one_that_cannot_is_refused() -> None:
+    begun_s = time.process_time()
+    assert not NamePattern("(a|a?)+$").admits_database("a" * 100 + "!")
+    assert time.process_time() - begun_s < 2
+    with pytest.raises(BadPattern, match="no pattern of names"):
+        NamePattern("", r"(?=a)")
 
 
 USAGES = {

@@ -221,6 +221,21 @@ def test_of_a_request_that_is_refused_the_rest_arrives(world: World, atlas: Atla
     assert done.refusals == len(refused)
 
 
+def test_what_a_server_cannot_digest_is_refused_if_it_takes_the_rest_and_else_sent_again(
+    world: World, atlas: Atlas
+) -> None:
+    atlas.failing_names = {"db.t1@estate"}
+    _, refused = sent(world, atlas)
+    tables = {name for kind, name in atlas.entities if kind == "hive_table"}
+    assert tables == {"db.t0@estate", "db.t2@estate"}
+    assert [each.what for each in refused if "HTTP 500" in each.reason] == ["hive_table db.t1@estate"]
+
+    atlas.entities.clear()
+    atlas.failing_names = {"db@estate", "db.t0@estate", "db.t1@estate", "db.t2@estate"}
+    with pytest.raises(Unavailable, match="HTTP 500: NullPointerException"):
+        sent(world, atlas)
+
+
 def test_a_column_that_is_refused_does_not_cost_its_table(world: World, atlas: Atlas) -> None:
     atlas.refused_names = {"db.t1.a@estate"}
     _, refused = sent(world, atlas)

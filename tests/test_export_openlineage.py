@@ -140,10 +140,12 @@ def test_a_view_is_a_job_without_a_run() -> None:
 
 
 def test_what_is_deleted_is_told_once_and_no_more() -> None:
-    gone = Dataset(table("sales.orders"), deleted=True)
+    made = Details(created_ms=1_600_000_000_000, modified_ms=1_650_000_000_000)
+    gone = Dataset(table("sales.orders"), made, deleted=True, deleted_ms=1_700_000_000_000)
     (event,) = lines(gone, operation("QUERY", ends("a.a"), (), deleted=True))
     assert event["dataset"]["facets"].keys() == {"lifecycleStateChange"}
     assert event["dataset"]["facets"]["lifecycleStateChange"]["lifecycleStateChange"] == "DROP"
+    assert event["eventTime"] == "2023-11-14T22:13:20.000Z", "after all that was done with it"
 
 
 def test_a_rename_names_what_it_was() -> None:

@@ -7,12 +7,15 @@ import itertools
 import re
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from navlin.api.metrics import gauges
+from navlin.export.connection import Connection
+from navlin.export.following import follow
 from navlin.index.exports import load_export
 from navlin.index.fields import RUNS
 from navlin.index.runs import RunRecord, Status, save_run
@@ -160,6 +163,35 @@ def test_after_a_run_what_changed_is_sent_and_status_says_how_far_it_is(
     polled(exporting, lambda: load_export(world.solr, world.name).until == second)
     assert atlas.entities["hive_table", "db.t1@estate"]["attributes"]["owner"] == "ann"
     assert len(atlas.requests) == before + 1
+
+
+def test_what_was_refused_is_said_until_everything_is_sent_anew(
+    world: World, atlas: Atlas, tmp_path: Path
+) -> None:
+    configuration = export_of(world, atlas.url, tmp_path)
+    exporting = Exporting(world.solr.address, lambda: AS_OF_MS)
+    exporting.configure(configuration.exports)
+    atlas.refused_names = {"db.t1@estate"}
+    for iteration in (2, 3):
+        run = finished(world, iteration)
+        polled(exporting, lambda: load_export(world.solr, world.name).until == run)  # noqa: B023
+        polled(exporting, lambda: not exporting.running())
+        assert overall(world, configuration, tmp_path).exports[0].refused > 0
+
+    atlas.refused_names = set()
+    (settings,) = configuration.exports
+    with closing(Connection(settings.address())) as connection:
+        follow(
+            world.solr,
+            world.name,
+            settings.question(),
+            connection,
+            now_ms=lambda: AS_OF_MS,
+            refused=print,
+            progress=lambda *_: None,
+            full=True,
+        )
+    assert overall(world, configuration, tmp_path).exports[0].refused == 0
 
 
 def test_a_server_that_is_away_is_told_later_and_holds_nothing_up(

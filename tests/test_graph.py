@@ -14,12 +14,20 @@ from navlin.index.fields import RUNS
 from navlin.index.filters import EntityFilter, RelationFilter
 from navlin.index.graph import Graph
 from navlin.index.holder import Holder
-from navlin.index.removals import KEPT_DAYS, Changes, UnknownRun, changed_since, expire_removals
+from navlin.index.removals import (
+    KEPT_DAYS,
+    Changes,
+    UnknownRun,
+    changed_since,
+    changed_since_ms,
+    expire_removals,
+)
 from navlin.index.runs import RunRecord, Status, save_run
 from navlin.index.solr import Solr
 from navlin.index.stamp import Stamp
+from navlin.model.identity import run_id
 from navlin.model.keys import Key, RelationType
-from navlin.model.source import Source
+from navlin.model.source import HIVE, Source, source_id
 from navlin.shipped import CONF
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.support.indexed_estate import DAY_MS, NOW_MS, World
@@ -157,6 +165,25 @@ def test_a_removal_is_on_record_for_thirty_days(world: World) -> None:
 def test_of_a_run_that_is_not_on_record_nobody_can_tell_what_changed_since(world: World) -> None:
     with pytest.raises(UnknownRun, match="no record of the run nobody##7"):
         changed_since(world.solr, "nobody##7")
+
+
+def test_of_a_source_that_had_more_runs_since_than_are_kept_nobody_can_tell_what_changed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("runs", "removals"):
+        monkeypatch.setattr(f"navlin.index.{module}.RUNS_KEPT", 3)
+    slow, quick = (Source(source_id("c", name), HIVE, name, "c") for name in ("slow", "quick"))
+    first = finished(world, slow, run_id=run_id(slow.id, 1), started_ms=NOW_MS)
+    for number in range(1, 4):
+        finished(world, quick, run_id=run_id(quick.id, number), started_ms=NOW_MS + number * 5_000)
+    changes(world, first)
+
+    finished(world, quick, run_id=run_id(quick.id, 4), started_ms=NOW_MS + 20_000)
+    with pytest.raises(UnknownRun, match="SOURCE-1 had more than 3 runs since"):
+        changes(world, first)
+    with pytest.raises(UnknownRun):
+        changed_since_ms(world.solr, NOW_MS)
+    assert changes(world, run_id(quick.id, 2)) == (set(), set(), set())
 
 
 def test_a_document_that_somebody_wrote_since_is_not_removed(world: World) -> None:

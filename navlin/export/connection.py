@@ -28,6 +28,10 @@ class Unavailable(Exception):
     """The server cannot be reached, or does not take anything now: sending the same later may help."""
 
 
+class Failing(Unavailable):
+    """The server answers this request with an error of its own, time and again: the request may be to blame."""
+
+
 class NotAllowed(Exception):
     """The server does not believe who asks, or whom it should believe is not known."""
 
@@ -83,9 +87,10 @@ class Connection:
         params: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> requests.Response:
-        """The answer, whatever its status but those of `LATER`: those are asked again, then raise `Unavailable`. ``path``
-        follows the address's own. Raises `NotAllowed`."""
+        """The answer, whatever its status but those of `LATER`: those are asked again, then raise `Unavailable`, which after
+        a 500 is `Failing`. ``path`` follows the address's own. Raises `NotAllowed`."""
         why = ""
+        kind: type[Unavailable] = Unavailable
         for wait_s in (*self.again_after_s, None):
             try:
                 answer = self._once(method, path, body, params, headers)
@@ -94,7 +99,7 @@ class Connection:
             except KerberosFailed as error:
                 raise NotAllowed(f"{self._host}: {error}") from error
             except requests.exceptions.RequestException as error:
-                why = f"cannot be reached: {innermost(error)}"
+                why, kind = f"cannot be reached: {innermost(error)}", Unavailable
             else:
                 if answer.status_code in (401, 403):
                     raise NotAllowed(f"{self._host} does not let us in: {words_of(answer)}")
@@ -102,10 +107,10 @@ class Connection:
                     raise NotAllowed(f"{self._host} leads to another address: {words_of(answer)}")
                 if answer.status_code not in LATER:
                     return answer
-                why = words_of(answer)
+                why, kind = words_of(answer), Failing if answer.status_code == 500 else Unavailable
             if wait_s is not None:
                 self.wait(wait_s)
-        raise Unavailable(f"{self._host} {why}")
+        raise kind(f"{self._host} {why}")
 
     def close(self) -> None:
         """Closes it."""

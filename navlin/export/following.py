@@ -38,13 +38,17 @@ def follow(
         if full or kept.asked != question.digest:
             pending = {} if full else kept.pending
             kept = ExportPosition(name, asked=question.digest, pending=pending, error=kept.error)
+        # What was refused is not sent again before it changes, and is missing there until everything is.
+        refused_before = kept.refused
         positions = _InIndex(solr, kept)
         since = replace(question, selection=replace(question.selection, since_run=kept.until))
         try:
             done = send(solr, since, connection, positions, refused, progress)
         except UnknownRun:
+            refused_before = 0
             done = send(solr, question, connection, positions, refused, progress)
-        ended = ExportPosition(name, done.until, question.digest, now_ms(), done.refusals)
+        refusals = refused_before + done.refusals
+        ended = ExportPosition(name, done.until, question.digest, now_ms(), refusals)
         save_export(solr, ended)
         return done
 

@@ -72,7 +72,7 @@ class Reader:
             if not self.texts:
                 found = replace(found, text="")
             if entity.deleted:
-                yield Dataset(name, found, words(entity), deleted=True)
+                yield Dataset(name, found, words(entity), deleted=True, deleted_ms=entity.deleted_ms)
                 continue
             keys = {each.upper() for each in found.partition_columns}
             of_table = columns.get(entity.id, ())

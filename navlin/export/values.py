@@ -99,8 +99,8 @@ class Dataset:
 
     ``columns`` are in their order, partition keys last; ``deleted_columns`` are those that went since the run from which
     changes are read. ``locations`` are the paths where a table lies, as far as they are in the index; ``details.storage``
-    has the location as the metastore spells it. ``deleted``: it is gone, and its name is all that counts. ``placeholder``:
-    the index has no such entity, or has it no more: only operations name it.
+    has the location as the metastore spells it. ``deleted``: it is gone, since ``deleted_ms`` (epoch ms; 0: unknown), and
+    its name is all that counts. ``placeholder``: the index has no such entity, or has it no more: only operations name it.
     """
 
     name: DatasetName
@@ -110,6 +110,7 @@ class Dataset:
     deleted_columns: tuple[ColumnName, ...] = ()
     locations: tuple[DatasetName, ...] = ()
     deleted: bool = False
+    deleted_ms: int = 0
     placeholder: bool = False
 
 

@@ -17,8 +17,8 @@ _KIND: Final = "export"
 @dataclass(frozen=True, slots=True)
 class ExportPosition:
     """``until`` is the run up to which all was exported ("" if nothing ever was), ``asked`` a digest of what was asked for,
-    ``ended_ms`` when the last export came to its end (epoch ms), ``refused`` how much of it the target did not take,
-    ``error`` why one since then did not come to an end.
+    ``ended_ms`` when the last export came to its end (epoch ms), ``refused`` how much the target did not take since it was
+    sent everything, ``error`` why an export since then did not come to an end.
     ``pending`` is how far the present one is: its own affair, plain JSON."""
 
     name: str

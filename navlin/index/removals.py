@@ -17,7 +17,7 @@ from navlin.index.edits import edited_since
 from navlin.index.entity import WHOLE, StoredEntity
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, solr_date
 from navlin.index.relation import StoredRelation
-from navlin.index.runs import Status
+from navlin.index.runs import RUNS_KEPT, Status
 from navlin.index.solr import Solr
 from navlin.index.stamp import Stamp
 from navlin.model.batches import in_batches
@@ -89,17 +89,17 @@ def changed_since(solr: Solr, run_id: str) -> Changes:
 
 
 def changed_since_ms(solr: Solr, since_ms: int) -> Changes:
-    """What was written and removed by the runs that ended after this time (epoch ms)."""
+    """What was written and removed by the runs that ended after this time (epoch ms). Raises `UnknownRun`."""
     return _changed(solr, solr_date(since_ms))
 
 
 def newest_run(solr: Solr) -> str:
-    """The id of the run that started last of those that have ended, from which changes may be read later; "" if there is
-    none. One that goes on will have written more than can be read now; one that a clock ahead stamped, by Solr's own clock,
-    would hide what changes until then."""
+    """The id of the run that started last of those that have finished, from which changes may be read later; "" if there
+    is none. One that goes on will have written more than can be read now, and so will one that failed, which is made again
+    under its id; one that a clock ahead stamped, by Solr's own clock, would hide what changes until then."""
     runs = {
         "q": "kind:run",
-        "fq": [q.present("runId"), q.none_of("status", (Status.RUNNING,)), NOT_AHEAD],
+        "fq": [q.present("runId"), q.one_of("status", (Status.FINISHED, Status.HELD)), NOT_AHEAD],
         "fl": "runId",
         "sort": "started desc,identity asc",
         "rows": 1,
@@ -109,6 +109,7 @@ def newest_run(solr: Solr) -> str:
 
 
 def _changed(solr: Solr, since: str, *, but: str = "") -> Changes:
+    _require_records(solr, since)
     runs = [each for each in _runs_since(solr, since) if each != but]
     return Changes(
         map(StoredEntity.of, _stamped(solr, ELEMENTS, runs)),
@@ -123,6 +124,26 @@ def _started(solr: Solr, run_id: str) -> str:
         started: str = record["started"]
         return started
     raise UnknownRun(f"there is no record of the run {run_id}: everything has to be read anew")
+
+
+def _require_records(solr: Solr, since: str) -> None:
+    """Raises `UnknownRun` if a source had more runs since then than are kept."""
+    cut_off = f"+{q.in_range('iteration', RUNS_KEPT + 1)} +{q.in_range('started', since)}"
+    for source in solr.facet(RUNS, "sourceId", {"q": cut_off, "fq": ["kind:run"]}):
+        of_source = ["kind:run", q.term("sourceId", source)]
+        first = {
+            "q": "*:*",
+            "fq": of_source,
+            "fl": "source,iteration,started",
+            "rows": 1,
+            "sort": "iteration asc",
+        }
+        for run in solr.select(RUNS, first)["response"]["docs"]:
+            if run["iteration"] > 1 and run["started"] > since:
+                raise UnknownRun(
+                    f"{run['source']} had more than {RUNS_KEPT:,} runs since {since}, and no more are kept:"
+                    " everything has to be read anew"
+                )
 
 
 def _runs_since(solr: Solr, started: str) -> Iterator[str]:

@@ -25,8 +25,9 @@ from navlin.model.identity import identify, run_id
 from navlin.model.records import Position
 from navlin.model.redaction import redact
 
-RUNS_KEPT = 1_000
-"""Run records kept of each source: with one every five seconds, what happened in the last hour and a half and more."""
+RUNS_KEPT = 20_000
+"""Run records kept of each source: with one every five seconds, what happened in the last day, for which an export's target
+may be away."""
 HELD_BACK: Final = "held back: "
 """How the key of a position begins that remembers a split that failed."""
 MISSING: Final = "missing"

@@ -21,12 +21,13 @@ BY_NAME = "/api/atlas/v2/entity/uniqueAttribute/type/"
 
 @dataclass
 class Atlas:
-    """``entities`` are those that it has, by type and name. ``refused_names`` it never takes; ``busy`` requests are
-    answered with 503 first."""
+    """``entities`` are those that it has, by type and name. ``refused_names`` it never takes, upon
+    ``failing_names`` it breaks; ``busy`` requests are answered with 503 first."""
 
     url: str = ""
     entities: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     refused_names: set[str] = field(default_factory=set)
+    failing_names: set[str] = field(default_factory=set)
     requests: list[tuple[str, str]] = field(default_factory=list)
     busy: int = 0
     wants: str = ""
@@ -34,6 +35,8 @@ class Atlas:
     def posted(self, entities: list[dict[str, Any]]) -> tuple[int, str]:
         """Takes all entities of a request, or none."""
         names = {(each["typeName"], each["attributes"]["qualifiedName"]) for each in entities}
+        if any(name in self.failing_names for _, name in names):
+            return 500, "NullPointerException"
         for each in entities:
             if each["attributes"]["qualifiedName"] in self.refused_names:
                 return 404, "mandatory attribute value missing"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
 import orjson
 import requests
 
-from navlin.export.connection import Connection, words_of
+from navlin.export.connection import Connection, Failing, words_of
+from navlin.export.parts import in_parts
 from navlin.export.target import Refused
 
 BULK: Final = "/api/atlas/v2/entity/bulk"
@@ -40,11 +42,17 @@ def send(connection: Connection, records: Iterable[bytes], options: Any) -> Iter
 
 
 def _create(connection: Connection, entities: list[dict[str, Any]]) -> Iterator[int | Refused]:
-    answer = connection.send("POST", BULK, orjson.dumps({"entities": entities}))
+    groups = list(_groups(entities))
+    try:
+        answer = connection.send("POST", BULK, orjson.dumps({"entities": entities}))
+    except Failing:
+        if len(groups) < 2:
+            raise
+        yield from in_parts(groups, partial(_create, connection), lambda group: _shown(group[0]))
+        return
     if answer.ok:
         yield len(entities)
         return
-    groups = list(_groups(entities))
     if len(groups) > 1:
         for group in groups:
             yield from _create(connection, group)

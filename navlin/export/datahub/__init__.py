@@ -19,9 +19,10 @@ from typing import Annotated, Any, Final
 
 import orjson
 
-from navlin.export.connection import Connection, words_of
+from navlin.export.connection import Connection, Failing, words_of
 from navlin.export.datahub import aspects, names
 from navlin.export.datahub.becomes import BECOMES
+from navlin.export.parts import in_parts
 from navlin.export.target import Frame, Refused, Target, register
 from navlin.export.values import (
     ColumnLineage,
@@ -277,15 +278,24 @@ _PROTOCOL: Final = {"X-RestLi-Protocol-Version": "2.0.0"}
 
 def send(connection: Connection, lines: Iterable[bytes], options: DataHubOptions) -> Iterator[int | Refused]:
     """Posts proposals to GMS, many at once; those of a request that it refuses again, one by one."""
+
+    def one(proposal: Proposal) -> Iterator[int | Refused]:
+        reason = _refusal(connection, "ingestProposal", {"proposal": proposal})
+        yield Refused(_shown(proposal), reason) if reason else 1
+
     for batch in in_batches(map(_posted, lines), PROPOSALS_A_REQUEST):
-        if len(batch) > 1 and not _refusal(connection, "ingestProposalBatch", {"proposals": batch}):
+        try:
+            taken = len(batch) > 1 and not _refusal(connection, "ingestProposalBatch", {"proposals": batch})
+        except Failing:
+            taken = False
+        if taken:
             yield len(batch)
-            continue
-        for proposal in batch:
-            if reason := _refusal(connection, "ingestProposal", {"proposal": proposal}):
-                yield Refused(f"{proposal['aspectName']} of {proposal['entityUrn']}", reason)
-            else:
-                yield 1
+        else:
+            yield from in_parts(batch, one, _shown)
+
+
+def _shown(proposal: Proposal) -> str:
+    return f"{proposal['aspectName']} of {proposal['entityUrn']}"
 
 
 def _posted(line: bytes) -> Proposal:

@@ -16,6 +16,7 @@ from navlin.export.connection import Connection, words_of
 from navlin.export.openlineage import datasets, jobs
 from navlin.export.openlineage.becomes import BECOMES
 from navlin.export.openlineage.names import Naming
+from navlin.export.parts import in_parts
 from navlin.export.target import Refused, Target, register
 from navlin.export.values import Dataset, Item, Operation, Renamed, Run
 
@@ -53,15 +54,16 @@ def _events(item: Item, naming: Naming, *, parent: bool) -> Iterator[dict[str, A
 
 def send(connection: Connection, records: Iterable[bytes], options: Any) -> Iterator[int | Refused]:
     """Sends events, one a request. What a server will never take is refused; all else is tried again."""
-    for line in records:
+
+    def one(line: bytes) -> Iterator[int | Refused]:
         answer = connection.send("POST", options.endpoint, line.strip())
-        if answer.ok:
-            yield 1
-        else:
-            yield Refused(_shown(orjson.loads(line)), words_of(answer))
+        yield 1 if answer.ok else Refused(_shown(line), words_of(answer))
+
+    yield from in_parts(records, one, _shown)
 
 
-def _shown(event: dict[str, Any]) -> str:
+def _shown(line: bytes) -> str:
+    event = orjson.loads(line)
     named = event.get("job") or event["dataset"]
     run = f" run {event['run']['runId']}" if "run" in event else ""
     return f"{named['namespace']} {named['name']}{run}"

@@ -22,7 +22,7 @@ def events(dataset: Dataset, naming: Naming) -> Iterator[dict[str, Any]]:
     if dataset.name.type == "DATABASE":
         return
     details = dataset.details
-    time_ms = max(details.created_ms, details.modified_ms)
+    time_ms = max(details.created_ms, details.modified_ms, dataset.deleted_ms)
     gone = {"lifecycleStateChange": facet("lifecycleStateChange", {"lifecycleStateChange": "DROP"})}
     facets = gone if dataset.deleted else _facets(dataset, naming)
     yield event("DatasetEvent", time_ms, dataset={**naming.dataset(dataset.name), "facets": facets})
