@@ -731,6 +731,20 @@ def test_a_node_with_thousands_of_edges_is_cut_and_says_so(world: World) -> None
     assert Reason.WALKED in {cut.reason for cut in walked.truncated_at}
 
 
+def test_a_column_beside_an_operation_with_more_outputs_than_are_followed_has_an_answer_that_says_so(
+    world: World,
+) -> None:
+    orders = world.table("orders", "id")
+    outputs = [world.table(f"orders_{number}", "id") for number in range(12)]
+    world.operation("split by day", [orders], outputs, parts={"orders_0.id": ["orders.id"]})
+    world.index()
+
+    answer = ask(world, column_key(orders, "id"), max_fan_out=10)
+
+    assert arrows(answer) == {"orders.id -> orders_0.id"}
+    assert ("split by day", "downstream", "fan_out") in cuts(answer)
+
+
 def test_a_heavy_neighbour_does_not_crowd_out_the_others(world: World) -> None:
     """More relations than one page holds: the heavy node is cut, the light one beside it is whole."""
     start, heavy, light, end = (world.table(name) for name in ("start", "heavy", "light", "end"))

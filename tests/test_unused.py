@@ -14,7 +14,9 @@ import pytest
 from navlin.cli.invocation import Exit
 from navlin.index.documents import source_envelope
 from navlin.index.fields import RUNS, solr_date
+from navlin.index.graph import Graph
 from navlin.index.purges import forget_purged_before, remember_purged_before
+from navlin.index.readers import Place, sharing
 from navlin.index.rejects import save_rejects
 from navlin.index.relation import End
 from navlin.index.run_counts import RunCounts
@@ -26,7 +28,7 @@ from navlin.model.image_positions import ENTRIES
 from navlin.model.keys import EntityType, Key, RelationType, column_key, path_key, table_key
 from navlin.model.records import Position, Reject
 from navlin.model.source import Source, source_id
-from navlin.query.unused import COLUMNS, Judged, Question, Verdict, unused
+from navlin.query.unused import COLUMNS, MOST_PLACES, Judged, Question, Verdict, unused
 from navlin.query.watched import Watched
 from tests.support.query_estate import AS_OF_MS, HDFS, HIVE, IMPALA, SPARK, World
 from tests.support.web import running_web
@@ -443,6 +445,13 @@ def another_table_lies_around(estate: Estate) -> None:
 
 def another_table_lies_beside(estate: Estate) -> None:
     estate.located(estate.table("other", created=LONG_AGO_MS), estate.path("/data/old_too"))
+
+
+def test_who_shares_the_places_of_a_table_is_known_of_as_many_as_are_looked_at(solr: Solr) -> None:
+    deep = [
+        Place("of hdfs", f"/warehouse/{number % 7}/a/b/c/d/e/f/g{number}") for number in range(MOST_PLACES)
+    ]
+    assert sharing(Graph(solr), [("a table", deep), ("another", deep[:1])]) == [[], []]
 
 
 UNUSED, USED, UNKNOWN = Verdict.UNUSED, Verdict.USED, Verdict.UNKNOWN

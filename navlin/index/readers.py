@@ -250,7 +250,7 @@ def tables_near(graph: Graph, places: Sequence[Place]) -> list[list[str]]:
         ).filters()
     )
     searches = [
-        {"q": _around(place), "fq": of_tables, "fl": "endpoint1Name,endpoint1Ids", "rows": 10}
+        {"q": _around([place]), "fq": of_tables, "fl": "endpoint1Name,endpoint1Ids", "rows": 10}
         for place in places
     ]
     return list(map(_names, graph.solr.select_each(RELATIONS, searches)))
@@ -259,7 +259,7 @@ def tables_near(graph: Graph, places: Sequence[Place]) -> list[list[str]]:
 def sharing(graph: Graph, of: Sequence[tuple[str, Sequence[Place]]]) -> list[list[str]]:
     """The names of other tables that lie at, below or around the places of each table (its id, its places)."""
     shared: list[list[str]] = [[] for _ in of]
-    located = [(at, table, " ".join(map(_around, places))) for at, (table, places) in enumerate(of) if places]
+    located = [(at, table, _around(places)) for at, (table, places) in enumerate(of) if places]
     batches = list(in_batches(located, COUNTED_A_QUERY))
     answers = graph.solr.select_each(RELATIONS, [_counting_others(batch) for batch in batches])
     # Most lie alone: only of the others the names are asked for.
@@ -303,7 +303,16 @@ def above(place: Place) -> Iterator[str]:
     yield from ("/".join(names[:depth]) or "/" for depth in range(1, len(names)))
 
 
-def _around(place: Place) -> str:
-    around = " ".join(f"endpoint2Name:{q.literal(each)}" for each in above(place))
-    at = f"{q.at_or_below('endpoint2Name', place.path)} {around}"
-    return f"(+endpoint2SourceId:{q.phrase(place.source_id)} +({at}))"
+def _around(places: Iterable[Place]) -> str:
+    """What lies at, below or around one of these places. Each directory around them is asked for once: of a thousand places
+    they would be more clauses than Solr takes."""
+    of_sources: dict[str, list[Place]] = defaultdict(list)
+    for place in places:
+        of_sources[place.source_id].append(place)
+    clauses = []
+    for source_id, of_source in of_sources.items():
+        around = dict.fromkeys(each for place in of_source for each in above(place))
+        at = [q.at_or_below("endpoint2Name", place.path) for place in of_source]
+        at += [f"endpoint2Name:{q.literal(each)}" for each in around]
+        clauses.append(f"(+endpoint2SourceId:{q.phrase(source_id)} +({' '.join(at)}))")
+    return " ".join(clauses)

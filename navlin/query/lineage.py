@@ -14,6 +14,7 @@ from __future__ import annotations
 import gc
 from collections import Counter
 from collections.abc import Iterable
+from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -99,6 +100,8 @@ class _Side:
     current: list[str] = field(default_factory=list)
     seen: set[tuple[str, bool]] = field(default_factory=set)
     """(id, whether it was reached as the location of a shown table)"""
+    reading: Future[None] | None = None
+    """Of the next level, as long as there is one."""
 
 
 State = tuple[str, bool]
@@ -138,12 +141,15 @@ class _Walk:
         for side in sides:
             side.seen.update((each, False) for each in self.walked.starts)
             self._learn_columns(side.current, side.direction)
+            self._begin_level(side)
         while any(side.current for side in sides):
-            self._read_level(sides)
-            # By turns, so that one side does not take all the nodes that may be shown.
+            # By turns, so that one side does not take all the nodes that may be shown. Solr reads the next level of one
+            # while the other advances.
             for side in sides:
-                if side.current:
+                if side.reading is not None:
+                    side.reading.result()
                     self._advance(side)
+                    self._begin_level(side)
         return self._answer()
 
     # -- Where it begins -----------------------------------------------------------------------------------------------
@@ -261,11 +267,12 @@ class _Walk:
     def _past_depth(self, side: _Side) -> bool:
         return self.options.depth is not None and side.level >= self.options.depth
 
-    def _read_level(self, sides: list[_Side]) -> None:
-        """Reads the next level of both sides at once."""
-        frontiers = {side.direction: side.current for side in sides if side.current}
-        last = not self.options.go_on and any(self._past_depth(side) for side in sides)
-        self.reader.read_level(frontiers, 0 if last else self.options.max_nodes - len(self.shown))
+    def _begin_level(self, side: _Side) -> None:
+        """Begins to read the next level of a side, if there is one."""
+        last = self._past_depth(side) and not self.options.go_on
+        room = 0 if last else self.options.max_nodes - len(self.shown)
+        going_on = bool(side.current)
+        side.reading = self.reader.begin_level(side.current, side.direction, room) if going_on else None
 
     def _expand(self, side: _Side, states: list[State]) -> list[State]:
         """The states that one hop leads to, those seen before left out."""
@@ -475,6 +482,8 @@ class _Walk:
                 self.cuts[(way.source, Direction.DOWNSTREAM, beyond[way.target])] = None
             elif way.target in self.shown:
                 self.cuts[(way.target, Direction.UPSTREAM, beyond[way.source])] = None
+        # What was read along with columns may have more than may be read, and be nothing that was met.
+        self._load(each for each, _, _ in self.cuts if each not in self.entities)
         self._name_operations(
             [*(each for way in ways for each in way.between()), *(cut[0] for cut in self.cuts)]
         )
@@ -490,12 +499,15 @@ class _Walk:
             self.options.direction,
             tuple(self.walked.node(each, unlinked[each]) for each in nodes),
             tuple(edges.values()),
-            tuple(Cut(each, self.entities[each].name, way, why) for each, way, why in self.cuts),
+            tuple(Cut(each, self._name_of(each), way, why) for each, way, why in self.cuts),
             len(self.unlinked),
         )
         if any(node.type == "FIELD" for node in answer.nodes):
             return with_tables(self.reader, answer)
         return with_columns(self.reader, self.walked, answer) if self.options.columns else answer
+
+    def _name_of(self, identity: str) -> str:
+        return self.entities[identity].name if identity in self.entities else identity
 
     def _name_operations(self, ids: Iterable[str]) -> None:
         """Names operations of which only the ends of relations are known: those few through which an edge passes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, TypeVar
 
@@ -50,7 +50,9 @@ class Reader:
     _entities: dict[str, StoredEntity | None] = field(default_factory=dict)
     _sketched: dict[str, StoredEntity] = field(default_factory=dict)
     """Tables of which no more was read than that they are there and not deleted."""
-    _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
+    _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2))
+    _levels: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2))
+    """A level of either direction. Two threads may read the same twice, which does no harm."""
 
     def flows(self, ids: Iterable[str], direction: Direction) -> Relations:
         """The flows from these ids in one direction, unlinked ones too. Their ends are named if unlinked ones are walked."""
@@ -105,29 +107,10 @@ class Reader:
         found = self.entities(each for each in wanted if each not in self._sketched or each in self._entities)
         return {**found, **{each: self._sketched[each] for each in sketched}}
 
-    def read_level(self, frontiers: Mapping[Direction, Sequence[str]], room: int) -> None:
-        """Reads what a walk will ask for on its way to the next shown nodes in each direction, in few requests; and what
-        lies beyond these, if all of them can be shown. What it does not read is read when it is asked for."""
-        tables = [each for ids in frontiers.values() for each in ids if self._type_of(each) in LOGICAL_TYPES]
-        self._remember([*self._flows_of(frontiers), _locations_of(tables)])
-        ends = {direction: self._ends(ids, direction) for direction, ids in frontiers.items()}
-        if not self.options.operations:
-            passed = {
-                direction: [end.id for end in met.values() if end.type in PASSED_TYPES]
-                for direction, met in ends.items()
-            }
-            self._remember(self._flows_of(passed))
-            for direction, met in ends.items():
-                met |= self._ends(passed[direction], direction)
-                ends[direction] = {each: end for each, end in met.items() if end.type not in PASSED_TYPES}
-        met = {each: end for met in ends.values() for each, end in met.items()}
-        beyond = [self._located_at([end.id for end in met.values() if end.type in PATH_TYPES])]
-        if len(met) <= room:
-            beyond.extend(self._flows_of(ends))
-            beyond.append(_locations_of([end.id for end in met.values() if end.type in LOGICAL_TYPES]))
-        entities = self._thread.submit(self._meet, met, sketched=len(met) > room)
-        self._remember(beyond)
-        entities.result()
+    def begin_level(self, ids: Sequence[str], direction: Direction, room: int) -> Future[None]:
+        """Begins to read what a walk will ask for on its way from these shown nodes to the next, in few requests; and what
+        lies beyond these, if there is ``room`` to show them all. What it does not read is read when it is asked for."""
+        return self._levels.submit(self._read_level, ids, direction, room)
 
     @property
     def asked(self) -> set[str]:
@@ -140,9 +123,27 @@ class Reader:
 
     def close(self) -> None:
         """Waits for what is being read."""
+        self._levels.shutdown()
         self._thread.shutdown()
 
     # -- Inside --------------------------------------------------------------------------------------------------------
+
+    def _read_level(self, ids: Sequence[str], direction: Direction, room: int) -> None:
+        tables = [each for each in ids if self._type_of(each) in LOGICAL_TYPES]
+        self._remember([self._flows_from(ids, direction), _locations_of(tables)])
+        met = self._ends(ids, direction)
+        if not self.options.operations:
+            passed = [end.id for end in met.values() if end.type in PASSED_TYPES]
+            self._remember([self._flows_from(passed, direction)])
+            met |= self._ends(passed, direction)
+            met = {each: end for each, end in met.items() if end.type not in PASSED_TYPES}
+        beyond = [self._located_at([end.id for end in met.values() if end.type in PATH_TYPES])]
+        if len(met) <= room:
+            beyond.append(self._flows_from(list(met), direction))
+            beyond.append(_locations_of([end.id for end in met.values() if end.type in LOGICAL_TYPES]))
+        entities = self._thread.submit(self._meet, met, sketched=len(met) > room)
+        self._remember(beyond)
+        entities.result()
 
     def _meet(self, ends: Mapping[str, End], *, sketched: bool) -> None:
         """Reads the entities at these ends. ``sketched``: few of them will be shown."""
@@ -164,9 +165,6 @@ class Reader:
 
     def _flows_from(self, ids: Collection[str], direction: Direction) -> Wanted:
         return Wanted(ids, direction.near, self.options.flow_types, self.options.max_fan_out)
-
-    def _flows_of(self, ids: Mapping[Direction, Collection[str]]) -> list[Wanted]:
-        return [self._flows_from(each, direction) for direction, each in ids.items()]
 
     def _located_at(self, ids: Collection[str]) -> Wanted:
         return Wanted(ids, 2, (RelationType.LOGICAL_PHYSICAL,), self.options.max_fan_out)

@@ -256,5 +256,11 @@ class _Keeping:
             reached = [(tags, reach(self._solr, entity.id, stops)) for stops, tags in by_stops.items()]
         except UnknownEntity:
             return NOTHING
+        except SolrError:
+            raise
+        except Exception:
+            # One whose lineage cannot be read must not keep all others from theirs.
+            log.exception("tags not followed", entity=entity.id)
+            return NOTHING
         groups = frozenset(Reached(frozenset(tags), each.ids) for tags, each in reached)
         return StoredReach(groups, frozenset[str]().union(*(each.ground for _, each in reached)))
