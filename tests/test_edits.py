@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -10,7 +11,7 @@ import pytest
 
 from navlin.edit.models import properties_of, register
 from navlin.edit.plugin import write_objects
-from navlin.edit.values import BadValue
+from navlin.edit.values import BadValue, checked
 from navlin.edit.words import Properties, Tags, Words, edit_words, properties, tags, texts
 from navlin.index.editing import Author
 from navlin.index.edits import Edit, edits_of
@@ -142,6 +143,20 @@ def test_long_texts_are_kept_as_navigators_api_took_them(world: World) -> None:
     long = {"name": "n" * 500, "description": "word " * 20_000}
     edited(world.solr, key, Words(texts(long)))
     assert {name: fields(world, key)[name] for name in long} == long
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/Lima"])
+def test_a_date_without_a_zone_is_the_same_whatever_the_zone_of_this_machine(
+    zone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        assert checked("cpt_ns_reviewed", "2026-01-31") == ["2026-01-31T00:00:00Z"]
+        assert checked("cpt_ns_reviewed", "2026-01-31T01:00:00+01:00") == ["2026-01-31T00:00:00Z"]
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_numbers_and_truth_values_of_properties_become_texts_and_secrets_are_blanked() -> None:

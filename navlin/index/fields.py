@@ -156,8 +156,10 @@ def solr_date(moment_ms: int) -> str:
 
 
 def date_ms(text: str) -> int:
-    """The inverse of `solr_date`."""
+    """The inverse of `solr_date`; a date without a zone is UTC's."""
     moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
     return round(moment.timestamp() * 1000)
 
 
