@@ -402,6 +402,23 @@ def test_an_export_of_lineage_lists_children_by_relation(
     assert all(isinstance(ids, list) for each in children.values() for ids in each.values())
 
 
+def test_an_answer_that_does_not_have_all_says_where(web: Web, world: World) -> None:
+    hub = world.table("hub_of_many")
+    world.operation(
+        "insert overwrite many", [hub], [world.table(f"spoke{number:04d}") for number in range(1_100)]
+    )
+    world.index()
+
+    listed = found(web, "POST", "/lineage3/export?direction=DOWNSTREAM", json=[hub.identity])
+    assert len(listed) == 1_002, "as many as are followed from one"
+    assert len([each for each in listed if each.get("truncated")]) == 1
+    drawn = found(web, "GET", f"{V}/lineage", params={"entityIds": hub.identity})
+    assert len(drawn["entities"]) == 400
+    assert drawn["truncatedAt"]
+    whole = found(web, "GET", f"{V}/lineage", params={"entityIds": world.table("salary").identity})
+    assert "truncatedAt" not in whole
+
+
 def test_an_export_of_nothing_is_an_empty_list_and_of_too_much_is_refused(web: Web) -> None:
     assert found(web, "POST", "/lineage3/export?direction=UPSTREAM", json=[]) == []
     assert web.send("POST", "/lineage3/export", json=["x"] * 101).status_code == 400

@@ -24,6 +24,8 @@ from navlin.query.options import Options
 
 MOST_STARTS: Final = 100
 """Navigator's own limit of an export."""
+EXPORTED_NODES: Final = 10_000
+"""How many nodes an export from one entity has at most: a program reads it, and nobody looks at it."""
 _OPERATIONS: Final = frozenset({"OPERATION", "OPERATION_EXECUTION"})
 
 
@@ -65,9 +67,10 @@ def _columns(asked: Asked) -> dict[str, Any]:
     options = Options(
         depth=max(1, given.length), operations=True, control_flow=True, deleted=not given.mergeDeletedEntities
     )
+    answers = list(_walked(asked.solr, given.entityIds[:MOST_STARTS], options))
     nodes: dict[str, answer.Node] = {}
     edges: dict[tuple[str, str, str], answer.Edge] = {}
-    for walked in _walked(asked.solr, given.entityIds[:MOST_STARTS], options):
+    for walked in answers:
         nodes.update((node.id, node) for node in walked.nodes)
         edges.update(((edge.type, edge.source, edge.target), edge) for edge in walked.edges)
     known = Graph(asked.solr).entities_of(nodes, WHOLE)
@@ -84,7 +87,14 @@ def _columns(asked: Asked) -> dict[str, Any]:
                 nodes, (edge.target for edge in edges.values() if edge.source == entity["identity"])
             )
     relations = [{"type": kind, **typed_sides(kind, [source], [target])} for kind, source, target in edges]
-    return {"entities": entities, "relations": relations}
+    cut = _cut_at(answers)
+    return {"entities": entities, "relations": relations, **({"truncatedAt": cut} if cut else {})}
+
+
+def _cut_at(answers: Iterable[answer.Lineage]) -> list[str]:
+    """The ids of the nodes at which there is more, though not because of the depth that was asked for."""
+    cuts = (cut for walked in answers for cut in walked.truncated_at if cut.reason is not answer.Reason.DEPTH)
+    return list(dict.fromkeys(cut.id for cut in cuts))
 
 
 def _tables(nodes: dict[str, answer.Node], ids: Iterable[str]) -> list[str]:
@@ -104,18 +114,26 @@ def _export(asked: Asked) -> Iterator[bytes]:
         raise Problem(400, f"an export begins at {MOST_STARTS} entities at most")
     depth = given.length if given.length > 0 else None
     upstream = given.direction is ExportDirection.UPSTREAM
-    options = Options(answer.Direction(given.direction.lower()), depth, operations=True, control_flow=True)
+    options = Options(
+        answer.Direction(given.direction.lower()),
+        depth,
+        operations=True,
+        control_flow=True,
+        max_nodes=EXPORTED_NODES,
+    )
     sent: set[str] = set()
     head = b"["
     for walked in _walked(asked.solr, given.ids, options):
         children: dict[str, dict[str, list[str]]] = defaultdict(dict)
+        cut = set(_cut_at([walked]))
         for edge in walked.edges:
             near, far = (edge.target, edge.source) if upstream else (edge.source, edge.target)
             children[near].setdefault(str(edge.type), []).append(far)
         for node in walked.nodes:
             if node.id not in sent:
                 sent.add(node.id)
-                yield head + orjson.dumps({"id": node.id, "children": children.get(node.id, {})})
+                about = {"id": node.id, "children": children.get(node.id, {})}
+                yield head + orjson.dumps({**about, **({"truncated": True} if node.id in cut else {})})
                 head = b","
     yield b"]" if sent else b"[]"
 
