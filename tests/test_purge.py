@@ -17,6 +17,7 @@ import pytest
 from linker import purge_doubt
 from linker.purge import PurgeReport, Tally, purge
 from navlin.cli.invocation import Exit
+from navlin.cli.purge import exit_code
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, date_ms
 from navlin.index.holder import Holder
 from navlin.index.leases import held_lease
@@ -894,6 +895,11 @@ def test_a_purge_that_would_take_half_of_the_history_is_held_until_a_person_acce
 
     done = run_purge(world.solr, accepted=21)
     assert (done.status, tally(done, "executions").removed) == ("finished", 20)
+
+
+def test_a_purge_that_was_cut_short_is_not_reported_as_done() -> None:
+    assert exit_code({"status": "stopped"}) == Exit.FAILED
+    assert exit_code({"status": "finished"}) == Exit.OK
 
 
 def test_a_held_purge_is_known_by_its_exit_code(

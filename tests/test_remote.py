@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -15,8 +17,10 @@ from navlin.access.store import AccessFile
 from navlin.api.answers import text_width
 from navlin.api.own import ENDPOINTS, ROOT
 from navlin.cli import COMMANDS, main
+from navlin.cli.inherited import command as inherited
 from navlin.cli.invocation import Exit
-from navlin.cli.remote import DOWNLOADS, GROUPS, JOBS, QUESTIONS, STREAMED, WRITES
+from navlin.cli.remote import DOWNLOADS, GROUPS, JOBS, QUESTIONS, STREAMED, WRITES, typed
+from navlin.cli.terminal import print_csv, print_pieces
 from navlin.index.solr import Solr
 from tests.support.query_estate import World
 from tests.support.web import Web
@@ -51,6 +55,28 @@ def remote(web: Web, token_file: Path, tmp_path: Path) -> Navlin:
     """Nothing of the machine's own: no configuration is there."""
     given = ["--config", str(tmp_path / "none.toml"), "--url", web.url, "--token-file", str(token_file)]
     return lambda *arguments: CliRunner().invoke(main, [*given, *arguments])
+
+
+def test_a_piece_of_an_answer_may_end_within_a_letter(capsys: pytest.CaptureFixture[str]) -> None:
+    whole = '{"name": "Tschüß €"}\n'.encode()
+    for cut in range(len(whole)):
+        print_pieces([whole[:cut], whole[cut:]])
+        assert capsys.readouterr().out.encode() == whole
+        print_csv([whole[:cut], whole[cut:]])
+        assert capsys.readouterr().out.encode() == whole
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "UTC"])
+def test_a_date_that_is_utc_here_is_utc_there(zone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        with inherited.make_context("inherited", ["PII", "--since", "2026-01-01"]) as context:
+            asked = dict(typed(context.command, context.params))
+        assert datetime.fromisoformat(asked["since"]) == datetime(2026, 1, 1, tzinfo=UTC)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 ASKED = [

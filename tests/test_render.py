@@ -17,6 +17,7 @@ from navlin.query.options import Options
 from navlin.query.search import search
 from navlin.query.show import show
 from navlin.render import lineage_view, search_view, show_view, unclear_name_view
+from navlin.render.counts import counted
 from navlin.render.text import plain_table
 from tests.support.query_estate import AS_OF_MS, HDFS, SPARK, World
 
@@ -277,3 +278,11 @@ def test_a_name_that_is_not_clear_is_answered_with_what_was_meant(world: World, 
     assert view.startswith("db.total may be any of these; name it by its id:\n")
     assert f"{total.identity}  TABLE  db.total  HIVE\n" in view
     assert HDFS in world.sources
+
+
+@pytest.mark.parametrize(
+    ("count", "noun", "words"),
+    [(0, "entity", "0 entities"), (1, "entity", "1 entity"), (1_204, "field", "1,204 fields")],
+)
+def test_one_is_not_several(count: int, noun: str, words: str) -> None:
+    assert counted(count, noun) == words

@@ -13,6 +13,7 @@ import click
 from navlin.cli.invocation import Exit, Failure, Invocation, json_option
 from navlin.cli.terminal import print_json, say
 from navlin.files import replaced
+from navlin.render.counts import counted
 
 if TYPE_CHECKING:
     from navlin.edit.annotation_files import FileContent, Format
@@ -74,7 +75,7 @@ def export(invocation: Invocation, file: Path, *, query: str, form: str | None, 
     if as_json:
         print_json({"file": str(file), "format": chosen.value, "entities": count})
     else:
-        say(f"{count:,} entities of which people wrote something")
+        say(f"{counted(count, 'entity')} of which people wrote something")
     raise SystemExit(Exit.OK if count else Exit.NOTHING)
 
 
@@ -175,7 +176,8 @@ def _as_json(content: FileContent, done: Imported, *, dry_run: bool) -> dict[str
 
 def _print(content: FileContent, done: Imported, *, dry_run: bool) -> None:
     verb = "would be written" if dry_run else "written"
-    say(f"{done.written:,} fields of {done.entities:,} entities {verb}, {done.unchanged:,} are there already")
+    fields, entities = counted(done.written, "field"), counted(done.entities, "entity")
+    say(f"{fields} of {entities} {verb}, {done.unchanged:,} already there")
     lines = {
         "overwritten" if not dry_run else "would be overwritten": [
             f"{each.field} of {each.entity} ({each.id}) was {each.indexed!r:.80}" for each in done.overwritten

@@ -11,6 +11,7 @@ import click
 
 from navlin.cli.invocation import Exit, Failure, Invocation, json_option
 from navlin.cli.terminal import console, print_json, say
+from navlin.render.counts import counted
 
 if TYPE_CHECKING:
     pass
@@ -67,7 +68,7 @@ def command(invocation: Invocation, file: Path, *, as_json: bool) -> None:
     if as_json:
         print_json({"file": str(file), "bytes": size, "documents": documents})
     else:
-        counts = ", ".join(f"{core}: {count:,} documents" for core, count in documents.items())
+        counts = ", ".join(f"{core}: {counted(count, 'document')}" for core, count in documents.items())
         say(f"{file}: {counts}" + (f"; {size:,} bytes" if size is not None else ""))
 
 

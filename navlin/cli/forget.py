@@ -6,6 +6,7 @@ import click
 
 from navlin.cli.invocation import Exit, Failure, Invocation, json_option, unknown
 from navlin.cli.terminal import confirm, print_json, say
+from navlin.render.counts import counted
 
 
 @click.command("forget")
@@ -41,7 +42,11 @@ def command(invocation: Invocation, source: str, path: str, *, yes: bool, as_jso
         found = to_forget(solr, known[source], tree_place(path))
         if not found.elements and not found.relations:
             raise Failure(f"{source} has nothing at {found.path} that is not flagged deleted", Exit.NOTHING)
-        what = f"{len(found.elements):,} entities and {len(found.relations):,} relations of {source} at {found.path}"
+        entities, relations = (
+            counted(len(found.elements), "entity"),
+            counted(len(found.relations), "relation"),
+        )
+        what = f"{entities} and {relations} of {source} at {found.path}"
         if not yes:
             confirm(f"Flag deleted {what}?")
         configured = any(settings.name == source for settings in configuration.sources)

@@ -11,6 +11,7 @@ import click
 
 from navlin.cli.invocation import Invocation, json_option
 from navlin.cli.terminal import console, print_json, say
+from navlin.render.counts import counted
 
 
 @click.group("index")
@@ -122,7 +123,7 @@ def upgrade(invocation: Invocation, *, as_json: bool) -> None:
     elif done.since == done.version:
         say(f"the index is of version {done.version}: there is nothing to do")
     else:
-        counts = ", ".join(f"{core}: {count:,} documents" for core, count in done.documents.items())
+        counts = ", ".join(f"{core}: {counted(count, 'document')}" for core, count in done.documents.items())
         say(f"upgraded from version {done.since} to version {done.version}; {counts}")
 
 

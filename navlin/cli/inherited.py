@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import click
 
@@ -10,12 +11,20 @@ from navlin.cli.invocation import Exit, Failure, Invocation, csv_option, json_op
 from navlin.cli.terminal import console, print_csv, print_pieces, say
 
 
+class _UtcDate(click.DateTime):
+    """A date of UTC, be it asked here or of a server in another zone."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        converted: datetime = super().convert(value, param, ctx)
+        return converted.replace(tzinfo=UTC)
+
+
 @click.command("inherited", short_help="What carries the data of something that bears a tag.")
 @click.argument("word")
 @click.option("--control-flow", is_flag=True, help="Also what the data only decides: predicates, joins.")
 @click.option(
     "--since",
-    type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]),
+    type=_UtcDate(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]),
     help="Only by paths of which something was first seen since then (UTC).",
 )
 @json_option
@@ -49,7 +58,7 @@ def command(
     if as_json and as_csv:
         raise Failure("--json or --csv, not both", Exit.USAGE)
     asked = Word(word)
-    since_ms = round(since.replace(tzinfo=UTC).timestamp() * 1000) if since else 0
+    since_ms = round(since.timestamp() * 1000) if since else 0
     bearing = 0
 
     def progress(done: int, every: int) -> None:

@@ -10,6 +10,7 @@ import click
 
 from navlin.cli.invocation import Exit, Failure, Invocation, json_option
 from navlin.cli.terminal import console, print_json, say
+from navlin.render.counts import counted
 
 if TYPE_CHECKING:
     from navlin.index.solr import Solr
@@ -95,7 +96,7 @@ def command(
     raise SystemExit(exit_code(answer))
 
 
-_EXITS: Final = {"leased": Exit.BUSY, "held": Exit.HELD}
+_EXITS: Final = {"leased": Exit.BUSY, "held": Exit.HELD, "stopped": Exit.FAILED}
 
 
 def _forget_threshold(solr: Solr, *, as_json: bool) -> None:
@@ -129,7 +130,7 @@ def print_answer(answer: Mapping[str, Any]) -> None:
     for rule in answer["rules"]:
         own = " (navlin's own rule)" if rule["ours"] else ""
         out.print(
-            f"[bold]{rule['rule']}[/]{own}: {verb} {rule['removed']:,} with {rule['relations']:,} relations"
+            f"[bold]{rule['rule']}[/]{own}: {verb} {rule['removed']:,} with {counted(rule['relations'], 'relation')}"
         )
         out.print(f"  {rule['what']}", markup=False, soft_wrap=True)
         for example in rule["examples"][:SHOWN]:
@@ -138,6 +139,6 @@ def print_answer(answer: Mapping[str, Any]) -> None:
             names = ", ".join(rule["kept_examples"].get(reason, [])[:SHOWN])
             out.print(f"  kept {count:,}, {reason}: {names}", markup=False, soft_wrap=True)
     if answer.get("rejects"):
-        out.print(f"{verb} {answer['rejects']:,} rejects that were seen last before that date", markup=False)
+        out.print(f"{verb} {counted(answer['rejects'], 'reject')} last seen before that date", markup=False)
     for each in answer["never"]:
         out.print(f"never: {each['what']}: {each['count']:,} old enough", markup=False, soft_wrap=True)

@@ -6,7 +6,6 @@ are the options of its command: a test compares them.
 
 from __future__ import annotations
 
-import codecs
 import copy
 import importlib
 import re
@@ -178,9 +177,7 @@ def _ask(server: Server, name: str, parameters: Mapping[str, Any], *, as_json: b
         if not (as_json or query.keys() & {"csv", "jsonl"}):
             raise Failure(f"with --url, navlin {name} answers with --json or --csv", Exit.USAGE)
         pieces, _ = server.records(f"/{name}", parameters)
-        # What comes in one piece may end within a letter.
-        texts = codecs.iterdecode(pieces, "utf-8")
-        (print_csv if "csv" in query else print_pieces)(text.encode() for text in texts)
+        (print_csv if "csv" in query else print_pieces)(pieces)
         raise SystemExit(pieces.exit_code)
     _print(server.send("GET", f"/{name}", accept=_form(as_json=as_json), params=query), as_json=as_json)
 

@@ -10,6 +10,7 @@ import click
 from navlin.cli.backup import progress
 from navlin.cli.invocation import Exit, Failure, Invocation, json_option
 from navlin.cli.terminal import print_json, say
+from navlin.render.counts import counted
 
 
 @click.command("restore", short_help="Make the index of a backup the index.")
@@ -78,5 +79,5 @@ def command(invocation: Invocation, file: Path, *, into: Path | None, overwrite:
     if as_json:
         print_json({"into": where, "created": created, "documents": documents})
     else:
-        counts = ", ".join(f"{core}: {count:,} documents" for core, count in documents.items())
+        counts = ", ".join(f"{core}: {counted(count, 'document')}" for core, count in documents.items())
         say(f"{where} has the index{f' of {created}' if created else ''}: {counts}")

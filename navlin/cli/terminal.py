@@ -5,6 +5,7 @@ A test lists every place in navlin that could print past it.
 
 from __future__ import annotations
 
+import codecs
 import sys
 import traceback
 from collections.abc import Iterable
@@ -47,19 +48,23 @@ def print_json(answer: Any) -> None:
 
 
 def print_pieces(pieces: Iterable[bytes]) -> None:
-    """Prints an answer for programs piece by piece, as it comes."""
-    for piece in pieces:
-        click.echo(printable_json(piece.decode()), nl=False)
+    """Prints an answer for programs piece by piece, as it comes. A piece may end within a letter."""
+    for text in codecs.iterdecode(pieces, "utf-8"):
+        click.echo(printable_json(text), nl=False)
 
 
-def print_csv(lines: Iterable[bytes]) -> None:
+def print_csv(pieces: Iterable[bytes]) -> None:
     """Prints a table for spreadsheets and programs, as it comes. Into a file or a pipe it goes byte for byte; on a terminal
     the mark for spreadsheets is left out."""
     from navlin.model.spreadsheet import MARK
 
-    seen = sys.stdout.isatty()
-    for line in lines:
-        click.echo(printable(line.removeprefix(MARK).decode()) if seen else line, nl=False)
+    if not sys.stdout.isatty():
+        for piece in pieces:
+            click.echo(piece, nl=False)
+        return
+    mark = MARK.decode()
+    for text in codecs.iterdecode(pieces, "utf-8"):
+        click.echo(printable(text.removeprefix(mark)), nl=False)
 
 
 def shows_progress() -> bool:

@@ -11,6 +11,7 @@ from rich.text import Text
 from navlin.edit.asked import Done
 from navlin.index.edits import Edit
 from navlin.query.edits import History
+from navlin.render.counts import counted
 from navlin.render.text import clean, moment
 
 SHOWN: Final = 20
@@ -49,7 +50,7 @@ def history_view(history: History) -> RenderableType:
 def edited_view(done: Done) -> RenderableType:
     """How many entities an edit changed, the first of its changes, and what was refused."""
     verb = "would change" if done.dry_run else "changed"
-    parts: list[RenderableType] = [Text(f"{done.changed:,} of {done.entities:,} entities {verb}")]
+    parts: list[RenderableType] = [Text(f"{done.changed:,} of {counted(done.entities, 'entity')} {verb}")]
     if done.edits:
         parts.append(edits_view(done.edits[:SHOWN]))
     if done.changed > SHOWN:
