@@ -33,7 +33,7 @@ from navlin.model.records import Entity, Record, Split
 from navlin.model.source import HDFS, HIVE, YARN, Estate, Source, source_id
 from tests.services.hdfs import Writer
 from tests.services.job_history import JobHistoryServer
-from tests.services.kerberos import REALM, Kdc, kerberized_metastore
+from tests.services.kerberos import REALM, Kdc, kerberized_metastore, of_hdfs, of_the_web
 from tests.services.metastore import CREATE_TABLE, Metastore, table
 from tests.support.hdfs_runs import Follower
 from tests.test_cli import json_of, run
@@ -265,27 +265,6 @@ def section(name: str, hms: HiveMetastore) -> str:
     return "".join(lines)
 
 
-def of_hdfs(kdc: Kdc) -> dict[str, str]:
-    """Settings of an HDFS that wants tickets of the KDC."""
-    servers = str(kdc.keytab("hdfs.keytab", "hdfs/localhost", "HTTP/localhost"))
-    return {
-        "hadoop.security.authentication": "kerberos",
-        "dfs.block.access.token.enable": "true",
-        "dfs.namenode.kerberos.principal": f"hdfs/localhost@{REALM}",
-        "dfs.namenode.keytab.file": servers,
-        "dfs.datanode.kerberos.principal": f"hdfs/localhost@{REALM}",
-        "dfs.datanode.keytab.file": servers,
-        "dfs.web.authentication.kerberos.principal": f"HTTP/localhost@{REALM}",
-        "dfs.web.authentication.kerberos.keytab": servers,
-        "dfs.data.transfer.protection": "authentication",
-        # With Kerberos, a NameNode gives its image to these alone.
-        "dfs.cluster.administrators": "navlin",
-        # A DataNode otherwise wants ports below 1024, or HTTPS.
-        "ignore.secure.ports.for.testing": "true",
-        "hadoop.user.group.static.mapping.overrides": "navlin=supergroup;hdfs=supergroup",
-    }
-
-
 @pytest.mark.services
 def test_a_namenode_that_wants_kerberos_answers_to_a_keytab(
     kdc: Kdc, keytab: Path, hadoop_jars: Path, tmp_path: Path
@@ -382,18 +361,6 @@ def test_a_job_history_server_that_wants_kerberos_answers_to_a_keytab(
         absent = replace(history, login=replace(login, keytab="/absent"))
         with answering(absent) as service, pytest.raises(RestError, match="there is no keytab /absent"):
             service.get(JOBS)
-
-
-def of_the_web(kdc: Kdc, folder: Path) -> dict[str, str]:
-    """Settings of web pages that want tickets of the KDC."""
-    (folder / "signature").write_text("of the cookies")
-    return {
-        "hadoop.http.filter.initializers": "org.apache.hadoop.security.AuthenticationFilterInitializer",
-        "hadoop.http.authentication.type": "kerberos",
-        "hadoop.http.authentication.kerberos.principal": f"HTTP/localhost@{REALM}",
-        "hadoop.http.authentication.kerberos.keytab": str(kdc.keytab("http.keytab", "HTTP/localhost")),
-        "hadoop.http.authentication.signature.secret.file": str(folder / "signature"),
-    }
 
 
 @pytest.mark.services

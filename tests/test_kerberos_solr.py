@@ -9,6 +9,7 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -129,6 +130,31 @@ def test_it_is_backed_up_and_restored(
     ticketed.delete_ids(RELATIONS, ["kept"])
     assert run(file, "restore", str(location / "monday"), "--overwrite").exit_code == Exit.OK
     assert ticketed.get(RELATIONS, ["kept"], "identity") == [{"identity": "kept"}]
+
+
+def test_two_nodes_of_a_solrcloud_want_tickets_and_a_run_and_its_questions_reach_both(
+    kdc: Kdc, login: Login, solr_8_jars: Path, spark: Callable[[], SparkSession], tmp_path: Path
+) -> None:
+    from tests.support.pipeline_estate import SmallEstate
+
+    with (
+        KerberizedSolr(tmp_path / "one", solr_8_jars, kdc, cloud=True) as one,
+        KerberizedSolr(tmp_path / "two", solr_8_jars, kdc, beside=one) as two,
+        Solr(one.address(login)) as solr,
+    ):
+        assert cores.create(solr, CONF / "solr", shards=2) == cores.CORES
+        nodes = {urlsplit(shard).netloc for shard in solr.shards(ELEMENTS)}
+        assert nodes == {urlsplit(each.address(login).url).netloc for each in (one, two)}
+        estate = SmallEstate(solr, spark, tmp_path)
+        estate.tables({f"db.t{number}": ["id", "name"] for number in range(30)})
+
+        assert estate.pull().status == Status.FINISHED
+
+        assert (len(estate.live("TABLE")), len(estate.live("FIELD"))) == (30, 60)
+        exported = {each["identity"] for each in solr.export(ELEMENTS, "type:TABLE", "identity")}
+        assert len(exported) == 30, "each shard is asked at its own node"
+        with Solr(two.address(None)) as nobody, pytest.raises(SolrError, match="wants Kerberos"):
+            nobody.count(ELEMENTS)
 
 
 def test_a_cookie_that_expires_is_replaced(kdc: Kdc, login: Login, solr_8_jars: Path, tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def working_directory(pid: int) -> str:
 @pytest.fixture(scope="module")
 def on_yarn(yarn: Hadoop, cloud: Solr, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OnYarn]:
     folder = tmp_path_factory.mktemp("on-yarn")
-    estate = SmallEstate(cloud, _no_spark, folder)
+    estate = SmallEstate(cloud, no_spark, folder)
     file = folder / "navlin.toml"
     with SolrProxy(cloud.address) as proxy:
         file.write_text(configuration_text(yarn, proxy.address, folder, estate.cluster, master="yarn"))
@@ -129,7 +129,7 @@ def on_yarn(yarn: Hadoop, cloud: Solr, tmp_path_factory: pytest.TempPathFactory)
             yield OnYarn(yarn, driver, estate, proxy, driver.do("start"))
 
 
-def _no_spark() -> SparkSession:
+def no_spark() -> SparkSession:
     raise AssertionError("this process only asks")
 
 

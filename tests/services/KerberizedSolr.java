@@ -1,7 +1,12 @@
+import java.nio.file.Files;
 import java.nio.file.Path;
 import org.apache.solr.client.solrj.embedded.JettySolrRunner;
+import org.apache.solr.core.CoreContainer;
 
-/** A Solr 8 on loopback: {@code java KerberizedSolr HOME PORT}. Says {@code READY port}; ends when stdin does. */
+/**
+ * A Solr 8 on loopback: {@code java KerberizedSolr HOME PORT}, or a node of a SolrCloud with the property zkRun or zkHost. Says
+ * {@code READY port}; ends when stdin does.
+ */
 public final class KerberizedSolr {
     public static void main(String[] args) throws Exception {
         java.io.PrintStream parent = System.out;
@@ -10,7 +15,16 @@ public final class KerberizedSolr {
         JettySolrRunner solr = new JettySolrRunner(Path.of(args[0]).toString(), "/solr", Integer.parseInt(args[1]));
         try {
             solr.start();
-            if (solr.getCoreContainer().getAuthenticationPlugin() == null) {
+            CoreContainer cores = solr.getCoreContainer();
+            if (cores.isZooKeeperAware() && cores.getAuthenticationPlugin() == null) {
+                // A SolrCloud has its security in ZooKeeper, and takes it up when it is written there.
+                byte[] security = Files.readAllBytes(Path.of(args[0], "security.json"));
+                cores.getZkController().getZkClient().setData("/security.json", security, true);
+                for (int i = 0; i < 300 && cores.getAuthenticationPlugin() == null; i++) {
+                    Thread.sleep(100);
+                }
+            }
+            if (cores.getAuthenticationPlugin() == null) {
                 throw new IllegalStateException("it wants no tickets");
             }
             parent.println("READY " + solr.getLocalPort());

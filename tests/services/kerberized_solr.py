@@ -14,16 +14,23 @@ from navlin.index.solr import SolrAddress
 from navlin.java import QUICK, JavaProgram
 from navlin.kerberos.client import Login
 from navlin.shipped import CONF
-from tests.services.kerberos import REALM, Kdc, moved_clock
+from tests.services.kerberos import REALM, Kdc, free_port, moved_clock
+from tests.services.solrcloud import ZOO_CFG, ZOOKEEPER_PORT
 
 SOURCE: Final = Path(__file__).with_name("KerberizedSolr.java")
 SECURITY: Final = '{"authentication": {"class": "org.apache.solr.security.KerberosPlugin"}}'
 _CONFIGSET: Final = "navlin-3"
+_JAAS: Final = """Client {{
+  com.sun.security.auth.module.Krb5LoginModule required
+  useKeyTab=true storeKey=true useTicketCache=false keyTab="{keytab}" principal="{principal}";
+}};
+"""
 
 
 class KerberizedSolr:
     """A Solr without cores in ``directory``, on loopback, whose tickets come from the KDC. ``jars`` is where the jars of the
-    set "solr-8" are; ``properties`` are Solr's own, of its Kerberos plugin for instance. Its clock is ``ahead_s`` ahead."""
+    set "solr-8" are; ``properties`` are Solr's own, of its Kerberos plugin for instance. Its clock is ``ahead_s`` ahead.
+    With ``cloud`` it is a SolrCloud with a ZooKeeper in its process, with ``beside`` one more node of that one's cloud."""
 
     def __init__(
         self,
@@ -33,8 +40,12 @@ class KerberizedSolr:
         *,
         properties: Mapping[str, str] | None = None,
         ahead_s: int = 0,
+        cloud: bool = False,
+        beside: KerberizedSolr | None = None,
     ) -> None:
         self._ahead_s = ahead_s
+        self._beside = beside
+        self._cloud = cloud or beside is not None
         self.home = directory / "home"
         self._log = directory / "solr.log"
         self._kdc = kdc
@@ -55,7 +66,11 @@ class KerberizedSolr:
         shutil.copytree(CONF / "solr" / _CONFIGSET, self.home / "configsets" / _CONFIGSET / "conf")
         shutil.copy(CONF / "solr" / "solr.xml", self.home)
         (self.home / "security.json").write_text(SECURITY)
-        self._properties["solr.kerberos.keytab"] = str(self._kdc.keytab("solr.keytab", "HTTP/localhost"))
+        keytab = self.home / "solr.keytab"
+        shutil.copy(self._kdc.keytab("solr.keytab", "HTTP/localhost"), keytab)
+        self._properties["solr.kerberos.keytab"] = str(keytab)
+        if self._cloud:
+            self._properties |= self._of_a_node(keytab)
         self.start()
         return self
 
@@ -80,6 +95,22 @@ class KerberizedSolr:
             self.stop()
             raise RuntimeError(f"Solr said {said!r}: {self._log.read_text()[-3000:]}")
         self._port = int(said.split()[1])
+
+    def _of_a_node(self, keytab: Path) -> dict[str, str]:
+        """Properties by which it finds ZooKeeper, and by which nodes believe each other."""
+        jaas = self.home / "jaas.conf"
+        jaas.write_text(_JAAS.format(keytab=keytab, principal=f"HTTP/localhost@{REALM}"))
+        found = {
+            "host": "localhost",
+            "java.security.auth.login.config": str(jaas),
+            "zookeeper.sasl.client": "false",
+            "zookeeper.admin.enableServer": "false",
+        }
+        if self._beside is not None:
+            return found | {"zkHost": f"127.0.0.1:{self._beside._port + ZOOKEEPER_PORT}"}
+        self._port = free_port()
+        (self.home / "zoo.cfg").write_text(ZOO_CFG)
+        return found | {"zkRun": "true"}
 
     def stop(self) -> None:
         """Ends it at once."""

@@ -115,6 +115,50 @@ def kerberized_metastore(
     return MetastoreOfHive(directory, jars, settings=settings, java_options=options)
 
 
+def of_hdfs(kdc: Kdc) -> dict[str, str]:
+    """Settings of an HDFS that wants tickets of the KDC."""
+    servers = str(kdc.keytab("hdfs.keytab", "hdfs/localhost", "HTTP/localhost"))
+    return {
+        "hadoop.security.authentication": "kerberos",
+        "dfs.block.access.token.enable": "true",
+        "dfs.namenode.kerberos.principal": f"hdfs/localhost@{REALM}",
+        "dfs.namenode.keytab.file": servers,
+        "dfs.datanode.kerberos.principal": f"hdfs/localhost@{REALM}",
+        "dfs.datanode.keytab.file": servers,
+        "dfs.web.authentication.kerberos.principal": f"HTTP/localhost@{REALM}",
+        "dfs.web.authentication.kerberos.keytab": servers,
+        "dfs.data.transfer.protection": "authentication",
+        # With Kerberos, a NameNode gives its image to these alone.
+        "dfs.cluster.administrators": "navlin",
+        # A DataNode otherwise wants ports below 1024, or HTTPS.
+        "ignore.secure.ports.for.testing": "true",
+        "hadoop.user.group.static.mapping.overrides": "navlin=supergroup;hdfs=supergroup",
+    }
+
+
+def of_the_web(kdc: Kdc, folder: Path) -> dict[str, str]:
+    """Settings of web pages that want tickets of the KDC."""
+    (folder / "signature").write_text("of the cookies")
+    return {
+        "hadoop.http.filter.initializers": "org.apache.hadoop.security.AuthenticationFilterInitializer",
+        "hadoop.http.authentication.type": "kerberos",
+        "hadoop.http.authentication.kerberos.principal": f"HTTP/localhost@{REALM}",
+        "hadoop.http.authentication.kerberos.keytab": str(kdc.keytab("http.keytab", "HTTP/localhost")),
+        "hadoop.http.authentication.signature.secret.file": str(folder / "signature"),
+    }
+
+
+def of_yarn(kdc: Kdc) -> dict[str, str]:
+    """Settings of a YARN that wants tickets of the KDC; `of_hdfs` are needed too."""
+    servers = str(kdc.keytab("yarn.keytab", "yarn/localhost"))
+    return {
+        "yarn.resourcemanager.principal": f"yarn/localhost@{REALM}",
+        "yarn.resourcemanager.keytab": servers,
+        "yarn.nodemanager.principal": f"yarn/localhost@{REALM}",
+        "yarn.nodemanager.keytab": servers,
+    }
+
+
 def free_port() -> int:
     """One that nobody listens at now."""
     with socket.socket() as probe:

@@ -18,6 +18,7 @@ from typing import Any, Self
 
 from navlin.demo.hadoop import Hadoop
 from navlin.index.solr import Solr, SolrAddress
+from navlin.kerberos.client import Login
 
 REPOSITORY = Path(__file__).parents[2]
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -34,9 +35,15 @@ SMALL = {
 
 
 def configuration_text(
-    hadoop: Hadoop, address: SolrAddress, folder: Path, cluster: str, *, master: str
+    hadoop: Hadoop,
+    address: SolrAddress,
+    folder: Path,
+    cluster: str,
+    *,
+    master: str,
+    login: Login | None = None,
 ) -> str:
-    """A configuration without sources: the Solr at ``address``, and Spark here or on ``hadoop``."""
+    """A configuration without sources: the Solr at ``address``, and Spark here or on ``hadoop``, where ``login`` is."""
     password = folder / "solr.password"
     password.write_text(address.password or "")
     lines = [
@@ -52,7 +59,12 @@ def configuration_text(
     ]
     if master == "yarn":
         lines.append(f'hadoop_configuration_directory = "{hadoop.configuration_directory}"')
-        lines += ["[spark.conf]", *(f'"{name}" = "{value}"' for name, value in SMALL.items())]
+        conf = dict(SMALL)
+        if login is not None:
+            lines += [f'principal = "{login.principal}"', f'keytab = "{login.keytab}"']
+            for each in (f"spark.{jvm}.extraJavaOptions" for jvm in ("driver", "executor", "yarn.am")):
+                conf[each] = f"{conf.get(each, '')} -Djava.security.krb5.conf={login.krb5_conf}".strip()
+        lines += ["[spark.conf]", *(f'"{name}" = "{value}"' for name, value in conf.items())]
     return "".join(f"{line}\n" for line in lines)
 
 
