@@ -8,6 +8,7 @@ import pytest
 
 from navlin.model.keys import EntityType, Key, RelationType
 from navlin.model.records import Entity
+from navlin.model.tree import contains
 from tests.support.spark_logs import Extracted, command, end, extracted_of, node, read_once, start
 from tests.support.spark_plans import WRITE, Op, commanded, inserting, op, printed, project, scan, where
 from tests.support.stored import stored
@@ -222,6 +223,38 @@ def test_two_runs_of_one_job_have_the_same_parts(tmp_path: Path) -> None:
     assert {key: each.attributes for key, each in parts(one).items()} == {
         key: each.attributes for key, each in parts(other).items()
     }
+
+
+def test_an_operation_that_succeeded_covers_its_own_branch_and_all_its_relations(tmp_path: Path) -> None:
+    extracted = extracted_of(tmp_path, event(0, inserting(A, "id, k, v, n", A_COLUMNS)), end(0))
+    [operation] = extracted.operations
+    [covered] = extracted.covered
+    assert covered.path == operation.key.tree_path
+    assert covered.reported
+    assert extracted.relations
+    assert all(contains(covered.path, each.tree_path) for each in extracted.relations.values())
+    assert len({each.tree_path for each in extracted.relations.values()}) == len(extracted.relations)
+
+
+@pytest.mark.parametrize("cut", ["the text", "the lists of fields"])
+def test_a_run_whose_plan_was_cut_leaves_the_columns_that_an_earlier_one_showed(
+    tmp_path: Path, cut: str
+) -> None:
+    plan = event(0, inserting(project("id#1L, v#3", A, A_COLUMNS), "id, v", "id#1L, v#3"))
+    text = str(plan["physicalPlanDescription"])
+    poorer = {
+        "the text": f"{text[: len(text) // 2]}... 1439 more characters",
+        "the lists of fields": text.replace(
+            "Output [2]: [id#1L, v#3]", "Output [2]: [id#1L, ... 1 more fields]"
+        ),
+    }[cut]
+    again = plan | {"executionId": 1, "rootExecutionId": 1, "physicalPlanDescription": poorer}
+    extracted = extracted_of(tmp_path, plan, end(0), again, end(1))
+    [operation] = extracted.operations
+    assert len(extracted.executions) == 2
+    assert edges(extracted) >= {"d.a.id -> <id>", "<id> -> d.out.id", "d.a.v -> <v>", "<v> -> d.out.v"}
+    # What the newest run does not say is stated all the same.
+    assert operation.attributes["incomplete"] is True
 
 
 # -- A real job -----------------------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ import pytest
 from navlin.model.keys import EntityType, location_key, table_key
 from navlin.model.records import Entity, Relation
 from navlin.model.source import HIVE, Estate, Source, source_id
-from navlin.model.tree import contains
 from tests.services.spark_jobs import APPLICATION
 from tests.support.spark_logs import (
     CLUSTER,
@@ -121,17 +120,6 @@ def test_an_execution_bears_its_times_user_application_and_state(tmp_path: Path)
         "outputs": ["db.b"],
         "sparkVersion": "4.3.0",
     }
-
-
-def test_an_operation_that_succeeded_covers_its_own_branch_and_all_its_relations(tmp_path: Path) -> None:
-    extracted = extracted_of(tmp_path, start(0, COPY), end(0))
-    [operation] = extracted.operations
-    [covered] = extracted.covered
-    assert covered.path == operation.key.tree_path
-    assert covered.reported
-    assert extracted.relations
-    assert all(contains(covered.path, each.tree_path) for each in extracted.relations.values())
-    assert len({each.tree_path for each in extracted.relations.values()}) == len(extracted.relations)
 
 
 def test_a_failed_execution_brings_no_flow_and_covers_nothing(tmp_path: Path) -> None:

@@ -14,12 +14,14 @@ from tests.support.stream_logs import (
     QUERY,
     RUN,
     STREAMING,
+    batch,
     extracted_of,
     progress,
     scanned,
     seen,
     started,
     terminated,
+    to,
 )
 
 
@@ -53,6 +55,28 @@ def test_a_run_that_never_got_to_a_batch_leaves_what_an_earlier_one_extracted(tm
     extracted = read_once(tmp_path)
     assert sorted(str(each.attributes["status"]) for each in extracted.executions) == ["FAILED", "SUCCEEDED"]
     assert extracted.lineage() == before.lineage()
+
+
+def test_a_run_that_has_not_shown_all_its_sources_leaves_what_an_earlier_one_extracted(
+    tmp_path: Path,
+) -> None:
+    def run(number: int, sources: list[str], name: str) -> None:
+        run_id = RUN.replace("4", str(number))
+        scan, leaf = KAFKA
+        told = progress(sources)
+        told["progress"]["runId"] = run_id
+        write_log(
+            *(tmp_path, log_start(), application(app_id=name)),
+            *(scanned(scan, leaf, **batch(run=run_id)), end(0), told),
+            name=name,
+        )
+
+    run(4, ["KafkaV2[Subscribe[a]]"], "application_1_0001")
+    before = read_once(tmp_path)
+    run(5, ["KafkaV2[Subscribe[a]]", "KafkaV2[Subscribe[b]]"], "application_1_0002")
+    after = read_once(tmp_path)
+    assert seen(before, "clicks").columns == to("out", key="a.key |", value="a.value |")
+    assert set(before.relations) < set(after.relations)
 
 
 def test_a_failure_of_which_the_log_has_lost_the_start_is_extracted_without_a_time(tmp_path: Path) -> None:

@@ -205,9 +205,18 @@ def occurrence_records(occurrence: Occurrence, effect: Effect, names: Names) -> 
             outputs=_written(tuple(end for end, _ in outputs.values()), effect, read=bool(inputs)),
             parts=parts_of(key, effect, names.key),
             locations=_locations(effect, names),
-            covers=occurrence.covers,
+            covers=occurrence.covers and _whole(occurrence, effect),
         )
     yield from operation.records()
+
+
+def _whole(occurrence: Occurrence, effect: Effect) -> bool:
+    """Whether all columns are known that the operation writes, and all ends if another run of it may have other ones.
+
+    The text of one plan may be whole in one run and cut in the next, and a stream may have shown a source to an earlier run
+    alone: what is missing then is not gone.
+    """
+    return effect.columns_complete and (occurrence.by_ends or effect.complete)
 
 
 def _read(inputs: tuple[Key, ...], effect: Effect, names: Names) -> tuple[Flow, ...]:
