@@ -289,6 +289,19 @@ def test_a_large_file_is_read_in_several_rounds_with_the_runs_carried_along(foll
     assert "a.t1499 -> operation" in flows(got)
 
 
+@pytest.mark.parametrize("newline", ["\n", ""])
+@pytest.mark.parametrize("bound", range(1, 6))
+def test_a_round_that_ends_within_an_array_of_lines_goes_on_with_its_next_event(
+    follower: Follower, monkeypatch: pytest.MonkeyPatch, bound: int, newline: str
+) -> None:
+    monkeypatch.setattr("extractors.openlineage.openlineage_events.SPLIT_EVENTS", bound)
+    runs = [json.dumps(event("COMPLETE", 1, f"run {n}", outputs=[table("a.sum")])) for n in range(5)]
+    text = "\n".join(runs[:2]) + "\n[" + ",\n".join(runs[2:]) + "]" + newline
+    (follower.directory / "events.json").write_text(text)
+    got = follower.read()
+    assert (got.rejects, set(statuses(got))) == ([], {f"run {n}" for n in range(5)})
+
+
 # -- Applications --------------------------------------------------------------------------------------------------------
 
 

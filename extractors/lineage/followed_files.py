@@ -189,6 +189,10 @@ class FollowedFile:
         """Leaves what begins at ``offset``, which was handed out, to a later reading: it is not there as a whole yet."""
         self.offset = offset
 
+    def stand(self, offset: int, *, at_end: bool) -> None:
+        """Has a caller that stops now go on at ``offset``; with ``at_end``, only when there is more than the plan saw."""
+        self.offset, self._at_end = offset, at_end
+
     def done(self, extra: Any = None) -> Iterator[Position | FileSplit]:
         """How far the file has been read and, where it goes on, the split that reads on.
 

@@ -46,7 +46,11 @@ def events_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Rejec
             if held is not None and _EVENT.match(text):
                 # What precedes may be the beginning of an array that has a line for each event.
                 reads = side_by_side(held.text)[1] == len(held.text)
+                behind, at_end = file.offset, file.at_end
+                # Whoever stops at what precedes this line goes on with it.
+                file.stand(line.offset, at_end=False)
                 yield Line(held.offset, held.text) if reads else _rejected(held, file.path)
+                file.stand(behind, at_end=at_end)
                 held = None
             if held is not None:
                 held.add(text)
