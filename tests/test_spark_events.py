@@ -220,6 +220,15 @@ def test_an_end_without_a_start_is_rejected_and_the_rest_is_read(tmp_path: Path)
     assert len(extracted.executions) == 1
 
 
+def test_a_command_of_a_second_attempt_in_one_file_keeps_what_it_carries_out(tmp_path: Path) -> None:
+    command_run = (start(0, CREATE, root=0), start(1, INNER, root=0), end(1), end(0))
+    extracted = extracted_of(
+        tmp_path, *command_run, log_start(), application(attempt="2"), *command_run, application_end()
+    )
+    assert len(extracted.operations) == 1
+    assert len(extracted.executions) == 2
+
+
 def test_two_attempts_in_one_file_keep_their_executions_apart(tmp_path: Path) -> None:
     extracted = extracted_of(
         tmp_path,
@@ -359,6 +368,21 @@ def test_what_a_thread_starts_after_its_root_has_ended_stands_for_itself(tmp_pat
     extracted = extracted_of(tmp_path, start(0, COPY, root=0), end(0), start(1, INNER, root=0), end(1))
     states = {each.key.name.rsplit(".", 1)[1]: each.attributes["status"] for each in extracted.executions}
     assert states == {"0": "SUCCEEDED", "1": "SUCCEEDED"}
+
+
+def test_what_a_thread_starts_long_after_its_root_has_ended_stands_for_itself_too(tmp_path: Path) -> None:
+    path = write_log(
+        *(tmp_path, log_start(), application(), start(0, COPY, root=0), end(0)),
+        *(event for number in range(1, 251) for event in (start(number, COPY), end(number))),
+        name="application_1_0001.inprogress",
+    )
+    follower = Follower(tmp_path)
+    follower.poll()
+    with path.open("ab") as log:
+        log.write(lines(start(300, CREATE, root=0), end(300)))
+    extracted = follower.poll()
+    states = {each.key.name.rsplit(".", 1)[1]: each.attributes["status"] for each in extracted.executions}
+    assert (len(states), states.get("300")) == (252, "SUCCEEDED")
 
 
 def test_a_failed_create_is_the_same_operation_as_one_that_succeeds(tmp_path: Path) -> None:

@@ -184,6 +184,7 @@ class ApplicationState:
         self._open = {int(key): _execution(int(key), value) for key, value in saved.get("open", {}).items()}
         self._jobs = {int(key): int(value) for key, value in saved.get("jobs", {}).items()}
         self._done: dict[int, None] = dict.fromkeys(saved.get("done", ()))
+        self._done_until = int(saved.get("done_until", -1))
         self._marks = {key: Mark(*value) for key, value in saved.get("statements", {}).items()}
         self._statements: dict[str, Statement] = {}
         self._catalogs = Catalogs(**saved.get("catalogs", {}))
@@ -218,6 +219,8 @@ class ApplicationState:
             value["jobs"] = {str(job): execution for job, execution in self._jobs.items()}
         if self._done:
             value["done"] = list(self._done)
+        if self._done_until >= 0:
+            value["done_until"] = self._done_until
         if self._marks:
             value["statements"] = {group: list(mark) for group, mark in self._marks.items()}
         return value
@@ -283,6 +286,9 @@ class ApplicationState:
                     yield from list(self.over())
                     self._open.clear()
                     self._jobs.clear()
+                    # Its numbers are given anew.
+                    self._done.clear()
+                    self._done_until = -1
                 self.application = replace(
                     app,
                     id=app_id,
@@ -303,7 +309,7 @@ class ApplicationState:
     def _execution_start(self, event: Mapping[str, Any], mark: Mark) -> Iterator[Run]:
         number = integer(event.get("executionId"))
         root = integer(event.get("rootExecutionId"), number)
-        if root in self._done and root != number:
+        if root != number and self._has_ended(root):
             # A thread that outlived the command that it was started in.
             root = number
         self.numbers.take(number)
@@ -412,7 +418,14 @@ class ApplicationState:
             del self._open[number]
         self._done[root] = None
         while len(self._done) > MAX_REMEMBERED:
-            del self._done[next(iter(self._done))]
+            oldest = next(iter(self._done))
+            del self._done[oldest]
+            self._done_until = max(self._done_until, oldest)
+
+    def _has_ended(self, root: int) -> bool:
+        """Whether a command has ended. One of which nothing was seen may still come, behind what it carries out; but not if
+        its number is below one that ended so long ago that it is not remembered."""
+        return root not in self._open and (root in self._done or root <= self._done_until)
 
 
 def to_started(event: Mapping[str, Any], *, of_batch: bool = False) -> Started:
