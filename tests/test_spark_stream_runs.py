@@ -139,6 +139,32 @@ def test_spark_20_shows_a_failure_with_nothing_moved(tmp_path: Path) -> None:
     assert not extracted.relations
 
 
+def many(count: int, *, ended: bool) -> list[dict[str, Any]]:
+    """The starts of so many queries, one a second, and their ends."""
+    names = [{"id": f"query {number}", "runId": f"run {number}"} for number in range(count)]
+    at = [f"2026-01-01T00:{number // 60:02d}:{number % 60:02d}.000Z" for number in range(count)]
+    begun = [started(timestamp=time, **name) for time, name in zip(at, names, strict=True)]
+    return begun + ([terminated() | name for name in names] if ended else [])
+
+
+def test_any_number_of_queries_that_ended_is_known(tmp_path: Path) -> None:
+    extracted = extracted_of(tmp_path, *many(250, ended=True))
+    assert [each.attributes["status"] for each in extracted.executions] == ["SUCCEEDED"] * 250
+    assert not extracted.rejects
+
+
+def test_of_too_many_running_queries_those_quiet_longest_are_rejected(tmp_path: Path) -> None:
+    name = "application_1_0001.inprogress"
+    write_log(tmp_path, log_start(), application(), *many(205, ended=False), name=name)
+    follower = Follower(tmp_path)
+    extracted = follower.poll()
+    assert len(extracted.executions) == 205
+    rejected = {each.reason.partition(" is not followed on")[0] for each in extracted.rejects}
+    assert rejected == {f"run run {number} of query query {number}" for number in range(5)}
+    [saved] = follower.saved.values()
+    assert len(saved["state"]["streams"]) == 200
+
+
 def test_what_is_kept_of_a_stream_is_json(tmp_path: Path) -> None:
     scan, leaf = KAFKA
     write_log(

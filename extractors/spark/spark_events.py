@@ -328,6 +328,8 @@ class _LogReading:
         for record in self._read_again(self._waiting):
             yield from self._counted(record)
         yield from self._streams.records(self._names(self._state.application), over=over)
+        for reason in self._streams.forget():
+            yield from self._counted(Reject(self._split.log, reason))
         if self._rejects > MAX_REJECTS and self._last_reject:
             more = self._rejects - MAX_REJECTS
             yield replace(self._last_reject, reason=f"{more} further lines that would not read", count=more)

@@ -25,6 +25,7 @@ from extractors.spark.times import instant, no_time
 from navlin.model.records import Record
 
 MAX_STREAMS: Final = 200
+"""Running queries of one application that are remembered between two readings."""
 MAX_PLANS: Final = 50
 """Plans of one stream's batches that are remembered as read. They differ where a source has brought nothing."""
 
@@ -152,13 +153,20 @@ class Streams:
                 yield from stream_records(stream, names, stream.status)
             stream.changed = False
 
+    def forget(self) -> Iterator[str]:
+        """Forgets those that were quiet longest where more are running than are remembered, and says so of each."""
+        running = sorted(
+            (each for each in self._streams.values() if each.status == RUNNING), key=lambda each: each.last_ms
+        )
+        for each in running[: max(len(running) - MAX_STREAMS, 0)]:
+            del self._streams[each.run]
+            yield f"run {each.run} of query {each.query} is not followed on: {len(running)} queries are running"
+
     # -- Parts of it ----------------------------------------------------------------------------------------------
 
     def _stream(self, run: str, query: str, name: str, at_ms: int) -> Stream:
         stream = self._streams.get(run)
         if stream is None:
-            while len(self._streams) >= MAX_STREAMS:
-                del self._streams[next(iter(self._streams))]
             stream = self._streams[run] = Stream(run, query, name.strip())
         stream.started_ms = stream.started_ms or at_ms
         stream.last_ms = stream.last_ms or at_ms
