@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 import json
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -569,3 +571,22 @@ def test_secrets_are_not_in_names(follower: Follower) -> None:
         event("COMPLETE", 1, inputs=[given], outputs=[dataset("s3://AK:hunter2Zx@bucket", "a")])
     )
     assert "hunter2Zx" not in str(got.records)
+
+
+def test_secrets_are_not_kept_and_the_job_is_the_same_after_a_restart(follower: Follower) -> None:
+    secret = "hunter2Zx"
+    given = event("START", 0, job_facets={"sql": {"query": f"create user x identified by '{secret}'"}})
+    failed = {"errorMessage": {"message": f"cannot connect: password={secret}"}}
+    follower.read(given)
+    follower.read(event("RUNNING", 1, run_facets=failed))
+    assert secret.encode() not in kept(follower)
+    stepwise = follower.read(COMPLETE)
+    at_once = Follower(follower.directory).read()
+    assert stepwise.operation.key.identity == at_once.operation.key.identity
+
+
+def kept(follower: Follower) -> bytes:
+    """The runs in the positions of a follower."""
+    runs = [run for value in follower.saved.values() if isinstance(value, list) for run in value]
+    assert runs
+    return b"".join(zlib.decompress(base64.b85decode(run[-1])) for run in runs)

@@ -8,7 +8,19 @@ from typing import Any
 
 import pytest
 
-from tests.support.spark_logs import T0, Follower, application, end, log_start, read_once, write_log
+from tests.support.spark_logs import (
+    T0,
+    Follower,
+    application,
+    end,
+    lines,
+    log_start,
+    node,
+    read_once,
+    start,
+    write_log,
+)
+from tests.support.spark_plans import op
 from tests.support.stream_logs import (
     KAFKA,
     QUERY,
@@ -16,6 +28,7 @@ from tests.support.stream_logs import (
     STREAMING,
     batch,
     extracted_of,
+    file_scan,
     progress,
     scanned,
     seen,
@@ -177,3 +190,39 @@ def test_what_is_kept_of_a_stream_is_json(tmp_path: Path) -> None:
     follower.poll()
     [saved] = follower.saved.values()
     assert json.loads(json.dumps(saved)) == saved
+
+
+def test_no_secret_is_kept_of_a_stream_and_it_is_the_same_after_a_restart(tmp_path: Path) -> None:
+    secret = "hunter2secretX"
+    text = f"concat(v#2, password = '{secret}', {'x' * 900} token = '{secret}')"
+    scan, leaf = file_scan("id#1L, v#2", f"InMemoryFileIndex(1 paths)[s3a://AK:{secret}@b/in/part-1]")
+    query = op("Project", f"Output [1]: [{text} AS w#3]\nInput [2]: [id#1L, v#2]", scan)
+    sources = [f"FileStreamSource[s3a://AK:{secret}@b/in]", f"MongoStream[mongodb://u:{secret}@h/db]"]
+    told = (
+        *(started(), scanned(query, leaf), end(0)),
+        progress(sources, f"FileSink[s3a://AK:{secret}@b/out]"),
+        progress(sources, f"FileSink[s3a://AK:{secret}@b/out]"),
+    )
+    path = write_log(tmp_path, log_start(), application(), name="application_1_0001.inprogress")
+    follower = Follower(tmp_path)
+    for each in told:
+        with path.open("ab") as log:
+            log.write(lines(each))
+        follower.poll()
+        assert secret not in json.dumps(follower.saved)
+    found = seen(follower.extracted, "clicks")
+    assert found == seen(extracted_of(tmp_path / "at once", *told), "clicks")
+    assert (found.inputs, found.outputs, set(found.columns)) == ({"in", "db"}, {"out"}, {"out.w"})
+
+
+def test_no_secret_is_kept_of_the_error_of_what_a_command_carried_out(tmp_path: Path) -> None:
+    error = f"{'x' * 480} password=hunter2secretX refused"
+    copy = node("LocalTableScan")
+    write_log(
+        *(tmp_path, log_start(), application(), start(0, copy, root=0), start(1, copy, root=0)),
+        end(1, error=error),
+        name="application_1_0001.inprogress",
+    )
+    follower = Follower(tmp_path)
+    follower.poll()
+    assert "hunter" not in json.dumps(follower.saved)

@@ -16,7 +16,7 @@ import orjson
 
 from extractors.openlineage.columns import MORE, Column, columns_of
 from extractors.openlineage.events import Dataset, Event, mapping, objects, text
-from navlin.model.redaction import bounded
+from navlin.model.redaction import bounded, redact
 
 ENDS: Final = ("COMPLETE", "FAIL", "ABORT")
 MAX_DATASETS: Final = 2_000
@@ -196,7 +196,8 @@ class Run:
 
     def _learn_job(self, event: Event) -> None:
         facets = event.job_facets
-        sql = text(mapping(facets.get("sql")).get("query"), 1 << 20)
+        # Part of the job's identity, which must be the same when the text comes out of a position.
+        sql = redact(text(mapping(facets.get("sql")).get("query"), 1 << 20))
         if sql and event.time_ms >= self.sql_ms:
             self.sql, self.sql_ms = sql, event.time_ms
         job = mapping(facets.get("jobType"))
@@ -231,7 +232,7 @@ class Run:
         own = mapping(facets.get("navlin_run"))
         named = (details.get("userName"), hive.get("username"), own.get("principal"))
         self.principal = next((each for each in map(text, named) if each), self.principal)
-        self.error = text(mapping(facets.get("errorMessage")).get("message"), 4 << 10) or self.error
+        self.error = redact(text(mapping(facets.get("errorMessage")).get("message"), 4 << 10)) or self.error
         if mapping(facets.get("extractionError")).get("failedTasks"):
             self._missing("the producer could not extract all of the job's lineage")
         nominal = mapping(facets.get("nominalTime"))

@@ -22,6 +22,7 @@ from extractors.spark.plan.reads import End, EndKind, path_end, physical_reads, 
 from extractors.spark.plan.text import Operator, PlanText, read_text
 from extractors.spark.plan.tree import Node, walk
 from extractors.spark.plan.writes import Write
+from navlin.model.redaction import redact
 
 _DESCRIBED: Final = re.compile(
     r"(?P<name>[^\n]{0,400}?)(?:\n|<br/>)?id = (?P<id>[0-9a-f-]{36})(?P<break>\n|<br/>)runId = (?P<run>[0-9a-f-]{36})"
@@ -222,7 +223,7 @@ def _scanned(node: Node) -> Iterator[Scanned]:
         else:
             yield Scanned(Kind.TABLE, path_end(where.paths[0]).name if where and where.paths else "", end)
     if not reads.complete and not any(end.kind is EndKind.PATH for end in reads.ends):
-        yield Scanned(Kind.STREAM, node.name[:200])
+        yield Scanned(Kind.STREAM, redact(node.name)[:200])
 
 
 def _of_stream(node: Node) -> Scanned:
@@ -234,4 +235,4 @@ def _of_stream(node: Node) -> Scanned:
     first = described.partition(" ")[0]
     if "." in first and not described.startswith(("class ", "org.")) and (table := dotted_table(first)):
         return Scanned(Kind.TABLE, "", table_end(table), streams=True)
-    return Scanned(Kind.STREAM, described[:300], streams=True)
+    return Scanned(Kind.STREAM, redact(described)[:300], streams=True)

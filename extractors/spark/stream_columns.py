@@ -15,6 +15,7 @@ from extractors.spark.columns.flow import Kind as Made
 from extractors.spark.columns.written import ColumnFlow
 from extractors.spark.plan.reads import End, EndKind, path_end
 from extractors.spark.stream_ends import SourceKind, StreamSource, family
+from navlin.model.redaction import redact
 
 MAX_COLUMNS: Final = 2_000
 MAX_SOURCES: Final = 20_000
@@ -106,7 +107,7 @@ class _Matching:
                 case Kind.PATH | Kind.CUT_PATH if self._sources and not self._holders(scanned):
                     yield path_end(scanned.name)
                     if scanned.kind is Kind.CUT_PATH:
-                        self.unknown[f"further paths beside {scanned.name}"[:200]] = None
+                        self.unknown[redact(f"further paths beside {scanned.name}")[:200]] = None
                 case Kind.STREAM if not scanned.streams:
                     self.unknown[scanned.name[:200]] = None
                 case _:
@@ -133,7 +134,7 @@ class _Matching:
             tuple(data),
             tuple(each for each in control if each not in data),
             strongest(kinds),
-            flow.expression[:MAX_EXPRESSION],
+            redact(flow.expression)[:MAX_EXPRESSION],
             inferred=flow.inferred or bool(doubt & Doubt.INFERRED),
             opaque=flow.opaque or bool(doubt & Doubt.OPAQUE),
             incomplete=flow.incomplete or bool(doubt & Doubt.INCOMPLETE),

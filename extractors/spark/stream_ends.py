@@ -12,6 +12,7 @@ from typing import Any, Final
 from extractors.spark.plan.names import dotted_table, is_path
 from extractors.spark.plan.reads import End, EndKind, path_end, table_end
 from navlin.model.keys import split_location
+from navlin.model.redaction import redact, without_credentials
 
 _LOCATED: Final = re.compile(r"\w*\[(.*)\]$", re.DOTALL)
 _KAFKA: Final = re.compile(
@@ -124,7 +125,7 @@ def source_of(described: Any) -> StreamSource | None:
         return None
     found = _KAFKA.match(description)
     if found is None:
-        return StreamSource(description[:2000])
+        return StreamSource(_kept(description))
     named = [each.strip() for each in found["what"].split(",") if each.strip()]
     match found["how"]:
         case "Subscribe":
@@ -133,7 +134,12 @@ def source_of(described: Any) -> StreamSource | None:
             topics = [_PARTITION.sub("", each) for each in named]
         case _:
             topics = list(_offset_topics(described))
-    return StreamSource(description[:2000], tuple(dict.fromkeys(topics)))
+    return StreamSource(_kept(description), tuple(dict.fromkeys(topics)))
+
+
+def _kept(description: str) -> str:
+    """What is kept of a description: a stream's sources are told apart by it, before a restart and after."""
+    return redact(without_credentials(description))[:2000]
 
 
 def _offset_topics(described: dict[str, Any]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from extractors.spark.lineage import RUNNING
 from extractors.spark.plan.reads import End, EndKind
 from extractors.spark.stream_columns import Batch, Flows, bounded, doubt_of, joined, matched_to_sources
 from extractors.spark.stream_ends import StreamSource
+from navlin.model.redaction import redact
 
 MAX_ENDS: Final = 200
 _Value = TypeVar("_Value")
@@ -145,7 +146,7 @@ def stream_from_json(value: Mapping[str, Any]) -> Stream:
 
 
 def _end_to_json(end: End) -> list[str]:
-    return [end.kind.value, end.name, end.database, end.url]
+    return [end.kind.value, redact(end.name), end.database, redact(end.url)]
 
 
 def _end_from_json(value: Sequence[str]) -> End:
@@ -165,7 +166,7 @@ def _flows_to_json(flows: Iterable[ColumnFlow]) -> dict[str, Any]:
             columns(each.data),
             columns(each.control),
             each.kind.value,
-            each.expression,
+            redact(each.expression),
             doubt_of(each),
         ]
         for each in flows

@@ -23,6 +23,7 @@ from extractors.spark.stream_records import stream_records
 from extractors.spark.stream_state import MAX_ENDS, Stream, stream_from_json, stream_to_json
 from extractors.spark.times import instant, no_time
 from navlin.model.records import Record
+from navlin.model.redaction import redact, without_credentials
 
 MAX_STREAMS: Final = 200
 """Running queries of one application that are remembered between two readings."""
@@ -133,7 +134,7 @@ class Streams:
     def take_end(self, event: Mapping[str, Any]) -> None:
         """Learns from a ``QueryTerminatedEvent``, which has no time."""
         stream = self._take_old(event) or self._streams.get(text(event.get("runId")))
-        error = text(event.get("exception"))[:4000]
+        error = redact(text(event.get("exception")))[:4000]
         if stream is None and error and event.get("id") and text(event.get("runId")):
             stream = self._stream(text(event.get("runId")), text(event.get("id")), "", 0)
         if stream is not None:
@@ -204,7 +205,9 @@ class Streams:
             rows = mapping(described).get("numInputRows")
             if isinstance(rows, int) and rows > 0 and not stream.rows:
                 stream.rows = stream.changed = True
-        if (described := text(sink.get("description"))[:2000]) and described != stream.sink:
+        if (
+            described := redact(without_credentials(text(sink.get("description"))))[:2000]
+        ) and described != stream.sink:
             stream.sink = described
             stream.changed = True
 

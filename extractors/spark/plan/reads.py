@@ -26,6 +26,7 @@ from extractors.spark.plan.names import (
 )
 from extractors.spark.plan.text import Operator, PlanText
 from extractors.spark.plan.tree import Node
+from navlin.model.redaction import redact, without_credentials
 
 
 class EndKind(StrEnum):
@@ -72,7 +73,7 @@ def view_end(table: Table) -> End:
 
 
 def path_end(path: str) -> End:
-    return End(EndKind.PATH, without_partitions(path))
+    return End(EndKind.PATH, without_partitions(without_credentials(path)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +207,7 @@ class _Gathered:
             self._reasons[Incomplete.PATHS_CUT] = None
 
     def add_unknown(self, what: str) -> None:
-        self._unknown[what[:200]] = None
+        self._unknown[redact(what)[:200]] = None
         self._reasons[Incomplete.UNKNOWN_INPUT] = None
 
     def reads(self) -> Reads:
