@@ -202,6 +202,14 @@ def test_a_varchar_of_spark_is_found_in_its_metadata() -> None:
     assert spark_columns({"spark.sql.sources.schema": schema}) == [FieldSchema("c", "varchar(9)")]
 
 
+@pytest.mark.parametrize("parts", ["2", "4000000000", "9" * 5_000, "many"])
+def test_a_count_of_parts_that_cannot_be_is_an_error_and_takes_no_time(parts: str) -> None:
+    with pytest.raises(
+        ValueError, match=r"spark\.sql\.sources\.schema\.(part\.\d of .* is missing|numParts is no number)"
+    ):
+        spark_columns({"spark.sql.sources.schema.numParts": parts, "spark.sql.sources.schema.part.0": "{"})
+
+
 @pytest.mark.parametrize("torn", ["{", "[]", "null", '{"fields": [{}]}', '{"fields": 7}'])
 def test_a_torn_schema_is_an_error_in_words(torn: str) -> None:
     with pytest.raises(ValueError, match=r"spark\.sql\.sources\.schema"):

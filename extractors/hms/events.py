@@ -8,7 +8,6 @@ If a message cannot be read, the event's own columns suffice.
 from __future__ import annotations
 
 import base64
-import binascii
 import gzip
 import zlib
 from collections.abc import Mapping
@@ -132,7 +131,7 @@ def parse_message(event: NotificationEvent) -> Message:
             parsed = orjson.loads(gzip.decompress(base64.b64decode(text)))
         else:
             parsed = orjson.loads(text)
-    except (orjson.JSONDecodeError, binascii.Error, OSError, EOFError, zlib.error):
+    except (ValueError, OSError, EOFError, zlib.error):  # of JSON and of base64 all are ValueErrors
         return {}
     return parsed if isinstance(parsed, dict) else {}
 

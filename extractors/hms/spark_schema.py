@@ -44,10 +44,18 @@ def _schema_text(parameters: Mapping[str, str]) -> str | None:
     count = parameters.get(f"{SCHEMA}.numParts")
     if count is None:
         return parameters.get(SCHEMA)
-    parts = [parameters.get(f"{SCHEMA}.part.{i}") for i in range(int(count))]
+    # Anybody may have set it to any number: a part beyond all parameters is missing, without looking for each.
+    parts = [parameters.get(f"{SCHEMA}.part.{i}") for i in range(min(_number(count), len(parameters) + 1))]
     if None in parts:
         raise ValueError(f"{SCHEMA}.part.{parts.index(None)} of {count} is missing")
     return "".join(part for part in parts if part is not None)
+
+
+def _number(count: str) -> int:
+    try:
+        return int(count)
+    except ValueError:
+        raise ValueError(f"{SCHEMA}.numParts is no number: {count[:100]!r}") from None
 
 
 def _column(field: Mapping[str, Any]) -> FieldSchema:
