@@ -254,6 +254,19 @@ def test_commands_without_data_flow_are_named_by_what_they_do(
     assert (write.operation, write.subject, write.end) == (operation, subject, None)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "path"),
+    [
+        ("hdfs://nn/x, false, true", "hdfs://nn/x"),
+        ("/in/a,b.csv, false, false", "/in/a,b.csv"),
+        ("/in/a, (b].csv, true, false, [ds=1]", "file:/in/a, (b].csv"),
+    ],
+)
+def test_what_is_loaded_is_read_whatever_its_path(arguments: str, path: str) -> None:
+    reading = read(command("LoadDataCommand", f"`spark_catalog`.`d`.`t`, {arguments}"))
+    assert (written(reading), ends(reading)) == (["LOAD table d.t"], [f"path {path}"])
+
+
 def test_a_multi_insert_writes_all_its_targets() -> None:
     both = node(
         "Union", "", insert("/w/a", scan("d.s"), table="d.a"), insert("/w/b", scan("d.s"), table="d.b")

@@ -65,6 +65,9 @@ class Write:
 
 _EXECUTE: Final = re.compile(r"(?:Execute )?(?P<command>\w+)")
 _INSERT_PATH: Final = re.compile(r", (?:true|false), ")
+_LOAD_PATH: Final = re.compile(
+    r"\s*,\s*(?P<path>.*?), (?P<local>true|false), (?:true|false)(?:, .*)?", re.DOTALL
+)
 _MODE: Final = re.compile(r", (Append|Overwrite|ErrorIfExists|Ignore)(?:, |$)")
 _HIVE_PATH: Final = re.compile(r"HiveTempPath\(([^)]+)\)")
 _STORAGE: Final = re.compile(
@@ -388,9 +391,11 @@ def _statement(before: str) -> str:
 
 
 def _load(command: str, arguments: str) -> Write:
-    pieces = list(split_arguments(arguments))
-    path = pieces[1] if len(pieces) > 1 else ""
-    if path.startswith("/") and pieces[2:3] == ["true"]:
+    table = next(split_arguments(arguments))
+    # A path may have commas of its own: it ends before the two flags.
+    found = _LOAD_PATH.fullmatch(arguments.lstrip()[len(table) :])
+    path = found["path"] if found else ""
+    if found and path.startswith("/") and found["local"] == "true":
         path = f"file:{path}"
     reads = (path_end(path),) if is_path(path) else ()
     return Write(command, "LOAD", _end(leading_table(arguments)), reads=reads)
