@@ -62,6 +62,11 @@ def test_an_input_comes_down_to_the_directory_that_is_certain(text: str, place: 
     assert not reported.incomplete
 
 
+@pytest.mark.parametrize("text", ["hdfs://ns1/out/a,b", "/out/x[1]", "/out/{a}", "/out/2026*", "/out/a?b"])
+def test_an_output_is_the_directory_of_just_that_name(text: str) -> None:
+    assert of({OUT: text}).outputs == (Place(text, text),)
+
+
 @pytest.mark.parametrize("text", ["/*", "hdfs://ns1/*/x", "relative"])
 def test_what_comes_down_to_no_directory_makes_the_job_incomplete(text: str) -> None:
     reported = of({IN: f"/known,{text}"})

@@ -104,7 +104,7 @@ def to_configuration(answer: Any) -> Configuration:
     default_fs = without_credentials(get("default_fs"))
     reading = _Paths(get("working"), _scratch(properties))
     inputs = reading.places([*split_paths(get("inputs")), *_first_of_pairs(get("formats"))])
-    outputs = reading.places(split_paths(get("outputs"))[:1])
+    outputs = reading.output(get("outputs"))
     workflow, workflow_id = get("workflow"), ""
     for prefix in (_HIVE, _PIG):
         if workflow.startswith(prefix):
@@ -168,14 +168,19 @@ class _Paths:
         found = (self._place(text) for text in dict.fromkeys(texts[:MAX_PATHS]))
         return tuple(place for place in found if place is not None)
 
-    def _place(self, text: str) -> Place | None:
+    def output(self, text: str) -> tuple[Place, ...]:
+        """An output's directory, which is one and is called just so: nothing in its name parts it or stands for others."""
+        place = self._place(text, literal=True) if text else None
+        return (place,) if place is not None else ()
+
+    def _place(self, text: str, *, literal: bool = False) -> Place | None:
         uri = without_credentials(text)
         if "://" not in uri and not uri.startswith("/") and not re.match(r"[a-zA-Z][\w+.-]*:/", uri):
             if not self._working:
                 self.lost = True
                 return None
             uri = f"{self._working.rstrip('/')}/{uri}"
-        uri, inferred = _without_glob(uri)
+        uri, inferred = (uri, False) if literal else _without_glob(uri)
         path = _path_of(uri)
         if is_staging(path) or any(path == each or path.startswith(each + "/") for each in self._scratch):
             return None
