@@ -63,6 +63,7 @@ COPY = insert("hdfs://ns1/out", scan("db.a"))
         ("local-1795273594148", None),
         ("app-20260101120000-0001", None),
         ("application_x_1", None),
+        (f"application_1326381300833_{'9' * 5_000}", None),
         ("", None),
     ],
 )

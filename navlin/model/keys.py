@@ -153,8 +153,11 @@ def split_location(uri: str, default_fs: str = "") -> tuple[str, str, str]:
         return LOCAL, "file://", path
     if scheme in _S3_SCHEMES:
         return S3, f"s3://{host}", path
-    if scheme in ("", "hdfs", "viewfs", "webhdfs", "swebhdfs"):
-        return HDFS, f"{'viewfs' if scheme == 'viewfs' else 'hdfs'}://{host}" if host else "", path
+    if scheme == "viewfs":
+        # Whichever mount table it is of, its paths are not those of a NameNode.
+        return HDFS, f"viewfs://{host}", path
+    if scheme in ("", "hdfs", "webhdfs", "swebhdfs"):
+        return HDFS, f"hdfs://{host}" if host else "", path
     return scheme.upper(), f"{scheme}://{host}", path
 
 
@@ -282,7 +285,8 @@ def granted_execution_key(source: Source, run: str) -> Key:
     return replace(key, tree_path=below(f"#{EXECUTIONS}", key.identity))
 
 
-_YARN_ID = re.compile(r"(?:application|job|appattempt)_(\d+)_(\d+)(?:_\d+)*\Z")
+# Bounded: a record may hold anything, and Python makes no number of thousands of digits.
+_YARN_ID = re.compile(r"(?:application|job|appattempt)_(\d{1,19})_(\d{1,19})(?:_\d+)*\Z")
 
 
 def application_id(name: str) -> str | None:
