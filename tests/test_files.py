@@ -142,6 +142,59 @@ def test_a_renamed_file_is_read_on_and_not_again(tmp_path: Path) -> None:
     assert sorted(reader.read()) == [b"new", b"two"]
 
 
+@pytest.mark.parametrize("more", [b"", b"c\nd\n"])
+def test_a_file_renamed_while_nobody_looked_is_read_to_its_end_whatever_its_name(
+    tmp_path: Path, more: bytes
+) -> None:
+    log = tmp_path / "lineage.log"
+    log.write_bytes(b"a\nb\n")
+    reader = Reader(tmp_path, pattern="lineage.log")
+    assert reader.read() == [b"a", b"b"]
+    reader.restart()
+    append(log, more)
+    log.rename(tmp_path / "old-1")
+    log.write_bytes(b"e\n")
+    assert sorted(reader.read()) == sorted([*more.splitlines(), b"e"])
+    assert reader.plan().splits == ()
+    append(tmp_path / "old-1", b"f\n")
+    assert reader.read() == [b"f"]
+
+
+def test_another_file_with_a_used_inode_and_a_name_that_does_not_match_is_not_read(tmp_path: Path) -> None:
+    log = tmp_path / "lineage.log"
+    log.write_bytes(b"a\nb\n")
+    reader = Reader(tmp_path, pattern="lineage.log")
+    reader.read()
+    reader.restart()
+    log.write_bytes(b"what somebody else wrote\n")
+    log.rename(tmp_path / "other.txt")
+    assert reader.plan().splits == ()
+
+
+@pytest.mark.parametrize("suffix", ["bz2", "xz", "zst"])
+@pytest.mark.parametrize("restarted", [True, False])
+def test_a_file_that_was_compressed_to_what_is_not_read_may_have_lost_lines_unless_it_was_held(
+    tmp_path: Path, suffix: str, restarted: bool
+) -> None:
+    log = tmp_path / "lineage.log.1"
+    log.write_bytes(b"a\nb\n")
+    reader = Reader(tmp_path)
+    reader.read()
+    if restarted:
+        reader.restart()
+    archive = tmp_path / f"lineage.log.2.{suffix}"
+    archive.write_bytes(b"whatever it holds")
+    log.unlink()
+    later_ms = archive.stat().st_mtime_ns // 1_000_000 + 120_000
+    gone = []
+    for split in reader.plan(now_ms=later_ms).splits:
+        assert isinstance(split, FileSplit)
+        with pytest.raises(FileWentAway, match="from byte 4 on is not read") as away, follow(split):
+            pass
+        gone.append(away.value.loses)
+    assert gone == ([True] if restarted else [])
+
+
 def test_a_record_half_written_when_its_file_is_rotated_is_read_whole(tmp_path: Path) -> None:
     log, reader = tmp_path / "log", Reader(tmp_path)
     log.write_bytes(b"one\nha")

@@ -64,7 +64,7 @@ class LineLogs(Extractor):
         try:
             yield from self._of_file(split, records_of, lines)
         except FileWentAway as away:
-            if away.lost_bytes:
+            if away.loses:
                 yield Reject(split.path, str(away), split.offset)
             yield sought(split)
 

@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import zlib
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, Final, cast
 
 from extractors.lineage.file_split import FileSplit, goes_on_in
 from extractors.lineage.regular_files import NotFollowed, open_held, open_regular
 
+COMPRESSED: Final = (".gz", ".bz2", ".xz", ".zip", ".zst", ".lz4", ".snappy")
+_ROTATED: Final = re.compile(r"(?:[.-]\d{1,9}){1,5}\Z")
+"""What a rotated log has behind its name, and changes."""
+
 
 class FileWentAway(OSError):
-    """A file that was planned is not there any more under any name in its directory. ``lost_bytes`` were not read."""
+    """A file that was planned is not there any more under any name in its directory. ``lost_bytes`` were not read, and
+    perhaps what ``archive``, a compressed file that navlin does not read, holds of it besides."""
 
-    def __init__(self, message: str, lost_bytes: int = 0) -> None:
+    def __init__(self, message: str, lost_bytes: int = 0, archive: str = "") -> None:
         super().__init__(message)
         self.lost_bytes = lost_bytes
+        self.archive = archive
+
+    @property
+    def loses(self) -> bool:
+        """Whether something is lost, or may be."""
+        return bool(self.lost_bytes or self.archive)
 
 
 def open_planned(split: FileSplit) -> tuple[BinaryIO | None, str]:
@@ -51,11 +63,20 @@ def open_archive(split: FileSplit) -> tuple[BinaryIO, str]:
     """The compressed file that begins as this file did and is no older. Raises `FileWentAway`."""
     directory = Path(split.path).parent
     found: list[tuple[int, str]] = []
+    unread: list[str] = []
+    begins = _ROTATED.sub("", Path(split.path).name)
     with os.scandir(directory) as entries:
         for entry in entries:
             with suppress(OSError):
-                if entry.name.endswith(".gz") and entry.stat().st_mtime >= split.mtime_ns // 1_000_000_000:
+                if (
+                    not entry.name.endswith(COMPRESSED)
+                    or entry.stat().st_mtime < split.mtime_ns // 1_000_000_000
+                ):
+                    continue
+                if entry.name.endswith(".gz"):
                     found.append((entry.stat().st_mtime_ns, entry.path))
+                elif entry.name.startswith(begins):
+                    unread.append(entry.path)
     for _, path in sorted(found) if split.head else ():
         with suppress(OSError, EOFError, zlib.error):
             with open_regular(path, str(directory)) as file:
@@ -64,6 +85,13 @@ def open_archive(split: FileSplit) -> tuple[BinaryIO, str]:
                 return raw, path
             raw.close()
     lost_bytes = split.end - split.offset
+    if unread and not lost_bytes:
+        archive = min(unread)
+        raise FileWentAway(
+            f"{split.path} was rotated and compressed to what is not read, perhaps {archive}: what was written to it "
+            f"from byte {split.offset} on is not read",
+            archive=archive,
+        )
     raise FileWentAway(
         f"{split.path} was rotated out of {directory} or removed before it was read to its end: {lost_bytes} bytes "
         f"that it held, from byte {split.offset} to {split.end}, are not read",

@@ -1,6 +1,7 @@
 """Which files of some directories have something new: one ``stat`` a file, and each is opened once, to hold it.
 
-A file that is not in its directory any more is planned all the same if something of it was seen and not read.
+A file that is not in its directory any more is planned all the same if something of it was seen and not read; and so is
+one that has a name there now that does not match.
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ import glob
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any, Final
 
-from extractors.lineage.file_split import FileSplit
+from extractors.lineage.file_split import FileSplit, goes_on_in
 from extractors.lineage.held_files import HELD, HeldFiles
-from extractors.lineage.regular_files import leads_out
+from extractors.lineage.moved_files import COMPRESSED
+from extractors.lineage.regular_files import leads_out, open_regular
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position
 
@@ -26,7 +29,6 @@ QUIET_MS: Final = 3_600_000
 FORGET_MS: Final = 7 * 86_400_000
 ROTATED_MS: Final = 60_000
 """How long a file that was moved away is held after it was written to last: its writer may still have it open."""
-COMPRESSED: Final = (".gz", ".bz2", ".xz", ".zip", ".zst", ".lz4", ".snappy")
 
 
 class NothingToFollow(OSError):
@@ -57,6 +59,8 @@ def plan_files(
     left_out = 0
     links: list[str] = []
     archived_ns: dict[str, int] = {}
+    followed = {key.rpartition(":")[2] for key in saved if key.startswith(f"{host}:")}
+    others: list[os.DirEntry[str]] = []
     paths: dict[str, tuple[str, os.stat_result]] = {}
     for directory in expand(directories):
         try:
@@ -69,6 +73,8 @@ def plan_files(
         for entry in every:
             archive = entry.name.endswith(COMPRESSED)
             if not matches(entry.name) and not archive:
+                if str(entry.inode()) in followed:
+                    others.append(entry)
                 continue
             try:
                 stat = entry.stat()
@@ -108,6 +114,7 @@ def plan_files(
     follower = (directories, patterns)
     opens = held.hold(follower, paths)
     splits = {key: replace(split, held=opens.get(key, "")) for key, split in splits.items()}
+    released: dict[str, Position] = {}
     for each in held.missing(follower, seen):
         known = saved.get(each.key)
         split = _split_of(each.key, each.path, each.stat, known, positions.now_ms)
@@ -115,17 +122,48 @@ def plan_files(
             splits[each.key] = replace(split, held=each.opens)
         elif not _has_rest(known) and positions.now_ms - _written_ms(each.stat) >= ROTATED_MS:
             held.release(follower, each.key)
+            if known is not None and not known.get("sought"):
+                # Read to its end: whatever it was compressed to holds no more.
+                released[each.key] = Position(each.key, {**known, "sought": True})
             continue
         seen.add(each.key)
+    renamed = {}
+    for key, path, stat in _renamed(others, host):
+        if key not in seen and key in saved:
+            renamed[key] = _split_of(key, path, stat, saved[key], positions.now_ms)
+    # Only those with something new are opened; an inode that was used again is not the file that was followed.
+    splits |= {key: split for key, split in renamed.items() if split is not None and _is_the_same(split)}
     for key, value in saved.items():
-        if key in seen or not key.startswith(f"{host}:"):
+        if key in seen or key in renamed or key in released or not key.startswith(f"{host}:"):
             continue
         directory = str(Path(value["path"]).parent)
         if directory in listed and _may_be_archived(value, archived_ns.get(directory, 0)):
             splits[key] = _missing(key, value, positions.now_ms)
     ordered = sorted(splits.values(), key=lambda split: (split.mtime_ns, split.path))
-    gone = _forgotten(saved, seen, listed, f"{host}:", positions.now_ms - FORGET_MS)
-    return Plan(tuple(ordered), (*resets, *gone), note="; ".join(problems))
+    # Those that are gone for long come last: they are forgotten, whatever else is known of them.
+    gone = _forgotten(saved, seen | splits.keys(), listed, f"{host}:", positions.now_ms - FORGET_MS)
+    changed = released | {position.key: position for position in gone}
+    return Plan(tuple(ordered), (*resets, *changed.values()), note="; ".join(problems))
+
+
+def _renamed(entries: list[os.DirEntry[str]], host: str) -> Iterator[tuple[str, str, os.stat_result]]:
+    """The regular files among them, each with its key."""
+    for entry in entries:
+        with suppress(OSError):  # gone since it was listed
+            stat = entry.stat(follow_symlinks=False)
+            if S_ISREG(stat.st_mode):
+                yield f"{host}:{stat.st_dev}:{stat.st_ino}", entry.path, stat
+
+
+def _is_the_same(split: FileSplit) -> bool:
+    """Whether a file begins with what was read of it."""
+    if not split.head or not split.offset:
+        return False
+    try:
+        with open_regular(split.path, str(Path(split.path).parent)) as raw:
+            return goes_on_in(raw, split)
+    except OSError:
+        return False
 
 
 def expand(directories: tuple[str, ...]) -> list[str]:

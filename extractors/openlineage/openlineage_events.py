@@ -158,7 +158,7 @@ class _Reading:
                         break
                 yield from file.done()
         except FileWentAway as away:
-            if away.lost_bytes:
+            if away.loses:
                 yield Reject(split.path, str(away), split.offset)
             yield sought(split)
 
