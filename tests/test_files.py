@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -193,6 +194,33 @@ def test_a_file_that_was_compressed_to_what_is_not_read_may_have_lost_lines_unle
             pass
         gone.append(away.value.loses)
     assert gone == ([True] if restarted else [])
+
+
+def test_the_rest_of_a_file_that_was_compressed_is_not_decompressed_again_and_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(followed_files, "CHUNK_BYTES", 1 << 10)
+    lines = [b"%0198d" % number for number in range(4_000)]
+    log = tmp_path / "lineage.log"
+    log.write_bytes(b"".join(line + b"\n" for line in lines[:1_000]))
+    reader = Reader(tmp_path, pattern="lineage.log")
+    read = reader.read()
+    reader.restart()
+    append(log, b"".join(line + b"\n" for line in lines[1_000:]))
+    (tmp_path / "lineage.log.gz").write_bytes(gzip.compress(log.read_bytes()))
+    log.unlink()
+    rewound = 0
+    rewind = gzip._GzipReader._rewind  # type: ignore[attr-defined]
+
+    def counted(file: Any) -> None:
+        nonlocal rewound
+        rewound += 1
+        rewind(file)
+
+    monkeypatch.setattr("gzip._GzipReader._rewind", counted)
+    reader.max_lines = 100
+    assert read + reader.read() == lines
+    assert rewound <= 5
 
 
 def test_a_record_half_written_when_its_file_is_rotated_is_read_whole(tmp_path: Path) -> None:

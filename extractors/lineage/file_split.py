@@ -67,7 +67,7 @@ class FileSplit(Split):
 def goes_on_in(raw: BinaryIO, split: FileSplit) -> bool:
     """Whether what was read of the file before the offset still stands there."""
     raw.seek(0)
-    if split.head and _hash(raw.read(split.head_bytes)) != split.head:
+    if split.head and hash_of(raw.read(split.head_bytes)) != split.head:
         return False
     return not split.mark or mark_of(raw, split.offset) == split.mark
 
@@ -76,15 +76,16 @@ def head_of(raw: BinaryIO, end: int) -> tuple[str, int]:
     """The hash of the file's first bytes, of at most ``end``, and how many those are."""
     raw.seek(0)
     head = raw.read(min(HEAD_BYTES, end))
-    return _hash(head), len(head)
+    return hash_of(head), len(head)
 
 
 def mark_of(raw: BinaryIO, offset: int) -> str:
     """The hash of the bytes before an offset."""
     mark_bytes = min(MARK_BYTES, offset)
     raw.seek(offset - mark_bytes)
-    return _hash(raw.read(mark_bytes))
+    return hash_of(raw.read(mark_bytes))
 
 
-def _hash(data: bytes) -> str:
+def hash_of(data: bytes) -> str:
+    """What stands for these bytes in a position."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()

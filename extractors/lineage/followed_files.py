@@ -24,12 +24,13 @@ import gzip
 import os
 import re
 import zlib
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, Final, cast
 
-from extractors.lineage.file_split import FileSplit, goes_on_in, head_of, mark_of
+from extractors.lineage.file_split import MARK_BYTES, FileSplit, goes_on_in, hash_of, head_of, mark_of
 from extractors.lineage.moved_files import open_archive, open_planned
 from navlin.model.records import Position, Reject
 
@@ -39,6 +40,8 @@ SPLIT_LINES: Final = 5_000
 MAX_LINE_BYTES: Final = 64 << 20
 ARCHIVED_BYTES: Final = 1 << 30
 """How much is read of a file's rest that was compressed. Of a log that is polled every few seconds it is far less."""
+ARCHIVED_PARTS: Final = 8
+"""How many times as much of it is read at once: each part begins with all that stands before it, to be decompressed."""
 _NULS: Final = re.compile(rb"\0+")
 _NEWLINES: Final = re.compile(rb"\n+")
 
@@ -74,12 +77,16 @@ class FollowedFile:
         self._archive = archive
         self._damage = ""
         self._at_end = self.offset >= self.end
+        self._read: deque[tuple[int, bytes]] = deque()
+        """The last that was read of an archive, each piece with its place: going back in it is beginning anew."""
 
     def lines(self, *, max_bytes: int = SPLIT_BYTES, max_lines: int = SPLIT_LINES) -> Iterator[Line | Reject]:
         """The next lines, at least one, until either bound is reached; a line that is too long comes as a `Reject`.
 
         A caller may stop at any line: `done` then yields a split for the rest.
         """
+        if self._archive:
+            max_bytes, max_lines = ARCHIVED_PARTS * max_bytes, ARCHIVED_PARTS * max_lines
         first, count = self.offset, 0
         held: list[bytes] = []
         held_bytes = 0
@@ -146,10 +153,24 @@ class FollowedFile:
         if not self._archive:
             return self.raw.read(count)
         try:
-            return cast(gzip.GzipFile, self.raw).read1(count)  # what is there before the damage
+            at = self.raw.tell()
+            chunk = cast(gzip.GzipFile, self.raw).read1(count)  # what is there before the damage
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             self._damage = str(error)
             return b""
+        self._read.append((at, chunk))
+        while self._read[0][0] + len(self._read[0][1]) < self.offset - MARK_BYTES:
+            self._read.popleft()
+        return chunk
+
+    def _mark(self) -> str:
+        """The hash of the bytes before the offset."""
+        begin = max(0, self.offset - MARK_BYTES)
+        if not self._read or self._read[0][0] > begin:
+            return mark_of(self.raw, self.offset)
+        first = self._read[0][0]
+        read = b"".join(chunk for _, chunk in self._read)
+        return hash_of(read[begin - first : self.offset - first])
 
     def _hole(self, count: int) -> Reject:
         why = "the file was truncated under its writer, or its host went down"
@@ -200,8 +221,9 @@ class FollowedFile:
         reached; the position of the later round stands, and the earlier one never looks as if nothing were left.
         """
         split = self._split
-        head, head_bytes = head_of(self.raw, self.end)
-        mark = mark_of(self.raw, self.offset)
+        # What an archive begins with is known: by that it was found.
+        head, head_bytes = (split.head, split.head_bytes) if self._archive else head_of(self.raw, self.end)
+        mark = self._mark()
         value: dict[str, Any] = {
             "path": self.path,
             "head": head,
