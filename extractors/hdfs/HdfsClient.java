@@ -489,7 +489,12 @@ public final class HdfsClient {
     }
 
     private String zoneKey(String path) throws IOException {
-        EncryptionZone zone = client.getEZForPath(path);
+        EncryptionZone zone;
+        try {
+            zone = client.getEZForPath(path);
+        } catch (org.apache.hadoop.security.AccessControlException closed) {
+            return null; // who may list the directory above may not read each one in it
+        }
         return zone != null && zone.getPath().equals(path) ? zone.getKeyName() : null;
     }
 
