@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
+import orjson
 import pytest
 
 from navlin.export import batches
 from navlin.export.batches import Batch, read
 from navlin.export.choosing import NotExportable, Selection
+from navlin.export.target import targets
 from navlin.export.values import Dataset, End, Flow, Item, Operation, Renamed, Run
 from navlin.index.edits import Edit, FieldChange, note_edits
 from navlin.index.fields import EDITS, RUNS
@@ -373,6 +376,38 @@ def test_what_people_wrote_is_a_change_though_no_run_made_it(world: World) -> No
     world.solr.commit(EDITS, soft=True)
 
     assert list(followed(world)) == [("db", "there"), ("db.orders", "there")]
+
+
+def test_what_people_took_away_is_cleared_there_and_what_they_never_wrote_is_left_alone(world: World) -> None:
+    orders = world.table("orders", "amount")
+    finished(world, HIVE, 1)
+    taken = (FieldChange("tags", ["pii"], None), FieldChange("description", "wrong", None))
+    note_edits(world.solr, [Edit(orders.identity, "db.orders", "ann", int(time.time() * 1000) + 1, taken)])
+    world.solr.commit(EDITS, soft=True)
+    everything, changed = items(world), items(world, since_run=run_id(world.source(HIVE).id, 1))
+
+    def sent(target: str, found: Iterable[Item]) -> list[dict[str, Any]]:
+        made = targets()[target]
+        return [orjson.loads(each) for each in made.records(found, made.options())]
+
+    tables = [
+        next(
+            each
+            for line in sent("atlas", found)
+            for each in line["entities"]
+            if each["typeName"] == "hive_table"
+        )
+        for found in (changed, everything)
+    ]
+    assert tables[0]["labels"] == []
+    assert tables[0]["attributes"]["userDescription"] is None
+    assert "labels" not in tables[1]
+    assert "userDescription" not in tables[1]["attributes"]
+    tags = [
+        [each["aspect"]["json"] for each in sent("datahub", found) if each["aspectName"] == "globalTags"]
+        for found in (changed, everything)
+    ]
+    assert tags == [[{"tags": []}], []]
 
 
 def test_a_run_that_goes_on_is_none_from_which_changes_may_be_read(world: World) -> None:

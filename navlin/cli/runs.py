@@ -25,7 +25,7 @@ def command(
 ) -> None:
     """The runs of sources, the newest first: what they read, what became of it, and why one failed or is held.
 
-    A run that found nothing to read leaves no record. The last 1,000 of each source are kept.
+    A run that found nothing to read leaves no record. The last 20,000 of each source are kept.
 
     \b
     Examples:

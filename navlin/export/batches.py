@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from navlin.export.choosing import Chosen, Selection, choose
@@ -82,6 +82,8 @@ def read(solr: Solr, selection: Selection, after: Place | None = None) -> Iterat
     place = after or Place()
     with ExitStack() as open_sets:
         chosen = choose(graph, selection, open_sets)
+        if chosen.edited is not None:
+            reader = replace(reader, edited=chosen.edited)
         export = _Export(reader, selection, chosen, open_sets.enter_context(IdSet()))
         if place.stage != STAGES[0]:
             # What was renamed is known, though it is not exported again.

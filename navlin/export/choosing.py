@@ -78,10 +78,11 @@ def since(text: str) -> tuple[str, int]:
 @dataclass(slots=True)
 class Chosen:
     """The ids that are exported, by `KINDS`; None: all that there is. ``gone`` are those that went since the run or time
-    from which changes are read, columns too."""
+    from which changes are read, columns too; ``edited`` are those that people wrote on since then."""
 
     ids: Mapping[str, IdSet] | None = None
     gone: IdSet | None = None
+    edited: IdSet | None = None
     removed: Iterator[Removed] = field(default_factory=lambda: iter(()))
 
     def of(self, kind: str) -> IdSet | None:
@@ -107,13 +108,14 @@ def choose(graph: Graph, selection: Selection, open_sets: ExitStack) -> Chosen:
         if selection.since_run
         else changed_since_ms(graph.solr, selection.since_ms)
     )
-    changed = _Collected(graph, open_sets, gone=open_sets.enter_context(IdSet()))
+    gone, edited = (open_sets.enter_context(IdSet()) for _ in range(2))
+    changed = _Collected(graph, open_sets, gone, edited)
     changed.add_changes(changes)
     # What was removed is known by its id alone: whether a query would have found it, nobody can tell.
     removed = (Removed(each.kind, each.id) for each in changes.removed)
     if found is None:
-        return Chosen(changed.ids, changed.gone, removed)
-    return Chosen(_in_both(changed.ids, found, open_sets), changed.gone, removed)
+        return Chosen(changed.ids, gone, edited, removed)
+    return Chosen(_in_both(changed.ids, found, open_sets), gone, edited, removed)
 
 
 def _in_both(
@@ -128,11 +130,13 @@ def _in_both(
 class _Collected:
     """Entities and relations, as the ids of what is exported whole because of them."""
 
-    def __init__(self, graph: Graph, open_sets: ExitStack, gone: IdSet | None = None) -> None:
+    def __init__(
+        self, graph: Graph, open_sets: ExitStack, gone: IdSet | None = None, edited: IdSet | None = None
+    ) -> None:
         self._graph = graph
         self._metastores = {source.id for source in known_sources(graph.solr) if source.metastore}
         self.ids = {kind: open_sets.enter_context(IdSet()) for kind in KINDS}
-        self.gone = gone
+        self._gone, self._edited = gone, edited
 
     def add_query(self, query: str, filters: Iterable[str]) -> None:
         """Adds what a query finds."""
@@ -161,9 +165,10 @@ class _Collected:
 
     def add_changes(self, changes: Changes) -> None:
         """Adds what changed."""
+        assert self._gone is not None
+        assert self._edited is not None
         for entities in in_batches(changes.entities, IDS_A_LOOK):
-            assert self.gone is not None
-            self.gone.add(each.id for each in entities if each.deleted)
+            self._gone.add(each.id for each in entities if each.deleted)
             # Files change by the million: those count that something reads or writes.
             paths = [each.id for each in entities if each.type in PATH_TYPES]
             named = self._graph.ends_among(paths, _ANY_FLOW) if paths else set()
@@ -176,6 +181,7 @@ class _Collected:
                 ]
             )
         for ids in in_batches(changes.edited, IDS_A_LOOK):
+            self._edited.add(ids)
             self._add_entities(self._graph.entities_of(ids, CORE).values())
         for relations in in_batches(changes.relations, IDS_A_LOOK):
             self._add_relations(relations)

@@ -23,6 +23,7 @@ from navlin.export.values import (
 from navlin.index.details import (
     EXPORTED,
     StatementDetails,
+    Words,
     column_details,
     details,
     execution_details,
@@ -51,7 +52,8 @@ class Reader:
     """Reads whole datasets and operations of one graph.
 
     ``columns``: with columns and their lineage; ``texts``: with query texts, and expressions; ``placeholders``: ends that
-    are unlinked or flagged deleted stand among inputs and outputs, not only among the unlinked ones.
+    are unlinked or flagged deleted stand among inputs and outputs, not only among the unlinked ones. ``edited`` are the ids
+    of what people wrote on since the run from which changes are read.
     """
 
     graph: Graph
@@ -59,6 +61,10 @@ class Reader:
     columns: bool = True
     texts: bool = True
     placeholders: bool = False
+    edited: Container[str] = ()
+
+    def _words(self, entity: StoredEntity) -> Words:
+        return replace(words(entity), edited=entity.id in self.edited)
 
     # -- Datasets --------------------------------------------------------------------------------------------------------
 
@@ -72,19 +78,19 @@ class Reader:
             if not self.texts:
                 found = replace(found, text="")
             if entity.deleted:
-                yield Dataset(name, found, words(entity), deleted=True, deleted_ms=entity.deleted_ms)
+                yield Dataset(name, found, self._words(entity), deleted=True, deleted_ms=entity.deleted_ms)
                 continue
             keys = {each.upper() for each in found.partition_columns}
             of_table = columns.get(entity.id, ())
             yield Dataset(
                 name,
                 found,
-                words(entity),
+                self._words(entity),
                 tuple(
                     Column(
                         ColumnName(each.id, name, each.own_name),
                         column_details(each),
-                        words(each),
+                        self._words(each),
                         each.own_name.upper() in keys,
                     )
                     for each in of_table
@@ -151,7 +157,7 @@ class Reader:
                 ends.outputs(entity.id),
                 tuple(each for each in lineage if each.inputs or each.outputs),
                 ends.unlinked(entity.id),
-                words(entity),
+                self._words(entity),
                 latest.get(entity.id),
                 LastRun(entity.last_run.count, entity.last_run.last_ms, entity.last_run.principal),
                 deleted=entity.deleted,

@@ -23,13 +23,15 @@ _WITH: Final = re.compile(r"(?:\s++|--[^\n]*+\n|/\*.*?\*/)*+with\b", re.IGNORECA
 @dataclass(frozen=True, slots=True)
 class Words:
     """What people, or their source, wrote of an entity. ``properties`` bear their own keys, those of a namespace as
-    ``namespace.key``."""
+    ``namespace.key``. ``edited``: somebody wrote since the run from which changes are read, and may have taken away what is
+    empty now."""
 
     name: str = ""
     description: str = ""
     tags: tuple[str, ...] = ()
     properties: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     inherited_tags: tuple[str, ...] = ()
+    edited: bool = False
 
 
 @dataclass(frozen=True, slots=True)

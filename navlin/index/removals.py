@@ -128,8 +128,8 @@ def _started(solr: Solr, run_id: str) -> str:
 
 def _require_records(solr: Solr, since: str) -> None:
     """Raises `UnknownRun` if a source had more runs since then than are kept."""
-    cut_off = f"+{q.in_range('iteration', RUNS_KEPT + 1)} +{q.in_range('started', since)}"
-    for source in solr.facet(RUNS, "sourceId", {"q": cut_off, "fq": ["kind:run"]}):
+    later = f"+{q.in_range('iteration', 2)} +{q.in_range('started', since)}"
+    for source in solr.facet(RUNS, "sourceId", {"q": later, "fq": ["kind:run"]}):
         of_source = ["kind:run", q.term("sourceId", source)]
         first = {
             "q": "*:*",

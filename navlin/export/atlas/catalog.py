@@ -95,7 +95,7 @@ def _asset(type_name: str, dataset: Dataset, namespace: Namespace, **more: Any) 
         "name": name.name,
         "description": found.comment or None,
         "owner": found.owner or None,
-        **_filled(worded(dataset.words)),
+        **worded(dataset.words),
         **more,
     }
     return AtlasEntity(
@@ -186,7 +186,7 @@ def _column(column: Column, dataset: Dataset, index: int, namespace: Namespace) 
         "comment": column.details.comment or None,
         "owner": dataset.details.owner or None,
         "position": index,
-        **_filled(worded(column.words)),
+        **worded(column.words),
     }
     # Two relationships call this end so: without its type Atlas takes every column for an ordinary one.
     relationship = "hive_table_partitionkeys" if column.partition_key else "hive_table_columns"
@@ -283,7 +283,3 @@ def _contained(container: AtlasEntity) -> dict[str, Ref | tuple[Ref, ...]]:
 
 def _struct(type_name: str, attributes: dict[str, Any]) -> dict[str, Any]:
     return {"typeName": type_name, "attributes": {k: v for k, v in attributes.items() if v is not None}}
-
-
-def _filled(attributes: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in attributes.items() if value}

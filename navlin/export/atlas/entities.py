@@ -18,6 +18,10 @@ IDENTITY: Final = "navlin_id"
 """The custom attribute that has the identity of what an entity was made of."""
 
 
+CLEARED: Final = object()
+"""The value of an attribute that somebody took away."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ref:
     """What names an entity for others; ``relationship`` is the type of the relationship that it is an end of."""
@@ -50,12 +54,13 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class AtlasEntity:
-    """An entity with its ends of relationships. None and empty values are left out; Atlas keeps what it has there."""
+    """An entity with its ends of relationships. None and empty values are left out, and labels that are None; Atlas keeps
+    what it has there. What is `CLEARED` is empty there from then on."""
 
     type: str
     attributes: Mapping[str, Any]
     ends: Mapping[str, Ref | tuple[Ref, ...]] = field(default_factory=dict)
-    labels: tuple[str, ...] = ()
+    labels: tuple[str, ...] | None = None
     custom: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -68,7 +73,11 @@ class AtlasEntity:
         found: dict[str, Any] = {
             "typeName": self.type,
             "guid": guids[self.ref.key],
-            "attributes": {name: value for name, value in self.attributes.items() if _known(value)},
+            "attributes": {
+                name: None if value is CLEARED else value
+                for name, value in self.attributes.items()
+                if _known(value)
+            },
         }
         ends = {
             name: [each.to_json(guids) for each in end] if isinstance(end, tuple) else end.to_json(guids)
@@ -76,7 +85,7 @@ class AtlasEntity:
         }
         if ends:
             found["relationshipAttributes"] = ends
-        if self.labels:
+        if self.labels is not None:
             found["labels"] = list(self.labels)
         if self.custom:
             found["customAttributes"] = dict(self.custom)
@@ -123,10 +132,10 @@ def unique(entities: Iterable[AtlasEntity]) -> Iterator[AtlasEntity]:
             yield entity
 
 
-def labels(words: Words) -> tuple[str, ...]:
-    """People's tags as labels."""
+def labels(words: Words) -> tuple[str, ...] | None:
+    """People's tags as labels; None if there are none, and nobody took one away."""
     found = (_NO_WORD.sub("_", tag)[:LABEL_CHARS] for tag in (*words.tags, *words.inherited_tags))
-    return tuple(dict.fromkeys(each for each in found if each.strip("_")))
+    return tuple(dict.fromkeys(each for each in found if each.strip("_"))) or (() if words.edited else None)
 
 
 def custom(identity: str, words: Words) -> dict[str, str]:
@@ -139,8 +148,10 @@ def custom(identity: str, words: Words) -> dict[str, str]:
 
 
 def worded(words: Words) -> dict[str, Any]:
-    """The attributes of an Asset that people fill in."""
-    return {"displayName": words.name, "userDescription": words.description}
+    """The attributes of an Asset that people fill in. Atlas keeps what is left out: what somebody took away is cleared."""
+    found = {"displayName": words.name, "userDescription": words.description}
+    empty = dict.fromkeys(found, CLEARED) if words.edited else {}
+    return {**empty, **{name: value for name, value in found.items() if value}}
 
 
 def _known(value: Any) -> bool:

@@ -124,7 +124,7 @@ def _process(
     attributes: dict[str, Any] = {
         "qualifiedName": name,
         "name": name,
-        **{key: value for key, value in worded(operation.words).items() if value},
+        **worded(operation.words),
     }
     started_ms = latest.started_ms or operation.runs.last_ms
     match kind:

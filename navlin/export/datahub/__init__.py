@@ -135,7 +135,7 @@ class _Export:
         yield _proposal(urn, "dataPlatformInstance", platform)
         if self.options.owners and item.details.owner:
             yield _proposal(urn, "ownership", aspects.ownership(item.details.owner))
-        if self.options.tags and item.words.tags:
+        if self.options.tags and (item.words.tags or item.words.edited):
             yield _proposal(urn, "globalTags", aspects.global_tags(item.words.tags))
         yield _proposal(urn, "status", {"removed": False})
 
@@ -182,7 +182,7 @@ class _Export:
                 "fineGrainedLineages": list(self._fine_grained(item)),
             },
         )
-        if self.options.tags and item.words.tags:
+        if self.options.tags and (item.words.tags or item.words.edited):
             yield _proposal(urn, "globalTags", aspects.global_tags(item.words.tags))
         yield _proposal(urn, "status", {"removed": False})
 
