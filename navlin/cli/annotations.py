@@ -13,7 +13,6 @@ import click
 from navlin.cli.invocation import Exit, Failure, Invocation, json_option
 from navlin.cli.terminal import print_json, say
 from navlin.files import replaced
-from navlin.render.counts import counted
 
 if TYPE_CHECKING:
     from navlin.edit.annotation_files import FileContent, Format
@@ -64,6 +63,7 @@ def export(invocation: Invocation, file: Path, *, query: str, form: str | None, 
     from navlin.index.query_text import asked
     from navlin.query.scanner import QueryError
     from navlin.query.syntax import parse
+    from navlin.render.counts import counted
 
     try:
         wanted = asked(parse(query).query)
@@ -175,6 +175,8 @@ def _as_json(content: FileContent, done: Imported, *, dry_run: bool) -> dict[str
 
 
 def _print(content: FileContent, done: Imported, *, dry_run: bool) -> None:
+    from navlin.render.counts import counted
+
     verb = "would be written" if dry_run else "written"
     fields, entities = counted(done.written, "field"), counted(done.entities, "entity")
     say(f"{fields} of {entities} {verb}, {done.unchanged:,} already there")

@@ -11,7 +11,6 @@ import click
 
 from navlin.cli.invocation import Exit, Failure, Invocation, json_option
 from navlin.cli.terminal import console, print_json, say
-from navlin.render.counts import counted
 
 if TYPE_CHECKING:
     pass
@@ -39,6 +38,7 @@ def command(invocation: Invocation, file: Path, *, as_json: bool) -> None:
     from navlin.index.leases import Leased
     from navlin.index.snapshots import TooBusy
     from navlin.index.solr import Solr
+    from navlin.render.counts import counted
     from navlin.service.backup import back_up
     from navlin.service.solr import reachable_solr
 

@@ -6,7 +6,6 @@ import click
 
 from navlin.cli.invocation import Exit, Failure, Invocation, json_option, unknown
 from navlin.cli.terminal import confirm, print_json, say
-from navlin.render.counts import counted
 
 
 @click.command("forget")
@@ -30,6 +29,7 @@ def command(invocation: Invocation, source: str, path: str, *, yes: bool, as_jso
     """
     from navlin.index.leases import Leased, LeaseLost
     from navlin.index.sources import known_sources
+    from navlin.render.counts import counted
     from navlin.service.forget import forget, to_forget, tree_place
 
     configuration = invocation.configuration()

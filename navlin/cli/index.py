@@ -11,7 +11,6 @@ import click
 
 from navlin.cli.invocation import Invocation, json_option
 from navlin.cli.terminal import console, print_json, say
-from navlin.render.counts import counted
 
 
 @click.group("index")
@@ -97,6 +96,7 @@ def upgrade(invocation: Invocation, *, as_json: bool) -> None:
       navlin index upgrade
     """
     from navlin.index.solr import Solr
+    from navlin.render.counts import counted
     from navlin.service.opening import open_index
     from navlin.service.solr import reachable_solr
     from navlin.service.upgrading import upgrade_index

@@ -10,7 +10,6 @@ import click
 
 from navlin.cli.invocation import Exit, Failure, Invocation, json_option
 from navlin.cli.terminal import console, print_json, say
-from navlin.render.counts import counted
 
 if TYPE_CHECKING:
     from navlin.index.solr import Solr
@@ -120,6 +119,8 @@ def exit_code(answer: Mapping[str, Any]) -> Exit:
 
 def print_answer(answer: Mapping[str, Any]) -> None:
     """What each rule removed and kept, for people."""
+    from navlin.render.counts import counted
+
     out = console()
     out.print(
         f"{'dry run' if answer['dry_run'] else answer['status']}{', continued' if answer['resumed'] else ''}"

@@ -10,7 +10,6 @@ import click
 from navlin.cli.backup import progress
 from navlin.cli.invocation import Exit, Failure, Invocation, json_option
 from navlin.cli.terminal import print_json, say
-from navlin.render.counts import counted
 
 
 @click.command("restore", short_help="Make the index of a backup the index.")
@@ -39,6 +38,7 @@ def command(invocation: Invocation, file: Path, *, into: Path | None, overwrite:
     from navlin.index import collection_backup, core_backup
     from navlin.index.cores import NotCreated
     from navlin.index.solr import Solr
+    from navlin.render.counts import counted
     from navlin.service.backup import IndexInUse, IndexThere, restore
     from navlin.service.backup_file import DamagedBackup, NewerBackup
     from navlin.service.solr import external_address
