@@ -118,7 +118,7 @@ def test_many_faults_leave_no_trace(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     done = compare_with_undisturbed(
-        solr_server, spark, tmp_path, seed=2, runs=2 * SMALL, faults_a_run=3, another=another, with_logs=True
+        solr_server, spark, tmp_path, seed=2, runs=ALL, faults_a_run=3, another=another, with_logs=True
     )
     with capsys.disabled():
         sys.stdout.write(f"\n{done}\n")
