@@ -15,12 +15,14 @@ from extractors.hms import HiveMetastore
 from extractors.hms.client import connected
 from extractors.hms.idl import Database, Table
 from extractors.impala_events import ImpalaEvents
+from navlin.edit.words import Tags, Words, edit_words, tags, texts
 from navlin.export.atlas import Options
 from navlin.export.choosing import Selection
 from navlin.export.connection import Address, Connection
 from navlin.export.target import Refused, targets
 from navlin.export.writing import Exported, Question, send
 from navlin.index.cores import CORES
+from navlin.index.editing import Author
 from navlin.index.runs import Status
 from navlin.index.solr import Solr
 from navlin.model.extractor import EXTRACTORS
@@ -236,3 +238,21 @@ def test_what_changed_arrives_a_drop_a_rename_and_a_new_column(atlas: Atlas, sho
     assert entity(atlas, "hive_column", "orders.discount")["status"] == "ACTIVE"
     assert reached(atlas, "hive_table", "orders") == shop.downstream("orders")
     assert f"shop.summary@{CLUSTER}" in reached(atlas, "hive_table", "orders")
+
+
+def test_what_people_took_away_is_taken_away(atlas: Atlas, shop: Shop) -> None:
+    orders = table_key(shop.hive, DATABASE, "orders").identity
+    ann = Author("ann", int(time.time() * 1000))
+    list(
+        edit_words(shop.solr, {orders: Words(texts({"description": "wrong"}), Tags(add=tags(["pii"])))}, ann)
+    )
+    until = export(shop, atlas).until
+    written = entity(atlas, "hive_table", "orders")
+    assert (written["labels"], written["attributes"]["userDescription"]) == (["pii"], "wrong")
+
+    list(
+        edit_words(shop.solr, {orders: Words(texts({"description": None}), Tags(remove=tags(["pii"])))}, ann)
+    )
+    export(shop, atlas, until)
+    taken = entity(atlas, "hive_table", "orders")
+    assert (taken.get("labels") or [], taken["attributes"]["userDescription"]) == ([], None)

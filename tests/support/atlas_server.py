@@ -47,6 +47,12 @@ class Atlas:
             self.entities[each["typeName"], each["attributes"]["qualifiedName"]] = each
         return 200, "{}"
 
+    def labelled(self, key: tuple[str, str], labels: list[str]) -> tuple[int, str]:
+        if key not in self.entities:
+            return 404, "not found"
+        self.entities[key]["labels"] = labels
+        return 200, ""
+
     def deleted(self, key: tuple[str, str]) -> tuple[int, str]:
         return (200, "{}") if self.entities.pop(key, None) else (404, "not found")
 
@@ -69,7 +75,10 @@ def running_atlas(*, user: str = "", password: str = "") -> Iterator[Atlas]:
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
-            self._answer(lambda body: atlas.posted(body["entities"]))
+            if urlsplit(self.path).path.endswith("/labels"):
+                self._answer(lambda body: atlas.labelled(self._key(), body))
+            else:
+                self._answer(lambda body: atlas.posted(body["entities"]))
 
         def do_PUT(self) -> None:
             self._answer(lambda body: atlas.renamed(self._key(), body["entity"]["attributes"]))
@@ -79,7 +88,8 @@ def running_atlas(*, user: str = "", password: str = "") -> Iterator[Atlas]:
 
         def _key(self) -> tuple[str, str]:
             parts = urlsplit(self.path)
-            return parts.path.removeprefix(BY_NAME), parse_qs(parts.query)["attr:qualifiedName"][0]
+            kind = parts.path.removeprefix(BY_NAME).removesuffix("/labels")
+            return kind, parse_qs(parts.query)["attr:qualifiedName"][0]
 
         def _answer(self, carry_out: Any) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))

@@ -52,6 +52,7 @@ def _create(connection: Connection, entities: list[dict[str, Any]]) -> Iterator[
         return
     if answer.ok:
         yield len(entities)
+        yield from _label(connection, entities)
         return
     if len(groups) > 1:
         for group in groups:
@@ -63,11 +64,24 @@ def _create(connection: Connection, entities: list[dict[str, Any]]) -> Iterator[
         alone = connection.send("POST", BULK, orjson.dumps({"entities": [first]}))
         if alone.ok:
             yield 1
+            yield from _label(connection, [first])
             for each in hanging:
                 yield from _create(connection, [each])
             return
         answer = alone
     yield Refused(_shown(first), words_of(answer))
+
+
+def _label(connection: Connection, entities: list[dict[str, Any]]) -> Iterator[Refused]:
+    """Sets labels: Atlas takes those that come with an entity only if the entity is new to it."""
+    for each in entities:
+        if "labels" not in each:
+            continue
+        named = {"attr:qualifiedName": each["attributes"]["qualifiedName"]}
+        path = f"{BY_NAME}{quote(each['typeName'])}/labels"
+        answer = connection.send("POST", path, orjson.dumps(each["labels"]), params=named)
+        if not answer.ok:
+            yield Refused(f"labels of {_shown(each)}", words_of(answer))
 
 
 def _groups(entities: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
