@@ -221,6 +221,23 @@ def test_of_a_request_that_is_refused_the_rest_arrives(world: World, atlas: Atla
     assert done.refusals == len(refused)
 
 
+def test_labels_of_what_a_server_has_are_set_and_cost_nothing_for_what_is_new_to_it(
+    world: World, atlas: Atlas
+) -> None:
+    table = next(each for each in world.elements.values() if each.get("originalName") == "t1")
+    table["tags"] = ["pii"]
+    world.index()
+    sent(world, atlas)
+    assert atlas.entities["hive_table", "db.t1@estate"]["labels"] == ["pii"]
+    assert not [path for _, path in atlas.requests if path.endswith("/labels")]
+
+    table["tags"] = ["gdpr"]
+    world.index()
+    sent(world, atlas)
+    assert atlas.entities["hive_table", "db.t1@estate"]["labels"] == ["gdpr"]
+    assert len([path for _, path in atlas.requests if path.endswith("/labels")]) == 1
+
+
 def test_what_a_server_cannot_digest_is_refused_if_it_takes_the_rest_and_else_sent_again(
     world: World, atlas: Atlas
 ) -> None:

@@ -29,6 +29,7 @@ from navlin.model.keys import Key
 from navlin.model.records import Entity, Relation
 from navlin.model.source import Source
 from navlin.query.inherited import Word, inherited
+from navlin.query.reach import reach
 from navlin.service.inheriting import keep_inherited
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.support.indexed_estate import World
@@ -408,6 +409,31 @@ def test_whatever_happens_it_is_so_on_a_solrcloud(cloud: Solr, happened: list[li
 
 
 # -- How much is done ----------------------------------------------------------------------------------------------------
+
+
+def test_one_origin_whose_lineage_cannot_be_read_keeps_what_it_reached_and_holds_no_other_up(
+    private_solr: Solr, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(emptied(private_solr), "broken")
+    one, other = Estate(world, "one"), Estate(world, "other")
+    for estate in (one, other):
+        chain(estate)
+    one.tag("a.x", "PII")
+    happen(one, other)
+    assert of(one, stored(private_solr)) == BC
+    broken = one.key("a.x").identity
+
+    def breaks(solr: Solr, start: str, stops: frozenset[str]) -> object:
+        if start == broken:
+            raise KeyError(start)
+        return reach(solr, start, stops)
+
+    monkeypatch.setattr("navlin.service.inheriting.reach", breaks)
+    other.tag("a.x", "PII")
+    note_due(private_solr, everything=True)
+    happen(one, other)
+
+    assert of(one, stored(private_solr)) == of(other, stored(private_solr)) == BC
 
 
 def test_what_has_nothing_to_do_with_a_tag_is_not_followed_anew(private_solr: Solr) -> None:

@@ -76,11 +76,11 @@ def test_a_run_that_has_not_shown_all_its_sources_leaves_what_an_earlier_one_ext
     def run(number: int, sources: list[str], name: str) -> None:
         run_id = RUN.replace("4", str(number))
         scan, leaf = KAFKA
-        told = progress(sources)
-        told["progress"]["runId"] = run_id
+        event = progress(sources)
+        event["progress"]["runId"] = run_id
         write_log(
             *(tmp_path, log_start(), application(app_id=name)),
-            *(scanned(scan, leaf, **batch(run=run_id)), end(0), told),
+            *(scanned(scan, leaf, **batch(run=run_id)), end(0), event),
             name=name,
         )
 
@@ -198,20 +198,20 @@ def test_no_secret_is_kept_of_a_stream_and_it_is_the_same_after_a_restart(tmp_pa
     scan, leaf = file_scan("id#1L, v#2", f"InMemoryFileIndex(1 paths)[s3a://AK:{secret}@b/in/part-1]")
     query = op("Project", f"Output [1]: [{text} AS w#3]\nInput [2]: [id#1L, v#2]", scan)
     sources = [f"FileStreamSource[s3a://AK:{secret}@b/in]", f"MongoStream[mongodb://u:{secret}@h/db]"]
-    told = (
+    events = (
         *(started(), scanned(query, leaf), end(0)),
         progress(sources, f"FileSink[s3a://AK:{secret}@b/out]"),
         progress(sources, f"FileSink[s3a://AK:{secret}@b/out]"),
     )
     path = write_log(tmp_path, log_start(), application(), name="application_1_0001.inprogress")
     follower = Follower(tmp_path)
-    for each in told:
+    for each in events:
         with path.open("ab") as log:
             log.write(lines(each))
         follower.poll()
         assert secret not in json.dumps(follower.saved)
     found = seen(follower.extracted, "clicks")
-    assert found == seen(extracted_of(tmp_path / "at once", *told), "clicks")
+    assert found == seen(extracted_of(tmp_path / "at once", *events), "clicks")
     assert (found.inputs, found.outputs, set(found.columns)) == ({"in", "db"}, {"out"}, {"out.w"})
 
 

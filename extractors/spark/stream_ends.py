@@ -138,7 +138,7 @@ def source_of(described: Any) -> StreamSource | None:
 
 
 def _kept(description: str) -> str:
-    """What is kept of a description: a stream's sources are told apart by it, before a restart and after."""
+    """What is kept of a description: a stream's sources differ by it, before a restart and after."""
     return redact(without_credentials(description))[:2000]
 
 

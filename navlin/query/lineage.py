@@ -101,7 +101,7 @@ class _Side:
     seen: set[tuple[str, bool]] = field(default_factory=set)
     """(id, whether it was reached as the location of a shown table)"""
     reading: Future[None] | None = None
-    """Of the next level, as long as there is one."""
+    """What reads the next level; None if there is none."""
 
 
 State = tuple[str, bool]

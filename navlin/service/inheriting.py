@@ -235,7 +235,10 @@ class _Keeping:
         entities = self._graph.entities_of(ids, WORDS)
         before = stored_reaches(self._solr, ids)
         with ThreadPoolExecutor(WALKS, "inheriting") as walks:
-            after = dict(zip(ids, walks.map(self._reach_of, map(entities.get, ids)), strict=True))
+            reaches = walks.map(
+                self._reach_of, map(entities.get, ids), (before.get(each, NOTHING) for each in ids)
+            )
+            after = dict(zip(ids, reaches, strict=True))
         differing = set[str]()
         for each, reached in after.items():
             old = before.get(each, NOTHING)
@@ -245,7 +248,7 @@ class _Keeping:
         save_reaches(self._solr, after)
         return changed
 
-    def _reach_of(self, entity: StoredEntity | None) -> StoredReach:
+    def _reach_of(self, entity: StoredEntity | None, before: StoredReach) -> StoredReach:
         tags = entity.tags if entity is not None and not entity.deleted else ()
         if entity is None or not tags:
             return NOTHING
@@ -259,8 +262,8 @@ class _Keeping:
         except SolrError:
             raise
         except Exception:
-            # One whose lineage cannot be read must not keep all others from theirs.
+            # One whose lineage cannot be read must not keep all others from theirs, and what it reached stays.
             log.exception("tags not followed", entity=entity.id)
-            return NOTHING
+            return before
         groups = frozenset(Reached(frozenset(tags), each.ids) for tags, each in reached)
         return StoredReach(groups, frozenset[str]().union(*(each.ground for _, each in reached)))

@@ -43,9 +43,18 @@ class Atlas:
             for reference in references(each):
                 if reference not in names | self.entities.keys():
                     return 404, f"Instance {reference} does not exist"
+        new = []
         for each in entities:
-            self.entities[each["typeName"], each["attributes"]["qualifiedName"]] = each
-        return 200, "{}"
+            key = each["typeName"], each["attributes"]["qualifiedName"]
+            if key in self.entities:
+                # It takes labels with what is new to it alone.
+                kept = self.entities[key].get("labels")
+                each = {name: value for name, value in each.items() if name != "labels"}
+                each |= {} if kept is None else {"labels": kept}
+            else:
+                new.append({"typeName": key[0], "attributes": {"qualifiedName": key[1]}})
+            self.entities[key] = each
+        return 200, json.dumps({"mutatedEntities": {"CREATE": new}})
 
     def labelled(self, key: tuple[str, str], labels: list[str]) -> tuple[int, str]:
         if key not in self.entities:

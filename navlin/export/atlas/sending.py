@@ -52,7 +52,7 @@ def _create(connection: Connection, entities: list[dict[str, Any]]) -> Iterator[
         return
     if answer.ok:
         yield len(entities)
-        yield from _label(connection, entities)
+        yield from _label(connection, entities, answer)
         return
     if len(groups) > 1:
         for group in groups:
@@ -64,7 +64,7 @@ def _create(connection: Connection, entities: list[dict[str, Any]]) -> Iterator[
         alone = connection.send("POST", BULK, orjson.dumps({"entities": [first]}))
         if alone.ok:
             yield 1
-            yield from _label(connection, [first])
+            yield from _label(connection, [first], alone)
             for each in hanging:
                 yield from _create(connection, [each])
             return
@@ -72,16 +72,29 @@ def _create(connection: Connection, entities: list[dict[str, Any]]) -> Iterator[
     yield Refused(_shown(first), words_of(answer))
 
 
-def _label(connection: Connection, entities: list[dict[str, Any]]) -> Iterator[Refused]:
-    """Sets labels: Atlas takes those that come with an entity only if the entity is new to it."""
-    for each in entities:
-        if "labels" not in each:
+def _label(
+    connection: Connection, entities: list[dict[str, Any]], created: requests.Response
+) -> Iterator[Refused]:
+    """Sets the labels of what was there already: Atlas takes those that come with an entity only if that is new to it."""
+    labelled = [each for each in entities if "labels" in each]
+    new = _new(created) if labelled else frozenset()
+    for each in labelled:
+        name = each["attributes"]["qualifiedName"]
+        if (each["typeName"], name) in new:
             continue
-        named = {"attr:qualifiedName": each["attributes"]["qualifiedName"]}
+        named = {"attr:qualifiedName": name}
         path = f"{BY_NAME}{quote(each['typeName'])}/labels"
         answer = connection.send("POST", path, orjson.dumps(each["labels"]), params=named)
         if not answer.ok:
             yield Refused(f"labels of {_shown(each)}", words_of(answer))
+
+
+def _new(answer: requests.Response) -> frozenset[tuple[str, str]]:
+    """The types and names of what a request created, as far as the answer says so."""
+    headers = (answer.json().get("mutatedEntities") or {}).get("CREATE") or ()
+    return frozenset(
+        (str(each["typeName"]), str((each.get("attributes") or {}).get("qualifiedName"))) for each in headers
+    )
 
 
 def _groups(entities: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
