@@ -21,6 +21,8 @@ FROM   ?= 1
 ROUNDS ?= 20
 CODE   := $(patsubst %/,%,$(sort $(dir $(wildcard $(addsuffix /*.py,navlin extractors linker tests bench)))))
 
+# The tests start hundreds of processes, and each would compile navlin anew.
+unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PIP_DEFAULT_TIMEOUT ?= 120
 export PIP_NO_INPUT = 1

@@ -68,6 +68,20 @@ def json_of(result: Result) -> Any:
 # -- Help and mistakes ----------------------------------------------------------------------------
 
 
+def test_root_is_refused_where_another_user_owns_the_state(
+    navlin: Navlin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "state").mkdir()
+    if os.geteuid() == 0:
+        os.chown(tmp_path / "state", 54_321, -1)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    refused = navlin("status")
+    assert refused.exit_code == Exit.USAGE
+    assert f"{tmp_path}/state belongs to " in refused.stderr
+    assert "call this as that user" in refused.stderr
+    assert not any((tmp_path / "state").iterdir())
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_explains_itself_with_an_example(command: str) -> None:
     first = {"index": "create", "annotations": "export", "user": "add", "token": "add", "saved": "add"}

@@ -18,6 +18,7 @@ import requests
 from navlin.access.store import AccessFile
 from navlin.api.own import ROOT as API
 from navlin.cli.invocation import Exit
+from navlin.model.source import source_id
 from navlin.solr_server.embedded import running_solr
 from tests.support.served_daemon import PATIENCE_S, ROOT, Served, gone, ready, record, served
 
@@ -149,13 +150,17 @@ def test_a_changed_configuration_is_taken_up_while_running(daemon: Served) -> No
     other = daemon.home / "other"
     other.mkdir()
     added = f'\n[[source]]\nname = "IMPALA-2"\nextractor = "impala_events"\ndirectory = "{other}"\n'
-    daemon.file.write_text(daemon.file.read_text() + added)
+    text = daemon.file.read_text() + added
+    daemon.file.write_text(text.replace('cluster = "daemon"', 'cluster = "another"'))
     daemon.process.send_signal(signal.SIGHUP)
 
+    daemon.logged("section takes effect at the next start only", after=seen, section="navlin")
     daemon.logged("configuration taken up", after=seen, sources=3)
+    daemon.file.write_text(text)
     (other / "impala_lineage_log_1.0-1700000000000").write_text(record(500, "daemon.reloaded"))
 
     daemon.until(lambda: daemon.find("type:OPERATION AND queryText:reloaded"), "the new source's operation")
+    assert daemon.find(f"type:OPERATION AND sourceId:{source_id('daemon', 'IMPALA-2')}") == 1
     daemon.logged("web ready", after=seen)
     status = over_http(daemon, "GET", f"{API}/status").json()
     assert "IMPALA-2" in [each["name"] for each in status["sources"]]

@@ -1,4 +1,5 @@
-"""Thousands of damaged fsimages: each is refused by what is wrong and where, or reads as many rows as the sound one.
+"""A thousand damaged fsimages: each is refused by what is wrong and where, or reads as many rows as the sound one. A soak
+damages as many in each round.
 
 Without a sum nobody can tell a changed time or letter from a true one. Nor, in a list of children, one inode from another
 that lives in a snapshot alone: of all flips of a single bit of `varied`, seven in 23,560 do that. A row that goes missing in
@@ -30,7 +31,7 @@ from tests.support.read_images import every_row, prepare_image, read_rows
 
 LONGEST_S = 10.0
 MORE_MEMORY_BYTES = 3 * 1024**3
-MUTATIONS = 190
+MUTATIONS = 100
 """Of each of eleven images."""
 
 Rows = dict[str, dict[str, Any]]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -96,9 +97,19 @@ def modules() -> Iterator[tuple[str, Path]]:
             yield name.removesuffix(".__init__"), file
 
 
-def imported(file: Path) -> Iterator[str]:
+@cache
+def tree_of(file: Path) -> ast.Module:
+    return ast.parse(file.read_text())
+
+
+@cache
+def imported(file: Path) -> tuple[str, ...]:
     """Every module that a file imports, wherever in it, and every package that it names to importlib."""
-    for node in ast.walk(ast.parse(file.read_text())):
+    return tuple(imports_in(tree_of(file)))
+
+
+def imports_in(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
         match node:
             case ast.Import():
                 yield from (alias.name for alias in node.names)
@@ -235,7 +246,7 @@ def loads_in(tree: ast.AST) -> Counter[str]:
 
 
 def test_what_a_module_defines_somebody_uses_who_is_no_test() -> None:
-    trees = {name: ast.parse(file.read_text()) for name, file in modules()}
+    trees = {name: tree_of(file) for name, file in modules()}
     named = {other for _, file in modules() for other in imported(file)}
     loads = {name: loads_in(tree) for name, tree in trees.items()}
     named |= {other for tree in trees.values() for other in attributes_of_modules(tree)}

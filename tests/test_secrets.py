@@ -66,7 +66,7 @@ def test_a_secret_behind_a_megabyte_of_anything_is_found() -> None:
     """RE2 finds nothing if its automaton does not fit into memory; this would be a leak."""
     pieces = [*OPENINGS, "\ufffd", "é", "日本", "\ud800", "\0", *"aA0_-./ \n='\"<(|$@:"]
     at_random = random.Random(1)
-    for _ in range(5):
+    for _ in range(2):
         text = "".join(at_random.choices(pieces, k=200_000))
         assert "hunter2Zx" not in redact(f"{text}\nALTER USER u IDENTIFIED BY 'hunter2Zx'")
 
@@ -137,11 +137,12 @@ OPENINGS = (
 
 
 @pytest.mark.parametrize("opening", OPENINGS)
-def test_a_hostile_text_of_a_megabyte_takes_bounded_time(opening: str) -> None:
-    """Not a measure: a pattern that looks at each place again and again takes minutes."""
+def test_a_hostile_text_takes_bounded_time(opening: str) -> None:
+    """Not a measure: a pattern that looks at each place again and again takes minutes for a megabyte, and a sixteenth of
+    that for a quarter of one."""
     begun = time.process_time()
-    redact((opening * (1 << 20))[: 1 << 20])
-    assert time.process_time() - begun < 30
+    redact((opening * (1 << 18))[: 1 << 18])
+    assert time.process_time() - begun < 7
 
 
 COMMENTS = [

@@ -66,10 +66,11 @@ def test_a_table_that_is_forgotten_adds_no_edge(reader: SqlReader) -> None:
                     assert added(less, whole) == set(), (truth.text, known)
 
 
-def test_nor_does_it_where_all_other_tables_have_its_columns_too(reader: SqlReader) -> None:
+@pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.services)])
+def test_nor_do_some_where_all_other_tables_have_their_columns_too(reader: SqlReader, count: int) -> None:
     tables = [name for name in SCHEMA if name[0] == "s"]
     for dialects, truth in cases():
-        for forgotten in (*combinations(tables, 1), *combinations(tables, 2)):
+        for forgotten in combinations(tables, count):
             schema = {name: SCHEMA[name] if name in forgotten else EVERYTHING for name in tables}
             whole = made(reader, truth, dialects, schema)
             known = {name: schema[name] for name in tables if name not in forgotten}

@@ -102,7 +102,7 @@ def test_a_soak_prints_at_its_end_what_it_did_and_what_it_found(tmp_path: Path) 
 
 
 def test_side_by_side_the_tests_of_hadoop_run_in_one_process(tmp_path: Path) -> None:
-    ran = run([*make("test"), "-v"], tmp_path, WITH_HADOOP, WITH_HADOOP)
+    ran = run([*make("test"), "-n2", "-v"], tmp_path, WITH_HADOOP, WITH_HADOOP)
 
     processes = re.findall(r"^\[(gw\d)\] .* PASSED \S*::test_of_hadoop", ran.stdout, re.MULTILINE)
     assert (len(processes), len(set(processes))) == (6, 1), ran.stdout
@@ -123,7 +123,7 @@ def test_beside_it(): pass
 
 
 def test_side_by_side_a_file_of_the_services_stays_together_and_all_of_atlas(tmp_path: Path) -> None:
-    ran = run([*make("test-services"), "-v"], tmp_path, OF_ATLAS, OF_ATLAS)
+    ran = run([*make("test-services"), "-n2", "-v"], tmp_path, OF_ATLAS, OF_ATLAS)
 
     processes = re.findall(
         r"^\[(gw\d)\] .* PASSED \S*::test_(?:of_atlas|beside_it)", ran.stdout, re.MULTILINE
