@@ -62,13 +62,13 @@ class Invocation:
         from navlin.service.configuration import read_configuration
         from navlin.service.loader import load_extractors
 
-        return read_configuration(self.file, load_extractors(), self.environment)
+        return _for_its_owner(read_configuration(self.file, load_extractors(), self.environment))
 
     def configuration_without_sources(self) -> Configuration:
         """Reads all but the sources: enough to ask the index, and no extractor is loaded. Raises `BadConfiguration`."""
         from navlin.service.configuration import read_configuration
 
-        return read_configuration(self.file, None, self.environment)
+        return _for_its_owner(read_configuration(self.file, None, self.environment))
 
     @contextmanager
     def solr(
@@ -101,19 +101,36 @@ class Invocation:
 
     def author(self) -> Author:
         """Who edits by this call: the user of the operating system."""
-        import pwd
-
         from navlin.index.editing import Author
 
-        try:
-            name = pwd.getpwuid(os.getuid()).pw_name
-        except KeyError:
-            name = str(os.getuid())
-        return Author(name, self.now_ms())
+        return Author(user_name(os.getuid()), self.now_ms())
 
     def now_ms(self) -> int:
         """The time, in epoch milliseconds."""
         return time.time_ns() // 1_000_000
+
+
+def _for_its_owner(configuration: Configuration) -> Configuration:
+    """The configuration, unless root asks where another user owns the state: the service could not read what root writes."""
+    state = configuration.navlin.state_directory
+    if os.geteuid() == 0 and state.is_dir() and (owner := state.stat().st_uid) != 0:
+        name = user_name(owner)
+        raise Failure(
+            f"{state} belongs to {name}, who could not read what root writes there: "
+            f"call this as that user (sudo -u {name} navlin ...), or give the directory to root",
+            Exit.USAGE,
+        )
+    return configuration
+
+
+def user_name(uid: int) -> str:
+    """The name of a user of the operating system; the number, if it has none."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
 
 
 def source_named(sources: ConfiguredSources, name: str) -> Loaded:

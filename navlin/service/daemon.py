@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from enum import Enum
 from queue import Empty, SimpleQueue
 from types import FrameType
@@ -290,16 +291,12 @@ class Daemon:
         # Whoever asks for this has looked.
         self._clock.believe()
         self._systemd.notify(RELOADING="1", MONOTONIC_USEC=str(time.monotonic_ns() // 1000))
-        before = self._configuration
         try:
-            configuration = self._reread()
+            configuration = self._as_started(self._reread())
             self._take_up(configuration)
         except _NOT_TAKEN_UP as error:
             log.error("configuration not taken up, the old one stays", error=str(error))
         else:
-            for section in ("navlin", "solr", "spark"):
-                if getattr(before, section) != getattr(configuration, section):
-                    log.warning("section takes effect at the next start only", section=section)
             configure_logs(configuration.log)
             self._disk.least_bytes = configuration.navlin.least_free_bytes
             self._set_jobs()
@@ -307,6 +304,17 @@ class Daemon:
                 self._exporting.configure(configuration.exports)
             log.info("configuration taken up", sources=len(configuration.sources))
         self._systemd.notify(READY="1", STATUS=self._status_line())
+
+    def _as_started(self, read: Configuration) -> Configuration:
+        """A configuration that was read again, with what only a start can change as it is: another cluster would make every
+        source a new one."""
+        now = self._configuration
+        navlin = replace(now.navlin, least_free=read.navlin.least_free)
+        kept = replace(read, navlin=navlin, solr=now.solr, spark=now.spark)
+        for section in ("navlin", "solr", "spark"):
+            if getattr(kept, section) != getattr(read, section):
+                log.warning("section takes effect at the next start only", section=section)
+        return kept
 
     # -- Running a source ------------------------------------------------------------------------------------------------
 
