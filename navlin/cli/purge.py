@@ -44,15 +44,15 @@ def command(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Remove what is old: executions, deleted files and directories, and the relations that hang on them.
+    """Remove what is old: executions, operations without output, deleted files and directories, and their relations.
 
     Navigator's five rules, and navlin's own for deleted files ([purge] deleted_files). Never a table or what produced it.
     What a person described or tagged stays. If `navlin serve` runs here, it does the work. A purge that was cut off is
     continued by the next, with its own date.
 
-    A purge is held, and says why, if it would look at more than half of the executions, operations or files, or if nothing
-    was executed lately, so that the clock may be wrong; --accept lets exactly that one through. Of 1,000 or fewer none is
-    held.
+    A purge is held, and says why, if it would look at more than half of the executions, operations, files or directories,
+    or if nothing was executed lately, so that the clock may be wrong; --accept lets exactly that one through. Of 1,000 or
+    fewer none is held.
 
     A record of a time that was purged is not written again. If that was a mistake, --forget-threshold lowers that time to
     nothing; what was removed comes back only if its source still has it.

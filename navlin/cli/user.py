@@ -25,7 +25,8 @@ def command() -> None:
     """Users of navlin's API: who may ask, write on entities, and request runs.
 
     Roles: lineage-viewer asks; metadata-administrator also writes on entities; administrator also requests runs and
-    purges, and makes users. A change holds from the next request on.
+    purges, and ends the sessions of others. Users are made by this command alone, on the machine of the index. A change
+    holds from the next request on.
     """
 
 
