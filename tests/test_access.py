@@ -189,6 +189,26 @@ def test_the_wait_doubles_and_ends_at_a_quarter_of_an_hour(clock: Clock) -> None
     assert waits[-1] == MOST_WAIT_S
 
 
+def test_nobody_frees_a_name_of_its_wait_by_guesses_of_other_names(gate: Gate, clock: Clock) -> None:
+    attempts = Attempts(clock)
+    for _ in range(FREE + 1):
+        attempts.wrong("a", "ann")
+    for number in range(REMEMBERED + 10):
+        attempts.wrong("a", str(number))
+    assert attempts.wait_s("a", "ann") == 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "password"), [("ann", "x" * 1_025), ("ann", ""), ("a" * 200, "guess"), ("no name", "guess")]
+)
+def test_what_nobody_can_have_is_no_guess(gate: Gate, name: str, password: str) -> None:
+    for _ in range(FREE + 3):
+        refused = user_of(gate, basic(name, password), "10.0.0.1")
+        assert isinstance(refused, Refused)
+        assert refused.wait_s == 0
+    assert isinstance(user_of(gate, basic("ann", PASSWORD), "10.0.0.1"), User)
+
+
 def test_attempts_take_bounded_memory(clock: Clock) -> None:
     attempts = Attempts(clock)
     for number in range(REMEMBERED + 10):

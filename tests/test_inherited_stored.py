@@ -435,6 +435,11 @@ def test_one_origin_whose_lineage_cannot_be_read_keeps_what_it_reached_and_holds
 
     assert of(one, stored(private_solr)) == of(other, stored(private_solr)) == BC
 
+    monkeypatch.undo()
+    one.run("d from b", "b", "d", {"d.x": ["b.x"]})
+    happen(one, other)
+    assert of(one, stored(private_solr)) == {**BC, "d.x": {"pii"}}
+
 
 def test_what_has_nothing_to_do_with_a_tag_is_not_followed_anew(private_solr: Solr) -> None:
     """The cost follows what changed: of two chains one is extended."""

@@ -12,7 +12,7 @@ FREE: Final = 5
 FIRST_WAIT_S: Final = 1.0
 MOST_WAIT_S: Final = 900.0
 REMEMBERED: Final = 10_000
-"""Of so many names and addresses; the oldest are forgotten first."""
+"""Of so many names and addresses; those whose wait ends first are forgotten first."""
 
 
 @dataclass(slots=True)
@@ -36,8 +36,9 @@ class Attempts:
             count, _ = self._wrong.pop((address, name.casefold()), (0, 0.0))
             wait_s = min(MOST_WAIT_S, FIRST_WAIT_S * 2 ** min(count - FREE, 20)) if count >= FREE else 0.0
             self._wrong[address, name.casefold()] = (count + 1, self.clock() + wait_s)
-            while len(self._wrong) > REMEMBERED:
-                del self._wrong[next(iter(self._wrong))]
+            if len(self._wrong) > REMEMBERED:
+                # Not the oldest: with names made up, anybody could free a name of its wait.
+                del self._wrong[min(self._wrong, key=lambda each: self._wrong[each][1])]
 
     def right(self, address: str, name: str) -> None:
         """Forgets the wrong ones."""

@@ -11,6 +11,7 @@ from typing import Final, Literal, TypeVar
 from sansldap import FilterEquality, FilterExtensibleMatch, FilterOr, FilterPresent, LDAPFilter, SearchScope
 
 from navlin.access.ldap import Conversation, Entry, LdapError, Server, conversation, escaped
+from navlin.access.passwords import MOST_CHARS
 from navlin.access.roles import Role
 from navlin.access.store import User, usable_name
 
@@ -20,7 +21,6 @@ NESTED: Final = "1.2.840.113556.1.4.1941"
 """Active Directory's matching rule for groups in groups."""
 PAUSE_S: Final = 2.0
 """A server that did not answer is left alone for so long: each try may take the whole time limit."""
-MOST_PASSWORD_CHARS: Final = 1_024
 _T = TypeVar("_T")
 
 Membership = Literal["member", "memberOf", "nested"]
@@ -70,7 +70,7 @@ class Directory:
         """The user of this name and password, called as the directory calls it. Raises `Stranger` and `DirectoryFailed`."""
         wrong = Stranger("the name or the password is wrong")
         # A server may take an empty password, or what C reads as one, for a bind without any: it says yes to everybody.
-        if not usable_name(name) or not 0 < len(password) <= MOST_PASSWORD_CHARS or "\0" in password:
+        if not usable_name(name) or not 0 < len(password) <= MOST_CHARS or "\0" in password:
             raise wrong
 
         def ask(speaking: Conversation) -> User:

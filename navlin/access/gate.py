@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from navlin.access.attempts import Attempts
 from navlin.access.directory import Directory, DirectoryFailed, Stranger
+from navlin.access.passwords import MOST_CHARS
 from navlin.access.proxy import Proxy
 from navlin.access.remembered import Remembered
 from navlin.access.sessions import Session, Sessions
@@ -107,6 +108,9 @@ class Gate:
     def by_password(self, name: str, password: str, address: str) -> Caller | Refused | Later:
         """The user of a name and a password. For a user of the file no directory is asked: one that does not answer keeps no
         administrator out, and one that has somebody of that name lets nobody in."""
+        if not usable_name(name) or not 0 < len(password) <= MOST_CHARS:
+            # Nobody has these: it is no guess, and not counted as one.
+            return Refused(WRONG, name[:MOST_CHARS])
         access = self._current()
         user = access.users.get(name)
         seen = hmac.digest(self._key, f"{name}:{password}".encode(), "sha256")

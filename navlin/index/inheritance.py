@@ -193,6 +193,12 @@ def stored_reaches(solr: Solr, of: Collection[str]) -> dict[str, StoredReach]:
     return {each: StoredReach(frozenset(groups)) for each, groups in reached.items()}
 
 
+def ground_of(solr: Solr, origin: str) -> frozenset[str]:
+    """What the reach that is kept of an entity depends on."""
+    documents = solr.cursor(RUNS, q.term(_OF_ORIGIN, origin), "identity,dependsOn", filters=[_KINDS])
+    return frozenset(one for document in documents for one in document.get("dependsOn", ()))
+
+
 def save_reaches(solr: Solr, reaches: Reaches) -> None:
     """Keeps these in place of what was kept of the same entities, visible at once. `NOTHING` takes one away."""
     # Of those that another kill left half written some may not be visible.

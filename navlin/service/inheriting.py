@@ -31,6 +31,7 @@ from navlin.index.inheritance import (
     bearing_tags,
     count_due,
     depending_on,
+    ground_of,
     inheriting,
     is_computed,
     note_computed,
@@ -262,8 +263,13 @@ class _Keeping:
         except SolrError:
             raise
         except Exception:
-            # One whose lineage cannot be read must not keep all others from theirs, and what it reached stays.
+            # One whose lineage cannot be read must not keep all others from theirs. What it reached stays, for the tags
+            # that it still bears; the next change of that lineage is followed.
             log.exception("tags not followed", entity=entity.id)
-            return before
+            borne = frozenset(tags)
+            kept = frozenset(
+                Reached(left, each.ids) for each in before.reached if (left := each.tags & borne)
+            )
+            return StoredReach(kept, ground_of(self._solr, entity.id))
         groups = frozenset(Reached(frozenset(tags), each.ids) for tags, each in reached)
         return StoredReach(groups, frozenset[str]().union(*(each.ground for _, each in reached)))
