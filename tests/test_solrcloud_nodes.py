@@ -148,27 +148,30 @@ def test_a_node_that_dies_in_the_middle_of_a_write_and_comes_back_loses_and_doub
             assert one == other
 
 
-BATCHES = tuple(tuple(f"{number}-{each}" for each in range(100)) for number in range(1_000))
+BATCHES = tuple(tuple(f"{number}-{each}" for each in range(100)) for number in range(300))
+KILLED_AFTER = 1_000
 
 
 def while_second_dies(nodes: TwoNodes, write: Callable[[Sequence[str]], Iterable[str]]) -> list[str]:
     """Has batch after batch of ids written, until some were refused and others then taken; those that were acknowledged."""
     acknowledged: list[str] = []
     refused = False
-    dies = threading.Timer(1.0, nodes.kill_second)
-    dies.start()
+    # Beside the writing: some batch is under way.
+    dies = threading.Thread(target=nodes.kill_second)
     for batch in BATCHES:
+        if len(acknowledged) >= KILLED_AFTER and dies.ident is None:
+            dies.start()
         try:
             acknowledged += write(batch)
         except (SolrUnavailable, SolrError):
             refused = True
+            # Some tenths of a second each, until the first leads.
+            time.sleep(0.3)
             continue
         if refused:
-            # The first leads now.
             break
     dies.join()
     assert refused
-    assert len(acknowledged) > 100
     return acknowledged
 
 
