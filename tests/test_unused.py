@@ -337,6 +337,36 @@ def an_engines_source_fails(estate: Estate) -> None:
     estate.runs[IMPALA] = [(Status.FINISHED, BEFORE_MS), (Status.FAILED, NOW_MS - 60_000)]
 
 
+def another_source_of_impala(estate: Estate, *runs: tuple[Status, int]) -> Source:
+    """One that has recorded nothing."""
+    second = Source(source_id("estate", "second"), IMPALA, "second", "estate", claimable=False)
+    estate.sources["IMPALA_2"] = second
+    estate._put(source_envelope(second, AS_OF_MS))
+    estate.runs["IMPALA_2"] = list(runs)
+    return second
+
+
+def another_source_has_nothing_to_read_yet(estate: Estate) -> None:
+    another_source_of_impala(estate, (Status.FINISHED, NOW_MS - 60_000))
+
+
+def another_source_never_could_be_read(estate: Estate) -> None:
+    another_source_of_impala(estate, (Status.FAILED, NOW_MS - 60_000))
+
+
+def of_another_source_no_record_would_read(estate: Estate) -> None:
+    second = another_source_of_impala(estate, (Status.FINISHED, NOW_MS - 60_000))
+    save_rejects(
+        estate.solr, second.name, second.id, run_id(second.id, 1), SINCE_MS, [Reject("log", "torn", 7)]
+    )
+
+
+def of_another_source_no_file_can_be_read(estate: Estate) -> None:
+    second = another_source_of_impala(estate, (Status.FINISHED, NOW_MS - 60_000))
+    held = Position(HELD_BACK + "/logs/impala.8", {"times": 3, "error": "permission denied"})
+    save_positions(estate.solr, second.id, "f", [held], {})
+
+
 def navlin_stands_still(estate: Estate) -> None:
     estate.runs = {kind: [(Status.FINISHED, SINCE_MS)] for kind in estate.runs}
 
@@ -490,6 +520,10 @@ TRUTH: list[tuple[Callable[[Estate], None], Verdict, str]] = [
     (an_engine_is_followed_only_since, UNKNOWN, "records what SPARK reads only since"),
     (an_engine_fell_silent, UNKNOWN, "recorded no execution in 6 weeks"),
     (an_engines_source_fails, UNKNOWN, "cannot be read: gone"),
+    (another_source_has_nothing_to_read_yet, UNUSED, ""),
+    (another_source_never_could_be_read, UNKNOWN, "second cannot be read: gone"),
+    (of_another_source_no_record_would_read, UNKNOWN, "1 records of second would not read"),
+    (of_another_source_no_file_can_be_read, UNKNOWN, "1 files or other parts of second cannot be read"),
     (navlin_stands_still, UNKNOWN, "navlin has read nothing"),
     (a_navlin_that_left_no_reads_has_purged_since, UNKNOWN, "left no last read"),
     (a_navlin_that_left_no_reads_has_purged_older_executions, UNUSED, ""),
@@ -535,6 +569,18 @@ def test_what_a_person_vouches_for_is_named_in_the_evidence(estate: Estate) -> N
     assert verdict == UNUSED
     assert "nothing of SPARK reads here" in reasons
     assert "what navlin could not read" in reasons
+
+
+def test_a_source_that_never_recorded_anything_does_not_count_if_nothing_of_its_engine_reads_here(
+    estate: Estate,
+) -> None:
+    an_engine_is_not_followed(estate)
+    spark = Source(source_id("estate", "second"), SPARK, "second", "estate", claimable=False)
+    estate.sources[SPARK] = spark
+    estate._put(source_envelope(spark, AS_OF_MS))
+    estate.runs[SPARK] = [(Status.FAILED, NOW_MS - 60_000)]
+    assert estate.of_old()[0] == UNKNOWN
+    assert estate.of_old(Question(DAYS, NOW_MS, without_engines=("spark",)))[0] == UNUSED
 
 
 def test_size_last_read_and_last_writing_stand_beside_the_verdict(estate: Estate) -> None:

@@ -59,8 +59,8 @@ def watched(
 ) -> Watched:
     """What would have shown a read since ``since_ms``; see `navlin.query.unused.Question`."""
     sources = followed(solr, since_ms, now_ms)
-    engines = [each for each in sources if _tells_of_reads(each)]
     absent = {each.upper() for each in without_engines}
+    engines = [each for each in sources if _tells_of_reads(each, absent)]
     reasons = [
         *_lost(reads_lost_before_ms(solr), since_ms),
         *_engines(engines, since_ms, absent),
@@ -70,6 +70,7 @@ def watched(
     evidence = [
         f"{each.reading.source.name} recorded what {each.reading.source.type} reads since {solr_date(each.since_ms)}"
         for each in engines
+        if each.since_ms
     ]
     evidence += [f"by the word of who asks, nothing of {each} reads here" for each in sorted(absent)]
     if despite_gaps:
@@ -87,9 +88,12 @@ def watched(
     )
 
 
-def _tells_of_reads(each: Followed) -> bool:
+def _tells_of_reads(each: Followed, absent: Collection[str]) -> bool:
+    """Whether it records reads, or would if it could be read. One that has recorded nothing yet does not count if a person
+    said that nothing of its engine reads here."""
     source = each.reading.source
-    return source.type in ENGINES and not source.metastore and each.since_ms > 0
+    of_engine = source.type in ENGINES and not source.metastore
+    return of_engine and (each.since_ms > 0 or source.type not in absent)
 
 
 def _lost(before_ms: int, since_ms: int) -> Iterator[str]:
@@ -102,7 +106,7 @@ def _lost(before_ms: int, since_ms: int) -> Iterator[str]:
 def _engines(engines: Collection[Followed], since_ms: int, absent: Collection[str]) -> Iterator[str]:
     for kind in ENGINES:
         of_kind = [each for each in engines if each.reading.source.type == kind]
-        if not of_kind and kind not in absent:
+        if not any(each.since_ms for each in of_kind) and kind not in absent:
             yield f"no source records what {kind} reads (--without-engine {kind.lower()} if nothing of it reads here)"
         for each in of_kind:
             name = each.reading.source.name
@@ -142,7 +146,8 @@ def _gaps(graph: Graph, engines: Collection[Followed], since_ms: int) -> Iterato
             )
         if each.held_back:
             yield f"{each.held_back:,} files or other parts of {each.reading.source.name} cannot be read {accepted}"
-        if each.silent_ms:
+        # One that has recorded nothing at all may be new, with nothing to read yet.
+        if each.since_ms and each.silent_ms:
             first, weeks = solr_date(each.silent_ms[0]), len(each.silent_ms)
             silent = (
                 f"in {weeks} weeks, the first from {first} on"
