@@ -11,7 +11,7 @@ import pytest
 
 from navlin.cli.invocation import Exit
 from navlin.index.solr import Solr
-from navlin.model.keys import EntityType, Key, RelationType
+from navlin.model.keys import EntityType, Key, RelationType, partition_key
 from navlin.query.impact import COLUMNS, Affected, Impact, impact
 from navlin.query.lineage import UnknownEntity
 from tests.support.query_estate import AS_OF_MS, HIVE, IMPALA, World
@@ -90,6 +90,14 @@ def test_what_it_decides_and_carries_too_counts_as_data(world: World) -> None:
     world.operation("c where b", [], [c], steered_by=[b])
 
     assert told(ask(world, a)) == {"b": "data", "b from a": "data", "c": "decision", "c where b": "decision"}
+
+
+def test_of_a_partition_all_that_is_made_of_its_table_is_listed(world: World) -> None:
+    t, u = world.table("t", "x", partitionColNames=["ds"]), world.table("u", "x")
+    partition = world.entity(partition_key(t, "ds=1"))
+    world.operation("u from t", [t], [u], parts={"u.x": ["t.x"]})
+
+    assert told(ask(world, partition)) == {"u": "data", "u.x": "data", "u from t": "data"}
 
 
 def test_who_only_reads_is_affected_too(world: World) -> None:

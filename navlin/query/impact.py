@@ -179,6 +179,9 @@ class _Picture:
             if edge.type == RelationType.LOGICAL_PHYSICAL and edge.target == walked.start
         }
         starts = {walked.start, *same}
+        if nodes[walked.start].type == "PARTITION":
+            # What reads the table reads the partition.
+            starts |= {nodes[walked.start].parent} & nodes.keys()
         starts |= {each.id for each in walked.nodes if each.type == "FIELD" and each.parent in starts}
         flows = [
             each for each in walked.edges if each.type in (RelationType.DATA_FLOW, RelationType.CONTROL_FLOW)
