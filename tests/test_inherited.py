@@ -14,7 +14,7 @@ import pytest
 from navlin.cli.invocation import Exit
 from navlin.index.fields import solr_date
 from navlin.index.solr import Solr
-from navlin.model.keys import EntityType, Key, RelationType
+from navlin.model.keys import EntityType, Key, RelationType, partition_key
 from navlin.query.inherited import COLUMNS, Inherited, Word, inherited
 from navlin.query.scanner import QueryError
 from tests.support.query_estate import AS_OF_MS, HIVE, World
@@ -71,6 +71,16 @@ def test_whatever_carries_the_data_inherits_with_the_path_that_brought_it(chain:
     assert path[-1] == "report.who"
     assert "daily.contact" in path
     assert found["report.who"].origin.name == "db.people.email"
+
+
+def test_what_reads_a_table_inherits_what_its_partition_bears(world: World, tag: str) -> None:
+    t, u = world.table("t", partitionColNames=["ds"]), world.table("u")
+    partition = world.entity(partition_key(t, "ds=1"))
+    world.operation("u from t", [t], [u])
+    write(world, partition, tags=[tag])
+    found = ask(world, tag)
+    assert set(found) == {"u"}
+    assert found["u"].path[0] == found["u"].origin.name
 
 
 def test_what_it_only_decides_does_not_inherit_unless_that_is_asked_for(chain: World, tag: str) -> None:

@@ -101,10 +101,13 @@ def path_of(names: Mapping[str, str], way: Collection[Edge]) -> Iterator[str]:
 
 def _ways(walked: Lineage, start: str) -> dict[str, Way]:
     """For each node that data flows to the way there that is the most certain, and of these the shortest."""
+    tables = {node.parent for node in walked.nodes if node.id == start and node.type == "PARTITION"}
     onward: dict[str, list[Edge]] = {}
     for edge in walked.edges:
         if edge.type in (RelationType.DATA_FLOW, RelationType.CONTROL_FLOW):
-            onward.setdefault(edge.source, []).append(edge)
+            # What reads the table reads the partition.
+            begin = start if edge.source in tables else edge.source
+            onward.setdefault(begin, []).append(replace(edge, source=begin))
         elif edge.type == RelationType.LOGICAL_PHYSICAL and edge.target == start:
             # The table that lies at a path is the same data.
             onward.setdefault(start, []).append(replace(edge, source=start, target=edge.source))
