@@ -63,6 +63,14 @@ def test_of_a_statement_it_says_what_it_reads_and_makes(world: World) -> None:
     assert (set(statement.reads), statement.makes) == ({"db.a", "db.b"}, ("db.c",))
 
 
+def test_of_a_statement_that_ran_it_says_no_execution_is_made(world: World) -> None:
+    a, b = world.table("a"), world.table("b")
+    copy = world.operation("b from a", [a], [b])
+    world.execution(copy, "q1", started=AS_OF_MS)
+    (statement,) = ask(world, copy).statements
+    assert (statement.reads, statement.makes) == (("db.a",), ())
+
+
 def test_whatever_is_not_certain_is_listed_with_its_reason(world: World) -> None:
     base, view = (
         world.table("base"),

@@ -19,6 +19,7 @@ from navlin.index.graph import Graph
 from navlin.index.purges import purged_before_ms
 from navlin.index.readings import Reading, readings
 from navlin.index.solr import Solr
+from navlin.model.keys import RelationType
 from navlin.query.answer import Direction, Edge, Lineage
 from navlin.query.edits import History, history
 from navlin.query.lineage import lineage
@@ -206,7 +207,8 @@ def _ends(upstream: Lineage) -> tuple[dict[str, dict[str, None]], dict[str, dict
     nodes = {node.id: node for node in upstream.nodes}
     reads: dict[str, dict[str, None]] = {}
     makes: dict[str, dict[str, None]] = {}
-    for edge in upstream.edges:
+    flows = (RelationType.DATA_FLOW, RelationType.CONTROL_FLOW)
+    for edge in (each for each in upstream.edges if each.type in flows):
         source, target = nodes[edge.source], nodes[edge.target]
         for near, far, ends in ((target, source, reads), (source, target, makes)):
             statement = near.parent if near.type == "SUB_OPERATION" else near.id
