@@ -133,6 +133,19 @@ def test_a_longer_tag_is_another_one(chain: World, tag: str) -> None:
     assert set(ask(chain, f"{tag} masked")) == {"daily.contact", "report.who"}
 
 
+def test_a_tag_with_a_colon_is_a_tag(chain: World, tag: str) -> None:
+    write(chain, chain.column("people.email"), tags=[f"{tag}:sales", f"GDPR 9: {tag}"])
+    assert set(ask(chain, f"{tag}:sales")) == {"daily.contact", "report.who"}
+    assert set(ask(chain, f"GDPR 9: {tag}")) == {"daily.contact", "report.who"}
+    assert ask(chain, f"{tag}:sale") == {}
+
+
+def test_a_property_of_a_persons_own_is_inherited(chain: World, tag: str) -> None:
+    write(chain, chain.column("people.email"), up_steward=f"ann{tag}")
+    assert set(ask(chain, f"up_steward:ann{tag}")) == {"daily.contact", "report.who"}
+    assert ask(chain, f"steward:ann{tag}") == {}
+
+
 def test_a_property_is_inherited_too(chain: World, tag: str) -> None:
     write(chain, chain.column("people.email"), **{f"cp_gov.{tag}": ["high"]})
     assert set(ask(chain, f"gov.{tag}:high")) == {"daily.contact", "report.who"}

@@ -130,6 +130,6 @@ def text_answer(view: RenderableType, width_chars: int) -> Response:
 
 def exit_code(answer: Mapping[str, Any]) -> int:
     """What the command ends with whose JSON this is."""
-    if answer.get("failing") or answer.get("refused"):
+    if answer.get("failing") or answer.get("refused") or answer.get("space", {}).get("short"):
         return 1
     return 3 if answer.get("total", answer.get("entities", 1)) == 0 else 0

@@ -9,7 +9,7 @@ such a table or job, neither inherits it nor passes it on.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,10 +17,11 @@ from typing import Any, Final
 import orjson
 
 from navlin.index.entity import OWNED, WORDS, StoredEntity
-from navlin.index.fields import USER_FIELDS, solr_date
+from navlin.index.fields import USER_FIELDS, USER_PROPERTY, solr_date
 from navlin.index.graph import Graph
 from navlin.index.inheritance import reaching
 from navlin.index.query_fields import field_names
+from navlin.index.searching import MOST_S
 from navlin.index.solr import Solr
 from navlin.index.solr_query import phrase
 from navlin.index.worded import worded
@@ -29,6 +30,7 @@ from navlin.model.keys import RelationType
 from navlin.query.answer import Cut, Node
 from navlin.query.reach import MARKS, Reach, Stops, ids_of, path_of, reach
 from navlin.query.scanner import QueryError
+from navlin.query.search import explained
 from navlin.query.syntax import parse
 
 PATHS_SHOWN: Final = 5
@@ -57,17 +59,25 @@ _PHRASE: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A tag, or ``NAMESPACE.KEY:VALUE``, a property."""
+    """A tag, which may have a colon, or a property: ``NAMESPACE.KEY:VALUE``, or ``up_KEY:VALUE`` for a person's own."""
 
     text: str
 
     @property
+    def is_tag(self) -> bool:
+        """Whether no field is named."""
+        key, colon, _ = self.text.partition(":")
+        if not colon or not _KEY.fullmatch(key):
+            return True
+        return "." not in key and not key.startswith(USER_PROPERTY) and key not in field_names()
+
+    @property
     def query(self) -> str:
         """The search for what bears it: of one field of people's. All that is found is held at once. Raises `QueryError`."""
-        key, colon, value = self.text.partition(":")
-        if not colon:
+        key, _, value = self.text.partition(":")
+        if self.is_tag:
             return f"tags:{phrase(self.text)}"
-        if not _KEY.fullmatch(key) or (key not in USER_FIELDS and key in field_names()):
+        if key not in USER_FIELDS and key in field_names():
             raise QueryError(
                 f"{key!r:.60} is no property of people's: ask for a tag, or NAMESPACE.KEY:VALUE", 0
             )
@@ -75,7 +85,7 @@ class Word:
 
     def borne_by(self, entity: StoredEntity) -> bool:
         """Whether a person wrote it there. A search for a tag finds longer ones that contain it."""
-        return ":" in self.text or self.text.casefold() in _texts(entity.words.get("tags"))
+        return not self.is_tag or self.text.casefold() in _texts(entity.words.get("tags"))
 
 
 def _texts(value: Any) -> set[str]:
@@ -148,12 +158,14 @@ def inherited(
 ) -> Iterator[Origin]:
     """Everything that bears the word, one by one, with what inherits it from there. With ``control_flow`` also what
     it merely decides. With ``since_ms`` only what inherits by a path of which something was first seen since then. Raises
-    `QueryError` for a property that is none.
+    `QueryError` at once for a property that is none, and for what Solr refuses.
 
     What bears the word itself inherits nothing, and passes it on. ``progress`` is told how many are done, of how many.
     """
     graph = Graph(solr)
-    origins = {each.id: each for each in worded(solr, parse(word.query).query) if word.borne_by(each)}
+    parsed = parse(word.query)
+    with explained(parsed, MOST_S):
+        origins = {each.id: each for each in worded(solr, parsed.query) if word.borne_by(each)}
     stops = Stops.read(solr).of(word.text)
 
     def walk(origin: StoredEntity) -> Origin:
@@ -162,10 +174,18 @@ def inherited(
         found = (each for each in inheriting if each.node.id not in origins and each.since_ms >= since_ms)
         return Origin(origin, tuple(found), reached.walked.truncated_at)
 
+    return _walked(origins.values(), walk, progress)
+
+
+def _walked(
+    origins: Collection[StoredEntity],
+    walk: Callable[[StoredEntity], Origin],
+    progress: Callable[[int, int], None],
+) -> Iterator[Origin]:
     done = 0
     with ThreadPoolExecutor(WALKS, "inherited") as walks:
         # Batch by batch: what nobody has asked for yet is not held.
-        for batch in in_batches(origins.values(), WALKS * 4):
+        for batch in in_batches(origins, WALKS * 4):
             for each in walks.map(walk, batch):
                 yield each
                 done += 1

@@ -12,7 +12,6 @@ from navlin.api.endpoint import Asked, Endpoint
 from navlin.model.spreadsheet import csv_lines
 from navlin.query.inherited import COLUMNS, Word, inherited, json_pieces
 from navlin.query.scanner import QueryError
-from navlin.query.syntax import parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +27,6 @@ class Parameters:
 def _answer(asked: Asked) -> Table:
     given: Parameters = asked.parameters
     word = Word(given.word)
-    try:
-        parse(word.query)
-    except QueryError as error:
-        raise Problem(400, str(error)) from error
     bearing = 0
 
     def count(done: int, _: int) -> None:
@@ -42,7 +37,12 @@ def _answer(asked: Asked) -> Table:
         return 0 if bearing else 3
 
     since_ms = _since_ms(given.since)
-    origins = inherited(asked.solr, word, control_flow=given.control_flow, since_ms=since_ms, progress=count)
+    try:
+        origins = inherited(
+            asked.solr, word, control_flow=given.control_flow, since_ms=since_ms, progress=count
+        )
+    except QueryError as error:
+        raise Problem(400, str(error)) from error
     if given.csv:
         lines = csv_lines(COLUMNS, (row for each in origins for row in each.rows(word)))
         return Table(lines, exit_code=code)
