@@ -12,6 +12,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from navlin.access.roles import Role
+from navlin.access.store import AccessFile
 from navlin.index.cores import CONFIGSET
 from navlin.index.fields import ELEMENTS
 from navlin.index.solr import Solr
@@ -20,6 +22,7 @@ from navlin.shipped import CONF
 from navlin.solr_server import home
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.support import full_disk
+from tests.support.web import PASSWORD, started_web
 from tests.test_cli import configuration, json_of, run
 
 ROOT = Path(__file__).parents[1]
@@ -142,6 +145,17 @@ def test_status_says_how_much_room_there_is_and_is_not_well_without(solr: Solr, 
     assert short.exit_code == 1
     assert f"no space: the disk of {tmp_path / 'state'} has" in short.stdout
     assert json_of(run(file, "status", "--json"))["space"]["short"] is True
+
+
+def test_status_of_a_server_without_room_ends_as_the_command_there(solr: Solr, tmp_path: Path) -> None:
+    file = configuration(solr, tmp_path, "[web]\nport = 0\n")
+    file.write_text(file.read_text().replace("[navlin]\n", '[navlin]\nleast_free = "900000g"\n'))
+    users, token = AccessFile(tmp_path / "state"), tmp_path / "token"
+    users.add_user("chief", Role.ADMINISTRATOR, PASSWORD)
+    token.write_text(users.add_token("chief", "test", None, 1_800_000_000_000, 0) + "\n")
+    with started_web(file) as web:
+        short = run(file, "--url", web.url, "--token-file", str(token), "status")
+    assert (short.exit_code, "no space: the disk of" in short.stdout) == (1, True), short.output
 
 
 @pytest.mark.parametrize("size", ["512", "much", "-1m", "1t"])
