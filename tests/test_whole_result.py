@@ -68,15 +68,27 @@ def test_json_lines_have_every_result_once_with_all_fields(web: Web, world: Worl
 
 
 def test_fields_that_are_named_are_the_columns_and_no_cell_is_a_formula(web: Web, world: World) -> None:
-    given = ("--field", "originalName", "--field", "tp_remark", "--field", "nothing")
+    given = ("--field", "originalName", "--field", "tp_remark", "--field", "description")
     found = rows(run(web, "search", QUERY, "--csv", *given, "--filter", "originalName:(t0 OR t1)").stdout)
 
     assert sorted(found, key=lambda each: each["originalName"]) == [
-        {"originalName": "t0", "tp_remark": "a, b\nc", "nothing": ""},
-        {"originalName": "t1", "tp_remark": "'=cmd()", "nothing": ""},
+        {"originalName": "t0", "tp_remark": "a, b\nc", "description": ""},
+        {"originalName": "t1", "tp_remark": "'=cmd()", "description": ""},
     ]
     lines = run(web, "search", QUERY, "--jsonl", *given, "--filter", "originalName:t1").stdout.splitlines()
     assert [json.loads(line) for line in lines] == [{"originalName": "t1", "tp_remark": ["=cmd()"]}]
+
+
+def test_fields_are_named_as_in_a_query(web: Web, world: World) -> None:
+    table = world.named("t0").identity
+    world.elements[table].update({"cp_gov.level": ["high"], "cpl_gov.cost": [7]})
+    world.index()
+    given = ("--field", "id", "--field", "gov.level", "--field", "gov.cost", "--filter", "originalName:t0")
+    found = rows(run(web, "search", QUERY, "--csv", *given).stdout)
+
+    assert found == [{"id": table, "gov.level": "high", "gov.cost": "7"}]
+    line = run(web, "search", QUERY, "--jsonl", *given).stdout
+    assert json.loads(line) == {"id": table, "gov.level": ["high"], "gov.cost": [7]}
 
 
 def test_relations_have_columns_of_their_own(web: Web, world: World) -> None:
@@ -101,6 +113,11 @@ def test_nothing_found_is_a_heading_and_an_exit_code(web: Web) -> None:
         (["created:yesterday", "--jsonl"], {"query": "created:yesterday", "jsonl": "true"}, "yesterday"),
         (["x", "--csv", "--filter", ""], {"query": "x", "csv": "true", "filter": ""}, "query"),
         (["x", "--jsonl", "--filter", "a:("], {"query": "x", "jsonl": "true", "filter": "a:("}, "character"),
+        (
+            ["x", "--csv", "--field", "ownr"],
+            {"query": "x", "csv": "true", "field": "ownr"},
+            "no field ownr; did you mean owner?",
+        ),
         (["x", "--csv", "--jsonl"], {"query": "x", "csv": "true", "jsonl": "true"}, "csv"),
         (["x", "--csv", "--offset", "3"], None, "whole result"),
         (["x", "--csv", "--sort", "owner asc"], None, "whole result"),

@@ -116,12 +116,12 @@ def _print_whole(
     from navlin.query.whole_result import json_lines, table_lines, whole_result
 
     try:
-        columns, documents = whole_result(solr, query, filters)
+        columns, documents = whole_result(solr, query, filters, fields)
         counted = _Counted(documents)
         if as_csv:
-            print_csv(table_lines(columns, counted, fields))
+            print_csv(table_lines(columns, counted))
         else:
-            print_pieces(json_lines(counted, fields))
+            print_pieces(json_lines(counted))
     except QueryError as error:
         raise Failure(str(error), Exit.USAGE) from error
     raise SystemExit(Exit.OK if counted.count else Exit.NOTHING)

@@ -197,9 +197,7 @@ def explain(message: str, parsed: Parsed) -> QueryError:
         return QueryError("this cursorMark is none that was answered")
     if undefined := _UNDEFINED.search(message):
         name = undefined["name"]
-        near = difflib.get_close_matches(name, field_names(), n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        return QueryError(f"there is no field {name}{hint}", parsed.fields.get(name, query.find(name)))
+        return no_field(name, parsed.fields.get(name, query.find(name)))
     if wrong := _NUMBER_ERROR.search(message):
         value = wrong["value"]
         return QueryError(
@@ -211,6 +209,13 @@ def explain(message: str, parsed: Parsed) -> QueryError:
         return QueryError("a word with wildcards is too long")
     plain = _CLASS_NAME.sub("", message).strip()
     return QueryError(f"Solr does not understand the query: {plain.partition(chr(10))[0][:300]}")
+
+
+def no_field(name: str, at: int = -1) -> QueryError:
+    """That the index has no such field, with the one that is called nearly so."""
+    near = difflib.get_close_matches(name, field_names(), n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return QueryError(f"there is no field {name}{hint}", at)
 
 
 def countable(name: str) -> str:

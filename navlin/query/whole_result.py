@@ -8,38 +8,59 @@ from typing import Any
 
 import orjson
 
+from navlin.index.fields import MANAGED_PREFIXES
 from navlin.index.presented import TABLE_COLUMNS
+from navlin.index.selecting import HIDDEN, is_shown
 from navlin.index.solr import Solr
 from navlin.model.spreadsheet import csv_lines
-from navlin.query.search import core_for, every_page, parsed_query
+from navlin.query.search import core_for, every_page, no_field, parsed_query
+from navlin.query.syntax import plain_field
 
 Document = Mapping[str, Any]
 
 
 def whole_result(
-    solr: Solr, query: str, filters: Sequence[str] = ()
+    solr: Solr, query: str, filters: Sequence[str] = (), fields: Sequence[str] = ()
 ) -> tuple[tuple[str, ...], Iterator[Document]]:
-    """All documents that match, by identity, as they are indexed; before them the columns of a table if none are named.
+    """All documents that match, by identity, as they are indexed; before them the columns of a table. With ``fields`` only
+    these, under the names by which they are asked for.
 
     What is written meanwhile may be there or not; nothing is there twice. Raises `QueryError`.
     """
+    named = {name: _indexed_as(name) for name in fields}
     parsed = parsed_query(query)
     core = core_for(parsed)
     pages = every_page(solr, parsed, core, filters)
     # What is wrong with the query, or a filter, shows before anything is sent.
     first = next(pages, [])
-    return TABLE_COLUMNS[core], (document for page in chain([first], pages) for document in page)
+    documents = (document for page in chain([first], pages) for document in page)
+    if not named:
+        return TABLE_COLUMNS[core], documents
+    return tuple(named), (_only(document, named) for document in documents)
 
 
-def json_lines(documents: Iterable[Document], fields: Sequence[str] = ()) -> Iterator[bytes]:
-    """Each document as a line of JSON: all its fields, or those that are named, if it has them."""
+def _indexed_as(name: str) -> tuple[str, ...]:
+    """The fields of the index that a name may mean. Raises `QueryError` for one that means none."""
+    field = plain_field(name)
+    if field == f"cp_{name.strip()}":
+        # A managed property may be kept as a number, a date or a truth value: that goes before the text it was given as.
+        return tuple(prefix + name.strip() for prefix in reversed(MANAGED_PREFIXES))
+    if not is_shown(field) and field not in HIDDEN:
+        raise no_field(field)
+    return (field,)
+
+
+def _only(document: Document, named: Mapping[str, Sequence[str]]) -> Document:
+    found = {name: next((each for each in fields if each in document), "") for name, fields in named.items()}
+    return {name: document[field] for name, field in found.items() if field}
+
+
+def json_lines(documents: Iterable[Document]) -> Iterator[bytes]:
+    """Each document as a line of JSON."""
     for document in documents:
-        kept = {name: document[name] for name in fields if name in document} if fields else dict(document)
-        yield orjson.dumps(kept, option=orjson.OPT_APPEND_NEWLINE)
+        yield orjson.dumps(dict(document), option=orjson.OPT_APPEND_NEWLINE)
 
 
-def table_lines(
-    columns: Sequence[str], documents: Iterable[Document], fields: Sequence[str] = ()
-) -> Iterator[bytes]:
-    """The documents as lines of CSV, with these columns or those that are named."""
-    return csv_lines(tuple(fields) or columns, documents)
+def table_lines(columns: Sequence[str], documents: Iterable[Document]) -> Iterator[bytes]:
+    """The documents as lines of CSV, with these columns."""
+    return csv_lines(columns, documents)

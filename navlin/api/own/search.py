@@ -55,8 +55,8 @@ def _answer(asked: Asked) -> SearchAnswer | Table:
 
 
 def _whole(solr: Solr, query: str, given: Parameters) -> Table:
-    columns, documents = whole_result(solr, query, given.filter)
-    lines = table_lines(columns, documents, given.field) if given.csv else json_lines(documents, given.field)
+    columns, documents = whole_result(solr, query, given.filter, given.field)
+    lines = table_lines(columns, documents) if given.csv else json_lines(documents)
     return Table(_refused(lines), CSV if given.csv else JSON_LINES)
 
 
