@@ -21,6 +21,7 @@ from navlin.console import PAGES
 from navlin.console.page import POLICY
 from navlin.index.solr import Solr
 from navlin.model.keys import EntityType
+from navlin.query.show import show
 from tests.conftest import REPOSITORY
 from tests.support.http_browser import Browser
 from tests.support.query_estate import World
@@ -377,6 +378,29 @@ def test_a_form_writes_what_was_changed_in_it_and_leaves_alone_what_somebody_els
     found = page(editor, "/details", entity=orders.identity)
     assert sorted(found.by_id["tags"].split()) == ["mine", "theirs"]
     assert found.by_id["description"] == "theirs"
+
+
+def test_a_value_of_several_lines_and_a_tag_with_a_comma_are_brought_back_as_they_are(
+    world: World, editor: Browser
+) -> None:
+    orders = world.table("orders")
+    world.index()
+    fields = world.elements[orders.identity]
+    fields.update(
+        {"tags": ["eu, personal", "daily"], "up_note": "line one\nstep=2\nlast", "up_path": "C:\\new"}
+    )
+    world.index()
+
+    def form() -> dict[str, str]:
+        return form_of(page(editor, "/details", entity=orders.identity), "/navlin/edit")
+
+    before = form()
+    typed = before["was_properties"].replace("line one", "line 1")
+    answer = editor.send("POST", "/edit", data={**before, "tags": "daily", "properties": typed}, headers=HTML)
+    assert answer.status_code == 303, answer.text
+    words = show(world.solr, orders.identity).fields.people
+    assert words["tags"] == ["daily"]
+    assert (words["up_note"], words["up_path"]) == ("line 1\nstep=2\nlast", "C:\\new")
 
 
 def test_a_form_without_the_sessions_token_writes_nothing(world: World, editor: Browser) -> None:

@@ -11,6 +11,7 @@ from navlin.access.roles import Role
 from navlin.api.endpoint import Asked
 from navlin.api.own.naming import entity_id
 from navlin.console.columns import Column, columns_of
+from navlin.console.edit import typed_properties, typed_tags
 from navlin.console.hue import hue_address
 from navlin.console.page import Page
 from navlin.index.entity import StoredEntity
@@ -80,10 +81,13 @@ def _values(asked: Asked) -> Mapping[str, Any]:
         "properties": {
             name: value for name, value in people.items() if name not in ("name", "description", "tags")
         },
-        "own_properties": "\n".join(
-            f"{name.removeprefix(USER_PROPERTY)}={value}"
-            for name, value in people.items()
-            if name.startswith(USER_PROPERTY)
+        "typed_tags": typed_tags(_several(people.get("tags", ()))),
+        "typed_properties": typed_properties(
+            {
+                name.removeprefix(USER_PROPERTY): value
+                for name, value in people.items()
+                if name.startswith(USER_PROPERTY)
+            }
         ),
         "groups": [
             ("From its source", _rows(shown.fields.extractor)),

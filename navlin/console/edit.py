@@ -6,9 +6,10 @@ same time lose nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any, Final
 from urllib.parse import urlencode
 
 from navlin.access.roles import Role
@@ -19,6 +20,10 @@ from navlin.console.page import Page
 from navlin.edit.values import BadValue
 from navlin.edit.words import Properties, Tags, Words, edit_words, properties, tags, texts
 
+_ESCAPED: Final = {"n": "\n", "r": "\r", ",": ",", "\\": "\\"}
+_ESCAPE: Final = re.compile(r"\\([nr,\\])")
+_BETWEEN_COMMAS: Final = re.compile(r"(?:\\.|[^\\,]|\\$)+", re.DOTALL)
+
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
@@ -27,8 +32,8 @@ class Parameters:
     entity: Annotated[str, "The entity's id."]
     name: Annotated[str, "Empty for none."] = ""
     description: Annotated[str, "Empty for none."] = ""
-    tags: Annotated[str, "Separated by commas."] = ""
-    properties: Annotated[str, "KEY=VALUE, a line each."] = ""
+    tags: Annotated[str, r"Separated by commas; \, is one within a tag."] = ""
+    properties: Annotated[str, r"KEY=VALUE, a line each; \n ends a line within a value."] = ""
     was_name: Annotated[str, "Before."] = ""
     was_description: Annotated[str, "Before."] = ""
     was_tags: Annotated[str, "Before."] = ""
@@ -77,16 +82,35 @@ def _lines(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
+def typed_tags(tags: Iterable[str]) -> str:
+    """Tags as they stand in the form."""
+    return ", ".join(_escaped(each).replace(",", r"\,") for each in tags)
+
+
+def typed_properties(values: Mapping[str, Any]) -> str:
+    """Properties by key as they stand in the form."""
+    return "\n".join(f"{key}={_escaped(str(value))}" for key, value in values.items())
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace("\n", r"\n").replace("\r", r"\r")
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPE.sub(lambda found: _ESCAPED[found[1]], text)
+
+
 def _tags(text: str) -> list[str]:
-    return list(dict.fromkeys(filter(None, (each.strip() for each in text.split(",")))))
+    typed = (_unescaped(each.strip()) for each in _BETWEEN_COMMAS.findall(text))
+    return list(dict.fromkeys(filter(None, typed)))
 
 
 def _pairs(text: str) -> Iterable[tuple[str, str]]:
-    for line in filter(None, map(str.strip, text.splitlines())):
+    for line in filter(None, map(str.strip, _lines(text).split("\n"))):
         key, equals, value = line.partition("=")
         if not equals:
             raise BadValue(f"a property is KEY=VALUE, and not {line[:40]!r}")
-        yield key.strip(), value.strip()
+        yield key.strip(), _unescaped(value.strip())
 
 
 PAGE = Page("/edit", "Edit", Parameters, _answer, Role.METADATA_ADMINISTRATOR, method="POST")
