@@ -329,6 +329,10 @@ REFUSED: list[tuple[dict[str, str], str]] = [
     ({"facet": "true", "facet.query": "{!func}1"}, "{!func} is not available"),
     ({"facet": "true", "facet.pivot": "{!stats=x}type,owner"}, "is no name of a field"),
     ({"facet": "true", "facet.pivot": "type,owner,group,name"}, "at most 3 fields"),
+    (
+        {"facet": "true", "facet.pivot": "type,owner", "f.owner.facet.limit": "10000", "f.type.facet.limit": "1000"},
+        "1,000,000 values in all",
+    ),
     ({"facet": "true", "facet.pivot": "type,owner,group", "facet.limit": "1000"}, "1,000,000 values in all"),
     ({"facet": "true", "facet.range": "created"}, "needs facet.range.start"),
     (

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Any, Final
 
 from navlin.index.fields import MANAGED_PREFIXES
@@ -153,11 +154,12 @@ def _facets(given: Given, now_ms: int) -> dict[str, Any]:
     for text in given.get("facet.query", ()):
         query = parse(text).query
         queries.append(Named(query.key or text, query))
-    limit = int(options.get("facet.limit", DEFAULT_VALUES))
+    limit = options.get("facet.limit", str(DEFAULT_VALUES))
     pivots = []
     for text in given.get("facet.pivot", ()):
         names = text.split(",")
-        if len(names) > MOST_LEVELS or limit ** len(names) > MOST_PIVOTED:
+        limits = (int(options.get(f"f.{_field(each)}.facet.limit", limit)) for each in names)
+        if len(names) > MOST_LEVELS or prod(limits) > MOST_PIVOTED:
             raise QueryError(
                 f"a facet.pivot has at most {MOST_LEVELS} fields, and {MOST_PIVOTED:,} values in all"
             )
