@@ -184,6 +184,73 @@ def test_so_many_combinations_that_only_the_most_frequent_are_asked_for_are_coun
     assert answer.counted.exact, "there is one shard"
 
 
+@pytest.fixture
+def managed(solr: Solr) -> Iterator[str]:
+    """Three tables with managed properties of each type, in a namespace of their own."""
+    ns = f"counted{uuid4().hex[:8]}"
+    made = [
+        {
+            "identity": f"{ns}{number}",
+            "sourceId": ns,
+            "type": "TABLE",
+            f"cpl_{ns}.cost": [cost],
+            f"cpd_{ns}.share": [cost / 2],
+            f"cpt_{ns}.until": [f"{year}-12-31T00:00:00Z"],
+            f"cpb_{ns}.open": [number > 0],
+            f"cp_{ns}.level": ["high"],
+        }
+        for number, (cost, year) in enumerate([(7, 2025), (12, 9998), (15, 9999)])
+    ]
+    solr.add(ELEMENTS, made)
+    solr.commit(ELEMENTS, soft=True)
+    yield ns
+    solr.delete_ids(ELEMENTS, [str(each["identity"]) for each in made])
+
+
+@pytest.mark.parametrize(
+    ("by", "expected"),
+    [
+        ("{ns}.cost", {7: 1, 12: 1, 15: 1}),
+        ("cpl_{ns}.cost", {7: 1, 12: 1, 15: 1}),
+        ("{ns}.cost:10", {0: 1, 10: 2}),
+        ("{ns}.share:2", {2: 1, 6: 2}),
+        ("{ns}.open", {True: 2, False: 1}),
+        ("{ns}.level", {"high": 3}),
+        ("cp_{ns}.cost", {None: 3}),
+    ],
+)
+def test_managed_properties_are_counted_by_their_own_type(
+    solr: Solr, managed: str, by: str, expected: dict[Any, int]
+) -> None:
+    answer = count_values(solr, f"sourceId:{managed}", [by.format(ns=managed)]).to_json()
+    assert {each["value"]: each["count"] for each in answer["counts"]} == expected
+
+
+@pytest.mark.parametrize(("step", "last"), [("year", "9999"), ("month", "9999-12"), ("day", "9999-12-31")])
+def test_the_last_day_that_there_is_is_counted(solr: Solr, managed: str, step: str, last: str) -> None:
+    answer = count_values(
+        solr, f"sourceId:{managed} AND {managed}.cost:[12 TO 15]", [f"{managed}.until:{step}"]
+    ).to_json()
+    assert answer["counts"][-1] == {"value": last, "count": 1}
+
+
+def test_managed_properties_are_sorted_by_and_their_values_listed(navlin: Navlin, managed: str) -> None:
+    asked = ("search", f"sourceId:{managed}", "--json", "--facet", f"{managed}.cost")
+    for sort, order in ((f"{managed}.cost desc", "210"), (f"{managed}.until asc", "012")):
+        answer = json_of(navlin(*asked, "--sort", sort))
+        assert "".join(each["identity"][-1] for each in answer["results"]) == order
+        assert list(answer["facets"].values()) == [{"7": 1, "12": 1, "15": 1}]
+
+
+def test_of_a_registered_property_its_type_counts(solr: Solr, web: Web, managed: str) -> None:
+    described = {"name": "level", "namespace": managed, "type": "LONG"}
+    models = {"namespaces": [{"name": managed}], "properties": [described]}
+    answer = web.send("POST", "/api/v14/models", user="chief", json=models)
+    assert answer.status_code == 200, answer.text
+    counts = count_values(solr, f"sourceId:{managed}", [f"{managed}.level"]).to_json()["counts"]
+    assert counts == [{"value": None, "count": 3}]
+
+
 REFUSED = {
     "nosuchfield": "there is no field nosuchfield",
     "type,type,type,type": "one to 3 fields",

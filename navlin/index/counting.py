@@ -27,6 +27,7 @@ MOST_BUCKETS: Final = 100_000
 MOST_RANGES: Final = 1_000
 """Of one level."""
 OVERREQUEST: Final = 1_000
+_LAST: Final = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 UNITS: Final = {"year": "+1YEAR", "month": "+1MONTH", "day": "+1DAY"}
 
 
@@ -182,11 +183,15 @@ def _begin(moment: datetime, unit: str) -> datetime:
 
 
 def _after(begin: datetime, unit: str) -> datetime:
-    if unit == "day":
-        return begin + timedelta(days=1)
-    if unit == "year" or begin.month == 12:
-        return begin.replace(year=begin.year + 1, month=1)
-    return begin.replace(month=begin.month + 1)
+    try:
+        if unit == "day":
+            return begin + timedelta(days=1)
+        if unit == "year" or begin.month == 12:
+            return begin.replace(year=begin.year + 1, month=1)
+        return begin.replace(month=begin.month + 1)
+    except (ValueError, OverflowError):
+        # Who means "for ever" writes the last day that there is; Solr takes the last range as whole.
+        return _LAST
 
 
 def _solr(moment: datetime) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from navlin.index import solr_query as q
-from navlin.index.fields import EDITS
+from navlin.index.fields import EDITS, ELEMENTS, MANAGED, MANAGED_PREFIXES
 from navlin.index.solr import Solr
 
 Registered = Mapping["Kind", Mapping[str, Mapping[str, Any]]]
@@ -49,6 +49,16 @@ def save_models(solr: Solr, models: Registered, read: Versions) -> bool:
     added = solr.add_all(EDITS, documents)
     solr.commit(EDITS, soft=True)
     return not added.conflicts
+
+
+def managed_field(solr: Solr, name: str) -> str:
+    """The field that keeps the values of the managed property ``namespace.name``: by its registered type, else the one that
+    most entities have."""
+    where = {"q": q.term("kind", Kind.PROPERTY), "fq": [q.term("entity_s", name)], "fl": "body", "rows": 1}
+    for document in solr.select(EDITS, where)["response"]["docs"]:
+        return MANAGED.get(str(orjson.loads(document["body"]).get("type")), "cp_") + name
+    fields = [prefix + name for prefix in MANAGED_PREFIXES]
+    return max(fields, key=lambda field: solr.count(ELEMENTS, q.present(q.literal(field))))
 
 
 def registered(solr: Solr) -> tuple[Registered, Versions]:

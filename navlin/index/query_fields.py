@@ -10,7 +10,15 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
-from navlin.index.fields import ELEMENTS, KNOWN, LINKER_FIELDS, PIPELINE_FIELDS, RELATIONS, USER_FIELDS
+from navlin.index.fields import (
+    ELEMENTS,
+    KNOWN,
+    LINKER_FIELDS,
+    MANAGED_PREFIXES,
+    PIPELINE_FIELDS,
+    RELATIONS,
+    USER_FIELDS,
+)
 from navlin.index.stored_form import CLASSES, DERIVED, PACKAGE
 from navlin.model.keys import RelationType
 
@@ -71,7 +79,7 @@ _FUZZY = re.compile(r"~\d*\.?\d*$")
 
 def field_named(name: str) -> str:
     """The index's name of a field: the twin's, or the custom property's that ``namespace.key`` means."""
-    if "." in name and not name.startswith(("up_", "tp_", "cp_")):
+    if "." in name and not name.startswith(("up_", "tp_", *MANAGED_PREFIXES)):
         return "cp_" + name
     return TWINS.get(name, name)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.models import managed_field
 from navlin.index.query_fields import REWRITTEN, WORDS_ALONE, core_asked, field_names
 from navlin.index.query_text import printed
 from navlin.index.query_tree import (
@@ -111,8 +113,8 @@ def search(
     question = SolrQuery(
         parsed.query,
         [parse(text).query for text in filters],
-        orders(sort),
-        [_facet(text) for text in facets],
+        orders(sort, partial(counted_field, solr)),
+        [_facet(solr, text) for text in facets],
         _shown_fields(fields),
         facet_prefix,
         [plain_field(name) for name in highlighted],
@@ -250,13 +252,24 @@ def _shown_fields(fields: str) -> str:
     return ",".join("*" if name.strip() == "*" else plain_field(name) for name in names)
 
 
-def _facet(text: str) -> Facet:
+def _facet(solr: Solr, text: str) -> Facet:
     facet = parse_facet(text)
     countable(facet.field)
-    return facet
+    name = facet.field.removeprefix("cp_")
+    # Who writes the prefix means it.
+    if name == facet.field or text.rstrip().endswith(facet.field):
+        return facet
+    return replace(facet, field=managed_field(solr, name))
 
 
-def orders(sort: str) -> list[tuple[str, str]]:
+def counted_field(solr: Solr, text: str) -> str:
+    """The index's name of a field that is counted or sorted by; a managed property's is that of its type. Raises
+    `QueryError`."""
+    field, name = plain_field(text), text.strip()
+    return managed_field(solr, name) if field == f"cp_{name}" else field
+
+
+def orders(sort: str, field_of: Callable[[str], str] = plain_field) -> list[tuple[str, str]]:
     """(field, asc or desc) of each order in a text. Raises `QueryError`."""
     found = []
     for order in filter(None, (part.strip() for part in sort.split(","))):
@@ -264,5 +277,5 @@ def orders(sort: str) -> list[tuple[str, str]]:
         direction = direction.strip().lower() or "asc"
         if direction not in ("asc", "desc"):
             raise QueryError(f"results are sorted as in 'lastModified desc', not as in {order!r}")
-        found.append((countable(plain_field(name)), direction))
+        found.append((countable(field_of(name)), direction))
     return found

@@ -13,8 +13,8 @@ from navlin.index.query_text import printed
 from navlin.index.searching import MOST_S
 from navlin.index.solr import Solr
 from navlin.query.scanner import QueryError
-from navlin.query.search import core_for, countable, explained, parsed_query
-from navlin.query.syntax import parse, plain_field
+from navlin.query.search import core_for, countable, counted_field, explained, parsed_query
+from navlin.query.syntax import parse
 
 MOST_LEVELS: Final = 3
 VALUES: Final = 25
@@ -81,7 +81,7 @@ def count_values(
     if not 1 <= values <= MOST_VALUES or (values + 1) ** len(names) > MOST_BUCKETS:
         most = min(MOST_VALUES, int(MOST_BUCKETS ** (1 / len(names))) - 1)
         raise QueryError(f"by {len(names)} fields, from 1 to {most:,} values of each are shown")
-    levels = [_level(name) for name in names]
+    levels = [_level(solr, name) for name in names]
     parsed = parsed_query(query)
     core = core_for(parsed)
     with explained(parsed, most_s):
@@ -94,9 +94,9 @@ def count_values(
     return ValueCounts(core, printed(parsed.query), names, values, found)
 
 
-def _level(text: str) -> Level:
+def _level(solr: Solr, text: str) -> Level:
     name, _, step = text.partition(":")
-    level = Level(countable(plain_field(name)), step.strip())
+    level = Level(countable(counted_field(solr, name)), step.strip())
     if not level.step:
         return level
     if level.is_date:
