@@ -330,6 +330,11 @@ def test_hues_lineage_has_operations_with_tables_in_capitals(web: Web, world: Wo
     assert web.get(f"{V}/lineage", entityIds="nothing").status_code == 404
 
 
+def test_a_diagram_of_more_than_a_hundred_entities_is_refused(web: Web, world: World) -> None:
+    answer = web.get(f"{V}/lineage", entityIds=[world.table("top").identity, *["x"] * 100])
+    assert (answer.status_code, "100 entities at most" in answer.text) == (400, True)
+
+
 # -- Looking up one entity by its name --------------------------------------------------------------------------------------
 
 LOOKED_UP = {
@@ -400,6 +405,59 @@ def test_an_export_of_lineage_lists_children_by_relation(
     (operation,) = children[world.table(start).identity]["DATA_FLOW"]
     assert children[operation]["DATA_FLOW"] == [world.table(end).identity]
     assert all(isinstance(ids, list) for each in children.values() for ids in each.values())
+
+
+@pytest.fixture(scope="module")
+def chain(solr_server: EmbeddedSolr) -> dict[str, str]:
+    """Tables and the statements between them, each made of the one before; name → id."""
+    with Solr(solr_server.start()) as solr:
+        world = World(solr, "chain")
+        tables = [world.table(f"link{number}") for number in range(5)]
+        ids = {f"t{number}": table.identity for number, table in enumerate(tables)}
+        for number in range(4):
+            made = world.operation(f"insert {number}", [tables[number]], [tables[number + 1]])
+            ids[f"o{number}"] = made.identity
+        world.index()
+        return ids
+
+
+@pytest.mark.parametrize(
+    ("direction", "starts", "expected"),
+    [
+        ("DOWNSTREAM", ["t0", "o0"], {"t0": ["o0"], "o0": ["t1"], "t1": []}),
+        ("DOWNSTREAM", ["o0", "t0"], {"t0": ["o0"], "o0": ["t1"], "t1": []}),
+        ("DOWNSTREAM", ["t0", "t0"], {"t0": ["o0"], "o0": []}),
+        ("UPSTREAM", ["t1", "o0"], {"t1": ["o0"], "o0": ["t0"], "t0": []}),
+    ],
+)
+def test_a_node_has_its_children_in_whatever_order_an_export_begins(
+    web: Web, chain: dict[str, str], direction: str, starts: list[str], expected: dict[str, list[str]]
+) -> None:
+    names = {identity: name for name, identity in chain.items()}
+    path = f"/lineage3/export?direction={direction}&length=1"
+    listed = found(web, "POST", path, json=[chain[each] for each in starts])
+    assert len(listed) == len(expected), "each node once"
+    children = {
+        names[each["id"]]: [names[one] for ids in each["children"].values() for one in ids] for each in listed
+    }
+    assert children == expected
+
+
+def test_a_node_that_one_walk_ends_at_has_the_children_that_another_finds(
+    web: Web, chain: dict[str, str]
+) -> None:
+    body = [chain["t0"], chain["o0"]]
+    listed = found(web, "POST", "/lineage3/export?direction=DOWNSTREAM&length=2", json=body)
+    children = {each["id"]: each["children"].get("DATA_FLOW") for each in listed}
+    assert children[chain["t1"]] == [chain["o1"]], "the walk from t0 ends at t1, that from o0 goes on"
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_an_export_that_begins_at_what_is_unknown_too_is_refused(
+    web: Web, chain: dict[str, str], order: int
+) -> None:
+    answer = web.send("POST", "/lineage3/export?direction=DOWNSTREAM", json=[chain["t0"], "gone"][::order])
+    assert (answer.status_code, "gone" in answer.json()["message"]) == (404, True)
 
 
 def test_an_answer_that_does_not_have_all_says_where(web: Web, world: World) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any, Final
 
@@ -64,10 +64,12 @@ def _walked(solr: Solr, starts: Iterable[str], options: Options) -> Iterator[ans
 
 def _columns(asked: Asked) -> dict[str, Any]:
     given: Parameters = asked.parameters
+    if len(given.entityIds) > MOST_STARTS:
+        raise Problem(400, f"a diagram begins at {MOST_STARTS} entities at most")
     options = Options(
         depth=max(1, given.length), operations=True, control_flow=True, deleted=not given.mergeDeletedEntities
     )
-    answers = list(_walked(asked.solr, given.entityIds[:MOST_STARTS], options))
+    answers = list(_walked(asked.solr, given.entityIds, options))
     nodes: dict[str, answer.Node] = {}
     edges: dict[tuple[str, str, str], answer.Edge] = {}
     for walked in answers:
@@ -78,14 +80,14 @@ def _columns(asked: Asked) -> dict[str, Any]:
     entities = [
         form(known[each].as_presented) if each in known else _named_only(node) for each, node in nodes.items()
     ]
+    sources, targets = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+    for _, source, target in edges:
+        sources[target].append(source)
+        targets[source].append(target)
     for entity in entities:
         if entity["type"] in _OPERATIONS:
-            entity["inputs"] = _tables(
-                nodes, (edge.source for edge in edges.values() if edge.target == entity["identity"])
-            )
-            entity["outputs"] = _tables(
-                nodes, (edge.target for edge in edges.values() if edge.source == entity["identity"])
-            )
+            entity["inputs"] = _tables(nodes, sources[entity["identity"]])
+            entity["outputs"] = _tables(nodes, targets[entity["identity"]])
     relations = [{"type": kind, **typed_sides(kind, [source], [target])} for kind, source, target in edges]
     cut = _cut_at(answers)
     return {"entities": entities, "relations": relations, **({"truncatedAt": cut} if cut else {})}
@@ -121,21 +123,53 @@ def _export(asked: Asked) -> Iterator[bytes]:
         control_flow=True,
         max_nodes=EXPORTED_NODES,
     )
-    sent: set[str] = set()
+    # What is wrong must show before the first piece: the status cannot change after it.
+    if unknown := set(given.ids) - Graph(asked.solr).present(given.ids):
+        raise Problem(404, f"nothing in the index has the id {', '.join(sorted(unknown)[:10])}")
     head = b"["
-    for walked in _walked(asked.solr, given.ids, options):
-        children: dict[str, dict[str, list[str]]] = defaultdict(dict)
-        cut = set(_cut_at([walked]))
+    for listed in _listed(asked.solr, list(dict.fromkeys(given.ids)), options, upstream=upstream):
+        yield head + orjson.dumps(listed.to_json())
+        head = b","
+    yield b"]" if head == b"," else b"[]"
+
+
+@dataclass(slots=True)
+class _Listed:
+    """A node of an export. ``children`` are ids by the type of the relation, each once."""
+
+    id: str
+    children: dict[str, dict[str, None]] = field(default_factory=dict)
+    truncated: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """id, children, truncated where it has more."""
+        about = {"id": self.id, "children": {kind: list(ids) for kind, ids in self.children.items()}}
+        return {**about, **({"truncated": True} if self.truncated else {})}
+
+
+def _listed(solr: Solr, starts: list[str], options: Options, *, upstream: bool) -> Iterator[_Listed]:
+    """The nodes of all walks, each once. A node comes as soon as one walk has all its children. One at which every walk so
+    far has ended, or from which a later walk starts, waits, because that walk may add children."""
+    later, sent, waiting = dict.fromkeys(starts), set[str](), dict[str, _Listed]()
+    for walked in _walked(solr, starts, options):
+        later.pop(walked.start, None)
+        children: dict[str, list[tuple[str, str]]] = defaultdict(list)
         for edge in walked.edges:
             near, far = (edge.target, edge.source) if upstream else (edge.source, edge.target)
-            children[near].setdefault(str(edge.type), []).append(far)
+            children[near].append((str(edge.type), far))
+        ended, cut = {each.id for each in walked.truncated_at}, set(_cut_at([walked]))
         for node in walked.nodes:
-            if node.id not in sent:
+            if node.id in sent:
+                continue
+            listed = waiting.setdefault(node.id, _Listed(node.id))
+            for kind, far in children.get(node.id, ()):
+                listed.children.setdefault(kind, {})[far] = None
+            listed.truncated |= node.id in cut
+            if node.id not in ended and node.id not in later:
+                listed.truncated = False
                 sent.add(node.id)
-                about = {"id": node.id, "children": children.get(node.id, {})}
-                yield head + orjson.dumps({**about, **({"truncated": True} if node.id in cut else {})})
-                head = b","
-    yield b"]" if sent else b"[]"
+                yield waiting.pop(node.id)
+    yield from waiting.values()
 
 
 COLUMNS = Endpoint(
