@@ -6,7 +6,9 @@ import gzip
 import json
 import os
 import resource
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -70,6 +72,7 @@ def test_what_was_answered_is_kept_and_read(door: Web, events: Path) -> None:
     ("body", "encoding", "count"),
     [
         (gzip.compress(json.dumps(START).encode()), "gzip", 1),
+        (b"".join(gzip.compress(json.dumps(each).encode() + b"\n") for each in (START, COMPLETE)), "gzip", 2),
         (json.dumps([START, COMPLETE]).encode(), "identity", 2),
         (f"{json.dumps(START)}\n{json.dumps(COMPLETE)}\n".encode(), "", 2),
         (json.dumps(COMPLETE, indent=2).encode(), "", 1),
@@ -82,6 +85,7 @@ def test_what_was_answered_is_kept_and_read(door: Web, events: Path) -> None:
     ],
     ids=[
         "gzip",
+        "gzip of two members",
         "array",
         "lines",
         "indented",
@@ -116,7 +120,9 @@ NAMELESS: Json = {**COMPLETE, "job": {"namespace": "prod"}}
         (b'{"eventTime": "2023-11-14T22:14:00Z", "dataset": {"name": "t"}}', "", 400, "no dataset"),
         (b"no gzip", "gzip", 400, "no gzip"),
         (gzip.compress(json.dumps(START).encode())[:-9], "gzip", 400, "no gzip"),
+        (gzip.compress(json.dumps(START).encode()) + b"no gzip", "gzip", 400, "no gzip"),
         (gzip.compress(b" " * (65 << 20)), "gzip", 413, "64 MiB"),
+        (gzip.compress(b" " * (33 << 20)) * 2, "gzip", 413, "64 MiB"),
         (b"{}", "zstd", 415, "zstd"),
         (b" " * (17 << 20), "", 413, "16 MiB"),
     ],
@@ -129,6 +135,21 @@ def test_what_never_will_be_read_is_refused_and_nothing_is_kept(
     answer = post(door, body, **({"Content-Encoding": encoding} if encoding else {}))
     assert (answer.status_code, words in answer.text) == (status, True), answer.text
     assert kept(events) == before
+
+
+def test_others_are_answered_while_a_large_body_is_read(door: Web) -> None:
+    line, last = json.dumps(COMPLETE).encode() + b"\n", json.dumps(NAMELESS).encode()
+    body = gzip.compress(line * ((60 << 20) // len(line)) + last, 1)
+    with ThreadPoolExecutor() as threads:
+        sending = threads.submit(post, door, body, **{"Content-Encoding": "gzip"})
+        began_s, slowest_s = time.monotonic(), 0.0
+        while not sending.done():
+            asked_s = time.monotonic()
+            assert requests.get(door.url + "/healthz", timeout=PATIENCE_S).text == "ok\n"
+            slowest_s = max(slowest_s, time.monotonic() - asked_s)
+        assert sending.result().status_code == 400
+        took_s = time.monotonic() - began_s
+    assert slowest_s < took_s / 2, f"one waited {slowest_s:.1f} of {took_s:.1f} s"
 
 
 def test_who_may_send(door: Web, events: Path, home: Path) -> None:

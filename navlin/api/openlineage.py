@@ -59,7 +59,9 @@ async def _take(door: EventDoor | None, request: Request) -> Response:
         raise Problem(
             403, f"that is for users with the role {words}, and for those in openlineage_users of [web]"
         )
-    lines = list(_lines(_plain(await request.body(), request.headers.get("content-encoding", ""))))
+    encoding = request.headers.get("content-encoding", "")
+    # A large body takes seconds, in which the event loop must answer others.
+    lines = await run_in_threadpool(_events, await request.body(), encoding)
     try:
         await run_in_threadpool(door.spool.append, lines)
     except OSError as error:
@@ -68,23 +70,38 @@ async def _take(door: EventDoor | None, request: Request) -> Response:
     return Response(status_code=201)
 
 
+def _events(body: bytes, encoding: str) -> list[bytes]:
+    """The events of a body, each as a line. Raises `Problem`."""
+    return list(_lines(_plain(body, encoding)))
+
+
 def _plain(body: bytes, encoding: str) -> bytes:
     """The body without its compression. Raises `Problem`."""
     match encoding.strip().lower():
         case "" | "identity":
             return body
         case "gzip" | "x-gzip":
-            unpacked = zlib.decompressobj(wbits=31)
-            try:
-                plain = unpacked.decompress(body, MOST_BYTES)
-            except zlib.error as error:
-                raise Problem(400, f"the body is no gzip: {error}") from None
-            if unpacked.unconsumed_tail:
-                raise Problem(413, f"a body has at most {MOST_BYTES >> 20} MiB")
-            if not unpacked.eof:
-                raise Problem(400, "the body is no gzip: it has no end")
-            return plain
+            return _unpacked(body)
     raise Problem(415, f"the body is encoded as {encoding[:40]!r}: send it as it is, or as gzip")
+
+
+def _unpacked(body: bytes) -> bytes:
+    """The content of a gzip of one or more members, as some clients write one for each event. Raises `Problem`."""
+    plain, rest, room = list[bytes](), body, MOST_BYTES
+    while rest or not plain:
+        member = zlib.decompressobj(wbits=31)
+        try:
+            # One byte more than fits: a limit of none would be no limit.
+            plain.append(member.decompress(rest, room + 1))
+        except zlib.error as error:
+            raise Problem(400, f"the body is no gzip: {error}") from None
+        room -= len(plain[-1])
+        if room < 0:
+            raise Problem(413, f"a body has at most {MOST_BYTES >> 20} MiB")
+        if not member.eof:
+            raise Problem(400, "the body is no gzip: it has no end")
+        rest = member.unused_data
+    return b"".join(plain)
 
 
 def _lines(body: bytes) -> Iterator[bytes]:
