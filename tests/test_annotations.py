@@ -236,6 +236,39 @@ def test_unknown_entities_are_listed_and_kept_for_later(navlin: Navlin, world: W
     assert people(world, "shop.later") == {"description": "=1+1", "tags": ["a", "b"]}
 
 
+def test_a_date_of_long_ago_is_written_with_four_digits(navlin: Navlin, world: World, tmp_path: Path) -> None:
+    file = tmp_path / "words.jsonl"
+    given = {"id": world.table("shop.raw").identity, "fields": {"cpt_n.k": ["0001-01-01", "0987-06-05"]}}
+    file.write_text(json.dumps(given))
+    assert navlin("annotations", "import", str(file)).exit_code == Exit.OK
+    dates = ["0001-01-01T00:00:00Z", "0987-06-05T00:00:00Z"]
+    assert people(world, "shop.raw") == {"cpt_n.k": dates}
+    assert navlin("annotations", "import", str(file)).exit_code == Exit.OK, "it is there already"
+
+
+def test_an_entity_that_solr_refuses_is_reported_and_the_rest_is_written(
+    navlin: Navlin, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # No value that passes the checks is refused by Solr, as far as is known.
+    monkeypatch.setattr("navlin.edit.annotation_files.checked", lambda _, value: value)
+    file = tmp_path / "words.jsonl"
+    fields = {"shop.raw": [2**64 - 1], "shop.orders": [7]}
+    lines = [
+        {"id": world.table(name).identity, "fields": {"cpl_n.k": value}} for name, value in fields.items()
+    ]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    result = navlin("annotations", "import", str(file), "--json")
+
+    assert result.exit_code == Exit.FAILED
+    done = json_of(result)
+    assert (done["entities"], done["written"], done["unknown"]) == (1, 1, [])
+    assert [each["id"] for each in done["refused"]] == [world.table("shop.raw").identity]
+    assert people(world, "shop.raw") == {}
+    assert people(world, "shop.orders")["cpl_n.k"] == [7]
+    assert "refused by the index: 1\n" in navlin("annotations", "import", str(file)).stdout
+
+
 # -- Files -----------------------------------------------------------------------------------------
 
 GOOD = "0" * 32

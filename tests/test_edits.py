@@ -305,6 +305,16 @@ def test_an_edit_that_is_cut_off_changed_nothing_and_may_be_repeated(world: Worl
     assert fields(world, key)["name"] == "x"
 
 
+def test_what_was_edited_beside_a_refused_entity_is_seen(world: World) -> None:
+    good, bad = world.table("shop.orders").identity, world.table("shop.raw").identity
+    asked = {bad: Words(managed={"cpl_n.k": [2**64 - 1]}), good: Words(tags=Tags(add=(f"seen-{good}",)))}
+    with pytest.raises(ValueError, match=bad):
+        for edited in edit_words(world.solr, asked, ANN):
+            for refused in edited.refused:
+                raise ValueError(refused.identity)
+    assert world.solr.count(ELEMENTS, f'tags:"seen-{good}"') == 1
+
+
 def owner_and_words(estate: SmallEstate) -> tuple[str, str, list[str]]:
     found = estate.element("sales.orders")
     return found["owner"], found["description"], found["tags"]

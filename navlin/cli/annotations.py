@@ -108,7 +108,8 @@ def import_(
     conflict: it stays and is reported, unless --overwrite is given. Tags are added, and none is taken away. Entities that
     the index does not have are reported. A line that cannot be read is a reject with its number, and the rest goes on.
 
-    The exit code is 1 if anything of the file is not in the index afterwards: a conflict, an unknown entity, a reject.
+    The exit code is 1 if anything of the file is not in the index afterwards: a conflict, an unknown entity, a reject, or
+    an entity that Solr refused.
 
     \b
     Examples:
@@ -135,7 +136,7 @@ def import_(
         print_json(_as_json(content, done, dry_run=dry_run))
     else:
         _print(content, done, dry_run=dry_run)
-    left = done.conflicts or done.unknown or content.rejects
+    left = done.conflicts or done.unknown or content.rejects or done.refused
     raise SystemExit(Exit.FAILED if left else Exit.OK)
 
 
@@ -170,6 +171,7 @@ def _as_json(content: FileContent, done: Imported, *, dry_run: bool) -> dict[str
         "conflicts": [asdict(each) for each in done.conflicts],
         "unknown": [{"id": each.id, "type": each.type, "entity": each.entity} for each in done.unknown],
         "rejects": [asdict(each) for each in content.rejects],
+        "refused": [{"id": each.identity, "reason": each.reason} for each in done.refused],
         "redacted": [{"line": line, "field": field} for line, field in content.redacted],
     }
 
@@ -190,6 +192,7 @@ def _print(content: FileContent, done: Imported, *, dry_run: bool) -> None:
         ],
         "unknown entities": [f"{each.type} {each.entity} ({each.id})" for each in done.unknown],
         "rejects": [f"line {each.line}: {each.reason}" for each in content.rejects],
+        "refused by the index": [f"{each.identity}: {each.reason}" for each in done.refused],
         "values in which a secret was blanked": [f"line {line}: {name}" for line, name in content.redacted],
     }
     for title, found in lines.items():

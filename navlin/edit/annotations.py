@@ -8,6 +8,7 @@ The rule of an import
   - Tags are a set: those that are missing are added, and none is taken away, unless the import overwrites: then they are
     the file's.
   - An entity that the index does not have is unknown: it is reported, and nothing is made of it.
+  - An entity that Solr refuses is reported with its reason, and the rest goes on.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any, Final
 from navlin.index.editing import Author, Decide, Editable, edit_entities, show_edits
 from navlin.index.entity import readable_name
 from navlin.index.fields import ELEMENTS, SOURCE_WORDS, is_user_field
-from navlin.index.solr import Solr
+from navlin.index.solr import Refused, Solr
 from navlin.index.writing import WRITE_BATCH
 from navlin.model.batches import in_batches
 
@@ -55,6 +56,7 @@ class Imported:
     """What became of annotations: counts of entities, of fields, and what a person must look at.
 
     Of ``overwritten`` the index had other values, and has the file's now; of ``conflicts`` it keeps its own.
+    Of ``refused`` Solr took nothing.
     """
 
     entities: int = 0
@@ -63,6 +65,7 @@ class Imported:
     overwritten: tuple[Conflict, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     unknown: tuple[Annotation, ...] = ()
+    refused: tuple[Refused, ...] = ()
 
 
 # -- Out ---------------------------------------------------------------------------------------------------------------
@@ -122,10 +125,12 @@ def import_annotations(
     """Writes people's fields by the rule above, durably and with the history, and says what became of each. The values are
     `checked` ones; each entity is there once. ``dry_run`` writes nothing."""
     done = Imported()
-    for batch in in_batches(iter(given), WRITE_BATCH):
-        done = _together(done, _import_batch(solr, batch, author, overwrite=overwrite, dry_run=dry_run))
-    if not dry_run:
-        show_edits(solr, durable=True)
+    try:
+        for batch in in_batches(iter(given), WRITE_BATCH):
+            done = _together(done, _import_batch(solr, batch, author, overwrite=overwrite, dry_run=dry_run))
+    finally:
+        if not dry_run:
+            show_edits(solr, durable=True)
     return done
 
 
@@ -153,15 +158,20 @@ def _import_batch(
         return decide
 
     asked = {each.id: merging(each.values) for each in batch}
+    refused: list[Refused] = []
     for edited in edit_entities(solr, asked, author, dry_run=dry_run):
-        solr.raise_refused(ELEMENTS, edited.refused)
+        refused.extend(edited.refused)
+    met = frozenset(merges)
+    for each in refused:
+        merges.pop(each.identity, None)
     return Imported(
         entities=sum(1 for merge in merges.values() if merge.written),
         written=sum(len(merge.written) for merge in merges.values()),
         unchanged=sum(merge.unchanged for merge in merges.values()),
         overwritten=tuple(each for merge in merges.values() for each in merge.overwritten),
         conflicts=tuple(each for merge in merges.values() for each in merge.conflicts),
-        unknown=tuple(each for each in batch if each.id not in merges),
+        unknown=tuple(each for each in batch if each.id not in met),
+        refused=tuple(refused),
     )
 
 
@@ -195,4 +205,5 @@ def _together(one: Imported, other: Imported) -> Imported:
         overwritten=one.overwritten + other.overwritten,
         conflicts=one.conflicts + other.conflicts,
         unknown=one.unknown + other.unknown,
+        refused=one.refused + other.refused,
     )

@@ -81,12 +81,15 @@ def _text(value: Any) -> Any:
 def edit_words(
     solr: Solr, asked: Mapping[str, Words], author: Author, *, dry_run: bool = False, durable: bool = False
 ) -> Iterator[Edited]:
-    """Edits entities by id, some at a time; everybody sees all of it when the last is done. ``dry_run`` writes nothing."""
-    yield from edit_entities(
-        solr, {each: deciding(words) for each, words in asked.items()}, author, dry_run=dry_run
-    )
-    if not dry_run:
-        show_edits(solr, durable=durable)
+    """Edits entities by id, some at a time; everybody sees all of it when the last is done, or when one
+    fails. ``dry_run`` writes nothing."""
+    try:
+        yield from edit_entities(
+            solr, {each: deciding(words) for each, words in asked.items()}, author, dry_run=dry_run
+        )
+    finally:
+        if not dry_run:
+            show_edits(solr, durable=durable)
 
 
 def deciding(words: Words) -> Decide:

@@ -152,7 +152,8 @@ def solr_date(moment_ms: int) -> str:
         moment = datetime.fromtimestamp(whole_s, UTC)
     except (OverflowError, ValueError, OSError):
         moment, rest_ms = datetime.fromtimestamp(0, UTC), 0
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{rest_ms:03d}Z"
+    # %Y does not fill a year up to four digits, which Solr wants.
+    return f"{moment.year:04d}-{moment:%m-%dT%H:%M:%S}.{rest_ms:03d}Z"
 
 
 def date_ms(text: str) -> int:

@@ -41,7 +41,8 @@ def _bulk(asked: Asked) -> list[dict[str, Any]]:
 
 
 def _edited(asked: Asked, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The entities as they are then, in the order of the bodies; nothing is written unless all bodies are good."""
+    """The entities as they are then, in the order of the bodies; nothing is written unless all bodies are good. What Solr
+    refuses all the same is said after all others are written."""
     registered = properties_of(asked.solr)
     words: dict[str, Words] = {}
     for identity, body in given.items():
@@ -52,9 +53,9 @@ def _edited(asked: Asked, given: Mapping[str, Any]) -> list[dict[str, Any]]:
     graph = Graph(asked.solr)
     if absent := words.keys() - graph.present_now(words):
         raise Problem(404, f"there is no entity {', '.join(sorted(absent)[:10])}")
-    for edited in edit_words(asked.solr, words, asked.author()):
-        for refused in edited.refused:
-            raise Problem(400, f"{refused.identity}: {refused.reason}")
+    steps = list(edit_words(asked.solr, words, asked.author()))
+    for refused in (each for edited in steps for each in edited.refused):
+        raise Problem(400, f"{refused.identity}: {refused.reason}")
     found = graph.entities_now(words, WHOLE)
     form = EntityForm(asked.solr)
     return [form(found[identity].as_presented) for identity in words if identity in found]
