@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack, nullcontext
 from itertools import islice
 from pathlib import Path
@@ -20,6 +21,7 @@ import click
 import pytest
 import requests
 from starlette.requests import Request
+from starlette.responses import StreamingResponse
 
 from navlin.access.gate import Caller
 from navlin.access.roles import Role
@@ -318,6 +320,42 @@ def test_a_search_does_not_wait_for_those_who_walk_the_graph() -> None:
             over.set()
 
     anyio.run(all_ask)
+
+
+def test_a_walk_whose_answer_comes_in_pieces_is_one_of_those_that_go_on_at_once() -> None:
+    running, most, lock = [0], [0], threading.Lock()
+
+    def walk(_asked: Asked) -> Iterator[bytes]:
+        yield b"head"
+        for number in range(3):
+            with lock:
+                running[0] += 1
+                most[0] = max(most[0], running[0])
+            time.sleep(0.05)
+            with lock:
+                running[0] -= 1
+            yield b" %d" % number
+
+    walks = Endpoint("GET", "/walk", Role.LINEAGE_VIEWER, "", Nothing, walk, walks=True)
+    service: Any = SimpleNamespace(index=SimpleNamespace(solr=nullcontext))
+    questions, bodies = Questions(), list[bytes]()
+
+    async def ask(number: int) -> None:
+        scope = {"type": "http", "query_string": b"", "path_params": {}, "headers": []}
+        user = User(f"u{number}", Role.LINEAGE_VIEWER, "")
+        scope["state"] = {"user": user, "caller": Caller(user, "password")}
+        response = await answered(service, questions, walks.path, walks, Request(scope))
+        assert isinstance(response, StreamingResponse)
+        bodies.append(b"".join([piece async for piece in response.body_iterator]))  # type: ignore[misc]
+
+    async def all_ask() -> None:
+        async with anyio.create_task_group() as users:
+            for number in range(WALKS_IN_ALL + 3):
+                users.start_soon(ask, number)
+
+    anyio.run(all_ask)
+    assert bodies == [b"head 0 1 2"] * (WALKS_IN_ALL + 3)
+    assert most[0] <= WALKS_IN_ALL
 
 
 def test_what_walks_the_graph_is_marked() -> None:

@@ -6,8 +6,9 @@ it as well.
 
 from __future__ import annotations
 
+import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain
@@ -16,7 +17,7 @@ from typing import Any, Final
 import anyio
 import orjson
 import structlog
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -49,7 +50,7 @@ from navlin.api.answers import (
 from navlin.api.audit import audit
 from navlin.api.callers import CSRF_HEADER, Callers, Door, SessionCookie, caller_of
 from navlin.api.endpoint import Asked, Endpoint
-from navlin.api.limits import DISCARDED_WITHIN_S, MOST_BODY_BYTES, MOST_DISCARDED_BYTES, Questions
+from navlin.api.limits import DISCARDED_WITHIN_S, MOST_BODY_BYTES, MOST_DISCARDED_BYTES, TURN_S, Questions
 from navlin.api.metrics import CONTENT_TYPE, Metrics, Timed
 from navlin.api.navigator.out_of_scope import why_not
 from navlin.api.openapi import document
@@ -221,7 +222,9 @@ async def answered(
             headers = {"Content-Type": form, **beside}
             if request.headers.get(MARKED):
                 lines, headers[MARKED] = marked(lines, ended), "end"
-            return StreamingResponse(held_until_read(lines, held.pop_all()), endpoint.status, headers)
+            pieces = held_until_read(lines, held.pop_all())
+            walked = by_turns(pieces, questions.walking) if endpoint.walks else pieces
+            return StreamingResponse(walked, endpoint.status, headers)
 
     if endpoint.writes or endpoint.role > Role.LINEAGE_VIEWER:
         audit(endpoint.logged or _WORDS[endpoint.role], request, user.name)
@@ -262,6 +265,26 @@ def held_until_read(pieces: Iterator[bytes], held: ExitStack) -> Iterator[bytes]
     # Only a generator that has begun does what follows its end if it is dropped.
     next(begun)
     return begun
+
+
+async def by_turns(pieces: Iterator[bytes], limiter: CapacityLimiter) -> AsyncIterator[bytes]:
+    """The pieces, made within the limiter: most of a walk may come after its first piece. What `TURN_S` bring goes out as
+    one, and then others have their turn: with a turn for each piece a long answer would never end beside others."""
+    ended = False
+
+    def some() -> bytes:
+        nonlocal ended
+        until_s, made = time.monotonic() + TURN_S, list[bytes]()
+        for piece in pieces:
+            made.append(piece)
+            if time.monotonic() >= until_s:
+                break
+        else:
+            ended = True
+        return b"".join(made)
+
+    while not ended:
+        yield await to_thread.run_sync(some, limiter=limiter)
 
 
 _WORDS: Final = {

@@ -32,6 +32,9 @@ WALKS_IN_ALL: Final = max(1, (os.cpu_count() or 1) // 2)
 which do not wait for it, and a processor by itself: of Python's here and of Solr's. Half of the processors are left to
 extraction: with two walks on two processors an event took three times as long, with one a third longer."""
 
+TURN_S: Final = 0.5
+"""For how long one of these goes on if its answer comes in pieces, before another has its turn."""
+
 
 @dataclass(slots=True)
 class Questions:
