@@ -192,6 +192,24 @@ def test_a_body_that_is_wrong_is_refused(web: Web, body: bytes, words: str) -> N
     assert words in answer.json()["message"]
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/purge?dry_run=true", {"before": "2026-01-01"}),
+        ("/edit?dry_run=true", {"query": "*", "tag": ["a"]}),
+        ("/extract?dry_run=true", {"source": "x"}),
+    ],
+)
+def test_parameters_in_the_address_of_what_takes_a_body_are_refused(
+    web: Web, path: str, body: dict[str, Any]
+) -> None:
+    answer = web.send("POST", ROOT + path, "chief", json=body)
+    assert answer.status_code == 400
+    assert answer.json()["message"] == (
+        "parameters belong into the JSON body, and not into the address: dry_run"
+    )
+
+
 def test_a_body_that_is_too_large_is_refused_whatever_its_header_says(web: Web) -> None:
     declared = web.send("POST", ROOT + "/link", "chief", headers={"Content-Length": str(MOST_BODY_BYTES + 1)})
     assert declared.status_code == 413

@@ -316,6 +316,10 @@ async def _parameters(endpoint: Endpoint, request: Request) -> tuple[Any, Any]:
         return from_query(endpoint.parameters, given), read
     if endpoint.lenient:
         return from_both(endpoint.parameters, given, read), None
+    if raw:
+        # Passed over, a dry_run=true there would make a real run of what was to be tried.
+        names = ", ".join(dict.fromkeys(name for name, _ in texts_of(raw))) or raw
+        raise Problem(400, f"parameters belong into the JSON body, and not into the address: {names:.200}")
     return from_json(endpoint.parameters, read), None
 
 
