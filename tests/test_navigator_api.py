@@ -168,6 +168,21 @@ def test_an_entity_that_is_not_there_is_404(web: Web) -> None:
 # -- As the SDK reads ----------------------------------------------------------------------------------------------------
 
 
+def test_a_long_list_is_sent_in_pieces_and_is_the_same(web: Web, world: World) -> None:
+    query = f"sourceId:{world.source(HIVE).id}"
+    short = {"query": query, "limit": 10_000}
+    for resource in ("entities", "relations"):
+        for more in ({}, {"offset": 2}, {"offset": -1}, {"query": "identity:nothing"}):
+            whole = web.get(f"{V}/{resource}", **{**short, **more})
+            pieces = web.get(f"{V}/{resource}", **{**short, **more, "limit": 500_000})
+            assert pieces.json() == whole.json()
+            assert ("Content-Length" in whole.headers, "Content-Length" in pieces.headers) == (True, False)
+    assert len(found(web, "GET", f"{V}/entities", params={**short, "limit": 500_000})) > 2
+    for wrong in ({"query": "a:("}, {"limit": 500_001}):
+        answer = web.get(f"{V}/entities", **{**short, "limit": 500_000, **wrong})
+        assert answer.status_code == 400, answer.text
+
+
 def iterated(web: Web, resource: str, query: str, limit: int) -> Iterator[dict[str, Any]]:
     """Pages as the SDK's iterator asks for them: until one is shorter than asked."""
     mark: str | None = "*"
@@ -368,6 +383,9 @@ def test_one_entity_is_looked_up_by_its_whole_name(web: Web, alike: World, who: 
     within = {"query": f"sourceId:{alike.source(HIVE).id} AND ({query})", "limit": 2, "offset": 0}
     (one,) = found(web, "GET", f"{V}/entities", params=within)
     assert one["originalName"] == "wages"
+    assert found(web, "GET", f"{V}/entities", params={**within, "limit": 20_000}) == [one], (
+        "nor in a long list"
+    )
     assert found(web, "GET", f"{V}/entities", params={**within, "offset": 1}) == [], "nor on the next page"
 
 

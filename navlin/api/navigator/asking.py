@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
@@ -21,6 +21,8 @@ from navlin.query.whole_names import by_whole_name
 EVERYTHING: Final = "*"
 DEFAULT_LIMIT: Final = 100
 """If none is given, as Navigator had it. Clients ask for the sources without one."""
+MOST_AT_ONCE: Final = 10_000
+"""A list that may be longer is sent in pieces."""
 LISTED_SOURCES: Final = "-(+type:SOURCE +(granted:true sourceType:LOCAL))"
 """Leaves out sources that were only ever named, and the one for files of the machine: clients expect one of HDFS."""
 _ASKED_FOR: Final = frozenset({"identity", "granted"})
@@ -53,8 +55,10 @@ class PageParameters:
 def list_endpoint(resource: str, core: str, forms: Forms) -> Endpoint:
     """``/entities`` or ``/relations``: an array of what matches, by identity."""
 
-    def answer(asked: Asked) -> list[Any]:
+    def answer(asked: Asked) -> list[Any] | Iterator[bytes]:
         given: ListParameters = asked.parameters
+        if given.limit > MOST_AT_ONCE:
+            return _array(_long_list(asked.solr, given, core), forms(asked.solr))
         answered = _listed(asked.solr, given, core)
         return list(map(forms(asked.solr), answered.documents))
 
@@ -67,7 +71,8 @@ def page_endpoint(resource: str, core: str, forms: Forms) -> Endpoint:
 
     def answer(asked: Asked) -> Iterator[bytes]:
         given: PageParameters = asked.parameters
-        return _sent(_pages(asked.solr, given, core), resource, forms(asked.solr))
+        pages = _pages(asked.solr, given.query, core, given.limit, given.cursorMark)
+        return _sent(pages, resource, forms(asked.solr))
 
     summary = f"The {resource} that match, by identity, a page."
     return Endpoint(
@@ -83,6 +88,31 @@ def _listed(solr: Solr, given: ListParameters, core: str) -> SearchAnswer:
     if whole is not None and (answered := found(solr, whole, *page, sort="identity asc")).total:
         return answered
     return found(solr, given.query, *page, sort="identity asc")
+
+
+def _long_list(solr: Solr, given: ListParameters, core: str) -> Iterator[Sequence[Mapping[str, Any]]]:
+    """What `_listed` finds, some at a time: all of it at once may be gigabytes."""
+    whole = _by_whole_name(given.query) if core == ELEMENTS else None
+    query = whole if whole is not None and found(solr, whole, core, 0, 0).total else given.query
+    if given.offset <= 0:
+        yield from (documents for documents, _ in _pages(solr, query, core, given.limit, "*"))
+        return
+    offset, left = given.offset, given.limit
+    while left:
+        rows = min(left, MOST_AT_ONCE)
+        documents = found(solr, query, core, rows, offset, sort="identity asc").documents
+        yield documents
+        offset, left = offset + rows, left - rows if len(documents) == rows else 0
+
+
+def _array(pages: Iterable[Sequence[Mapping[str, Any]]], form: Form) -> Iterator[bytes]:
+    """The text of an array of all, piece by piece."""
+    head = b"["
+    for documents in pages:
+        if documents:
+            yield head + orjson.dumps([form(document) for document in documents])[1:-1]
+            head = b","
+    yield b"]" if head == b"," else b"[]"
 
 
 def _by_whole_name(query: str) -> Parsed | None:
@@ -104,12 +134,11 @@ def found(solr: Solr, query: str | Parsed, core: str, limit: int, offset: int, *
         raise Problem(400, str(error)) from error
 
 
-def _pages(solr: Solr, given: PageParameters, core: str) -> Iterator[Page]:
+def _pages(solr: Solr, query: str | Parsed, core: str, limit: int, mark: str) -> Iterator[Page]:
     try:
-        parsed = parsed_query(given.query)
+        parsed = parsed_query(query)
         filters = _shown(parsed, core)
-        mark = given.cursorMark
-        yield from search_pages(solr, parsed, limit=given.limit, mark=mark, core=core, filters=filters)
+        yield from search_pages(solr, parsed, limit=limit, mark=mark, core=core, filters=filters)
     except QueryError as error:
         raise Problem(400, str(error)) from error
 
