@@ -170,15 +170,17 @@ def test_an_entity_that_is_not_there_is_404(web: Web) -> None:
 
 def test_a_long_list_is_sent_in_pieces_and_is_the_same(web: Web, world: World) -> None:
     query = f"sourceId:{world.source(HIVE).id}"
-    short = {"query": query, "limit": 10_000}
+    short: dict[str, Any] = {"query": query, "limit": 10_000}
+    others: tuple[dict[str, Any], ...] = ({}, {"offset": 2}, {"offset": -1}, {"query": "identity:nothing"})
+    mistakes: tuple[dict[str, Any], ...] = ({"query": "a:("}, {"limit": 500_001})
     for resource in ("entities", "relations"):
-        for more in ({}, {"offset": 2}, {"offset": -1}, {"query": "identity:nothing"}):
+        for more in others:
             whole = web.get(f"{V}/{resource}", **{**short, **more})
             pieces = web.get(f"{V}/{resource}", **{**short, **more, "limit": 500_000})
             assert pieces.json() == whole.json()
             assert ("Content-Length" in whole.headers, "Content-Length" in pieces.headers) == (True, False)
     assert len(found(web, "GET", f"{V}/entities", params={**short, "limit": 500_000})) > 2
-    for wrong in ({"query": "a:("}, {"limit": 500_001}):
+    for wrong in mistakes:
         answer = web.get(f"{V}/entities", **{**short, "limit": 500_000, **wrong})
         assert answer.status_code == 400, answer.text
 
