@@ -443,6 +443,7 @@ MARKED: dict[str, tuple[list[Item], str]] = {
     "comment": ([Dataset(HERE, Details(comment="mark"))], '"comment":"mark"'),
     "people's name, description": ([Dataset(HERE, words=Words("mark", "also"))], '"displayName":"mark"'),
     "people's tags": ([Dataset(HERE, words=Words(tags=("mark",)))], '"labels":["mark"]'),
+    "inherited tags": ([Dataset(HERE, words=Words(inherited_tags=("mark",)))], '"labels":["mark"]'),
     "people's properties": ([Dataset(HERE, words=Words(properties={"mark": ("yes",)}))], '"mark":"yes"'),
     "identity": ([Dataset(HERE)], '"navlin_id":"s.d"'),
     "incomplete, inferred": (

@@ -133,6 +133,7 @@ PROBES: dict[str, tuple[Sequence[Item], Sequence[Item]]] = {
     "comment": (of_table(comment="a"), of_table(comment="b")),
     "people's name, description": (of_words(name="a"), of_words(name="b", description="c")),
     "people's tags": (of_words(tags=("a",)), of_words(tags=("b",))),
+    "inherited tags": (of_words(inherited_tags=("a",)), of_words(inherited_tags=("b",))),
     "people's properties": (of_words(properties={"k": ("a",)}), of_words(properties={"k": ("b",)})),
     "identity": (table(), [Dataset(replace(TABLE, id="other"))]),
     "incomplete, inferred": (

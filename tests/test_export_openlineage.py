@@ -278,6 +278,7 @@ MARKS = {
     "comment": '"description":"mark"',
     "people's name, description": '"description":"also"',
     "people's tags": '"key":"mark"',
+    "inherited tags": '"key":"mark"',
     "people's properties": '"key":"mark","value":"yes"',
     "identity": '"key":"navlin_id","value":"s.d"',
     "incomplete, inferred": '"incomplete":["reason"]',

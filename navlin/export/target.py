@@ -41,6 +41,7 @@ MODEL: Final = (
     "comment",
     "people's name, description",
     "people's tags",
+    "inherited tags",
     "people's properties",
     "identity",
     "incomplete, inferred",

@@ -32,6 +32,7 @@ BECOMES: Final[Mapping[str, str]] = {
     "comment": "kept: `comment`, of databases `description`",
     "people's name, description": "kept: `displayName`, `userDescription`",
     "people's tags": "kept: labels, with `_` for what Atlas takes none of",
+    "inherited tags": "folded: labels, like people's tags",
     "people's properties": "kept: custom attributes, at most 500 characters each",
     "identity": "kept: the custom attribute `navlin_id`",
     "incomplete, inferred": "dropped: Atlas knows no doubt",

@@ -32,6 +32,7 @@ BECOMES: Final[Mapping[str, str]] = {
     "comment": "kept: the description, unless people wrote one",
     "people's name, description": "kept: name and description",
     "people's tags": "kept: `globalTags`",
+    "inherited tags": "folded: the property `inheritedTags`",
     "people's properties": "folded: custom properties",
     "identity": "folded: the property `navlin.identity`",
     "incomplete, inferred": "folded: the property `incomplete`; a confidence of 0.5",

@@ -32,6 +32,7 @@ BECOMES: Final[Mapping[str, str]] = {
     "comment": "kept: the facet `documentation`, where people wrote none; of columns `schema`",
     "people's name, description": "kept: the description as `documentation`; the name is dropped",
     "people's tags": "kept: the facet `tags`",
+    "inherited tags": "dropped: `tags` has people's alone",
     "people's properties": "kept: the facet `tags`, with their values",
     "identity": "kept: the tag `navlin_id` of datasets; of operations their job's name",
     "incomplete, inferred": "kept: why an operation is incomplete: `navlin_job`, a facet of navlin's own; else dropped",

@@ -32,6 +32,7 @@ BECOMES: Final[Mapping[str, str]] = {
     "comment": "dropped: and so are owners, types, sizes and times",
     "people's name, description": "dropped: the model has lineage alone",
     "people's tags": "dropped: likewise",
+    "inherited tags": "dropped: likewise",
     "people's properties": "dropped: likewise",
     "identity": "folded: ids are made of it",
     "incomplete, inferred": "dropped: the model knows no doubt",
