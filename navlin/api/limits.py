@@ -30,7 +30,8 @@ take them from extraction."""
 WALKS_IN_ALL: Final = max(1, (os.cpu_count() or 1) // 2)
 """How many of those at the same time that walk the graph, beside the others: one of them takes as long as fifty searches,
 which do not wait for it, and a processor by itself: of Python's here and of Solr's. Half of the processors are left to
-extraction: with two walks on two processors an event took three times as long, with one a third longer."""
+extraction: with two walks on two processors an event took three times as long, with one a third longer, and twice as long
+on a slower machine whose processors 50 users kept busy."""
 
 TURN_S: Final = 0.5
 """For how long one of these goes on if its answer comes in pieces, before another has its turn."""
