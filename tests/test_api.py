@@ -278,16 +278,37 @@ def test_one_user_has_so_many_questions_answered_at_once() -> None:
     assert AT_ONCE > 1
 
 
+class AtOnce:
+    """Counts who is inside at the same time, at most."""
+
+    def __init__(self) -> None:
+        self.most = 0
+        self._inside = 0
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._inside += 1
+            self.most = max(self.most, self._inside)
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+
+
+def asked_by(number: int) -> Request:
+    """A question of one of many users."""
+    user = User(f"u{number}", Role.LINEAGE_VIEWER, "")
+    state = {"user": user, "caller": Caller(user, "password")}
+    return Request({"type": "http", "query_string": b"", "path_params": {}, "headers": [], "state": state})
+
+
 def test_few_questions_of_all_users_are_answered_at_once() -> None:
-    running, most, lock = [0], [0], threading.Lock()
+    at_once = AtOnce()
 
     def slow(_asked: Asked) -> dict[str, int]:
-        with lock:
-            running[0] += 1
-            most[0] = max(most[0], running[0])
-        time.sleep(0.05)
-        with lock:
-            running[0] -= 1
+        with at_once:
+            time.sleep(0.05)
         return {}
 
     endpoint = Endpoint("GET", "/slow", Role.LINEAGE_VIEWER, "", Nothing, slow)
@@ -297,13 +318,10 @@ def test_few_questions_of_all_users_are_answered_at_once() -> None:
     async def ask() -> None:
         async with anyio.create_task_group() as users:
             for number in range(3 * IN_ALL):
-                scope = {"type": "http", "query_string": b"", "path_params": {}, "headers": []}
-                user = User(f"u{number}", Role.LINEAGE_VIEWER, "")
-                scope["state"] = {"user": user, "caller": Caller(user, "password")}
-                users.start_soon(answered, service, questions, "/slow", endpoint, Request(scope))
+                users.start_soon(answered, service, questions, "/slow", endpoint, asked_by(number))
 
     anyio.run(ask)
-    assert 1 < most[0] <= IN_ALL
+    assert 1 < at_once.most <= IN_ALL
 
 
 def test_a_search_does_not_wait_for_those_who_walk_the_graph() -> None:
@@ -320,10 +338,7 @@ def test_a_search_does_not_wait_for_those_who_walk_the_graph() -> None:
     service: Any = SimpleNamespace(index=SimpleNamespace(solr=nullcontext))
 
     async def ask(endpoint: Endpoint, number: int) -> int:
-        scope = {"type": "http", "query_string": b"", "path_params": {}, "headers": []}
-        user = User(f"u{number}", Role.LINEAGE_VIEWER, "")
-        scope["state"] = {"user": user, "caller": Caller(user, "password")}
-        return (await answered(service, questions, endpoint.path, endpoint, Request(scope))).status_code
+        return (await answered(service, questions, endpoint.path, endpoint, asked_by(number))).status_code
 
     async def all_ask() -> None:
         async with anyio.create_task_group() as users:
@@ -341,17 +356,13 @@ def test_a_search_does_not_wait_for_those_who_walk_the_graph() -> None:
 
 
 def test_a_walk_whose_answer_comes_in_pieces_is_one_of_those_that_go_on_at_once() -> None:
-    running, most, lock = [0], [0], threading.Lock()
+    at_once = AtOnce()
 
     def walk(_asked: Asked) -> Iterator[bytes]:
         yield b"head"
         for number in range(3):
-            with lock:
-                running[0] += 1
-                most[0] = max(most[0], running[0])
-            time.sleep(0.05)
-            with lock:
-                running[0] -= 1
+            with at_once:
+                time.sleep(0.05)
             yield b" %d" % number
 
     walks = Endpoint("GET", "/walk", Role.LINEAGE_VIEWER, "", Nothing, walk, walks=True)
@@ -359,10 +370,7 @@ def test_a_walk_whose_answer_comes_in_pieces_is_one_of_those_that_go_on_at_once(
     questions, bodies = Questions(), list[bytes]()
 
     async def ask(number: int) -> None:
-        scope = {"type": "http", "query_string": b"", "path_params": {}, "headers": []}
-        user = User(f"u{number}", Role.LINEAGE_VIEWER, "")
-        scope["state"] = {"user": user, "caller": Caller(user, "password")}
-        response = await answered(service, questions, walks.path, walks, Request(scope))
+        response = await answered(service, questions, walks.path, walks, asked_by(number))
         assert isinstance(response, StreamingResponse)
         bodies.append(b"".join([piece async for piece in response.body_iterator]))  # type: ignore[misc]
 
@@ -373,7 +381,7 @@ def test_a_walk_whose_answer_comes_in_pieces_is_one_of_those_that_go_on_at_once(
 
     anyio.run(all_ask)
     assert bodies == [b"head 0 1 2"] * (WALKS_IN_ALL + 3)
-    assert most[0] <= WALKS_IN_ALL
+    assert at_once.most <= WALKS_IN_ALL
 
 
 def test_what_walks_the_graph_is_marked() -> None:
