@@ -105,9 +105,10 @@ def _ways(walked: Lineage, start: str) -> dict[str, Way]:
     onward: dict[str, list[Edge]] = {}
     for edge in walked.edges:
         if edge.type in (RelationType.DATA_FLOW, RelationType.CONTROL_FLOW):
-            # What reads the table reads the partition.
-            begin = start if edge.source in tables else edge.source
-            onward.setdefault(begin, []).append(replace(edge, source=begin))
+            if edge.source in tables:
+                # What reads the table reads the partition.
+                edge = replace(edge, source=start)
+            onward.setdefault(edge.source, []).append(edge)
         elif edge.type == RelationType.LOGICAL_PHYSICAL and edge.target == start:
             # The table that lies at a path is the same data.
             onward.setdefault(start, []).append(replace(edge, source=start, target=edge.source))
