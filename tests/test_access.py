@@ -189,7 +189,7 @@ def test_the_wait_doubles_and_ends_at_a_quarter_of_an_hour(clock: Clock) -> None
     assert waits[-1] == MOST_WAIT_S
 
 
-def test_nobody_frees_a_name_of_its_wait_by_guesses_of_other_names(gate: Gate, clock: Clock) -> None:
+def test_nobody_frees_a_name_of_its_wait_by_guesses_of_other_names(clock: Clock) -> None:
     attempts = Attempts(clock)
     for _ in range(FREE + 1):
         attempts.wrong("a", "ann")

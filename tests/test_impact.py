@@ -37,7 +37,7 @@ def one(answer: Impact, name: str) -> Affected:
     return found
 
 
-def told(answer: Impact) -> dict[str, str]:
+def by_name(answer: Impact) -> dict[str, str]:
     """Each that is affected, and whether the start is in it or decides on it."""
     return {
         each.node.name.removeprefix("db."): "data" if each.carries else "decision" for each in answer.affected
@@ -56,7 +56,7 @@ def test_of_a_table_all_that_was_made_of_it_is_listed_and_nothing_beside(world: 
     world.operation("report from daily", [daily], [report], parts={"report.total": ["daily.total"]})
     world.operation("report of others", [other], [report])
 
-    assert told(ask(world, orders)) == {
+    assert by_name(ask(world, orders)) == {
         "daily": "data",
         "daily.total": "data",
         "daily from orders": "data",
@@ -64,7 +64,7 @@ def test_of_a_table_all_that_was_made_of_it_is_listed_and_nothing_beside(world: 
         "report.total": "data",
         "report from daily": "data",
     }
-    assert told(ask(world, report)) == {}
+    assert by_name(ask(world, report)) == {}
 
 
 def test_of_a_column_what_carries_it_stands_apart_from_what_it_decides(world: World) -> None:
@@ -79,9 +79,9 @@ def test_of_a_column_what_carries_it_stands_apart_from_what_it_decides(world: Wo
     )
     amount, state = (ask(world, world.column(f"orders.{name}")) for name in ("amount", "state"))
 
-    assert told(amount) == {"daily": "data", "daily.total": "data", "daily from orders": "data"}
-    assert told(state) == {"daily": "decision", "daily.total": "decision", "daily from orders": "decision"}
-    assert told(ask(world, world.column("orders.id"))) == {}
+    assert by_name(amount) == {"daily": "data", "daily.total": "data", "daily from orders": "data"}
+    assert by_name(state) == {"daily": "decision", "daily.total": "decision", "daily from orders": "decision"}
+    assert by_name(ask(world, world.column("orders.id"))) == {}
 
 
 def test_what_it_decides_and_carries_too_counts_as_data(world: World) -> None:
@@ -89,7 +89,12 @@ def test_what_it_decides_and_carries_too_counts_as_data(world: World) -> None:
     world.operation("b from a", [a], [b], steered_by=[a])
     world.operation("c where b", [], [c], steered_by=[b])
 
-    assert told(ask(world, a)) == {"b": "data", "b from a": "data", "c": "decision", "c where b": "decision"}
+    assert by_name(ask(world, a)) == {
+        "b": "data",
+        "b from a": "data",
+        "c": "decision",
+        "c where b": "decision",
+    }
 
 
 def test_of_a_partition_all_that_is_made_of_its_table_is_listed(world: World) -> None:
@@ -97,7 +102,7 @@ def test_of_a_partition_all_that_is_made_of_its_table_is_listed(world: World) ->
     partition = world.entity(partition_key(t, "ds=1"))
     world.operation("u from t", [t], [u], parts={"u.x": ["t.x"]})
 
-    assert told(ask(world, partition)) == {"u": "data", "u.x": "data", "u from t": "data"}
+    assert by_name(ask(world, partition)) == {"u": "data", "u.x": "data", "u from t": "data"}
 
 
 def test_who_only_reads_is_affected_too(world: World) -> None:
@@ -106,7 +111,7 @@ def test_who_only_reads_is_affected_too(world: World) -> None:
     world.execution(dashboard, "q1", started=AS_OF_MS, principal="ann")
 
     answer = ask(world, orders)
-    assert told(answer) == {"select count(*) from orders": "data"}
+    assert by_name(answer) == {"select count(*) from orders": "data"}
     assert list(answer.owners) == ["ann"]
 
 
@@ -149,7 +154,7 @@ def test_a_path_takes_along_the_table_that_lies_there(world: World) -> None:
     world.located(table, path)
     world.operation("made from t", [table], [made])
 
-    assert told(ask(world, path)) == {"t": "data", "made": "data", "made from t": "data"}
+    assert by_name(ask(world, path)) == {"t": "data", "made": "data", "made from t": "data"}
 
 
 def test_what_is_inferred_parsed_or_incomplete_is_marked(world: World) -> None:
@@ -189,7 +194,7 @@ def test_flows_to_what_was_never_captured_are_counted(world: World) -> None:
     start = world.table("start")
     world.operation("ghost from start", [start], [world.named("ghost")])
     answer = ask(world, start)
-    assert (told(answer), answer.unlinked) == ({"ghost from start": "data"}, 1)
+    assert (by_name(answer), answer.unlinked) == ({"ghost from start": "data"}, 1)
 
 
 def test_an_unknown_id_is_an_error(solr: Solr) -> None:

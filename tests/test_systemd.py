@@ -45,6 +45,19 @@ def test_the_unit_exposes_little(unit: Path) -> None:
     assert float(overall[1]) <= MOST_EXPOSED
 
 
+def test_a_wrong_configuration_ends_the_restarts(tmp_path: Path) -> None:
+    """systemd counts the exit code of the main process alone: one of ExecStartPre would be restarted for ever."""
+    settings = dict(re.findall(r"^(\w+)=(.*)$", UNIT.read_text(), re.MULTILINE))
+    assert settings["ExecStartPre"].startswith("-")
+
+    wrong = tmp_path / "navlin.toml"
+    wrong.write_text('[navlin]\nclutser = "c"\n')
+    served = subprocess.run(
+        [sys.executable, "-m", "navlin", "--config", str(wrong), "serve"], capture_output=True
+    )
+    assert str(served.returncode) == settings["RestartPreventExitStatus"]
+
+
 def test_every_setting_of_the_unit_has_its_reason() -> None:
     without_reason = []
     explained = False

@@ -110,7 +110,7 @@ class Gate:
         administrator out, and one that has somebody of that name lets nobody in."""
         if not usable_name(name) or not 0 < len(password) <= MOST_CHARS:
             # Nobody has these: it is no guess, and not counted as one.
-            return Refused(WRONG, name[:MOST_CHARS])
+            return Refused(WRONG, name)
         access = self._current()
         user = access.users.get(name)
         seen = hmac.digest(self._key, f"{name}:{password}".encode(), "sha256")

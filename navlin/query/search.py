@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
@@ -253,19 +253,15 @@ def _shown_fields(fields: str) -> str:
 
 
 def _facet(solr: Solr, text: str) -> Facet:
-    facet = parse_facet(text)
+    facet = parse_facet(text, partial(counted_field, solr))
     countable(facet.field)
-    name = facet.field.removeprefix("cp_")
-    # Who writes the prefix means it.
-    if name == facet.field or text.rstrip().endswith(facet.field):
-        return facet
-    return replace(facet, field=managed_field(solr, name))
+    return facet
 
 
-def counted_field(solr: Solr, text: str) -> str:
+def counted_field(solr: Solr, text: str, at: int = -1) -> str:
     """The index's name of a field that is counted or sorted by; a managed property's is that of its type. Raises
     `QueryError`."""
-    field, name = plain_field(text), text.strip()
+    field, name = plain_field(text, at), text.strip()
     return managed_field(solr, name) if field == f"cp_{name}" else field
 
 

@@ -12,7 +12,7 @@ What is wrong is found here, with its place in the text as it was typed, before 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -83,19 +83,19 @@ def parse(query: str) -> Parsed:
     return _Reader(query).read()
 
 
-def parse_facet(text: str) -> Facet:
-    """Reads a field to count the values of, ``{!ex=tag key=name}field`` or ``field``. Raises `QueryError`."""
-    reader = _Reader(text)
-    local = reader.read_local_params("a facet", _OF_QUERY - {"tag"}) if text.startswith("{!") else {}
-    return Facet(plain_field(text[reader.at :], reader.at), reader.tags_of(local, "ex"), reader.key_of(local))
-
-
 def plain_field(text: str, at: int = -1) -> str:
     """The index's name of a field that is counted, sorted by or computed with: no function is one. Raises `QueryError`."""
     name = text.strip()
     if not _PLAIN_FIELD.fullmatch(name) or len(name) > MAX_NAME_CHARS:
         raise QueryError(f"{_shown(name)} is no name of a field", at)
     return field_named(name)
+
+
+def parse_facet(text: str, field_of: Callable[[str, int], str] = plain_field) -> Facet:
+    """Reads a field to count the values of, ``{!ex=tag key=name}field`` or ``field``. Raises `QueryError`."""
+    reader = _Reader(text)
+    local = reader.read_local_params("a facet", _OF_QUERY - {"tag"}) if text.startswith("{!") else {}
+    return Facet(field_of(text[reader.at :], reader.at), reader.tags_of(local, "ex"), reader.key_of(local))
 
 
 def _shown(text: str) -> str:
