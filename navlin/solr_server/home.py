@@ -175,6 +175,7 @@ def java_options(home: Path, memory: str) -> list[str]:
         f"-Dlog4j2.configurationFile={(home / 'log4j2.xml').as_uri()}",
         "-Ddisable.configEdit=true",  # else /config writes into the configset that the four cores share
         "-Djava.awt.headless=true",
+        "-Dsolr.useExitableDirectoryReader=true",  # else no `timeAllowed` ends what seeks a wildcard's words (SOLR-16693)
         *LATE_COMPILER,
         *(["-XX:+UseSerialGC"] if _megabytes(memory) <= SMALL_HEAP_MB else []),
         "-XX:+ExitOnOutOfMemoryError",  # a Solr without memory is worse than one that is started again
