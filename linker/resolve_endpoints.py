@@ -7,6 +7,9 @@ What stays unlinked bears a reason (`Reason`) and since when. An id is never gue
 Both directions in time, each from its smaller side, each after the commit of what it asks about: new relations look for
 their ends, and arrived entities find the relations that wait for them. If two runs cross, the one that committed later
 sees what the other wrote.
+
+A new relation bears its mark when it is written (`marked`), so that it is written once. That is a guess, made before the
+commit: the pass after the commit looks again, and mostly finds nothing to change.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from enum import StrEnum
 from functools import partial
 
 from linker.linking import Linking, LinkingTask
+from navlin.index.documents import Document
+from navlin.index.envelope import Envelope
 from navlin.index.filters import EntityFilter, IdRange, RelationFilter
 from navlin.index.graph import IDS_A_QUERY
 from navlin.index.relation import BOTH, ENDS, StoredRelation
@@ -24,6 +29,8 @@ from navlin.index.writing import WRITE_BATCH
 from navlin.model.batches import in_batches
 
 WAITING = RelationFilter(unlinked=True)
+_UNLINKED = b'"unlinked":true'
+"""Stands in the JSON of a relation that claims an end of a configured source."""
 FEW_ARRIVALS = 1_000
 """So many entities are asked about in one query; no need to find out whether fewer relations wait."""
 
@@ -57,12 +64,22 @@ def resolve_endpoints(linking: Linking) -> int:
     """Links what can be linked and gives a reason for the rest; returns how many relations changed."""
     if linking.everything:
         return sum(linking.each_range(partial(_resolve_range, linking.for_task), linking.ranges))
-    stamped = linking.graph.relations(RelationFilter(unlinked=True, runs=linking.runs))
+    stamped = linking.graph.relations(RelationFilter(claims_or_waits=True, runs=linking.runs))
     changed = resolve(linking, stamped)
     if changed > WRITE_BATCH:
         # Else all of that would be looked at twice: for its own sake, and as what the run's entities may have met.
         linking.graph.commit(entities=False)
     return changed + resolve(linking, _waiting_for_arrivals(linking))
+
+
+def marked(linking: Linking, new: Iterable[Envelope]) -> dict[str, Document]:
+    """Those relations that are on their way to the index and claim an end of a configured source, by id: the document with
+    the mark that the index as it is now warrants."""
+    claiming = (each for each in new if _UNLINKED in each.document)
+    relations = (StoredRelation.of({"identity": each.identity, **each.fields()}) for each in claiming)
+    waiting = [relation for relation in relations if relation.unlinked]
+    reasons = reasons_of(linking, waiting) if waiting else {}
+    return {each.id: dict(each.linked(reasons[each.id], linking.stamp).document) for each in waiting}
 
 
 def resolve(linking: Linking, relations: Iterable[StoredRelation]) -> int:

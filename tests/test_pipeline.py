@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
+from linker import link
+from linker.linking import Linking
 from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.graph import Graph
 from navlin.index.holder import this_process
 from navlin.index.leases import held_lease
 from navlin.index.readings import readings
@@ -318,8 +322,6 @@ def test_a_flow_whose_table_is_not_there_yet_waits_and_is_linked_when_it_comes(e
 def test_however_often_a_run_fails_it_uses_up_no_iteration_and_what_it_wrote_is_linked_in_the_end(
     estate: SmallEstate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    estate.tables({"sales.orders": ["id"], "sales.report": ["id"]})
-    estate.pull()
     estate.happen("insert", ["sales.orders"], ["sales.report"], at_ms=T1)
 
     def fail(_: object) -> None:
@@ -328,13 +330,63 @@ def test_however_often_a_run_fails_it_uses_up_no_iteration_and_what_it_wrote_is_
     with monkeypatch.context() as broken:
         broken.setattr("navlin.pipeline.run.link", fail)
         failed = [estate.follow() for _ in range(3)]
+        estate.tables({"sales.orders": ["id"], "sales.report": ["id"]})
+        failed.append(estate.pull())
     assert {(run.status, run.iteration) for run in failed} == {(Status.FAILED, 1)}
     assert {d["unlinked"] for d in estate.documents(RELATIONS) if d["type"] == "DATA_FLOW"} == {True}
 
     run = estate.follow()
     assert (run.status, run.iteration) == (Status.FINISHED, 1)
     assert {d["unlinked"] for d in estate.documents(RELATIONS) if d["type"] == "DATA_FLOW"} == {False}
-    assert estate.pull().iteration == 2
+    assert estate.pull().iteration == 1
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_new_relation_is_written_once_with_what_becomes_of_its_claims(
+    estate: SmallEstate, monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
+    if there:
+        estate.tables({"sales.orders": ["id"], "sales.report": ["id"]})
+        estate.pull()
+    estate.happen("insert", ["sales.orders"], ["sales.report"], at_ms=T1)
+    changed_by_linking: list[str] = []
+    change = Graph.change_relations
+
+    def counted(graph: Graph, ids: Collection[str], *more: Any) -> int:
+        changed_by_linking.extend(ids)
+        return change(graph, ids, *more)
+
+    monkeypatch.setattr(Graph, "change_relations", counted)
+    run = estate.follow()
+    flows = [d for d in estate.documents(RELATIONS) if d["type"] == "DATA_FLOW"]
+    assert {(d["unlinked"], d.get("unlinkedReason")) for d in flows} == {
+        (False, None) if there else (True, "its source has not been read yet")
+    }
+    assert not changed_by_linking
+    assert run.counts.linked == len(flows)
+
+
+def test_what_goes_between_the_writing_of_a_relation_and_its_linking_is_noticed(
+    estate: SmallEstate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    estate.tables({"sales.orders": ["id"], "sales.report": ["id"]})
+    estate.pull()
+    estate.happen("insert", ["sales.orders"], ["sales.report"], at_ms=T1)
+
+    def link_late(linking: Linking) -> dict[str, int]:
+        estate.solr.delete_ids(ELEMENTS, [estate.key("sales.report").identity])
+        estate.solr.commit(ELEMENTS, soft=True)
+        return link(linking)
+
+    monkeypatch.setattr("navlin.pipeline.run.link", link_late)
+    estate.follow()
+    reasons = {
+        d["endpoint2Name"]: d.get("unlinkedReason")
+        for d in estate.documents(RELATIONS)
+        if d["type"] == "DATA_FLOW"
+    }
+    assert reasons.pop("sales.report") == "not in hive yet"
+    assert set(reasons.values()) == {None}
 
 
 def test_what_is_claimed_where_nobody_serves_is_granted_and_never_overwrites_an_owner(

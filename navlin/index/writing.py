@@ -36,6 +36,9 @@ ATTEMPTS = 8
 """How often a document is read and written again when others keep writing it in between."""
 
 
+NO_MARKS: Mapping[str, Document] = {}
+
+
 class Outcome(StrEnum):
     """What became of a record."""
 
@@ -93,9 +96,10 @@ def write(
     records: Sequence[tuple[Envelope, Outcome]],
     stamp: Stamp,
     moved: Moved | None = None,
+    marked: Mapping[str, Document] = NO_MARKS,
 ) -> Iterator[tuple[Envelope, Outcome, str]]:
     """Writes one batch of one core; yields what became of each, with Solr's reason if it was refused. ``moved`` has what
-    belongs to those that their source renamed.
+    belongs to those that their source renamed, ``marked`` the linker's documents of some that are new, by id.
 
     Implied relations are written before their entities: a crash in between leaves the entity new, and both are written
     again.
@@ -130,7 +134,12 @@ def write(
                 continue
             withdrawn = outcome is Outcome.WITHDRAWN
             words = moved.at(envelope.tree_path, before) if moved is not None else None
-            text = _to_write(solr, envelope, before, stamp, words, withdrawn=withdrawn)
+            if before is None and identity in marked:
+                text = orjson.dumps(
+                    {**marked[identity], **_pipeline_fields(envelope, stamp, withdrawn=withdrawn)}
+                )
+            else:
+                text = _to_write(solr, envelope, before, stamp, words, withdrawn=withdrawn)
             documents.append((identity, text))
         answer = solr.add_json(core, documents)
         for refused in answer.refused:

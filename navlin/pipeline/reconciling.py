@@ -16,6 +16,9 @@ from typing import Final, Protocol
 import pyarrow as pa
 from pyspark import TaskContext
 
+from linker.linking import Linking
+from linker.resolve_endpoints import marked
+from navlin.index.documents import Document
 from navlin.index.envelope import Envelope
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.moved import Moved
@@ -45,6 +48,8 @@ GONE: Final = "gone"
 GONE_REPORTED: Final = "gone, as the source reported"
 REFUSED: Final = "refused"
 COUNTED: Final = "counted"
+LINKED: Final = "linked"
+"""Counted beside the outcome: a relation that was written with the linker's mark."""
 CORES: Final = (ELEMENTS, RELATIONS)
 PREFIX_DIGITS: Final = 4
 PREFIXES: Final = 16**PREFIX_DIGITS
@@ -200,10 +205,13 @@ def _reconcile_core(
         if task.dry_run:
             counted = [outcome for _, outcome in records]
         else:
-            for envelope, outcome, reason in write(solr, core, records, task.stamp, moved):
+            marks = _marks(solr, task, core, records)
+            for envelope, outcome, reason in write(solr, core, records, task.stamp, moved, marks):
                 counted.append(outcome)
                 if outcome is Outcome.REFUSED:
                     rows.refused(core, envelope.identity, f"{envelope.tree_path}: {reason}")
+                elif envelope.identity in marks:
+                    rows.count(core, [LINKED])
         rows.count(core, counted)
     for left in state.unasked():
         covered = task.coverage.of(left.tree_path)
@@ -211,7 +219,17 @@ def _reconcile_core(
             rows.gone(core, covered, left.identity, left.tree_path)
 
 
+_NEW: Final = (Outcome.NEW, Outcome.WITHDRAWN)
 _NOT_WRITTEN: Final = (Outcome.UNCHANGED, Outcome.LATE, Outcome.PURGED, Outcome.UNCLAIMED)
+
+
+def _marks(
+    solr: Solr, task: Reconciliation, core: str, records: list[tuple[Envelope, Outcome]]
+) -> Mapping[str, Document]:
+    if core != RELATIONS:
+        return {}
+    linking = Linking(solr, task.stamp.now_ms, task.stamp.run_id)
+    return marked(linking, (envelope for envelope, outcome in records if outcome in _NEW))
 
 
 def _without_unclaimed(solr: Solr, records: list[tuple[Envelope, Outcome]]) -> list[tuple[Envelope, Outcome]]:
