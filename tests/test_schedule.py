@@ -27,7 +27,7 @@ SOON_S = 10.0
 def test_the_interval_counts_from_the_end_of_a_run() -> None:
     due_time = DueTime(600, due_s=0)
 
-    due_time.begin()
+    due_time.begin(now_s=0)
 
     assert due_time.running
     assert due_time.end(now_s=3_000) == 3_600
@@ -53,13 +53,39 @@ def test_a_wake_up_just_before_a_run_is_due_changes_nothing() -> None:
 
 def test_a_wake_up_during_a_run_leads_to_another_one() -> None:
     due_time = DueTime(600, due_s=0)
-    due_time.begin()
+    due_time.begin(now_s=0)
 
     assert due_time.wake(now_s=10) is None
-    assert due_time.end(now_s=20) == 20 + WAKE_S
+    assert due_time.end(now_s=20) < 600
 
-    due_time.begin()
+    due_time.begin(now_s=25)
     assert due_time.end(now_s=30) == 630
+
+
+@pytest.mark.parametrize(
+    ("took_s", "rests_s"),
+    [(0.02, WAKE_S), (1.0, 1.0), (1.6, 1.6), (2.0, 1.0), (2.4, 0.2), (2.5, WAKE_S), (7.0, WAKE_S)],
+)
+def test_a_source_that_is_written_all_the_time_rests_as_long_as_it_ran_within_its_interval(
+    took_s: float, rests_s: float
+) -> None:
+    due_time = DueTime(5, due_s=0)
+    due_time.begin(now_s=100)
+    due_time.wake(now_s=100)
+    assert due_time.end(now_s=100 + took_s) == pytest.approx(100 + took_s + rests_s)
+    assert took_s + rests_s + took_s <= 5 or rests_s == WAKE_S, "from the write to the end of the next run"
+
+
+def test_a_write_while_a_source_rests_waits_for_the_end_of_that_and_a_later_one_for_nothing() -> None:
+    due_time = DueTime(5, due_s=0)
+    due_time.begin(now_s=100)
+    assert due_time.end(now_s=101) == 106
+
+    assert due_time.wake(now_s=101.2) == 102
+    due_time.begin(now_s=102)
+    assert due_time.end(now_s=103) == 108
+
+    assert due_time.wake(now_s=105) == 105 + WAKE_S
 
 
 def test_a_shorter_interval_brings_a_run_forward_and_a_longer_one_waits_for_the_next() -> None:
@@ -67,7 +93,7 @@ def test_a_shorter_interval_brings_a_run_forward_and_a_longer_one_waits_for_the_
 
     assert due_time.set_interval(60, now_s=100) == 160
     assert due_time.set_interval(3_600, now_s=100) is None
-    due_time.begin()
+    due_time.begin(now_s=155)
     assert due_time.end(now_s=160) == 3_760
 
 

@@ -127,7 +127,7 @@ class Schedule:
                 return None
             if name not in self._due_times:
                 return run()
-            self._due_times[name].begin()
+            self._due_times[name].begin(self._now_s())
             self._remove(name)
         try:
             return run()
@@ -162,7 +162,7 @@ class Schedule:
             due_time = self._due_times.get(name)
             if due_time is None or due_time.running or self._ending:
                 return
-            due_time.begin()
+            due_time.begin(self._now_s())
         try:
             self._run(name)
         finally:
