@@ -1,10 +1,11 @@
 """Users who ask lineage and search over HTTP beside extraction: how long answers and events take, with them and without.
 
-    python -m bench web_load [--users 50] [--events 100] [--seconds 600] [--operations 50000]
+    python -m bench web_load [--users 50] [--events 100] [--seconds 600] [--operations 50000] [--questions 10000]
 
 A service of its own, with a graph in its index. Impala's lineage log gets so many records a second. First nobody asks, then
 each user asks for the lineage of a random table or for a search, reads the answer, pauses (3 s on average), and asks again.
-Some records are waited for: the time from the append until a search finds the statement.
+Some records are waited for: the time from the append until a search finds the statement. At last, without events, the users
+ask without pauses, every tenth time for lineage, until there were so many questions in all: for the memory that is left.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ import tempfile
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -95,30 +97,51 @@ class Writer:
         return left
 
 
-def ask(url: str, user: str, tables: list[tuple[str, str]], asked: Asked, until_s: float, seed: int) -> None:
-    """One user, until then."""
-    rng = random.Random(seed)
-    with requests.Session() as session:
-        session.auth = (user, PASSWORD)
-        time.sleep(rng.uniform(0, PAUSE_S))
-        while time.monotonic() < until_s:
-            question = rng.choice(["lineage", "search"])
-            identity, name = rng.choice(tables)
-            query = f"originalName:{name[:4]}* AND type:TABLE"
-            parameters = {"entity": identity} if question == "lineage" else {"query": query}
-            begun_s = time.perf_counter()
-            try:
-                status = session.get(
-                    f"{url}{ROOT}/{question}", params=parameters, timeout=PATIENCE_S
-                ).status_code
-            except requests.RequestException as error:
-                status = 0
-                asked.errors[type(error).__name__] += 1
-            if status == 200:
-                asked.seconds[question].append(time.perf_counter() - begun_s)
-            elif status:
-                asked.errors[f"{question}: {status}"] += 1
-            time.sleep(rng.expovariate(1 / PAUSE_S))
+@dataclass
+class User:
+    """One who asks."""
+
+    url: str
+    name: str
+    tables: list[tuple[str, str]]
+    rng: random.Random
+
+    def ask_until(self, until_s: float, asked: Asked) -> None:
+        """Asks until then, with pauses."""
+        with self._session() as session:
+            time.sleep(self.rng.uniform(0, PAUSE_S))
+            while time.monotonic() < until_s:
+                self._ask(session, self.rng.choice(["lineage", "search"]), asked)
+                time.sleep(self.rng.expovariate(1 / PAUSE_S))
+
+    def ask_times(self, times: int, asked: Asked, progress: Callable[[], None]) -> None:
+        """Asks so many times, without pauses."""
+        with self._session() as session:
+            for number in range(times):
+                self._ask(session, "search" if number % 10 else "lineage", asked)
+                progress()
+
+    def _session(self) -> requests.Session:
+        session = requests.Session()
+        session.auth = (self.name, PASSWORD)
+        return session
+
+    def _ask(self, session: requests.Session, question: str, asked: Asked) -> None:
+        identity, name = self.rng.choice(self.tables)
+        query = f"originalName:{name[:4]}* AND type:TABLE"
+        parameters = {"entity": identity} if question == "lineage" else {"query": query}
+        begun_s = time.perf_counter()
+        try:
+            status = session.get(
+                f"{self.url}{ROOT}/{question}", params=parameters, timeout=PATIENCE_S
+            ).status_code
+        except requests.RequestException as error:
+            status = 0
+            asked.errors[type(error).__name__] += 1
+        if status == 200:
+            asked.seconds[question].append(time.perf_counter() - begun_s)
+        elif status:
+            asked.errors[f"{question}: {status}"] += 1
 
 
 def resident_mib(process: int) -> float:
@@ -203,13 +226,13 @@ def phase(progress: Progress, what: str, seconds: float) -> Iterator[float]:
         ticking.join()
 
 
-def measure(home: Path, users: int, events: int, seconds: float, operations: int) -> Table:
+def measure(home: Path, users: int, events: int, seconds: float, operations: int, questions: int) -> Table:
     names = [f"user{number}" for number in range(users)]
     (home / "state").mkdir()
     access = AccessFile(home / "state")
     for name in names:
         access.add_user(name, Role.LINEAGE_VIEWER, PASSWORD)
-    asked = Asked()
+    asked, hurried = Asked(), Asked()
     with Progress(console=Console(stderr=True)) as progress, served(home, 0) as (solr, log):
         url, web = address_of(log), web_process(home / "navlin.toml")
         fill(solr, operations)
@@ -224,20 +247,27 @@ def measure(home: Path, users: int, events: int, seconds: float, operations: int
         for name in names:
             # A look at a password's hash takes 0.1 s, once for each user.
             requests.get(f"{url}/session", auth=(name, PASSWORD), timeout=PATIENCE_S).raise_for_status()
-        before_mib, begun = resident_mib(web), load_of_machine()
+        who = [User(url, name, tables, random.Random(seed)) for seed, name in enumerate(names)]
+        memory_mib, begun = [resident_mib(web)], load_of_machine()
         with phase(progress, "with users", seconds) as until_s, ThreadPoolExecutor(users) as pool:
-            asking = [
-                pool.submit(ask, url, name, tables, asked, until_s, seed) for seed, name in enumerate(names)
-            ]
+            asking = [pool.submit(each.ask_until, until_s, asked) for each in who]
             writer.run(until_s)
-            for each in asking:
-                each.result()
-        after_mib = resident_mib(web)
+            for done in asking:
+                done.result()
+        memory_mib.append(resident_mib(web))
         spent.append(processor_s(service))
+        times = max(0, questions - asked.count) // users
+        task = progress.add_task("questions without pauses", total=times * users)
+        with ThreadPoolExecutor(users) as pool:
+            for each in who:
+                pool.submit(each.ask_times, times, hurried, partial(progress.advance, task))
+        memory_mib.append(resident_mib(web))
+    memory = ", ".join(f"{each:.0f}" for each in memory_mib)
     shown = Table(
         title=f"{users} users beside {events} events a second, {seconds:.0f} s without and with them",
-        caption=f"{asked.count:,} answers, errors: {dict(asked.errors) or 'none'}; web process {before_mib:.0f} MiB before,"
-        f" {after_mib:.0f} MiB after; load of the machine {begun} to {load_of_machine()}",
+        caption=f"{asked.count:,} answers, errors: {dict(asked.errors) or 'none'}; then {hurried.count:,} without pauses,"
+        f" errors: {dict(hurried.errors) or 'none'}; web process {memory} MiB before, after, and after the last;"
+        f" load of the machine {begun} to {load_of_machine()}",
     )
     for heading in ("what", "count", "p50 s", "p95 s", "p99 s", "most s"):
         shown.add_column(heading, justify="left" if heading == "what" else "right")
@@ -264,9 +294,14 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=100, help="records a second")
     parser.add_argument("--seconds", type=float, default=600, help="of each of the two phases")
     parser.add_argument("--operations", type=int, default=50_000, help="in the graph that is asked for")
+    parser.add_argument(
+        "--questions", type=int, default=10_000, help="in all, before the memory is looked at"
+    )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
-        Console().print(measure(Path(home), given.users, given.events, given.seconds, given.operations))
+        Console().print(
+            measure(Path(home), given.users, given.events, given.seconds, given.operations, given.questions)
+        )
 
 
 if __name__ == "__main__":

@@ -31,9 +31,10 @@ from navlin.api.answers import Problem
 from navlin.api.application import SECURITY_HEADERS, answered, held_until_read
 from navlin.api.callers import CSRF_HEADER, OPEN
 from navlin.api.endpoint import Asked, Endpoint, Nothing
-from navlin.api.limits import AT_ONCE, IN_ALL, MOST_BODY_BYTES, WALKS_IN_ALL, Questions
+from navlin.api.limits import AT_ONCE, IN_ALL, MOST_BODY_BYTES, Questions
 from navlin.api.own import ENDPOINTS, ROOT
 from navlin.api.parameters import schema
+from navlin.api.walking import WALKS_IN_ALL
 from navlin.cli import main
 from navlin.cli.remote import GROUPS
 from navlin.console import PAGES

@@ -17,7 +17,7 @@ from typing import Any, Final
 import anyio
 import orjson
 import structlog
-from anyio import CapacityLimiter, to_thread
+from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -57,6 +57,7 @@ from navlin.api.openapi import document
 from navlin.api.pages import Pages, wants_page
 from navlin.api.parameters import from_both, from_json, from_query, texts_of
 from navlin.api.service import Service
+from navlin.api.walking import Walking
 from navlin.index.fields import RUNS
 from navlin.index.solr import SolrError, SolrUnavailable
 from navlin.index.writing import TooManyConflicts
@@ -228,8 +229,9 @@ async def answered(
 
     if endpoint.writes or endpoint.role > Role.LINEAGE_VIEWER:
         audit(endpoint.logged or _WORDS[endpoint.role], request, user.name)
-    limiter = questions.walking if endpoint.walks else questions.limiter
-    return await to_thread.run_sync(answer, limiter=limiter)
+    if endpoint.walks:
+        return await questions.walking.run(answer)
+    return await to_thread.run_sync(answer, limiter=questions.limiter)
 
 
 def _whole(endpoint: Endpoint, answered: Any, width_chars: int) -> Response:
@@ -267,9 +269,9 @@ def held_until_read(pieces: Iterator[bytes], held: ExitStack) -> Iterator[bytes]
     return begun
 
 
-async def by_turns(pieces: Iterator[bytes], limiter: CapacityLimiter) -> AsyncIterator[bytes]:
-    """The pieces, made within the limiter: most of a walk may come after its first piece. What `TURN_S` bring goes out as
-    one, and then others have their turn: with a turn for each piece a long answer would never end beside others."""
+async def by_turns(pieces: Iterator[bytes], walking: Walking) -> AsyncIterator[bytes]:
+    """The pieces, made by turns: most of a walk may come after its first piece. What `TURN_S` bring goes out as one, and
+    then others have their turn: with a turn for each piece a long answer would never end beside others."""
     ended = False
 
     def some() -> bytes:
@@ -284,7 +286,7 @@ async def by_turns(pieces: Iterator[bytes], limiter: CapacityLimiter) -> AsyncIt
         return b"".join(made)
 
     while not ended:
-        yield await to_thread.run_sync(some, limiter=limiter)
+        yield await walking.run(some)
 
 
 _WORDS: Final = {

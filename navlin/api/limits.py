@@ -13,6 +13,7 @@ from typing import Final
 from anyio import CapacityLimiter
 
 from navlin.api.answers import Problem
+from navlin.api.walking import Walking
 
 MOST_BODY_BYTES: Final = 16 << 20
 """Clients of Navigator's send queries with ten thousand ids."""
@@ -27,12 +28,6 @@ AT_ONCE: Final = 8
 IN_ALL: Final = max(4, 2 * (os.cpu_count() or 1))
 """How many questions of all users are answered at the same time; others wait. More would only share the processors, and
 take them from extraction."""
-WALKS_IN_ALL: Final = max(1, (os.cpu_count() or 1) // 2)
-"""How many of those at the same time that walk the graph, beside the others: one of them takes as long as fifty searches,
-which do not wait for it, and a processor by itself: of Python's here and of Solr's. Half of the processors are left to
-extraction: with two walks on two processors an event took three times as long, with one a third longer, and twice as long
-on a slower machine whose processors 50 users kept busy."""
-
 TURN_S: Final = 0.5
 """For how long one of these goes on if its answer comes in pieces, before another has its turn."""
 
@@ -43,7 +38,7 @@ class Questions:
 
     most: int = AT_ONCE
     limiter: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(IN_ALL))
-    walking: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(WALKS_IN_ALL))
+    walking: Walking = field(default_factory=Walking)
     _running: Counter[str] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
