@@ -27,14 +27,16 @@ class Linking:
 
     ``run_id`` is this run's and stamps what it changes, so that a later rule sees what an earlier one did. ``run_ids`` are
     all runs of the source since its last finished one: what they and this one stamped is what is to be linked, and it must
-    have been committed. With ``everything`` the rules look at the whole index instead, by ``ranges``, each handed to
-    ``each_range``.
+    have been committed. ``since_ms`` is when that last one started (0: there was none): entities that were there when these
+    runs wrote may have been removed after it; None if nobody wrote. With ``everything`` the rules look at the whole index
+    instead, by ``ranges``, each handed to ``each_range``.
     """
 
     solr: Solr
     now_ms: int
     run_id: str
     run_ids: tuple[str, ...] = ()
+    since_ms: int | None = None
     everything: bool = False
     each_range: EachRange = in_this_process
     ranges: tuple[IdRange, ...] = id_ranges()

@@ -8,8 +8,8 @@ Both directions in time, each from its smaller side, each after the commit of wh
 their ends, and arrived entities find the relations that wait for them. If two runs cross, the one that committed later
 sees what the other wrote.
 
-A new relation bears its mark when it is written (`marked`), so that it is written once. That is a guess, made before the
-commit: the pass after the commit looks again, and mostly finds nothing to change.
+A new relation bears its mark when it is written (`marked`): if its ends are there already it is written once. That was
+found before the commit. So the pass after it looks again at what is unlinked, and at what may have lost an end meanwhile.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from navlin.index.envelope import Envelope
 from navlin.index.filters import EntityFilter, IdRange, RelationFilter
 from navlin.index.graph import IDS_A_QUERY
 from navlin.index.relation import BOTH, ENDS, StoredRelation
+from navlin.index.removals import removed_entities
 from navlin.index.sources import KnownSource, known_sources
 from navlin.index.writing import WRITE_BATCH
 from navlin.model.batches import in_batches
@@ -33,6 +34,8 @@ _UNLINKED = b'"unlinked":true'
 """Stands in the JSON of a relation that claims an end of a configured source."""
 FEW_ARRIVALS = 1_000
 """So many entities are asked about in one query; no need to find out whether fewer relations wait."""
+FEW_REMOVALS = 1_000
+"""So many are looked for among the ends of what runs wrote."""
 
 Reasons = Mapping[str, str | None]
 """A relation's id → why it is unlinked; None if it is linked."""
@@ -64,8 +67,8 @@ def resolve_endpoints(linking: Linking) -> int:
     """Links what can be linked and gives a reason for the rest; returns how many relations changed."""
     if linking.everything:
         return sum(linking.each_range(partial(_resolve_range, linking.for_task), linking.ranges))
-    stamped = linking.graph.relations(RelationFilter(claims_or_waits=True, runs=linking.runs))
-    changed = resolve(linking, stamped)
+    stamped = linking.graph.relations(RelationFilter(unlinked=True, runs=linking.runs))
+    changed = resolve(linking, stamped) + resolve(linking, _bereft(linking))
     if changed > WRITE_BATCH:
         # Else all of that would be looked at twice: for its own sake, and as what the run's entities may have met.
         linking.graph.commit(entities=False)
@@ -107,6 +110,8 @@ def unlink(linking: Linking, gone_ids: Iterable[str], reason: Reason, but_types:
     some types are left alone. An entity that has come back meanwhile keeps its relations."""
     unlinked = 0
     where = RelationFilter(but_types=but_types, but_reason=reason)
+    # A run that wrote one when the end was still there may have died since.
+    linking.graph.commit(entities=False)
     for batch in in_batches(gone_ids, IDS_A_QUERY):
         still_gone = set(batch) - linking.graph.present_now(batch)
         found = {
@@ -158,6 +163,18 @@ def _reason_of_source(source: KnownSource | None) -> str:
     if source is None:
         return Reason.NOT_READ
     return Reason.NO_AUTHORITY if source.granted else not_yet(source.name)
+
+
+def _bereft(linking: Linking) -> Iterator[StoredRelation]:
+    """The runs' relations that may have lost an end between the look at it and the commit: those of what was removed
+    meanwhile, or all with a claim if that is much."""
+    if linking.since_ms is None:
+        return
+    removed = removed_entities(linking.solr, linking.since_ms, FEW_REMOVALS)
+    if removed is None:
+        yield from linking.graph.relations(RelationFilter(claims_or_waits=True, runs=linking.runs))
+    elif removed:
+        yield from linking.graph.relations(RelationFilter(runs=linking.runs), of=removed)
 
 
 def _waiting_for_arrivals(linking: Linking) -> Iterator[StoredRelation]:

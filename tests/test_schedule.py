@@ -64,16 +64,36 @@ def test_a_wake_up_during_a_run_leads_to_another_one() -> None:
 
 @pytest.mark.parametrize(
     ("took_s", "rests_s"),
-    [(0.02, WAKE_S), (1.0, 1.0), (1.6, 1.6), (2.0, 1.0), (2.4, 0.2), (2.5, WAKE_S), (7.0, WAKE_S)],
+    [(0.02, WAKE_S), (0.6, 0.6), (1.0, 1.0), (1.4, 1.0), (1.7, 0.6), (2.0, WAKE_S), (7.0, WAKE_S)],
 )
-def test_a_source_that_is_written_all_the_time_rests_as_long_as_it_ran_within_its_interval(
+def test_a_source_that_is_written_all_the_time_rests_as_long_as_it_ran_but_never_long(
     took_s: float, rests_s: float
 ) -> None:
     due_time = DueTime(5, due_s=0)
     due_time.begin(now_s=100)
     due_time.wake(now_s=100)
     assert due_time.end(now_s=100 + took_s) == pytest.approx(100 + took_s + rests_s)
-    assert took_s + rests_s + took_s <= 5 or rests_s == WAKE_S, "from the write to the end of the next run"
+
+
+def test_a_source_that_ran_for_minutes_does_not_rest_for_minutes() -> None:
+    due_time = DueTime(600, due_s=0)
+    due_time.begin(now_s=0)
+    due_time.wake(now_s=1)
+    assert due_time.end(now_s=150) == 151
+
+
+@pytest.mark.parametrize("each_s", [0.1, 0.3, 0.5])
+@pytest.mark.parametrize("fixed_s", [0.2, 0.5, 0.8])
+def test_what_is_written_all_the_time_is_indexed_within_the_interval(fixed_s: float, each_s: float) -> None:
+    """A run takes some time, and more for each second of which it has the records."""
+    due_time = DueTime(5, due_s=0)
+    began_s, read_to_s = 0.0, 0.0
+    for _ in range(200):
+        due_time.begin(began_s)
+        ended_s = began_s + fixed_s + each_s * (began_s - read_to_s)
+        assert ended_s - read_to_s < 5, "what was written just after the run before had begun"
+        due_time.wake(ended_s - 0.01)
+        read_to_s, began_s = began_s, due_time.end(ended_s)
 
 
 def test_a_write_while_a_source_rests_waits_for_the_end_of_that_and_a_later_one_for_nothing() -> None:

@@ -18,7 +18,8 @@ WALKS_IN_ALL: Final = max(1, (os.cpu_count() or 1) // 2)
 """How many walk at the same time, beside all other questions: a walk takes as long as fifty searches, which do not wait for
 it, and a processor by itself: of Python's here and of Solr's."""
 REST: Final = 0.5
-"""After a walk the next one waits for this share of the time in which something else had to wait for a processor meanwhile.
+"""After a walk the next one waits for this share of the time in which a task had to wait for a processor meanwhile.
+
 Beside 100 events/s on two processors, 50 users asked for 2.0 lineages a second with 1.0 and for 2.2 with 0.5, and an event
 took as long as without users either way."""
 PRESSURE: Final = Path("/proc/pressure/cpu")
@@ -29,8 +30,8 @@ class Walking:
     """The turns of one process. Its method is for one event loop."""
 
     def __init__(self, most: int = WALKS_IN_ALL, pressure: Path = PRESSURE) -> None:
-        """``pressure`` is the kernel's file of how long tasks waited for a processor (pressure stall information). Where
-        there is none, nobody gives way."""
+        """``pressure`` is the kernel's file of how long tasks of the whole machine waited for a processor (pressure stall
+        information, PSI). Where there is none, as in RHEL unless its kernel is given ``psi=1``, nobody gives way."""
         self._turns, self._threads = CapacityLimiter(most), CapacityLimiter(most)
         self._pressure = pressure
 
@@ -50,6 +51,6 @@ class Walking:
     def _waited_s(self) -> float:
         try:
             found = _WAITED_US.search(self._pressure.read_text())
-        except OSError:
+        except (OSError, ValueError):
             return 0.0
         return int(found[1]) / 1e6 if found else 0.0

@@ -60,6 +60,9 @@ class EntityFilter:
 
     def filters(self) -> Iterator[str]:
         """The filters in Solr's syntax."""
+        return _among_few(self._filters()) if self.runs else self._filters()
+
+    def _filters(self) -> Iterator[str]:
         if self.types:
             yield q.one_of("type", self.types)
         yield from _flag("deleted", self.deleted)
@@ -122,6 +125,9 @@ class RelationFilter:
 
     def filters(self) -> Iterator[str]:
         """The filters in Solr's syntax."""
+        return _among_few(self._filters()) if self.runs else self._filters()
+
+    def _filters(self) -> Iterator[str]:
         if self.types:
             yield q.one_of("type", self.types)
         if self.but_types:
@@ -153,6 +159,20 @@ class RelationFilter:
             yield f"{q.EVERYTHING} -unlinkedReason:{q.phrase(self.but_reason)}"
         if self.claims_or_waits:
             yield f"{q.present('claimedIds')} unlinked:true"
+
+
+def _among_few(filters: Iterator[str]) -> Iterator[str]:
+    """Filters beside one that few documents fit. Kept in Solr's cache, each would be applied to the whole index first, and
+    anew after every commit."""
+    for each in filters:
+        if each.startswith("{!"):
+            yield each
+        else:
+            yield (
+                f"{{!cache=false}}{q.EVERYTHING} {each}"
+                if each.startswith("-")
+                else f"{{!cache=false}}{each}"
+            )
 
 
 def _flag(field: str, wanted: bool | None) -> Iterator[str]:

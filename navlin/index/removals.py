@@ -93,6 +93,23 @@ def changed_since_ms(solr: Solr, since_ms: int) -> Changes:
     return _changed(solr, solr_date(since_ms))
 
 
+def removed_entities(solr: Solr, since_ms: int, most: int) -> list[str] | None:
+    """The ids of the entities that are gone, of all that runs removed which ended after this time (epoch ms) or go on; None
+    if they are more than ``most``, or may be."""
+    # A record is written before the removal: what somebody found gone has a visible record from now on.
+    solr.commit(RUNS, soft=True)
+    removed: list[str] = []
+    for batch in in_batches(_runs_since(solr, solr_date(since_ms)), IDS_A_QUERY):
+        where = {"q": q.terms("runId", batch), "fq": "kind:removal", "fl": "identity,body", "rows": most}
+        answer = solr.select(RUNS, where)["response"]
+        bodies = [orjson.loads(each["body"]) for each in answer["docs"]]
+        removed += [each for body in bodies if body["of"] == _ENTITY for each in body["ids"]]
+        if answer["numFound"] > most or len(removed) > most:
+            return None
+    there = {each["identity"] for each in solr.get(ELEMENTS, removed, "identity")}
+    return [each for each in removed if each not in there]
+
+
 def newest_run(solr: Solr) -> str:
     """The id of the run that started last of those that have finished, from which changes may be read later; "" if there
     is none. One that goes on will have written more than can be read now, and so will one that failed, which is made again

@@ -105,11 +105,12 @@ def recent_runs(
     return tuple(map(_run, answer["response"]["docs"])), int(answer["response"]["numFound"])
 
 
-def runs_to_link(solr: Solr, source_id: str, iteration: int) -> tuple[str, ...]:
-    """The run ids since a source's last finished run, up to this one: what they stamped is not linked for sure yet."""
+def runs_to_link(solr: Solr, source_id: str, iteration: int) -> tuple[tuple[str, ...], int]:
+    """The run ids since a source's last finished run, up to this one: what they stamped is not linked for sure yet. And when
+    that one started, epoch ms; 0 if there is none."""
     finished = last_run(solr, source_id, Status.FINISHED, Status.HELD)
-    first = finished.iteration + 1 if finished else 1
-    return tuple(run_id(source_id, number) for number in range(first, iteration + 1))
+    first, since_ms = (finished.iteration + 1, finished.started_ms) if finished else (1, 0)
+    return tuple(run_id(source_id, number) for number in range(first, iteration + 1)), since_ms
 
 
 def next_iteration(previous: RunRecord | None) -> int:

@@ -90,8 +90,8 @@ _NAMES: Final = frozenset(field_names()) | _KEPT
 
 
 def select(solr: Solr, core: str, question: Select, most_s: float = MOST_S) -> Iterator[bytes]:
-    """The answer as Solr's JSON, piece by piece. Raises `SolrError` with status 400 for what Solr refuses, and
-    `TookTooLong`, both with the first piece."""
+    """The answer as Solr's JSON, piece by piece. Raises `SolrError` with status 400 for what Solr refuses, with the first
+    piece, and `TookTooLong`, with the piece that took too long."""
     base = {
         **params(SolrQuery(question.query, question.filters, question.sort, fields=_fetched(question))),
         "timeAllowed": round(most_s * 1000),

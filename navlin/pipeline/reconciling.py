@@ -49,7 +49,8 @@ GONE_REPORTED: Final = "gone, as the source reported"
 REFUSED: Final = "refused"
 COUNTED: Final = "counted"
 LINKED: Final = "linked"
-"""Counted beside the outcome: a relation that was written with the linker's mark."""
+"""Counted beside the outcome: a relation that found its ends before it was written."""
+_UNMARKED: Final[Document] = {"unlinked": True}
 CORES: Final = (ELEMENTS, RELATIONS)
 PREFIX_DIGITS: Final = 4
 PREFIXES: Final = 16**PREFIX_DIGITS
@@ -210,7 +211,7 @@ def _reconcile_core(
                 counted.append(outcome)
                 if outcome is Outcome.REFUSED:
                     rows.refused(core, envelope.identity, f"{envelope.tree_path}: {reason}")
-                elif envelope.identity in marks:
+                elif outcome in _NEW and not marks.get(envelope.identity, _UNMARKED)["unlinked"]:
                     rows.count(core, [LINKED])
         rows.count(core, counted)
     for left in state.unasked():

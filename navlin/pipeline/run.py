@@ -433,8 +433,8 @@ class _Run:
         return f"{self.counts.late} records are older than what the index holds, and were not written"
 
     def _link(self, stamp: Stamp, iteration: int) -> None:
-        run_ids = runs_to_link(self.solr, self.source.id, iteration)
-        changed = link(Linking(self.solr, self.started_ms, stamp.run_id, run_ids))
+        run_ids, since_ms = runs_to_link(self.solr, self.source.id, iteration)
+        changed = link(Linking(self.solr, self.started_ms, stamp.run_id, run_ids, since_ms))
         self.counts = self.counts.plus(linked=sum(changed.values()))
 
     # -- save ------------------------------------------------------------------------------------------------------------

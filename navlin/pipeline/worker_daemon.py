@@ -8,6 +8,7 @@ from __future__ import annotations
 import pyspark.worker  # noqa: F401
 from pyspark.daemon import manager
 
+import linker.resolve_endpoints  # noqa: F401
 import navlin.index.documents
 import navlin.index.solr
 import navlin.index.writing  # noqa: F401

@@ -6,6 +6,11 @@ from dataclasses import dataclass
 
 WAKE_S = 0.1
 """From a wake-up to the run. What happens in between (the rest of a burst of writes) is read by the same run."""
+REST_S = 1.0
+"""The longest rest of a source that is woken all the time."""
+HURRIED = 0.8
+"""The share of its interval within which what is written should be indexed: a run after a rest may take longer than the
+last one."""
 
 
 @dataclass(slots=True)
@@ -14,8 +19,8 @@ class DueTime:
 
     The same for pull and push: a push polls at its interval, and wake-ups only make it sooner. A wake-up while the source
     runs leads to another run, because the run may have passed already what it is about. A source that is woken all the time
-    rests as long as its last run took, so that a run finds more to do and half of the work that each run costs is saved; but
-    only if what is written meanwhile is still indexed within the interval.
+    rests as long as its last run took, a second at most, and less where runs are long: a run then finds more to do, and what
+    each run costs is paid less often.
     """
 
     interval_s: float
@@ -40,7 +45,8 @@ class DueTime:
         """A run ended, well or not; returns when the next is due."""
         took_s = now_s - self.begun_s
         # What is written when a run has just begun waits for its end, for the rest, and for the end of the next.
-        self.rested_s = now_s + max(WAKE_S, min(took_s, self.interval_s - 2 * took_s))
+        within_s = HURRIED * self.interval_s - 2 * took_s
+        self.rested_s = now_s + max(WAKE_S, min(took_s, REST_S, within_s))
         self.due_s = self.rested_s if self.woken else now_s + self.interval_s
         self.woken = False
         return self.due_s

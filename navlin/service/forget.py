@@ -82,7 +82,7 @@ def forget(solr: Solr, forgetting: Forgetting, clock: Callable[[], int], *, conf
             source.name, source.id, number, Status.RUNNING, clock(), epoch=held.epoch, version=version
         )
         record = save_run_fenced(solr, record, held.renew)
-        run_ids = runs_to_link(solr, source.id, record.iteration)
+        run_ids, _ = runs_to_link(solr, source.id, record.iteration)
         solr.commit(RUNS, soft=False)
         stamp = Stamp(record.run_id, record.started_ms)
         if source.type != HDFS and not source.metastore:

@@ -30,8 +30,8 @@ def link_recent(solr: Solr, sources: Sequence[Source], now_ms: int) -> dict[str,
         last = last_run(solr, source.id)
         if last is None:
             continue
-        run_ids = runs_to_link(solr, source.id, last.iteration)
-        for rule, count in link(Linking(solr, now_ms, last.run_id, run_ids)).items():
+        run_ids, since_ms = runs_to_link(solr, source.id, last.iteration)
+        for rule, count in link(Linking(solr, now_ms, last.run_id, run_ids, since_ms)).items():
             changed[rule] = changed.get(rule, 0) + count
     solr.commit(RELATIONS, soft=False)
     return changed

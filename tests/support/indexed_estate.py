@@ -169,7 +169,7 @@ class World:
     def link(self, *run_ids: str, everything: bool = False) -> dict[str, int]:
         """Links what these runs wrote."""
         own = run_ids[-1] if run_ids else run_id(self.cluster, 0)
-        linked = link(Linking(self.solr, self.now_ms, own, run_ids, everything))
+        linked = link(Linking(self.solr, self.now_ms, own, run_ids, since_ms=0, everything=everything))
         self.commit()
         return linked
 
