@@ -78,7 +78,12 @@ BEYOND: dict[str, tuple[Callable[[], bytes], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", BEYOND)
+SMOKES = ("lines of one character", "out of all proportion")
+
+
+@pytest.mark.parametrize(
+    "case", [each if each in SMOKES else pytest.param(each, marks=pytest.mark.services) for each in BEYOND]
+)
 def test_a_log_that_costs_more_than_it_can_be_worth_is_given_up_and_the_others_are_read(
     logs: Spark, case: str
 ) -> None:

@@ -44,6 +44,7 @@ def inside(namespace: tuple[str, ...], module: str, *arguments: Path) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.services
 def test_solr_loses_nothing_on_a_full_disk_and_writes_again_once_it_is_started_again(
     namespace: tuple[str, ...], tmp_path: Path, solr_jars: Path
 ) -> None:

@@ -66,9 +66,8 @@ def test_a_secret_behind_a_megabyte_of_anything_is_found() -> None:
     """RE2 finds nothing if its automaton does not fit into memory; this would be a leak."""
     pieces = [*OPENINGS, "\ufffd", "é", "日本", "\ud800", "\0", *"aA0_-./ \n='\"<(|$@:"]
     at_random = random.Random(1)
-    for _ in range(2):
-        text = "".join(at_random.choices(pieces, k=200_000))
-        assert "hunter2Zx" not in redact(f"{text}\nALTER USER u IDENTIFIED BY 'hunter2Zx'")
+    text = "".join(at_random.choices(pieces, k=200_000))
+    assert "hunter2Zx" not in redact(f"{text}\nALTER USER u IDENTIFIED BY 'hunter2Zx'")
 
 
 BETWEEN = (

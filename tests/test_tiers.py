@@ -101,6 +101,7 @@ def test_a_soak_prints_at_its_end_what_it_did_and_what_it_found(tmp_path: Path) 
     assert "differences found: 1 in 300 documents" in ran.stdout
 
 
+@pytest.mark.services
 def test_side_by_side_the_tests_of_hadoop_run_in_one_process(tmp_path: Path) -> None:
     ran = run([*make("test"), "-n2", "-v"], tmp_path, WITH_HADOOP, WITH_HADOOP)
 

@@ -30,6 +30,10 @@ _RELATION: Final = "relation"
 _KINDS: Final = {ELEMENTS: _ENTITY, RELATIONS: _RELATION}
 _CORES: Final = {kind: core for core, kind in _KINDS.items()}
 IDS_A_QUERY: Final = 1_000
+CLOCKS_DIFFER_MS: Final = 600_000
+"""By so much clocks of two hosts may differ: with more between them nothing is read."""
+_FEW_RECORDS: Final = 10
+"""A record may have a thousand ids."""
 NOT_AHEAD: Final = "{!cache=false}started:[* TO NOW+1HOUR]"
 """What did not start in Solr's future; an hour is what clocks of two hosts may differ by."""
 
@@ -95,16 +99,17 @@ def changed_since_ms(solr: Solr, since_ms: int) -> Changes:
 
 def removed_entities(solr: Solr, since_ms: int, most: int) -> list[str] | None:
     """The ids of the entities that are gone, of all that runs removed which ended after this time (epoch ms) or go on; None
-    if they are more than ``most``, or may be."""
+    if they may be more than ``most``."""
     # A record is written before the removal: what somebody found gone has a visible record from now on.
     solr.commit(RUNS, soft=True)
     removed: list[str] = []
-    for batch in in_batches(_runs_since(solr, solr_date(since_ms)), IDS_A_QUERY):
-        where = {"q": q.terms("runId", batch), "fq": "kind:removal", "fl": "identity,body", "rows": most}
+    since = solr_date(max(0, since_ms - CLOCKS_DIFFER_MS))
+    for batch in in_batches(_runs_since(solr, since), IDS_A_QUERY):
+        where = {"q": q.terms("runId", batch), "fq": "kind:removal", "fl": "body", "rows": _FEW_RECORDS}
         answer = solr.select(RUNS, where)["response"]
         bodies = [orjson.loads(each["body"]) for each in answer["docs"]]
         removed += [each for body in bodies if body["of"] == _ENTITY for each in body["ids"]]
-        if answer["numFound"] > most or len(removed) > most:
+        if answer["numFound"] > _FEW_RECORDS or len(removed) > most:
             return None
     there = {each["identity"] for each in solr.get(ELEMENTS, removed, "identity")}
     return [each for each in removed if each not in there]
