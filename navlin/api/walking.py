@@ -20,8 +20,8 @@ it, and a processor by itself: of Python's here and of Solr's."""
 REST: Final = 1.0
 """After a walk the next one waits for this times the time in which a task had to wait for a processor meanwhile.
 
-Beside 100 events/s on two processors 50 users asked for 1.8 lineages a second with 0.5, and the slowest event of a hundred
-took 1.6 times as long as without users."""
+Beside 100 events/s on two processors 50 users got 1.8 lineages a second with 0.5, and the slowest of a hundred events took
+1.6 times as long as without users; with 1.0 they got 1.6 lineages, and it took no longer."""
 PRESSURE: Final = Path("/proc/pressure/cpu")
 _WAITED_US = re.compile(r"^some .*total=(\d+)", re.MULTILINE)
 
