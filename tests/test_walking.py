@@ -10,7 +10,8 @@ import pytest
 
 from navlin.api.walking import PRESSURE, REST, Walking
 
-WALK_S = 0.5
+WALK_S = 1.5
+"""Long beside what a busy machine takes for anything else here."""
 
 
 def pressed(file: Path, waited_s: float) -> None:
