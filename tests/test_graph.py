@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -213,3 +214,20 @@ def test_a_name_that_looks_like_syntax_is_only_a_name(world: World, name: str) -
         list(graph.relations(RelationFilter(types=(RelationType.DATA_FLOW,), but_reason=name), of=[name]))
         == []
     )
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        RelationFilter(deleted=False, unlinked=False, runs=("1##1", "1##2")),
+        RelationFilter(types=(RelationType.DATA_FLOW,), but_types=("PARENT_CHILD",), rule="", runs=("1##1",)),
+        RelationFilter(claims_or_waits=True, but_reason="purged", end_types=("FILE",), runs=("1##1",)),
+        EntityFilter(("TABLE",), deleted=True, runs=("1##1",)),
+    ],
+    ids=["flags", "types", "claims", "entities"],
+)
+def test_what_is_asked_of_a_runs_documents_is_not_looked_for_in_all(
+    where: RelationFilter | EntityFilter,
+) -> None:
+    assert all("cache=false" in each for each in where.filters())
+    assert any("cache=false" not in each for each in replace(where, runs=()).filters())

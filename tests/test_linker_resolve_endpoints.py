@@ -291,6 +291,21 @@ def test_a_removed_end_of_the_writers_own_unlinks_and_links_again_too(world: Wor
     assert verdict(world.relation(world.hdfs, contains)) == (False, None)
 
 
+def test_what_a_run_wrote_that_died_before_its_commit_loses_the_end_too(world: World) -> None:
+    world.put(world.hive, world.entity(world.table("sales.orders")))
+    operation, read = select_from(world, "sales.orders")
+    world.link(world.put(world.impala, operation, read))
+    document = world.relation(world.impala, read)
+    world.solr.delete_ids(RELATIONS, [document["identity"]])
+    world.commit()
+    world.solr.add_all(RELATIONS, [{**document, "_version_": -1}])
+    world.solr.delete_ids(ELEMENTS, [read.ep1.identity])
+    world.solr.commit(ELEMENTS, soft=True)
+
+    unlink(Linking(world.solr, world.now_ms, "purge##1"), [read.ep1.identity], Reason.PURGED)
+    assert verdict(world.relation(world.impala, read)) == (True, "purged")
+
+
 def test_an_entity_that_came_back_before_it_could_be_unlinked_keeps_its_relations(world: World) -> None:
     world.put(world.hive, world.entity(world.table("sales.orders")))
     operation, read = select_from(world, "sales.orders")

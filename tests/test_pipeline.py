@@ -370,8 +370,13 @@ def test_a_new_relation_is_written_once_with_what_becomes_of_its_claims(
 
 @pytest.mark.parametrize("few", [0, 1_000])
 @pytest.mark.parametrize("purge_began_before_ms", [0, 3_600_000])
+@pytest.mark.parametrize("ended_before_ms", [None, 300_000], ids=["it goes on", "by a clock that is behind"])
 def test_what_goes_between_the_writing_of_a_relation_and_its_linking_is_noticed(
-    estate: SmallEstate, monkeypatch: pytest.MonkeyPatch, few: int, purge_began_before_ms: int
+    estate: SmallEstate,
+    monkeypatch: pytest.MonkeyPatch,
+    few: int,
+    purge_began_before_ms: int,
+    ended_before_ms: int | None,
 ) -> None:
     # The package has a function of the module's name.
     monkeypatch.setattr(import_module("linker.resolve_endpoints"), "FEW_REMOVALS", few)
@@ -383,6 +388,8 @@ def test_what_goes_between_the_writing_of_a_relation_and_its_linking_is_noticed(
         graph, identity = Graph(estate.solr), estate.key("sales.report").identity
         version = graph.entities_now([identity])[identity].version
         purge = RunRecord("purge", "purge", 1, Status.RUNNING, estate.now_ms - purge_began_before_ms)
+        if ended_before_ms is not None:
+            purge = replace(purge, status=Status.FINISHED, ended_ms=estate.now_ms - ended_before_ms)
         save_run(estate.solr, purge)
         assert not graph.remove_entities({identity: version}, Stamp(purge.run_id, purge.started_ms))
         graph.commit(relations=False)

@@ -73,5 +73,5 @@ def test_a_walk_for_which_nobody_waited_is_followed_at_once(tmp_path: Path, file
 
 def test_the_kernel_of_this_machine_is_understood() -> None:
     if not PRESSURE.exists():
-        pytest.skip("this kernel tells no pressure")
+        pytest.skip("this kernel has no pressure stall information")
     assert Walking()._waited_s() > 0
