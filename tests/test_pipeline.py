@@ -382,7 +382,9 @@ def test_what_goes_between_the_writing_of_a_relation_and_its_linking_is_noticed(
     monkeypatch.setattr(import_module("linker.resolve_endpoints"), "FEW_REMOVALS", few)
     estate.tables({"sales.orders": ["id"], "sales.report": ["id"]})
     estate.pull()
-    estate.happen("insert", ["sales.orders"], ["sales.report"], at_ms=T1)
+    estate.happen("before", ["sales.orders"], [], at_ms=T1)
+    assert estate.follow().status is Status.FINISHED
+    estate.happen("insert", ["sales.orders"], ["sales.report"], at_ms=T2)
 
     def link_late(linking: Linking) -> dict[str, int]:
         graph, identity = Graph(estate.solr), estate.key("sales.report").identity
