@@ -85,8 +85,9 @@ def test_serve_waits_for_room_and_goes_on_by_itself(
             1 if each is guarded else 3
         )
         assert each["lines"].count("heartbeat not written, `navlin status` shows an older one") <= 1
-        unasked = [line for line in each["lines"] if not line.startswith("request ")]
-        assert len(unasked) <= (6 if each is guarded else 16), "a few lines, not one each second"
+        # What somebody asks meanwhile takes longer on a busy machine; the sources look each second all that time.
+        most = 6 if each is guarded else 16
+        assert len(each["unasked"]) <= max(most, each["lasted_s"] / 2), "a few lines, not one each second"
         assert each["then"][0] == "space again: sources go on"
     status, text, by_password, left = unguarded["log_in"]
     assert (status, by_password, left) == (503, 200, [])

@@ -87,7 +87,7 @@ def main() -> None:
             configure(least_free)
             served.process.send_signal(signal.SIGHUP)
             served.logged("configuration taken up", after=len(served.log) - 1)
-            begun = len(served.log)
+            begun, filled_s = len(served.log), time.monotonic()
             fill(state, but_bytes=20 << 20 if name == "guarded" else 0)
             if name == "guarded":
                 served.logged("no space: sources wait until there is some", after=begun)
@@ -95,7 +95,11 @@ def main() -> None:
             time.sleep(WAIT_S)
             asked = {each: served.ask(*each.split()) for each in REQUESTS} if name == "guarded" else {}
             status = served.ask("status")
+            unasked = [line.get("event") for line in served.log[begun:]]
+            lasted_s = time.monotonic() - filled_s
             seen[name] = {
+                "unasked": [event for event in unasked if not str(event).startswith("request ")],
+                "lasted_s": lasted_s,
                 "log_in": log_in(served),
                 "requests": {
                     each: [done.returncode, done.stdout + done.stderr] for each, done in asked.items()
