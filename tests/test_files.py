@@ -29,8 +29,9 @@ from extractors.lineage import file_split, followed_files, planned_files
 from extractors.lineage.file_split import FileSplit
 from extractors.lineage.followed_files import Line, follow
 from extractors.lineage.held_files import HeldFiles
+from extractors.lineage.listed_files import NothingToFollow
 from extractors.lineage.moved_files import FileWentAway
-from extractors.lineage.planned_files import NothingToFollow, plan_files
+from extractors.lineage.planned_files import plan_files
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Reject
 

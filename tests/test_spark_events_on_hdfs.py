@@ -13,7 +13,7 @@ from urllib.request import urlopen
 import pytest
 
 from extractors.hdfs.client import HdfsRefused
-from extractors.lineage.planned_files import NothingToFollow
+from extractors.lineage.listed_files import NothingToFollow
 from extractors.spark import SparkEvents
 from navlin.demo.hadoop import Hadoop
 from navlin.model.plan import Positions

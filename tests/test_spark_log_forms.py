@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from extractors.lineage.planned_files import NothingToFollow
+from extractors.lineage.listed_files import NothingToFollow
 from extractors.spark.codecs import Damaged, codec_of, pieces
 from extractors.spark.spark_events import SPLIT_BYTES
 from navlin.model.records import Position

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from extractors.lineage.file_split import FileSplit
 from extractors.lineage.followed_files import FollowedFile, Line, follow, sought
+from extractors.lineage.listed_files import expand
 from extractors.lineage.moved_files import FileWentAway
-from extractors.lineage.planned_files import expand, plan_files
+from extractors.lineage.planned_files import plan_files
 from extractors.lineage.regular_files import open_regular
 from navlin.model.extractor import Extractor
 from navlin.model.plan import Plan, Positions

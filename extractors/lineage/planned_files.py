@@ -6,21 +6,16 @@ one that has a name there now that does not match.
 
 from __future__ import annotations
 
-import fnmatch
-import glob
 import os
-import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from stat import S_ISREG
 from typing import Any, Final
 
 from extractors.lineage.file_split import FileSplit, goes_on_in
 from extractors.lineage.held_files import HELD, HeldFiles
-from extractors.lineage.moved_files import COMPRESSED
-from extractors.lineage.regular_files import leads_out, open_regular
+from extractors.lineage.listed_files import list_files
+from extractors.lineage.regular_files import open_regular
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position
 
@@ -29,10 +24,6 @@ QUIET_MS: Final = 3_600_000
 FORGET_MS: Final = 7 * 86_400_000
 ROTATED_MS: Final = 60_000
 """How long a file that was moved away is held after it was written to last: its writer may still have it open."""
-
-
-class NothingToFollow(OSError):
-    """None of the directories can be listed."""
 
 
 def plan_files(
@@ -49,72 +40,23 @@ def plan_files(
     out, and counted in the note; so are links that lead out of their directory. A directory that cannot be listed is
     named in the note and nothing is forgotten there; `NothingToFollow` is raised if that holds for all of them.
     """
-    matches = re.compile("|".join(fnmatch.translate(pattern) for pattern in patterns)).match
     saved = positions.values
+    inodes = {key.rpartition(":")[2] for key in saved if key.startswith(f"{host}:")}
+    listed = list_files(directories, patterns, host, inodes)
     splits: dict[str, FileSplit] = {}
-    resets: list[Position] = []
-    listed: set[str] = set()
-    seen: set[str] = set()
-    problems: list[str] = []
-    left_out = 0
-    links: list[str] = []
-    archived_ns: dict[str, int] = {}
-    followed = {key.rpartition(":")[2] for key in saved if key.startswith(f"{host}:")}
-    others: list[os.DirEntry[str]] = []
-    paths: dict[str, tuple[str, os.stat_result]] = {}
-    for directory in expand(directories):
-        try:
-            with os.scandir(directory) as entries:
-                every = list(entries)
-        except OSError as error:
-            problems.append(f"{directory}: {error.strerror}")
-            continue
-        listed.add(directory)
-        for entry in every:
-            archive = entry.name.endswith(COMPRESSED)
-            if not matches(entry.name) and not archive:
-                if str(entry.inode()) in followed:
-                    others.append(entry)
-                continue
-            try:
-                stat = entry.stat()
-            except FileNotFoundError:
-                continue  # gone since it was listed: not an error
-            except OSError as error:
-                problems.append(f"{entry.path}: {error.strerror}")
-                continue
-            if not S_ISREG(stat.st_mode):
-                continue
-            if archive:
-                left_out += matches(entry.name) is not None
-                archived_ns[directory] = max(archived_ns.get(directory, 0), stat.st_mtime_ns)
-                continue
-            if entry.is_symlink() and leads_out(entry.path, directory):
-                links.append(entry.path)
-                continue
-            key = f"{host}:{stat.st_dev}:{stat.st_ino}"
-            if key in seen:
-                continue  # a second name of the same file
-            seen.add(key)
-            paths[key] = entry.path, stat
-            known = saved.get(key)
-            if stat.st_size == 0 and known is not None and known.get("size") != 0:
-                resets.append(Position(key, _empty(entry.path, stat)))
-            split = _split_of(key, entry.path, stat, None if positions.complete else known, positions.now_ms)
-            if split is not None:
-                splits[key] = split
-    if problems and not listed:
-        raise NothingToFollow("cannot list " + "; ".join(problems))
-    if left_out:
-        problems.append(f"{left_out} compressed files are not read")
-    if links:
-        problems.append(
-            f"{len(links)} links lead out of their directory and are not followed, of those {links[0]}"
-        )
+    changed: dict[str, Position] = {}
+    emptied: list[Position] = []
+    for key, (path, stat) in listed.followed.items():
+        known = saved.get(key)
+        if stat.st_size == 0 and known is not None and known.get("size") != 0:
+            emptied.append(Position(key, _empty(path, stat)))
+        split = _split_of(key, path, stat, None if positions.complete else known, positions.now_ms)
+        if split is not None:
+            splits[key] = split
     follower = (directories, patterns)
-    opens = held.hold(follower, paths)
+    opens = held.hold(follower, listed.followed)
     splits = {key: replace(split, held=opens.get(key, "")) for key, split in splits.items()}
-    released: dict[str, Position] = {}
+    seen = set(listed.followed)
     for each in held.missing(follower, seen):
         known = saved.get(each.key)
         split = _split_of(each.key, each.path, each.stat, known, positions.now_ms)
@@ -124,35 +66,28 @@ def plan_files(
             held.release(follower, each.key)
             if known is not None and not known.get("sought"):
                 # Read to its end: whatever it was compressed to holds no more.
-                released[each.key] = Position(each.key, {**known, "sought": True})
+                changed[each.key] = Position(each.key, {**known, "sought": True})
             continue
         seen.add(each.key)
     renamed = {}
-    for key, path, stat in _renamed(others, host):
+    for key, path, stat in listed.renamed():
         if key not in seen and key in saved:
             renamed[key] = _split_of(key, path, stat, saved[key], positions.now_ms)
     # Only those with something new are opened; an inode that was used again is not the file that was followed.
     splits |= {key: split for key, split in renamed.items() if split is not None and _is_the_same(split)}
     for key, value in saved.items():
-        if key in seen or key in renamed or key in released or not key.startswith(f"{host}:"):
+        if key in seen or key in renamed or key in changed or not key.startswith(f"{host}:"):
             continue
         directory = str(Path(value["path"]).parent)
-        if directory in listed and _may_be_archived(value, archived_ns.get(directory, 0)):
+        if directory in listed.directories and _may_be_archived(value, listed.archived_ns.get(directory, 0)):
             splits[key] = _missing(key, value, positions.now_ms)
     ordered = sorted(splits.values(), key=lambda split: (split.mtime_ns, split.path))
     # Those that are gone for long come last: they are forgotten, whatever else is known of them.
-    gone = _forgotten(saved, seen | splits.keys(), listed, f"{host}:", positions.now_ms - FORGET_MS)
-    changed = released | {position.key: position for position in gone}
-    return Plan(tuple(ordered), (*resets, *changed.values()), note="; ".join(problems))
-
-
-def _renamed(entries: list[os.DirEntry[str]], host: str) -> Iterator[tuple[str, str, os.stat_result]]:
-    """The regular files among them, each with its key."""
-    for entry in entries:
-        with suppress(OSError):  # gone since it was listed
-            stat = entry.stat(follow_symlinks=False)
-            if S_ISREG(stat.st_mode):
-                yield f"{host}:{stat.st_dev}:{stat.st_ino}", entry.path, stat
+    gone = _forgotten(
+        saved, seen | splits.keys(), listed.directories, f"{host}:", positions.now_ms - FORGET_MS
+    )
+    changed |= {position.key: position for position in gone}
+    return Plan(tuple(ordered), (*emptied, *changed.values()), note=listed.note())
 
 
 def _is_the_same(split: FileSplit) -> bool:
@@ -164,16 +99,6 @@ def _is_the_same(split: FileSplit) -> bool:
             return goes_on_in(raw, split)
     except OSError:
         return False
-
-
-def expand(directories: tuple[str, ...]) -> list[str]:
-    """The directories that these paths and globs stand for now."""
-    expanded: dict[str, None] = {}
-    for directory in directories:
-        names = sorted(glob.glob(directory)) if glob.has_magic(directory) else ()
-        # A glob without a match stands for itself, so that the message names it.
-        expanded.update(dict.fromkeys(os.path.normpath(name) for name in names or (directory,)))
-    return list(expanded)
 
 
 def _split_of(

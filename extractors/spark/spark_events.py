@@ -15,7 +15,7 @@ from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from extractors.hdfs.client import HdfsAddress
-from extractors.lineage.planned_files import NothingToFollow
+from extractors.lineage.listed_files import NothingToFollow
 from extractors.spark import events
 from extractors.spark.application import Application, ApplicationState, Run, Started, to_started, to_statement
 from extractors.spark.codecs import PLAIN

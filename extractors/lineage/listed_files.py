@@ -1,0 +1,122 @@
+"""What stands in some directories now: the files that a source follows, by key, and what a plan says of the rest."""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import os
+import re
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from stat import S_ISREG
+
+from extractors.lineage.moved_files import COMPRESSED
+from extractors.lineage.regular_files import leads_out
+
+
+class NothingToFollow(OSError):
+    """None of the directories can be listed."""
+
+
+@dataclass(slots=True)
+class ListedFiles:
+    """Files are named by ``host:device:inode``, since logs are renamed. Two names of a file are one file."""
+
+    host: str
+    followed: dict[str, tuple[str, os.stat_result]] = field(default_factory=dict)
+    """Those whose names match, by key: path and ``stat``."""
+    directories: set[str] = field(default_factory=set)
+    """Those that could be listed."""
+    archived_ns: dict[str, int] = field(default_factory=dict)
+    """When the newest compressed file of a directory was written, in nanoseconds since 1970."""
+    other_names: list[os.DirEntry[str]] = field(default_factory=list)
+    """Names that do not match, of inodes that were followed before."""
+    problems: list[str] = field(default_factory=list)
+    compressed: int = 0
+    links: list[str] = field(default_factory=list)
+    """Those that lead out of their directory."""
+
+    def add(self, entry: os.DirEntry[str], directory: str, matches: bool) -> None:
+        """A compressed file, or one whose name matches."""
+        try:
+            stat = entry.stat()
+        except FileNotFoundError:
+            return  # gone since it was listed: not an error
+        except OSError as error:
+            self.problems.append(f"{entry.path}: {error.strerror}")
+            return
+        if not S_ISREG(stat.st_mode):
+            return
+        if entry.name.endswith(COMPRESSED):
+            self.compressed += matches
+            self.archived_ns[directory] = max(self.archived_ns.get(directory, 0), stat.st_mtime_ns)
+        elif entry.is_symlink() and leads_out(entry.path, directory):
+            self.links.append(entry.path)
+        else:
+            self.followed.setdefault(self._key(stat), (entry.path, stat))
+
+    def renamed(self) -> Iterator[tuple[str, str, os.stat_result]]:
+        """Key, path and ``stat`` of the regular files whose names do not match any more."""
+        for entry in self.other_names:
+            with suppress(OSError):  # gone since it was listed
+                stat = entry.stat(follow_symlinks=False)
+                if S_ISREG(stat.st_mode):
+                    yield self._key(stat), entry.path, stat
+
+    def note(self) -> str:
+        """What was not read, and why; empty if all was."""
+        notes = list(self.problems)
+        if self.compressed:
+            notes.append(f"{self.compressed} compressed files are not read")
+        if self.links:
+            notes.append(
+                f"{len(self.links)} links lead out of their directory and are not followed, of those {self.links[0]}"
+            )
+        return "; ".join(notes)
+
+    def _key(self, stat: os.stat_result) -> str:
+        return f"{self.host}:{stat.st_dev}:{stat.st_ino}"
+
+
+def list_files(
+    directories: tuple[str, ...], patterns: tuple[str, ...], host: str, inodes: Collection[str]
+) -> ListedFiles:
+    """One ``stat`` a file, and none is opened.
+
+    ``directories`` may be globs, ``patterns`` are those of file names; ``inodes`` are the numbers of those that were
+    followed before. Raises `NothingToFollow` if no directory can be listed.
+    """
+    matches = _matcher(patterns)
+    listed = ListedFiles(host)
+    for directory in expand(directories):
+        try:
+            with os.scandir(directory) as entries:
+                every = list(entries)
+        except OSError as error:
+            listed.problems.append(f"{directory}: {error.strerror}")
+            continue
+        listed.directories.add(directory)
+        for entry in every:
+            if matches(entry.name) or entry.name.endswith(COMPRESSED):
+                listed.add(entry, directory, matches(entry.name))
+            elif str(entry.inode()) in inodes:
+                listed.other_names.append(entry)
+    if listed.problems and not listed.directories:
+        raise NothingToFollow("cannot list " + "; ".join(listed.problems))
+    return listed
+
+
+def expand(directories: tuple[str, ...]) -> list[str]:
+    """The directories that these paths and globs stand for now."""
+    expanded: dict[str, None] = {}
+    for directory in directories:
+        names = sorted(glob.glob(directory)) if glob.has_magic(directory) else ()
+        # A glob without a match stands for itself, so that the message names it.
+        expanded.update(dict.fromkeys(os.path.normpath(name) for name in names or (directory,)))
+    return list(expanded)
+
+
+def _matcher(patterns: tuple[str, ...]) -> Callable[[str], bool]:
+    match = re.compile("|".join(fnmatch.translate(pattern) for pattern in patterns)).match
+    return lambda name: match(name) is not None
