@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from linker.purge_rules import PURGE_RULES
@@ -25,17 +26,21 @@ _ALL: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Why a purge is held, and what a person has to accept: so many ``candidates``. No reasons: it is not held."""
+    """Why a purge is held, and what a person has to accept: so many ``candidates`` older than that moment (epoch ms). No
+    reasons: it is not held."""
 
     reasons: tuple[str, ...]
     candidates: int
+    before_ms: int
 
     @property
     def note(self) -> str:
         """The sentence for a person, empty if the purge is not held."""
         if not self.reasons:
             return ""
-        accept = f"if that is right: navlin purge --before DATE --accept {self.candidates}"
+        # The day in which a daily purge's moment lies begins earlier, so that no more goes than was counted.
+        before = f"{datetime.fromtimestamp(self.before_ms / 1000).astimezone():%Y-%m-%d}"
+        accept = f"if that is right: navlin purge --before {before} --accept {self.candidates}"
         return f"held, nothing was removed: {'; '.join(self.reasons)}; {accept}"
 
 
@@ -57,4 +62,4 @@ def purge_doubt(
     if executions > LEAST and newest_ms and now_ms - newest_ms > QUIET_MS:
         days = (now_ms - newest_ms) // 86_400_000
         reasons.append(f"nothing was executed in the last {days} days: is this machine's clock right?")
-    return Doubt(() if candidates <= accepted else tuple(reasons), candidates)
+    return Doubt(() if candidates <= accepted else tuple(reasons), candidates, before_ms)

@@ -13,6 +13,8 @@ import pytest
 from navlin.console import PAGES
 from navlin.console.hue import hue_address
 from navlin.index.entity import StoredEntity
+from navlin.index.fields import RUNS
+from navlin.index.purges import UnfinishedPurge, remember_unfinished
 from navlin.index.requests import Job, State, leave_request, requests_for, save_request
 from navlin.index.runs import Status, last_run
 from navlin.service.jobs import run_as_json
@@ -210,6 +212,18 @@ def test_each_source_shows_how_old_its_data_is_its_last_runs_and_when_it_runs_ne
     assert "2 unlinked" in impala
     assert " s ago" in impala
     assert "nodaemon" not in found.by_id
+
+
+def test_a_daily_purge_that_did_not_end_stands_above_the_sources(
+    console: ConsoleEstate, viewer: Browser
+) -> None:
+    solr = console.world.solr
+    assert "purge" not in page(viewer, "/sources").by_id
+    remember_unfinished(solr, UnfinishedPurge("held, nothing was removed", 1_700_000_000_000))
+    try:
+        assert "held, nothing was removed" in page(viewer, "/sources").by_id["purge"]
+    finally:
+        solr.delete_ids(RUNS, ["purge:unfinished"])
 
 
 # -- Details -------------------------------------------------------------------------------------------------------------

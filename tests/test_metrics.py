@@ -92,6 +92,7 @@ def test_the_figures_are_those_of_the_status(sourced: Web) -> None:
     assert found["navlin_incomplete_operations", frozenset({("reason", "a gap for metrics")})] == 1
     assert found["navlin_solr_up", frozenset()] == 1
     assert found["navlin_daemon_up", frozenset()] == 0
+    assert found["navlin_purge_failing", frozenset()] == (status["purge"] is not None) == 0
     assert found["navlin_free_bytes", frozenset()] > 0
     by_reason = sum(value for (name, _), value in found.items() if name == "navlin_unlinked_relations")
     assert by_reason == sum(each["relations"] for each in status["unlinked"])

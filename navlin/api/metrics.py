@@ -183,6 +183,8 @@ def gauges(status: Mapping[str, Any]) -> Iterator[Metric]:
         for each in status[key]:
             metric.add_metric([each[label] for label in labels], float(each[counted]))
         yield metric
+    text = "Whether somebody should look: the last daily purge was held, put off, or failed."
+    yield _gauge("navlin_purge_failing", text, float(status["purge"] is not None))
     space, daemon = status["space"], status["daemon"]
     yield _gauge("navlin_free_bytes", "Room on the disk of the state directory.", space["free_bytes"])
     yield _gauge(

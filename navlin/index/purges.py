@@ -18,6 +18,7 @@ PURGE: Final = "purge"
 """In place of a source's id: the name of purge's lease, and of its run ids."""
 _OPEN: Final = "purge:open"
 _BEFORE: Final = "purge:before"
+_UNFINISHED: Final = "purge:unfinished"
 _TAKEN: Final = "another process has taken the lease of the purge, and goes on with it"
 
 
@@ -42,6 +43,14 @@ class PurgeRecord:
     def run_id(self) -> str:
         """What the purge's changes are stamped with."""
         return run_id(PURGE, self.started_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedPurge:
+    """Why the last daily purge did not come to its end, and when that was (epoch ms)."""
+
+    reason: str
+    at_ms: int
 
 
 def open_purge(solr: Solr) -> PurgeRecord | None:
@@ -81,9 +90,23 @@ def close_purge(solr: Solr, record: PurgeRecord, ended_ms: int) -> None:
     document = _document(f"purge:{record.started_ms}", record, "finished")
     solr.add_all(RUNS, [{**document, "ended": solr_date(ended_ms)}])
     taken = solr.delete_versions(RUNS, {_OPEN: record.version})
+    solr.delete_ids(RUNS, [_UNFINISHED])
     solr.commit(RUNS, soft=False)
     if taken:
         raise LeaseLost(_TAKEN)
+
+
+def unfinished_purge(solr: Solr) -> UnfinishedPurge | None:
+    """The daily purge that did not come to its end, if no purge has since."""
+    for document in solr.get(RUNS, [_UNFINISHED]):
+        return UnfinishedPurge(**orjson.loads(document["body"]))
+    return None
+
+
+def remember_unfinished(solr: Solr, unfinished: UnfinishedPurge) -> None:
+    """Records why the daily purge did not come to its end, until one does."""
+    solr.add_all(RUNS, [_plain(_UNFINISHED, asdict(unfinished))])
+    solr.commit(RUNS, soft=False)
 
 
 def purged_before_ms(solr: Solr) -> int:
@@ -126,7 +149,11 @@ def forget_purged_before(solr: Solr) -> None:
 
 def _remember(solr: Solr, before_ms: int, reads_lost_before_ms: int) -> None:
     body = {"before_ms": before_ms, "reads_lost_before_ms": reads_lost_before_ms}
-    solr.add_all(RUNS, [{"identity": _BEFORE, "kind": "purge", "body": orjson.dumps(body).decode()}])
+    solr.add_all(RUNS, [_plain(_BEFORE, body)])
+
+
+def _plain(identity: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    return {"identity": identity, "kind": "purge", "body": orjson.dumps(body).decode()}
 
 
 def _document(identity: str, record: PurgeRecord, status: str) -> dict[str, Any]:

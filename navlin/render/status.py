@@ -55,6 +55,9 @@ def _parts(status: Json) -> Iterator[RenderableType]:
             yield from (Text("  " + clean(line)) for line in lines)
     for export in status["exports"]:
         yield Text(clean(_export(export, now_ms)), style="red" if export["failing"] else "")
+    if purge := status["purge"]:
+        ago = span((now_ms - purge["at_ms"]) / 1000)
+        yield Text(clean(f"the daily purge of {ago} ago did not end: {purge['reason']}"), style="red")
     for left in status["left"]:
         yield Text(
             f"{left['name']}: not configured any more; `navlin forget {left['name']}` flags what it left"

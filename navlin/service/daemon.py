@@ -7,7 +7,6 @@ only put a command into the queue.
 from __future__ import annotations
 
 import signal
-import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -41,7 +40,7 @@ from navlin.service.loader import ConfiguredSources, ExtractorNotLoaded, SharedI
 from navlin.service.logs import configure_logs
 from navlin.service.notify import Systemd
 from navlin.service.opening import open_index
-from navlin.service.purging import DAY_MS
+from navlin.service.purging import Purging
 from navlin.service.requests import Refused, Requests, Step, Stopped
 from navlin.service.schedule import Schedule
 from navlin.service.solr import embedded_solr, external_address
@@ -118,11 +117,11 @@ class Daemon:
         self._requests: Requests | None = None
         self._inheriting: Inheriting | None = None
         self._exporting: Exporting | None = None
-        self._purging = threading.Lock()
         self._stopping = False
         self._address: SolrAddress
         self._sources: ConfiguredSources
         self._pipeline: Pipeline
+        self._purging: Purging
 
     def handle_signals(self) -> None:
         """SIGTERM and SIGINT stop, SIGHUP reads the configuration anew. Call it in the main thread."""
@@ -162,6 +161,7 @@ class Daemon:
                 self._address = self._embedded.start()
             else:
                 self._address = external_address(configuration, self._environment)
+            self._purging = Purging(self._address, self._clock.now_ms, lambda: self._stopping)
             self._take_up(configuration)
             spark.result()
         if self._stop_asked():
@@ -373,40 +373,10 @@ class Daemon:
                 log.info("run finished", **about, **record.counts.counted(), **failures)
 
     def _scheduled_purge(self) -> None:
-        settings = self._configuration.purge
-        if self._disk.short:
-            log.error("purge put off", reason=str(self._disk))
-            return
+        put_off = str(self._disk) if self._disk.short else ""
         if self._jump_in_doubt_ms():
-            log.error("purge put off: the clock of this machine jumped")
-            return
-        before_ms = self._clock.now_ms() - settings.before_days * DAY_MS
-        try:
-            self._purge(before_ms, dry_run=False, deleted_files=settings.deleted_files)
-        except Exception:
-            # It goes on where it was cut off, tomorrow.
-            log.exception("purge failed")
-
-    def _purge(self, before_ms: int, *, dry_run: bool, deleted_files: bool, accepted: int = 0) -> jobs.Answer:
-        # Two purges of one process would both hold the lease, which is a process's.
-        with self._purging, Solr(self._address) as solr:
-            answer = jobs.purge(
-                solr,
-                self._clock.now_ms,
-                before_ms=before_ms,
-                dry_run=dry_run,
-                deleted_files=deleted_files,
-                accepted=accepted,
-                stop=lambda: self._stopping,
-            )
-        removed = {rule["rule"]: rule["removed"] for rule in answer["rules"]}
-        if answer["status"] == "held":
-            log.warning("purge held: a person must look", reason=answer["note"])
-            return answer
-        log.info(
-            "purge finished", status=answer["status"], before=answer["before"], dry_run=dry_run, **removed
-        )
-        return answer
+            put_off = "the clock of this machine jumped; if it is right now: systemctl reload navlin"
+        self._purging.daily(self._configuration.purge, put_off)
 
     # -- Requests --------------------------------------------------------------------------------------------------------
 
@@ -466,7 +436,7 @@ class Daemon:
     def _requested_purge(self, arguments: Mapping[str, Any], step: Step) -> jobs.Answer:
         self._require_space()
         step("purge")
-        return self._purge(
+        return self._purging.purge(
             arguments["before_ms"],
             dry_run=arguments["dry_run"],
             deleted_files=arguments["deleted_files"],

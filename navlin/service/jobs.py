@@ -77,7 +77,7 @@ def purge(
 ) -> Answer:
     """Purges what is older than a moment."""
     from linker.purge import purge as purge_by_rules
-    from navlin.service.purging import report_as_json
+    from navlin.service.purge_report import report_as_json
 
     report = purge_by_rules(
         solr,

@@ -1,40 +1,73 @@
-"""The report of a purge, for programs."""
+"""What ``navlin serve`` purges: once a day, and when it is asked to. Why a daily purge did not end is kept in the index."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import Any
+import threading
+from collections.abc import Callable
+from typing import Final
 
-from linker.purge import PurgeReport
+import structlog
 
-DAY_MS = 86_400_000
+from navlin.index.purges import UnfinishedPurge, remember_unfinished
+from navlin.index.solr import Solr, SolrAddress, SolrError
+from navlin.pipeline.failing import in_words
+from navlin.service import jobs
+from navlin.service.configuration import PurgeSettings
+
+DAY_MS: Final = 86_400_000
+
+log = structlog.get_logger(__name__)
 
 
-def report_as_json(report: PurgeReport) -> dict[str, Any]:
-    """A report for programs."""
-    return {
-        "status": report.status,
-        "dry_run": report.dry_run,
-        "before": datetime.fromtimestamp(report.before_ms / 1000, UTC).isoformat(),
-        "resumed": report.resumed,
-        "note": report.note,
-        "rules": [
-            {
-                "rule": rule.name,
-                "what": rule.what,
-                "ours": rule.ours,
-                "candidates": tally.candidates,
-                "removed": tally.removed,
-                "relations": tally.relations,
-                "unlinked": tally.unlinked,
-                "kept": tally.kept,
-                "examples": tally.examples,
-                "kept_examples": tally.kept_examples,
-            }
-            for rule, tally in report.rules
-        ],
-        "never": [
-            {"never": each.never.name, "what": each.never.what, "count": each.count} for each in report.never
-        ],
-        "rejects": report.rejects,
-    }
+class Purging:
+    """The purges of one process. ``clock`` gives epoch ms; ``stopping`` is asked between batches."""
+
+    def __init__(self, address: SolrAddress, clock: Callable[[], int], stopping: Callable[[], bool]) -> None:
+        self._address = address
+        self._clock = clock
+        self._stopping = stopping
+        self._one_at_a_time = threading.Lock()
+
+    def daily(self, settings: PurgeSettings, put_off: str = "") -> None:
+        """Purges as the settings have it, unless there is a reason to put that off. Raises nothing."""
+        if put_off:
+            log.error("purge put off", reason=put_off)
+        if unfinished := f"put off: {put_off}" if put_off else self._unfinished(settings):
+            try:
+                with Solr(self._address) as solr:
+                    remember_unfinished(solr, UnfinishedPurge(unfinished, self._clock()))
+            except (SolrError, OSError) as error:
+                log.warning("`navlin status` will not have why the purge did not end", error=str(error))
+
+    def purge(self, before_ms: int, *, dry_run: bool, deleted_files: bool, accepted: int = 0) -> jobs.Answer:
+        """Purges what is older than a moment. Raises `SolrError`."""
+        # Two purges of one process would both hold the lease, which is a process's.
+        with self._one_at_a_time, Solr(self._address) as solr:
+            answer = jobs.purge(
+                solr,
+                self._clock,
+                before_ms=before_ms,
+                dry_run=dry_run,
+                deleted_files=deleted_files,
+                accepted=accepted,
+                stop=self._stopping,
+            )
+        removed = {rule["rule"]: rule["removed"] for rule in answer["rules"]}
+        if answer["status"] == "held":
+            log.warning("purge held: a person must look", reason=answer["note"])
+            return answer
+        log.info(
+            "purge finished", status=answer["status"], before=answer["before"], dry_run=dry_run, **removed
+        )
+        return answer
+
+    def _unfinished(self, settings: PurgeSettings) -> str:
+        """Why it did not come to its end; "" if it did, if this process ends, or if another purge is going on."""
+        before_ms = self._clock() - settings.before_days * DAY_MS
+        try:
+            answer = self.purge(before_ms, dry_run=False, deleted_files=settings.deleted_files)
+        except Exception as error:
+            # It goes on where it was cut off, tomorrow.
+            log.exception("purge failed")
+            return f"failed, and goes on tomorrow: {in_words(error)}"
+        return str(answer["note"]) if answer["status"] == "held" else ""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from navlin.index.exports import load_export
 from navlin.index.incomplete import IncompleteOperations, Unparsed, incomplete_counts, unparsed_counts
 from navlin.index.leases import held_lease
 from navlin.index.overview import SourceOverview, held_run, source_overview
+from navlin.index.purges import UnfinishedPurge, unfinished_purge
 from navlin.index.removals import newest_run
 from navlin.index.runs import RunRecord, Status, last_run
 from navlin.index.solr import Solr
@@ -22,6 +23,8 @@ from navlin.service.heartbeat import Heartbeat, read_heartbeat
 from navlin.service.loader import ConfiguredSources, Loaded
 from navlin.service.web_address import web_address
 
+PURGE: Final = "purge"
+"""What the daily purge is called among what somebody should look at."""
 NEVER, INTERRUPTED = "never", "interrupted"
 """States of a source beside those of its last run: it has none; it was cut off, and the next one repeats it."""
 
@@ -91,12 +94,15 @@ class Overall:
     web: str
     """Where the web process of this state directory answers; "" if none does."""
     exports: tuple[ExportStatus, ...] = ()
+    purge: UnfinishedPurge | None = None
+    """The last daily purge, if it did not come to its end."""
 
     @property
     def failing(self) -> tuple[str, ...]:
-        """The names of the sources and exports that somebody should look at."""
+        """The names of the sources and exports that somebody should look at; and "purge", if the daily one was held."""
         sources = [source.name for source in self.sources if source.failing]
-        return (*sources, *(export.name for export in self.exports if export.failing))
+        exports = [export.name for export in self.exports if export.failing]
+        return (*sources, *exports, *([PURGE] if self.purge else ()))
 
     def as_json(self) -> dict[str, Any]:
         """The form for programs; times are epoch ms, ``due_s`` epoch s."""
@@ -126,6 +132,7 @@ class Overall:
                 for source in self.sources
             ],
             "exports": [{**asdict(each), "failing": each.failing} for each in self.exports],
+            "purge": asdict(self.purge) if self.purge else None,
             "left": [asdict(source) for source in self.left],
             "unlinked": [asdict(unlinked) for unlinked in self.unlinked],
             "unparsed": [asdict(unparsed) for unparsed in self.unparsed],
@@ -155,6 +162,7 @@ def status(
         space(state_directory, least_free_bytes),
         web_address(state_directory),
         tuple(_export(solr, each, now_ms) for each in exports),
+        unfinished_purge(solr),
     )
 
 
