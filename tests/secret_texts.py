@@ -833,9 +833,37 @@ fernet_key = «{b43}=»
 AIRFLOW__CORE__FERNET_KEY=«{b43}=»
 secret_key_base: «{h64}»
 """,
+    "comparisons with a column": r"""
+SELECT * FROM t WHERE lower(password) = '«hunter2»'
+SELECT * FROM t WHERE lower(trim(u.password)) <> '«hunter2»'
+SELECT * FROM t WHERE upper(u.`password`) = upper('«hunter2»')
+SELECT * FROM t WHERE password <=> '«hunter2»'
+SELECT * FROM t WHERE '«hunter2»' = password
+SELECT * FROM t WHERE '«hunter2»' = lower(u.user_password) AND k = 'a'
+SELECT * FROM t WHERE lower('«hunter2»') = u.`password`
+SELECT * FROM t WHERE f('a') = 'b' AND '«hunter2»' <> u.password
+SELECT * FROM t WHERE password IN ('«hunter2»')
+SELECT * FROM t WHERE password in('«hunter2»',⏎  '«0ldpw»', N'«n3w»') AND k IN ('a', 'b')
+SELECT * FROM t WHERE `api_token` NOT IN /* known */ ('«hunter2»', -- x⏎ '«0ldpw»')
+SELECT * FROM t WHERE lower(password) IN ('«hunter2»', lower('«0LDPW»'))
+SELECT * FROM t WHERE password LIKE '«hunter2%»'
+SELECT * FROM t WHERE password NOT RLIKE '«^hunter2»' AND name LIKE 'a%'
+SELECT * FROM t WHERE password BETWEEN '«hunter2»' AND '«hunter3»' AND name = 'a'
+SELECT CASE u.password WHEN '«hunter2»' THEN 'ours' WHEN '«0ldpw»' THEN 1 ELSE 'b' END FROM u
+SELECT coalesce(u.password, '«hunter2»'), nvl(secret, '«0ldpw»'), ifnull(api_key, '«k3y»') FROM u
+""",
 }
 
 STAYS: Final = {
+    "comparisons of other columns, and with other columns": r"""
+SELECT * FROM t WHERE token_count IN ('1', '2') AND 'x' = token_type AND lower(token_type) = 'a'
+SELECT * FROM t WHERE lower(a.token) = lower(b.token) AND 'x' = lower(name)
+SELECT * FROM a WHERE token IN (SELECT token FROM b WHERE name = 'x')
+SELECT count(token), 'x', concat(secret, 'y') FROM t
+SELECT if(password IS NULL, 'a', 'b'), CASE WHEN name = 'x' THEN token WHEN name = 'y' THEN 'z' END FROM t
+SELECT coalesce(token, ''), coalesce(name, 'x', token) FROM t WHERE password IN ('', ?) AND token LIKE :t
+SELECT * FROM t WHERE auth IN ('basic', 'ldap') AND lower(a."token") = "b"."token"
+""",
     "columns in documents, references, and expressions": r"""
 {"columnLineage":{"fields":{"password":{"inputFields":[{"namespace":"hive://h","name":"a.users","field":"password"}]}}}}
 {"columns":{"password":{"name":"password","description":"","meta":{},"data_type":null}}}

@@ -132,6 +132,12 @@ OPENINGS = (
     "!connect a b ",
     "kubectl create ",
     "jwt.encode({",
+    "password in ('a', ",
+    "'a' = lower(a.",
+    "case password when 'a' then ",
+    "case a.a",
+    "coalesce(a.password, ",
+    "lower(password)) ",
 )
 
 

@@ -16,7 +16,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
-from navlin.model.redaction import assignments, command_lines, documents, statements, tokens, urls
+from navlin.model.redaction import (
+    assignments,
+    command_lines,
+    comparisons,
+    documents,
+    statements,
+    tokens,
+    urls,
+)
 from navlin.model.redaction.names import is_secret
 from navlin.model.redaction.signs import EVERYTHING, look
 from navlin.model.redaction.urls import without_credentials
@@ -47,6 +55,7 @@ CLASSES: tuple[Class, ...] = (
     (documents.SIGNS, documents.without_values),
     (assignments.SIGNS, assignments.without_values),
     (statements.SIGNS, statements.without_keys),
+    (comparisons.SIGNS, comparisons.without_compared),
 )
 """In this order: a password of an address may contain the name of a secret."""
 
