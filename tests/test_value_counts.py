@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -236,9 +237,14 @@ def test_the_last_day_that_there_is_is_counted(solr: Solr, managed: str, step: s
 
 def test_managed_properties_are_sorted_by_and_their_values_listed(navlin: Navlin, managed: str) -> None:
     asked = ("search", f"sourceId:{managed}", "--json", "--facet", f"{managed}.cost")
-    for sort, order in ((f"{managed}.cost desc", "210"), (f"{managed}.until asc", "012")):
-        answer = json_of(navlin(*asked, "--sort", sort))
-        assert "".join(each["identity"][-1] for each in answer["results"]) == order
+    for sort, order in (
+        ("cost desc", "210"),
+        ("until asc", "012"),
+        ("share desc", "210"),
+        ("open desc", "[12]+0"),
+    ):
+        answer = json_of(navlin(*asked, "--sort", f"{managed}.{sort}"))
+        assert re.fullmatch(order, "".join(each["identity"][-1] for each in answer["results"])), sort
         assert list(answer["facets"].values()) == [{"7": 1, "12": 1, "15": 1}]
 
 
