@@ -20,7 +20,18 @@ from rich.table import Table
 from bench._machine import load_of_machine
 
 REPOSITORY = Path(__file__).parents[1]
-JAR_SETS = {"Solr's jars": ("solr",), "Hadoop's and Hive's jars": ("hadoop", "hive", "hive-metastore")}
+JAR_SETS = {
+    "Solr's jars": ("solr",),
+    "Hadoop's and Hive's jars": ("hadoop", "hive", "hive-metastore"),
+    "jars of later releases": (
+        "hive-metastore-3.1",
+        "hive-metastore-4.0",
+        "solr-8",
+        "mapreduce",
+        "openlineage-spark",
+    ),
+    "Atlas": ("atlas",),
+}
 
 
 def size_bytes(*folders: Path) -> int:

@@ -21,19 +21,22 @@ MEASURE = re.compile(
 SET_NOT_MEASURED = {
     "ten minutes after its last run ended": "an interval",
     "more than ten seconds or a gigabyte": "bounds of a child process",
-    "until a minute after their last": "for how long a descriptor is kept",
-    "more than 256 MiB and 1,000 times its size": "bounds of an event log",
-    "if one reading of it takes a minute": "a bound as well",
+    "until a minute after its last line": "for how long a descriptor is kept",
+    "more than 256 MiB and to more than 1,000 times its size": "bounds of an event log",
+    "if one reading takes a minute": "a bound as well",
     "are more than ten minutes apart": "how far clocks may differ",
     "watches the lease for two minutes": "the length of a lease",
     "did not answer it, for two minutes": "the same",
     "does not answer within a minute": "a bound of a search",
     "differs by more than five minutes": "what a KDC takes",
-    "the first runs may wait two minutes": "the same",
+    "may wait two minutes for leases": "the same",
     "in the state directory: 90 MB at most": "bounds of logs",
     "cut after 15 seconds or 64 MB": "when Solr commits by itself",
     "the page looks for five seconds": "a bound of the page",
     "linked within five seconds, mostly": "measured, and the next row has the whole of it",
+    "looked at every five seconds": "an interval",
+    "at least 2 GiB of room": "what `navlin check` wants",
+    "all of navlin's processes take 4 GB": "the sum of the heaps and of what stands beside them",
 }
 """Figures that the code sets; each with what it is."""
 

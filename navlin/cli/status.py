@@ -15,8 +15,9 @@ def command(invocation: Invocation, *, as_json: bool) -> None:
     """Each source's last run, position, lag, errors, rejects and held runs; unlinked relations by reason and age; views
     whose text does not parse.
 
-    Lag is how old what the index says of a source may be. The exit code is 1 if a source's last run failed, if one is
-    held or if there is no space, so that a monitor may call it.
+    Lag is how old what the index says of a source may be. The exit code is 1 if a source's last run failed or is held, if
+    an export failed or something of it was refused, if the daily purge did not end, or if there is no space, so that a
+    monitor may call it.
 
     \b
     Examples:

@@ -25,8 +25,9 @@ def command() -> None:
     """Users of navlin's API: who may ask, write on entities, and request runs.
 
     Roles: lineage-viewer asks; metadata-administrator also writes on entities; administrator also requests runs and
-    purges, and ends the sessions of others. Users are made by this command alone, on the machine of the index. A change
-    holds from the next request on.
+    purges, and ends the sessions of others. The first start makes admin; this command makes all other users, on the
+    machine of the index. Those of a directory ([ldap]) and of a proxy are not in its list. A change holds from the next
+    request on.
     """
 
 
