@@ -851,6 +851,19 @@ SELECT * FROM t WHERE password NOT RLIKE '«^hunter2»' AND name LIKE 'a%'
 SELECT * FROM t WHERE password BETWEEN '«hunter2»' AND '«hunter3»' AND name = 'a'
 SELECT CASE u.password WHEN '«hunter2»' THEN 'ours' WHEN '«0ldpw»' THEN 1 ELSE 'b' END FROM u
 SELECT coalesce(u.password, '«hunter2»'), nvl(secret, '«0ldpw»'), ifnull(api_key, '«k3y»') FROM u
+SELECT coalesce(u.name, u.password, '«hunter2»'), coalesce(lower(password), '«hunter2»'), nvl(/* x */ password, '«hunter2»')
+SELECT CASE lower(password) WHEN '«hunter2»' THEN "y" WHEN '«0ldpw»' THEN CASE a WHEN 'b' THEN 1 END WHEN '«n3w»' THEN 2 END
+SELECT * FROM t WHERE password > '«hunter2»' AND password <= '«hunter3»' OR password <> '«hunter2»'
+SELECT * FROM t WHERE password::text = '«hunter2»' OR cast(password AS string) = '«hunter2»' OR password = BINARY '«hunter2»'
+SELECT * FROM t WHERE u.token IN ('«abcd1234»') OR `token` LIKE '«abcd%»' OR lower(u.token) LIKE '«abcd%»'
+SELECT * FROM t WHERE password IN ('«a1»', null, 12, '«h1»'||'«h2»', cast('«h3»' AS string), lower(trim('«h4»')))
+SELECT * FROM t WHERE password IN (⏎                                '«hunter2»',⏎                              '«0ldpw»')
+SELECT * FROM t WHERE '«hunter2»' /* 2*3/4 */ = password OR '«hunter2»' = (password) OR lower('«hunter2»') = lower(password)
+{"sql":"SELECT a FROM t WHERE password IN (\"«hunter2»\")"}
+spark.sql("SELECT a FROM t WHERE password LIKE '«hunter2%»' AND '«hunter2»' = lower(password)")
+sql('SELECT a FROM t WHERE \'«hunter2»\' = password')
+-- WHERE password IN ('«hunter2»')⏎SELECT 1 /* OR '«hunter2»' = password */
+SELECT * FROM t WHERE apı_password ın ('a') OR password IN ('«hunter2»')
 """,
 }
 
@@ -862,6 +875,12 @@ SELECT * FROM a WHERE token IN (SELECT token FROM b WHERE name = 'x')
 SELECT count(token), 'x', concat(secret, 'y') FROM t
 SELECT if(password IS NULL, 'a', 'b'), CASE WHEN name = 'x' THEN token WHEN name = 'y' THEN 'z' END FROM t
 SELECT coalesce(token, ''), coalesce(name, 'x', token) FROM t WHERE password IN ('', ?) AND token LIKE :t
+SELECT if(user_token IN (x), 'known', 'unknown') AS kind, decode(token, 'UTF-8'), nvl2(password, 'set', 'unset') FROM t
+SELECT lower(password) = lower(x), 'etl' AS src, 'v1' AS v FROM t
+SELECT * FROM t WHERE (SELECT max(dt) FROM u WHERE u.token = t.token) >= '2024-01-01'
+SELECT * FROM t JOIN s ON get_json_object(s.body, '$.device.id') = t.token WHERE length(password) > '8' AND 'active' = status
+<field type='string'>password</field>
+concat('login','=password') hive -e 'select a, b from db.t' > credentials
 SELECT * FROM t WHERE auth IN ('basic', 'ldap') AND lower(a."token") = "b"."token"
 """,
     "columns in documents, references, and expressions": r"""

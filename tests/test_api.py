@@ -54,6 +54,17 @@ def path_of(endpoint: Any) -> str:
     return ROOT + re.sub(r"\{\w+\}", "x", endpoint.path)
 
 
+def test_an_answer_does_not_wait_until_the_client_acknowledges_its_head(web: Web) -> None:
+    """Over a connection that stays: the kernel acknowledges its first packets at once, and later ones after 40 ms."""
+    taken_s = []
+    with requests.Session() as session:
+        for _ in range(60):
+            began_s = time.perf_counter()
+            assert session.get(f"{web.url}/healthz", timeout=PATIENCE_S).ok
+            taken_s.append(time.perf_counter() - began_s)
+    assert min(taken_s[-20:]) < 0.03
+
+
 # -- Who is let in -------------------------------------------------------------------------------------------------------
 
 

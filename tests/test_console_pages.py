@@ -219,7 +219,7 @@ def test_a_daily_purge_that_did_not_end_stands_above_the_sources(
 ) -> None:
     solr = console.world.solr
     assert "purge" not in page(viewer, "/sources").by_id
-    remember_unfinished(solr, UnfinishedPurge("held, nothing was removed", 1_700_000_000_000))
+    remember_unfinished(solr, UnfinishedPurge("held, nothing was removed", 1_700_000_000_000, 0))
     try:
         assert "held, nothing was removed" in page(viewer, "/sources").by_id["purge"]
     finally:

@@ -54,6 +54,10 @@ def test_a_held_purge_stands_in_the_status_until_the_command_there_has_let_it_th
     assert "the daily purge of" in text
     [command] = re.findall(r"navlin (purge --before \S+ --accept \d+)", text)
 
+    early = run(file, "purge", "--before", "2000-01-01")
+    assert early.exit_code == Exit.OK, early.output
+    assert status_of(file)[0] == Exit.FAILED, "another purge removed nothing of this"
+
     done = run(file, *command.split())
 
     assert done.exit_code == Exit.OK, done.output
@@ -80,6 +84,19 @@ def test_a_purge_that_was_put_off_or_failed_stands_in_the_status_until_one_ends(
     )
 
     daily(private_solr.address).daily(settings)
+    assert status_of(file)[:2] == (Exit.OK, None)
+
+
+def test_a_reason_bears_no_secret_and_is_forgotten_if_nothing_is_purged_daily_any_more(
+    private_solr: Solr, tmp_path: Path
+) -> None:
+    file, purging = configuration(private_solr, tmp_path), daily(private_solr.address)
+
+    purging.daily(PurgeSettings(), "password = 'hunter2' \ud800")
+    _, purge, _ = status_of(file)
+    assert "********" in purge["reason"]
+
+    purging.never_daily()
     assert status_of(file)[:2] == (Exit.OK, None)
 
 

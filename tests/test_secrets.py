@@ -138,6 +138,10 @@ OPENINGS = (
     "case a.a",
     "coalesce(a.password, ",
     "lower(password)) ",
+    "password in (",
+    "/*'a'/*",
+    "case token when ",
+    "\"password in ('",
 )
 
 

@@ -13,12 +13,15 @@ from navlin.index.fields import RUNS, date_ms, solr_date
 from navlin.index.leases import LeaseLost
 from navlin.index.solr import Solr
 from navlin.model.identity import run_id
+from navlin.model.redaction import bounded, redact
 
 PURGE: Final = "purge"
 """In place of a source's id: the name of purge's lease, and of its run ids."""
 _OPEN: Final = "purge:open"
 _BEFORE: Final = "purge:before"
 _UNFINISHED: Final = "purge:unfinished"
+_DAY_MS: Final = 86_400_000
+_MAX_REASON_BYTES: Final = 4_000
 _TAKEN: Final = "another process has taken the lease of the purge, and goes on with it"
 
 
@@ -47,10 +50,11 @@ class PurgeRecord:
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedPurge:
-    """Why the last daily purge did not come to its end, and when that was (epoch ms)."""
+    """Why the last daily purge did not come to its end, when that was, and what was too old for it (epoch ms)."""
 
     reason: str
     at_ms: int
+    before_ms: int
 
 
 def open_purge(solr: Solr) -> PurgeRecord | None:
@@ -90,14 +94,17 @@ def close_purge(solr: Solr, record: PurgeRecord, ended_ms: int) -> None:
     document = _document(f"purge:{record.started_ms}", record, "finished")
     solr.add_all(RUNS, [{**document, "ended": solr_date(ended_ms)}])
     taken = solr.delete_versions(RUNS, {_OPEN: record.version})
-    solr.delete_ids(RUNS, [_UNFINISHED])
+    unfinished = unfinished_purge(solr)
+    # The command that lets a held one through names the beginning of a day.
+    if unfinished is not None and not taken and record.before_ms > unfinished.before_ms - _DAY_MS:
+        solr.delete_ids(RUNS, [_UNFINISHED])
     solr.commit(RUNS, soft=False)
     if taken:
         raise LeaseLost(_TAKEN)
 
 
 def unfinished_purge(solr: Solr) -> UnfinishedPurge | None:
-    """The daily purge that did not come to its end, if no purge has since."""
+    """The daily purge that did not come to its end, if none has since of what it would have removed."""
     for document in solr.get(RUNS, [_UNFINISHED]):
         return UnfinishedPurge(**orjson.loads(document["body"]))
     return None
@@ -105,8 +112,16 @@ def unfinished_purge(solr: Solr) -> UnfinishedPurge | None:
 
 def remember_unfinished(solr: Solr, unfinished: UnfinishedPurge) -> None:
     """Records why the daily purge did not come to its end, until one does."""
-    solr.add_all(RUNS, [_plain(_UNFINISHED, asdict(unfinished))])
+    reason = bounded(redact(unfinished.reason), _MAX_REASON_BYTES)
+    solr.add_all(RUNS, [_plain(_UNFINISHED, asdict(replace(unfinished, reason=reason)))])
     solr.commit(RUNS, soft=False)
+
+
+def forget_unfinished(solr: Solr) -> None:
+    """Forgets it: nothing is purged daily any more."""
+    if unfinished_purge(solr) is not None:
+        solr.delete_ids(RUNS, [_UNFINISHED])
+        solr.commit(RUNS, soft=False)
 
 
 def purged_before_ms(solr: Solr) -> int:

@@ -56,7 +56,7 @@ def _parts(status: Json) -> Iterator[RenderableType]:
     for export in status["exports"]:
         yield Text(clean(_export(export, now_ms)), style="red" if export["failing"] else "")
     if purge := status["purge"]:
-        ago = span((now_ms - purge["at_ms"]) / 1000)
+        ago = span(max(0, now_ms - purge["at_ms"]) / 1000)
         yield Text(clean(f"the daily purge of {ago} ago did not end: {purge['reason']}"), style="red")
     for left in status["left"]:
         yield Text(

@@ -240,6 +240,8 @@ class Daemon:
         self._schedule.set_sources({source.name: source.settings.interval_s for source in sources})
         purge = self._configuration.purge
         self._schedule.set_purge(self._scheduled_purge, purge.at if purge.scheduled else None)
+        if not purge.scheduled:
+            self._purging.never_daily()
 
     def _watch(self) -> None:
         wanted = [

@@ -8,8 +8,8 @@ from typing import Final
 
 import structlog
 
-from navlin.index.purges import UnfinishedPurge, remember_unfinished
-from navlin.index.solr import Solr, SolrAddress, SolrError
+from navlin.index.purges import UnfinishedPurge, forget_unfinished, remember_unfinished
+from navlin.index.solr import Solr, SolrAddress
 from navlin.pipeline.failing import in_words
 from navlin.service import jobs
 from navlin.service.configuration import PurgeSettings
@@ -26,18 +26,23 @@ class Purging:
         self._address = address
         self._clock = clock
         self._stopping = stopping
-        self._one_at_a_time = threading.Lock()
+        self._one_at_a_time = threading.RLock()
 
     def daily(self, settings: PurgeSettings, put_off: str = "") -> None:
         """Purges as the settings have it, unless there is a reason to put that off. Raises nothing."""
+        now_ms = self._clock()
+        before_ms = now_ms - settings.before_days * DAY_MS
         if put_off:
             log.error("purge put off", reason=put_off)
-        if unfinished := f"put off: {put_off}" if put_off else self._unfinished(settings):
-            try:
-                with Solr(self._address) as solr:
-                    remember_unfinished(solr, UnfinishedPurge(unfinished, self._clock()))
-            except (SolrError, OSError) as error:
-                log.warning("`navlin status` will not have why the purge did not end", error=str(error))
+        # One that is requested ends before this one begins, or begins after its end is noted.
+        with self._one_at_a_time:
+            reason = f"put off: {put_off}" if put_off else self._unfinished(before_ms, settings)
+            if reason:
+                self._note(lambda solr: remember_unfinished(solr, UnfinishedPurge(reason, now_ms, before_ms)))
+
+    def never_daily(self) -> None:
+        """Nothing is purged daily, so none waits for anybody. Raises nothing."""
+        self._note(forget_unfinished)
 
     def purge(self, before_ms: int, *, dry_run: bool, deleted_files: bool, accepted: int = 0) -> jobs.Answer:
         """Purges what is older than a moment. Raises `SolrError`."""
@@ -61,9 +66,15 @@ class Purging:
         )
         return answer
 
-    def _unfinished(self, settings: PurgeSettings) -> str:
+    def _note(self, note: Callable[[Solr], None]) -> None:
+        try:
+            with Solr(self._address) as solr:
+                note(solr)
+        except Exception as error:
+            log.warning("`navlin status` does not show how the daily purge ended", error=str(error))
+
+    def _unfinished(self, before_ms: int, settings: PurgeSettings) -> str:
         """Why it did not come to its end; "" if it did, if this process ends, or if another purge is going on."""
-        before_ms = self._clock() - settings.before_days * DAY_MS
         try:
             answer = self.purge(before_ms, dry_run=False, deleted_files=settings.deleted_files)
         except Exception as error:

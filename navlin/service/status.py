@@ -99,7 +99,7 @@ class Overall:
 
     @property
     def failing(self) -> tuple[str, ...]:
-        """The names of the sources and exports that somebody should look at; and "purge", if the daily one was held."""
+        """The names of the sources and exports that somebody should look at; and "purge", if the daily one did not end."""
         sources = [source.name for source in self.sources if source.failing]
         exports = [export.name for export in self.exports if export.failing]
         return (*sources, *exports, *([PURGE] if self.purge else ()))

@@ -106,10 +106,18 @@ def redact(text: str) -> str:
     """
     if len(text) < _SHORTEST:
         return text
+    if "\u0131" in text or "\u0130" in text:
+        # Python takes a Turkish i for an i if case does not count, and RE2 does not.
+        return redact_by(text, CLASSES)
     found = _look()(text.encode("utf-8", "replace"))
     if found == _NONE:
         return text
-    return redact_by(text, [CLASSES[at - 1] for at in sorted(found) if at] if found else CLASSES)
+    if not found:
+        return redact_by(text, CLASSES)
+    redacted = redact_by(text, [CLASSES[at - 1] for at in sorted(found) if at])
+    # What was masked may have hidden where the name of a secret begins.
+    hidden = redacted != text and not set(_look()(redacted.encode("utf-8", "replace")) or ()) <= set(found)
+    return redact_by(text, CLASSES) if hidden else redacted
 
 
 def redact_by(text: str, classes: Iterable[Class]) -> str:
@@ -121,7 +129,7 @@ def redact_by(text: str, classes: Iterable[Class]) -> str:
 
 def shows(texts: bytes) -> bool:
     """Whether one of several texts, in UTF-8 and on lines of their own, may have a secret: a quick look at many."""
-    return _look()(texts) != _NONE
+    return _look()(texts) != _NONE or b"\xc4\xb1" in texts or b"\xc4\xb0" in texts
 
 
 def redact_options(options: Mapping[str, str]) -> dict[str, str]:

@@ -1,108 +1,266 @@
-"""Secrets that SQL compares with a column of that name, beside the plain ``name = '…'``: ``lower(name) = '…'``,
-``'…' = name``, ``name in ('…', '…')``, ``name like '…'``, ``name between '…' and '…'``, ``case name when '…'``,
-``coalesce(name, '…')``.
+"""Secrets that SQL compares with a column of that name, or puts in its place: ``lower(name) = '…'``, ``'…' = name``,
+``name in ('…', '…')``, ``name like '…'``, ``name between '…' and '…'``, ``case name when '…'``, ``coalesce(name, '…')``.
 
-Only literals are masked: a comparison with another column stays.
+The text is read as words, literals and signs of SQL. What stands around a name decides, whatever blanks and comments lie
+between. Only literals are masked: a comparison with another column stays. Comments, and texts in quotes that have quotes,
+are read as texts of their own.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
-from navlin.model.redaction.names import NAME, NAME_AGAIN, SIGN
-from navlin.model.redaction.signs import BEYOND_ASCII, SPACE
-from navlin.model.redaction.values import GAP, masked_at
+from navlin.model.redaction.names import NAME, SIGN
+from navlin.model.redaction.values import MASK, is_reference
 
-_GAPS = f"{GAP}{{1,20}}+"
-_ANY_GAPS = f"{GAP}{{0,20}}+"
-_OPERATOR = r"(?: <=> | <> | != | ==? | <= | >= | < | > )"
-_CLOSED = rf"(?: {_ANY_GAPS} \) )"
-_PREFIX = r"(?: [A-Za-z]{0,2} (?=['\"]) | \w{1,40} \s? \( \s? (?=['\"]) )"
-"""What a literal may have before it: letters of its own (``N'…'``), or a function."""
-_NAMED = re.compile(
-    rf"""
-    {NAME} [`"\]]?
-    (?: (?P<when> {_GAPS} when {_GAPS} )
-      | (?P<listed> {_ANY_GAPS} , {_ANY_GAPS} )
-      | {_CLOSED}{{0,3}} {_ANY_GAPS} (?: \bnot {_GAPS} )?
-        \b(?P<among> in {_ANY_GAPS} \( | between {_GAPS} | [ri]?like {_GAPS} | regexp {_GAPS} | similar {_GAPS} to {_GAPS} )
-        {_ANY_GAPS}
-      | {_CLOSED}{{1,3}} {_ANY_GAPS} {_OPERATOR} {_ANY_GAPS}
-      | {_ANY_GAPS} <=> {_ANY_GAPS}
-    )
-    {_PREFIX} (?=['"])
+_TOKEN = re.compile(
+    r"""
+      (?P<blank> \s++ )
+    | (?P<comment> /\* | --(?=\s) )
+    | (?P<literal> \\++'[^'\\\n]*+\\++' | '(?:[^'\\\n]|''|\\.)*+' )
+    | (?P<quoted> \\++"[^"\\\n]*+\\++" | "(?:[^"\\\n]|""|\\.)*+" | `[^`\n]*+` )
+    | (?P<word> \w++ )
+    | (?P<sign> <=> | <> | != | == | <= | >= | :: | . )
     """,
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE | re.DOTALL,
 )
-_COLUMN = r"[\w`\".]{0,150}\Z"
-_IN_A_NAME = re.compile(r"\w\Z")
-_CASE = re.compile(rf"\bcase {_GAPS} {_COLUMN}", re.IGNORECASE | re.VERBOSE)
-_REPLACES = re.compile(
-    rf"\b(?:coalesce|nvl2?|ifnull|isnull|nullif|decode|greatest|least) \s{{0,9}} \( \s{{0,9}} {_COLUMN}",
-    re.IGNORECASE | re.VERBOSE,
+_NAMED = re.compile(rf"{NAME}\Z", re.IGNORECASE | re.VERBOSE)
+_SEPARATOR = re.compile(r"\W\Z")
+_INNER = re.compile(r"(\\*['\"`])(.*)\1\Z", re.DOTALL)
+_EQUALS: Final = frozenset(("=", "==", "<=>", "<>", "!="))
+_COMPARES: Final = _EQUALS | {"<", ">", "<=", ">="}
+_LIKE: Final = frozenset(("like", "ilike", "rlike", "regexp"))
+_REPLACES: Final = frozenset(("coalesce", "nvl", "ifnull", "isnull", "nullif"))
+_MEASURES: Final = frozenset(
+    ("length", "len", "char_length", "octet_length", "count", "size", "in", "and", "or", "not", "where")
 )
-_NEXT = re.compile(
-    rf"{_CLOSED}?+ {_ANY_GAPS} (?: , | \band\b ) {_ANY_GAPS} {_PREFIX} (?=['\"])", re.IGNORECASE | re.VERBOSE
-)
-_NEXT_WHEN = re.compile(
-    rf"{_GAPS} then\b (?: (?!\b(?:when|end)\b) [^'\"] | '[^'\n]{{0,200}}' ){{1,300}}+ when {_GAPS} {_PREFIX} (?=['\"])",
-    re.IGNORECASE | re.VERBOSE,
-)
-_BEFORE = re.compile(
-    rf"""
-    (?P<literal> ' (?: [^'\\\n] | '' | \\. ){{1,200}}+ ' )
-    {_CLOSED}?+ {_ANY_GAPS} {_OPERATOR} {_ANY_GAPS}
-    (?: \w{{1,40}} \s? \( \s? ){{0,3}} [\w`".]{{0,150}}? {NAME_AGAIN} (?! \s? \( )
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
+"""What stands before a bracket, and makes of a secret what is none; or is no function."""
+_WORDS_OF_TEXTS: Final = frozenset(("token", "tokens"))
+"""Names that a column of words has as often as one of secrets, if nothing stands beside them."""
+_MOST_IN_LIST: Final = 10_000
+_MOST_IN_CALL: Final = 300
+"""Tokens that are looked at: hostile texts open many lists, and close none."""
+_DEPTH: Final = 3
+"""SQL stands in a command, and that in JSON."""
+_QUOTE_WITHIN = re.compile(r"['\"]")
 
-_SPACES = rf"(?:{SPACE}|/\*[^*]*(?:\*[^/*]*)*\*/|--[^\n]*\n)"
-SIGNS = (
-    rf"(?i:{SIGN}[`\"\]]?{SPACE}*(?:<=>|\)|,|/\*|--))",
-    rf"(?i:{SIGN}[`\"\]]?{SPACE}*(?:not|in|between|when|[ri]?like|regexp|similar)\W)",
-    rf"(?i:['\"](?:{_SPACES}|\))*[<>=!]+(?:{_SPACES}|[\w`\".({BEYOND_ASCII}])*{SIGN})",
-)
+_WHOLE_NAME = rf"(?i:{SIGN}(?:\W|\z))"
+SIGNS = (rf"(?s:{_WHOLE_NAME}.*['\"])", rf"(?s:['\"].*{_WHOLE_NAME})")
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    start: int
+    end: int
+
+    @property
+    def low(self) -> str:
+        return self.text.lower() if self.kind == "word" else self.text if self.kind == "sign" else ""
+
+
+_NOTHING: Final = _Token("", "", 0, 0)
 
 
 def without_compared(text: str) -> str:
     """The text without the literals that a column of secrets is compared with, or replaced by."""
-    return _without_those_before(_without_those_behind(text))
-
-
-def _without_those_behind(text: str) -> str:
+    masks: list[tuple[int, int, str]] = []
+    for tokens in _texts(text):
+        masks += _Statement(tokens).masks()
     pieces: list[str] = []
-    copied = at = 0
-    while (named := _NAMED.search(text, at)) is not None:
-        if not _compares(text, named):
-            at = named.start() + 1
-            continue
-        at = named.end()
-        following = _NEXT_WHEN if named["when"] is not None else _NEXT
-        while (value := masked_at(text, at)) is not None and not text.startswith(".", value[1]):
-            pieces += (text[copied:at], value[0])
-            copied = at = value[1]
-            if (more := following.match(text, at)) is None:
-                break
-            at = more.end()
+    copied = 0
+    for start, end, mask in sorted(set(masks), key=lambda each: (each[0], -each[1])):
+        if start < copied:
+            continue  # within one that is masked as a whole
+        pieces += (text[copied:start], mask)
+        copied = end
     return "".join((*pieces, text[copied:]))
 
 
-def _compares(text: str, named: re.Match[str]) -> bool:
-    if named["weak"] is not None:
+def _texts(text: str) -> Iterator[list[_Token]]:
+    """The tokens of the text without its blanks and comments; then those within each comment and each quoted text."""
+    pending = [(0, len(text), _DEPTH)]
+    while pending:
+        at, until, depth = pending.pop()
+        tokens: list[_Token] = []
+        last_close = text.rfind("*/", at, until) if depth == _DEPTH else -1
+        while at < until and (found := _TOKEN.match(text, at, until)) is not None:
+            kind, start, at = str(found.lastgroup), at, found.end()
+            if kind == "comment":
+                if depth < _DEPTH or (found[0] == "/*" and at > last_close):
+                    continue
+                close = "*/" if found[0] == "/*" else "\n"
+                end = text.find(close, at, until)
+                end = until if end < 0 else end
+                pending.append((at, end, depth - 1))
+                at = min(until, end + len(close))
+            elif kind != "blank":
+                tokens.append(_Token(kind, found[0], start, at))
+                if depth and kind in ("literal", "quoted") and _QUOTE_WITHIN.search(text, start + 1, at - 1):
+                    pending.append((start + 1, at - 1, depth - 1))
+        yield tokens
+
+
+class _Statement:
+    """The tokens of a text. Places are their numbers."""
+
+    def __init__(self, tokens: list[_Token]) -> None:
+        self._tokens = tokens
+        self._listed_until = 0
+
+    def masks(self) -> Iterator[tuple[int, int, str]]:
+        """Where literals stand that are to be masked, and what replaces each."""
+        openings: list[int] = []
+        for at, token in enumerate(self._tokens):
+            if token.text == "(":
+                openings.append(at)
+            elif token.text == ")" and openings:
+                openings.pop()
+            elif _is_secret(token):
+                for literal in self._compared(at, openings):
+                    if (mask := _masked(literal.text)) is not None:
+                        yield literal.start, literal.end, mask
+
+    def _at(self, place: int) -> _Token:
+        return self._tokens[place] if 0 <= place < len(self._tokens) else _NOTHING
+
+    def _compared(self, at: int, openings: list[int]) -> Iterator[_Token]:
+        first = at
+        while self._at(first - 1).text == "." and self._at(first - 2).kind in ("word", "quoted"):
+            first -= 2
+        start, end, brackets = self._expression(first, at)
+        if len(openings) > brackets and self._at(openings[-1 - brackets] - 1).low in _REPLACES:
+            yield from self._arguments(end)
+        if self._at(start - 1).low == "case" and self._at(end + 1).low == "when":
+            yield from self._cases(end + 1)
+        yield from self._left_of(start)
+        yield from self._right_of(end + 1, alone=start == end)
+
+    def _expression(self, first: int, last: int) -> tuple[int, int, int]:
+        """The column with its types and the functions around it, ``lower(u.name)``, ``cast(name as string)``; and how many
+        brackets that has."""
+        brackets = 0
+        while True:
+            after = self._at(last + 1)
+            if after.text == "::" or (after.low == "as" and self._at(first - 2).low in ("cast", "try_cast")):
+                last += 2
+            elif (
+                after.text == ")"
+                and self._at(first - 1).text == "("
+                and self._at(first - 2).low not in _MEASURES
+            ):
+                first, last = (first - 2 if self._at(first - 2).kind == "word" else first - 1), last + 1
+                brackets += 1
+            else:
+                return first, last, brackets
+
+    def _left_of(self, start: int) -> Iterator[_Token]:
+        if self._at(start - 1).text not in _EQUALS:
+            return
+        literal = start - 2
+        while self._at(literal).text == ")":
+            literal -= 1
+        opened = literal == start - 2 or self._at(literal - 1).text == "("
+        if opened and self._at(literal).kind == "literal":
+            yield self._at(literal)
+
+    def _right_of(self, at: int, *, alone: bool) -> Iterator[_Token]:
+        token = self._at(at)
+        if token.text in _COMPARES:
+            # A plain ``name = f('…')`` may be where a secret is read from: `assignments` decides.
+            if not (
+                alone and token.text in _EQUALS and "(" in (self._at(at + 1).text, self._at(at + 2).text)
+            ):
+                yield from self._value(at + 1)
+            return
+        if token.low == "not":
+            at += 1
+            token = self._at(at)
+        if alone and self._at(at - 1).low in _WORDS_OF_TEXTS:
+            return
+        if token.low in _LIKE:
+            yield from self._value(at + 1)
+        elif token.low == "similar" and self._at(at + 1).low == "to":
+            yield from self._value(at + 2)
+        elif token.low == "between":
+            yield from self._value(at + 1)
+            yield from self._second(at + 1)
+        elif (
+            token.low == "in"
+            and self._at(at + 1).text == "("
+            and self._at(at + 2).low not in ("select", "with")
+        ):
+            yield from self._listed(at + 2)
+
+    def _value(self, at: int) -> Iterator[_Token]:
+        """The literal there, be it in brackets, in a function, or with a prefix (``N'…'``, ``binary '…'``)."""
+        for _ in range(8):
+            token = self._at(at)
+            if token.kind == "literal" or (token.kind == "quoted" and token.text[-1] == '"'):
+                if self._at(at + 1).text != ".":
+                    yield token
+                return
+            if token.text != "(" and not (
+                token.kind == "word" and (self._at(at + 1).text == "(" or self._at(at + 1).kind == "literal")
+            ):
+                return
+            at += 1
+
+    def _second(self, at: int) -> Iterator[_Token]:
+        for place in range(at, at + 8):
+            if self._at(place).low == "and":
+                yield from self._value(place + 1)
+                return
+
+    def _listed(self, at: int) -> Iterator[_Token]:
+        """All literals up to the bracket that closes a list."""
+        if at < self._listed_until:
+            return  # a list within one that is masked whole
+        depth = 1
+        for place in range(at, min(at + _MOST_IN_LIST, len(self._tokens))):
+            token = self._tokens[place]
+            depth += (token.text == "(") - (token.text == ")")
+            if not depth:
+                break
+            if token.kind == "literal" or (token.kind == "quoted" and token.text[-1] == '"'):
+                yield token
+            self._listed_until = place
+
+    def _arguments(self, at: int) -> Iterator[_Token]:
+        """The literals that stand alone between the commas behind a column."""
+        depth = 1
+        for place in range(at + 1, min(at + _MOST_IN_CALL, len(self._tokens))):
+            token = self._tokens[place]
+            depth += (token.text == "(") - (token.text == ")")
+            if not depth:
+                return
+            if token.kind == "literal" and self._at(place - 1).text == "," and depth == 1:
+                yield token
+
+    def _cases(self, at: int) -> Iterator[_Token]:
+        """The literals behind the WHENs of a CASE that names its column once."""
+        depth = 1
+        for place in range(at, min(at + _MOST_IN_CALL, len(self._tokens))):
+            low = self._tokens[place].low
+            depth += (low == "case") - (low == "end")
+            if not depth:
+                return
+            if low == "when" and depth == 1:
+                yield from self._value(place + 1)
+
+
+def _is_secret(token: _Token) -> bool:
+    if token.kind not in ("word", "quoted"):
         return False
-    before = text[max(0, named.start() - 200) : named.start()]
-    if named["among"] is not None and named[0][:5].lower() == "token" and not _IN_A_NAME.search(before):
-        return False  # a word of a text, as often as not
-    if named["when"] is not None:
-        return _CASE.search(before) is not None
-    return named["listed"] is None or _REPLACES.search(before) is not None
+    named = _NAMED.search(token.text.strip('`"\\') if token.kind == "quoted" else token.text)
+    return named is not None and named["weak"] is None
 
 
-def _without_those_before(text: str) -> str:
-    def masked(found: re.Match[str]) -> str:
-        literal = found["literal"]
-        value = masked_at(literal, 0)
-        return found[0] if value is None else value[0] + found[0][len(literal) :]
-
-    return _BEFORE.sub(masked, text)
+def _masked(literal: str) -> str | None:
+    """What replaces a literal; nothing for one that is empty, a mere separator, or only says where the secret is."""
+    parts = _INNER.match(literal)
+    if parts is None or not parts[2] or is_reference(parts[2]) or _SEPARATOR.match(parts[2]):
+        return None
+    return f"{parts[1]}{MASK}{parts[1]}"
