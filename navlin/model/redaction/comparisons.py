@@ -46,8 +46,7 @@ _DEPTH: Final = 3
 """SQL stands in a command, and that in JSON."""
 _QUOTE_WITHIN = re.compile(r"['\"]")
 
-_WHOLE_NAME = rf"(?i:{SIGN}(?:\W|\z))"
-SIGNS = (rf"(?s:{_WHOLE_NAME}.*['\"])", rf"(?s:['\"].*{_WHOLE_NAME})")
+SIGNS = (rf"(?i:{SIGN}(?:\W|\z))",)
 
 
 class _Token(NamedTuple):
@@ -66,6 +65,8 @@ _NOTHING: Final = _Token("", "", 0, 0)
 
 def without_compared(text: str) -> str:
     """The text without the literals that a column of secrets is compared with, or replaced by."""
+    if _QUOTE_WITHIN.search(text) is None:
+        return text
     masks: list[tuple[int, int, str]] = []
     for tokens in _texts(text):
         masks += _Statement(tokens).masks()
