@@ -49,18 +49,26 @@ _QUOTE_WITHIN = re.compile(r"['\"]")
 SIGNS = (rf"(?i:{SIGN}(?:\W|\z))",)
 
 
+class _Tokens(NamedTuple):
+    """Of each token what it is, its text and where it stands. A megabyte has some hundred thousand of them: as objects they
+    would call for the collection of garbage."""
+
+    kinds: list[str]
+    texts: list[str]
+    starts: list[int]
+
+
 class _Token(NamedTuple):
     kind: str
     text: str
     start: int
-    end: int
 
     @property
     def low(self) -> str:
         return self.text.lower() if self.kind == "word" else self.text if self.kind == "sign" else ""
 
 
-_NOTHING: Final = _Token("", "", 0, 0)
+_NOTHING: Final = _Token("", "", 0)
 
 
 def without_compared(text: str) -> str:
@@ -80,12 +88,12 @@ def without_compared(text: str) -> str:
     return "".join((*pieces, text[copied:]))
 
 
-def _texts(text: str) -> Iterator[list[_Token]]:
+def _texts(text: str) -> Iterator[_Tokens]:
     """The tokens of the text without its blanks and comments; then those within each comment and each quoted text."""
     pending = [(0, len(text), _DEPTH)]
     while pending:
         at, until, depth = pending.pop()
-        tokens: list[_Token] = []
+        tokens = _Tokens([], [], [])
         last_close = text.rfind("*/", at, until) if depth == _DEPTH else -1
         while at < until and (found := _TOKEN.match(text, at, until)) is not None:
             kind, start, at = str(found.lastgroup), at, found.end()
@@ -98,7 +106,9 @@ def _texts(text: str) -> Iterator[list[_Token]]:
                 pending.append((at, end, depth - 1))
                 at = min(until, end + len(close))
             elif kind != "blank":
-                tokens.append(_Token(kind, found[0], start, at))
+                tokens.kinds.append(kind)
+                tokens.texts.append(found[0])
+                tokens.starts.append(start)
                 if depth and kind in ("literal", "quoted") and _QUOTE_WITHIN.search(text, start + 1, at - 1):
                     pending.append((start + 1, at - 1, depth - 1))
         yield tokens
@@ -107,25 +117,27 @@ def _texts(text: str) -> Iterator[list[_Token]]:
 class _Statement:
     """The tokens of a text. Places are their numbers."""
 
-    def __init__(self, tokens: list[_Token]) -> None:
-        self._tokens = tokens
+    def __init__(self, tokens: _Tokens) -> None:
+        self._kinds, self._texts, self._starts = tokens
         self._listed_until = 0
 
     def masks(self) -> Iterator[tuple[int, int, str]]:
         """Where literals stand that are to be masked, and what replaces each."""
         openings: list[int] = []
-        for at, token in enumerate(self._tokens):
-            if token.text == "(":
+        for at, text in enumerate(self._texts):
+            if text == "(":
                 openings.append(at)
-            elif token.text == ")" and openings:
+            elif text == ")" and openings:
                 openings.pop()
-            elif _is_secret(token):
+            elif self._kinds[at] in ("word", "quoted") and _is_secret(text):
                 for literal in self._compared(at, openings):
                     if (mask := _masked(literal.text)) is not None:
-                        yield literal.start, literal.end, mask
+                        yield literal.start, literal.start + len(literal.text), mask
 
     def _at(self, place: int) -> _Token:
-        return self._tokens[place] if 0 <= place < len(self._tokens) else _NOTHING
+        if not 0 <= place < len(self._texts):
+            return _NOTHING
+        return _Token(self._kinds[place], self._texts[place], self._starts[place])
 
     def _compared(self, at: int, openings: list[int]) -> Iterator[_Token]:
         first = at
@@ -220,31 +232,31 @@ class _Statement:
         if at < self._listed_until:
             return  # a list within one that is masked whole
         depth = 1
-        for place in range(at, min(at + _MOST_IN_LIST, len(self._tokens))):
-            token = self._tokens[place]
-            depth += (token.text == "(") - (token.text == ")")
+        for place in range(at, min(at + _MOST_IN_LIST, len(self._texts))):
+            text = self._texts[place]
+            depth += (text == "(") - (text == ")")
             if not depth:
                 break
-            if token.kind == "literal" or (token.kind == "quoted" and token.text[-1] == '"'):
-                yield token
+            if self._kinds[place] == "literal" or (self._kinds[place] == "quoted" and text[-1] == '"'):
+                yield self._at(place)
             self._listed_until = place
 
     def _arguments(self, at: int) -> Iterator[_Token]:
         """The literals that stand alone between the commas behind a column."""
         depth = 1
-        for place in range(at + 1, min(at + _MOST_IN_CALL, len(self._tokens))):
-            token = self._tokens[place]
-            depth += (token.text == "(") - (token.text == ")")
+        for place in range(at + 1, min(at + _MOST_IN_CALL, len(self._texts))):
+            text = self._texts[place]
+            depth += (text == "(") - (text == ")")
             if not depth:
                 return
-            if token.kind == "literal" and self._at(place - 1).text == "," and depth == 1:
-                yield token
+            if self._kinds[place] == "literal" and self._texts[place - 1] == "," and depth == 1:
+                yield self._at(place)
 
     def _cases(self, at: int) -> Iterator[_Token]:
         """The literals behind the WHENs of a CASE that names its column once."""
         depth = 1
-        for place in range(at, min(at + _MOST_IN_CALL, len(self._tokens))):
-            low = self._tokens[place].low
+        for place in range(at, min(at + _MOST_IN_CALL, len(self._texts))):
+            low = self._texts[place].lower()
             depth += (low == "case") - (low == "end")
             if not depth:
                 return
@@ -252,10 +264,8 @@ class _Statement:
                 yield from self._value(place + 1)
 
 
-def _is_secret(token: _Token) -> bool:
-    if token.kind not in ("word", "quoted"):
-        return False
-    named = _NAMED.search(token.text.strip('`"\\') if token.kind == "quoted" else token.text)
+def _is_secret(word: str) -> bool:
+    named = _NAMED.search(word.strip('`"\\'))
     return named is not None and named["weak"] is None
 
 
