@@ -881,6 +881,7 @@ SELECT * FROM t WHERE (SELECT max(dt) FROM u WHERE u.token = t.token) >= '2024-0
 SELECT * FROM t JOIN s ON get_json_object(s.body, '$.device.id') = t.token WHERE length(password) > '8' AND 'active' = status
 <field type='string'>password</field>
 concat('login','=password') hive -e 'select a, b from db.t' > credentials
+SELECT * FROM words WHERE token NOT IN ('a', 'b') AND token NOT LIKE 'a%'
 SELECT * FROM t WHERE auth IN ('basic', 'ldap') AND lower(a."token") = "b"."token"
 """,
     "columns in documents, references, and expressions": r"""

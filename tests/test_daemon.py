@@ -18,6 +18,8 @@ import requests
 from navlin.access.store import AccessFile
 from navlin.api.own import ROOT as API
 from navlin.cli.invocation import Exit
+from navlin.index.purges import UnfinishedPurge, remember_unfinished, unfinished_purge
+from navlin.index.solr import Solr
 from navlin.model.source import source_id
 from navlin.solr_server.embedded import running_solr
 from tests.support.served_daemon import PATIENCE_S, ROOT, Served, gone, ready, record, served
@@ -164,6 +166,20 @@ def test_a_changed_configuration_is_taken_up_while_running(daemon: Served) -> No
     daemon.logged("web ready", after=seen)
     status = over_http(daemon, "GET", f"{API}/status").json()
     assert "IMPALA-2" in [each["name"] for each in status["sources"]]
+
+
+def test_if_nothing_is_purged_daily_any_more_no_purge_waits_for_anybody(daemon: Served) -> None:
+    address = running_solr(daemon.state)
+    assert address is not None
+    with Solr(address) as solr:
+        remember_unfinished(solr, UnfinishedPurge("held, nothing was removed", 1_700_000_000_000, 0))
+        assert "held, nothing was removed" in daemon.ask("status").stdout
+        text, seen = daemon.file.read_text(), len(daemon.log)
+        daemon.file.write_text(f"{text}\n[purge]\nscheduled = false\n")
+        daemon.process.send_signal(signal.SIGHUP)
+        daemon.logged("configuration taken up", after=seen)
+        daemon.until(lambda: unfinished_purge(solr) is None, "the end of what waited")
+        daemon.file.write_text(text)
 
 
 # -- Over HTTP ---------------------------------------------------------------------------------------------------------

@@ -93,6 +93,7 @@ def test_serve_waits_for_room_and_goes_on_by_itself(
     assert (status, by_password, left) == (503, 200, [])
     assert "no session can be kept" in text
     assert "run failed" not in guarded["lines"]
+    assert "did not end: put off: the disk of" in " ".join(guarded["status"][1].split())
     assert len(guarded["requests"]) == 3
     for code, text in guarded["requests"].values():
         assert code == 1

@@ -271,7 +271,7 @@ def test_the_time_taken_follows_the_length(first: str) -> None:
     """Four times as much takes four times as long; with a pattern that looks at each place again and again, sixteen."""
     for second in ["", *PIECES]:
         text = "@" + (first + second) * 20_000
-        # The process may have other things to do meanwhile, such as to collect all of its garbage.
+        # A collection of all the garbage of the process may fall into one measure.
         assert any(_cpu_s(text[:20_000]) < 8 * _cpu_s(text[:5_000]) + 0.1 for _ in range(3)), second
 
 

@@ -142,6 +142,9 @@ OPENINGS = (
     "/*'a'/*",
     "case token when ",
     "\"password in ('",
+    "token.",
+    "token::",
+    "lower(token)",
 )
 
 
@@ -150,7 +153,8 @@ def test_a_hostile_text_takes_bounded_time(opening: str) -> None:
     """Not a measure: a pattern that looks at each place again and again takes minutes for a megabyte, and a sixteenth of
     that for a quarter of one."""
     begun = time.process_time()
-    redact((opening * (1 << 18))[: 1 << 18])
+    # Some classes look at a text that has a quote, and at no other.
+    redact("''" + (opening * (1 << 18))[: 1 << 18])
     assert time.process_time() - begun < 7
 
 

@@ -7,6 +7,7 @@ import json
 import signal
 import sys
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ least_free = "{least_free}"
 
 [solr]
 memory = "512m"
+
+[purge]
+at = "{at}"
 
 [[source]]
 name = "IMPALA-1"
@@ -53,8 +57,8 @@ def main() -> None:
     (home / "impala").mkdir()
     seen: dict[str, Any] = {}
 
-    def configure(least_free: str) -> None:
-        (home / "navlin.toml").write_text(CONFIGURATION.format(home=home, least_free=least_free))
+    def configure(least_free: str, at: str = "03:00") -> None:
+        (home / "navlin.toml").write_text(CONFIGURATION.format(home=home, least_free=least_free, at=at))
 
     def found(name: str) -> int:
         served.until(lambda: served.find(f"originalName:{name}"), f"what happened while {name}")
@@ -84,7 +88,9 @@ def main() -> None:
         found("before")
 
         for name, least_free in (("guarded", "48m"), ("unguarded", "1k")):
-            configure(least_free)
+            # The daily purge is due when the disk is full.
+            soon = f"{datetime.now(UTC).astimezone() + timedelta(seconds=80):%H:%M}"
+            configure(least_free, soon if name == "guarded" else "03:00")
             served.process.send_signal(signal.SIGHUP)
             served.logged("configuration taken up", after=len(served.log) - 1)
             begun, filled_s = len(served.log), time.monotonic()
@@ -93,6 +99,8 @@ def main() -> None:
                 served.logged("no space: sources wait until there is some", after=begun)
             served.append(f"full.{name}")
             time.sleep(WAIT_S)
+            if name == "guarded":
+                served.logged("purge put off", after=begun)
             asked = {each: served.ask(*each.split()) for each in REQUESTS} if name == "guarded" else {}
             status = served.ask("status")
             unasked = [line.get("event") for line in served.log[begun:]]

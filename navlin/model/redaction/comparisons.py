@@ -42,6 +42,8 @@ _WORDS_OF_TEXTS: Final = frozenset(("token", "tokens"))
 _MOST_IN_LIST: Final = 10_000
 _MOST_IN_CALL: Final = 300
 """Tokens that are looked at: hostile texts open many lists, and close none."""
+_MOST_STEPS: Final = 10
+"""Qualifiers, functions and casts around one column, and words before one literal."""
 _DEPTH: Final = 3
 """SQL stands in a command, and that in JSON."""
 _QUOTE_WITHIN = re.compile(r"['\"]")
@@ -141,7 +143,9 @@ class _Statement:
 
     def _compared(self, at: int, openings: list[int]) -> Iterator[_Token]:
         first = at
-        while self._at(first - 1).text == "." and self._at(first - 2).kind in ("word", "quoted"):
+        for _ in range(_MOST_STEPS):
+            if self._at(first - 1).text != "." or self._at(first - 2).kind not in ("word", "quoted"):
+                break
             first -= 2
         start, end, brackets = self._expression(first, at)
         if len(openings) > brackets and self._at(openings[-1 - brackets] - 1).low in _REPLACES:
@@ -155,7 +159,7 @@ class _Statement:
         """The column with its types and the functions around it, ``lower(u.name)``, ``cast(name as string)``; and how many
         brackets that has."""
         brackets = 0
-        while True:
+        for _ in range(_MOST_STEPS):
             after = self._at(last + 1)
             if after.text == "::" or (after.low == "as" and self._at(first - 2).low in ("cast", "try_cast")):
                 last += 2
@@ -167,20 +171,21 @@ class _Statement:
                 first, last = (first - 2 if self._at(first - 2).kind == "word" else first - 1), last + 1
                 brackets += 1
             else:
-                return first, last, brackets
+                break
+        return first, last, brackets
 
     def _left_of(self, start: int) -> Iterator[_Token]:
         if self._at(start - 1).text not in _EQUALS:
             return
         literal = start - 2
-        while self._at(literal).text == ")":
-            literal -= 1
+        for _ in range(_MOST_STEPS):
+            literal -= self._at(literal).text == ")"
         opened = literal == start - 2 or self._at(literal - 1).text == "("
         if opened and self._at(literal).kind == "literal":
             yield self._at(literal)
 
     def _right_of(self, at: int, *, alone: bool) -> Iterator[_Token]:
-        token = self._at(at)
+        name, token = self._at(at - 1).low, self._at(at)
         if token.text in _COMPARES:
             # A plain ``name = f('…')`` may be where a secret is read from: `assignments` decides.
             if not (
@@ -191,7 +196,7 @@ class _Statement:
         if token.low == "not":
             at += 1
             token = self._at(at)
-        if alone and self._at(at - 1).low in _WORDS_OF_TEXTS:
+        if alone and name in _WORDS_OF_TEXTS:
             return
         if token.low in _LIKE:
             yield from self._value(at + 1)
@@ -209,7 +214,7 @@ class _Statement:
 
     def _value(self, at: int) -> Iterator[_Token]:
         """The literal there, be it in brackets, in a function, or with a prefix (``N'…'``, ``binary '…'``)."""
-        for _ in range(8):
+        for _ in range(_MOST_STEPS):
             token = self._at(at)
             if token.kind == "literal" or (token.kind == "quoted" and token.text[-1] == '"'):
                 if self._at(at + 1).text != ".":
@@ -222,7 +227,7 @@ class _Statement:
             at += 1
 
     def _second(self, at: int) -> Iterator[_Token]:
-        for place in range(at, at + 8):
+        for place in range(at, at + _MOST_STEPS):
             if self._at(place).low == "and":
                 yield from self._value(place + 1)
                 return
