@@ -169,7 +169,21 @@ def test_no_column_of_a_table_that_nobody_knows_is_guessed(reader: SqlReader) ->
         ("INSERT INTO unknown SELECT a FROM t", "db.unknown", [": t.a"]),
         ("INSERT OVERWRITE DIRECTORY '/out' SELECT a FROM t", "/out", ["a: t.a"]),
         ("MERGE INTO s USING u ON s.id = u.id WHEN MATCHED THEN UPDATE SET d = u.x", "db.s", ["d: u.x"]),
+        # Hive's only form: in the order of the target's columns.
+        (
+            "MERGE INTO s USING t ON s.id = t.a WHEN MATCHED THEN UPDATE SET d = t.c"
+            " WHEN NOT MATCHED THEN INSERT VALUES (t.a, t.b)",
+            "db.s",
+            ["d: t.b, t.c", "id: t.a"],
+        ),
+        (
+            "MERGE INTO unknown k USING t ON k.a = t.a WHEN NOT MATCHED THEN INSERT VALUES (t.a, t.b)",
+            "db.unknown",
+            [": t.a", ": t.b"],
+        ),
         ("UPDATE s SET d = d + 1 WHERE id = 1", "db.s", ["d: s.d"]),
+        ("UPDATE k SET d = t.a FROM s k JOIN t ON k.id = t.b", "db.s", ["d: t.a"]),
+        ("UPDATE s SET d = s.d + t.a FROM t JOIN s ON s.id = t.b", "db.s", ["d: s.d, t.a"]),
     ],
 )
 def test_what_is_written_is_named_as_the_target_names_it(

@@ -164,29 +164,39 @@ class _Statement:
         if node.args.get("on") is not None:
             scope.rows.append(self.queries.value(node.args["on"], scope, deciding_only=True))
         flows: dict[str, list[Flow]] = {}
+        unnamed: list[Out] = []
+        names = self.queries.schema.get(target.folded, ())
         complete = True
         for when in node.args["whens"].expressions:
             if when.args.get("condition") is not None:
                 scope.rows.append(self.queries.value(when.args["condition"], scope, deciding_only=True))
             then = when.args["then"]
-            for column, value in _assigned(then):
-                flows.setdefault(column.lower(), []).append(self.queries.value(value, scope))
+            for column, value in _assigned(then, names):
+                flow = self.queries.value(value, scope)
+                if column:
+                    flows.setdefault(column.lower(), []).append(flow)
+                else:
+                    unnamed.append(Out("", flow))
             if _everything(then):
                 complete = complete and source.result.whole
                 for out in source.result.outs:
                     flows.setdefault(out.name.lower(), []).append(out.flow)
-        outs = tuple(Out(name, merged(each)) for name, each in flows.items())
+        outs = (*(Out(name, merged(each)) for name, each in flows.items()), *unnamed)
         return self._changed("MERGE", target, outs, scope, complete=complete)
 
     def _update(self, node: exp.Update) -> Made:
         scope = Scope()
-        target = self._name(node.this)
-        scope.rels.append(rel_of(self.queries, node.this, scope))
+        changed = _in_its_from(node)
+        target = self._name(node.this if changed is None else changed)
+        if changed is None:
+            scope.rels.append(rel_of(self.queries, node.this, scope))
         for each in (node.args.get("from_"), *(node.this.args.get("joins") or ())):
             if each is not None:
                 self.queries.enter(each.this, scope)
                 if each.args.get("on") is not None:
                     scope.rows.append(self.queries.value(each.args["on"], scope, deciding_only=True))
+        if changed is not None:
+            scope.read = {name for name in scope.read if name.folded != target.folded}
         if (where := node.args.get("where")) is not None:
             scope.rows.append(self.queries.value(where.this, scope, deciding_only=True))
         outs = tuple(Out(column, self.queries.value(value, scope)) for column, value in _assigned(node))
@@ -227,6 +237,20 @@ class _Statement:
 
 
 _WRITING = frozenset({"INSERT", "CREATE", "MERGE", "WITH", "SELECT", "FROM", "UPDATE", "REPLACE", "UPSERT"})
+
+
+def _in_its_from(node: exp.Update) -> exp.Table | None:
+    """The table that an UPDATE changes, where its FROM has it, perhaps under another name (Impala, SQL Server)."""
+    from_ = node.args.get("from_")
+    if from_ is None or node.this.args.get("alias") is not None:
+        return None
+    changed = [part.name.lower() for part in node.this.parts]
+    for each in (from_.this, *(joined.this for joined in from_.this.args.get("joins") or ())):
+        if isinstance(each, exp.Table):
+            called = [each.alias.lower()] if each.alias else [part.name.lower() for part in each.parts]
+            if called == changed:
+                return each
+    return None
 
 
 def _column(name: str, out: Out) -> MadeColumn:
@@ -276,12 +300,17 @@ def _in_order(columns: Sequence[str], partition: exp.Expr | None, *, listed: boo
     return names
 
 
-def _assigned(node: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
-    """``SET a = x`` and ``INSERT (a) VALUES (x)``, as (a, x)."""
+def _assigned(node: exp.Expr, names: Sequence[str] = ()) -> Iterator[tuple[str, exp.Expr]]:
+    """``SET a = x`` and ``INSERT (a) VALUES (x)``, as (a, x). ``INSERT VALUES (x)``, as Hive has it, is in the order of the
+    target's columns; "" where these are not known."""
     if isinstance(node, exp.Insert):
-        if isinstance(node.this, exp.Tuple) and isinstance(node.expression, exp.Tuple):
-            pairs = zip(node.this.expressions, node.expression.expressions, strict=False)
-            yield from ((column.name, value) for column, value in pairs)
+        if not isinstance(node.expression, exp.Tuple):
+            return
+        values = node.expression.expressions
+        if isinstance(node.this, exp.Tuple):
+            yield from zip((column.name for column in node.this.expressions), values, strict=False)
+        elif node.this is None:
+            yield from zip(names if len(names) == len(values) else [""] * len(values), values, strict=True)
     elif isinstance(node, exp.Update):
         for each in node.expressions:
             if isinstance(each, exp.EQ):
