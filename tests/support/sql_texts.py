@@ -91,7 +91,8 @@ def columns_of(answer: Answer, *, own_names: bool = False) -> frozenset[Pair]:
                 name = f"{_short(source.table)}.{source.column.lower()}"
                 passed_on.update({name} & made_of.keys())
                 sources |= made_of.get(name, {name})
-            made_of.setdefault(target, set()).update(sources)
+            if sources or made.kind not in ("UPDATE", "MERGE"):  # which leave values as they were
+                made_of.setdefault(target, set()).update(sources)
     return frozenset(
         (source, target)
         for target, sources in made_of.items()
