@@ -17,7 +17,7 @@ from navlin.model.batches import in_batches
 from navlin.model.identity import identify
 from navlin.model.keys import EntityType, RelationType
 from navlin.sql.bounded import SqlReader
-from navlin.sql.reading import Answer, Made, MadeColumn, Name, Question, SourceColumn
+from navlin.sql.reading import METASTORES, Answer, Made, MadeColumn, Name, Question, SourceColumn
 
 RULE: Final = "resolve_views"
 TABLES_A_QUERY: Final = 1_000
@@ -132,12 +132,17 @@ def _read(reader: SqlReader, view: StoredEntity, schema: Mapping[str, Sequence[s
 
 def _default_database(view: StoredEntity) -> str:
     """Where a table without a database is. Hive and Impala write databases into a view's text; Spark keeps beside it what
-    the session's was."""
-    parts = str(view.parameters.get("view.catalogAndNamespace.numParts", ""))
-    last = ""
-    if parts.isascii() and parts.isdigit():
-        last = view.parameters.get(f"view.catalogAndNamespace.part.{int(parts) - 1}", "")
-    return last or view.parameters.get("view.default.database", "") or view.parent_path.strip("/")
+    the session's was, and of which catalog."""
+    number = str(view.parameters.get("view.catalogAndNamespace.numParts", ""))
+    if number.isascii() and number.isdigit() and len(number) <= 2:
+        parts = [
+            str(view.parameters.get(f"view.catalogAndNamespace.part.{at}", "")) for at in range(int(number))
+        ]
+        if len(parts) > 1 and all(parts) and parts[0].lower() not in METASTORES:
+            return ".".join(parts)
+        if parts and parts[-1]:
+            return parts[-1]
+    return view.parameters.get("view.default.database", "") or view.parent_path.strip("/")
 
 
 def _table_id(view: StoredEntity, name: Name) -> str:

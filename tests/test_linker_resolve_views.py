@@ -200,6 +200,23 @@ def test_sparks_view_keeps_the_names_of_its_columns_and_the_database_that_it_was
     assert found_flows(world) == {"s.orders -> other.v", "s.orders.price -> other.v.cost"}
 
 
+@pytest.mark.parametrize("text", ["SELECT price FROM orders", "SELECT price FROM s.orders"])
+def test_sparks_view_that_was_made_in_another_catalog_reads_nothing_of_the_metastores(
+    world: World, text: str
+) -> None:
+    params = {
+        "view.catalogAndNamespace.numParts": "2",
+        "view.catalogAndNamespace.part.0": "lake",
+        "view.catalogAndNamespace.part.1": "s",
+        "view.query.out.col.0": "price",
+    }
+    made = view(world, "s.v", text, "price", params=params)
+
+    world.link(world.put(world.hive, *orders(world), *made))
+
+    assert found_flows(world) == set()
+
+
 @pytest.mark.parametrize("parts", ["", "x", "-1", "²"])
 def test_a_number_of_parts_that_is_none_leaves_the_view_its_own_database(world: World, parts: str) -> None:
     made = view(

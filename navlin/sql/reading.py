@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
+
+METASTORES: Final = frozenset({"spark_catalog", "hive_metastore", "hive"})
+"""What engines call the catalog that is the metastore."""
 
 
 class Name(NamedTuple):
@@ -81,7 +84,8 @@ class Question:
     """A text, and what is known of the tables in it.
 
     ``schema``: the columns, in their order, by ``database.table`` in lower case. Tables without a database are of
-    ``database``; where that is "", they stay without one. ``dialects`` are tried in their order until one parses.
+    ``database``; where that is "", they stay without one. One of another catalog is ``catalog.database``: then tables with
+    a database are of that catalog, too. ``dialects`` are tried in their order until one parses.
     """
 
     text: str

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+import sqlglot
 from sqlglot import exp
 
 from navlin.sql.flows import UNKNOWN, Flow, Out, Result, merged
-from navlin.sql.reading import Name, SourceColumn
+from navlin.sql.reading import METASTORES, Name, SourceColumn
 from navlin.sql.scopes import Rel, Scope
 
 if TYPE_CHECKING:
@@ -17,9 +18,11 @@ if TYPE_CHECKING:
 
 FILE_FORMATS: Final = frozenset("parquet orc csv json text avro delta binaryfile iceberg".split())
 """What stands for a database where a query reads files in place."""
-METASTORES: Final = frozenset({"spark_catalog", "hive_metastore", "hive"})
-"""What engines call the catalog that is the metastore."""
 PARTIAL: Final = Result(partial=True)
+
+
+class NotUnderstood(sqlglot.errors.SqlglotError):
+    """What parses, and means something that is not read."""
 
 
 def rel_of(queries: Queries, node: exp.Expr, scope: Scope) -> Rel:
@@ -56,10 +59,39 @@ def name_of(node: exp.Expr, database: str) -> Name:
     parts = [part.name for part in node.parts] if isinstance(node, exp.Table) else [node.name]
     if len(parts) == 2 and parts[0].lower() in FILE_FORMATS and "/" in parts[1]:
         return Name("", parts[1], is_path=True)
-    if len(parts) > 2 and parts[0].lower() in METASTORES:
+    catalog, _, elsewhere = database.partition(".")
+    if len(parts) == 2 and elsewhere:
+        parts = [catalog, *parts]
+    elif len(parts) > 2 and parts[0].lower() in METASTORES:
         parts = parts[1:]
     # A table of another catalog, or a table's metadata (db.t.snapshots): it keeps its full name, and matches nothing here.
     return Name(".".join(parts[:-1]) or database, parts[-1])
+
+
+def spell_out(statement: exp.Expr) -> None:
+    """Puts the name into ``IDENTIFIER('db.t')`` (Spark). Raises `NotUnderstood` where a table's name is known only when the
+    statement runs."""
+    for node in list(statement.find_all(exp.Table)):
+        if any(isinstance(part, exp.Parameter | exp.Placeholder) for part in node.parts):
+            raise NotUnderstood("the name of a table in it is a variable")
+        if isinstance(node.this, exp.Anonymous) and node.this.name.upper() == "IDENTIFIER":
+            table = _spelled(node.this.expressions)
+            for key in node.args.keys() - {"this", "db", "catalog"}:
+                table.set(key, node.args[key])
+            node.replace(table)
+        elif (
+            node.name.upper() == "IDENTIFIER"
+            and isinstance(schema := node.parent, exp.Schema)
+            and any(isinstance(each, exp.Literal) for each in schema.expressions)
+        ):
+            # Behind INSERT INTO it looks like a table and a list of its columns.
+            schema.replace(_spelled(schema.expressions))
+
+
+def _spelled(arguments: Sequence[exp.Expr]) -> exp.Table:
+    if len(arguments) != 1 or not isinstance(arguments[0], exp.Literal):
+        raise NotUnderstood("the name of a table in it is computed")
+    return sqlglot.to_table(arguments[0].name, dialect="spark")
 
 
 def _table(queries: Queries, node: exp.Table, scope: Scope, alias: str) -> Rel:
@@ -86,7 +118,7 @@ def _collection(queries: Queries, node: exp.Table, scope: Scope) -> Result | Non
     """``FROM t, t.items``: what is nested in a column of a row that stands to the left, or around (Impala). To Hive and
     Spark it is a table; None where it is one to Impala, too."""
     parts = [part.name for part in node.parts]
-    is_table = tuple(part.lower() for part in parts) in queries.schema
+    is_table = name_of(node, queries.question.database).folded in queries.schema
     for around in scope.with_tables():
         rels = around.qualified_rels(parts[:1])
         if rels and is_table and around is not scope:

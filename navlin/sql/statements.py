@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
+from typing import Final
 
 import sqlglot
 from sqlglot import exp
 
 from navlin.sql.flows import NONE, Flow, Out, Result, TooMuch, merged
 from navlin.sql.queries import Queries
-from navlin.sql.reading import Answer, Made, MadeColumn, Name, Question, ReadTable, SourceColumn
+from navlin.sql.reading import METASTORES, Answer, Made, MadeColumn, Name, Question, ReadTable, SourceColumn
 from navlin.sql.scopes import Scope
-from navlin.sql.sources import name_of, rel_of
+from navlin.sql.sources import NotUnderstood, name_of, rel_of, spell_out
 
 _PROBLEM_CHARS = 200
 _HINTS = re.compile(r"\bSTRAIGHT_JOIN\b|\[\s*(?:BROADCAST|SHUFFLE|NOSHUFFLE)\s*\]", re.IGNORECASE)
@@ -27,7 +29,8 @@ def answer(question: Question) -> Answer:
     for dialect in question.dialects:
         try:
             parsed = sqlglot.parse(text, read=dialect)
-            return Answer(tuple(_read(question, [each for each in parsed if each is not None])))
+            only = replace(question, dialects=(dialect,))
+            return Answer(tuple(_read(only, [each for each in parsed if each is not None])))
         except sqlglot.errors.SqlglotError as error:
             if isinstance(error.__cause__, MemoryError):
                 raise error.__cause__ from None
@@ -39,10 +42,6 @@ def answer(question: Question) -> Answer:
     return Answer(problem=problem)
 
 
-class _NotUnderstood(sqlglot.errors.SqlglotError):
-    pass
-
-
 def _in_words(error: sqlglot.errors.SqlglotError) -> str:
     details = getattr(error, "errors", None)
     if details:
@@ -52,12 +51,59 @@ def _in_words(error: sqlglot.errors.SqlglotError) -> str:
 
 
 def _read(question: Question, statements: Iterable[exp.Expr]) -> Iterator[Made]:
-    for statement in statements:
+    for statement in chain.from_iterable(_opened(each, question.dialects[0]) for each in statements):
+        spell_out(statement)
         for made in _Statement(question, statement).made():
             yield made
             question = _learned(question, statement, made)
-        if isinstance(statement, exp.Use) and statement.this is not None:
-            question = replace(question, database=statement.this.name)
+        if (used := _used(question.database, statement)) is not None:
+            question = replace(question, database=used)
+
+
+def _opened(statement: exp.Expr, dialect: str) -> Iterator[exp.Expr]:
+    """The statement, or those that stand in a block or a procedure: what that does when it is called."""
+    if isinstance(statement, exp.Create) and statement.kind == "PROCEDURE":
+        body = statement.expression
+        if isinstance(body, exp.Command) and str(body.this).upper() == "BEGIN":
+            yield from (each for each in sqlglot.parse(body.expression, read=dialect) if each is not None)
+        elif isinstance(body, exp.Block):
+            yield from _opened(body, dialect)
+        else:
+            raise NotUnderstood("its procedure is not understood")
+    elif isinstance(statement, exp.Block):
+        if statement.find(exp.Command) is not None:
+            # One that is not known may have taken in what stands behind it.
+            raise NotUnderstood("a statement in a block of it is not understood")
+        for each in statement.expressions:
+            yield from _opened(each, dialect)
+    elif isinstance(statement, exp.IfBlock | exp.WhileBlock):
+        for each in statement.iter_expressions():
+            if isinstance(each, exp.Block):
+                yield from _opened(each, dialect)
+    else:
+        yield statement
+
+
+_CATALOG: Final = re.compile(r"CATALOG\s+(\S+)", re.IGNORECASE)
+
+
+def _used(database: str, statement: exp.Expr) -> str | None:
+    """The database that a USE, or Spark's SET CATALOG, chooses, with its catalog, where that is not the metastore."""
+    catalog, _, elsewhere = database.partition(".")
+    match statement:
+        case exp.Use(this=exp.Table() as chosen) if statement.text("kind").upper() != "CATALOG":
+            parts = [part.name for part in chosen.parts]
+            if len(parts) == 1 and elsewhere:
+                parts = [catalog, *parts]
+        case exp.Use(this=exp.Table() as chosen):
+            parts = [chosen.name, "default"]
+        case exp.Command() if str(statement.this).upper() == "SET" and (
+            found := _CATALOG.fullmatch(statement.text("expression").strip())
+        ):
+            parts = [found[1].strip("`'\""), "default"]
+        case _:
+            return None
+    return ".".join(parts[1:] if len(parts) > 1 and parts[0].lower() in METASTORES else parts)
 
 
 def _learned(question: Question, statement: exp.Expr, made: Made) -> Question:
@@ -67,6 +113,8 @@ def _learned(question: Question, statement: exp.Expr, made: Made) -> Question:
     columns = [column.name for column in made.columns]
     if statement.expression is None and isinstance(statement.this, exp.Schema):
         columns = [each.name for each in statement.this.expressions]
+    elif statement.expression is None and (like := statement.find(exp.LikeProperty)) is not None:
+        columns = list(question.schema.get(".".join(name_of(like.this, question.database).folded), ()))
     if not columns or not all(columns):
         return question
     return replace(question, schema={**question.schema, ".".join(made.target.folded): columns})
@@ -111,11 +159,15 @@ class _Statement:
             case exp.LoadData():
                 path = ReadTable(Name("", node.args["inpath"].name, is_path=True), control=False)
                 yield Made("LOAD", self._name(node.this), (path,), whole=False, complete=False)
+            case exp.Copy():
+                yield self._copy(node)
             case exp.Command() if str(node.this).upper() in _WRITING:
-                raise _NotUnderstood(f"its {str(node.this).upper()} is not understood")
-            case exp.Block():
-                for each in node.expressions:
-                    yield from _Statement(self.question, each).made()
+                raise NotUnderstood(f"its {str(node.this).upper()} is not understood")
+            case exp.Command() if str(node.this).upper() == "ALTER":
+                yield self._alter(node.text("expression"))
+            case exp.Alias(this=exp.Column() as word) if word.name.upper() == "TABLE":
+                query = exp.select("*").from_(exp.to_table(node.alias))
+                yield self._written("SELECT", None, self.queries.query(query), ())
             case _:
                 yield Made("")
 
@@ -146,6 +198,8 @@ class _Statement:
         if (clone := node.args.get("clone")) is not None:
             source = exp.select("*").from_(clone.this.copy())
             return self._written(word, target, self.queries.query(source), ())
+        if node.expression is None and kind == "VIEW" and (path := _path_of(node)):
+            return Made(word, target, (path,), whole=False, complete=False)
         if node.expression is None:
             return Made(word, target)
         result = self.queries.query(node.expression)
@@ -154,6 +208,33 @@ class _Statement:
         # What stands in brackets behind a Hive table's name may be its partitions alone.
         fit = names if len(names) == len(result.outs) else ()
         return self._written(word, target, result, fit, positions=bool(fit))
+
+    def _copy(self, node: exp.Copy) -> Made:
+        """``COPY INTO t FROM '/x'``, and the other way round."""
+        sides = [node.this, *node.args["files"]]
+        if len(sides) != 2 or not all(
+            isinstance(each, exp.Table | exp.Schema | exp.Literal) for each in sides
+        ):
+            raise NotUnderstood("its COPY is not understood")
+        ours, other = map(self._place, sides)
+        target, source = (ours, other) if node.args["kind"] else (other, ours)
+        return Made("COPY", target, (ReadTable(source, control=False),), whole=False, complete=False)
+
+    def _place(self, node: exp.Expr) -> Name:
+        """A table, or the path that a literal is."""
+        place = node.this if isinstance(node, exp.Table) and isinstance(node.this, exp.Literal) else node
+        return Name("", place.name, is_path=True) if isinstance(place, exp.Literal) else self._name(node)
+
+    def _alter(self, text: str) -> Made:
+        """What an ALTER does that the parser leaves as it stands: of Hive's, two bring data into a table."""
+        if exchange := _EXCHANGE.fullmatch(text.strip()):
+            target, source = (sqlglot.to_table(each, dialect="hive") for each in exchange.groups())
+            result = self.queries.query(exp.select("*").from_(source))
+            return self._written("ALTERTABLE_EXCHANGEPARTITION", self._name(target), result, ())
+        if rebuilt := _REBUILD.fullmatch(text.strip()):
+            view = self._name(sqlglot.to_table(rebuilt[1], dialect="hive"))
+            return Made("ALTER_MATERIALIZED_VIEW_REBUILD", view, whole=False, complete=False)
+        return Made("")
 
     def _merge(self, node: exp.Merge) -> Made:
         scope = Scope()
@@ -236,7 +317,20 @@ class _Statement:
         return name_of(table, self.question.database)
 
 
-_WRITING = frozenset({"INSERT", "CREATE", "MERGE", "WITH", "SELECT", "FROM", "UPDATE", "REPLACE", "UPSERT"})
+_WRITING = frozenset("INSERT CREATE MERGE WITH SELECT FROM UPDATE REPLACE UPSERT EXECUTE COPY UNLOAD".split())
+_EXCHANGE: Final = re.compile(
+    r"TABLE\s+(.+?)\s+EXCHANGE\s+PARTITION\s*\(.*\)\s*WITH\s+TABLE\s+(.+)", re.IGNORECASE | re.DOTALL
+)
+_REBUILD: Final = re.compile(r"MATERIALIZED\s+VIEW\s+(.+?)\s+REBUILD", re.IGNORECASE | re.DOTALL)
+
+
+def _path_of(node: exp.Create) -> ReadTable | None:
+    """The files that a view is made of without a query: ``USING csv OPTIONS (path '/x')`` (Spark)."""
+    options = node.find(exp.OptionsProperty)
+    for each in options.expressions if options is not None else ():
+        if each.name.lower() == "path":
+            return ReadTable(Name("", each.args["value"].name, is_path=True), control=False)
+    return None
 
 
 def _in_its_from(node: exp.Update) -> exp.Table | None:
