@@ -143,6 +143,10 @@ def test_rows_are_decided_by(reader: SqlReader, text: str, expected: set[str]) -
         ("COPY INTO s FROM '/in'", {"/in"}),
         ("CREATE TEMPORARY VIEW v USING csv OPTIONS (path '/in')", {"/in"}),
         ("SELECT t.a FROM t, spark_catalog.other.t", {"db.t", "other.t"}),
+        ("SELECT x FROM f(TABLE(t), 1) AS k (x)", {"db.t"}),
+        ("SELECT x FROM f(TABLE(SELECT a FROM other.t)) k", {"other.t"}),
+        ("SELECT a FROM table_changes('s', 1, 2)", {"db.s"}),
+        ("SELECT a FROM read_files('/in', format => 'csv')", {"/in"}),
     ],
 )
 def test_tables_are_read(reader: SqlReader, text: str, expected: set[str]) -> None:
@@ -206,6 +210,26 @@ def test_what_is_written_is_named_as_the_target_names_it(
     written = made(reader, text)
 
     assert (str(written.target), columns(written)) == (target, expected)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("f(TABLE(s))", "x: s.d, s.id"),
+        ("f(TABLE(SELECT a FROM t WHERE b > 1), 2)", "x: t.a ~ t.b"),
+        ("range(3)", "x: "),
+        ("f(1)", "x: ?"),
+        ("f(TABLE(unknown))", "x: ?"),
+        ("table_changes('t', 1)", "x: ?"),
+        ("read_files('/in')", "x: ?"),
+    ],
+)
+def test_a_column_of_a_function_comes_of_what_that_is_given_or_is_incomplete(
+    reader: SqlReader, source: str, expected: str
+) -> None:
+    text = " ".join(("SELECT x FROM", source, "AS k (x)"))
+
+    assert columns(made(reader, text)) == [expected]
 
 
 def test_several_statements_are_read_one_after_the_other(reader: SqlReader) -> None:

@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 
 FILE_FORMATS: Final = frozenset("parquet orc csv json text avro delta binaryfile iceberg".split())
 """What stands for a database where a query reads files in place."""
+FROM_NOTHING: Final = frozenset(
+    "range sql_keywords collations json_tuple stack variant_explode variant_explode_outer".split()
+)
+"""Functions of Spark that make rows and read nothing but their arguments; those that explode parse as such."""
+OF_A_TABLE: Final = frozenset({"table_changes"})
+"""Functions that read the table that they are given the name of (Delta)."""
+OF_A_PATH: Final = frozenset({"table_changes_by_path", "read_files"})
+"""Functions that read the files at the path that they are given (Delta, Databricks)."""
 PARTIAL: Final = Result(partial=True)
 
 
@@ -59,8 +67,8 @@ def name_of(node: exp.Expr, database: str) -> Name:
     parts = [part.name for part in node.parts] if isinstance(node, exp.Table) else [node.name]
     if len(parts) == 2 and parts[0].lower() in FILE_FORMATS and "/" in parts[1]:
         return Name("", parts[1], is_path=True)
-    catalog, _, elsewhere = database.partition(".")
-    if len(parts) == 2 and elsewhere:
+    catalog, _, inside = database.partition(".")
+    if len(parts) == 2 and inside:
         parts = [catalog, *parts]
     elif len(parts) > 2 and parts[0].lower() in METASTORES:
         parts = parts[1:]
@@ -152,10 +160,59 @@ def _joined(queries: Queries, first: exp.Expr, scope: Scope, alias: str) -> Rel:
 
 
 def _function(queries: Queries, node: exp.Expr, scope: Scope) -> Result:
-    """A function that makes rows: whatever its columns are called, they come of its arguments."""
+    """A function that makes rows: whatever its columns are called, they come of its arguments, and of what it reads."""
     alias = node.args.get("alias")
     arguments = [each for each in node.iter_expressions() if each is not alias]
-    return Result(partial=True, whatever=merged(queries.value(each, scope) for each in arguments))
+    tables = [table for each in arguments if (table := _table_argument(each)) is not None]
+    flows = [queries.value(each, scope) for each in arguments if _table_argument(each) is None]
+    read: set[Name] = set()
+    looked_at: set[Name] = set()
+    for table in tables:
+        result = queries.query(table, scope.apart())
+        read |= result.tables
+        looked_at |= result.deciding_tables
+        flows += [result.rows, *(out.flow for out in result.outs), *([] if result.whole else [UNKNOWN])]
+    if isinstance(node, exp.Anonymous):
+        place = _place_argument(node, queries.question.database)
+        read |= {place} if place is not None else set()
+        if not tables and node.name.lower() not in FROM_NOTHING:
+            flows.append(UNKNOWN)
+    return Result(
+        tables=frozenset(read), deciding_tables=frozenset(looked_at), partial=True, whatever=merged(flows)
+    )
+
+
+def _table_argument(argument: exp.Expr) -> exp.Expr | None:
+    """The query that ``TABLE(t)`` or ``TABLE(SELECT …)`` hands to a function (Spark); None if it is no such argument."""
+    if not (isinstance(argument, exp.Anonymous) and argument.name.upper() == "TABLE"):
+        return None
+    match argument.expressions:
+        case [exp.Column() as column]:
+            return exp.select("*").from_(exp.Table(**_named_parts([part.name for part in column.parts])))
+        case [exp.Query() as query]:
+            return query
+    return None
+
+
+def _named_parts(parts: Sequence[str]) -> dict[str, exp.Identifier]:
+    return {
+        key: exp.to_identifier(part)
+        for key, part in zip(("this", "db", "catalog"), reversed(parts), strict=False)
+    }
+
+
+def _place_argument(node: exp.Anonymous, database: str) -> Name | None:
+    """The table, or the path, that the first argument of a function names: such functions read it."""
+    first = next(iter(node.expressions), None)
+    if not (isinstance(first, exp.Literal) and first.is_string):
+        return None
+    if node.name.lower() in OF_A_PATH:
+        return Name("", first.name, is_path=True)
+    return (
+        name_of(sqlglot.to_table(first.name, dialect="spark"), database)
+        if node.name.lower() in OF_A_TABLE
+        else None
+    )
 
 
 def _rel(result: Result, alias: str) -> Rel:

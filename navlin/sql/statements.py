@@ -89,11 +89,11 @@ _CATALOG: Final = re.compile(r"CATALOG\s+(\S+)", re.IGNORECASE)
 
 def _used(database: str, statement: exp.Expr) -> str | None:
     """The database that a USE, or Spark's SET CATALOG, chooses, with its catalog, where that is not the metastore."""
-    catalog, _, elsewhere = database.partition(".")
+    catalog, _, inside = database.partition(".")
     match statement:
         case exp.Use(this=exp.Table() as chosen) if statement.text("kind").upper() != "CATALOG":
             parts = [part.name for part in chosen.parts]
-            if len(parts) == 1 and elsewhere:
+            if len(parts) == 1 and inside:
                 parts = [catalog, *parts]
         case exp.Use(this=exp.Table() as chosen):
             parts = [chosen.name, "default"]
