@@ -10,6 +10,7 @@ from tests.support.spark_plans import (
     aggregate,
     commanded,
     counted,
+    flow,
     flows,
     grouped,
     inserting,
@@ -20,6 +21,7 @@ from tests.support.spark_plans import (
     unary,
     where,
     written,
+    written_of,
 )
 
 A_COLUMNS = "id#1L, k#2, v#3, n#4"
@@ -408,3 +410,78 @@ def test_a_recursive_query_takes_turns_until_nothing_new_comes() -> None:
 def test_an_expression_list_with_counts() -> None:
     below = op("Project", counted("Output", 1, "concat(k#2, ,, [) AS x#9") + f"\nInput [4]: [{A_COLUMNS}]", A)
     assert of(below, "x#9") == {"x": "a.k |"}
+
+
+OFFLOADED = """\
+== Physical Plan ==
+Execute InsertIntoHadoopFsRelationCommand (10)
++- VeloxColumnarToRow (9)
+   +- ^ RegularHashAggregateExecTransformer (7)
+      +- ^ InputIteratorTransformer (6)
+         +- ColumnarExchange (5)
+            +- ^ FlushableHashAggregateExecTransformer (3)
+               +- ^ FilterExecTransformer (2)
+                  +- ^ FileSourceScanExecTransformer parquet spark_catalog.d.a (1)
+
+
+(1) FileSourceScanExecTransformer parquet spark_catalog.d.a
+Output [3]: [k#2, v#3, n#4]
+Batched: true
+Location: InMemoryFileIndex [file:/w/d.a]
+
+(2) FilterExecTransformer
+Input [3]: [k#2, v#3, n#4]
+Arguments: (n#4 > 1)
+
+(3) FlushableHashAggregateExecTransformer
+Input [2]: [k#2, v#3]
+Keys [1]: [k#2]
+Functions [1]: [partial_sum(v#3)]
+Aggregate Attributes [1]: [sum#20]
+Results [2]: [k#2, sum#21]
+
+(4) WholeStageCodegenTransformer (1)
+Input [2]: [k#2, sum#21]
+Arguments: false
+
+(5) ColumnarExchange
+Input [2]: [k#2, sum#21]
+Arguments: hashpartitioning(k#2, 1), ENSURE_REQUIREMENTS, [plan_id=7], [shuffle_writer_type=hash]
+
+(6) InputIteratorTransformer
+Input [2]: [k#2, sum#21]
+
+(7) RegularHashAggregateExecTransformer
+Input [2]: [k#2, sum#21]
+Keys [1]: [k#2]
+Functions [1]: [sum(v#3)]
+Aggregate Attributes [1]: [sum(v#3)#22]
+Results [2]: [k#2, sum(v#3)#22 AS s#9]
+
+(8) WholeStageCodegenTransformer (2)
+Input [2]: [k#2, s#9]
+Arguments: false
+
+(9) VeloxColumnarToRow
+Input [2]: [k#2, s#9]
+
+(10) Execute InsertIntoHadoopFsRelationCommand
+Input [2]: [k#2, s#9]
+Arguments: file:/w/out, false, Parquet, [path=file:/w/out], Append, `spark_catalog`.`d`.`out`, serde, [k, s]
+
+"""
+
+
+def offloaded(text: str) -> dict[str, str]:
+    return {each.output: flow(each) for each in written_of(text).flows}
+
+
+def test_a_plan_whose_operators_gluten_marks_and_whose_stages_have_blocks_alone() -> None:
+    assert offloaded(OFFLOADED) == {"k": "a.k | a.n", "s": "a.v | a.k, a.n"}
+
+
+@pytest.mark.parametrize("stage", [8, 99], ids=["the number of a stage", "a number that is no operator's"])
+def test_a_literal_that_looks_like_a_stage_of_gluten_hides_no_column(stage: int) -> None:
+    forged = f"concat(sum(v#3)#22, \n({stage}) WholeStageCodegenTransformer (2)\n, k#2) AS s#9"
+    found = offloaded(OFFLOADED.replace("sum(v#3)#22 AS s#9", forged))
+    assert found in ({}, {"k": "a.k | a.n", "s": "a.k, a.v | a.n"})

@@ -67,6 +67,10 @@ _RULES: Final[Mapping[str, Callable[[Step], Relation]]] = {
     "CommandResult": sources.from_program,
 }
 _JOIN: Final = re.compile(r"\w*Join\Z|CartesianProduct\Z")
+_SCANS: Final = frozenset(
+    {"Scan", "FileScan", "FileSourceScan", "BatchScan", "HiveTableScan", "MicroBatchScan"}
+    | {"DeltaScan", "HudiScan", "IcebergScan", "PaimonScan"}
+)
 _PROGRAM: Final = re.compile(
     r"DeserializeToObject|SerializeFromObject|Map(?:Elements|Partitions|InPandas|InArrow|Groups)\w*|AppendColumns\w*"
     r"|(?:Flat)?(?:Co|Map)Groups\w*|PythonMapIn\w+|ScriptTransformation\w*|\w*EvalPython\w*UDTF|FlatMap\w+|TypedFilter|TransformWithState\w*"
@@ -255,7 +259,7 @@ class Plans:
             return rule(step)
         if _JOIN.match(first):
             return rows.join(step)
-        if first in ("Scan", "FileScan", "BatchScan", "HiveTableScan", "MicroBatchScan"):
+        if first in _SCANS:
             relation = name.split(" ")[1].partition("(")[0] if " " in name else ""
             if first == "Scan" and relation in _MADE_UP:
                 return sources.made_up(step)

@@ -9,6 +9,7 @@ only the command's own block is believed, which stands before anything that a li
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -23,6 +24,8 @@ _HEADER: Final = re.compile(
 )
 _ADAPTIVE: Final = re.compile(r"[ :+|*-]*== (Final|Current|Initial) Plan ==$")
 _BLOCK: Final = re.compile(r"^\((\d{1,9})\) (.*?)(?: \[codegen id : \d+\])?$", re.MULTILINE)
+_STAGE: Final = re.compile(r"^\((\d{1,9})\) WholeStageCodegenTransformer \(\w+\)$", re.MULTILINE)
+_OFFLOADED: Final = re.compile(r"^[ :+|*-]*\^ ", re.MULTILINE)
 _SUBQUERY: Final = re.compile(
     r"^Subquery:(\d+) Hosting operator id = (\d+) Hosting Expression = ", re.MULTILINE
 )
@@ -339,6 +342,8 @@ def _blocks(
         else:
             starts[number] = (match.start(), match.end(), title)
     order = sorted(starts.items(), key=lambda item: item[1][0])
+    stages, once = _stage_blocks(printed, names)
+    verified = verified and once
     blocks: dict[int, tuple[str, str]] = {}
     for position, (number, (_, end, title)) in enumerate(order):
         if not verified and number > COMMAND_BLOCKS:
@@ -348,8 +353,21 @@ def _blocks(
             (at for mark in ("\n===== ", "\nSubquery:") if (at := printed.find(mark, end, next_block)) >= 0),
             default=next_block,
         )
+        if (stage := bisect(stages, end)) < len(stages):
+            stop = min(stop, stages[stage])
         blocks[number] = title, printed[end:stop]
     return blocks, verified
+
+
+def _stage_blocks(printed: str, names: Mapping[int, str]) -> tuple[list[int], bool]:
+    """Where the blocks of Gluten's stages begin, which have numbers and no line in a tree; and whether each stands once."""
+    if _OFFLOADED.search(printed, 0, max(0, printed.find("\n\n"))) is None:
+        return [], True
+    last = max(names, default=0)
+    found = [
+        match for match in _STAGE.finditer(printed) if int(match[1]) not in names and int(match[1]) < last
+    ]
+    return [match.start() for match in found], len({match[1] for match in found}) == len(found)
 
 
 def _is_title(title: str, name: str) -> bool:

@@ -9,12 +9,14 @@ from typing import Any, Final
 
 MAX_NODES: Final = 200_000
 _ACCELERATOR: Final = re.compile(
-    r"^(?:\* ?)?(?P<execute>Execute )?"
+    r"^(?:[*^] ?)?(?P<execute>Execute )?"
     r"(?:(?:Gpu|Photon|Comet|VeloxIceberg(?=Append|Overwrite|Replace|WriteTo)|Velox|Native"
     r"|Arrow(?=BatchScan|File)|CH(?=Hive))(?=[A-Z]))+"
 )
 _EXECUTES: Final = re.compile(r"^GpuExecute ")
-_TRANSFORMER: Final = re.compile(r"^(\w+?)(?:Exec)?Transformer\b")
+_TRANSFORMER: Final = re.compile(
+    r"^(?:\^ ?)?(?:(?:Regular|Flushable)(?=HashAggregate))?(\w+?)(?:Exec)?Transformer\b"
+)
 _WRAPPERS: Final = re.compile(
     r"(?:WholeStageCodegen(?: \(\d+\))?|InputAdapter|AdaptiveSparkPlan|\w*QueryStage|AQEShuffleRead|CustomShuffleReader"
     r"|ColumnarToRow|RowToColumnar|\w*Exchange|ReusedSubquery|Sort|SubqueryBroadcast|CommandResult|WriteFiles"
