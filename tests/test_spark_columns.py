@@ -90,6 +90,7 @@ WINDOW = "windowspecdefinition(k#2, n#4 ASC NULLS FIRST, specifiedwindowframe(Ro
         pytest.param(scan("d.a", "id#1L, ds#5", "\nPartitionFilters: [isnotnull(ds#5), (ds#5 = 2026-01-01)]"), "id#1L", {"id": "a.id | a.ds"}, id="a filter on partitions stands in the scan"),
         pytest.param(op("Scan parquet spark_catalog.d.a", "Output [3]: [MAX(v)#9, COUNT(*)#10, SUM(v + n)#11]\nPushedAggregation: [MAX(v), COUNT(*), SUM(v + n)]"), "MAX(v)#9, COUNT(*)#10, SUM(v + n)#11", {"MAX(v)": "a.v | inferred", "COUNT(*)": "| inferred", "SUM(v + n)": "| incomplete"}, id="what the source computes is no column of it"),
         pytest.param(op('Scan JDBCRelation((select id from t) q) [numPartitions=1]', "Output [1]: [id#9]"), "id#9", {"id": "| incomplete"}, id="a query that a database runs"),
+        pytest.param(op("CometScan [native_datafusion] parquet spark_catalog.d.a", "Output [1]: [id#1L]"), "id#1L", {"id": "a.id |"}, id="how Comet scans stands before the format"),
         pytest.param(op('Scan JDBCRelation(T9) [numPartitions=1]', "Output [1]: [id#9]\nPushedFilters: [*IsNotNull(n), *GreaterThan(n,3)]"), "id#9", {"id": "T9.id | T9.n"}, id="a filter that a database runs"),
         pytest.param(op("Scan hive spark_catalog.d.a", "Output [1]: [id#1L]\nArguments: [id#1L], HiveTableRelation [`d`.`a`, serde, Data Cols: [id#1L], Partition Cols: [ds#5]], [(ds#5 = x)]"), "id#1L", {"id": "a.id | a.ds"}, id="partitions of a Hive table"),
     ],

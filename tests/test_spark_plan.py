@@ -30,6 +30,13 @@ def written(reading: PlanReading) -> list[str]:
     ]
 
 
+def test_a_plans_shape_has_the_columns_that_comet_scans_however_it_does() -> None:
+    name, columns = "CometScan [native_iceberg_compat] parquet sales.orders", "[id#1L,amount#2] Batched: true"
+    plain = "CometScan parquet sales.orders"
+    assert read(node(name, f"{name}{columns}")).shape == read(node(plain, f"{plain}{columns}")).shape
+    assert read(node(name, f"{name}{columns}")).shape == ("Scan(id,amount)",)
+
+
 # -- Reads ----------------------------------------------------------------------------------------------------------
 
 _LONG = "file:/home/u/workspace/a/very/long/name/of/a/directory/that/goes/on"
@@ -61,6 +68,7 @@ _LONG = "file:/home/u/workspace/a/very/long/name/of/a/directory/that/goes/on"
         (node("Scan HiveAcidRelation(org.apache.spark.sql.SparkSession@1f,sales.orders,Map())"), ["table sales.orders"]),
         (node("FileSourceScanExecTransformer parquet sales.orders"), ["table sales.orders"]),
         (node("CometNativeScan parquet sales.orders"), ["table sales.orders"]),
+        (node("CometScan [native_datafusion] parquet sales.orders"), ["table sales.orders"]),
         (node("NativeParquetScan sales.orders"), ["table sales.orders"]),
         (node("IcebergScanTransformer local.sales.orders"), ["table local.sales.orders"]),
         (node("Scan JDBCRelation((select a, b from t) x) [numPartitions=4] "), ["jdbc (select a, b from t) x"]),
