@@ -139,6 +139,31 @@ def test_inputs_that_each_have_a_format_of_their_own_are_inputs() -> None:
     assert [place.uri for place in reported.inputs] == ["/a", "/b"]
 
 
+@pytest.mark.parametrize(
+    ("properties", "incomplete"),
+    [
+        ({"mapreduce.job.inputformat.class": "org.apache.sqoop.mapreduce.db.DataDrivenDBInputFormat", OUT: "/o"}, True),
+        ({"mapred.input.format.class": "org.apache.hadoop.hbase.mapred.TableInputFormat", OUT: "/o"}, True),
+        ({"mapreduce.job.inputformat.class": "com.acme.LogsInputFormat", IN: "/i", OUT: "/o"}, False),
+        ({"mapreduce.job.inputformat.class": "org.apache.hadoop.examples.TeraGen$RangeInputFormat", OUT: "/o"}, False),
+        ({IN: "/i", "mapreduce.job.outputformat.class": "org.apache.hadoop.hbase.mapreduce.TableOutputFormat"}, True),
+        ({IN: "/i", "mapreduce.job.outputformat.class": "org.apache.hadoop.mapreduce.lib.output.NullOutputFormat"}, False),
+        ({IN: "/i", "mapred.output.format.class": "org.apache.hadoop.hive.ql.io.HiveOutputFormatImpl"}, False),
+        ({IN: "/i", OUT: "/o"}, False),
+    ],
+)  # fmt: skip
+def test_a_format_without_a_path_reads_or_writes_where_no_directory_is(
+    properties: dict[str, str], *, incomplete: bool
+) -> None:
+    assert of(properties).incomplete is incomplete
+
+
+def test_distcp_writes_to_its_target_and_not_to_its_log_and_lists_its_sources_elsewhere() -> None:
+    reported = of({OUT: "hdfs://ns1/logs/copy", "distcp.target.final.path": "hdfs://ns2/backup/orders"})
+    assert [place.uri for place in reported.outputs] == ["hdfs://ns2/backup/orders"]
+    assert reported.incomplete
+
+
 def test_no_secret_and_nothing_unnamed_is_kept() -> None:
     reported = of(
         {

@@ -26,6 +26,17 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "recursive": ("mapreduce.input.fileinputformat.input.dir.recursive", "mapred.input.dir.recursive"),
     "formats": ("mapreduce.input.multipleinputs.dir.formats", "mapred.input.dir.formats"),
     "outputs": ("mapreduce.output.fileoutputformat.outputdir", "mapred.output.dir"),
+    "input_format": (
+        "mapreduce.job.inputformat.class",
+        "mapreduce.inputformat.class",
+        "mapred.input.format.class",
+    ),
+    "output_format": (
+        "mapreduce.job.outputformat.class",
+        "mapreduce.outputformat.class",
+        "mapred.output.format.class",
+    ),
+    "copied": ("distcp.target.final.path",),
     "new_mapper": ("mapreduce.job.map.class", "mapreduce.map.class"),
     "old_mapper": ("mapred.mapper.class",),
     "new_reducer": ("mapreduce.job.reduce.class", "mapreduce.reduce.class"),
@@ -53,6 +64,10 @@ _STAGING: Final = re.compile(
     r"(?:^|/)(?:\.hive-staging[^/]*|\.staging|_temporary|_tmp\.[^/]*|_task_tmp\.[^/]*|-(?:mr|ext|local)-\d+|oozie-oozi)(?:/|$)"
     r"|^/tmp/(?:hive(?:-[^/]*)?|hadoop-yarn|temp-?\d+)(?:/|$)"
 )
+_NO_INPUT: Final = re.compile(r"(?:Sleep|Random|Range|Null|Empty|Launcher)InputFormat$")
+"""Formats that make the records themselves."""
+_NO_OUTPUT: Final = re.compile(r"\bNullOutputFormat$")
+_HIVES_OWN: Final = "org.apache.hadoop.hive."
 _GLOB: Final = re.compile(r"(?<!\\)[*?\[{]")
 _HIVE, _PIG = "hive_", "pig_"
 
@@ -69,7 +84,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What matters of a job's configuration; empty where it is not set. ``incomplete``: it names further inputs or
+    """What matters of a job's configuration; empty where it is not set. ``incomplete``: it has further inputs or
     outputs that come down to no directory."""
 
     name: str = ""
@@ -104,7 +119,15 @@ def to_configuration(answer: Any) -> Configuration:
     default_fs = without_credentials(get("default_fs"))
     reading = _Paths(get("working"), _scratch(properties))
     inputs = reading.places([*split_paths(get("inputs")), *_first_of_pairs(get("formats"))])
-    outputs = reading.output(get("outputs"))
+    # DistCp reads a list of what it copies, and writes its log where others write their output.
+    copied = get("copied")
+    outputs = reading.output(copied or get("outputs"))
+    lost = (
+        reading.lost
+        or bool(copied)
+        or _elsewhere(get("input_format"), get("inputs") or get("formats"), _NO_INPUT)
+        or _elsewhere(get("output_format"), get("outputs"), _NO_OUTPUT)
+    )
     workflow, workflow_id = get("workflow"), ""
     for prefix in (_HIVE, _PIG):
         if workflow.startswith(prefix):
@@ -114,7 +137,7 @@ def to_configuration(answer: Any) -> Configuration:
         bounded(get("name"), MAX_NAME_BYTES),
         inputs,
         outputs,
-        reading.lost,
+        lost,
         get("recursive").lower() == "true",
         _either(get("new_mapper"), get("old_mapper"), first=new_api),
         _either(get("new_reducer"), get("old_reducer"), first=new_api),
@@ -130,6 +153,16 @@ def to_configuration(answer: Any) -> Configuration:
         get("pig_plan"),
         get("oozie_job"),
         get("oozie_action"),
+    )
+
+
+def _elsewhere(format_class: str, paths: str, none: re.Pattern[str]) -> bool:
+    """Whether a format has its data from, or puts it, where no path of the job leads: a database, HBase, a catalogue."""
+    return bool(
+        format_class
+        and not paths
+        and not format_class.startswith(_HIVES_OWN)  # Hive's own record has the tables
+        and none.search(format_class) is None
     )
 
 
