@@ -54,6 +54,7 @@ def follower(tmp_path: Path) -> Follower:
         (dataset("hive://hms:9083", "`sales`.`orders`"), "sales.orders", "TABLE", HIVE_1.id),
         (dataset("hive://hms:9083", "sales.`orders"), "sales.`orders", "DATASET", SDK_1.id),
         (dataset("arn:aws:glue:eu:1", "table/sales/orders"), "sales.orders", "TABLE", source_id("c", "arn:aws:glue:eu:1")),
+        (dataset("arn:aws:glue:eu:1/", "table/sales/orders"), "sales.orders", "TABLE", source_id("c", "arn:aws:glue:eu:1")),
         (path("/a/b"), "/a/b", "DIRECTORY", HDFS_1.id),
         (path("/a/day=1/hour=2"), "/a", "DIRECTORY", HDFS_1.id),
         (dataset("hdfs://ns1/", "a/b"), "/a/b", "DIRECTORY", HDFS_1.id),

@@ -109,7 +109,7 @@ class Names:
         scheme, _, host = namespace.partition("://")
         parts = name.split(".")
         if namespace.startswith("arn:aws:glue:"):
-            authority, parts = namespace, name.removeprefix("table/").split("/")
+            authority, parts = namespace.rstrip("/"), name.removeprefix("table/").split("/")
         elif scheme.lower() == "hive":
             authority = f"thrift://{host}" if host else self.metastore
         elif namespace in self.metastore_namespaces:
