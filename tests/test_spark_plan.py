@@ -30,6 +30,13 @@ def written(reading: PlanReading) -> list[str]:
     ]
 
 
+def test_a_write_that_gluten_carries_out_has_no_operator_that_nobody_knows() -> None:
+    beside = node("WriteFiles", "WriteFiles", node("NoopLeaf", "NoopLeaf"))
+    query = node("ProjectExecTransformer", "ProjectExecTransformer [id#1L]", scan("d.a"))
+    files = node("VeloxColumnarWriteFiles", "VeloxColumnarWriteFiles", query, beside)
+    assert read(node("Execute InsertIntoHadoopFsRelationCommand", "", files)).unknown_operators == ()
+
+
 def test_a_plans_shape_has_the_columns_that_comet_scans_however_it_does() -> None:
     name, columns = "CometScan [native_iceberg_compat] parquet sales.orders", "[id#1L,amount#2] Batched: true"
     plain = "CometScan parquet sales.orders"
