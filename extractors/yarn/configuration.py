@@ -125,8 +125,8 @@ def to_configuration(answer: Any) -> Configuration:
     lost = (
         reading.lost
         or bool(copied)
-        or _elsewhere(get("input_format"), get("inputs") or get("formats"), _NO_INPUT)
-        or _elsewhere(get("output_format"), get("outputs"), _NO_OUTPUT)
+        or _without_path(get("input_format"), get("inputs") or get("formats"), _NO_INPUT)
+        or _without_path(get("output_format"), get("outputs"), _NO_OUTPUT)
     )
     workflow, workflow_id = get("workflow"), ""
     for prefix in (_HIVE, _PIG):
@@ -156,7 +156,7 @@ def to_configuration(answer: Any) -> Configuration:
     )
 
 
-def _elsewhere(format_class: str, paths: str, none: re.Pattern[str]) -> bool:
+def _without_path(format_class: str, paths: str, none: re.Pattern[str]) -> bool:
     """Whether a format has its data from, or puts it, where no path of the job leads: a database, HBase, a catalogue."""
     return bool(
         format_class
