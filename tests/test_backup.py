@@ -511,6 +511,7 @@ def test_an_index_is_replaced_only_when_asked_and_never_under_a_running_navlin_o
     assert not [path.name for path in state.iterdir() if path.name in ("solr.restored", "solr.replaced")]
 
 
+@pytest.mark.services
 def test_by_the_commands_into_a_directory_of_its_own(
     two: tuple[Path, Path], solr_jars: Path, tmp_path: Path
 ) -> None:

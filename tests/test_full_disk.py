@@ -192,6 +192,7 @@ def test_the_logs_of_solr_are_bounded(tmp_path: Path) -> None:
     assert [path.name for path in home.logs(tmp_path).iterdir()] == ["console.log.1"]
 
 
+@pytest.mark.services
 def test_the_update_log_is_cut_by_its_size_and_not_only_by_time(
     private_server: EmbeddedSolr, private_solr: Solr
 ) -> None:

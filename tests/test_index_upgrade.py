@@ -122,6 +122,7 @@ def test_the_shipped_schema_bears_the_version() -> None:
 # -- Opening -------------------------------------------------------------------------------------
 
 
+@pytest.mark.services
 def test_an_index_of_before_is_upgraded_when_it_is_opened_and_answers_as_before(
     state: Path, solr_jars: Path, tmp_path: Path
 ) -> None:

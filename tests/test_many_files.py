@@ -99,6 +99,7 @@ def test_a_deleted_directory_takes_very_many_files_with_it_and_no_neighbour(file
     assert record.counts.unchanged == 4
 
 
+@pytest.mark.services
 def test_a_directory_that_is_listed_anew_loses_only_what_is_not_there_any_more(files: FileSystem) -> None:
     files.list({"/a": MANY}, {"path": "/"})
 

@@ -67,7 +67,7 @@ def compare_with_undisturbed(
     if soaked is not None:
         soaked.add_struck(world.struck)
         soaked.add_compared(compared, len(unlike))
-    assert unlike == [], in_words(world)
+    assert unlike == [], "\n".join((in_words(world), *unlike))
     return f"{in_words(world)}; {compared} documents compared, 0 differences"
 
 
@@ -98,19 +98,8 @@ def another(tmp_path: Path) -> Iterator[Callable[[], AnotherProcess]]:
         each.close()
 
 
-def test_a_few_faults_leave_no_trace(
-    solr_server: EmbeddedSolr,
-    spark: Callable[[], SparkSession],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    done = compare_with_undisturbed(solr_server, spark, tmp_path, seed=1, runs=SMALL, faults_a_run=2)
-    with capsys.disabled():
-        sys.stdout.write(f"\n{done}\n")
-
-
 @pytest.mark.services
-def test_many_faults_leave_no_trace(
+def test_some_faults_leave_no_trace(
     solr_server: EmbeddedSolr,
     spark: Callable[[], SparkSession],
     tmp_path: Path,
@@ -118,7 +107,7 @@ def test_many_faults_leave_no_trace(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     done = compare_with_undisturbed(
-        solr_server, spark, tmp_path, seed=2, runs=ALL, faults_a_run=3, another=another, with_logs=True
+        solr_server, spark, tmp_path, seed=2, runs=SMALL, faults_a_run=2, another=another, with_logs=True
     )
     with capsys.disabled():
         sys.stdout.write(f"\n{done}\n")

@@ -213,6 +213,7 @@ def test_from_the_application_one_sees_what_it_ran(indexed: Indexed) -> None:
         assert indexed.application["identity"] not in indexed.drawn(each)
 
 
+@pytest.mark.services
 def test_applications_that_fail_are_killed_or_still_run_say_so(
     yarn: Hadoop, solr: Solr, spark: Callable[[], SparkSession]
 ) -> None:
