@@ -138,8 +138,9 @@ def _default_database(view: StoredEntity) -> str:
         parts = [
             str(view.parameters.get(f"view.catalogAndNamespace.part.{at}", "")) for at in range(int(number))
         ]
-        if len(parts) > 1 and all(parts) and parts[0].lower() not in METASTORES:
-            return ".".join(parts)
+        if parts and all(parts) and parts[0].lower() not in METASTORES:
+            # The first is the catalog, and stands alone where the session has chosen no database of it.
+            return ".".join(parts if len(parts) > 1 else (*parts, "default"))
         if parts and parts[-1]:
             return parts[-1]
     return view.parameters.get("view.default.database", "") or view.parent_path.strip("/")

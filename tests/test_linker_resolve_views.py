@@ -217,6 +217,18 @@ def test_sparks_view_that_was_made_in_another_catalog_reads_nothing_of_the_metas
     assert found_flows(world) == set()
 
 
+@pytest.mark.parametrize("text", ["SELECT price FROM orders", "SELECT price FROM s.orders"])
+def test_sparks_view_that_was_made_in_a_catalog_alone_reads_nothing_of_the_metastores(
+    world: World, text: str
+) -> None:
+    params = {"view.catalogAndNamespace.numParts": "1", "view.catalogAndNamespace.part.0": "s"}
+    made = view(world, "s.v", text, "price", params={**params, "view.query.out.col.0": "price"})
+
+    world.link(world.put(world.hive, *orders(world), *made))
+
+    assert found_flows(world) == set()
+
+
 @pytest.mark.parametrize("parts", ["", "x", "-1", "²"])
 def test_a_number_of_parts_that_is_none_leaves_the_view_its_own_database(world: World, parts: str) -> None:
     made = view(

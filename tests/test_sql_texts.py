@@ -147,6 +147,12 @@ def test_rows_are_decided_by(reader: SqlReader, text: str, expected: set[str]) -
         ("SELECT x FROM f(TABLE(SELECT a FROM other.t)) k", {"other.t"}),
         ("SELECT a FROM table_changes('s', 1, 2)", {"db.s"}),
         ("SELECT a FROM read_files('/in', format => 'csv')", {"/in"}),
+        ("SELECT x FROM t, LATERAL read_files('/in') k (x)", {"db.t", "/in"}),
+        ("SELECT x FROM t, LATERAL f(TABLE(s)) k (x)", {"db.t", "db.s"}),
+        ("SELECT x FROM f(rows => TABLE(t)) k (x)", {"db.t"}),
+        ("SELECT a FROM one.two.three.t", {"one.two.three.t"}),
+        ("SELECT a FROM IDENTIFIER('one.two').three.IDENTIFIER('t')", {"one.two.three.t"}),
+        ("TABLE `a.b`", {"db.a.b"}),
     ],
 )
 def test_tables_are_read(reader: SqlReader, text: str, expected: set[str]) -> None:
@@ -200,6 +206,11 @@ def test_no_column_of_a_table_that_nobody_knows_is_guessed(reader: SqlReader) ->
             "db.n",
             ["id: s.id", "d: s.d"],
         ),
+        (
+            "ALTER TABLE IDENTIFIER('n') EXCHANGE PARTITION (day = 1) WITH TABLE s",
+            "db.n",
+            ["id: s.id", "d: s.d"],
+        ),
         ("ALTER MATERIALIZED VIEW n REBUILD", "db.n", []),
         ("COPY INTO s FROM '/in'", "db.s", []),
     ],
@@ -216,7 +227,8 @@ def test_what_is_written_is_named_as_the_target_names_it(
     ("source", "expected"),
     [
         ("f(TABLE(s))", "x: s.d, s.id"),
-        ("f(TABLE(SELECT a FROM t WHERE b > 1), 2)", "x: t.a ~ t.b"),
+        ("f(rows => TABLE(s))", "x: s.d, s.id"),
+        ("f(TABLE(SELECT a FROM t WHERE b > 1), 2)", "x: t.a"),
         ("range(3)", "x: "),
         ("f(1)", "x: ?"),
         ("f(TABLE(unknown))", "x: ?"),
@@ -230,6 +242,36 @@ def test_a_column_of_a_function_comes_of_what_that_is_given_or_is_incomplete(
     text = " ".join(("SELECT x FROM", source, "AS k (x)"))
 
     assert columns(made(reader, text)) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "complete"),
+    [
+        ("SELECT t.a FROM t, f(1)", False),
+        ("SELECT t.a FROM t, range(3)", True),
+        ("SELECT x FROM t, LATERAL f(t.a) k (x)", False),
+        ("SELECT x FROM t LATERAL VIEW f(a) k AS x", True),
+        ("SELECT count(*) FROM read_files('/in')", True),
+        ("CREATE TEMPORARY VIEW v USING parquet", False),
+    ],
+)
+def test_what_a_function_or_a_source_reads_unseen_makes_an_answer_incomplete(
+    reader: SqlReader, text: str, *, complete: bool
+) -> None:
+    assert made(reader, text).complete is complete
+
+
+def test_a_column_in_an_identifier_clause_is_one_of_the_table(reader: SqlReader) -> None:
+    assert columns(made(reader, "SELECT IDENTIFIER('t.a'), IDENTIFIER('b') + 1 AS x FROM t")) == [
+        "a: t.a",
+        "x: t.b",
+    ]
+
+
+def test_an_alter_of_many_spaces_is_read_in_time(reader: SqlReader) -> None:
+    for head in ("ALTER TABLE x", "ALTER MATERIALIZED VIEW x"):
+        answer = reader.read(Question(head + " " * 200_000 + "y", SCHEMA, "db"))
+        assert (answer.problem, len(answer.made)) == ("", 1)
 
 
 def test_several_statements_are_read_one_after_the_other(reader: SqlReader) -> None:
@@ -252,6 +294,13 @@ def test_several_statements_are_read_one_after_the_other(reader: SqlReader) -> N
         ("USE CATALOG ice", "ice.default.t ice.db.s db.u"),
         ("SET CATALOG ice", "ice.default.t ice.db.s db.u"),
         ("SET catalog = ice", "db.t db.s db.u"),
+        ("SET CATALOG `ice`", "ice.default.t ice.db.s db.u"),
+        ("SET CATALOG /* lake */ ice", "ice.default.t ice.db.s db.u"),
+        # A catalog that is chosen already is not left, nor its database.
+        ("SET CATALOG spark_catalog", "db.t db.s db.u"),
+        ("USE ice.one; SET CATALOG ice", "ice.one.t ice.db.s db.u"),
+        ("USE ice.one; USE spark_catalog", "default.t db.s db.u"),
+        ("USE NAMESPACE other", "other.t db.s db.u"),
     ],
 )
 def test_tables_are_of_the_database_and_catalog_that_a_text_chooses(
@@ -278,6 +327,8 @@ def test_a_procedure_is_read_as_what_it_does_when_it_is_called(reader: SqlReader
         answer = reader.read(Question(text, SCHEMA, "db", (dialect,)))
         written = [(str(each.target), *columns(each)) for each in answer.made if each.target is not None]
         assert written == [("db.s", "id: t.a"), ("db.u", "x: s.id")]
+        alone = reader.read(Question(body, SCHEMA, "db", (dialect,)))
+        assert [str(each.target) for each in alone.made if each.target is not None] == ["db.s", "db.u"]
 
 
 @pytest.mark.parametrize(
@@ -288,6 +339,12 @@ def test_a_procedure_is_read_as_what_it_does_when_it_is_called(reader: SqlReader
         ("SELECT a FROM ${name}", "is a variable"),
         ("SELECT a FROM IDENTIFIER(:name)", "is computed"),
         ("INSERT INTO s SELECT a, b FROM IDENTIFIER('d' || 'b.t')", "is computed"),
+        ("INSERT INTO IDENTIFIER(:name) SELECT a FROM t", "is computed"),
+        ("SELECT IDENTIFIER(:name) FROM t", "is computed"),
+        ("SELECT IDENTIFIER('max')(a) FROM t", "is computed"),
+        ("SET CATALOG IDENTIFIER('ice')", "is computed"),
+        ("TABLE ${name}", "is a variable"),
+        ("ALTER TABLE ${name} EXCHANGE PARTITION (day = 1) WITH TABLE s", "is a variable"),
         ("EXECUTE IMMEDIATE 'INSERT INTO s SELECT a, b FROM t'", "EXECUTE is not understood"),
         ("COPY INTO s FROM (SELECT a FROM t)", "COPY is not understood"),
     ],

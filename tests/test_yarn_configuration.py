@@ -148,6 +148,7 @@ def test_inputs_that_each_have_a_format_of_their_own_are_inputs() -> None:
         ({"mapreduce.job.inputformat.class": "org.apache.hadoop.examples.TeraGen$RangeInputFormat", OUT: "/o"}, False),
         ({IN: "/i", "mapreduce.job.outputformat.class": "org.apache.hadoop.hbase.mapreduce.TableOutputFormat"}, True),
         ({IN: "/i", "mapreduce.job.outputformat.class": "org.apache.hadoop.mapreduce.lib.output.NullOutputFormat"}, False),
+        ({IN: "/i", "mapred.output.format.class": "org.apache.oozie.action.hadoop.OozieLauncherOutputFormat"}, False),
         ({IN: "/i", "mapred.output.format.class": "org.apache.hadoop.hive.ql.io.HiveOutputFormatImpl"}, False),
         ({IN: "/i", OUT: "/o"}, False),
     ],

@@ -66,7 +66,7 @@ _STAGING: Final = re.compile(
 )
 _NO_INPUT: Final = re.compile(r"(?:Sleep|Random|Range|Null|Empty|Launcher)InputFormat$")
 """Formats that make the records themselves."""
-_NO_OUTPUT: Final = re.compile(r"\bNullOutputFormat$")
+_NO_OUTPUT: Final = re.compile(r"(?:\bNull|OozieLauncher)OutputFormat$")
 _HIVES_OWN: Final = "org.apache.hadoop.hive."
 _GLOB: Final = re.compile(r"(?<!\\)[*?\[{]")
 _HIVE, _PIG = "hive_", "pig_"

@@ -38,7 +38,7 @@ def rel_of(queries: Queries, node: exp.Expr, scope: Scope) -> Rel:
     alias = node.args.get("alias")
     named = alias.name if alias is not None else ""
     match node:
-        case exp.Table(this=exp.Identifier()):
+        case exp.Table() if all(isinstance(part, exp.Identifier) for part in node.parts):
             rel = _table(queries, node, scope, named)
         case exp.Table():
             rel = _rel(_function(queries, node.this, scope), named)
@@ -50,6 +50,8 @@ def rel_of(queries: Queries, node: exp.Expr, scope: Scope) -> Rel:
             rel = _rel(queries.query(node, scope.apart()), named)
         case exp.Lateral(this=exp.Subquery()):
             rel = _rel(queries.query(node.this.this, scope), named)
+        case exp.Lateral(this=exp.Anonymous() as function) if not node.args.get("view"):
+            rel = _rel(_function(queries, function, scope), named)
         case exp.Lateral() | exp.Unnest():
             rel = _rel(_function(queries, node, scope), named)
         case _:
@@ -82,24 +84,40 @@ def spell_out(statement: exp.Expr) -> None:
     for node in list(statement.find_all(exp.Table)):
         if any(isinstance(part, exp.Parameter | exp.Placeholder) for part in node.parts):
             raise NotUnderstood("the name of a table in it is a variable")
-        if isinstance(node.this, exp.Anonymous) and node.this.name.upper() == "IDENTIFIER":
-            table = _spelled(node.this.expressions)
+        if any(_is_identifier(part) for part in node.parts):
+            names = [name for part in node.parts for name in _spelled(part)]
+            table = exp.Table(**_named_parts(names))
             for key in node.args.keys() - {"this", "db", "catalog"}:
                 table.set(key, node.args[key])
             node.replace(table)
         elif (
             node.name.upper() == "IDENTIFIER"
             and isinstance(schema := node.parent, exp.Schema)
-            and any(isinstance(each, exp.Literal) for each in schema.expressions)
+            and any(
+                isinstance(each, exp.Literal | exp.Placeholder | exp.Parameter) for each in schema.expressions
+            )
         ):
             # Behind INSERT INTO it looks like a table and a list of its columns.
-            schema.replace(_spelled(schema.expressions))
+            function = exp.Anonymous(this="IDENTIFIER", expressions=schema.expressions)
+            schema.replace(exp.Table(**_named_parts(_spelled(function))))
+    for call in list(statement.find_all(exp.Anonymous)):
+        if _is_identifier(call) and call.find(exp.Column) is None:  # else it is a function of that name
+            if isinstance(call.parent, exp.Aliases | exp.Dot):
+                raise NotUnderstood("a name in it is computed")
+            call.replace(exp.column(*reversed(_spelled(call))))
 
 
-def _spelled(arguments: Sequence[exp.Expr]) -> exp.Table:
-    if len(arguments) != 1 or not isinstance(arguments[0], exp.Literal):
-        raise NotUnderstood("the name of a table in it is computed")
-    return sqlglot.to_table(arguments[0].name, dialect="spark")
+def _is_identifier(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.upper() == "IDENTIFIER"
+
+
+def _spelled(part: exp.Expr) -> list[str]:
+    """The names in one part of a name."""
+    if not _is_identifier(part):
+        return [part.name]
+    if len(part.expressions) != 1 or not isinstance(part.expressions[0], exp.Literal):
+        raise NotUnderstood("a name in it is computed")
+    return [each.name for each in sqlglot.to_table(part.expressions[0].name, dialect="spark").parts]
 
 
 def _table(queries: Queries, node: exp.Table, scope: Scope, alias: str) -> Rel:
@@ -167,23 +185,33 @@ def _function(queries: Queries, node: exp.Expr, scope: Scope) -> Result:
     flows = [queries.value(each, scope) for each in arguments if _table_argument(each) is None]
     read: set[Name] = set()
     looked_at: set[Name] = set()
+    rows: list[Flow] = []
     for table in tables:
         result = queries.query(table, scope.apart())
         read |= result.tables
         looked_at |= result.deciding_tables
-        flows += [result.rows, *(out.flow for out in result.outs), *([] if result.whole else [UNKNOWN])]
+        rows.append(result.rows)
+        flows += [*(out.flow for out in result.outs), *([] if result.whole else [UNKNOWN])]
     if isinstance(node, exp.Anonymous):
         place = _place_argument(node, queries.question.database)
         read |= {place} if place is not None else set()
         if not tables and node.name.lower() not in FROM_NOTHING:
             flows.append(UNKNOWN)
+            rows += [UNKNOWN] if place is None else []
     return Result(
-        tables=frozenset(read), deciding_tables=frozenset(looked_at), partial=True, whatever=merged(flows)
+        rows=merged(rows),
+        tables=frozenset(read),
+        deciding_tables=frozenset(looked_at),
+        partial=True,
+        whatever=merged(flows),
     )
 
 
 def _table_argument(argument: exp.Expr) -> exp.Expr | None:
-    """The query that ``TABLE(t)`` or ``TABLE(SELECT …)`` hands to a function (Spark); None if it is no such argument."""
+    """The query that ``TABLE(t)`` or ``TABLE(SELECT …)`` hands to a function (Spark), perhaps by the name of a parameter;
+    None if it is no such argument."""
+    if isinstance(argument, exp.Kwarg):
+        argument = argument.expression
     if not (isinstance(argument, exp.Anonymous) and argument.name.upper() == "TABLE"):
         return None
     match argument.expressions:
@@ -194,11 +222,19 @@ def _table_argument(argument: exp.Expr) -> exp.Expr | None:
     return None
 
 
-def _named_parts(parts: Sequence[str]) -> dict[str, exp.Identifier]:
-    return {
-        key: exp.to_identifier(part)
-        for key, part in zip(("this", "db", "catalog"), reversed(parts), strict=False)
-    }
+def _named_parts(parts: Sequence[str]) -> dict[str, exp.Expr]:
+    """The arguments of a table whose name has these parts, however many."""
+    names: list[exp.Expr] = [exp.to_identifier(part, quoted=True) for part in parts]
+    own = names[2] if len(names) > 2 else names[-1]
+    for each in names[3:]:
+        own = exp.Dot(this=own, expression=each)
+    keys = ("catalog", "db")[-len(names[:3]) + 1 :] if len(names) > 1 else ()
+    return {"this": own, **dict(zip(keys, names[:2], strict=False))}
+
+
+def named_table(name: str) -> exp.Table:
+    """The table of a name that has no further parts, whatever characters are in it."""
+    return exp.Table(this=exp.to_identifier(name, quoted=True))
 
 
 def _place_argument(node: exp.Anonymous, database: str) -> Name | None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Final
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
 
 from navlin.sql.flows import NONE, Flow, Out, Result, TooMuch, merged
 from navlin.sql.queries import Queries
 from navlin.sql.reading import METASTORES, Answer, Made, MadeColumn, Name, Question, ReadTable, SourceColumn
 from navlin.sql.scopes import Scope
-from navlin.sql.sources import NotUnderstood, name_of, rel_of, spell_out
+from navlin.sql.sources import NotUnderstood, name_of, named_table, rel_of, spell_out
 
 _PROBLEM_CHARS = 200
 _HINTS = re.compile(r"\bSTRAIGHT_JOIN\b|\[\s*(?:BROADCAST|SHUFFLE|NOSHUFFLE)\s*\]", re.IGNORECASE)
@@ -64,12 +65,16 @@ def _opened(statement: exp.Expr, dialect: str) -> Iterator[exp.Expr]:
     """The statement, or those that stand in a block or a procedure: what that does when it is called."""
     if isinstance(statement, exp.Create) and statement.kind == "PROCEDURE":
         body = statement.expression
-        if isinstance(body, exp.Command) and str(body.this).upper() == "BEGIN":
-            yield from (each for each in sqlglot.parse(body.expression, read=dialect) if each is not None)
-        elif isinstance(body, exp.Block):
+        if isinstance(body, exp.Block) or (
+            isinstance(body, exp.Command) and str(body.this).upper() == "BEGIN"
+        ):
             yield from _opened(body, dialect)
         else:
             raise NotUnderstood("its procedure is not understood")
+    elif isinstance(statement, exp.Command) and str(statement.this).upper() == "BEGIN":
+        for each in sqlglot.parse(statement.text("expression"), read=dialect):
+            if each is not None:
+                yield from _opened(each, dialect)
     elif isinstance(statement, exp.Block):
         if statement.find(exp.Command) is not None:
             # One that is not known may have taken in what stands behind it.
@@ -84,26 +89,40 @@ def _opened(statement: exp.Expr, dialect: str) -> Iterator[exp.Expr]:
         yield statement
 
 
-_CATALOG: Final = re.compile(r"CATALOG\s+(\S+)", re.IGNORECASE)
-
-
 def _used(database: str, statement: exp.Expr) -> str | None:
     """The database that a USE, or Spark's SET CATALOG, chooses, with its catalog, where that is not the metastore."""
     catalog, _, inside = database.partition(".")
     match statement:
         case exp.Use(this=exp.Table() as chosen) if statement.text("kind").upper() != "CATALOG":
             parts = [part.name for part in chosen.parts]
+            if [part.upper() for part in parts] == ["NAMESPACE"] and chosen.alias:
+                parts = [chosen.alias]
+            if len(parts) == 1 and parts[0].lower() in _CATALOGS:
+                return _of_catalog(parts[0], database)
             if len(parts) == 1 and inside:
                 parts = [catalog, *parts]
+            return ".".join(parts[1:] if len(parts) > 1 and parts[0].lower() in METASTORES else parts)
         case exp.Use(this=exp.Table() as chosen):
-            parts = [chosen.name, "default"]
-        case exp.Command() if str(statement.this).upper() == "SET" and (
-            found := _CATALOG.fullmatch(statement.text("expression").strip())
-        ):
-            parts = [found[1].strip("`'\""), "default"]
-        case _:
-            return None
-    return ".".join(parts[1:] if len(parts) > 1 and parts[0].lower() in METASTORES else parts)
+            return _of_catalog(chosen.name, database)
+        case exp.Command() if str(statement.this).upper() == "SET":
+            words = sqlglot.tokenize(statement.text("expression"), read="spark")
+            if len(words) > 1 and words[0].text.upper() == "CATALOG" and words[1].text != "=":
+                if len(words) > 2:
+                    raise NotUnderstood("the catalog that it sets is computed")
+                return _of_catalog(words[1].text, database)
+    return None
+
+
+_CATALOGS: Final = METASTORES - {"hive"}
+"""Names of the metastore's catalog that no database has."""
+
+
+def _of_catalog(chosen: str, database: str) -> str:
+    """The database in which one is after choosing a catalog: Spark stays where it is if it is in that one."""
+    catalog, _, inside = database.partition(".")
+    if chosen.lower() in METASTORES:
+        return "default" if inside else database
+    return database if inside and chosen.lower() == catalog.lower() else f"{chosen}.default"
 
 
 def _learned(question: Question, statement: exp.Expr, made: Made) -> Question:
@@ -166,7 +185,9 @@ class _Statement:
             case exp.Command() if str(node.this).upper() == "ALTER":
                 yield self._alter(node.text("expression"))
             case exp.Alias(this=exp.Column() as word) if word.name.upper() == "TABLE":
-                query = exp.select("*").from_(exp.to_table(node.alias))
+                if not isinstance(node.args["alias"], exp.Identifier):
+                    raise NotUnderstood("the name of a table in it is a variable")
+                query = exp.select("*").from_(named_table(node.alias))
                 yield self._written("SELECT", None, self.queries.query(query), ())
             case _:
                 yield Made("")
@@ -198,8 +219,9 @@ class _Statement:
         if (clone := node.args.get("clone")) is not None:
             source = exp.select("*").from_(clone.this.copy())
             return self._written(word, target, self.queries.query(source), ())
-        if node.expression is None and kind == "VIEW" and (path := _path_of(node)):
-            return Made(word, target, (path,), whole=False, complete=False)
+        if node.expression is None and kind == "VIEW":
+            path = _path_of(node)
+            return Made(word, target, (path,) if path else (), whole=False, complete=False)
         if node.expression is None:
             return Made(word, target)
         result = self.queries.query(node.expression)
@@ -227,12 +249,17 @@ class _Statement:
 
     def _alter(self, text: str) -> Made:
         """What an ALTER does that the parser leaves as it stands: of Hive's, two bring data into a table."""
-        if exchange := _EXCHANGE.fullmatch(text.strip()):
-            target, source = (sqlglot.to_table(each, dialect="hive") for each in exchange.groups())
+        tokens = sqlglot.tokenize(text, read="hive")
+        words = ["" if each.token_type in _QUOTED else each.text.upper() for each in tokens]
+        if words[:1] == ["TABLE"] and (exchanged := _exchanged(words)):
+            first, behind = exchanged
+            target, source = (
+                _table_in(text, tokens[part]) for part in (slice(1, first), slice(behind, None))
+            )
             result = self.queries.query(exp.select("*").from_(source))
             return self._written("ALTERTABLE_EXCHANGEPARTITION", self._name(target), result, ())
-        if rebuilt := _REBUILD.fullmatch(text.strip()):
-            view = self._name(sqlglot.to_table(rebuilt[1], dialect="hive"))
+        if words[:2] == ["MATERIALIZED", "VIEW"] and words[-1] == "REBUILD":
+            view = self._name(_table_in(text, tokens[2:-1]))
             return Made("ALTER_MATERIALIZED_VIEW_REBUILD", view, whole=False, complete=False)
         return Made("")
 
@@ -318,10 +345,29 @@ class _Statement:
 
 
 _WRITING = frozenset("INSERT CREATE MERGE WITH SELECT FROM UPDATE REPLACE UPSERT EXECUTE COPY UNLOAD".split())
-_EXCHANGE: Final = re.compile(
-    r"TABLE\s+(.+?)\s+EXCHANGE\s+PARTITION\s*\(.*\)\s*WITH\s+TABLE\s+(.+)", re.IGNORECASE | re.DOTALL
-)
-_REBUILD: Final = re.compile(r"MATERIALIZED\s+VIEW\s+(.+?)\s+REBUILD", re.IGNORECASE | re.DOTALL)
+_QUOTED: Final = frozenset({TokenType.IDENTIFIER, TokenType.STRING})
+
+
+def _exchanged(words: Sequence[str]) -> tuple[int, int] | None:
+    """Where ``EXCHANGE PARTITION (…) WITH TABLE`` begins and ends among the words of an ALTER TABLE."""
+    first = next((at for at, pair in enumerate(pairwise(words)) if pair == ("EXCHANGE", "PARTITION")), None)
+    if (
+        first is None
+        or (end := next((at for at in range(first, len(words)) if words[at] == ")"), None)) is None
+    ):
+        return None
+    return (first, end + 3) if words[end + 1 : end + 3] == ["WITH", "TABLE"] else None
+
+
+def _table_in(text: str, tokens: Sequence[Token]) -> exp.Table:
+    """The table that some of a text's tokens name."""
+    if not tokens:
+        raise NotUnderstood("its ALTER is not understood")
+    table = sqlglot.parse_one(text[tokens[0].start : tokens[-1].end + 1], read="spark", into=exp.Table)
+    query = exp.select("*").from_(table)
+    spell_out(query)
+    found: exp.Table = query.args["from_"].this
+    return found
 
 
 def _path_of(node: exp.Create) -> ReadTable | None:
