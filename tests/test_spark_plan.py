@@ -11,6 +11,7 @@ import pytest
 from extractors.spark.plan.names import location, without_partitions
 from extractors.spark.plan.reading import PlanReading, read_plan
 from extractors.spark.plan.text import read_text
+from extractors.spark.plan.tree import walk
 from tests.support.spark_logs import FORMATTED, command, insert, node, scan, start
 
 
@@ -42,6 +43,12 @@ def test_a_plans_shape_has_the_columns_that_comet_scans_however_it_does() -> Non
     plain = "CometScan parquet sales.orders"
     assert read(node(name, f"{name}{columns}")).shape == read(node(plain, f"{plain}{columns}")).shape
     assert read(node(name, f"{name}{columns}")).shape == ("Scan(id,amount)",)
+
+
+def test_a_literal_that_looks_like_how_comet_scans_stays_as_it_is() -> None:
+    texts = [f"Filter (a#1 = Scan {how}x)" for how in ("[native_y] ", "")]
+    (one,), (other,) = (walk(node("Filter", text)) for text in texts)
+    assert [one.text, other.text] == texts
 
 
 # -- Reads ----------------------------------------------------------------------------------------------------------

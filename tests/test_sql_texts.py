@@ -139,6 +139,8 @@ def test_rows_are_decided_by(reader: SqlReader, text: str, expected: set[str]) -
         ("SELECT i.item FROM unknown k, k.xs i", {"db.unknown"}),
         ("TABLE t", {"db.t"}),
         ("UPDATE k SET d = t.a FROM s k JOIN t ON k.id = t.b", {"db.t"}),
+        ("UPDATE db.s SET d = t.a FROM s JOIN t ON s.id = t.b", {"db.t"}),
+        ("UPDATE s SET d = t.a FROM db.s JOIN t ON s.id = t.b", {"db.t"}),
         ("ALTER TABLE n EXCHANGE PARTITION (day = 1) WITH TABLE unknown", {"db.unknown"}),
         ("COPY INTO s FROM '/in'", {"/in"}),
         ("CREATE TEMPORARY VIEW v USING csv OPTIONS (path '/in')", {"/in"}),
@@ -349,7 +351,7 @@ def test_a_procedure_is_read_as_what_it_does_when_it_is_called(reader: SqlReader
         ("COPY INTO s FROM (SELECT a FROM t)", "COPY is not understood"),
     ],
 )
-def test_what_is_written_or_read_somewhere_that_the_text_does_not_tell_is_said(
+def test_a_text_whose_table_names_are_computed_is_refused_with_that_reason(
     reader: SqlReader, text: str, reason: str
 ) -> None:
     answer = reader.read(Question(text, SCHEMA, "db", ("spark", "hive")))

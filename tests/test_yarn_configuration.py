@@ -159,7 +159,7 @@ def test_a_format_without_a_path_reads_or_writes_where_no_directory_is(
     assert of(properties).incomplete is incomplete
 
 
-def test_distcp_writes_to_its_target_and_not_to_its_log_and_lists_its_sources_elsewhere() -> None:
+def test_distcp_writes_to_its_target_and_not_to_its_log_and_names_no_sources() -> None:
     reported = of({OUT: "hdfs://ns1/logs/copy", "distcp.target.final.path": "hdfs://ns2/backup/orders"})
     assert [place.uri for place in reported.outputs] == ["hdfs://ns2/backup/orders"]
     assert reported.incomplete

@@ -157,7 +157,7 @@ def to_configuration(answer: Any) -> Configuration:
 
 
 def _without_path(format_class: str, paths: str, none: re.Pattern[str]) -> bool:
-    """Whether a format has its data from, or puts it, where no path of the job leads: a database, HBase, a catalogue."""
+    """Whether a format reads or writes data outside the job's paths: a database, HBase, a catalogue."""
     return bool(
         format_class
         and not paths

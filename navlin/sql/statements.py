@@ -294,7 +294,7 @@ class _Statement:
 
     def _update(self, node: exp.Update) -> Made:
         scope = Scope()
-        changed = _in_its_from(node)
+        changed = _in_its_from(node, self.question.database)
         target = self._name(node.this if changed is None else changed)
         if changed is None:
             scope.rels.append(rel_of(self.queries, node.this, scope))
@@ -379,16 +379,16 @@ def _path_of(node: exp.Create) -> ReadTable | None:
     return None
 
 
-def _in_its_from(node: exp.Update) -> exp.Table | None:
+def _in_its_from(node: exp.Update, database: str) -> exp.Table | None:
     """The table that an UPDATE changes, where its FROM has it, perhaps under another name (Impala, SQL Server)."""
     from_ = node.args.get("from_")
     if from_ is None or node.this.args.get("alias") is not None:
         return None
-    changed = [part.name.lower() for part in node.this.parts]
+    changed = name_of(node.this, database).folded
     for each in (from_.this, *(joined.this for joined in from_.this.args.get("joins") or ())):
         if isinstance(each, exp.Table):
-            called = [each.alias.lower()] if each.alias else [part.name.lower() for part in each.parts]
-            if called == changed:
+            called = named_table(each.alias) if each.alias else each
+            if name_of(called, database).folded == changed:
                 return each
     return None
 

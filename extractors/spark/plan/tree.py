@@ -14,7 +14,7 @@ _ACCELERATOR: Final = re.compile(
     r"|Arrow(?=BatchScan|File)|CH(?=Hive))(?=[A-Z]))+"
 )
 _EXECUTES: Final = re.compile(r"^GpuExecute ")
-_HOW_COMET_SCANS: Final = re.compile(r"(?<=Scan )\[native_\w+\] ")
+_HOW_COMET_SCANS: Final = re.compile(r"^(\W*\w*Scan )\[native_\w+\] ")
 """``CometScan [native_datafusion] parquet db.t``"""
 _TRANSFORMER: Final = re.compile(
     r"^(?:\^ ?)?(?:(?:Regular|Flushable)(?=HashAggregate))?(\w+?)(?:Exec)?Transformer\b"
@@ -45,7 +45,7 @@ def plain_name(name: str) -> str:
     """An operator's name without what an accelerator puts before or behind it: ``Execute GpuInsertIntoHiveTable``."""
     name = _EXECUTES.sub("Execute ", name)
     name = _ACCELERATOR.sub(lambda match: match["execute"] or "", name)
-    name = _HOW_COMET_SCANS.sub("", name, count=1)
+    name = _HOW_COMET_SCANS.sub(r"\1", name)
     return _TRANSFORMER.sub(r"\1", name)
 
 
@@ -60,7 +60,7 @@ def walk(plan: object) -> Iterator[Node]:
         count += 1
         yield Node(
             plain_name(_text(value.get("nodeName"))),
-            _HOW_COMET_SCANS.sub("", _text(value.get("simpleString")), count=1),
+            _HOW_COMET_SCANS.sub(r"\1", _text(value.get("simpleString"))),
             _metadata(value.get("metadata")),
             depth,
         )
