@@ -82,13 +82,13 @@ class Result:
 
 
 def named(result: Result, names: Sequence[str]) -> Result:
-    """The same with other names for its first columns, as many as there are names."""
+    """The same with other names for its first columns: those behind them keep theirs."""
     if not names:
         return result
     if not result.whole:
         return replace(result, outs=(), open=(), partial=True)
     outs = (Out(name, out.flow) for name, out in zip(names, result.outs, strict=False))
-    return replace(result, outs=tuple(outs))
+    return replace(result, outs=(*outs, *result.outs[len(names) :]))
 
 
 def united(one: Result, other: Result, *, by_name: bool) -> Result:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -222,16 +222,16 @@ class Queries:
 
     def _values(self, node: exp.Values, outer: Scope | None) -> Result:
         scope = Scope(outer)
-        width = max(
-            (len(row.expressions) for row in node.expressions if isinstance(row, exp.Tuple)), default=1
-        )
+        rows = _rows_of(node)
+        width = max((len(row.expressions) for row in rows if isinstance(row, exp.Tuple)), default=1)
         columns: list[list[Flow]] = [[] for _ in range(width)]
-        for row in node.expressions:
+        for row in rows:
             cells = row.expressions if isinstance(row, exp.Tuple) else [row]
             for column, cell in zip(columns, cells, strict=False):
                 if not isinstance(cell, exp.Literal):
                     column.append(self.value(cell, scope))
-        outs = tuple(Out(f"col{at}", merged(flows)) for at, flows in enumerate(columns, 1))
+        names = _names_in_values(rows)
+        outs = tuple(Out(names.get(at, f"col{at}"), merged(flows)) for at, flows in enumerate(columns, 1))
         return Result(outs, tables=frozenset(scope.read), deciding_tables=frozenset(scope.looked_at))
 
     def enter(self, node: exp.Expr, scope: Scope) -> None:
@@ -328,9 +328,26 @@ class Queries:
         return result
 
 
+def _rows_of(node: exp.Values) -> list[exp.Expr]:
+    """The rows, around which Impala allows one more pair of brackets: ``VALUES ((1 AS a), (2))``."""
+    rows: list[exp.Expr] = node.expressions
+    inner = rows[0].expressions if len(rows) == 1 and isinstance(rows[0], exp.Tuple) else []
+    bracketed = len(inner) > 0 and all(isinstance(each, exp.Tuple | exp.Paren) for each in inner)
+    return inner if bracketed and _names_in_values(inner) else rows
+
+
+def _names_in_values(rows: Sequence[exp.Expr]) -> dict[int, str]:
+    """The columns that the first row gives a name, by their number: ``VALUES (1 AS a, 2 AS b), (3, 4)`` (Impala)."""
+    cells = rows[0].expressions if rows and isinstance(rows[0], exp.Tuple) else rows[:1]
+    bare = (cell.unnest() for cell in cells)
+    return {at: cell.alias for at, cell in enumerate(bare, 1) if isinstance(cell, exp.Alias)}
+
+
 def _output_name(projection: exp.Expr) -> str:
     """What an output column is called by all engines; "" for an expression, of which each makes a name of its own."""
     inner = projection
     while isinstance(inner, exp.Paren):
         inner = inner.this
+    if isinstance(inner, exp.Dot) and isinstance(inner.expression, exp.Func):
+        return ""  # a function of a database
     return inner.output_name if isinstance(inner, exp.Alias | exp.Column | exp.Dot) else ""

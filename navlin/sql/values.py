@@ -38,6 +38,9 @@ class Values:
                     found.append(self._all_columns(at))
                 case exp.Column():
                     found.append(self.scope.resolve([part.name for part in at.parts], output))
+                case exp.Dot(expression=exp.Func() as function):
+                    # A function of a database: what stands before its name is no column.
+                    todo.append((function, decides))
                 case exp.Dot():
                     parts, base = _dotted(at)
                     if base is None:
@@ -100,7 +103,7 @@ class Values:
 def _dotted(node: exp.Expr) -> tuple[list[str], exp.Expr | None]:
     """The names of ``a.b.c``; or what the field is taken of, where that is no name."""
     names: list[str] = []
-    while isinstance(node, exp.Dot):
+    while isinstance(node, exp.Dot) and not isinstance(node.expression, exp.Func):
         names.append(node.expression.name)
         node = node.this
     if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
