@@ -131,7 +131,7 @@ class Scope:
     def resolve(self, parts: Sequence[str], output: Output = Output.NEVER) -> Flow:
         """What ``a.b.c`` means: a column of a qualified table, of a table, or a column and fields inside it."""
         folded = parts[0].lower()
-        if parts[-1].upper() in _ENGINES_OWN and not self._knows(parts):
+        if (own_name := _engines_own(parts)) and not self._knows(own_name):
             return NOTHING
         own = self._own(parts)
         match output:
@@ -146,9 +146,9 @@ class Scope:
                 return alias if column is None or _same(alias, column) else UNKNOWN
         return own or self._around(parts)
 
-    def _knows(self, parts: Sequence[str]) -> bool:
+    def _knows(self, name: str) -> bool:
         """Whether a table that a name may mean is known to have such a column."""
-        return any(rel.column(parts[-1]) is not None for scope in self.outward() for rel in scope.rels)
+        return any(rel.column(name) is not None for scope in self.outward() for rel in scope.rels)
 
     def _own(self, parts: Sequence[str]) -> Flow | None:
         """What the names of this scope's FROM make of it, if anything is known."""
@@ -205,8 +205,18 @@ def _same(one: Flow, other: Flow) -> bool:
     return complete and one.data | one.control == other.data | other.control
 
 
+def _engines_own(parts: Sequence[str]) -> str:
+    """Which of those a name may be, or be a field of: ``t.ROW__ID.writeid``; "" if it is none."""
+    if parts[-1].upper() in _ENGINES_OWN:
+        return parts[-1]
+    return next((part for part in parts[:-1] if part.upper() in _WITH_FIELDS), "")
+
+
 _ENGINES_OWN = frozenset(
     "INPUT__FILE__NAME BLOCK__OFFSET__INSIDE__FILE ROW__OFFSET__INSIDE__BLOCK ROW__ID GROUPING__ID"
-    " RAW__DATA__SIZE ROW__IS__DELETED CURRENT_DATE CURRENT_TIMESTAMP CURRENT_USER".split()
+    " RAW__DATA__SIZE ROW__IS__DELETED CURRENT_DATE CURRENT_TIMESTAMP CURRENT_USER"
+    " FILE__POSITION ICEBERG__PARTITION__SERIALIZED ICEBERG__DATA__SEQUENCE__NUMBER ICEBERG__FIRST__ROW__ID"
+    " PARTITION__SPEC__ID PARTITION__HASH FILE__PATH ROW__POSITION PARTITION__PROJECTION SNAPSHOT__ID".split()
 )
 """Names that mean something without being a column of any table."""
+_WITH_FIELDS = frozenset({"ROW__ID", "_METADATA"})

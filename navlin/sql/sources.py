@@ -128,6 +128,8 @@ def _table(queries: Queries, node: exp.Table, scope: Scope, alias: str) -> Rel:
         return _rel(collection, alias or parts[-1])
     name = queries.spelled(name_of(node, queries.question.database))
     columns = None if name.is_path else queries.schema.get(name.folded)
+    if columns is None and (collection := _nested(queries, parts)) is not None:
+        return _rel(collection, alias or parts[-1])
     if columns is None:
         result = Result(tables=frozenset((name,)), open=(name,))
     else:
@@ -156,6 +158,22 @@ def _collection(queries: Queries, node: exp.Table, scope: Scope) -> Result | Non
             if flow is not None:
                 queries.perhaps_tables.add(name_of(node, queries.question.database))
                 return Result(partial=True, whatever=UNKNOWN if is_table else flow)
+    return None
+
+
+def _nested(queries: Queries, parts: Sequence[str]) -> Result | None:
+    """``FROM db.t.items``: what is nested in a column, named with its table (Impala); None where no table is known to have
+    such a column. To Hive and Spark it is a table of another catalog."""
+    if parts[0].lower() in METASTORES:
+        parts = parts[1:]
+    if len(parts) < 3:
+        return None
+    owner = queries.spelled(Name(parts[0], parts[1]))
+    queries.perhaps_tables.add(owner)
+    for column in queries.schema.get(owner.folded, ()):
+        if column.lower() == parts[2].lower():
+            flow = Flow(frozenset((SourceColumn(owner, column, True),)))
+            return Result(tables=frozenset((owner,)), partial=True, whatever=flow)
     return None
 
 
