@@ -75,6 +75,13 @@ def deciding(made: Made) -> set[str]:
         ("SELECT m.f.g AS f, xs[0].h AS h, t.m.k AS k FROM t", ["f: t.m", "h: t.xs", "k: t.m"]),
         ("SELECT CASE WHEN a > 0 THEN b ELSE c END AS d FROM t", ["d: t.a, t.b, t.c"]),
         ("SELECT transform(xs, v -> v.f + a) AS ys FROM t", ["ys: t.a, t.xs"]),
+        ("SELECT m:f.g::string AS f, xs:[0].h AS h FROM t", ["f: t.m", "h: t.xs"]),
+        ("SELECT _metadata.file_name AS f, a FROM t", ["f: ", "a: t.a"]),
+        (
+            "WITH RECURSIVE r (n) MAX RECURSION LEVEL 9 AS (SELECT a FROM t UNION ALL SELECT n + x FROM r, u)"
+            " SELECT n FROM r",
+            ["n: t.a, u.x"],
+        ),
         ("SELECT sum(a) OVER (PARTITION BY b ORDER BY c) AS s FROM t", ["s: t.a ~ t.b, t.c"]),
         ("SELECT sum(a) OVER w AS s FROM t WINDOW w AS (PARTITION BY b)", ["s: t.a ~ t.b"]),
         ("SELECT count(*) FILTER (WHERE a > 0) AS n FROM t", ["n:  ~ t.a"]),
@@ -214,6 +221,42 @@ def test_no_column_of_a_table_that_nobody_knows_is_guessed(reader: SqlReader) ->
             ["id: s.id", "d: s.d"],
         ),
         ("ALTER MATERIALIZED VIEW n REBUILD", "db.n", []),
+        ("INSERT INTO s ()", "db.s", []),
+        ("UPSERT INTO s (d, id) SELECT a, b FROM t", "db.s", ["d: t.a", "id: t.b"]),
+        ("WITH k AS (SELECT a, c FROM t) UPSERT INTO TABLE s SELECT * FROM k", "db.s", ["id: t.a", "d: t.c"]),
+        # Impala has a list of columns before the partition, whose columns come behind them; Hive has it behind.
+        (
+            "INSERT INTO db.u (a, id) PARTITION (x) SELECT a, b, c FROM t",
+            "db.u",
+            ["a: t.a", "id: t.b", "x: t.c"],
+        ),
+        ("INSERT INTO u (a) PARTITION (x = 1, id = 2) SELECT c FROM t", "db.u", ["a: t.c"]),
+        (
+            "INSERT INTO TABLE u PARTITION (x) (x, a, id) SELECT a, b, c FROM t",
+            "db.u",
+            ["x: t.a", "a: t.b", "id: t.c"],
+        ),
+        (
+            "INSERT OVERWRITE TABLE u PARTITION (x = ') IF NOT EXISTS') IF NOT EXISTS SELECT a, b FROM t",
+            "db.u",
+            ["id: t.a", "a: t.b"],
+        ),
+        ("INSERT OVERWRITE TABLE s IF NOT EXISTS SELECT a, b FROM t", "db.s", ["id: t.a", "d: t.b"]),
+        ("CREATE VIEW v (p, q) PARTITIONED ON (q) AS SELECT a, b FROM t", "db.v", ["p: t.a", "q: t.b"]),
+        ("CREATE OR REPLACE VIEW v DEFAULT COLLATION UNICODE AS SELECT a FROM t", "db.v", ["a: t.a"]),
+        (
+            "CREATE MATERIALIZED VIEW v CLUSTERED ON (a) STORED AS ORC AS WITH k AS (SELECT * FROM s) SELECT d FROM k",
+            "db.v",
+            ["d: s.d"],
+        ),
+        ("CREATE TRANSACTIONAL TABLE n STORED AS ORC AS SELECT a FROM t", "db.n", ["a: t.a"]),
+        (
+            "CREATE TABLE IF NOT EXISTS n PRIMARY KEY (a) PARTITION BY RANGE (a) (PARTITION 0 <= VALUES < 9)"
+            " COMMENT 'AS SELECT b' STORED AS KUDU AS (SELECT a, b FROM t)",
+            "db.n",
+            ["a: t.a", "b: t.b"],
+        ),
+        ("CREATE TABLE n SORT BY ZORDER (a, b) AS SELECT a, b FROM t", "db.n", ["a: t.a", "b: t.b"]),
         ("COPY INTO s FROM '/in'", "db.s", []),
     ],
 )

@@ -128,9 +128,51 @@ SELECT amount FROM (SELECT cast(amount AS int) FROM orders) x JOIN refunds r
   => amount: ? / / orders refunds
 SELECT (SELECT max(key) FROM (SELECT explode(detail) FROM orders) x) AS m FROM events
   => m: ? / / events orders
+SELECT tools.mask(amount, o.region) AS m, o.detail.f AS f, tools.parse(o.detail).x AS x FROM orders o
+  => m: orders.amount, orders.region; f: orders.detail; x: orders.detail / / orders
+SELECT max(tools.mask(amount)) AS m FROM orders o WHERE tools.known(o.customer) GROUP BY tools.part(region)
+  => m: orders.amount / orders.customer, orders.region / orders
+SELECT x.m FROM (SELECT tools.mask(amount) AS m, tools.mask(id) FROM orders) x
+  => m: orders.amount / / orders
+SELECT id, e.v FROM orders LATERAL VIEW tools.unfold(detail) e AS v
+  => id: orders.id; v: orders.detail / / orders
+WITH few (k) AS (SELECT id, region, amount FROM orders) SELECT k, amount FROM few
+  => k: orders.id; amount: orders.amount / / orders
+WITH few (k) AS (SELECT id, region FROM orders) SELECT * FROM few
+  => k: orders.id; region: orders.region / / orders
+SELECT o.ROW__ID.writeid AS w, id FROM orders o WHERE ROW__ID.bucketid = 1
+  => w: ; id: orders.id / / orders
+SELECT id, `array`[pos] AS a FROM (SELECT id, detail AS `array`, amount AS pos FROM orders) x
+  => id: orders.id; a: orders.amount, orders.detail / / orders
+SELECT trunc(amount) AS t, last_value(id, true) OVER (PARTITION BY region) AS l FROM orders
+  => t: orders.amount; l: orders.id ~ orders.region / / orders
+SELECT cast(ts AS timestamplocaltz) AS t, 'AS timestamplocaltz' AS words FROM events
+  => t: events.ts; words: / / events
+SELECT id FROM orders FOR SYSTEM_VERSION AS OF 7 o WHERE o.detail <> 'FOR SYSTEM_VERSION AS OF'
+  => id: orders.id / orders.detail / orders
 """
 
 IMPALA = """
+SELECT item FROM s.orders.items WHERE pos > 1
+  => item: orders.items / orders.items / orders
+SELECT i.part.x.y AS y FROM s.orders.detail.deep.items i
+  => y: orders.detail / / orders
+SELECT o.id, d.x FROM orders o, o.detail.deep.deeper.items d
+  => id: orders.id; x: orders.detail / / orders
+SELECT snapshot_id FROM s.orders.snapshots
+  => snapshot_id: orders.snapshots.snapshot_id? / / orders.snapshots
+SELECT made_at FROM lake.s.orders.snapshots
+  => made_at: lake.s.orders.snapshots.made_at? / / lake.s.orders.snapshots
+SELECT extract(ts, 'year') AS y, extract(e.day, 'month') AS m, extract(hour FROM ts) AS h FROM events e
+  => y: events.ts; m: events.day; h: events.ts / / events
+SELECT o.id, v.part FROM orders o JOIN (VALUES (1 AS k, 'x' AS part), (2, 'y')) v ON v.k = o.amount
+  => id: orders.id; part: / orders.amount / orders
+SELECT v.k, o.id FROM orders o, (VALUES ((1 AS k), (2))) v
+  => k: ; id: orders.id / / orders
+SELECT FILE__POSITION AS p, o.ICEBERG__DATA__SEQUENCE__NUMBER AS n, id FROM orders o
+  => p: ; n: ; id: orders.id / / orders
+SELECT [STRAIGHT_JOIN] o.id FROM orders o JOIN [SHUFFLE] customers c ON o.customer = c.id
+  => id: orders.id / customers.id, orders.customer / orders ~customers
 SELECT STRAIGHT_JOIN o.id FROM orders o JOIN /* +BROADCAST */ customers c ON o.customer = c.id
   => id: orders.id / customers.id, orders.customer / orders ~customers
 SELECT o.id, i.item FROM orders o, o.items i WHERE i.pos < 3

@@ -13,25 +13,25 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from navlin.sql.flows import NONE, Flow, Out, Result, TooMuch, merged
+from navlin.sql.parsing import parse
 from navlin.sql.queries import Queries
 from navlin.sql.reading import METASTORES, Answer, Made, MadeColumn, Name, Question, ReadTable, SourceColumn
+from navlin.sql.rewriting import bare_create, rewritten
 from navlin.sql.scopes import Scope
 from navlin.sql.sources import NotUnderstood, name_of, named_table, rel_of, spell_out
 
 _PROBLEM_CHARS = 200
-_HINTS = re.compile(r"\bSTRAIGHT_JOIN\b|\[\s*(?:BROADCAST|SHUFFLE|NOSHUFFLE)\s*\]", re.IGNORECASE)
-"""Words of Impala's for how to join, which no other dialect knows. Inside a literal they mean nothing either."""
+_BEHIND_ALL: Final = "databricks"
+"""What is tried where no dialect of the question parses: it knows what is new in Spark (``column:path``)."""
 
 
 def answer(question: Question) -> Answer:
     """Reads a text. What is wrong with it stands in the answer; running out of time or memory is not caught here."""
     problem = ""
-    text = _HINTS.sub(" ", question.text)
-    for dialect in question.dialects:
+    for text, dialect in _attempts(question):
         try:
-            parsed = sqlglot.parse(text, read=dialect)
             only = replace(question, dialects=(dialect,))
-            return Answer(tuple(_read(only, [each for each in parsed if each is not None])))
+            return Answer(tuple(_read(only, parse(text, dialect))))
         except sqlglot.errors.SqlglotError as error:
             if isinstance(error.__cause__, MemoryError):
                 raise error.__cause__ from None
@@ -41,6 +41,13 @@ def answer(question: Question) -> Answer:
         except TooMuch as error:
             return Answer(problem=str(error))
     return Answer(problem=problem)
+
+
+def _attempts(question: Question) -> Iterator[tuple[str, str]]:
+    """The text as it is put for the parser, and the dialects to try."""
+    text = rewritten(question.text)
+    for each in dict.fromkeys((text, bare_create(text))):
+        yield from ((each, dialect) for dialect in dict.fromkeys((*question.dialects, _BEHIND_ALL)))
 
 
 def _in_words(error: sqlglot.errors.SqlglotError) -> str:
@@ -72,9 +79,8 @@ def _opened(statement: exp.Expr, dialect: str) -> Iterator[exp.Expr]:
         else:
             raise NotUnderstood("its procedure is not understood")
     elif isinstance(statement, exp.Command) and str(statement.this).upper() == "BEGIN":
-        for each in sqlglot.parse(statement.text("expression"), read=dialect):
-            if each is not None:
-                yield from _opened(each, dialect)
+        for each in parse(statement.text("expression"), dialect):
+            yield from _opened(each, dialect)
     elif isinstance(statement, exp.Block):
         if statement.find(exp.Command) is not None:
             # One that is not known may have taken in what stands behind it.
@@ -201,8 +207,8 @@ class _Statement:
         directory = isinstance(table, exp.Directory)
         target = Name("", table.this.name, is_path=True) if directory else self._name(table)
         query = node.expression or node.args.get("source")
-        if query is None:
-            return Made(kind, target)
+        if not isinstance(query, exp.Expr):
+            return Made(kind, target)  # of nothing, or ``INSERT INTO t ()``
         result = self.queries.query(query)
         if target.is_path:
             return self._written(kind, target, result, ())
@@ -434,6 +440,8 @@ def _in_order(columns: Sequence[str], partition: exp.Expr | None, *, listed: boo
     for each in partition.expressions if partition is not None else ():
         given = isinstance(each, exp.EQ)
         name = (each.this if given else each).name
+        if listed and not given and name.lower() in (other.lower() for other in columns):
+            continue  # the list says where it stands (Hive)
         names = [other for other in names if other.lower() != name.lower()]
         if not given and (listed or columns):
             names.append(name)

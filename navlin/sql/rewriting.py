@@ -1,0 +1,89 @@
+"""Texts, put so that sqlglot parses them: words of Hive, Impala and Spark that it does not know, and that say nothing of
+what is read and made."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_IN_BRACKETS: Final = r"\((?:[^()]|\([^()]*\))*\)"
+_NAME: Final = r"(?:`[^`]+`|\w+)(?:\s*\.\s*(?:`[^`]+`|\w+))*"
+_PARTITION: Final = rf"PARTITION\s*{_IN_BRACKETS}"
+_INSERT: Final = rf"INSERT\s+(?:INTO|OVERWRITE)\s+(?:TABLE\s+)?{_NAME}"
+_LITERALS: Final = re.compile(
+    r"'(?:[^'\\]|\\.)*(?:'|\Z)|\"(?:[^\"\\]|\\.)*(?:\"|\Z)|`[^`]*(?:`|\Z)|--[^\n]*|/\*.*?(?:\*/|\Z)",
+    re.DOTALL,
+)
+_HINTS: Final = re.compile(
+    r"\[\s*(?:STRAIGHT_JOIN|BROADCAST|SHUFFLE|NOSHUFFLE)\s*\]|\bSTRAIGHT_JOIN\b", re.IGNORECASE
+)
+"""Words of Impala's for how to join, which no other dialect knows. Inside a literal they mean nothing either."""
+_REWRITES: Final = tuple(
+    (re.compile(pattern, re.IGNORECASE), instead)
+    for pattern, instead in (
+        (r"\bFOR\s+SYSTEM_VERSION\s+AS\s+OF\b", "FOR VERSION AS OF"),
+        (r"\bUPSERT\s+INTO\b", "INSERT INTO"),  # Impala
+        (r"\bAS\s+TIMESTAMPLOCALTZ\b", "AS TIMESTAMP"),  # Hive
+        (r"\bMAX\s+RECURSION\s+LEVEL\s+\d+", ""),  # Spark
+        (rf"\b({_INSERT}(?:\s*{_PARTITION})?)\s+IF\s+NOT\s+EXISTS\b", r"\1"),  # Hive
+        # Impala has the columns before the partition, all others behind it.
+        (rf"\b({_INSERT}\s*)({_IN_BRACKETS})\s*({_PARTITION})", r"\1 \3 \2"),
+    )
+)
+_GROUP: Final = re.compile(r"(\\\d)")
+_CREATE: Final = re.compile(
+    r"\s*CREATE\s+(?:OR\s+REPLACE\s+)?(?:\w+\s+){0,2}?(TABLE|VIEW)\s+(?:IF\s+NOT\s+EXISTS\s+)?"
+    rf"({_NAME})(\s*{_IN_BRACKETS})?",
+    re.IGNORECASE,
+)
+_QUERY: Final = re.compile(r"\bAS\s*(?=\(|SELECT\b|WITH\b|VALUES\b|FROM\b|TABLE\b)", re.IGNORECASE)
+
+
+def without_literals(text: str) -> str:
+    """The text with blanks in place of literals and comments, every other character where it was."""
+    return _LITERALS.sub(lambda found: _blank(found[0]), text)
+
+
+def _blank(found: str) -> str:
+    if found.startswith("`"):
+        return "`" + "_" * (len(found) - 2) + "`"
+    return "0" + " " * (len(found) - 1) if found[0] in "'\"" else " " * len(found)
+
+
+def rewritten(text: str) -> str:
+    """The text, with other words where sqlglot needs them; nothing inside a literal changes."""
+    text = _HINTS.sub(" ", text)
+    masked = without_literals(text)
+    for pattern, instead in _REWRITES:
+        if pattern.search(masked):
+            text = _replaced(text, masked, pattern, instead)
+            masked = without_literals(text)
+    return text
+
+
+def _replaced(text: str, masked: str, pattern: re.Pattern[str], instead: str) -> str:
+    """The text with other words where the masked one has a pattern."""
+    made, at = [], 0
+    for found in pattern.finditer(masked):
+        groups = {f"\\{number}": text[slice(*found.span(number))] for number in range(1, pattern.groups + 1)}
+        made += [text[at : found.start()], *(groups.get(part, part) for part in _GROUP.split(instead))]
+        at = found.end()
+    return "".join([*made, text[at:]])
+
+
+def bare_create(text: str) -> str:
+    """A ``CREATE … AS`` without all that stands between the name and the query, such as how the rows are stored; any other
+    text as it is."""
+    masked = without_literals(text)
+    created = _CREATE.match(masked)
+    if created is None:
+        return text
+    depth = 0
+    for at in range(created.end(), len(masked)):
+        if masked[at] in "()":
+            depth += 1 if masked[at] == "(" else -1
+        elif masked[at] in "aA" and depth == 0 and (query := _QUERY.match(masked, at)):
+            name = text[created.start(2) : created.end(2)]
+            columns = text[created.end(2) : created.end()] if created[1].upper() == "VIEW" else ""
+            return f"CREATE {created[1]} {name}{columns} AS {text[query.end() :]}"
+    return text
