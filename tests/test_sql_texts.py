@@ -392,6 +392,12 @@ def test_a_procedure_is_read_as_what_it_does_when_it_is_called(reader: SqlReader
         ("ALTER TABLE ${name} EXCHANGE PARTITION (day = 1) WITH TABLE s", "is a variable"),
         ("EXECUTE IMMEDIATE 'INSERT INTO s SELECT a, b FROM t'", "EXECUTE is not understood"),
         ("COPY INTO s FROM (SELECT a FROM t)", "COPY is not understood"),
+        (
+            "FROM t |> JOIN LATERAL (SELECT d FROM s WHERE s.id = t.a) |> SELECT d",
+            "Unsupported pipe JOIN at line 1, column 69",
+        ),
+        ("FROM t |> AGGREGATE sum(a) GROUP BY 1", "Unsupported pipe AGGREGATE at line 1, column 37"),
+        ("FROM t |> DISTRIBUTE BY a", "Unsupported pipe DISTRIBUTE BY at line 1, column 23"),
     ],
 )
 def test_a_text_whose_table_names_are_computed_is_refused_with_that_reason(

@@ -269,6 +269,31 @@ SELECT stack(2, id, amount) AS (a) FROM orders
   => a: orders.amount, orders.id / / orders
 SELECT id FROM orders WHERE region IN ('a', 'b') AND amount IS NOT NULL
   => id: orders.id / orders.amount, orders.region / orders
+FROM orders |> WHERE orders.amount > 1 |> SELECT id AS k, region
+  => k: orders.id; region: orders.region / orders.amount / orders
+TABLE orders |> EXTEND amount + 1 AS more |> SELECT id, more
+  => id: orders.id; more: orders.amount / / orders
+SELECT id FROM orders |> EXTEND id + 1 AS next
+  => id: orders.id; next: orders.id / / orders
+FROM orders o |> AS x |> JOIN customers c ON x.customer = c.id |> SELECT x.id, c.name
+  => id: orders.id; name: customers.name / customers.id, orders.customer / orders customers
+FROM orders |> SELECT sum(amount) OVER w AS s WINDOW w AS (PARTITION BY region)
+  => s: orders.amount ~ orders.region / / orders
+FROM orders |> LIMIT 9 |> ORDER BY amount |> AGGREGATE sum(amount) AS s, count(*) AS n GROUP BY region AS r
+  |> WHERE s > 1
+  => r: orders.region; s: orders.amount; n: / orders.amount, orders.region / orders
+FROM customers |> SET name = upper(region) |> DROP region
+  => id: customers.id; name: customers.region / / customers
+TABLE customers |> SELECT id |> UNION ALL (FROM orders |> SELECT customer) |> WHERE id > 1
+  => id: customers.id, orders.customer / customers.id, orders.customer / customers orders
+SELECT region FROM customers |> EXCEPT (SELECT region FROM orders) |> SELECT region AS r
+  => r: customers.region / orders.region / customers ~orders
+WITH big AS (TABLE orders |> WHERE amount > (FROM payments |> AGGREGATE max(paid) AS m)) SELECT id FROM big
+  => id: orders.id / orders.amount, payments.paid / orders ~payments
+FROM orders LATERAL VIEW explode(items) i AS item |> SELECT orders.id, item
+  => id: orders.id; item: orders.items / / orders
+SELECT * FROM (TABLE customers) c
+  => id: customers.id; name: customers.name; region: customers.region / / customers
 """
 
 UNKNOWN_TABLES = """

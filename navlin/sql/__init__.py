@@ -1,5 +1,5 @@
 """Lineage of SQL texts for which no engine recorded any: the fallback.
 
 `navlin.sql.bounded` reads a text in a child process; what runs in there (`child`, `statements`, `queries`, `sources`,
-`values`, `flows`, `parsing`, `rewriting`) is the only code that loads sqlglot.
+`values`, `flows`, `parsing`, `pipes`, `rewriting`) is the only code that loads sqlglot.
 """

@@ -11,8 +11,10 @@ from sqlglot.parsers.hive import HiveParser
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import TokenType
 
+from navlin.sql.pipes import PipeParser
 
-class _Ours(sqlglot.Parser):
+
+class _Ours(PipeParser):
     ARRAY_CONSTRUCTORS: ClassVar[Any] = {}  # a column may be called so: `array`[1]
 
     def validate_expression(self, expression: Any, args: list[Any] | None = None) -> Any:

@@ -26,6 +26,11 @@ _REWRITES: Final = tuple(
         (r"\bAS\s+TIMESTAMPLOCALTZ\b", "AS TIMESTAMP"),  # Hive
         (r"\bMAX\s+RECURSION\s+LEVEL\s+\d+", ""),  # Spark
         (rf"\b({_INSERT}(?:\s*{_PARTITION})?)\s+IF\s+NOT\s+EXISTS\b", r"\1"),  # Hive
+        # ``TABLE t`` is a query (Spark).
+        (
+            rf"(\A\s*|\(\s*|\b(?:UNION|EXCEPT|INTERSECT|MINUS)\s+(?:ALL\s+|DISTINCT\s+)?)TABLE\s+({_NAME})",
+            r"\1SELECT * FROM \2",
+        ),
         # Impala has the columns before the partition, all others behind it.
         (rf"\b({_INSERT}\s*)({_IN_BRACKETS})\s*({_PARTITION})", r"\1 \3 \2"),
     )

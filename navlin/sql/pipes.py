@@ -1,0 +1,120 @@
+"""Spark's pipes (``FROM t |> WHERE a > 1 |> SELECT b``), each step as a query over the one before it.
+
+sqlglot has them as BigQuery does, and loses tables, windows and columns of Spark's.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NoReturn
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
+
+_STAYS: Final = frozenset({"expressions", "from_", "joins", "where", "order", "with_", "hint", "laterals"})
+"""What a query may have and still take in a further step: any other is a query of its own."""
+
+
+class PipeParser(sqlglot.Parser):
+    """Reads the steps. One that is not known raises."""
+
+    def _parse_pipe_syntax_query(self, query: Any) -> Any:
+        while self._match(TokenType.PIPE_GT):
+            query = self._step(query)
+        return query
+
+    def _step(self, query: exp.Query) -> exp.Query:
+        word = self._curr.text.upper() if self._curr else ""
+        match word:
+            case "SELECT":
+                return self._selected(_taking_in(query))
+            case "EXTEND":
+                self._advance()
+                return _with_columns(query, [exp.Star(), *self._parse_expressions()])
+            case "SET":
+                self._advance()
+                return _with_columns(query, [exp.Star(replace=self._parse_csv(self._assigned))])
+            case "DROP":
+                self._advance()
+                return _with_columns(query, [exp.Star(except_=self._parse_csv(self._parse_id_var))])
+            case "AS":
+                self._advance()
+                return _over(query, exp.TableAlias(this=self._parse_id_var()))
+            case "WHERE":
+                where = self._parse_where()
+                return _taking_in(query).where(where.this, copy=False) if where else query
+            case "AGGREGATE":
+                self._advance()
+                return self._aggregated(_taking_in(query))
+            case "ORDER BY":
+                ordered = _taking_in(query)
+                ordered.set("order", self._parse_order())
+                return ordered
+            case "LIMIT" | "OFFSET" | "TABLESAMPLE":
+                # Which rows stay is no matter of columns.
+                self._parse_limit()
+                self._parse_offset()
+                self._parse_table_sample()
+                return query
+            case "PIVOT" | "UNPIVOT":
+                pivoted = _over(query, None)
+                pivoted.args["from_"].this.set("pivots", self._parse_pivots())
+                return pivoted
+            case "UNION" | "EXCEPT" | "INTERSECT" | "MINUS":
+                return self.parse_set_operation(this=query) or self._refuse(word)
+        join = self._parse_join()
+        if join is None or isinstance(join.this, exp.Lateral):  # which takes in the steps behind it
+            self._refuse(word)
+        return _taking_in(query).join(join, copy=False)
+
+    def _selected(self, query: exp.Select) -> exp.Query:
+        select = self._parse_select(consume_pipe=False, parse_set_operation=False)
+        if not isinstance(select, exp.Select) or select.args.get("from_") is not None:
+            self._refuse("SELECT")
+        for key in ("expressions", "distinct", "windows"):
+            if select.args.get(key):
+                query.set(key, select.args[key])
+        return query
+
+    def _refuse(self, word: str) -> NoReturn:
+        self.raise_error(f"Unsupported pipe {word}")
+        raise sqlglot.ParseError(word)  # where the parser is to go on
+
+    def _assigned(self) -> exp.Expr:
+        name = self._parse_id_var()
+        if not self._match(TokenType.EQ):
+            self._refuse("SET")
+        return exp.Alias(this=self._parse_disjunction(), alias=name)
+
+    def _aggregated(self, query: exp.Select) -> exp.Query:
+        made = [] if self._match(TokenType.GROUP_BY, advance=False) else self._parse_expressions()
+        groups = self._parse_expressions() if self._match(TokenType.GROUP_BY) else []
+        if any(isinstance(each.unalias(), exp.Literal) or each.name.upper() == "ALL" for each in groups):
+            self._refuse("AGGREGATE")
+        query.set("expressions", [*groups, *made])
+        if groups:
+            query.set("group", exp.Group(expressions=[each.unalias().copy() for each in groups]))
+        return query
+
+
+def _taking_in(query: exp.Query) -> exp.Select:
+    """The query, where a further step may stand in it, else one over it."""
+    if isinstance(query, exp.Select) and query.args.get("from_") is not None:
+        extra = {key for key, value in query.args.items() if value and key not in _STAYS}
+        stars = [each for each in query.expressions if type(each) is exp.Star and not any(each.args.values())]
+        if not extra and len(stars) == len(query.expressions) == 1:
+            return query
+    return _over(query, None)
+
+
+def _over(query: exp.Query, alias: exp.TableAlias | None) -> exp.Select:
+    inner = (
+        query if isinstance(query, exp.Subquery) and alias is None else exp.Subquery(this=query, alias=alias)
+    )
+    return exp.select("*").from_(inner, copy=False)
+
+
+def _with_columns(query: exp.Query, columns: list[exp.Expr]) -> exp.Select:
+    made = _taking_in(query)
+    made.set("expressions", columns)
+    return made
