@@ -66,7 +66,8 @@ class Made:
 
     ``kind`` is a word of `extractors`' statements (SELECT, INSERT, CREATEVIEW …). ``control`` are the columns that decide
     which rows there are. ``whole``: these are all its columns, in their order. ``complete`` is False where not all columns,
-    or not all of what makes them, are known. ``perhaps`` are tables, unless the text means what is nested in a row.
+    or not all of what makes them, are known. ``perhaps`` are tables, unless the text means what is nested in a row,
+    and those that what looks like a table may be nested in.
     """
 
     kind: str
