@@ -5,10 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from navlin.sql.bounded import SqlReader
 from navlin.sql.reading import Made, Question
@@ -272,6 +274,7 @@ def test_what_is_written_is_named_as_the_target_names_it(
     ("source", "expected"),
     [
         ("f(TABLE(s))", "x: s.d, s.id"),
+        ("t, LATERAL f(t.b)", "x: t.b"),
         ("f(rows => TABLE(s))", "x: s.d, s.id"),
         ("f(TABLE(SELECT a FROM t WHERE b > 1), 2)", "x: t.a"),
         ("range(3)", "x: "),
@@ -294,7 +297,7 @@ def test_a_column_of_a_function_comes_of_what_that_is_given_or_is_incomplete(
     [
         ("SELECT t.a FROM t, f(1)", False),
         ("SELECT t.a FROM t, range(3)", True),
-        ("SELECT x FROM t, LATERAL f(t.a) k (x)", False),
+        ("SELECT x FROM t, LATERAL f(t.a) k (x)", True),
         ("SELECT x FROM t LATERAL VIEW f(a) k AS x", True),
         ("SELECT count(*) FROM read_files('/in')", True),
         ("CREATE TEMPORARY VIEW v USING parquet", False),
@@ -317,6 +320,20 @@ def test_an_alter_of_many_spaces_is_read_in_time(reader: SqlReader) -> None:
     for head in ("ALTER TABLE x", "ALTER MATERIALIZED VIEW x"):
         answer = reader.read(Question(head + " " * 200_000 + "y", SCHEMA, "db"))
         assert (answer.problem, len(answer.made)) == ("", 1)
+
+
+def test_each_function_of_sparks_own_that_makes_rows_is_known(
+    reader: SqlReader, spark: Callable[[], SparkSession]
+) -> None:
+    """Of one that nobody knows, what it makes of constants is incomplete."""
+    found: Any = spark()._jvm.org.apache.spark.sql.catalyst.analysis.TableFunctionRegistry  # type: ignore[union-attr]
+    names = found.builtin().listFunction()
+    functions = [names.apply(at).funcName() for at in range(names.size())]
+
+    assert len(functions) > 10
+    for function in functions:
+        text = " ".join(("SELECT x FROM", function, "(1) AS k (x)"))
+        assert columns(made(reader, text)) == ["x: "], function
 
 
 def test_several_statements_are_read_one_after_the_other(reader: SqlReader) -> None:

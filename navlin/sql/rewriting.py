@@ -11,7 +11,7 @@ _NAME: Final = r"(?:`[^`]+`|\w+)(?:\s*\.\s*(?:`[^`]+`|\w+))*"
 _PARTITION: Final = rf"PARTITION\s*{_IN_BRACKETS}"
 _INSERT: Final = rf"INSERT\s+(?:INTO|OVERWRITE)\s+(?:TABLE\s+)?{_NAME}"
 _LITERALS: Final = re.compile(
-    r"'(?:[^'\\]|\\.)*(?:'|\Z)|\"(?:[^\"\\]|\\.)*(?:\"|\Z)|`[^`]*(?:`|\Z)|--[^\n]*|/\*.*?(?:\*/|\Z)",
+    r"'(?:[^'\\]|\\.)*+(?:'|\Z)|\"(?:[^\"\\]|\\.)*+(?:\"|\Z)|`[^`]*+(?:`|\Z)|--[^\n]*+|/\*.*?(?:\*/|\Z)",
     re.DOTALL,
 )
 _HINTS: Final = re.compile(

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 FILE_FORMATS: Final = frozenset("parquet orc csv json text avro delta binaryfile iceberg".split())
 """What stands for a database where a query reads files in place."""
 FROM_NOTHING: Final = frozenset(
-    "range sql_keywords collations json_tuple stack variant_explode variant_explode_outer".split()
+    "range sql_keywords collations json_tuple stack inline_outer variant_explode variant_explode_outer"
+    " python_worker_logs".split()
 )
-"""Functions of Spark that make rows and read nothing but their arguments; those that explode parse as such."""
+"""Spark's own functions that make rows and read no table; the parser knows those that are not here by themselves."""
 OF_A_TABLE: Final = frozenset({"table_changes"})
 """Functions that read the table that they are given the name of (Delta)."""
 OF_A_PATH: Final = frozenset({"table_changes_by_path", "read_files"})
@@ -213,7 +214,9 @@ def _function(queries: Queries, node: exp.Expr, scope: Scope) -> Result:
     if isinstance(node, exp.Anonymous):
         place = _place_argument(node, queries.question.database)
         read |= {place} if place is not None else set()
-        if not tables and node.name.lower() not in FROM_NOTHING:
+        from_nothing = not tables and node.find(exp.Column) is None
+        if from_nothing and node.name.lower() not in FROM_NOTHING:
+            # What it makes its rows of stands in its own code.
             flows.append(UNKNOWN)
             rows += [UNKNOWN] if place is None else []
     return Result(

@@ -45,8 +45,10 @@ def answer(question: Question) -> Answer:
 def _attempts(question: Question) -> Iterator[tuple[str, str]]:
     """The text as it is put for the parser, and the dialects to try."""
     text = rewritten(question.text)
-    for each in dict.fromkeys((text, bare_create(text))):
-        yield from ((each, dialect) for dialect in dict.fromkeys((*question.dialects, _BEHIND_ALL)))
+    dialects = list(dict.fromkeys((*question.dialects, _BEHIND_ALL)))
+    yield from ((text, dialect) for dialect in dialects)
+    if (bare := bare_create(text)) != text:
+        yield from ((bare, dialect) for dialect in dialects)
 
 
 def _in_words(error: sqlglot.errors.SqlglotError) -> str:
