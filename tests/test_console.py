@@ -241,8 +241,7 @@ def test_the_log_has_who_saved_a_search_by_a_form(viewer: Browser, web: Web) -> 
     name = f"saved{uuid4().hex[:8]}"
     saved = {"csrf": viewer.csrf, "name": name, "query": "type:TABLE"}
     assert viewer.send("POST", "/saved", data=saved, headers=HTML).status_code == 303
-    logged = [each for each in list(web.log) if str(each.get("path", "")).endswith("/saved")]
-    assert logged[-1]["user"] == "viewer", web.log
+    assert web.logged("edit requested", user="viewer", path="/saved")
 
 
 def test_only_a_page_takes_a_form(editor: Browser) -> None:

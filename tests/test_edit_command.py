@@ -179,8 +179,7 @@ def test_over_http_the_editor_edits_and_is_named(
     told = web.asked("/edits", entity=f"{database}.orders")
     assert told == json_of(navlin("edits", f"{database}.orders", "--json"))
     assert [edit["who"] for edit in told["edits"]] == ["editor"]
-    noted = [line for line in web.log if line["event"] == "edit requested" and line["path"].endswith("/edit")]
-    assert "editor" in {line["user"] for line in noted}
+    assert web.logged("edit requested", user="editor", path=f"{ROOT}/edit")
 
     assert (
         web.send("POST", ROOT + "/edit", "editor", json={"entity": f"{database}.orders"}).status_code == 400

@@ -120,8 +120,7 @@ def test_a_put_answers_with_all_keys_and_is_noted_with_the_user(web: Web, world:
         [("name", None, "Orders")],
     )
     assert world.solr.count(ELEMENTS, "name:Orders", f"identity:{after['identity']}") == 1
-    lines = [line for line in web.log if line["event"] == "edit requested" and line["path"] == orders]
-    assert {line["user"] for line in lines} == {"editor"}
+    assert {line["user"] for line in web.logged("edit requested", path=orders)} == {"editor"}
 
 
 def test_who_follows_a_source_as_the_sdk_does_sees_an_edit(web: Web, world: World, orders: str) -> None:

@@ -151,8 +151,8 @@ def test_what_was_read_before_a_change_is_not_written_over_it(web: Web, solr: So
 def test_the_log_says_who_saved_and_who_removed(web: Web) -> None:
     save(web, "viewer", "noted")
     remove(web, "viewer", "noted")
-    noted = [(line["user"], line["method"]) for line in web.log if line["event"] == "edit requested"]
-    assert {("viewer", "POST"), ("viewer", "DELETE")} <= set(noted)
+    assert web.logged("edit requested", user="viewer", method="POST")
+    assert web.logged("edit requested", user="viewer", method="DELETE")
 
 
 # -- By command ----------------------------------------------------------------------------------------------------------

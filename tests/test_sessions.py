@@ -49,16 +49,6 @@ def state_of(web: Web) -> Path:
     return web.file.parent / "state"
 
 
-def log_of(web: Web, event: str, user: str) -> list[dict[str, Any]]:
-    """The lines about a user; waits for the first."""
-    deadline_s = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline_s:
-        if found := [line for line in list(web.log) if line["event"] == event and line.get("user") == user]:
-            return found
-        time.sleep(0.02)
-    pytest.fail(f"no line {event!r} about {user}")
-
-
 @pytest.fixture
 def somebody(web: Web, request: pytest.FixtureRequest) -> str:
     """A user of this test alone."""
@@ -87,8 +77,8 @@ def test_a_log_in_says_who_that_is_and_its_cookie_does_from_then_on(web: Web, so
     assert browser.send("GET", SEARCH).status_code == 200
     assert browser.send("POST", "/logout", headers={"X-Navlin-CSRF": told["csrf"]}).json() == {"ended": 1}
     assert browser.cookies == {}
-    assert log_of(web, "logged in", somebody)[0]["path"].endswith("/login")
-    assert log_of(web, "logged out", somebody)
+    assert web.logged("logged in", user=somebody)[0]["path"].endswith("/login")
+    assert web.logged("logged out", user=somebody)
 
 
 def test_the_cookie_is_out_of_reach_of_scripts_other_sites_and_other_paths(
@@ -199,13 +189,14 @@ def test_a_session_may_what_its_user_may_and_is_noted_as_its_user(
     web: Web, browser: Browser, somebody: str
 ) -> None:
     assert browser.write(ROOT + "/link", json={}).status_code == 403
-    assert [line["reason"] for line in log_of(web, "request refused", somebody)] == ["role"]
+    assert [line["reason"] for line in web.logged("request refused", user=somebody)] == ["role"]
     AccessFile(state_of(web)).set_role(somebody, Role.ADMINISTRATOR)
     browser.log_in(somebody)
     assert browser.send("POST", ROOT + "/link", json={}).status_code == 403
-    assert log_of(web, "request refused", somebody)[-1]["reason"].startswith(COOKIE_ALONE)
+    refused = web.logged("request refused", 2, user=somebody)
+    assert refused[-1]["reason"].startswith(COOKIE_ALONE)
     assert browser.write(ROOT + "/link", json={}).status_code == 503, "there is no daemon"
-    assert log_of(web, "run requested", somebody)
+    assert web.logged("run requested", user=somebody)
 
 
 def test_no_address_that_is_read_wants_the_role_of_a_writer(web: Web) -> None:
@@ -412,7 +403,7 @@ def log_out_by_administrator(web: Web, name: str) -> None:
     assert web.send("POST", f"{ROOT}/users/{name}/logout", "editor").status_code == 403
     answer = web.send("POST", f"{ROOT}/users/{name}/logout", "chief")
     assert answer.json() == {"user": name, "ended": 2}
-    assert log_of(web, "log-out requested", "chief")
+    assert web.logged("log-out requested", user="chief")
 
 
 def log_out_everywhere(web: Web, name: str) -> None:

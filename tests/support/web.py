@@ -62,6 +62,20 @@ class Web:
         assert answer.headers["Content-Type"] == "application/json"
         return answer.json()
 
+    def logged(self, event: str, at_least: int = 1, **fields: Any) -> list[dict[str, Any]]:
+        """The lines of the log with this event and fields.
+
+        An answer may be read before the line about it: this waits for ``at_least`` lines.
+        """
+        deadline_s = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline_s:
+            found = [line for line in list(self.log) if {"event": event, **fields}.items() <= line.items()]
+            if len(found) >= at_least:
+                return found
+            time.sleep(0.02)
+        alike = [line for line in self.log if line["event"] == event]
+        pytest.fail(f"{at_least} lines {event!r} with {fields}; those with this event: {alike}")
+
     def command(self, *arguments: str) -> Any:
         """What the command prints as JSON."""
         command = [sys.executable, "-m", "navlin", "--config", str(self.file), *arguments, "--json"]
