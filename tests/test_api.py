@@ -552,6 +552,7 @@ def test_tls_is_spoken_with_the_certificate_that_was_given(solr: Solr, tmp_path:
             requests.get(web.url.replace("https:", "http:") + "/healthz", timeout=PATIENCE_S)
 
 
+@pytest.mark.services
 def test_a_proxy_names_its_users(solr: Solr, tmp_path: Path) -> None:
     lines = ('trusted_proxies = ["127.0.0.1"]', 'user_header = "X-Forwarded-User"')
     with running_web(solr.address, tmp_path, *lines) as web:

@@ -301,6 +301,7 @@ def test_positions_are_first_and_relations_and_edits_after_what_they_are_about()
     assert set(ORDER) == set(CORES)
 
 
+@pytest.mark.services
 def test_snapshots_are_taken_anew_while_runs_finish(
     private_solr: Solr, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,6 +60,7 @@ def test_a_clock_is_doubted_if_another_contradicts_it(
     assert bool(doubted) == bool(doubt)
 
 
+@pytest.mark.services
 def test_while_the_clock_is_ahead_of_the_sources_nothing_is_read_and_afterwards_all_is_as_ever(
     estate: SmallEstate,
 ) -> None:

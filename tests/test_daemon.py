@@ -94,6 +94,7 @@ def test_a_hand_started_extract_is_done_by_the_daemon(daemon: Served) -> None:
     assert "IMPALA-1: idle" in daemon.ask("extract", "IMPALA-1").stdout
 
 
+@pytest.mark.services
 def test_a_hand_started_extract_that_fails_says_why(daemon: Served) -> None:
     asked = daemon.ask("extract", "HIVE-1")
 
@@ -101,6 +102,7 @@ def test_a_hand_started_extract_that_fails_says_why(daemon: Served) -> None:
     assert "error: no metastore can be reached" in asked.stdout
 
 
+@pytest.mark.services
 def test_link_and_purge_are_done_by_the_daemon_too(daemon: Served) -> None:
     seen = len(daemon.log)
     linked = daemon.ask("link", "--all", "--json")
@@ -125,6 +127,7 @@ def test_a_source_that_the_daemon_does_not_know_yet_is_refused_in_a_sentence(dae
     assert 'the running navlin serve has no source "LATER": reload its configuration (SIGHUP)' in asked.stderr
 
 
+@pytest.mark.services
 def test_a_second_daemon_on_the_same_directory_says_so_and_ends(daemon: Served) -> None:
     second = daemon.ask("serve")
 
@@ -239,6 +242,7 @@ def test_what_inherits_a_tag_is_found_soon_after_an_edit(daemon: Served) -> None
     daemon.until(lambda: not daemon.find("inheritedTag:soon"), "that it inherits no more")
 
 
+@pytest.mark.services
 def test_a_command_on_another_machine_requests_it_and_waits_for_the_answer(
     daemon: Served, tmp_path: Path
 ) -> None:
@@ -271,6 +275,7 @@ def test_a_command_on_another_machine_requests_it_and_waits_for_the_answer(
     assert "HIVE-2" in unknown.stderr
 
 
+@pytest.mark.services
 def test_prometheus_sees_the_daemon_and_how_old_its_sources_are(daemon: Served) -> None:
     daemon.append("daemon.measured")
     daemon.until(lambda: daemon.find("type:OPERATION AND queryText:measured"), "the operation")
@@ -284,6 +289,7 @@ def test_prometheus_sees_the_daemon_and_how_old_its_sources_are(daemon: Served) 
     assert 'navlin_source_failing{extractor="hms",source="HIVE-1"} 1.0' in text
 
 
+@pytest.mark.services
 def test_a_web_process_that_died_is_started_again_and_extraction_goes_on(daemon: Served) -> None:
     (web,) = daemon.running("--child")
     assert os.getpriority(os.PRIO_PROCESS, web) > os.getpriority(os.PRIO_PROCESS, daemon.process.pid), (

@@ -143,7 +143,9 @@ def device(path: Path, secret: Path) -> None:
     path.symlink_to("/dev/zero")
 
 
-@pytest.mark.parametrize("put", [fifo, link_out, device])
+@pytest.mark.parametrize(
+    "put", [link_out, *(pytest.param(each, marks=pytest.mark.services) for each in (fifo, device))]
+)
 @pytest.mark.parametrize("when", ["before the plan", "between plan and read"])
 def test_what_is_no_log_of_the_directory_is_not_opened(
     logs: Spark, tmp_path: Path, put: Callable[[Path, Path], None], when: str

@@ -128,7 +128,16 @@ def compressed(impala: Impala) -> None:
     impala.log.unlink()
 
 
-@pytest.mark.parametrize("rotate", [moved_out, removed, renamed_past_the_pattern, compressed])
+@pytest.mark.parametrize(
+    "rotate",
+    [
+        moved_out,
+        *(
+            pytest.param(each, marks=pytest.mark.services)
+            for each in (removed, renamed_past_the_pattern, compressed)
+        ),
+    ],
+)
 def test_what_was_written_between_the_last_poll_and_a_rotation_is_read(
     impala: Impala, rotate: Callable[[Impala], None]
 ) -> None:
@@ -175,6 +184,7 @@ def test_a_file_that_was_moved_away_and_is_read_is_let_go(
     assert list(held.missing(follower, set())) == []
 
 
+@pytest.mark.services
 def test_a_log_that_was_compressed_while_navlin_was_down_is_read_on(
     impala: Impala, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,6 +219,7 @@ def test_a_compressed_rest_that_is_damaged_is_read_as_far_as_it_goes_and_rejecte
     assert impala.run().status is Status.IDLE
 
 
+@pytest.mark.services
 def test_what_is_known_to_be_lost_is_counted_in_bytes(
     impala: Impala, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -272,7 +283,15 @@ def test_what_is_not_followed_any_more_is_not_held_open_for_ever(tmp_path: Path)
 # -- holes --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [300, 5 << 20, 1 << 40], ids=["300 bytes", "5 MiB", "1 TiB"])
+@pytest.mark.parametrize(
+    "size",
+    [
+        pytest.param(300, marks=pytest.mark.services),
+        pytest.param(5 << 20, marks=pytest.mark.services),
+        1 << 40,
+    ],
+    ids=["300 bytes", "5 MiB", "1 TiB"],
+)
 def test_a_hole_that_truncation_left_before_a_line_is_passed_over_and_counted(
     impala: Impala, size: int
 ) -> None:
@@ -324,12 +343,11 @@ def a_link_to_itself(path: Path, impala: Impala) -> None:
 
 NO_FILES = [
     a_fifo,
-    a_directory,
-    a_socket,
-    a_device,
     a_link_that_leads_out,
-    a_link_to_nothing,
-    a_link_to_itself,
+    *(
+        pytest.param(each, marks=pytest.mark.services)
+        for each in (a_directory, a_socket, a_device, a_link_to_nothing, a_link_to_itself)
+    ),
 ]
 
 

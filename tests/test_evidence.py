@@ -203,6 +203,7 @@ def test_the_command_prints_json_a_page_and_a_summary(solr: Solr, tmp_path: Path
     assert run(file, "evidence", "evidence_nowhere.nothing").exit_code == Exit.NOTHING
 
 
+@pytest.mark.services
 def test_the_endpoint_answers_as_the_command(web: Web, made: Key) -> None:
     answered, printed = web.asked("/evidence", entity=made.identity), web.command("evidence", made.identity)
     assert answered.pop("made")

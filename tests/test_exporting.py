@@ -165,6 +165,7 @@ def test_after_a_run_what_changed_is_sent_and_status_says_how_far_it_is(
     assert len(atlas.requests) == before + 1
 
 
+@pytest.mark.services
 def test_what_was_refused_is_said_until_everything_is_sent_anew(
     world: World, atlas: Atlas, tmp_path: Path
 ) -> None:

@@ -210,8 +210,9 @@ class Extracted:
 
 @pytest.fixture(scope="module", params=REGISTERED)
 def case(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, hadoop_jars: Path
 ) -> Iterator[tuple[Case, Extracted]]:
+    # By the jars these tests come into the process that has the session's HDFS and metastore, see `tests.tiers`.
     directory = tmp_path_factory.mktemp("contract")
     with CASES[request.param](request.getfixturevalue, directory) as made:
         yield made, extracted_of(made, directory)

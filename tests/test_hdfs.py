@@ -391,6 +391,7 @@ def forbidden() -> Iterator[str]:
         server.shutdown()
 
 
+@pytest.mark.services
 def test_who_may_not_follow_events_reads_images(
     follower: Follower, hdfs: Hadoop, hdfs_writer: Writer, top: str
 ) -> None:
@@ -457,6 +458,7 @@ def test_who_may_follow_events_and_has_no_image_lists_once(
     assert f"so {top} is listed" in overdue.plan.note
 
 
+@pytest.mark.services
 def test_a_check_shows_what_the_user_may(extractor: Hdfs, forbidden: str) -> None:
     events, image = extractor.check()
     assert "events may be followed" in events and "newest image is of transaction" in image

@@ -526,6 +526,7 @@ def test_an_image_that_does_not_come_whole_is_none(
     client.stop()
 
 
+@pytest.mark.services
 def test_the_newest_image_is_taken_and_of_equal_ones_the_standbys(
     web: Callable[..., HdfsClient], tmp_path: Path
 ) -> None:

@@ -112,11 +112,12 @@ def do_and_compare(described: Described, every: list[Row]) -> None:
         )
 
 
+@pytest.mark.services
 def test_words_follow_a_directory_and_its_files_through_a_rename_and_a_swap(described: Described) -> None:
     do_and_compare(described, [(("rename", "a", "c"),), SWAP])
 
 
-@pytest.mark.services
+@pytest.mark.soak
 def test_words_follow_a_directory_and_its_files_through_every_row_of_two_steps(
     described: Described,
 ) -> None:
@@ -141,6 +142,7 @@ def test_a_file_keeps_when_it_was_first_seen_under_its_new_name(described: Descr
     assert described.documents()["new"]["firstSeen"] == before
 
 
+@pytest.mark.services
 def test_what_a_job_moves_into_place_over_a_described_file_leaves_the_words(described: Described) -> None:
     described.writer.create(f"{described.top}/report", b"1")
     described.follow()

@@ -292,7 +292,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schema_upgrade, "ONE_RANGE_DOCUMENTS", 300)
 
 
-@pytest.mark.services
+@pytest.mark.soak
 @pytest.mark.usefixtures("small_batches")
 def test_cut_off_at_any_request_the_next_upgrade_goes_on_and_nothing_is_lost(external: Solr) -> None:
     cuts = upgrade_with_cuts(external)
@@ -304,7 +304,7 @@ def test_cut_off_at_any_request_the_next_upgrade_goes_on_and_nothing_is_lost(ext
     assert set(found) == set(CORES), "the old cores are gone"
 
 
-@pytest.mark.services
+@pytest.mark.soak
 def test_killed_at_random_moments_the_embedded_index_is_upgraded_all_the_same(
     state: Path, solr_jars: Path
 ) -> None:

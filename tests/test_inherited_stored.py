@@ -383,7 +383,7 @@ def whatever_happens(solr: Solr, happened: list[list[Happens]]) -> None:
 once = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-@pytest.mark.services
+@pytest.mark.soak
 @once
 @given(happened=steps)
 def test_whatever_happens_the_index_says_what_is_answered(

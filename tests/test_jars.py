@@ -174,6 +174,7 @@ def test_a_jar_that_nobody_listed_is_refused(fetching: Fetching) -> None:
         fetching()
 
 
+@pytest.mark.services
 def test_a_jar_that_was_damaged_lost_or_added_later_is_put_right(fetching: Fetching) -> None:
     alpha, beta = fetching()
     alpha.write_bytes(ALPHA[:-1] + b"!")
@@ -192,6 +193,7 @@ def test_a_jar_that_the_repository_lacks_is_named_and_not_asked_for_again_and_ag
     assert fetching.paused_s == []
 
 
+@pytest.mark.services
 def test_a_repository_that_does_not_answer_is_asked_again_after_a_pause(
     fetching: Fetching, repository: Repository
 ) -> None:
@@ -218,6 +220,7 @@ def test_a_repository_that_never_answers_ends_in_a_sentence(
     assert not fetching.into.exists()
 
 
+@pytest.mark.services
 def test_a_fetch_that_was_killed_leaves_nothing_half_and_goes_on_where_it_was(
     fetching: Fetching, repository: Repository
 ) -> None:
@@ -242,6 +245,7 @@ def test_a_fetch_that_was_killed_leaves_nothing_half_and_goes_on_where_it_was(
     assert [path.name for path in fetching.into.parent.iterdir() if path.suffix != ".lock"] == ["pair"]
 
 
+@pytest.mark.services
 def test_of_two_fetches_at_once_one_works_and_the_other_waits(
     fetching: Fetching, repository: Repository
 ) -> None:

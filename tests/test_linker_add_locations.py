@@ -371,6 +371,7 @@ def test_linking_everything_repairs_what_should_not_be_there(world: World) -> No
     assert world.index() == right
 
 
+@pytest.mark.services
 def test_linking_twice_changes_nothing(world: World) -> None:
     runs = []
     for what, source, records in story(world):
@@ -383,6 +384,7 @@ def test_linking_twice_changes_nothing(world: World) -> None:
     assert world.versions() == before
 
 
+@pytest.mark.services
 def test_many_new_locations_are_met_from_the_few_flows(world: World) -> None:
     world.link(world.put(world.spark, *writing(world, "/s/t7/ds=1")))
 

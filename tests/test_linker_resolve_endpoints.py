@@ -167,6 +167,7 @@ def test_a_granted_end_is_there_from_the_start(solr: Solr) -> None:
     assert verdict(world.relation(world.impala, read)) == (False, None)
 
 
+@pytest.mark.services
 def test_a_granted_end_that_went_missing_is_said_to_be_of_no_authority(solr: Solr) -> None:
     world = World(solr, "granted and lost", configured=False)
     operation, read = select_from(world, "sales.orders")
@@ -179,6 +180,7 @@ def test_a_granted_end_that_went_missing_is_said_to_be_of_no_authority(solr: Sol
     assert verdict(world.relation(world.impala, read)) == (True, "no such authority")
 
 
+@pytest.mark.services
 def test_linking_twice_changes_nothing(world: World) -> None:
     world.put(world.hive, world.entity(world.table("sales.orders")))
     one, reads_orders = select_from(world, "sales.orders")
@@ -315,6 +317,7 @@ def test_an_entity_that_came_back_before_it_could_be_unlinked_keeps_its_relation
     assert verdict(world.relation(world.impala, read)) == (False, None)
 
 
+@pytest.mark.services
 def test_linking_everything_ends_where_the_increments_do(world: World) -> None:
     def send(then: Callable[[str], object]) -> dict[str, Any]:
         world.clear()

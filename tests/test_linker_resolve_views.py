@@ -535,6 +535,7 @@ def test_linking_everything_ends_where_the_increments_do(world: World) -> None:
     assert world.versions() == versions
 
 
+@pytest.mark.services
 def test_linking_everything_repairs_what_should_not_be_there(world: World) -> None:
     world.link(world.put(world.hive, *orders(world), *totals(world)))
     world.put(world.impala, *created_by_impala(world, "s.totals"))
@@ -546,6 +547,7 @@ def test_linking_everything_repairs_what_should_not_be_there(world: World) -> No
     assert found_flows(world) == set()
 
 
+@pytest.mark.services
 def test_linking_twice_changes_nothing(world: World) -> None:
     run = world.put(world.hive, *orders(world), *totals(world), *view(world, "s.v", "SELECT FROM", "id"))
     world.link(run)

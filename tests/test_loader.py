@@ -242,10 +242,15 @@ def test_a_package_of_others_brings_an_extractor_of_its_own(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("module", "reason"),
     [
-        ("import acme_client", "ModuleNotFoundError: No module named 'acme_client'"),
-        (
+        pytest.param(
+            "import acme_client",
+            "ModuleNotFoundError: No module named 'acme_client'",
+            marks=pytest.mark.services,
+        ),
+        pytest.param(
             EXTRACTOR.format(name="hms", base="(Extractor)"),
             'the extractor "hms" of acme_navlin.Acme has the name',
+            marks=pytest.mark.services,
         ),
         (EXTRACTOR.format(name="acme", base=""), "acme_navlin.Acme must be a subclass of"),
     ],

@@ -159,6 +159,7 @@ def test_words_left_in_the_source_follow_it_until_a_person_writes_others(files: 
     assert "up_contact" not in files.of("/a")
 
 
+@pytest.mark.services
 def test_files_that_nothing_refers_to_are_left_out_where_only_claimed_ones_are_wanted(
     files: FileSystem,
 ) -> None:

@@ -118,6 +118,7 @@ def test_nobody_reads_it_without_a_user(web: Web) -> None:
     assert web.get("/metrics", user=None).status_code == 401
 
 
+@pytest.mark.services
 def test_without_an_index_it_says_so(solr: Solr, tmp_path: Path) -> None:
     nowhere = replace(solr.address, url="http://127.0.0.1:9/solr")
     with running_web(nowhere, tmp_path) as web:

@@ -130,6 +130,7 @@ def test_a_listing_that_is_cut_short_without_an_error_deletes_nothing(estate: Sm
     assert estate.deleted("TABLE", "FIELD") == set()
 
 
+@pytest.mark.services
 def test_a_source_that_cannot_be_asked_must_miss_it_twice(estate: SmallEstate) -> None:
     estate.tables({"s.a": ["id"], "s.b": ["id"], "s.c": ["id"]})
     estate.pull()
@@ -148,6 +149,7 @@ def test_a_source_that_cannot_be_asked_must_miss_it_twice(estate: SmallEstate) -
     assert estate.deleted("TABLE", "FIELD") == {"/S/C", "/S/C/ID"}
 
 
+@pytest.mark.services
 def test_losing_nearly_half_again_and_again_is_held(
     solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path
 ) -> None:
@@ -160,6 +162,7 @@ def test_losing_nearly_half_again_and_again_is_held(
     assert len(estate.live("TABLE")) == 27
 
 
+@pytest.mark.services
 def test_a_person_accepts_what_was_shown_and_nothing_beyond(
     solr: Solr, spark: Callable[[], SparkSession], tmp_path: Path
 ) -> None:

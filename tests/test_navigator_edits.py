@@ -342,6 +342,7 @@ def test_models_that_cannot_be_are_refused_and_none_of_them_is_registered(
     assert web.get(f"{V}/models/namespaces/bad").status_code == 204
 
 
+@pytest.mark.services
 def test_no_value_of_any_key_is_an_error_of_navlins(web: Web, orders: str, ns: str) -> None:
     from tests.test_navigator_plugin import ODD
 

@@ -716,6 +716,7 @@ def everything(world: World) -> set[str]:
     }
 
 
+@pytest.mark.services
 def test_a_full_listing_does_not_miss_what_was_registered_and_takes_it_over_when_it_comes(
     estate: SmallEstate,
 ) -> None:

@@ -162,6 +162,7 @@ def test_another_statement_takes_nothing_over(web: Web, world: World, ns: str, o
     assert [each["endpoint2Ids"] for each in at_script(world, ns)] == [[awaited["identity"]]]
 
 
+@pytest.mark.services
 def test_linking_everything_does_the_same(web: Web, world: World, ns: str) -> None:
     write(web, world, ns)
     source = statements(world)

@@ -129,7 +129,7 @@ def test_logs_that_are_rotated_truncated_and_restored_lose_nothing_and_double_no
     assert unlike_in_one_file(logs, spark, tmp_path) == []
 
 
-@pytest.mark.services
+@pytest.mark.soak
 def test_a_disk_that_is_full_at_times_leaves_no_trace(
     tmp_path: Path, solr_jars: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -137,6 +137,7 @@ def test_what_never_will_be_read_is_refused_and_nothing_is_kept(
     assert kept(events) == before
 
 
+@pytest.mark.services
 def test_others_are_answered_while_a_large_body_is_read(door: Web) -> None:
     line, last = json.dumps(COMPLETE).encode() + b"\n", json.dumps(NAMELESS).encode()
     body = gzip.compress(line * ((60 << 20) // len(line)) + last, 1)

@@ -86,6 +86,7 @@ def test_a_change_is_written_and_stamped_and_what_did_not_change_is_not(estate: 
     assert estate.element("sales.items")["extractorRunId"] == first.run_id
 
 
+@pytest.mark.services
 def test_statistics_are_no_change_but_come_along_with_one(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": {"columns": ["id"], "rows": 1}})
     estate.pull()
@@ -122,6 +123,7 @@ def test_what_comes_back_is_no_longer_deleted_though_nothing_of_it_changed(estat
     assert "deleteTime" not in estate.element("sales.orders")
 
 
+@pytest.mark.services
 def test_what_comes_back_after_a_purge_has_its_parent_again(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"], "sales.items": ["id"]})
     estate.pull()
@@ -146,6 +148,7 @@ def test_a_table_dropped_and_created_again_keeps_its_id_and_shows_that_it_was_re
     assert len(estate.element("sales.orders")["recreated"]) == 1
 
 
+@pytest.mark.services
 def test_a_location_that_changes_leaves_one_live_relation(estate: SmallEstate) -> None:
     for location in ("hdfs://ns/w/a", "hdfs://ns/w/b"):
         estate.tables({"sales.orders": {"columns": ["id"], "location": location}})
@@ -158,6 +161,7 @@ def test_a_location_that_changes_leaves_one_live_relation(estate: SmallEstate) -
     assert stored == {"/w/a": True, "/w/b": False}
 
 
+@pytest.mark.services
 def test_the_location_of_a_dropped_table_is_history_and_stays(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": {"columns": ["id"], "location": "hdfs://ns/w/a"}, "sales.items": ["id"]})
     estate.pull()
@@ -229,6 +233,7 @@ def test_an_implausible_loss_is_held_while_what_is_new_is_written(
     assert len(estate.deleted("TABLE")) == 9
 
 
+@pytest.mark.services
 def test_one_of_one_gone_is_plausible_as_long_as_something_was_read(estate: SmallEstate) -> None:
     estate.tables({"sales.orders": ["id"], "tmp.one": ["id"]})
     estate.pull()
@@ -321,6 +326,7 @@ def test_a_flow_whose_table_is_not_there_yet_waits_and_is_linked_when_it_comes(e
     assert {d["unlinked"] for d in estate.documents(RELATIONS) if d["type"] == "DATA_FLOW"} == {False}
 
 
+@pytest.mark.services
 def test_however_often_a_run_fails_it_uses_up_no_iteration_and_what_it_wrote_is_linked_in_the_end(
     estate: SmallEstate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -343,7 +349,7 @@ def test_however_often_a_run_fails_it_uses_up_no_iteration_and_what_it_wrote_is_
     assert estate.pull().iteration == 1
 
 
-@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize("there", [pytest.param(True, marks=pytest.mark.services), False])
 def test_a_new_relation_is_written_once_with_what_becomes_of_its_claims(
     estate: SmallEstate, monkeypatch: pytest.MonkeyPatch, there: bool
 ) -> None:
@@ -368,9 +374,13 @@ def test_a_new_relation_is_written_once_with_what_becomes_of_its_claims(
     assert run.counts.linked == (len(flows) if there else 0)
 
 
-@pytest.mark.parametrize("few", [0, 1_000])
-@pytest.mark.parametrize("purge_began_before_ms", [0, 3_600_000])
-@pytest.mark.parametrize("ended_before_ms", [None, 300_000], ids=["it goes on", "by a clock that is behind"])
+@pytest.mark.parametrize("few", [0, pytest.param(1_000, marks=pytest.mark.services)])
+@pytest.mark.parametrize("purge_began_before_ms", [0, pytest.param(3_600_000, marks=pytest.mark.services)])
+@pytest.mark.parametrize(
+    "ended_before_ms",
+    [None, pytest.param(300_000, marks=pytest.mark.services)],
+    ids=["it goes on", "by a clock that is behind"],
+)
 def test_what_goes_between_the_writing_of_a_relation_and_its_linking_is_noticed(
     estate: SmallEstate,
     monkeypatch: pytest.MonkeyPatch,
@@ -444,6 +454,7 @@ def test_equal_flows_of_one_statement_are_one_relation_and_a_self_loop_keeps_bot
 # -- newest wins -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.services
 def test_a_statement_that_is_read_anew_loses_the_parts_it_no_longer_has(estate: SmallEstate) -> None:
     estate.happen("ctas", ["s.a"], ["s.b"], at_ms=T1, parts=[["s.a.x", "s.b.x"], ["s.a.y", "s.b.y"]])
     estate.follow()
@@ -454,7 +465,13 @@ def test_a_statement_that_is_read_anew_loses_the_parts_it_no_longer_has(estate: 
     assert len(estate.live("OPERATION_EXECUTION")) == 2
 
 
-@pytest.mark.parametrize("order", [(1, 2, 3), (3, 1, 2), (2, 3, 1), (3, 2, 1)])
+@pytest.mark.parametrize(
+    "order",
+    [
+        (3, 1, 2),
+        *(pytest.param(each, marks=pytest.mark.services) for each in [(1, 2, 3), (2, 3, 1), (3, 2, 1)]),
+    ],
+)
 def test_the_order_in_which_records_arrive_does_not_matter(
     solr: Solr, spark: Callable[[], SparkSession], tmp_path: pytest.TempPathFactory, order: tuple[int, ...]
 ) -> None:
@@ -512,6 +529,7 @@ def test_a_storm_of_rejects_is_capped_and_said_so(estate: SmallEstate) -> None:
     assert [each["count"] for each in rejects if each["offset"] == -1] == [150]
 
 
+@pytest.mark.services
 def test_a_storm_of_rejects_withdraws_every_path_it_names(estate: SmallEstate) -> None:
     tables = {f"sales.t{number}": ["id"] for number in range(120)}
     estate.tables(tables)
@@ -579,6 +597,7 @@ def test_a_split_may_yield_further_splits(estate: SmallEstate) -> None:
     assert estate.follow().status is Status.IDLE
 
 
+@pytest.mark.services
 def test_one_of_many_splits_that_fails_is_no_failed_run_and_of_no_more_account_once_all_is_read(
     estate: SmallEstate,
 ) -> None:
@@ -692,6 +711,7 @@ def test_a_lost_lease_cancels_what_spark_is_doing(estate: SmallEstate, tmp_path:
     assert run.ended_ms
 
 
+@pytest.mark.services
 def test_a_loser_that_stood_still_until_its_end_saves_nothing(estate: SmallEstate) -> None:
     """It stands still just before it saves, another process runs the source meanwhile, and its own thread renews nothing."""
     estate.tables({"sales.orders": ["id"]})

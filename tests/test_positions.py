@@ -292,6 +292,7 @@ def test_a_longer_timeout_reads_nothing_again_and_another_filter_reads_everythin
     assert configured.extract().status is Status.IDLE
 
 
+@pytest.mark.services
 def test_another_directory_is_read_and_the_files_of_the_first_are_not_read_again(
     configured: Configured, tmp_path: Path
 ) -> None:

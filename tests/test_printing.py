@@ -184,6 +184,7 @@ def test_a_new_door_would_be_found(source: str) -> None:
 # -- by the front door --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.services
 @pytest.mark.usefixtures("spark_of_commands")
 def test_a_name_of_a_file_is_obeyed_in_no_answer(solr: Solr, tmp_path: Path) -> None:
     logs = tmp_path / "lineage"

@@ -587,7 +587,7 @@ class Dying(Solr):
         super().delete_ids(core, ids)
 
 
-@pytest.mark.services
+@pytest.mark.soak
 def test_cut_off_at_any_write_and_continued_it_ends_the_same(world: World) -> None:
     fill(world)
     filled = {core: world.stored(core) for core in (ELEMENTS, RELATIONS)}
@@ -696,6 +696,7 @@ def test_killed_halfway_it_is_continued_with_its_own_threshold_when_its_lease_is
     assert snapshot(world) == continued
 
 
+@pytest.mark.services
 def test_stopped_on_request_it_goes_on_next_time(world: World) -> None:
     fill(world)
     asked = iter([False, False, True])
@@ -721,6 +722,7 @@ def test_a_second_purge_beside_a_first_is_ignored(world: World) -> None:
     assert world.versions() == before
 
 
+@pytest.mark.services
 @pytest.mark.parametrize(
     "again", [ME, SOMEBODY], ids=["the same process", "another, when it was still for its length"]
 )
@@ -743,6 +745,7 @@ def test_a_solr_that_went_away_in_the_middle_leaves_no_lease_in_the_way(world: W
     assert (report.status, report.resumed) == ("finished", True)
 
 
+@pytest.mark.services
 def test_one_that_lost_its_lease_records_nothing_more(world: World) -> None:
     fill(world)
     other: list[PurgeReport] = []

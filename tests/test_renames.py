@@ -253,7 +253,7 @@ def untouched_by_creation(row: Row) -> bool:
 SWAP: Row = (("rename", "a", "c"), ("rename", "b", "a"), ("rename", "c", "b"))
 
 
-@pytest.mark.services
+@pytest.mark.soak
 def test_words_follow_the_thing_through_every_row_of_two_steps_and_a_swap(renamed: Renamed) -> None:
     do_and_compare(renamed, [*rows(2), SWAP])
 

@@ -32,13 +32,13 @@ NOT_ASKED = {
 }
 """Checks of the scanner's that are no use here, and why."""
 
-pytestmark = [
-    pytest.mark.services,
-    pytest.mark.skipif(not SCANNER.exists(), reason="there is no scanner: make scan"),
-]
+pytestmark = pytest.mark.skipif(not SCANNER.exists(), reason="there is no scanner: make scan")
 
 
-@pytest.mark.parametrize("user", ["viewer", "chief"])
+@pytest.mark.parametrize(
+    "user",
+    [pytest.param("viewer", marks=pytest.mark.soak), pytest.param("chief", marks=pytest.mark.services)],
+)
 def test_the_scanner_finds_nothing(private_solr: Solr, tmp_path: Path, user: str) -> None:
     world = World(private_solr, "scanned")
     world.put(

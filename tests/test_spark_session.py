@@ -112,6 +112,7 @@ def test_the_jvm_takes_its_classes_from_the_archive() -> None:
         assert str(archive) in Path(f"/proc/{gateway.proc.pid}/maps").read_text()
 
 
+@pytest.mark.services
 @pytest.mark.parametrize("content", [None, b"no archive at all"])
 def test_an_archive_that_is_missing_or_broken_only_costs_time(tmp_path: Path, content: bytes | None) -> None:
     archive = tmp_path / "spark.jsa"
@@ -204,6 +205,7 @@ def visit(application: str, ports: list[int]) -> dict[str, str]:
     }
 
 
+@pytest.mark.services
 def test_an_operators_java_options_count() -> None:
     options = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=4 -Dnavlin.test='two words'"}
     with a_jvm(None, **options) as gateway:

@@ -54,6 +54,7 @@ def added(less: Made, more: Made) -> set[Edge]:
     return (data - of_data) | (every - of_every)
 
 
+@pytest.mark.services
 def test_a_table_that_is_forgotten_adds_no_edge(reader: SqlReader) -> None:
     for dialects, truth in cases():
         if not truth.complete or "?" in "".join((*truth.columns, *truth.rows)):

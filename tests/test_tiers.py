@@ -123,6 +123,7 @@ def test_beside_it(): pass
 """
 
 
+@pytest.mark.services
 def test_side_by_side_a_file_of_the_services_stays_together_and_all_of_atlas(tmp_path: Path) -> None:
     ran = run([*make("test-services"), "-n2", "-v"], tmp_path, OF_ATLAS, OF_ATLAS)
 

@@ -617,6 +617,7 @@ def test_the_command_prints_what_may_go_and_how_much_that_frees(estate: Estate, 
     assert run(file, "unused", "--days", "0").exit_code == Exit.USAGE
 
 
+@pytest.mark.services
 def test_the_endpoint_answers_as_the_command(private_solr: Solr, tmp_path: Path) -> None:
     with running_web(private_solr.address, tmp_path) as web:
         (world := World(private_solr, "endpoint")).table("asked_over_http")

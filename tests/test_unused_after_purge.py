@@ -7,6 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from linker.purge import PurgeReport, purge
 from navlin.index.entity import WHOLE, LastRead
 from navlin.index.fields import ELEMENTS, RUNS, solr_date
@@ -240,6 +242,7 @@ def test_a_purge_changes_no_verdict_nor_does_the_next(estate: Estate) -> None:
     assert estate.judged()[0].reasons == ()
 
 
+@pytest.mark.services
 def test_a_purge_that_is_cut_off_again_and_again_changes_no_verdict(estate: Estate) -> None:
     tell(estate)
     report, lives = None, 0
@@ -271,6 +274,7 @@ def last_read(estate: Estate, key: Key) -> LastRead:
     return Graph(estate.solr).entities_now([key.identity], WHOLE)[key.identity].last_read
 
 
+@pytest.mark.services
 def test_the_later_of_two_executions_wins_in_one_purge_and_in_the_next(estate: Estate) -> None:
     operation = estate.read(estate.old, BEFORE_MS)
     for day, who in ((80, "eve"), (70, "ann"), (90, "joe"), (60, "sue")):
@@ -325,6 +329,7 @@ def test_what_purge_removed_still_counts_for_gaps(estate: Estate) -> None:
     )
 
 
+@pytest.mark.services
 def test_rejects_are_purged_and_still_count_for_gaps(estate: Estate) -> None:
     source = estate.source(IMPALA)
     estate.write()
