@@ -13,7 +13,7 @@ import sys
 from typing import Final
 
 from navlin.sql.reading import Answer, as_json, question_of
-from navlin.sql.statements import answer
+from navlin.sql.texts import answer
 
 FRAMES: Final = 9_000
 """How deep Python may recurse: some 400 brackets. Deeper, the C stack might end before Python notices."""

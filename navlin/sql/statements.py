@@ -1,157 +1,28 @@
-"""A text's statements: what each writes, and what of."""
+"""A statement: what it writes, and what of."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from itertools import chain, pairwise
-from typing import Final
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.tokenizer_core import Token, TokenType
 
-from navlin.sql.flows import NONE, Flow, Out, Result, TooMuch, merged
-from navlin.sql.parsing import parse
+from navlin.sql.altered import exchanged_tables, rebuilt_view
+from navlin.sql.flows import NONE, Flow, Out, Result, merged
 from navlin.sql.queries import Queries
-from navlin.sql.reading import METASTORES, Answer, Made, MadeColumn, Name, Question, ReadTable, SourceColumn
-from navlin.sql.rewriting import bare_create, rewritten
+from navlin.sql.reading import Made, MadeColumn, Name, Question, ReadTable, SourceColumn
 from navlin.sql.scopes import Scope
-from navlin.sql.sources import NotUnderstood, name_of, named_table, rel_of, spell_out
-
-_PROBLEM_CHARS = 200
-_BEHIND_ALL: Final = "databricks"
-"""What is tried where no dialect of the question parses: it knows what is new in Spark (``column:path``)."""
+from navlin.sql.sources import NotUnderstood, name_of, named_table, rel_of
 
 
-def answer(question: Question) -> Answer:
-    """Reads a text. What is wrong with it stands in the answer; running out of time or memory is not caught here."""
-    problem = ""
-    for text, dialect in _attempts(question):
-        try:
-            only = replace(question, dialects=(dialect,))
-            return Answer(tuple(_read(only, parse(text, dialect))))
-        except sqlglot.errors.SqlglotError as error:
-            if isinstance(error.__cause__, MemoryError):
-                raise error.__cause__ from None
-            problem = problem or _in_words(error)
-        except RecursionError:
-            return Answer(problem="it is nested too deeply")
-        except TooMuch as error:
-            return Answer(problem=str(error))
-    return Answer(problem=problem)
+class Statement:
+    """One statement of a text, or of a block or a procedure in it."""
 
-
-def _attempts(question: Question) -> Iterator[tuple[str, str]]:
-    """The text as it is put for the parser, and the dialects to try."""
-    text = rewritten(question.text)
-    dialects = list(dict.fromkeys((*question.dialects, _BEHIND_ALL)))
-    yield from ((text, dialect) for dialect in dialects)
-    if (bare := bare_create(text)) != text:
-        yield from ((bare, dialect) for dialect in dialects)
-
-
-def _in_words(error: sqlglot.errors.SqlglotError) -> str:
-    details = getattr(error, "errors", None)
-    if details:
-        first = details[0]
-        return f"{first['description']} at line {first['line']}, column {first['col']}"[:_PROBLEM_CHARS]
-    return " ".join(str(error).split())[:_PROBLEM_CHARS]
-
-
-def _read(question: Question, statements: Iterable[exp.Expr]) -> Iterator[Made]:
-    for statement in chain.from_iterable(_opened(each, question.dialects[0]) for each in statements):
-        spell_out(statement)
-        for made in _Statement(question, statement).made():
-            yield made
-            question = _learned(question, statement, made)
-        if (used := _used(question.database, statement)) is not None:
-            question = replace(question, database=used)
-
-
-def _opened(statement: exp.Expr, dialect: str) -> Iterator[exp.Expr]:
-    """The statement, or those that stand in a block or a procedure: what that does when it is called."""
-    if isinstance(statement, exp.Create) and statement.kind == "PROCEDURE":
-        body = statement.expression
-        if isinstance(body, exp.Block) or (
-            isinstance(body, exp.Command) and str(body.this).upper() == "BEGIN"
-        ):
-            yield from _opened(body, dialect)
-        else:
-            raise NotUnderstood("its procedure is not understood")
-    elif isinstance(statement, exp.Command) and str(statement.this).upper() == "BEGIN":
-        for each in parse(statement.text("expression"), dialect):
-            yield from _opened(each, dialect)
-    elif isinstance(statement, exp.Block):
-        if statement.find(exp.Command) is not None:
-            # One that is not known may have taken in what stands behind it.
-            raise NotUnderstood("a statement in a block of it is not understood")
-        for each in statement.expressions:
-            yield from _opened(each, dialect)
-    elif isinstance(statement, exp.IfBlock | exp.WhileBlock):
-        for each in statement.iter_expressions():
-            if isinstance(each, exp.Block):
-                yield from _opened(each, dialect)
-    else:
-        yield statement
-
-
-def _used(database: str, statement: exp.Expr) -> str | None:
-    """The database that a USE, or Spark's SET CATALOG, chooses, with its catalog, where that is not the metastore."""
-    catalog, _, inside = database.partition(".")
-    match statement:
-        case exp.Use(this=exp.Table() as chosen) if statement.text("kind").upper() != "CATALOG":
-            parts = [part.name for part in chosen.parts]
-            if [part.upper() for part in parts] == ["NAMESPACE"] and chosen.alias:
-                parts = [chosen.alias]
-            if len(parts) == 1 and parts[0].lower() in _CATALOGS:
-                return _of_catalog(parts[0], database)
-            if len(parts) == 1 and inside:
-                parts = [catalog, *parts]
-            return ".".join(parts[1:] if len(parts) > 1 and parts[0].lower() in METASTORES else parts)
-        case exp.Use(this=exp.Table() as chosen):
-            return _of_catalog(chosen.name, database)
-        case exp.Command() if str(statement.this).upper() == "SET":
-            words = sqlglot.tokenize(statement.text("expression"), read="spark")
-            if len(words) > 1 and words[0].text.upper() == "CATALOG" and words[1].text != "=":
-                if len(words) > 2:
-                    raise NotUnderstood("the catalog that it sets is computed")
-                return _of_catalog(words[1].text, database)
-    return None
-
-
-_CATALOGS: Final = METASTORES - {"hive"}
-"""Names of the metastore's catalog that no database has."""
-
-
-def _of_catalog(chosen: str, database: str) -> str:
-    """The database in which one is after choosing a catalog: Spark stays where it is if it is in that one."""
-    catalog, _, inside = database.partition(".")
-    if chosen.lower() in METASTORES:
-        return "default" if inside else database
-    return database if inside and chosen.lower() == catalog.lower() else f"{chosen}.default"
-
-
-def _learned(question: Question, statement: exp.Expr, made: Made) -> Question:
-    """What later statements of the same text may know of a table that this one makes."""
-    if not isinstance(statement, exp.Create) or made.target is None:
-        return question
-    columns = [column.name for column in made.columns]
-    if statement.expression is None and isinstance(statement.this, exp.Schema):
-        columns = [each.name for each in statement.this.expressions]
-    elif statement.expression is None and (like := statement.find(exp.LikeProperty)) is not None:
-        columns = list(question.schema.get(".".join(name_of(like.this, question.database).folded), ()))
-    if not columns or not all(columns):
-        return question
-    return replace(question, schema={**question.schema, ".".join(made.target.folded): columns})
-
-
-class _Statement:
     def __init__(self, question: Question, node: exp.Expr) -> None:
         self.question, self.node = question, node
         self.queries = Queries(question)
 
     def made(self) -> Iterator[Made]:
+        """What it makes or changes. Raises `NotUnderstood` and `sqlglot.errors.SqlglotError`."""
         node = self.node
         if not isinstance(node, exp.Query):  # which sees to its own
             self.queries.see_commons(node)
@@ -255,19 +126,12 @@ class _Statement:
         return Name("", place.name, is_path=True) if isinstance(place, exp.Literal) else self._name(node)
 
     def _alter(self, text: str) -> Made:
-        """What an ALTER does that the parser leaves as it stands: of Hive's, two bring data into a table."""
-        tokens = sqlglot.tokenize(text, read="hive")
-        words = ["" if each.token_type in _QUOTED else each.text.upper() for each in tokens]
-        if words[:1] == ["TABLE"] and (exchanged := _exchanged(words)):
-            first, behind = exchanged
-            target, source = (
-                _table_in(text, tokens[part]) for part in (slice(1, first), slice(behind, None))
-            )
+        if (tables := exchanged_tables(text)) is not None:
+            target, source = tables
             result = self.queries.query(exp.select("*").from_(source))
             return self._written("ALTERTABLE_EXCHANGEPARTITION", self._name(target), result, ())
-        if words[:2] == ["MATERIALIZED", "VIEW"] and words[-1] == "REBUILD":
-            view = self._name(_table_in(text, tokens[2:-1]))
-            return Made("ALTER_MATERIALIZED_VIEW_REBUILD", view, whole=False, complete=False)
+        if (view := rebuilt_view(text)) is not None:
+            return Made("ALTER_MATERIALIZED_VIEW_REBUILD", self._name(view), whole=False, complete=False)
         return Made("")
 
     def _merge(self, node: exp.Merge) -> Made:
@@ -352,29 +216,6 @@ class _Statement:
 
 
 _WRITING = frozenset("INSERT CREATE MERGE WITH SELECT FROM UPDATE REPLACE UPSERT EXECUTE COPY UNLOAD".split())
-_QUOTED: Final = frozenset({TokenType.IDENTIFIER, TokenType.STRING})
-
-
-def _exchanged(words: Sequence[str]) -> tuple[int, int] | None:
-    """Where ``EXCHANGE PARTITION (…) WITH TABLE`` begins and ends among the words of an ALTER TABLE."""
-    first = next((at for at, pair in enumerate(pairwise(words)) if pair == ("EXCHANGE", "PARTITION")), None)
-    if (
-        first is None
-        or (end := next((at for at in range(first, len(words)) if words[at] == ")"), None)) is None
-    ):
-        return None
-    return (first, end + 3) if words[end + 1 : end + 3] == ["WITH", "TABLE"] else None
-
-
-def _table_in(text: str, tokens: Sequence[Token]) -> exp.Table:
-    """The table that some of a text's tokens name."""
-    if not tokens:
-        raise NotUnderstood("its ALTER is not understood")
-    table = sqlglot.parse_one(text[tokens[0].start : tokens[-1].end + 1], read="spark", into=exp.Table)
-    query = exp.select("*").from_(table)
-    spell_out(query)
-    found: exp.Table = query.args["from_"].this
-    return found
 
 
 def _path_of(node: exp.Create) -> ReadTable | None:

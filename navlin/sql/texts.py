@@ -1,0 +1,109 @@
+"""A text: its statements one after the other, and what a later one knows of those before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import chain
+from typing import Final
+
+import sqlglot
+from sqlglot import exp
+
+from navlin.sql.current_database import chosen_database
+from navlin.sql.flows import TooMuch
+from navlin.sql.parsing import parse
+from navlin.sql.reading import Answer, Made, Question
+from navlin.sql.rewriting import bare_create, rewritten
+from navlin.sql.sources import NotUnderstood, name_of, spell_out
+from navlin.sql.statements import Statement
+
+_PROBLEM_CHARS = 200
+_BEHIND_ALL: Final = "databricks"
+"""What is tried where no dialect of the question parses: it knows what is new in Spark (``column:path``)."""
+
+
+def answer(question: Question) -> Answer:
+    """Reads a text. What is wrong with it stands in the answer; running out of time or memory is not caught here."""
+    problem = ""
+    for text, dialect in _attempts(question):
+        try:
+            only = replace(question, dialects=(dialect,))
+            return Answer(tuple(_read(only, parse(text, dialect))))
+        except sqlglot.errors.SqlglotError as error:
+            if isinstance(error.__cause__, MemoryError):
+                raise error.__cause__ from None
+            problem = problem or _in_words(error)
+        except RecursionError:
+            return Answer(problem="it is nested too deeply")
+        except TooMuch as error:
+            return Answer(problem=str(error))
+    return Answer(problem=problem)
+
+
+def _attempts(question: Question) -> Iterator[tuple[str, str]]:
+    """The text as it is put for the parser, and the dialects to try."""
+    text = rewritten(question.text)
+    dialects = list(dict.fromkeys((*question.dialects, _BEHIND_ALL)))
+    yield from ((text, dialect) for dialect in dialects)
+    if (bare := bare_create(text)) != text:
+        yield from ((bare, dialect) for dialect in dialects)
+
+
+def _in_words(error: sqlglot.errors.SqlglotError) -> str:
+    details = getattr(error, "errors", None)
+    if details:
+        first = details[0]
+        return f"{first['description']} at line {first['line']}, column {first['col']}"[:_PROBLEM_CHARS]
+    return " ".join(str(error).split())[:_PROBLEM_CHARS]
+
+
+def _read(question: Question, statements: Iterable[exp.Expr]) -> Iterator[Made]:
+    for statement in chain.from_iterable(_opened(each, question.dialects[0]) for each in statements):
+        spell_out(statement)
+        for made in Statement(question, statement).made():
+            yield made
+            question = _learned(question, statement, made)
+        if (chosen := chosen_database(question.database, statement)) is not None:
+            question = replace(question, database=chosen)
+
+
+def _opened(statement: exp.Expr, dialect: str) -> Iterator[exp.Expr]:
+    """The statement, or those that stand in a block or a procedure: what that does when it is called."""
+    if isinstance(statement, exp.Create) and statement.kind == "PROCEDURE":
+        body = statement.expression
+        if isinstance(body, exp.Block) or (
+            isinstance(body, exp.Command) and str(body.this).upper() == "BEGIN"
+        ):
+            yield from _opened(body, dialect)
+        else:
+            raise NotUnderstood("its procedure is not understood")
+    elif isinstance(statement, exp.Command) and str(statement.this).upper() == "BEGIN":
+        for each in parse(statement.text("expression"), dialect):
+            yield from _opened(each, dialect)
+    elif isinstance(statement, exp.Block):
+        if statement.find(exp.Command) is not None:
+            # One that is not known may have taken in what stands behind it.
+            raise NotUnderstood("a statement in a block of it is not understood")
+        for each in statement.expressions:
+            yield from _opened(each, dialect)
+    elif isinstance(statement, exp.IfBlock | exp.WhileBlock):
+        for each in statement.iter_expressions():
+            if isinstance(each, exp.Block):
+                yield from _opened(each, dialect)
+    else:
+        yield statement
+
+
+def _learned(question: Question, statement: exp.Expr, made: Made) -> Question:
+    """What later statements of the same text may know of a table that this one makes."""
+    if not isinstance(statement, exp.Create) or made.target is None:
+        return question
+    columns = [column.name for column in made.columns]
+    if statement.expression is None and isinstance(statement.this, exp.Schema):
+        columns = [each.name for each in statement.this.expressions]
+    elif statement.expression is None and (like := statement.find(exp.LikeProperty)) is not None:
+        columns = list(question.schema.get(".".join(name_of(like.this, question.database).folded), ()))
+    if not columns or not all(columns):
+        return question
+    return replace(question, schema={**question.schema, ".".join(made.target.folded): columns})
