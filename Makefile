@@ -10,11 +10,11 @@ SETS   := solr hive-metastore hive hadoop kdc ldap
 # services alone.
 LATER  := hive-metastore-3.1 hive-metastore-4.0 solr-8 mapreduce openlineage-spark atlas
 JAVA   := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
-# How many processes run the tests side by side; each has a Solr and a Spark of its own, of some 2 GB. One more than two
-# cores: tests also wait, for clocks and for what was killed.
-WORKERS ?= 3
-# Their services are large, and much of the time is waiting for one to start: some 12 GB of memory in all.
-SERVICE_WORKERS ?= 3
+# How many processes run the tests side by side; each has a Solr and a Spark of its own, of some 2 GB. Twice two cores: tests
+# also wait, for clocks, for what was killed and for services that start.
+WORKERS ?= 4
+# Their services are large: some 15 GB of memory in all.
+SERVICE_WORKERS ?= 4
 # A soak prints its seed; with that and the round in which it was stopped it goes on.
 SEED   := $(or $(SEED),$(shell date +%s))
 FROM   ?= 1
@@ -37,11 +37,11 @@ help: ## what can be made
 demo: venv jars ## a small estate, extracted, linked and asked; ONCE=1 ends instead of staying up
 	@$(BIN)/navlin demo $(if $(filter-out 0 no,$(ONCE)),--once)
 
-test: venv jars ## everything pure and a smoke of each service, in three processes; ARGS goes to pytest, here and below
+test: venv jars ## everything pure and a smoke of each service, side by side; ARGS goes to pytest, here and below
 	@echo "-- tests"
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -m "not services and not soak" $(ARGS)
 
-test-services: venv jars ## every variant of every service, in three processes
+test-services: venv jars ## every variant of every service, side by side
 	@for set in $(LATER); do $(BIN)/python -m navlin.solr_server.jars $$set $(JARS)/$$set || exit 1; done
 	@echo "-- tests of the services"
 	@$(BIN)/pytest -n $(SERVICE_WORKERS) --dist loadgroup --no-loadscope-reorder -m services $(ARGS)

@@ -193,6 +193,7 @@ def test_a_large_image_has_a_row_for_each_inode_in_little_memory(shuffled: bool,
     assert all(path.rpartition("/")[0] in seen or path.count("/") == 1 for path in seen)
 
 
+@pytest.mark.services
 def test_the_children_of_one_directory_may_be_a_million(tmp_path: Path) -> None:
     """More bytes than a page, and than are decoded at once."""
     first, count = 1 << 60, 950_000

@@ -76,7 +76,7 @@ def world(solr: Solr, request: pytest.FixtureRequest) -> Doubled:
     return Doubled(solr, request.node.name)
 
 
-@pytest.mark.parametrize("first", ["engine", "report"])
+@pytest.mark.parametrize("first", [pytest.param("engine", marks=pytest.mark.services), "report"])
 def test_whichever_comes_first_the_engines_record_stays(world: Doubled, first: str) -> None:
     second = "report" if first == "engine" else "engine"
     assert world.link(getattr(world, first)())["prefer_engines"] == 0

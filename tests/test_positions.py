@@ -269,6 +269,7 @@ def tables(metastore: Metastore) -> Iterator[tuple[str, str]]:
     client.call(DROP_DATABASE, "positions", True, True)
 
 
+@pytest.mark.services
 def test_a_longer_timeout_reads_nothing_again_and_another_filter_reads_everything(
     configured: Configured, metastore: Metastore, tables: tuple[str, str]
 ) -> None:
