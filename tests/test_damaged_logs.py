@@ -268,6 +268,37 @@ def test_the_number_of_descriptors_is_bounded_and_every_source_has_its_share(
         assert newest == {str(len(paths) - 1 - number) for number in range(each)}
 
 
+def test_sources_with_few_files_leave_the_rest_of_the_descriptors_to_the_others(tmp_path: Path) -> None:
+    held = HeldFiles()
+    paths = {}
+    for number in range(held_files.MOST_OF_A_SOURCE):
+        path = tmp_path / str(number)
+        path.write_text("line\n")
+        paths[str(number)] = str(path), path.stat()
+    for source in range(held_files.MOST_IN_ALL - len(paths)):
+        held.hold(source, {"0": paths["0"]})
+    held.hold("busy", paths)
+    assert {found.key for found in held.missing("busy", set())} == paths.keys()
+    assert len(list(held.missing(0, set()))) == 1
+    held.hold("one more", {"0": paths["0"]})
+    assert len(list(held.missing("busy", set()))) == len(paths) - 1
+
+
+def test_files_that_were_moved_away_leave_a_place_for_the_newest(tmp_path: Path) -> None:
+    held = HeldFiles()
+    paths = {}
+    for number in range(held_files.MOST_OF_A_SOURCE + 1):
+        path = tmp_path / str(number)
+        path.write_text("line\n")
+        os.utime(path, (number, number))
+        paths[f"{number:02}"] = str(path), path.stat()
+    *before, newest = paths
+    moved = before[-10:]
+    held.hold("logs", {key: paths[key] for key in before})
+    held.hold("logs", {key: paths[key] for key in (*before[:-10], newest)})
+    assert {found.key for found in held.missing("logs", set())} == {*before[1:-10], *moved, newest}
+
+
 def test_what_is_not_followed_any_more_is_not_held_open_for_ever(tmp_path: Path) -> None:
     now_s = [0.0]
     held = HeldFiles(lambda: now_s[0])

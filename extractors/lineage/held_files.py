@@ -25,7 +25,7 @@ from extractors.lineage.regular_files import open_regular
 MOST_OF_A_SOURCE: Final = 64
 """Those that were written to last. A source that has more does not write to all of them at once."""
 MOST_IN_ALL: Final = 512
-"""Shared by the sources alike: a process may commonly open 1,024 files."""
+"""Shared by the sources, each as it has need: a process may commonly open 1,024 files."""
 FORGOTTEN_S: Final = 86_400.0
 """A source that was not planned for so long is followed no more: its settings have changed, or it has gone."""
 
@@ -41,9 +41,11 @@ class Held(NamedTuple):
 
 @dataclass(slots=True)
 class _Of:
-    """What is held for one source, and when that was planned last (seconds of the monotonic clock)."""
+    """What is held for one source, when that was planned last (seconds of the monotonic clock), and of how many files it
+    then was to hold a descriptor."""
 
     planned_s: float = 0.0
+    wanted: int = 0
     files: dict[str, tuple[str, BinaryIO]] = field(default_factory=dict)
 
     def close(self) -> None:
@@ -63,26 +65,36 @@ class HeldFiles:
     def hold(self, source: Hashable, paths: Mapping[str, tuple[str, os.stat_result]]) -> dict[str, str]:
         """Holds the newest of these files by key, each the file that the ``stat`` was of; what is held of others stays.
 
-        Returns where those that are held open.
+        Others have gone from their directory. They take their places from the oldest that are there, which can be read
+        without being held, and never from the newest. Returns where those that are held open.
         """
         with self._lock:
             held = self._sources.setdefault(source, _Of())
             held.planned_s = now_s = self._clock()
             for each in [each for each, of in self._sources.items() if now_s - of.planned_s > FORGOTTEN_S]:
                 self._sources.pop(each).close()
-            most = min(MOST_OF_A_SOURCE, max(1, MOST_IN_ALL // len(self._sources)))
+            held.wanted = len(paths.keys() | held.files.keys())
+            most = self._most()
             self._share(most)
-            newest = sorted(paths, key=lambda key: paths[key][1].st_mtime_ns, reverse=True)[:most]
+            room = max(1, most - len(held.files.keys() - paths.keys()))
+            newest = sorted(paths, key=lambda key: paths[key][1].st_mtime_ns, reverse=True)[:room]
             for key in [key for key in held.files if key in paths and key not in newest]:
                 held.files.pop(key)[1].close()
             for key in newest:
                 path, stat = paths[key]
                 if key in held.files:
                     held.files[key] = path, held.files[key][1]
-                elif len(held.files) < most:
+                else:
                     with suppress(OSError):  # gone, or not for navlin: reading says so
                         held.files[key] = path, _open(path, stat)
             return {key: _opens(file) for key, (_, file) in held.files.items()}
+
+    def _most(self) -> int:
+        """How many each source may hold: what those with few files leave is for the others."""
+        for most in range(MOST_OF_A_SOURCE, 1, -1):
+            if sum(min(of.wanted, most) for of in self._sources.values()) <= MOST_IN_ALL:
+                return most
+        return 1
 
     def _share(self, most: int) -> None:
         """Closes what sources hold beyond their share, the files first that were written to least lately."""
