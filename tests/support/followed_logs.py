@@ -16,12 +16,14 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from extractors.impala_events import ImpalaEvents
+from extractors.lineage.held_files import HeldFiles
 from navlin.index.fields import ELEMENTS, RELATIONS
 from navlin.index.runs import RunRecord, Status
 from navlin.index.solr import Solr
 from navlin.model.extractor import EXTRACTORS
 from navlin.model.source import IMPALA, Estate, Source, source_id
 from navlin.pipeline.run import Pipeline
+from tests.support.own_descriptors import holding
 from tests.support.pipeline_estate import unstamped
 
 
@@ -42,6 +44,7 @@ class FollowedLogs:
             shutil.rmtree(each, ignore_errors=True)
             each.mkdir()
         self.log = self.directory / "impala_lineage_log_1.0-1"
+        self.held = HeldFiles()
         self.written = 0
         self._rotated = 0
         self._ticks = 0
@@ -66,7 +69,8 @@ class FollowedLogs:
 
     def run(self) -> RunRecord:
         """Follows the logs once. What happens to them is no reason for a run to fail."""
-        record = self.pipeline.run(EXTRACTORS["impala_events"], self.extractor)
+        with holding(self.held):
+            record = self.pipeline.run(EXTRACTORS["impala_events"], self.extractor)
         if record.status not in (Status.FINISHED, Status.IDLE) or record.failures:
             raise AssertionError(f"undisturbed: {record}")
         return record

@@ -16,6 +16,7 @@ import orjson
 
 from extractors.hive_events import HiveEvents
 from extractors.impala_events import ImpalaEvents
+from extractors.lineage.held_files import HeldFiles
 from extractors.lineage.line_logs import LineLogs
 from extractors.openlineage import OpenLineageEvents
 from extractors.spark import SparkLineageEvents
@@ -39,6 +40,7 @@ from tests.support.damaged.tallies import (
     in_a_task,
     in_time,
 )
+from tests.support.own_descriptors import holding
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +83,10 @@ class LineLog:
     def _read(self, directory: Path) -> dict[str, Task]:
         extractor = self.extractor(str(directory))
         tasks = {}
-        for split in extractor.plan(Positions()).splits:
-            with in_time(split.name):
-                tasks[split.name] = in_a_task(extractor, split)
+        with holding(HeldFiles()):
+            for split in extractor.plan(Positions()).splits:
+                with in_time(split.name):
+                    tasks[split.name] = in_a_task(extractor, split)
         return tasks
 
     def _outcome(self, task: Task, path: Path, text: bytes, sound: set[str]) -> Outcome:
