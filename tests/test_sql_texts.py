@@ -20,6 +20,7 @@ SCHEMA: Mapping[str, Sequence[str]] = {
     "db.t": ("a", "b", "c", "m", "xs"),
     "db.u": ("id", "a", "x"),
     "db.s": ("id", "d"),
+    "db.nested": ("id", "st", "arr"),
     "other.t": ("z",),
 }
 
@@ -86,7 +87,31 @@ def deciding(made: Made) -> set[str]:
         ),
         ("SELECT sum(a) OVER (PARTITION BY b ORDER BY c) AS s FROM t", ["s: t.a ~ t.b, t.c"]),
         ("SELECT sum(a) OVER w AS s FROM t WINDOW w AS (PARTITION BY b)", ["s: t.a ~ t.b"]),
+        (
+            "SELECT sum(c) OVER w2 AS s FROM t WINDOW w AS (PARTITION BY a), w2 AS (w ORDER BY b)",
+            ["s: t.c ~ t.a, t.b"],
+        ),
+        ("SELECT sum(c) OVER w AS s FROM t WINDOW w AS (v PARTITION BY a), v AS w", ["s: t.c ~ t.a"]),
         ("SELECT count(*) FILTER (WHERE a > 0) AS n FROM t", ["n:  ~ t.a"]),
+        ("SELECT count(k.*) AS n FROM s k", ["n: s.d, s.id"]),
+        ("SELECT date_trunc(b, c) AS e, trunc(a, b) AS f FROM t", ["e: t.b, t.c", "f: t.a, t.b"]),
+        ("SELECT percentile(DISTINCT a, 0.5, c) AS p FROM t", ["p: t.a, t.c"]),
+        # What the last join merged stands first.
+        (
+            "SELECT * FROM u JOIN s USING (id) JOIN t USING (a)",
+            ["a: u.a", "id: u.id", "x: u.x", "d: s.d", "b: t.b", "c: t.c", "m: t.m", "xs: t.xs"],
+        ),
+        ("SELECT q.b FROM (SELECT posexplode(xs), c FROM t) q (a, b, c)", ["b: t.xs"]),
+        ("SELECT json_tuple(a, 'x', 'y'), b FROM t", ["c0: t.a", "c1: t.a", "b: t.b"]),
+        ("SELECT a, b FROM t UNION ALL SELECT posexplode(xs) FROM t", ["a: t.a, t.xs", "b: t.b, t.xs"]),
+        ("SELECT a, b FROM t UNION ALL SELECT a FROM t", ["a: t.a?", "b: t.b?"]),
+        ("SELECT k, v FROM t LATERAL VIEW stack(2, 'b', b, 'c', c) q AS k, v", ["k: ", "v: t.b, t.c"]),
+        ("SELECT stack(2, a, b, c) AS (k, v) FROM t", ["k: t.a, t.c", "v: t.b"]),
+        ("SELECT stack(2, a, b, c) FROM t", ["col0: t.a, t.c", "col1: t.b"]),
+        ("SELECT a, ${hivevar:more} AS v, b = ${b} AS w FROM t", ["a: t.a", "v: ?", "w: t.b"]),
+        ("SELECT m[shuffle] AS v FROM t", ["v: t.m?"]),
+        ("SELECT i.item FROM nested.arr i", ["item: nested.arr"]),
+        ("SELECT nested.id, arr.item FROM nested, nested.arr", ["id: nested.id", "item: nested.arr"]),
         ("SELECT (SELECT max(x) FROM u WHERE u.id = t.a) AS top FROM t", ["top: u.x ~ t.a, u.id"]),
         ("SELECT EXISTS (SELECT 1 FROM s WHERE s.id = t.a) AS e FROM t", ["e:  ~ s.id, t.a"]),
         ("SELECT a FROM t UNION ALL SELECT id FROM s", ["a: s.id, t.a"]),
@@ -127,6 +152,12 @@ def test_columns_are_made_of(reader: SqlReader, text: str, expected: list[str]) 
         ("SELECT a FROM t INTERSECT SELECT id FROM s WHERE d = 1", {"s.id", "s.d"}),
         ("SELECT a FROM t DISTRIBUTE BY b SORT BY c", {"t.b", "t.c"}),
         ("SELECT a FROM t LIMIT 1", set()),
+        # What a step decides is of the columns before it.
+        ("FROM t |> ORDER BY a |> LIMIT 3 |> ORDER BY b |> SELECT c", {"t.a", "t.b"}),
+        ("FROM t |> ORDER BY a |> LIMIT 3 |> SELECT b AS a", {"t.a"}),
+        ("FROM t |> ORDER BY a |> SELECT t.b", {"t.a"}),
+        ("FROM t |> ORDER BY a |> AGGREGATE sum(b) AS a", {"t.a"}),
+        ("FROM no |> WHERE a = 1 |> JOIN t ON no.k = t.b |> SELECT t.c", {"no.a", "no.k", "t.b"}),
     ],
 )
 def test_rows_are_decided_by(reader: SqlReader, text: str, expected: set[str]) -> None:
@@ -164,6 +195,15 @@ def test_rows_are_decided_by(reader: SqlReader, text: str, expected: set[str]) -
         ("SELECT a FROM one.two.three.t", {"one.two.three.t"}),
         ("SELECT a FROM IDENTIFIER('one.two').three.IDENTIFIER('t')", {"one.two.three.t"}),
         ("TABLE `a.b`", {"db.a.b"}),
+        ("(TABLE s UNION TABLE u)", {"db.s", "db.u"}),
+        ("CREATE TABLE n (table STRING, b INT)", set()),
+        ("SELECT a FROM xml.`/in`", {"/in"}),
+        # What is nested in a row needs no condition: this is a table in a database.
+        (
+            "SELECT i.x FROM sales.sales JOIN sales.items i ON sales.id = i.id",
+            {"~sales.sales", "sales.items"},
+        ),
+        ("SELECT i.x FROM stage.sales JOIN sales.items i USING (id)", {"~stage.sales", "sales.items"}),
     ],
 )
 def test_tables_are_read(reader: SqlReader, text: str, expected: set[str]) -> None:
@@ -208,6 +248,24 @@ def test_no_column_of_a_table_that_nobody_knows_is_guessed(reader: SqlReader) ->
             "db.unknown",
             [": t.a", ": t.b"],
         ),
+        (
+            "MERGE INTO s k USING (SELECT *, 1 AS op FROM u) q ON k.id = q.id WHEN MATCHED THEN UPDATE SET *"
+            " WHEN NOT MATCHED THEN INSERT *",
+            "db.s",
+            ["id: u.id"],
+        ),
+        (
+            "MERGE INTO nested k USING u ON k.id = u.id WHEN MATCHED THEN UPDATE SET k.st.f = u.x"
+            " WHEN NOT MATCHED THEN INSERT (id) VALUES (u.id)",
+            "db.nested",
+            ["st: nested.st, u.x", "id: u.id"],
+        ),
+        (
+            "UPDATE nested SET st.f = id, nested.st.g = arr",
+            "db.nested",
+            ["st: nested.arr, nested.id, nested.st"],
+        ),
+        ("UPDATE nested k SET k.id = st.id", "db.nested", ["id: nested.st"]),
         ("UPDATE s SET d = d + 1 WHERE id = 1", "db.s", ["d: s.d"]),
         ("UPDATE k SET d = t.a FROM s k JOIN t ON k.id = t.b", "db.s", ["d: t.a"]),
         ("UPDATE s SET d = s.d + t.a FROM t JOIN s ON s.id = t.b", "db.s", ["d: s.d, t.a"]),
@@ -382,6 +440,56 @@ def test_a_table_made_like_another_has_its_columns(reader: SqlReader) -> None:
     assert (tables(copied), columns(written)) == (set(), ["id: t.a", "d: t.b"])
 
 
+@pytest.mark.parametrize(
+    ("before", "query", "expected", "read"),
+    [
+        ("CREATE TEMP VIEW t AS SELECT id AS a FROM s", "SELECT a FROM t", "a: s.id", "db.s"),
+        ("CREATE TEMP VIEW v (k) AS SELECT a FROM t; USE other", "SELECT w.k FROM v w", "k: t.a", "db.t"),
+        (
+            "CREATE GLOBAL TEMPORARY VIEW v AS SELECT a FROM t",
+            "SELECT a FROM global_temp.v",
+            "a: t.a",
+            "db.t",
+        ),
+        ("CACHE TABLE v AS SELECT a FROM t", "SELECT a FROM v", "a: t.a", "db.t"),
+        ("CREATE TEMP VIEW v USING csv OPTIONS (path '/in')", "SELECT a FROM v", "a: /in.a", "/in"),
+        ("CREATE TEMP VIEW t AS SELECT id AS a FROM s", "SELECT a FROM db.t", "a: t.a", "db.t"),
+        (
+            "CREATE TEMP VIEW v AS SELECT a FROM t",
+            "WITH v AS (SELECT d FROM s) SELECT d FROM v",
+            "d: s.d",
+            "db.s",
+        ),
+        ("CREATE TEMP VIEW v USING csv", "SELECT a FROM v", "a: ?", ""),
+    ],
+)
+def test_a_temporary_view_is_in_no_database_and_stands_for_what_it_is_made_of(
+    reader: SqlReader, before: str, query: str, expected: str, read: str
+) -> None:
+    view, *_, queried = reader.read(Question(f"{before}; {query}", SCHEMA, "db")).made
+
+    assert view.target is None
+    assert (columns(queried), tables(queried)) == ([expected], {read} - {""})
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        ("CREATE TABLE n (a INT) PARTITIONED BY (ds STRING)", ["a: t.a", "ds: t.b"]),
+        ("CREATE TABLE n (a INT, ds STRING) USING orc PARTITIONED BY (a)", ["a: t.a", "ds: t.b"]),
+        ("CREATE TABLE IF NOT EXISTS n (c INT, d INT)", ["c: t.a", "d: t.b"]),
+        # It is there, with columns of its own.
+        ("CREATE TABLE IF NOT EXISTS s (d INT, id INT); CREATE TABLE n LIKE s", ["id: t.a", "d: t.b"]),
+    ],
+)
+def test_a_later_statement_knows_the_columns_of_a_table_that_is_made(
+    reader: SqlReader, before: str, expected: list[str]
+) -> None:
+    text = "; ".join((before, "INSERT INTO n SELECT a, b FROM t"))
+
+    assert columns(reader.read(Question(text, SCHEMA, "db")).made[-1]) == expected
+
+
 def test_a_procedure_is_read_as_what_it_does_when_it_is_called(reader: SqlReader) -> None:
     body = "BEGIN INSERT INTO s (id) SELECT a FROM t; INSERT INTO u (x) SELECT id FROM s; END"
     for dialect, head in (("tsql", "AS"), ("bigquery", "()")):
@@ -407,6 +515,8 @@ def test_a_procedure_is_read_as_what_it_does_when_it_is_called(reader: SqlReader
         ("SET CATALOG IDENTIFIER('ice')", "is computed"),
         ("TABLE ${name}", "is a variable"),
         ("ALTER TABLE ${name} EXCHANGE PARTITION (day = 1) WITH TABLE s", "is a variable"),
+        ("SELECT a FROM `db`.`t_${day}`", "is a variable"),
+        ("INSERT OVERWRITE DIRECTORY '/out/${day}' SELECT a FROM t", "is a variable"),
         ("EXECUTE IMMEDIATE 'INSERT INTO s SELECT a, b FROM t'", "EXECUTE is not understood"),
         ("COPY INTO s FROM (SELECT a FROM t)", "COPY is not understood"),
         (

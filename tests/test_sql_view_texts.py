@@ -70,7 +70,7 @@ SELECT `_u1`.`id` FROM (SELECT `orders`.`id` FROM `s`.`orders`) `_u1`
 SELECT id, j.a FROM orders LATERAL VIEW json_tuple(detail, 'a', 'b') j AS a, b
   => id: orders.id; a: orders.detail / / orders
 SELECT id, k, v FROM orders LATERAL VIEW stack(2, 'amount', amount, 'region', region) s AS k, v
-  => id: orders.id; k: orders.amount, orders.region; v: orders.amount, orders.region / / orders
+  => id: orders.id; k: ; v: orders.amount, orders.region / / orders
 SELECT id, m.key FROM orders LATERAL VIEW explode(detail) m
   => id: orders.id; key: orders.detail / / orders
 FROM orders SELECT id, amount

@@ -96,7 +96,7 @@ def united(one: Result, other: Result, *, by_name: bool) -> Result:
     rows = merged((one.rows, other.rows))
     tables = one.tables | other.tables
     looked_at = one.deciding_tables | other.deciding_tables
-    whole = one.whole and other.whole
+    whole = one.whole and other.whole and (by_name or len(one.outs) == len(other.outs))
     if by_name:
         theirs = {out.name.lower(): out for out in other.outs}
         outs = [Out(out.name, merged((out.flow, theirs.pop(out.name.lower(), out).flow))) for out in one.outs]

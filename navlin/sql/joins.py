@@ -71,12 +71,13 @@ def _merge(node: exp.Join, scope: Scope, left: Sequence[Rel], right: Sequence[Re
             for name in only:
                 if not other_whole and name not in names:
                     _maybe_merge(node.side, scope, side, name, is_left=side is left)
+    keys: dict[str, Flow] = {}
     for name in names:
         one, other = _take(scope, left, name), _take(scope, right, name)
         scope.rows.append(deciding(merged((one, other))))
-        scope.shared[name] = (
-            other if node.side == "RIGHT" else merged((one, other)) if node.side == "FULL" else one
-        )
+        keys[name] = other if node.side == "RIGHT" else merged((one, other)) if node.side == "FULL" else one
+    # What the last join merged stands first (Spark's Analyzer, commonNaturalJoinProcessing).
+    scope.shared = keys | {name: flow for name, flow in scope.shared.items() if name not in keys}
 
 
 def _names(rels: Sequence[Rel]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 import sqlglot
@@ -34,16 +35,27 @@ class _Ours(PipeParser):
         return super()._parse_extract()
 
 
+_LOSING: Final = frozenset({"DATE_TRUNC", "TRUNC", "PERCENTILE"})
+"""Functions of which sqlglot throws arguments away that may be columns: to it they are functions that it does not know."""
+
+
+def _without_losses(functions: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: each for name, each in functions.items() if name not in _LOSING}
+
+
 class _Hive(_Ours, HiveParser):
-    pass
+    FUNCTIONS: ClassVar[Any] = _without_losses(HiveParser.FUNCTIONS)
+    FUNCTION_PARSERS: ClassVar[Any] = _without_losses(HiveParser.FUNCTION_PARSERS)
 
 
 class _Spark(_Ours, SparkParser):
-    pass
+    FUNCTIONS: ClassVar[Any] = _without_losses(SparkParser.FUNCTIONS)
+    FUNCTION_PARSERS: ClassVar[Any] = _without_losses(SparkParser.FUNCTION_PARSERS)
 
 
 class _Databricks(_Ours, DatabricksParser):
-    pass
+    FUNCTIONS: ClassVar[Any] = _without_losses(DatabricksParser.FUNCTIONS)
+    FUNCTION_PARSERS: ClassVar[Any] = _without_losses(DatabricksParser.FUNCTION_PARSERS)
 
 
 _PARSERS: Final = {"hive": _Hive, "spark": _Spark, "databricks": _Databricks}

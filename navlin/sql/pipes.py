@@ -27,7 +27,7 @@ class PipeParser(sqlglot.Parser):
         word = self._curr.text.upper() if self._curr else ""
         match word:
             case "SELECT":
-                return self._selected(_taking_in(query))
+                return self._selected(_taking_in(query, "order"))
             case "EXTEND":
                 self._advance()
                 return _with_columns(query, [exp.Star(), *self._parse_expressions()])
@@ -45,9 +45,9 @@ class PipeParser(sqlglot.Parser):
                 return _taking_in(query).where(where.this, copy=False) if where else query
             case "AGGREGATE":
                 self._advance()
-                return self._aggregated(_taking_in(query))
+                return self._aggregated(_taking_in(query, "order"))
             case "ORDER BY":
-                ordered = _taking_in(query)
+                ordered = _taking_in(query, "order")
                 ordered.set("order", self._parse_order())
                 return ordered
             case "LIMIT" | "OFFSET" | "TABLESAMPLE":
@@ -65,7 +65,7 @@ class PipeParser(sqlglot.Parser):
         join = self._parse_join()
         if join is None or isinstance(join.this, exp.Lateral):  # which takes in the steps behind it
             self._refuse(word)
-        return _taking_in(query).join(join, copy=False)
+        return _taking_in(query, "where", "order").join(join, copy=False)
 
     def _selected(self, query: exp.Select) -> exp.Query:
         select = self._parse_select(consume_pipe=False, parse_set_operation=False)
@@ -97,14 +97,22 @@ class PipeParser(sqlglot.Parser):
         return query
 
 
-def _taking_in(query: exp.Query) -> exp.Select:
-    """The query, where a further step may stand in it, else one over it."""
+def _taking_in(query: exp.Query, *without: str) -> exp.Select:
+    """The query, where a further step may stand in it, else one over it. ``without`` is what it must not have: names there
+    would see what the step adds."""
     if isinstance(query, exp.Select) and query.args.get("from_") is not None:
         extra = {key for key, value in query.args.items() if value and key not in _STAYS}
         stars = [each for each in query.expressions if type(each) is exp.Star and not any(each.args.values())]
         if not extra and len(stars) == len(query.expressions) == 1:
-            return query
+            return _over(query, _only_name(query)) if any(query.args.get(key) for key in without) else query
     return _over(query, None)
+
+
+def _only_name(query: exp.Select) -> exp.TableAlias | None:
+    """What the one table of a query is called, which later steps may say still; None where there are several."""
+    source = query.args["from_"].this
+    alone = not any(each.args.get(key) for each in (query, source) for key in ("joins", "laterals"))
+    return exp.TableAlias(this=exp.to_identifier(source.alias_or_name, quoted=True)) if alone else None
 
 
 def _over(query: exp.Query, alias: exp.TableAlias | None) -> exp.Select:

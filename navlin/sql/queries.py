@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -12,7 +12,7 @@ from navlin.sql.flows import NOTHING, UNKNOWN, Flow, Out, Result, TooMuch, decid
 from navlin.sql.joins import enter, join
 from navlin.sql.reading import Name, Question
 from navlin.sql.scopes import Output, Rel, Scope
-from navlin.sql.sources import PARTIAL, excluded, rel_of
+from navlin.sql.sources import PARTIAL, excluded, rel_of, stacked
 from navlin.sql.values import Values
 
 SOURCES_HELD: Final = 3_000_000
@@ -64,8 +64,10 @@ class _Commons:
 class Queries:
     """Reads the queries of one text."""
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: Question, temporary: Mapping[str, Result] | None = None) -> None:
         self.question = question
+        self.temporary = temporary or {}
+        """The temporary views of the text so far, by their names in lower case."""
         self.schema = {tuple(name.lower().rsplit(".", 1)): each for name, each in question.schema.items()}
         self._commons: _Commons | None = None
         self.perhaps_tables: set[Name] = set()
@@ -264,9 +266,23 @@ class Queries:
                 yield from (Out(name, flow) for name in named)
             case exp.Aliases():
                 flow = values.flow(projection.this, output=Output.BEHIND)
-                for each in projection.expressions:
+                own = stacked(self, projection.this, scope) if isinstance(projection.this, exp.Stack) else ()
+                for at, each in enumerate(projection.expressions):
+                    flow = own[at].flow if at < len(own) else flow
                     scope.aliases.setdefault(each.name.lower(), flow)
                     yield Out(each.name, flow)
+            case exp.Stack() if own := stacked(self, projection, scope):
+                yield from own
+            case exp.Posexplode() | exp.PosexplodeOuter():
+                flow = values.flow(projection, output=Output.BEHIND)
+                yield from (Out(name, flow) for name in ("pos", "col"))
+            case exp.Anonymous() if projection.name.lower() == "json_tuple":
+                flow = values.flow(projection, output=Output.BEHIND)
+                yield from (Out(f"c{at}", flow) for at in range(len(projection.expressions) - 1))
+            case exp.Inline() | exp.Stack():
+                # How many columns it makes is known to its engine alone.
+                flow = values.flow(projection, output=Output.BEHIND)
+                opened.append(Rel(Result(partial=True, whatever=flow), frozenset()))
             case _:
                 flow = values.flow(projection, output=Output.BEHIND)
                 if isinstance(projection, exp.Alias):

@@ -10,14 +10,21 @@ _IN_BRACKETS: Final = r"\((?:[^()]|\([^()]*\))*\)"
 _NAME: Final = r"(?:`[^`]+`|\w+)(?:\s*\.\s*(?:`[^`]+`|\w+))*"
 _PARTITION: Final = rf"PARTITION\s*{_IN_BRACKETS}"
 _INSERT: Final = rf"INSERT\s+(?:INTO|OVERWRITE)\s+(?:TABLE\s+)?{_NAME}"
+_BEHIND_TABLE: Final = (
+    r"(?!\w)(?=\s*(?:[);]|\|>|\Z"
+    r"|(?:UNION|EXCEPT|INTERSECT|MINUS|ORDER|SORT|DISTRIBUTE|CLUSTER|LIMIT|OFFSET)\b))"
+)
+"""What may follow ``TABLE t`` as a query; else ``table`` is the name of a column that has a type."""
 _LITERALS: Final = re.compile(
     r"'(?:[^'\\]|\\.)*+(?:'|\Z)|\"(?:[^\"\\]|\\.)*+(?:\"|\Z)|`[^`]*+(?:`|\Z)|--[^\n]*+|/\*.*?(?:\*/|\Z)",
     re.DOTALL,
 )
 _HINTS: Final = re.compile(
-    r"\[\s*(?:STRAIGHT_JOIN|BROADCAST|SHUFFLE|NOSHUFFLE)\s*\]|\bSTRAIGHT_JOIN\b", re.IGNORECASE
+    r"(?:(?<=\bJOIN)|(?<![\w`\])]))\[\s*(?:STRAIGHT_JOIN|BROADCAST|SHUFFLE|NOSHUFFLE)\s*\]|\bSTRAIGHT_JOIN\b",
+    re.IGNORECASE,
 )
-"""Words of Impala's for how to join, which no other dialect knows. Inside a literal they mean nothing either."""
+"""Words of Impala's for how to join, which no other dialect knows. Inside a literal they mean nothing either; behind a name
+they are the place of an element."""
 _REWRITES: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), instead)
     for pattern, instead in (
@@ -28,7 +35,7 @@ _REWRITES: Final = tuple(
         (rf"\b({_INSERT}(?:\s*{_PARTITION})?)\s+IF\s+NOT\s+EXISTS\b", r"\1"),  # Hive
         # ``TABLE t`` is a query (Spark).
         (
-            rf"(\A\s*|\(\s*|\b(?:UNION|EXCEPT|INTERSECT|MINUS)\s+(?:ALL\s+|DISTINCT\s+)?)TABLE\s+({_NAME})",
+            rf"(\A\s*|\(\s*|\b(?:UNION|EXCEPT|INTERSECT|MINUS)\s+(?:ALL\s+|DISTINCT\s+)?)TABLE\s+({_NAME}){_BEHIND_TABLE}",
             r"\1SELECT * FROM \2",
         ),
         # Impala has the columns before the partition, all others behind it.

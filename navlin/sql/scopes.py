@@ -156,7 +156,7 @@ class Scope:
         named = self._named(parts[0])
         if qualified is not None:
             flow, known = qualified
-            return flow if known or named is None else UNKNOWN
+            return flow if known or named is None or named == flow else UNKNOWN
         around = self.outer.outward() if named is not None and self.outer is not None else ()
         # A field of this column, or a column of a table around that is called so: engines differ.
         return UNKNOWN if any(scope._qualified(parts) for scope in around) else named

@@ -16,7 +16,7 @@ from navlin.sql.scopes import Rel, Scope
 if TYPE_CHECKING:
     from navlin.sql.queries import Queries
 
-FILE_FORMATS: Final = frozenset("parquet orc csv json text avro delta binaryfile iceberg".split())
+FILE_FORMATS: Final = frozenset("parquet orc csv json xml text avro delta hudi binaryfile iceberg".split())
 """What stands for a database where a query reads files in place."""
 FROM_NOTHING: Final = frozenset(
     "range sql_keywords collations json_tuple stack inline_outer variant_explode variant_explode_outer"
@@ -83,7 +83,7 @@ def spell_out(statement: exp.Expr) -> None:
     """Puts the name into ``IDENTIFIER('db.t')`` (Spark). Raises `NotUnderstood` where a table's name is known only when the
     statement runs."""
     for node in list(statement.find_all(exp.Table)):
-        if any(isinstance(part, exp.Parameter | exp.Placeholder) for part in node.parts):
+        if any(isinstance(part, exp.Parameter | exp.Placeholder) or "${" in part.name for part in node.parts):
             raise NotUnderstood("the name of a table in it is a variable")
         if any(_is_identifier(part) for part in node.parts):
             names = [name for part in node.parts for name in _spelled(part)]
@@ -101,6 +101,9 @@ def spell_out(statement: exp.Expr) -> None:
             # Behind INSERT INTO it looks like a table and a list of its columns.
             function = exp.Anonymous(this="IDENTIFIER", expressions=schema.expressions)
             schema.replace(exp.Table(**_named_parts(_spelled(function))))
+    for directory in statement.find_all(exp.Directory):
+        if "${" in directory.this.name:
+            raise NotUnderstood("a path in it is a variable")
     for call in list(statement.find_all(exp.Anonymous)):
         if _is_identifier(call) and call.find(exp.Column) is None:  # else it is a function of that name
             if isinstance(call.parent, exp.Aliases | exp.Dot):
@@ -125,6 +128,8 @@ def _table(queries: Queries, node: exp.Table, scope: Scope, alias: str) -> Rel:
     parts = [part.name for part in node.parts]
     if len(parts) == 1 and (common := queries.common(parts[0])) is not None:
         return _rel(common, alias or parts[0])
+    if (view := queries.temporary.get(".".join(parts).lower())) is not None:
+        return _rel(view, alias or parts[-1])
     if len(parts) > 1 and (collection := _collection(queries, node, scope)) is not None:
         return _rel(collection, alias or parts[-1])
     name = queries.spelled(name_of(node, queries.question.database))
@@ -132,7 +137,7 @@ def _table(queries: Queries, node: exp.Table, scope: Scope, alias: str) -> Rel:
     if columns is None and (collection := _nested(queries, parts)) is not None:
         return _rel(collection, alias or parts[-1])
     if columns is None:
-        result = Result(tables=frozenset((name,)), open=(name,))
+        result = all_of(name)
     else:
         outs = (Out(c, Flow(frozenset((SourceColumn(name, c, True),)))) for c in columns)
         result = Result(tuple(outs), tables=frozenset((name,)))
@@ -141,6 +146,11 @@ def _table(queries: Queries, node: exp.Table, scope: Scope, alias: str) -> Rel:
     folded = tuple(part.lower() for part in parts)
     qualified = {folded[-width:] for width in range(1, len(folded) + 1)} | {(name.folded[0], folded[-1])}
     return Rel(result, frozenset(qualified))
+
+
+def all_of(name: Name) -> Result:
+    """All columns of a table or of files, of which none is known."""
+    return Result(tables=frozenset((name,)), open=(name,))
 
 
 def _collection(queries: Queries, node: exp.Table, scope: Scope) -> Result | None:
@@ -154,7 +164,7 @@ def _collection(queries: Queries, node: exp.Table, scope: Scope) -> Result | Non
             return None  # before what stands around
         for rel in rels:
             flow = rel.column(parts[1])
-            if flow is None and not rel.whole:
+            if flow is None and not rel.whole and not _has_condition(node):
                 flow = rel.supposed(parts[1]) if around is scope else UNKNOWN
             if flow is not None:
                 queries.perhaps_tables.add(name_of(node, queries.question.database))
@@ -162,11 +172,22 @@ def _collection(queries: Queries, node: exp.Table, scope: Scope) -> Result | Non
     return None
 
 
+def _has_condition(node: exp.Table) -> bool:
+    """Whether it is joined with a condition: what is nested in a row needs none."""
+    join = node.parent
+    return isinstance(join, exp.Join) and bool(join.args.get("on") or join.args.get("using"))
+
+
 def _nested(queries: Queries, parts: Sequence[str]) -> Result | None:
-    """``FROM db.t.items``: what is nested in a column, named with its table (Impala); None where no table is known to have
-    such a column. To Hive and Spark it is a table of another catalog."""
+    """``FROM db.t.items``, or ``FROM t.items``: what is nested in a column, named with its table (Impala); None where no
+    table is known to have such a column. To Hive and Spark it is a table, of another catalog or database."""
     if parts[0].lower() in METASTORES:
         parts = parts[1:]
+    if len(parts) == 2 and "." not in queries.question.database:
+        parts = [queries.question.database, *parts]
+        if not queries.schema.get((parts[0].lower(), parts[1].lower())):
+            return None
+        queries.perhaps_tables.add(Name(parts[1], parts[2]))
     if len(parts) < 3:
         return None
     owner = queries.spelled(Name(parts[0], parts[1]))
@@ -211,6 +232,9 @@ def _function(queries: Queries, node: exp.Expr, scope: Scope) -> Result:
         looked_at |= result.deciding_tables
         rows.append(result.rows)
         flows += [*(out.flow for out in result.outs), *([] if result.whole else [UNKNOWN])]
+    stack = node.this if isinstance(node, exp.Lateral) else node
+    if isinstance(stack, exp.Stack) and (outs := stacked(queries, stack, scope)):
+        return Result(outs)
     if isinstance(node, exp.Anonymous):
         place = _place_argument(node, queries.question.database)
         read |= {place} if place is not None else set()
@@ -225,6 +249,19 @@ def _function(queries: Queries, node: exp.Expr, scope: Scope) -> Result:
         deciding_tables=frozenset(looked_at),
         partial=True,
         whatever=merged(flows),
+    )
+
+
+def stacked(queries: Queries, node: exp.Stack, scope: Scope) -> tuple[Out, ...]:
+    """The columns of ``stack(2, a, b, c, d)``, whose values stand row by row: of a and c, of b and d. Empty if the number of
+    rows is computed."""
+    rows = node.this
+    if not (isinstance(rows, exp.Literal) and rows.is_int and int(rows.name) > 0):
+        return ()
+    width = -(-len(node.expressions) // int(rows.name))
+    return tuple(
+        Out(f"col{at}", merged(queries.value(each, scope) for each in node.expressions[at::width]))
+        for at in range(width)
     )
 
 

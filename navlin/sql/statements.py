@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
 from navlin.sql.altered import exchanged_tables, rebuilt_view
-from navlin.sql.flows import NONE, Flow, Out, Result, merged
+from navlin.sql.flows import NONE, NOTHING, Flow, Out, Result, merged, named
 from navlin.sql.queries import Queries
 from navlin.sql.reading import Made, MadeColumn, Name, Question, ReadTable, SourceColumn
-from navlin.sql.scopes import Scope
-from navlin.sql.sources import NotUnderstood, name_of, named_table, rel_of
+from navlin.sql.scopes import Rel, Scope
+from navlin.sql.sources import PARTIAL, NotUnderstood, all_of, name_of, named_table, rel_of
 
 
 class Statement:
     """One statement of a text, or of a block or a procedure in it."""
 
-    def __init__(self, question: Question, node: exp.Expr) -> None:
+    def __init__(
+        self, question: Question, node: exp.Expr, temporary: Mapping[str, Result] | None = None
+    ) -> None:
         self.question, self.node = question, node
-        self.queries = Queries(question)
+        self.queries = Queries(question, temporary)
+        self.view: tuple[str, Result] | None = None
+        """The temporary view that it makes, by its name in lower case: it is in no database."""
 
     def made(self) -> Iterator[Made]:
         """What it makes or changes. Raises `NotUnderstood` and `sqlglot.errors.SqlglotError`."""
@@ -37,7 +41,9 @@ class Statement:
             case exp.Create(kind=("TABLE" | "VIEW") as kind):
                 yield self._create(node, kind)
             case exp.Cache() if node.expression is not None:
-                yield self._written("CACHE", self._name(node.this), self.queries.query(node.expression), ())
+                result = self.queries.query(node.expression)
+                self.view = node.this.name.lower(), result
+                yield self._written("CACHE", None, result, ())
             case exp.Alter(kind="VIEW") if any(isinstance(each, exp.Query) for each in node.args["actions"]):
                 query = next(each for each in node.args["actions"] if isinstance(each, exp.Query))
                 yield self._written("ALTERVIEW_AS", self._name(node.this), self.queries.query(query), ())
@@ -97,13 +103,20 @@ class Statement:
         if (clone := node.args.get("clone")) is not None:
             source = exp.select("*").from_(clone.this.copy())
             return self._written(word, target, self.queries.query(source), ())
+        names = [each.name for each in node.this.expressions] if isinstance(node.this, exp.Schema) else []
+        temporary = kind == "VIEW" and node.find(exp.TemporaryProperty) is not None
         if node.expression is None and kind == "VIEW":
             path = _path_of(node)
-            return Made(word, target, (path,) if path else (), whole=False, complete=False)
+            if temporary:
+                self.view = _view_name(node, target), all_of(path.name) if path else PARTIAL
+            read = (path,) if path else ()
+            return Made(word, None if temporary else target, read, whole=False, complete=False)
         if node.expression is None:
             return Made(word, target)
         result = self.queries.query(node.expression)
-        names = [each.name for each in node.this.expressions] if isinstance(node.this, exp.Schema) else []
+        if temporary:
+            self.view = _view_name(node, target), named(result, names)
+            return self._written(word, None, named(result, names), ())
         word = word if kind == "VIEW" else "CREATETABLE_AS_SELECT"
         # What stands in brackets behind a Hive table's name may be its partitions alone.
         fit = names if len(names) == len(result.outs) else ()
@@ -139,7 +152,8 @@ class Statement:
         self.queries.enter(node.args["using"], scope)
         source = scope.rels[0]
         target = self._name(node.this)
-        scope.rels.append(rel_of(self.queries, node.this, scope))
+        own = rel_of(self.queries, node.this, scope)
+        scope.rels.append(own)
         if node.args.get("on") is not None:
             scope.rows.append(self.queries.value(node.args["on"], scope, deciding_only=True))
         flows: dict[str, list[Flow]] = {}
@@ -150,16 +164,19 @@ class Statement:
             if when.args.get("condition") is not None:
                 scope.rows.append(self.queries.value(when.args["condition"], scope, deciding_only=True))
             then = when.args["then"]
-            for column, value in _assigned(then, names):
+            for assigned, value in _assigned(then, names):
                 flow = self.queries.value(value, scope)
-                if column:
-                    flows.setdefault(column.lower(), []).append(flow)
+                if assigned:
+                    column, before = _set_in(assigned, own)
+                    flows.setdefault(column.lower(), []).extend((flow, before))
                 else:
                     unnamed.append(Out("", flow))
             if _everything(then):
                 complete = complete and source.result.whole
+                known = {name.lower() for name in names}
                 for out in source.result.outs:
-                    flows.setdefault(out.name.lower(), []).append(out.flow)
+                    if not known or out.name.lower() in known:  # further ones are passed over
+                        flows.setdefault(out.name.lower(), []).append(out.flow)
         outs = (*(Out(name, merged(each)) for name, each in flows.items()), *unnamed)
         return self._changed("MERGE", target, outs, scope, complete=complete)
 
@@ -167,8 +184,9 @@ class Statement:
         scope = Scope()
         changed = _in_its_from(node, self.question.database)
         target = self._name(node.this if changed is None else changed)
+        own = rel_of(self.queries, node.this, scope)
         if changed is None:
-            scope.rels.append(rel_of(self.queries, node.this, scope))
+            scope.rels.append(own)
         for each in (node.args.get("from_"), *(node.this.args.get("joins") or ())):
             if each is not None:
                 self.queries.enter(each.this, scope)
@@ -178,7 +196,11 @@ class Statement:
             scope.read = {name for name in scope.read if name.folded != target.folded}
         if (where := node.args.get("where")) is not None:
             scope.rows.append(self.queries.value(where.this, scope, deciding_only=True))
-        outs = tuple(Out(column, self.queries.value(value, scope)) for column, value in _assigned(node))
+        flows: dict[str, list[Flow]] = {}
+        for assigned, value in _assigned(node):
+            column, before = _set_in(assigned, own)
+            flows.setdefault(column, []).extend((self.queries.value(value, scope), before))
+        outs = tuple(Out(column, merged(each)) for column, each in flows.items())
         return self._changed("UPDATE", target, outs, scope, complete=True)
 
     def _changed(
@@ -216,6 +238,11 @@ class Statement:
 
 
 _WRITING = frozenset("INSERT CREATE MERGE WITH SELECT FROM UPDATE REPLACE UPSERT EXECUTE COPY UNLOAD".split())
+
+
+def _view_name(node: exp.Create, view: Name) -> str:
+    """What a temporary view is called from here on."""
+    return f"global_temp.{view.table.lower()}" if node.find(exp.GlobalProperty) else view.table.lower()
 
 
 def _path_of(node: exp.Create) -> ReadTable | None:
@@ -290,21 +317,38 @@ def _in_order(columns: Sequence[str], partition: exp.Expr | None, *, listed: boo
     return names
 
 
-def _assigned(node: exp.Expr, names: Sequence[str] = ()) -> Iterator[tuple[str, exp.Expr]]:
-    """``SET a = x`` and ``INSERT (a) VALUES (x)``, as (a, x). ``INSERT VALUES (x)``, as Hive has it, is in the order of the
-    target's columns; "" where these are not known."""
+def _set_in(parts: Sequence[str], target: Rel) -> tuple[str, Flow]:
+    """The column that an assignment sets; and what it keeps of itself, where only a field of it is set."""
+    for width in range(min(len(parts) - 1, 3), 0, -1):
+        if tuple(part.lower() for part in parts[:width]) in target.qualifiers:
+            parts = parts[width:]
+            break
+    if len(parts) == 1:
+        return parts[0], NOTHING
+    column = target.column(parts[0])
+    return parts[0], target.supposed(parts[0]) if column is None else column
+
+
+def _assigned(node: exp.Expr, names: Sequence[str] = ()) -> Iterator[tuple[Sequence[str], exp.Expr]]:
+    """``SET t.a = x`` and ``INSERT (a) VALUES (x)``, as the parts of the name and x. ``INSERT VALUES (x)``, as Hive has it,
+    is in the order of the target's columns; no name where these are not known."""
     if isinstance(node, exp.Insert):
         if not isinstance(node.expression, exp.Tuple):
             return
         values = node.expression.expressions
         if isinstance(node.this, exp.Tuple):
-            yield from zip((column.name for column in node.this.expressions), values, strict=False)
+            yield from zip(map(_parts, node.this.expressions), values, strict=False)
         elif node.this is None:
-            yield from zip(names if len(names) == len(values) else [""] * len(values), values, strict=True)
+            known = [(name,) for name in names]
+            yield from zip(known if len(known) == len(values) else [()] * len(values), values, strict=True)
     elif isinstance(node, exp.Update):
         for each in node.expressions:
             if isinstance(each, exp.EQ):
-                yield each.this.name, each.expression
+                yield _parts(each.this), each.expression
+
+
+def _parts(name: exp.Expr) -> list[str]:
+    return [part.name for part in name.parts] if isinstance(name, exp.Column | exp.Dot) else [name.name]
 
 
 def _everything(node: exp.Expr) -> bool:

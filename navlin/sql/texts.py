@@ -11,7 +11,7 @@ import sqlglot
 from sqlglot import exp
 
 from navlin.sql.current_database import chosen_database
-from navlin.sql.flows import TooMuch
+from navlin.sql.flows import Result, TooMuch
 from navlin.sql.parsing import parse
 from navlin.sql.reading import Answer, Made, Question
 from navlin.sql.rewriting import bare_create, rewritten
@@ -59,11 +59,14 @@ def _in_words(error: sqlglot.errors.SqlglotError) -> str:
 
 
 def _read(question: Question, statements: Iterable[exp.Expr]) -> Iterator[Made]:
+    temporary: dict[str, Result] = {}
     for statement in chain.from_iterable(_opened(each, question.dialects[0]) for each in statements):
         spell_out(statement)
-        for made in Statement(question, statement).made():
+        read = Statement(question, statement, temporary)
+        for made in read.made():
             yield made
             question = _learned(question, statement, made)
+        temporary |= [read.view] if read.view is not None else []
         if (chosen := chosen_database(question.database, statement)) is not None:
             question = replace(question, database=chosen)
 
@@ -99,11 +102,20 @@ def _learned(question: Question, statement: exp.Expr, made: Made) -> Question:
     """What later statements of the same text may know of a table that this one makes."""
     if not isinstance(statement, exp.Create) or made.target is None:
         return question
+    if statement.args.get("exists") and ".".join(made.target.folded) in question.schema:
+        return question  # CREATE TABLE IF NOT EXISTS: it is there
     columns = [column.name for column in made.columns]
     if statement.expression is None and isinstance(statement.this, exp.Schema):
-        columns = [each.name for each in statement.this.expressions]
+        columns = [each.name for each in (*statement.this.expressions, *_partitions_with_types(statement))]
     elif statement.expression is None and (like := statement.find(exp.LikeProperty)) is not None:
         columns = list(question.schema.get(".".join(name_of(like.this, question.database).folded), ()))
     if not columns or not all(columns):
         return question
     return replace(question, schema={**question.schema, ".".join(made.target.folded): columns})
+
+
+def _partitions_with_types(statement: exp.Create) -> Iterator[exp.ColumnDef]:
+    """``PARTITIONED BY (ds STRING)``: columns behind the others (Hive). Without a type it is one of these (Spark)."""
+    partitioned = statement.find(exp.PartitionedByProperty)
+    if partitioned is not None and isinstance(partitioned.this, exp.Schema):
+        yield from (each for each in partitioned.this.expressions if isinstance(each, exp.ColumnDef))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,9 +49,8 @@ class Values:
                     else:
                         todo.append((base, decides))
                 case exp.Window():
-                    named = self.windows.get(at.args["alias"].name.lower()) if at.args.get("alias") else None
                     todo.append((at.this, decides))
-                    for each in filter(None, (at, named)):
+                    for each in self._with_those_it_builds_on(at):
                         todo.extend((part, True) for part in each.args.get("partition_by") or ())
                         todo.extend((part, True) for key in ("order", "spec") if (part := each.args.get(key)))
                 case exp.Filter():
@@ -79,6 +79,8 @@ class Values:
                     decide.append(result.rows)
                     if not result.whole:
                         found.append(UNKNOWN)
+                case exp.Parameter() if _stands_for_anything(at):
+                    found.append(UNKNOWN)
                 case exp.Literal() | exp.DataType() | exp.Identifier():
                     pass
                 case _:
@@ -91,13 +93,33 @@ class Values:
             flow = deciding(flow)
         return self.queries.held(flow)
 
+    def _with_those_it_builds_on(self, window: exp.Expr) -> Iterator[exp.Expr]:
+        """The window, and those of its query that it names, and that these name: ``w2 AS (w ORDER BY b)``."""
+        seen: set[str] = set()
+        at: exp.Expr | None = window
+        while at is not None:
+            yield at
+            name = at.args["alias"].name.lower() if at.args.get("alias") else ""
+            at = None if name in seen else self.windows.get(name)
+            seen.add(name)
+
     def _all_columns(self, star: exp.Expr) -> Flow:
-        if isinstance(star.parent, exp.Count):
-            return Flow(counts=True)
         qualifier = [part.name for part in star.parts[:-1]] if isinstance(star, exp.Column) else []
+        if isinstance(star.parent, exp.Count) and not qualifier:
+            return Flow(counts=True)
         rels = self.scope.qualified_rels(qualifier) or self.scope.rels
         whole = NOTHING if all(each.result.whole for each in rels) else UNKNOWN
         return merged([*(out.flow for each in rels for out in each.result.outs), whole])
+
+
+def _stands_for_anything(node: exp.Parameter) -> bool:
+    """Whether a variable (``${filter}``) stands where a whole condition or column may: beside an operator it is a value."""
+    beside = node.parent
+    while isinstance(beside, exp.Paren | exp.Alias):
+        beside = beside.parent
+    return isinstance(
+        beside, exp.Select | exp.Where | exp.Having | exp.Qualify | exp.Connector | exp.Not | exp.Join
+    )
 
 
 def _dotted(node: exp.Expr) -> tuple[list[str], exp.Expr | None]:
