@@ -198,18 +198,22 @@ def test_the_update_log_is_cut_by_its_size_and_not_only_by_time(
 ) -> None:
     config = ElementTree.parse(CONF / "solr" / CONFIGSET / "solrconfig.xml").getroot()
     assert config.findtext("updateHandler/autoCommit/maxSize") == "64m"
-    private_solr.commit(ELEMENTS, soft=False)
     [core] = private_server.home.glob(f"{ELEMENTS}*")
     logs = core / "data" / "tlog"
-    before = {path.name for path in logs.iterdir()}
-    begun_s = time.monotonic()
-    for number in range(8):
-        documents = [{"identity": f"t{number}-{each}", "queryTextFull": "x" * MIB} for each in range(10)]
-        assert not private_solr.add(ELEMENTS, documents).refused
     new: set[str] = set()
-    while len(new) < 2 and time.monotonic() - begun_s < 12:
-        private_solr.add(ELEMENTS, [{"identity": "one more"}])
-        new = {path.name for path in logs.iterdir()} - before
-        time.sleep(0.2)
+    for _ in range(5):
+        private_solr.commit(ELEMENTS, soft=False)
+        before = {path.name for path in logs.iterdir()}
+        begun_s = time.monotonic()
+        for number in range(8):
+            documents = [{"identity": f"t{number}-{each}", "queryTextFull": "x" * MIB} for each in range(10)]
+            assert not private_solr.add(ELEMENTS, documents).refused
+        if time.monotonic() - begun_s > 10:
+            continue  # on a machine that has other work the time may have cut it meanwhile
+        while len(new) < 2 and time.monotonic() - begun_s < 12:
+            private_solr.add(ELEMENTS, [{"identity": "one more"}])
+            new = {path.name for path in logs.iterdir()} - before
+            time.sleep(0.2)
+        break
     assert len(new) >= 2, "a log was closed before the 15 seconds were over"
     private_solr.commit(ELEMENTS, soft=False)

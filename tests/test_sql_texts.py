@@ -93,7 +93,17 @@ def deciding(made: Made) -> set[str]:
         ),
         ("SELECT sum(c) OVER w AS s FROM t WINDOW w AS (v PARTITION BY a), v AS w", ["s: t.c ~ t.a"]),
         ("SELECT count(*) FILTER (WHERE a > 0) AS n FROM t", ["n:  ~ t.a"]),
+        (
+            "SELECT sum(c) OVER v AS s FROM t WINDOW w AS (PARTITION BY a), v AS (w ORDER BY b)",
+            ["s: t.c ~ t.a, t.b"],
+        ),
         ("SELECT count(k.*) AS n FROM s k", ["n: s.d, s.id"]),
+        ("SELECT count(st.*) AS n FROM nested", ["n: nested.st"]),
+        ("SELECT date_trunc(MONTH, c) AS e, trunc(c, 'MM') AS f FROM t", ["e: t.c", "f: t.c"]),
+        (
+            "SELECT stack(2, a, sum(b) OVER w) AS (k) FROM t WINDOW w AS (PARTITION BY c)",
+            ["k: t.a, t.b ~ t.c"],
+        ),
         ("SELECT date_trunc(b, c) AS e, trunc(a, b) AS f FROM t", ["e: t.b, t.c", "f: t.a, t.b"]),
         ("SELECT percentile(DISTINCT a, 0.5, c) AS p FROM t", ["p: t.a, t.c"]),
         # What the last join merged stands first.
@@ -101,9 +111,12 @@ def deciding(made: Made) -> set[str]:
             "SELECT * FROM u JOIN s USING (id) JOIN t USING (a)",
             ["a: u.a", "id: u.id", "x: u.x", "d: s.d", "b: t.b", "c: t.c", "m: t.m", "xs: t.xs"],
         ),
-        ("SELECT q.b FROM (SELECT posexplode(xs), c FROM t) q (a, b, c)", ["b: t.xs"]),
+        # Of a map it makes three columns, of an array two.
+        ("SELECT q.b FROM (SELECT posexplode(xs), c FROM t) q (a, b, c)", ["b: ?"]),
+        ("SELECT q.x, q.a FROM (SELECT inline(xs), a FROM t) q", ["x: t.xs", "a: t.a"]),
+        ("SELECT q.r FROM (SELECT inline(xs) FROM t) q (p, r)", ["r: t.xs"]),
         ("SELECT json_tuple(a, 'x', 'y'), b FROM t", ["c0: t.a", "c1: t.a", "b: t.b"]),
-        ("SELECT a, b FROM t UNION ALL SELECT posexplode(xs) FROM t", ["a: t.a, t.xs", "b: t.b, t.xs"]),
+        ("SELECT a, b FROM t UNION ALL SELECT posexplode(xs) FROM t", ["a: t.a?", "b: t.b?"]),
         ("SELECT a, b FROM t UNION ALL SELECT a FROM t", ["a: t.a?", "b: t.b?"]),
         ("SELECT k, v FROM t LATERAL VIEW stack(2, 'b', b, 'c', c) q AS k, v", ["k: ", "v: t.b, t.c"]),
         ("SELECT stack(2, a, b, c) AS (k, v) FROM t", ["k: t.a, t.c", "v: t.b"]),
@@ -152,11 +165,16 @@ def test_columns_are_made_of(reader: SqlReader, text: str, expected: list[str]) 
         ("SELECT a FROM t INTERSECT SELECT id FROM s WHERE d = 1", {"s.id", "s.d"}),
         ("SELECT a FROM t DISTRIBUTE BY b SORT BY c", {"t.b", "t.c"}),
         ("SELECT a FROM t LIMIT 1", set()),
+        ("SELECT b, percentile(a, 0.5) AS p FROM t GROUP BY ALL", {"t.b"}),
         # What a step decides is of the columns before it.
         ("FROM t |> ORDER BY a |> LIMIT 3 |> ORDER BY b |> SELECT c", {"t.a", "t.b"}),
         ("FROM t |> ORDER BY a |> LIMIT 3 |> SELECT b AS a", {"t.a"}),
         ("FROM t |> ORDER BY a |> SELECT t.b", {"t.a"}),
         ("FROM t |> ORDER BY a |> AGGREGATE sum(b) AS a", {"t.a"}),
+        ("FROM t |> ORDER BY a |> SET a = b |> SELECT c", {"t.a"}),
+        ("FROM t JOIN s ON t.a = s.id |> WHERE b = 1 |> SELECT t.c AS b", {"t.a", "t.b", "s.id"}),
+        ("FROM t JOIN s ON t.a = s.id |> ORDER BY t.b |> SELECT t.c, s.d", {"t.a", "t.b", "s.id"}),
+        ("FROM t |> WHERE a = 1 |> JOIN s ON t.b = s.id |> SELECT c", {"t.a", "t.b", "s.id"}),
         ("FROM no |> WHERE a = 1 |> JOIN t ON no.k = t.b |> SELECT t.c", {"no.a", "no.k", "t.b"}),
     ],
 )
@@ -204,6 +222,9 @@ def test_rows_are_decided_by(reader: SqlReader, text: str, expected: set[str]) -
             {"~sales.sales", "sales.items"},
         ),
         ("SELECT i.x FROM stage.sales JOIN sales.items i USING (id)", {"~stage.sales", "sales.items"}),
+        # Impala's own form: the parser puts ON TRUE where there is no condition.
+        ("SELECT n.id, a.item FROM no n LEFT JOIN n.arr a", {"db.no"}),
+        ("SELECT id FROM spark_catalog.nested.arr", {"nested.arr"}),
     ],
 )
 def test_tables_are_read(reader: SqlReader, text: str, expected: set[str]) -> None:
@@ -266,6 +287,13 @@ def test_no_column_of_a_table_that_nobody_knows_is_guessed(reader: SqlReader) ->
             ["st: nested.arr, nested.id, nested.st"],
         ),
         ("UPDATE nested k SET k.id = st.id", "db.nested", ["id: nested.st"]),
+        (
+            "UPDATE k SET st.f = t.a FROM nested k JOIN t ON k.id = t.b",
+            "db.nested",
+            ["st: nested.st, t.a"],
+        ),
+        ("UPDATE nested SET k.id = t.a FROM nested k JOIN t ON k.id = t.b", "db.nested", ["id: t.a"]),
+        ("INSERT INTO s[SHUFFLE] SELECT a, b FROM t", "db.s", ["id: t.a", "d: t.b"]),
         ("UPDATE s SET d = d + 1 WHERE id = 1", "db.s", ["d: s.d"]),
         ("UPDATE k SET d = t.a FROM s k JOIN t ON k.id = t.b", "db.s", ["d: t.a"]),
         ("UPDATE s SET d = s.d + t.a FROM t JOIN s ON s.id = t.b", "db.s", ["d: s.d, t.a"]),
@@ -461,6 +489,21 @@ def test_a_table_made_like_another_has_its_columns(reader: SqlReader) -> None:
             "db.s",
         ),
         ("CREATE TEMP VIEW v USING csv", "SELECT a FROM v", "a: ?", ""),
+        ("CREATE TEMP VIEW v (p INT) USING csv OPTIONS (path '/in')", "SELECT * FROM v", "p: /in.p", "/in"),
+        ("CREATE TEMP VIEW t AS SELECT id AS a FROM s; DROP VIEW t", "SELECT a FROM t", "a: t.a", "db.t"),
+        (
+            "CREATE TEMP VIEW v AS SELECT a FROM t; ALTER VIEW v AS SELECT d FROM s",
+            "SELECT * FROM v",
+            "d: s.d",
+            "db.s",
+        ),
+        ("CREATE TEMP VIEW `db.t` AS SELECT id AS a FROM s", "SELECT a FROM db.t", "a: t.a", "db.t"),
+        (
+            "CREATE GLOBAL TEMP VIEW v AS SELECT a AS k FROM t",
+            "SELECT global_temp.v.k FROM global_temp.v",
+            "k: t.a",
+            "db.t",
+        ),
     ],
 )
 def test_a_temporary_view_is_in_no_database_and_stands_for_what_it_is_made_of(
@@ -478,6 +521,8 @@ def test_a_temporary_view_is_in_no_database_and_stands_for_what_it_is_made_of(
         ("CREATE TABLE n (a INT) PARTITIONED BY (ds STRING)", ["a: t.a", "ds: t.b"]),
         ("CREATE TABLE n (a INT, ds STRING) USING orc PARTITIONED BY (a)", ["a: t.a", "ds: t.b"]),
         ("CREATE TABLE IF NOT EXISTS n (c INT, d INT)", ["c: t.a", "d: t.b"]),
+        ("DROP TABLE IF EXISTS n; CREATE TABLE IF NOT EXISTS n (c INT, d INT)", ["c: t.a", "d: t.b"]),
+        ("CREATE TABLE n (a INT, b INT); DROP TABLE n; CREATE TABLE n (c INT, d INT)", ["c: t.a", "d: t.b"]),
         # It is there, with columns of its own.
         ("CREATE TABLE IF NOT EXISTS s (d INT, id INT); CREATE TABLE n LIKE s", ["id: t.a", "d: t.b"]),
     ],

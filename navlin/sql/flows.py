@@ -86,7 +86,8 @@ def named(result: Result, names: Sequence[str]) -> Result:
     if not names:
         return result
     if not result.whole:
-        return replace(result, outs=(), open=(), partial=True)
+        whatever = None if result.outs else result.whatever
+        return replace(result, outs=(), open=(), partial=True, whatever=whatever)
     outs = (Out(name, out.flow) for name, out in zip(names, result.outs, strict=False))
     return replace(result, outs=(*outs, *result.outs[len(names) :]))
 

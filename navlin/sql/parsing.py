@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
 import sqlglot
@@ -35,27 +35,49 @@ class _Ours(PipeParser):
         return super()._parse_extract()
 
 
-_LOSING: Final = frozenset({"DATE_TRUNC", "TRUNC", "PERCENTILE"})
-"""Functions of which sqlglot throws arguments away that may be columns: to it they are functions that it does not know."""
+_UNITS: Final = frozenset(
+    "YEAR YYYY YY QUARTER Q MONTH MON MM WEEK W DAY DD D J HOUR HH MI MINUTE SECOND MILLISECOND MICROSECOND".split()
+)
+"""Words that name a unit of time without being a column."""
 
 
-def _without_losses(functions: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: each for name, each in functions.items() if name not in _LOSING}
+def _keeping(functions: Mapping[str, Any]) -> dict[str, Any]:
+    """sqlglot's functions, but for those of which it throws arguments away that may be columns."""
+    kept = {name: _of_columns(name, functions[name]) for name in ("DATE_TRUNC", "TRUNC")}
+    return {**functions, **kept, "PERCENTILE": _percentile}
+
+
+def _of_columns(
+    name: str, build: Callable[[list[exp.Expr]], exp.Expr]
+) -> Callable[[list[exp.Expr]], exp.Expr]:
+    def made(args: list[exp.Expr]) -> exp.Expr:
+        columns = [each for each in args if each.find(exp.Column) and each.name.upper() not in _UNITS]
+        return build(args) if len(columns) < 2 else exp.Anonymous(this=name, expressions=args)
+
+    return made
+
+
+def _percentile(args: list[exp.Expr]) -> exp.Expr:
+    return exp.AnonymousAggFunc(this="PERCENTILE", expressions=args)
+
+
+def _without_percentile(parsers: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: each for name, each in parsers.items() if name != "PERCENTILE"}
 
 
 class _Hive(_Ours, HiveParser):
-    FUNCTIONS: ClassVar[Any] = _without_losses(HiveParser.FUNCTIONS)
-    FUNCTION_PARSERS: ClassVar[Any] = _without_losses(HiveParser.FUNCTION_PARSERS)
+    FUNCTIONS: ClassVar[Any] = _keeping(HiveParser.FUNCTIONS)
+    FUNCTION_PARSERS: ClassVar[Any] = _without_percentile(HiveParser.FUNCTION_PARSERS)
 
 
 class _Spark(_Ours, SparkParser):
-    FUNCTIONS: ClassVar[Any] = _without_losses(SparkParser.FUNCTIONS)
-    FUNCTION_PARSERS: ClassVar[Any] = _without_losses(SparkParser.FUNCTION_PARSERS)
+    FUNCTIONS: ClassVar[Any] = _keeping(SparkParser.FUNCTIONS)
+    FUNCTION_PARSERS: ClassVar[Any] = _without_percentile(SparkParser.FUNCTION_PARSERS)
 
 
 class _Databricks(_Ours, DatabricksParser):
-    FUNCTIONS: ClassVar[Any] = _without_losses(DatabricksParser.FUNCTIONS)
-    FUNCTION_PARSERS: ClassVar[Any] = _without_losses(DatabricksParser.FUNCTION_PARSERS)
+    FUNCTIONS: ClassVar[Any] = _keeping(DatabricksParser.FUNCTIONS)
+    FUNCTION_PARSERS: ClassVar[Any] = _without_percentile(DatabricksParser.FUNCTION_PARSERS)
 
 
 _PARSERS: Final = {"hive": _Hive, "spark": _Spark, "databricks": _Databricks}

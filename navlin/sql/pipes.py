@@ -5,6 +5,7 @@ sqlglot has them as BigQuery does, and loses tables, windows and columns of Spar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
 import sqlglot
@@ -27,16 +28,18 @@ class PipeParser(sqlglot.Parser):
         word = self._curr.text.upper() if self._curr else ""
         match word:
             case "SELECT":
-                return self._selected(_taking_in(query, "order"))
+                return self._selected(query)
             case "EXTEND":
                 self._advance()
-                return _with_columns(query, [exp.Star(), *self._parse_expressions()])
+                return _with_columns(query, [exp.Star(), *(made := self._parse_expressions())], made)
             case "SET":
                 self._advance()
-                return _with_columns(query, [exp.Star(replace=self._parse_csv(self._assigned))])
+                return _with_columns(
+                    query, [exp.Star(replace=(made := self._parse_csv(self._assigned)))], made
+                )
             case "DROP":
                 self._advance()
-                return _with_columns(query, [exp.Star(except_=self._parse_csv(self._parse_id_var))])
+                return _with_columns(query, [exp.Star(except_=self._parse_csv(self._parse_id_var))], [])
             case "AS":
                 self._advance()
                 return _over(query, exp.TableAlias(this=self._parse_id_var()))
@@ -45,10 +48,16 @@ class PipeParser(sqlglot.Parser):
                 return _taking_in(query).where(where.this, copy=False) if where else query
             case "AGGREGATE":
                 self._advance()
-                return self._aggregated(_taking_in(query, "order"))
+                return self._aggregated(query)
             case "ORDER BY":
-                ordered = _taking_in(query, "order")
-                ordered.set("order", self._parse_order())
+                ordered = _taking_in(query)
+                order = self._parse_order()
+                if (before := ordered.args.get("order")) is not None:
+                    # A LIMIT may stand between: both decide.
+                    for each in order.expressions if order is not None else ():
+                        before.append("expressions", each)
+                else:
+                    ordered.set("order", order)
                 return ordered
             case "LIMIT" | "OFFSET" | "TABLESAMPLE":
                 # Which rows stay is no matter of columns.
@@ -65,12 +74,13 @@ class PipeParser(sqlglot.Parser):
         join = self._parse_join()
         if join is None or isinstance(join.this, exp.Lateral):  # which takes in the steps behind it
             self._refuse(word)
-        return _taking_in(query, "where", "order").join(join, copy=False)
+        return _taking_in(query, of_joined=True).join(join, copy=False)
 
-    def _selected(self, query: exp.Select) -> exp.Query:
+    def _selected(self, query: exp.Query) -> exp.Query:
         select = self._parse_select(consume_pipe=False, parse_set_operation=False)
         if not isinstance(select, exp.Select) or select.args.get("from_") is not None:
             self._refuse("SELECT")
+        query = _taking_in(query, select.expressions)
         for key in ("expressions", "distinct", "windows"):
             if select.args.get(key):
                 query.set(key, select.args[key])
@@ -86,25 +96,35 @@ class PipeParser(sqlglot.Parser):
             self._refuse("SET")
         return exp.Alias(this=self._parse_disjunction(), alias=name)
 
-    def _aggregated(self, query: exp.Select) -> exp.Query:
+    def _aggregated(self, query: exp.Query) -> exp.Query:
         made = [] if self._match(TokenType.GROUP_BY, advance=False) else self._parse_expressions()
         groups = self._parse_expressions() if self._match(TokenType.GROUP_BY) else []
         if any(isinstance(each.unalias(), exp.Literal) or each.name.upper() == "ALL" for each in groups):
             self._refuse("AGGREGATE")
+        query = _taking_in(query, [*groups, *made])
         query.set("expressions", [*groups, *made])
         if groups:
             query.set("group", exp.Group(expressions=[each.unalias().copy() for each in groups]))
         return query
 
 
-def _taking_in(query: exp.Query, *without: str) -> exp.Select:
-    """The query, where a further step may stand in it, else one over it. ``without`` is what it must not have: names there
-    would see what the step adds."""
+def _taking_in(query: exp.Query, made: Sequence[exp.Expr] = (), *, of_joined: bool = False) -> exp.Select:
+    """The query, where a further step may stand in it, else one over it: also if names in an earlier step would mean what
+    this one makes, or, ``of_joined``, what it joins."""
     if isinstance(query, exp.Select) and query.args.get("from_") is not None:
         extra = {key for key, value in query.args.items() if value and key not in _STAYS}
         stars = [each for each in query.expressions if type(each) is exp.Star and not any(each.args.values())]
         if not extra and len(stars) == len(query.expressions) == 1:
-            return _over(query, _only_name(query)) if any(query.args.get(key) for key in without) else query
+            if not made and not of_joined:
+                return query
+            keys = ("where", "order") if of_joined else ("order",)
+            before = [each for key in keys if (each := query.args.get(key)) is not None]
+            bare = {
+                name.name.lower() for each in before for name in each.find_all(exp.Column) if not name.table
+            }
+            hidden = bare if of_joined else bare & {each.alias.lower() for each in made}
+            name = _only_name(query)
+            return query if not hidden or (of_joined and name is None) else _over(query, name)
     return _over(query, None)
 
 
@@ -122,7 +142,7 @@ def _over(query: exp.Query, alias: exp.TableAlias | None) -> exp.Select:
     return exp.select("*").from_(inner, copy=False)
 
 
-def _with_columns(query: exp.Query, columns: list[exp.Expr]) -> exp.Select:
-    made = _taking_in(query)
+def _with_columns(query: exp.Query, columns: list[exp.Expr], named: Sequence[exp.Expr]) -> exp.Select:
+    made = _taking_in(query, named)
     made.set("expressions", columns)
     return made

@@ -64,7 +64,7 @@ class _Commons:
 class Queries:
     """Reads the queries of one text."""
 
-    def __init__(self, question: Question, temporary: Mapping[str, Result] | None = None) -> None:
+    def __init__(self, question: Question, temporary: Mapping[tuple[str, ...], Result] | None = None) -> None:
         self.question = question
         self.temporary = temporary or {}
         """The temporary views of the text so far, by their names in lower case."""
@@ -152,6 +152,7 @@ class Queries:
             outs.extend(self._projected(projection, scope, values, opened))
         opened_names = tuple(name for rel in opened for name in rel.result.open)
         partial = any(rel.result.partial for rel in opened)
+        whatever = opened[0].result.whatever if len(opened) == 1 else None
         self._clauses(node, outs, values)
         return self._held(
             Result(
@@ -161,6 +162,7 @@ class Queries:
                 frozenset(scope.looked_at),
                 opened_names,
                 partial,
+                whatever,
             )
         )
 
@@ -266,21 +268,18 @@ class Queries:
                 yield from (Out(name, flow) for name in named)
             case exp.Aliases():
                 flow = values.flow(projection.this, output=Output.BEHIND)
-                own = stacked(self, projection.this, scope) if isinstance(projection.this, exp.Stack) else ()
+                own = stacked(projection.this, values.flow) if isinstance(projection.this, exp.Stack) else ()
                 for at, each in enumerate(projection.expressions):
                     flow = own[at].flow if at < len(own) else flow
                     scope.aliases.setdefault(each.name.lower(), flow)
                     yield Out(each.name, flow)
-            case exp.Stack() if own := stacked(self, projection, scope):
+            case exp.Stack() if own := stacked(projection, values.flow):
                 yield from own
-            case exp.Posexplode() | exp.PosexplodeOuter():
-                flow = values.flow(projection, output=Output.BEHIND)
-                yield from (Out(name, flow) for name in ("pos", "col"))
             case exp.Anonymous() if projection.name.lower() == "json_tuple":
                 flow = values.flow(projection, output=Output.BEHIND)
                 yield from (Out(f"c{at}", flow) for at in range(len(projection.expressions) - 1))
-            case exp.Inline() | exp.Stack():
-                # How many columns it makes is known to its engine alone.
+            case exp.Inline() | exp.Stack() | exp.Posexplode() | exp.PosexplodeOuter():
+                # How many columns it makes is known to its engine alone: of a map one more than of an array.
                 flow = values.flow(projection, output=Output.BEHIND)
                 opened.append(Rel(Result(partial=True, whatever=flow), frozenset()))
             case _:

@@ -20,7 +20,8 @@ _LITERALS: Final = re.compile(
     re.DOTALL,
 )
 _HINTS: Final = re.compile(
-    r"(?:(?<=\bJOIN)|(?<![\w`\])]))\[\s*(?:STRAIGHT_JOIN|BROADCAST|SHUFFLE|NOSHUFFLE)\s*\]|\bSTRAIGHT_JOIN\b",
+    r"(?:(?<=\bJOIN)|(?<![\w`\])]))\[\s*(?:STRAIGHT_JOIN|BROADCAST|SHUFFLE|NOSHUFFLE)\s*\]|\bSTRAIGHT_JOIN\b"
+    r"|\[\s*(?:SHUFFLE|NOSHUFFLE)\s*\](?=\s*(?:SELECT|WITH|VALUES)\b)",
     re.IGNORECASE,
 )
 """Words of Impala's for how to join, which no other dialect knows. Inside a literal they mean nothing either; behind a name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -128,8 +128,9 @@ def _table(queries: Queries, node: exp.Table, scope: Scope, alias: str) -> Rel:
     parts = [part.name for part in node.parts]
     if len(parts) == 1 and (common := queries.common(parts[0])) is not None:
         return _rel(common, alias or parts[0])
-    if (view := queries.temporary.get(".".join(parts).lower())) is not None:
-        return _rel(view, alias or parts[-1])
+    folded = tuple(part.lower() for part in parts)
+    if (view := queries.temporary.get(folded)) is not None:
+        return _rel(view, alias) if alias else Rel(view, frozenset({folded, folded[-1:]}))
     if len(parts) > 1 and (collection := _collection(queries, node, scope)) is not None:
         return _rel(collection, alias or parts[-1])
     name = queries.spelled(name_of(node, queries.question.database))
@@ -143,7 +144,6 @@ def _table(queries: Queries, node: exp.Table, scope: Scope, alias: str) -> Rel:
         result = Result(tuple(outs), tables=frozenset((name,)))
     if alias:
         return _rel(result, alias)
-    folded = tuple(part.lower() for part in parts)
     qualified = {folded[-width:] for width in range(1, len(folded) + 1)} | {(name.folded[0], folded[-1])}
     return Rel(result, frozenset(qualified))
 
@@ -164,7 +164,10 @@ def _collection(queries: Queries, node: exp.Table, scope: Scope) -> Result | Non
             return None  # before what stands around
         for rel in rels:
             flow = rel.column(parts[1])
-            if flow is None and not rel.whole and not _has_condition(node):
+            if flow is None and not rel.whole:
+                if _has_condition(node):
+                    queries.perhaps_tables.add(name_of(node, queries.question.database))
+                    continue
                 flow = rel.supposed(parts[1]) if around is scope else UNKNOWN
             if flow is not None:
                 queries.perhaps_tables.add(name_of(node, queries.question.database))
@@ -175,7 +178,11 @@ def _collection(queries: Queries, node: exp.Table, scope: Scope) -> Result | Non
 def _has_condition(node: exp.Table) -> bool:
     """Whether it is joined with a condition: what is nested in a row needs none."""
     join = node.parent
-    return isinstance(join, exp.Join) and bool(join.args.get("on") or join.args.get("using"))
+    if not isinstance(join, exp.Join):
+        return False
+    on = join.args.get("on")
+    # The parser puts ON TRUE where there is none.
+    return bool(join.args.get("using")) or (on is not None and on != exp.true())
 
 
 def _nested(queries: Queries, parts: Sequence[str]) -> Result | None:
@@ -183,11 +190,9 @@ def _nested(queries: Queries, parts: Sequence[str]) -> Result | None:
     table is known to have such a column. To Hive and Spark it is a table, of another catalog or database."""
     if parts[0].lower() in METASTORES:
         parts = parts[1:]
-    if len(parts) == 2 and "." not in queries.question.database:
+    elif len(parts) == 2 and "." not in queries.question.database:
+        queries.perhaps_tables.add(Name(parts[0], parts[1]))
         parts = [queries.question.database, *parts]
-        if not queries.schema.get((parts[0].lower(), parts[1].lower())):
-            return None
-        queries.perhaps_tables.add(Name(parts[1], parts[2]))
     if len(parts) < 3:
         return None
     owner = queries.spelled(Name(parts[0], parts[1]))
@@ -233,7 +238,7 @@ def _function(queries: Queries, node: exp.Expr, scope: Scope) -> Result:
         rows.append(result.rows)
         flows += [*(out.flow for out in result.outs), *([] if result.whole else [UNKNOWN])]
     stack = node.this if isinstance(node, exp.Lateral) else node
-    if isinstance(stack, exp.Stack) and (outs := stacked(queries, stack, scope)):
+    if isinstance(stack, exp.Stack) and (outs := stacked(stack, lambda each: queries.value(each, scope))):
         return Result(outs)
     if isinstance(node, exp.Anonymous):
         place = _place_argument(node, queries.question.database)
@@ -252,16 +257,15 @@ def _function(queries: Queries, node: exp.Expr, scope: Scope) -> Result:
     )
 
 
-def stacked(queries: Queries, node: exp.Stack, scope: Scope) -> tuple[Out, ...]:
+def stacked(node: exp.Stack, flow: Callable[[exp.Expr], Flow]) -> tuple[Out, ...]:
     """The columns of ``stack(2, a, b, c, d)``, whose values stand row by row: of a and c, of b and d. Empty if the number of
     rows is computed."""
     rows = node.this
-    if not (isinstance(rows, exp.Literal) and rows.is_int and int(rows.name) > 0):
+    if not (isinstance(rows, exp.Literal) and rows.is_int and int(rows.name) > 0) or node.find(exp.Star):
         return ()
     width = -(-len(node.expressions) // int(rows.name))
     return tuple(
-        Out(f"col{at}", merged(queries.value(each, scope) for each in node.expressions[at::width]))
-        for at in range(width)
+        Out(f"col{at}", merged(flow(each) for each in node.expressions[at::width])) for at in range(width)
     )
 
 
@@ -319,8 +323,8 @@ def _renamed(rel: Rel, names: Sequence[str]) -> Rel:
         known = zip(names, result.outs, strict=False)
         outs = tuple(Out(name, out.flow) for name, out in known) + result.outs[len(names) :]
         return Rel(replace(result, outs=outs), rel.qualifiers)
-    # Only the number of the others is known; a function's all come from the same.
-    flow = UNKNOWN if result.whatever is None else result.whatever
+    # Only the number of the others is known; a function's all come from the same, if there is nothing beside them.
+    flow = UNKNOWN if result.whatever is None or result.outs else result.whatever
     return Rel(
         replace(
             result,

@@ -18,12 +18,12 @@ class Statement:
     """One statement of a text, or of a block or a procedure in it."""
 
     def __init__(
-        self, question: Question, node: exp.Expr, temporary: Mapping[str, Result] | None = None
+        self, question: Question, node: exp.Expr, temporary: Mapping[tuple[str, ...], Result] | None = None
     ) -> None:
         self.question, self.node = question, node
         self.queries = Queries(question, temporary)
-        self.view: tuple[str, Result] | None = None
-        """The temporary view that it makes, by its name in lower case: it is in no database."""
+        self.view: tuple[tuple[str, ...], Result] | None = None
+        """The temporary view that it makes, by the parts of its name in lower case: it is in no database."""
 
     def made(self) -> Iterator[Made]:
         """What it makes or changes. Raises `NotUnderstood` and `sqlglot.errors.SqlglotError`."""
@@ -42,11 +42,11 @@ class Statement:
                 yield self._create(node, kind)
             case exp.Cache() if node.expression is not None:
                 result = self.queries.query(node.expression)
-                self.view = node.this.name.lower(), result
+                self.view = (node.this.name.lower(),), result
                 yield self._written("CACHE", None, result, ())
             case exp.Alter(kind="VIEW") if any(isinstance(each, exp.Query) for each in node.args["actions"]):
                 query = next(each for each in node.args["actions"] if isinstance(each, exp.Query))
-                yield self._written("ALTERVIEW_AS", self._name(node.this), self.queries.query(query), ())
+                yield self._altered_view(node.this, self.queries.query(query))
             case exp.Merge():
                 yield self._merge(node)
             case exp.Update():
@@ -108,7 +108,7 @@ class Statement:
         if node.expression is None and kind == "VIEW":
             path = _path_of(node)
             if temporary:
-                self.view = _view_name(node, target), all_of(path.name) if path else PARTIAL
+                self.view = _view_name(node, target), _of_files(path.name, names) if path else PARTIAL
             read = (path,) if path else ()
             return Made(word, None if temporary else target, read, whole=False, complete=False)
         if node.expression is None:
@@ -121,6 +121,13 @@ class Statement:
         # What stands in brackets behind a Hive table's name may be its partitions alone.
         fit = names if len(names) == len(result.outs) else ()
         return self._written(word, target, result, fit, positions=bool(fit))
+
+    def _altered_view(self, table: exp.Table, result: Result) -> Made:
+        key = tuple(part.name.lower() for part in table.parts)
+        if key in self.queries.temporary:
+            self.view = key, result
+            return self._written("ALTERVIEW_AS", None, result, ())
+        return self._written("ALTERVIEW_AS", self._name(table), result, ())
 
     def _copy(self, node: exp.Copy) -> Made:
         """``COPY INTO t FROM '/x'``, and the other way round."""
@@ -167,7 +174,7 @@ class Statement:
             for assigned, value in _assigned(then, names):
                 flow = self.queries.value(value, scope)
                 if assigned:
-                    column, before = _set_in(assigned, own)
+                    column, before = _set_in(assigned, own, scope)
                     flows.setdefault(column.lower(), []).extend((flow, before))
                 else:
                     unnamed.append(Out("", flow))
@@ -184,8 +191,9 @@ class Statement:
         scope = Scope()
         changed = _in_its_from(node, self.question.database)
         target = self._name(node.this if changed is None else changed)
-        own = rel_of(self.queries, node.this, scope)
+        own = None
         if changed is None:
+            own = rel_of(self.queries, node.this, scope)
             scope.rels.append(own)
         for each in (node.args.get("from_"), *(node.this.args.get("joins") or ())):
             if each is not None:
@@ -196,9 +204,12 @@ class Statement:
             scope.read = {name for name in scope.read if name.folded != target.folded}
         if (where := node.args.get("where")) is not None:
             scope.rows.append(self.queries.value(where.this, scope, deciding_only=True))
+        if own is None:
+            assert changed is not None
+            (own, *_) = scope.qualified_rels([changed.alias_or_name])
         flows: dict[str, list[Flow]] = {}
         for assigned, value in _assigned(node):
-            column, before = _set_in(assigned, own)
+            column, before = _set_in(assigned, own, scope)
             flows.setdefault(column, []).extend((self.queries.value(value, scope), before))
         outs = tuple(Out(column, merged(each)) for column, each in flows.items())
         return self._changed("UPDATE", target, outs, scope, complete=True)
@@ -240,9 +251,16 @@ class Statement:
 _WRITING = frozenset("INSERT CREATE MERGE WITH SELECT FROM UPDATE REPLACE UPSERT EXECUTE COPY UNLOAD".split())
 
 
-def _view_name(node: exp.Create, view: Name) -> str:
+def _view_name(node: exp.Create, view: Name) -> tuple[str, ...]:
     """What a temporary view is called from here on."""
-    return f"global_temp.{view.table.lower()}" if node.find(exp.GlobalProperty) else view.table.lower()
+    name = view.table.lower()
+    return ("global_temp", name) if node.find(exp.GlobalProperty) else (name,)
+
+
+def _of_files(path: Name, names: Sequence[str]) -> Result:
+    """What a view over files has: the columns that it lists, or any."""
+    outs = (Out(name, Flow(frozenset((SourceColumn(path, name, True),)))) for name in names)
+    return Result(tuple(outs), tables=frozenset((path,))) if names else all_of(path)
 
 
 def _path_of(node: exp.Create) -> ReadTable | None:
@@ -317,10 +335,12 @@ def _in_order(columns: Sequence[str], partition: exp.Expr | None, *, listed: boo
     return names
 
 
-def _set_in(parts: Sequence[str], target: Rel) -> tuple[str, Flow]:
+def _set_in(parts: Sequence[str], target: Rel, scope: Scope) -> tuple[str, Flow]:
     """The column that an assignment sets; and what it keeps of itself, where only a field of it is set."""
     for width in range(min(len(parts) - 1, 3), 0, -1):
-        if tuple(part.lower() for part in parts[:width]) in target.qualifiers:
+        rels = scope.qualified_rels(parts[:width])
+        # Under another name the target may stand in the FROM too.
+        if target in rels or (rels and target.column(parts[0]) is None):
             parts = parts[width:]
             break
     if len(parts) == 1:

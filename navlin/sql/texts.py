@@ -59,7 +59,7 @@ def _in_words(error: sqlglot.errors.SqlglotError) -> str:
 
 
 def _read(question: Question, statements: Iterable[exp.Expr]) -> Iterator[Made]:
-    temporary: dict[str, Result] = {}
+    temporary: dict[tuple[str, ...], Result] = {}
     for statement in chain.from_iterable(_opened(each, question.dialects[0]) for each in statements):
         spell_out(statement)
         read = Statement(question, statement, temporary)
@@ -67,6 +67,8 @@ def _read(question: Question, statements: Iterable[exp.Expr]) -> Iterator[Made]:
             yield made
             question = _learned(question, statement, made)
         temporary |= [read.view] if read.view is not None else []
+        for table in statement.args.get("tables") or () if isinstance(statement, exp.Drop) else ():
+            question = _forgotten(question, table, temporary)
         if (chosen := chosen_database(question.database, statement)) is not None:
             question = replace(question, database=chosen)
 
@@ -96,6 +98,16 @@ def _opened(statement: exp.Expr, dialect: str) -> Iterator[exp.Expr]:
                 yield from _opened(each, dialect)
     else:
         yield statement
+
+
+def _forgotten(question: Question, table: exp.Table, temporary: dict[tuple[str, ...], Result]) -> Question:
+    """Without what a DROP drops: a temporary view goes before a table of its name."""
+    if temporary.pop(tuple(part.name.lower() for part in table.parts), None) is not None:
+        return question
+    name = ".".join(name_of(table, question.database).folded)
+    return replace(
+        question, schema={each: columns for each, columns in question.schema.items() if each != name}
+    )
 
 
 def _learned(question: Question, statement: exp.Expr, made: Made) -> Question:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -22,6 +22,8 @@ class Values:
     queries: Queries
     scope: Scope
     windows: dict[str, exp.Expr]
+    decided: dict[str, Flow] = field(default_factory=dict)
+    """What decides in those that were looked at."""
 
     def flow(self, node: exp.Expr, *, deciding_only: bool = False, output: Output = Output.NEVER) -> Flow:
         """What an expression is made of. ``output``: how a name in it may mean one of the query's own columns."""
@@ -50,9 +52,8 @@ class Values:
                         todo.append((base, decides))
                 case exp.Window():
                     todo.append((at.this, decides))
-                    for each in self._with_those_it_builds_on(at):
-                        todo.extend((part, True) for part in each.args.get("partition_by") or ())
-                        todo.extend((part, True) for key in ("order", "spec") if (part := each.args.get(key)))
+                    todo.extend((part, True) for part in _deciding_parts(at))
+                    decide.append(self._of_named_window(_builds_on(at)))
                 case exp.Filter():
                     todo += [(at.this, decides), (at.expression, True)]
                 case exp.WithinGroup():
@@ -93,27 +94,47 @@ class Values:
             flow = deciding(flow)
         return self.queries.held(flow)
 
-    def _with_those_it_builds_on(self, window: exp.Expr) -> Iterator[exp.Expr]:
-        """The window, and those of its query that it names, and that these name: ``w2 AS (w ORDER BY b)``."""
-        seen: set[str] = set()
-        at: exp.Expr | None = window
-        while at is not None:
-            yield at
-            name = at.args["alias"].name.lower() if at.args.get("alias") else ""
-            at = None if name in seen else self.windows.get(name)
-            seen.add(name)
+    def _of_named_window(self, name: str) -> Flow:
+        """What decides in a window that the query names, and in those that it builds on: ``w2 AS (w ORDER BY b)``. Each is
+        looked at once."""
+        chain: list[str] = []
+        while name in self.windows and name not in self.decided and name not in chain:
+            chain.append(name)
+            name = _builds_on(self.windows[name])
+        flow = self.decided.get(name, NOTHING)
+        for each in reversed(chain):
+            parts = _deciding_parts(self.windows[each])
+            own = (self.flow(part, deciding_only=True, output=Output.BEHIND) for part in parts)
+            flow = self.decided[each] = merged((flow, *own))
+        return flow
 
     def _all_columns(self, star: exp.Expr) -> Flow:
         qualifier = [part.name for part in star.parts[:-1]] if isinstance(star, exp.Column) else []
         if isinstance(star.parent, exp.Count) and not qualifier:
             return Flow(counts=True)
-        rels = self.scope.qualified_rels(qualifier) or self.scope.rels
+        rels = self.scope.qualified_rels(qualifier) if qualifier else self.scope.rels
+        if not rels and qualifier:
+            return self.scope.resolve(qualifier)  # the fields of a struct
         whole = NOTHING if all(each.result.whole for each in rels) else UNKNOWN
         return merged([*(out.flow for each in rels for out in each.result.outs), whole])
 
 
+def _builds_on(window: exp.Expr) -> str:
+    """The window that another one names, in lower case; "" if there is none."""
+    named = window.args.get("alias")
+    return named.name.lower() if named is not None else ""
+
+
+def _deciding_parts(window: exp.Expr) -> Iterator[exp.Expr]:
+    yield from window.args.get("partition_by") or ()
+    yield from (part for key in ("order", "spec") if (part := window.args.get(key)))
+
+
 def _stands_for_anything(node: exp.Parameter) -> bool:
-    """Whether a variable (``${filter}``) stands where a whole condition or column may: beside an operator it is a value."""
+    """Whether a variable of Hive's (``${filter}``) stands where a whole condition or column may: beside an operator it is a
+    value, as ``@x`` always is."""
+    if "expression" not in node.args:
+        return False
     beside = node.parent
     while isinstance(beside, exp.Paren | exp.Alias):
         beside = beside.parent
