@@ -182,6 +182,7 @@ def test_if_nothing_is_purged_daily_any_more_no_purge_waits_for_anybody(daemon: 
         daemon.process.send_signal(signal.SIGHUP)
         daemon.logged("configuration taken up", after=seen)
         daemon.until(lambda: unfinished_purge(solr) is None, "the end of what waited")
+        daemon.logged("web ready", after=seen)  # it is started anew for what has changed
         daemon.file.write_text(text)
 
 

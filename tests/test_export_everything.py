@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 REPOSITORY = Path(__file__).parents[1]
-pytestmark = pytest.mark.services
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +60,7 @@ def exported(target: str, found: list[Item]) -> bytes:
     return b"".join(known.records(iter(found), known.options()))
 
 
+@pytest.mark.services
 def test_everything_was_read(everything: Solr) -> None:
     found = items(everything, everything=False)
     operations = {each.id for each in found if isinstance(each, Operation) and not each.derived}
@@ -69,7 +69,11 @@ def test_everything_was_read(everything: Solr) -> None:
     assert len([each for each in found if isinstance(each, Dataset)]) > 300
 
 
-@pytest.mark.parametrize("whole", [False, True], ids=["the last executions", "everything, with placeholders"])
+@pytest.mark.parametrize(
+    "whole",
+    [pytest.param(False, marks=pytest.mark.services), pytest.param(True, marks=pytest.mark.soak)],
+    ids=["the last executions", "everything, with placeholders"],
+)
 def test_datahub_takes_all_of_it(
     everything: Solr, export_readers: Environment, tmp_path: Path, *, whole: bool
 ) -> None:
@@ -82,6 +86,7 @@ def test_datahub_takes_all_of_it(
     assert answer["ingested"] == len(lines) > 4_000
 
 
+@pytest.mark.services
 def test_the_schema_and_the_sidecar_read_all_of_it(
     everything: Solr, export_readers: Environment, tmp_path: Path
 ) -> None:

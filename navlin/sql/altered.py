@@ -1,4 +1,4 @@
-"""What an ALTER says that sqlglot leaves as it stands. Two of Hive's bring data into a table."""
+"""What an ALTER says that sqlglot leaves as it stands: two statements of Hive's bring data into a table or view."""
 
 from __future__ import annotations
 

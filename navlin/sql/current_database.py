@@ -11,7 +11,7 @@ from navlin.sql.reading import METASTORES
 from navlin.sql.sources import NotUnderstood
 
 _CATALOGS: Final = METASTORES - {"hive"}
-"""Names of the metastore's catalog that no database has."""
+"""What the metastore's catalog is called, without the name that a database may have as well."""
 
 
 def chosen_database(database: str, statement: exp.Expr) -> str | None:
@@ -20,6 +20,7 @@ def chosen_database(database: str, statement: exp.Expr) -> str | None:
     match statement:
         case exp.Use(this=exp.Table() as chosen) if statement.text("kind").upper() != "CATALOG":
             parts = [part.name for part in chosen.parts]
+            # The parser takes USE NAMESPACE x for a table NAMESPACE that is called x.
             if [part.upper() for part in parts] == ["NAMESPACE"] and chosen.alias:
                 parts = [chosen.alias]
             if len(parts) == 1 and parts[0].lower() in _CATALOGS:

@@ -18,7 +18,8 @@ from navlin.sql.rewriting import bare_create, rewritten
 from navlin.sql.sources import NotUnderstood, name_of, spell_out
 from navlin.sql.statements import Statement
 
-_PROBLEM_CHARS = 200
+_PROBLEM_CHARS: Final = 200
+"""How long the words may be that say what is wrong with a text."""
 _BEHIND_ALL: Final = "databricks"
 """What is tried where no dialect of the question parses: it knows what is new in Spark (``column:path``)."""
 
@@ -28,8 +29,7 @@ def answer(question: Question) -> Answer:
     problem = ""
     for text, dialect in _attempts(question):
         try:
-            only = replace(question, dialects=(dialect,))
-            return Answer(tuple(_read(only, parse(text, dialect))))
+            return Answer(tuple(_read(question, parse(text, dialect), dialect)))
         except sqlglot.errors.SqlglotError as error:
             if isinstance(error.__cause__, MemoryError):
                 raise error.__cause__ from None
@@ -58,9 +58,9 @@ def _in_words(error: sqlglot.errors.SqlglotError) -> str:
     return " ".join(str(error).split())[:_PROBLEM_CHARS]
 
 
-def _read(question: Question, statements: Iterable[exp.Expr]) -> Iterator[Made]:
+def _read(question: Question, statements: Iterable[exp.Expr], dialect: str) -> Iterator[Made]:
     temporary: dict[tuple[str, ...], Result] = {}
-    for statement in chain.from_iterable(_opened(each, question.dialects[0]) for each in statements):
+    for statement in chain.from_iterable(_opened(each, dialect) for each in statements):
         spell_out(statement)
         read = Statement(question, statement, temporary)
         for made in read.made():
@@ -74,7 +74,11 @@ def _read(question: Question, statements: Iterable[exp.Expr]) -> Iterator[Made]:
 
 
 def _opened(statement: exp.Expr, dialect: str) -> Iterator[exp.Expr]:
-    """The statement, or those that stand in a block or a procedure: what that does when it is called."""
+    """The statement, or those that stand in a block or a procedure: what that does when it is called.
+
+    Of BEGIN … END the parser makes a block in some dialects, and in others a command with the text behind BEGIN. Of IF and
+    WHILE only the blocks count.
+    """
     if isinstance(statement, exp.Create) and statement.kind == "PROCEDURE":
         body = statement.expression
         if isinstance(body, exp.Block) or (
@@ -111,7 +115,8 @@ def _forgotten(question: Question, table: exp.Table, temporary: dict[tuple[str, 
 
 
 def _learned(question: Question, statement: exp.Expr, made: Made) -> Question:
-    """What later statements of the same text may know of a table that this one makes."""
+    """What later statements of the same text may know of a table that this one makes. An ALTER that adds columns is not
+    followed."""
     if not isinstance(statement, exp.Create) or made.target is None:
         return question
     if statement.args.get("exists") and ".".join(made.target.folded) in question.schema:
