@@ -111,7 +111,7 @@ def deciding(made: Made) -> set[str]:
             "SELECT * FROM u JOIN s USING (id) JOIN t USING (a)",
             ["a: u.a", "id: u.id", "x: u.x", "d: s.d", "b: t.b", "c: t.c", "m: t.m", "xs: t.xs"],
         ),
-        # Of a map it makes three columns, of an array two.
+        # It makes three columns if xs is a map, and two if it is an array.
         ("SELECT q.b FROM (SELECT posexplode(xs), c FROM t) q (a, b, c)", ["b: ?"]),
         ("SELECT q.x, q.a FROM (SELECT inline(xs), a FROM t) q", ["x: t.xs", "a: t.a"]),
         ("SELECT q.r FROM (SELECT inline(xs) FROM t) q (p, r)", ["r: t.xs"]),
@@ -293,6 +293,7 @@ def test_no_column_of_a_table_that_nobody_knows_is_guessed(reader: SqlReader) ->
             ["st: nested.st, t.a"],
         ),
         ("UPDATE nested SET k.id = t.a FROM nested k JOIN t ON k.id = t.b", "db.nested", ["id: t.a"]),
+        ("UPDATE s SET d = t.a FROM t LEFT SEMI JOIN s ON s.id = t.b", "db.s", ["d: t.a"]),
         ("INSERT INTO s[SHUFFLE] SELECT a, b FROM t", "db.s", ["id: t.a", "d: t.b"]),
         ("UPDATE s SET d = d + 1 WHERE id = 1", "db.s", ["d: s.d"]),
         ("UPDATE k SET d = t.a FROM s k JOIN t ON k.id = t.b", "db.s", ["d: t.a"]),

@@ -279,7 +279,7 @@ class Queries:
                 flow = values.flow(projection, output=Output.BEHIND)
                 yield from (Out(f"c{at}", flow) for at in range(len(projection.expressions) - 1))
             case exp.Inline() | exp.Stack() | exp.Posexplode() | exp.PosexplodeOuter():
-                # How many columns it makes is known to its engine alone: of a map one more than of an array.
+                # Only its engine knows how many columns it makes: a map gives one more than an array.
                 flow = values.flow(projection, output=Output.BEHIND)
                 opened.append(Rel(Result(partial=True, whatever=flow), frozenset()))
             case _:

@@ -191,9 +191,8 @@ class Statement:
         scope = Scope()
         changed = _in_its_from(node, self.question.database)
         target = self._name(node.this if changed is None else changed)
-        own = None
+        own = rel_of(self.queries, node.this if changed is None else changed, scope)
         if changed is None:
-            own = rel_of(self.queries, node.this, scope)
             scope.rels.append(own)
         for each in (node.args.get("from_"), *(node.this.args.get("joins") or ())):
             if each is not None:
@@ -204,9 +203,6 @@ class Statement:
             scope.read = {name for name in scope.read if name.folded != target.folded}
         if (where := node.args.get("where")) is not None:
             scope.rows.append(self.queries.value(where.this, scope, deciding_only=True))
-        if own is None:
-            assert changed is not None
-            (own, *_) = scope.qualified_rels([changed.alias_or_name])
         flows: dict[str, list[Flow]] = {}
         for assigned, value in _assigned(node):
             column, before = _set_in(assigned, own, scope)

@@ -66,7 +66,9 @@ def _read(question: Question, statements: Iterable[exp.Expr], dialect: str) -> I
         for made in read.made():
             yield made
             question = _learned(question, statement, made)
-        temporary |= [read.view] if read.view is not None else []
+        if read.view is not None:
+            name, result = read.view
+            temporary[name] = result
         for table in statement.args.get("tables") or () if isinstance(statement, exp.Drop) else ():
             question = _forgotten(question, table, temporary)
         if (chosen := chosen_database(question.database, statement)) is not None:
