@@ -311,14 +311,6 @@ def test_an_export_goes_on_after_any_batch(world: World, monkeypatch: pytest.Mon
         assert {repr(item) for item in (*before, *rest)} == whole
 
 
-def finished(world: World, kind: str, iteration: int) -> str:
-    """Records a run of just now: what other tests wrote was before it."""
-    source, now_ms = world.source(kind), int(time.time() * 1000)
-    save_run(world.solr, RunRecord(source.name, source.id, iteration, Status.FINISHED, now_ms, now_ms + 1))
-    world.solr.commit(RUNS, soft=True)
-    return run_id(source.id, iteration)
-
-
 def touched(world: World, by: str, *keys: Key) -> None:
     """As if a run had written these entities, and nothing else."""
     for key in keys:
@@ -342,8 +334,8 @@ def test_of_what_changed_all_is_exported_and_of_the_rest_nothing(world: World) -
     run = world.execution(changed, "run", started=AS_OF_MS)
     world.operation("unchanged", [daily], [orders])
     ended = world.operation("ended", [dropped], [orders])
-    finished(world, HIVE, 1)
-    second = finished(world, HIVE, 2)
+    world.finished(HIVE, 1)
+    second = world.finished(HIVE, 2)
     for each in (dropped, world.column("daily.old"), ended):
         world.elements[each.identity]["deleted"] = True
     touched(world, second, run, dropped, world.column("daily.old"), ended)
@@ -363,7 +355,7 @@ def test_of_what_changed_all_is_exported_and_of_the_rest_nothing(world: World) -
 def test_what_people_wrote_is_a_change_though_no_run_made_it(world: World) -> None:
     orders = world.table("orders", "amount")
     world.table("daily")
-    finished(world, HIVE, 1)
+    world.finished(HIVE, 1)
     assert list(followed(world)) == []
     edit = Edit(
         orders.identity,
@@ -380,7 +372,7 @@ def test_what_people_wrote_is_a_change_though_no_run_made_it(world: World) -> No
 
 def test_what_people_took_away_is_cleared_there_and_what_they_never_wrote_is_left_alone(world: World) -> None:
     orders = world.table("orders", "amount")
-    finished(world, HIVE, 1)
+    world.finished(HIVE, 1)
     taken = (FieldChange("tags", ["pii"], None), FieldChange("description", "wrong", None))
     note_edits(world.solr, [Edit(orders.identity, "db.orders", "ann", int(time.time() * 1000) + 1, taken)])
     world.solr.commit(EDITS, soft=True)
@@ -411,14 +403,14 @@ def test_what_people_took_away_is_cleared_there_and_what_they_never_wrote_is_lef
 
 
 def test_a_run_that_goes_on_is_none_from_which_changes_may_be_read(world: World) -> None:
-    before = finished(world, HIVE, 1)
+    before = world.finished(HIVE, 1)
     goes_on = RunRecord("x", world.source(IMPALA).id, 1, Status.RUNNING, int(time.time() * 1000))
     save_run(world.solr, goes_on)
     world.solr.commit(RUNS, soft=True)
 
     newest = newest_run(world.solr)
     assert newest != goes_on.run_id
-    ended = finished(world, HIVE, 2)
+    ended = world.finished(HIVE, 2)
     assert newest_run(world.solr) == ended != before
     save_run(world.solr, replace(goes_on, status=Status.FAILED, ended_ms=goes_on.started_ms))
 
@@ -426,22 +418,23 @@ def test_a_run_that_goes_on_is_none_from_which_changes_may_be_read(world: World)
 def test_a_run_that_failed_is_made_again_under_its_id_and_none_from_which_changes_may_be_read(
     world: World,
 ) -> None:
-    ended = finished(world, HIVE, 1)
+    ended = world.finished(HIVE, 1)
     now_ms = int(time.time() * 1000)
     failed = RunRecord("x", world.source(HIVE).id, 2, Status.FAILED, now_ms, now_ms + 1)
     save_run(world.solr, failed)
     world.solr.commit(RUNS, soft=True)
     assert newest_run(world.solr) == ended
 
-    made_again = finished(world, HIVE, 2)
+    made_again = world.finished(HIVE, 2)
     assert newest_run(world.solr) == made_again == failed.run_id
 
 
 def test_a_run_of_a_clock_that_was_ahead_is_none_from_which_changes_may_be_read(world: World) -> None:
     ahead_ms = int((time.time() + 30 * 86_400) * 1000)
     ahead = RunRecord("x", world.source(IMPALA).id, 1, Status.FINISHED, ahead_ms, ahead_ms + 1)
+    ended = world.finished(HIVE, 1)
     save_run(world.solr, ahead)
-    ended = finished(world, HIVE, 1)
+    world.solr.commit(RUNS, soft=True)
 
     assert newest_run(world.solr) == ended
 
@@ -449,8 +442,8 @@ def test_a_run_of_a_clock_that_was_ahead_is_none_from_which_changes_may_be_read(
 def test_a_rename_is_followed_to_its_last_name_and_is_no_drop(world: World) -> None:
     names = [world.table(name, "a", deleted=name != "third") for name in ("first", "second", "third")]
     world.source(HIVE)
-    first = finished(world, HIVE, 1)
-    second = finished(world, HIVE, 2)
+    first = world.finished(HIVE, 1)
+    second = world.finished(HIVE, 2)
     for number, (before, after) in enumerate(itertools.pairwise(names)):
         rename = world.operation(
             f"ALTER {before.name}", [before], [after], engine=HIVE, operationType="ALTERTABLE_RENAME"
@@ -474,8 +467,8 @@ def test_what_comes_to_lie_at_a_path_sends_what_writes_there_again(world: World)
     table, path = world.table("orders"), world.path("/orders")
     world.operation("save", [], [path], engine=SPARK)
     world.located(table, path)
-    finished(world, HIVE, 1)
-    second = finished(world, HIVE, 2)
+    world.finished(HIVE, 1)
+    second = world.finished(HIVE, 2)
     assert list(followed(world)) == []
     for relation in world.relations.values():
         if relation["type"] == "LOGICAL_PHYSICAL":

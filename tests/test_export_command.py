@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import time
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -26,10 +25,7 @@ from navlin.export.following import follow
 from navlin.export.target import MODEL, Refused, targets
 from navlin.export.writing import Exported, Positions, Progress, Question, send, write_file
 from navlin.index.exports import ExportPosition, load_export, save_export
-from navlin.index.fields import RUNS
-from navlin.index.runs import RunRecord, Status, save_run
 from navlin.index.solr import Solr
-from navlin.model.identity import run_id
 from tests.support.atlas_server import BULK, Atlas, running_atlas
 from tests.support.query_estate import AS_OF_MS, HIVE, World
 from tests.support.web import Web
@@ -307,14 +303,6 @@ def test_what_went_is_deleted_there_and_what_was_renamed_keeps_its_entity(world:
     assert ("hive_table", "db.t2@estate") not in atlas.entities
 
 
-def finished(world: World, iteration: int) -> str:
-    """Records a run of just now, which wrote nothing."""
-    source, now_ms = world.source(HIVE), int(time.time() * 1000)
-    save_run(world.solr, RunRecord(source.name, source.id, iteration, Status.FINISHED, now_ms, now_ms + 1))
-    world.solr.commit(RUNS, soft=True)
-    return run_id(source.id, iteration)
-
-
 def test_what_follows_sends_everything_once_and_then_what_changed(
     web: Web, world: World, atlas: Atlas, small_batches: None
 ) -> None:
@@ -334,7 +322,7 @@ def test_what_follows_sends_everything_once_and_then_what_changed(
             **how,
         )
 
-    first = finished(world, 2)
+    first = world.finished(HIVE, 2)
     atlas.busy = 1
     with pytest.raises(Unavailable):
         followed()
@@ -353,7 +341,7 @@ def test_what_follows_sends_everything_once_and_then_what_changed(
 
     assert followed().records == 0
     changed = next(each for each in world.elements.values() if each.get("originalName") == "t1")
-    changed |= {"owner": "ann", "extractorRunId": finished(world, 3)}
+    changed |= {"owner": "ann", "extractorRunId": world.finished(HIVE, 3)}
     world.index()
     again = followed()
     assert again.counts == {**dict.fromkeys(again.counts, 0), "datasets": 2}

@@ -56,7 +56,10 @@ def test_without(number): pass
 
 def make(target: str, *variables: str) -> list[str]:
     """The arguments that a target of `make` gives to pytest."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    # Without the variables that `make test ARGS=...` hands on.
+    environment = {
+        name: value for name, value in os.environ.items() if name != "ARGS" and not name.startswith("MAKE")
+    }
     printed = subprocess.run(
         ["make", "--dry-run", target, *variables], cwd=ROOT, env=environment, capture_output=True, text=True
     )

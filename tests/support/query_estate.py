@@ -3,6 +3,7 @@ without either. Each test gives it a name of its own, from which all ids come.""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +17,8 @@ from navlin.index.documents import (
     source_envelope,
 )
 from navlin.index.envelope import Envelope
-from navlin.index.fields import ELEMENTS, RELATIONS
+from navlin.index.fields import ELEMENTS, RELATIONS, RUNS
+from navlin.index.runs import RunRecord, Status, save_run
 from navlin.index.solr import Solr
 from navlin.model.identity import run_id
 from navlin.model.keys import (
@@ -60,6 +62,14 @@ class World:
             self.sources[kind] = made
             self._put(source_envelope(made, AS_OF_MS))
         return self.sources[kind]
+
+    def finished(self, kind: str, iteration: int) -> str:
+        """Records a run of just now, which wrote nothing, as the newest: other tests' runs of later are removed."""
+        self.solr.client(RUNS).delete(q="+kind:run +started:[NOW TO *]")
+        source, now_ms = self.source(kind), int(time.time() * 1000)
+        save_run(self.solr, RunRecord(source.name, source.id, iteration, Status.FINISHED, now_ms, now_ms + 1))
+        self.solr.commit(RUNS, soft=True)
+        return run_id(source.id, iteration)
 
     # -- Things --------------------------------------------------------------------------------------------------------
 
