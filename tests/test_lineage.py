@@ -338,6 +338,22 @@ def test_a_contracted_edge_is_as_sure_as_its_weakest_hop(world: World) -> None:
     assert (only.inferred, only.incomplete, only.parsed) == (False, True, True)
 
 
+@pytest.mark.parametrize("indexed", [True, False], ids=["indexed", "only named by relations"])
+def test_an_operation_that_leads_to_another_is_passed_through(world: World, indexed: bool) -> None:
+    a, b = world.table("a"), world.table("b")
+    first, second = world.operation("first", [a]), world.operation("second", [], [b])
+    world.relate(RelationType.DATA_FLOW, first, second, writer=IMPALA)
+    if not indexed:
+        del world.elements[first.identity], world.elements[second.identity]
+    world.index()
+    for start in (a, b):
+        (only,) = ask(world, start).edges
+        assert (only.source, only.target) == (a.identity, b.identity)
+        assert len(via(only)) == 2
+        if indexed:
+            assert via(only) == ["first", "second"]
+
+
 def test_a_granted_table_is_an_ordinary_one(world: World) -> None:
     a, b = world.granted(world.named("a")), world.table("b")
     world.operation("b from a", [a], [b])

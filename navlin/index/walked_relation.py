@@ -36,7 +36,7 @@ class WalkedRelation(NamedTuple):
         long.
         """
         get = document.get
-        identity, kind = document["identity"], get("type", "")
+        identity, kind = get("identity", ""), get("type", "")
         of_1 = (get("endpoint1Type", ""), get("endpoint1SourceType", ""), get("endpoint1SourceId", ""))
         of_2 = (get("endpoint2Type", ""), get("endpoint2SourceType", ""), get("endpoint2SourceId", ""))
         rest = (

@@ -23,7 +23,7 @@ from typing import Final
 from navlin.index.entity import PATH_TYPES, StoredEntity
 from navlin.index.filters import RelationFilter
 from navlin.index.graph import Graph, entity_of
-from navlin.index.relation import END_NAMES, End, Side, StoredRelation
+from navlin.index.relation import End, Side, StoredRelation
 from navlin.index.solr import Solr
 from navlin.index.walked_relation import WalkedRelation
 from navlin.model.keys import RelationType
@@ -317,16 +317,19 @@ class _Walk:
     def _meet(self, flows: Iterable[WalkedRelation], direction: Direction) -> None:
         """Loads what is at the other end of flows. Of operations that are not shown, what their relation says is enough."""
         ends: dict[str, None] = {}
+        side, entities = direction.far, self.entities
         for relation in flows:
-            end = relation.end(direction.far)
-            if end.type in PASSED_TYPES and not self.options.operations:
-                if end.id not in self.entities:
-                    self.entities[end.id] = entity_of(end)
-                    if not self.options.unlinked:
-                        self.named_by[end.id] = relation.id, direction.far
-            else:
+            end = relation.end(side)
+            if end.type not in PASSED_TYPES or self.options.operations:
                 ends[end.id] = None
-        self.entities.update(self.reader.met(ends))
+            elif end.id not in entities:
+                entities[end.id] = entity_of(end)
+                if not relation.id:
+                    # An operation leads to another; the relation was read without what names its ends.
+                    ends[end.id] = None
+                elif not self.options.unlinked:
+                    self.named_by[end.id] = relation.id, side
+        entities.update(self.reader.met(ends))
 
     def _arrive(self, side: _Side, arrivals: Iterable[str], own_locations: Iterable[str]) -> list[State]:
         arrivals = list(arrivals)
@@ -512,8 +515,7 @@ class _Walk:
     def _name_operations(self, ids: Iterable[str]) -> None:
         """Names operations of which only the ends of relations are known: those few through which an edge passes."""
         unnamed = {each: self.named_by[each] for each in ids if each in self.named_by}
-        relations = self.reader.graph.relations_of((each for each, _ in unnamed.values()), END_NAMES)
-        for each, (relation, side) in unnamed.items():
-            if relation in relations:
-                name = relations[relation].end(side).name
-                self.entities[each] = replace(self.entities[each], name=name)
+        names = self.reader.graph.names_of_ends(relation for relation, _ in unnamed.values())
+        for each, end in unnamed.items():
+            if end in names:
+                self.entities[each] = replace(self.entities[each], name=names[end])

@@ -11,7 +11,7 @@ from navlin.index.entity import NODE, PATH_TYPES, TABLE_TYPES, StoredEntity
 from navlin.index.filters import EntityFilter
 from navlin.index.graph import Graph, entity_of
 from navlin.index.neighbours import Wanted
-from navlin.index.relation import FLOWING, NAMED, WALKED, End, Side
+from navlin.index.relation import FLOWING, IDENTIFIED, NAMED, WALKED, End, Side
 from navlin.index.walked_relation import WalkedRelation
 from navlin.model.keys import RelationType
 from navlin.query.answer import Direction
@@ -65,7 +65,7 @@ class Reader:
         """The flows from the ids of each direction, not remembered; unlinked ones only if they are walked."""
         sought = [self._flows_from(list(dict.fromkeys(each)), direction) for direction, each in ids.items()]
         found = self._side_by_side(
-            lambda each: self.graph.neighbours([each], self._fields([each]))[0], sought
+            lambda each: self.graph.neighbours([each], self._fields([each], FLOWING))[0], sought
         )
         relations = (relation for each in found for of_one in each.relations.values() for relation in of_one)
         return [relation for relation in relations if self.options.unlinked or not relation.unlinked]
@@ -134,7 +134,8 @@ class Reader:
         met = self._ends(ids, direction)
         if not self.options.operations:
             passed = [end.id for end in met.values() if end.type in PASSED_TYPES]
-            self._remember([self._flows_from(passed, direction)])
+            # They are named by the flows that lead to them.
+            self._remember([self._flows_from(passed, direction)], FLOWING)
             met |= self._ends(passed, direction)
             met = {each: end for each, end in met.items() if end.type not in PASSED_TYPES}
         beyond = [self._located_at([end.id for end in met.values() if end.type in PATH_TYPES])]
@@ -158,10 +159,10 @@ class Reader:
         others = self._thread.map(read, wanted[1:])
         return [*map(read, wanted[:1]), *others]
 
-    def _fields(self, wanted: Sequence[Wanted]) -> str:
+    def _fields(self, wanted: Sequence[Wanted], of_flows: str) -> str:
         if self.options.unlinked:
             return NAMED
-        return FLOWING if all(each.types == self.options.flow_types for each in wanted) else WALKED
+        return of_flows if all(each.types == self.options.flow_types for each in wanted) else WALKED
 
     def _flows_from(self, ids: Collection[str], direction: Direction) -> Wanted:
         return Wanted(ids, direction.near, self.options.flow_types, self.options.max_fan_out)
@@ -186,8 +187,8 @@ class Reader:
         self._remember([wanted])
         return self._read[wanted.side, wanted.types]
 
-    def _remember(self, wanted: Sequence[Wanted]) -> None:
-        """Reads what is wanted and was not read before."""
+    def _remember(self, wanted: Sequence[Wanted], of_flows: str = IDENTIFIED) -> None:
+        """Reads what is wanted and was not read before; ``of_flows`` are the fields, if all that is wanted are flows."""
         reads = [self._read.setdefault((each.side, each.types), _Read()) for each in wanted]
         new = [
             (read, replace(each, ids=missing))
@@ -197,7 +198,7 @@ class Reader:
         if not new:
             return
         wanted = [each for _, each in new]
-        found = self.graph.neighbours(wanted, self._fields(wanted))
+        found = self.graph.neighbours(wanted, self._fields(wanted, of_flows))
         for (read, each), relations in zip(new, found, strict=True):
             read.cut.update(relations.cut)
             read.relations.update((one, relations.relations.get(one, ())) for one in each.ids)
