@@ -15,7 +15,7 @@ import statistics
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
@@ -55,9 +55,9 @@ def seconds(work: Callable[[], object]) -> float:
 def post_plainly(solr: Solr, core: str, documents: list[dict[str, Any]]) -> None:
     """What one writes in an afternoon: pysolr, batches, threads."""
 
-    def post(batch: list[dict[str, Any]]) -> None:
+    def post(batch: Sequence[dict[str, Any]]) -> None:
         client = pysolr.Solr(f"{solr.address.url}/{core}", auth=solr.session.auth, timeout=120)
-        client.add(batch, commit=False)
+        client.add(list(batch), commit=False)
 
     with ThreadPoolExecutor(PLAIN_THREADS) as threads:
         list(threads.map(post, in_batches(documents, PLAIN_BATCH)))
