@@ -16,9 +16,11 @@ columns, and of such a record only the tables hold.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+
+import orjson
 
 from extractors.lineage.file_split import FileSplit
 from extractors.lineage.followed_files import MAX_LINE_BYTES, FollowedFile, Line
@@ -50,7 +52,7 @@ from extractors.lineage.statement_records import (
     StatementRecords,
     Vertex,
 )
-from extractors.lineage.statements import Effect, kind_of
+from extractors.lineage.statements import Effect, kind_of, view_columns
 from navlin.model.extractor import PUSH, extractor, keeps_positions
 from navlin.model.records import Record, Reject, Split
 from navlin.model.redaction import sample
@@ -113,8 +115,13 @@ def _records(found: Line, path: str, statements: StatementRecords, split: FileSp
 # A record begins at the first brace that follows the logger's name or `LINEAGE:`, or that begins a line; what other loggers
 # write is passed over. One that is indented goes on to the line where its braces balance.
 
-_START = re.compile(rb'(?:^\s*|LineageLogger[^{]*|LINEAGE:\s*)(?=\{(?:\s*"|\s*$))')
-"""Between the logger's name and the brace layouts have a thread, a place in its source, or nothing."""
+_START = re.compile(
+    rb'(?:^\s*|LineageLogger[^{]*|LINEAGE:\s*)(?=\{(?:\s*"|\s*$))|(?=\{"version":"1\.\d","(?:user|engine)":)'
+)
+"""Between the logger's name and the brace layouts have a thread, a place in its source, or nothing. A layout may leave the
+name out, or have braces of its own behind it: then the record's first keys are what it begins with."""
+_QUOTED_KEYS = re.compile(rb'\\"(?:queryText|vertexType|edgeType)\\"\s*:')
+"""`KEYS` of a record that stands as a text in another's JSON."""
 _GOES_ON = re.compile(rb"[\s{}\[\]\"]")
 """What the lines of an indented record begin with."""
 _CUT_OFF = "the record has no end"
@@ -123,6 +130,18 @@ _CUT_OFF = "the record has no end"
 def _rejected(record: OpenRecord, path: str, why: str = _CUT_OFF) -> Reject:
     known = any(KEYS.search(line) for line in record.lines)
     return Reject(path, why, record.offset, sample(record.lines[0]) if known else "")
+
+
+def _message(record: OpenRecord, path: str) -> Line | Reject:
+    """The record in an event of log4j's, as its JsonLayout writes it."""
+    try:
+        event = orjson.loads(record.text)
+    except orjson.JSONDecodeError:
+        event = None
+    message = event.get("message") if isinstance(event, dict) else None
+    if isinstance(message, str) and KEYS.search(text := message.encode()):
+        return Line(record.offset, text)
+    return Reject(path, "JSON around a record, without a message", record.offset, sample(record.lines[0]))
 
 
 def records_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reject]:
@@ -158,6 +177,8 @@ def records_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reje
                 whole = record.text
                 if KEYS.search(whole):  # others may write JSON as well
                     yield Line(record.offset, whole)
+                elif _QUOTED_KEYS.search(whole):
+                    yield _message(record, file.path)
                 record = None
             elif record.size_bytes > max_bytes:
                 yield _rejected(record, file.path, f"the record is longer than {max_bytes} bytes")
@@ -191,6 +212,8 @@ def to_statement(text: bytes, path: str, offset: int, *, written_ms: int, latest
         if not str(element.get("expression", "")).startswith(_STATISTICS)
     ]
     edges = edges_of(elements, vertices, problems, labels=kind.effect.labels)
+    if kind.name == "CREATEVIEW" and (columns := view_columns(query)):
+        edges = tuple(_of_view(edges, columns))
     if kind.effect is Effect.SHOWS:  # releases that write down what they explain as if it were done
         edges = ()
     if kind.effect is Effect.WRITES_BOTH:
@@ -217,6 +240,22 @@ def to_statement(text: bytes, path: str, offset: int, *, written_ms: int, latest
         rejects=rejects_of(problems, text, path, offset),
         odd_times=odd_times(times.problems, text, path, offset),
     )
+
+
+def _of_view(edges: Sequence[Edge], columns: Sequence[str]) -> Iterator[Edge]:
+    """The edges of a view that names its columns. Hive, up to 4.0 at least, calls them as its query does, in order, a
+    projection each. Where it made one projection of several, only the view is known."""
+    view = _tables(vertex for edge in edges for vertex in edge.targets)
+    projected = [edge.targets for edge in edges if edge.type is EdgeType.PROJECTION]
+    if len(view) != 1 or [len(targets) for targets in projected] != [1] * len(columns):
+        known = {vertex.column for edge in edges for vertex in edge.targets}
+        right = known.issubset(columns)
+        yield from (edge if right else replace(edge, targets=view, incomplete=True) for edge in edges)
+        return
+    named = tuple(replace(view[0], name=f"{view[0].name}.{column}", column=column) for column in columns)
+    next_of = iter(named)
+    for edge in edges:
+        yield replace(edge, targets=(next(next_of),) if edge.type is EdgeType.PROJECTION else named)
 
 
 def _between_tables(edges: Iterable[Edge]) -> Iterator[Edge]:

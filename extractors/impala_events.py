@@ -183,6 +183,10 @@ def _vertex(times: RecordTimes, name: str, element: Mapping[str, Any]) -> Vertex
     created = about.get("tableCreateTime")
     kind = about.get("tableType")
     prefix = f"{database}.{table}."
+    base = table.rpartition(".")[0]
+    if base and name.startswith(f"{database}.{base}.") and not name.startswith(prefix):
+        # A metadata table of Iceberg, `db.t.snapshots`, whose columns no metastore has: the table as a whole is read.
+        return Vertex(f"{prefix}{name[len(database) + len(base) + 2 :]}", database, base)
     if name[: len(prefix)].lower() == prefix.lower():
         column, full = name[len(prefix) :].partition(".")[0], name
     else:

@@ -134,6 +134,84 @@ def test_a_whole_table_is_a_source_where_rows_are_counted(read: Callable[..., Re
     assert got.tables == {"DATA_FLOW sales.orders -> operation", "DATA_FLOW operation -> sales.totals"}
 
 
+VIEW_OF = "create view if not exists sales.v (a comment 'x, y)', `b`) as select {} from orders"
+
+
+@pytest.mark.parametrize(
+    ("text", "targets", "expected"),
+    [
+        pytest.param(
+            VIEW_OF.format("region, amount"),
+            ("region", "amount"),
+            {
+                "PROJECTION sales.orders.region -> sales.v.a",
+                "PROJECTION sales.orders.amount -> sales.v.b",
+                "PREDICATE sales.orders.year -> sales.v.a, sales.v.b",
+            },
+            id="as Hive calls them",
+        ),
+        pytest.param(
+            VIEW_OF.format("region b, amount a"),
+            ("b", "a"),
+            {
+                "PROJECTION sales.orders.region -> sales.v.a",
+                "PROJECTION sales.orders.amount -> sales.v.b",
+                "PREDICATE sales.orders.year -> sales.v.a, sales.v.b",
+            },
+            id="the other way round",
+        ),
+        pytest.param(
+            VIEW_OF.format("region, amount").replace("`b`", "`b`, c"),
+            ("region", "amount"),
+            {
+                "PROJECTION sales.orders.region -> sales.v",
+                "PROJECTION sales.orders.amount -> sales.v",
+                "PREDICATE sales.orders.year -> sales.v",
+            },
+            id="two of three",
+        ),
+    ],
+)
+def test_a_view_that_names_its_columns_has_these(
+    read: Callable[..., Read], text: str, targets: tuple[str, str], expected: set[str]
+) -> None:
+    vertices = [vertex(place, f"sales.v.{name}") for place, name in enumerate(targets)]
+    got = read(record(queryText=text, vertices=[*vertices, *record()["vertices"][2:]]))
+    assert got.columns == expected
+    only_the_view = "PREDICATE sales.orders.year -> sales.v" in expected
+    assert got.operation.attributes.get("incomplete", False) is only_the_view
+
+
+@pytest.mark.parametrize("name", ["c/b/o_t1", "my table", "s-t", "täglich"])
+def test_a_table_may_be_called_almost_anything(read: Callable[..., Read], name: str) -> None:
+    vertices = [vertex(0, f"sales.{name}.region"), *record()["vertices"][1:]]
+    got = read(record(vertices=vertices))
+    assert f"DATA_FLOW operation -> sales.{name}" in got.tables
+    assert "incomplete" not in got.operation.attributes
+
+
+@pytest.mark.parametrize("edge", [{"sources": None}, {}])
+def test_an_edge_without_a_list_of_sources_is_incomplete(read: Callable[..., Read], edge: Json) -> None:
+    got = read(record(edges=[{**edge, "targets": [0], "edgeType": "PROJECTION"}]))
+    assert got.operation.attributes["incomplete"] is True
+
+
+def test_numbers_of_vertices_may_be_texts_and_nothing_else_is_a_number(read: Callable[..., Read]) -> None:
+    vertices = [{**each, "id": str(each["id"])} for each in record()["vertices"]]
+    assert read(record(vertices=vertices)).columns == COLUMNS
+    got = read(record(vertices=[*record()["vertices"], {**vertex(9, "sales.orders.odd"), "id": True}]))
+    assert got.columns == COLUMNS
+    assert [reject.reason for reject in got.rejects] == [
+        "a part of the record is broken: a vertex has no id or no vertexId"
+    ]
+
+
+@pytest.mark.parametrize("word", ["map", "reduce"])
+def test_what_only_reads_by_a_script_has_labels_for_targets(read: Callable[..., Read], word: str) -> None:
+    got = read(record(queryText=f"{word} a, b using 'script.py' as (x, y) from orders"))
+    assert not [each for each in got.tables if each.startswith("DATA_FLOW operation")]
+
+
 def test_a_query_that_writes_nothing_has_labels_for_targets(read: Callable[..., Read]) -> None:
     select = record(
         queryText="select o.region, amount as a.b.c from orders o",
@@ -222,6 +300,21 @@ def test_records_are_found_in_every_layout_of_a_log(
     assert got.columns == COLUMNS
 
 
+def as_hive_writes(record: Json) -> str:
+    return json.dumps(record, separators=(",", ":"))
+
+
+def as_json(record: Json, indent: int | None = None) -> str:
+    event = {"loggerName": "hooks.LineageLogger", "message": as_hive_writes(record), "thread": "main"}
+    return json.dumps(event, indent=indent)
+
+
+def test_an_event_of_log4js_that_has_a_record_elsewhere_is_rejected(read: Callable[..., Read]) -> None:
+    got = read(as_json(record()).replace("message", "text"), record())
+    assert len(got.covers) == 1
+    assert [reject.reason for reject in got.rejects] == ["JSON around a record, without a message"]
+
+
 PREFIX = "2026-11-21T10:00:00,123 INFO  [HiveServer2-Background-Pool: Thread-211] hooks.LineageLogger: "
 
 
@@ -235,6 +328,12 @@ PREFIX = "2026-11-21T10:00:00,123 INFO  [HiveServer2-Background-Pool: Thread-211
         pytest.param(lambda r: "POSTHOOK: LINEAGE: " + json.dumps(r), id="on a test console"),
         pytest.param(lambda r: json.dumps(r).replace(TEXT, TEXT + ' {\\" {'), id="with braces in a text"),
         pytest.param(lambda r: json.dumps(r) + "\r", id="with a carriage return"),
+        pytest.param(lambda r: AT + as_hive_writes(r), id="without the logger's name"),
+        pytest.param(
+            lambda r: PREFIX.replace("Logger", "Logger {x=1}") + as_hive_writes(r), id="behind other braces"
+        ),
+        pytest.param(lambda r: as_json(r), id="in an event of log4j's"),
+        pytest.param(lambda r: as_json(r, indent=2), id="in an indented event of log4j's"),
     ],
 )
 def test_records_are_found_wherever_they_stand(

@@ -415,6 +415,17 @@ def test_a_table_name_with_a_dot_is_taken_from_the_metadata(read: Callable[..., 
     assert "PROJECTION sales.odd.name.col -> sales.totals.region" in read(record).columns
 
 
+def test_a_metadata_table_of_icebergs_is_its_table(read: Callable[..., Read]) -> None:
+    record = of_5_0() | {"queryText": "select committed_at from sales.ice.snapshots"}
+    record["vertices"][1] |= {
+        "vertexId": "sales.ice.committed_at",
+        "metadata": {"tableName": "sales.ice.SNAPSHOTS"},
+    }
+    got = read(record)
+    assert "DATA_FLOW sales.ice -> operation" in got.tables
+    assert not [each for each in got.columns if "committed_at" in each and "sales.ice.committed_at" in each]
+
+
 def view() -> Json:
     record = of_5_0() | {"queryText": "create view sales.totals as select …", "operationType": "CREATEVIEW"}
     for place in (0, 2):

@@ -182,6 +182,19 @@ def test_an_event_of_a_table_alone_says_where_it_lies(follower: Follower, nothin
             {"b.b.x": {"CONTROL a.a.x"}},
             {"CONTROL a.a", "a.b"},
         ),
+        # The schema has a column of which nothing is said: it may come from what otherwise only decides.
+        (
+            of_fields({"x": [source("a.a", "x")]}, dataset=[source("a.b", "k", FILTER)])
+            | {"schema": {"fields": [{"name": "X"}, {"name": "c"}]}},
+            {"b.b.x": {"a.a.x", "CONTROL a.b.k"}, "b.b.c": {"CONTROL a.b.k"}},
+            {"a.a", "a.b"},
+        ),
+        # What is written counts the rows of one of them.
+        (
+            of_fields({"n": [source("a.a", "x", FILTER), source("a.b", "k", JOIN)]}),
+            {"b.b.n": {"CONTROL a.a.x", "CONTROL a.b.k"}},
+            {"a.a", "a.b"},
+        ),
         # A column that nothing flows into; a source that is not among the inputs.
         (of_fields({"one": [], "y": [source("c.c", "y")]}), {"b.b.y": {"c.c.y"}, "b.b.one": set()}, {"a.a", "a.b", "c.c"}),
         # The newer facet.
@@ -398,3 +411,27 @@ def test_a_change_of_state_by_which_no_data_moves_is_no_flow(
     got = follower.read(event("COMPLETE", 1, inputs=inputs, outputs=[table("b.b", **change(kind))]))
     assert flows(got) == expected
     assert got.operation.attributes["outputs"] == ["b.b"]
+
+
+@pytest.mark.parametrize("kind", ["ALTER", "CREATE", "DROP", "TRUNCATE"])
+def test_where_it_is_said_what_columns_come_from_data_moved(follower: Follower, kind: str) -> None:
+    output = table("b.b", **change(kind), **of_fields({"x": [source("a.a", "x")]}))
+    assert flows(follower.read(event("COMPLETE", 1, outputs=[output]))) == {
+        "a.a -> operation",
+        "operation -> b.b",
+    }
+
+
+def test_a_table_that_is_created_by_a_query_is_written_though_nothing_was_read(follower: Follower) -> None:
+    output = table("b.b", **change("CREATE"))
+    job = "nightly.atomic_create_table_as_select.b_b"
+    assert flows(follower.read(event("COMPLETE", 1, job=job, outputs=[output]))) == {"operation -> b.b"}
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_of_two_changes_of_state_the_later_counts(follower: Follower, order: tuple[int, ...]) -> None:
+    events = [
+        event("START", 1, outputs=[table("b.b", **change("CREATE"))]),
+        event("COMPLETE", 5, outputs=[table("b.b", **change("OVERWRITE"))]),
+    ]
+    assert flows(follower.read(*(events[place] for place in order))) == {"operation -> b.b"}

@@ -91,6 +91,7 @@ _LONG = "file:/home/u/workspace/a/very/long/name/of/a/directory/that/goes/on"
         (node("InMemoryTableScan", "", node("Scan parquet spark_catalog.d.cached")), ["table d.cached"]),
         (node("Scan In-memory table cc", "", node("Scan parquet spark_catalog.d.cached")), ["table d.cached"]),
         (node("Scan ExistingRDD", "", node("Scan parquet spark_catalog.d.below")), ["table d.below"]),
+        (node("Scan parquet ", location="InMemoryFileIndex(1 paths)[hdfs://nn/a,/b/c]"), ["path hdfs://nn/a,/b/c"]),
         (node("Filter", "", node("Subquery", "", scan("d.inner")), scan("d.outer")), ["table d.inner", "table d.outer"]),
         (node("Scan"), []),
         (node("Scan ExistingRDD"), []),
@@ -138,6 +139,42 @@ def test_a_path_that_the_tree_cuts_is_taken_from_the_operators_own_block() -> No
     # Of two scans of one name nobody can tell which block is whose.
     twice = f"{FORMATTED}Union (3)\n:- BatchScan (1)\n+- BatchScan (2)\n\n\n(1) BatchScan\nLocation: InMemoryFileIndex[{_LONG}/1]\n\n"
     assert ends(read((tree, twice))) == []
+
+
+CACHED = (
+    f"{FORMATTED}Execute InsertIntoHadoopFsRelationCommand (5)\n+- Scan In-memory table c (1)\n"
+    "      +- InMemoryRelation (2)\n            +- * ColumnarToRow (4)\n               +- Scan parquet d.cached (3)\n\n\n"
+    "(1) Scan In-memory table c\nOutput [1]: [a#1]\n\n(2) InMemoryRelation\nArguments: [a#1], StorageLevel(disk)\n\n"
+    "(3) Scan parquet d.cached\nOutput [1]: [a#1]\nLocation: InMemoryFileIndex [hdfs://nn/cached]\n\n"
+    "(4) ColumnarToRow\nInput [1]: [a#1]\n\n(5) Execute InsertIntoHadoopFsRelationCommand\nInput: []\n\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "reasons"),
+    [
+        pytest.param(CACHED, ["table d.cached"], (), id="the text has it"),
+        pytest.param("", [], ("unknown_input",), id="there is no text"),
+        pytest.param(
+            CACHED.replace("      +- InMemoryRelation (2)\n            +- * ColumnarToRow (4)\n", "").replace(
+                "               +- Scan parquet d.cached (3)\n", ""
+            ),
+            [],
+            ("unknown_input",),
+            id="nor has the text",
+        ),
+        pytest.param(
+            CACHED.replace("Scan parquet d.cached", "Scan ExistingRDD"), [], (), id="rows of the program"
+        ),
+    ],
+)
+def test_what_is_cached_is_read_where_the_tree_does_not_have_it(
+    text: str, expected: list[str], reasons: tuple[str, ...]
+) -> None:
+    plan = insert("hdfs://nn/o", node("Scan In-memory table c", "Scan In-memory table c [a#1]"))
+    reads = read((plan, text)).reads
+    assert [f"{end.kind.value} {end.readable}" for end in reads.ends] == expected
+    assert tuple(reason.name.lower() for reason in reads.reasons) == reasons
 
 
 def test_the_initial_plan_is_read_and_each_table_once() -> None:
@@ -222,6 +259,15 @@ _FS = "Execute InsertIntoHadoopFsRelationCommand"
         (command("LoadDataCommand", "`spark_catalog`.`d`.`t`, hdfs://nn/x, false, true"), ["LOAD table d.t"]),
         (command("SaveIntoDataSourceCommand", "org.apache.spark.sql.execution.datasources.jdbc.JdbcRelationProvider@45b55ede, "
                  "[url=*********(redacted), dbtable=T9], Overwrite"), ["INSERT_OVERWRITE jdbc T9"]),
+        # A value ends before the next name, whatever it holds.
+        (command("SaveIntoDataSourceCommand", "x.jdbc.J@1, [url=***, dbtable=[dbo].[Orders], driver=x], Overwrite"),
+         ["INSERT_OVERWRITE jdbc [dbo].[Orders]"]),
+        (command("SaveIntoDataSourceCommand", 'x.jdbc.J@1, [dbTable="S"."My, T", url=u], Append'),
+         ['INSERT_INTO jdbc "S"."My, T"']),
+        (command("SaveIntoDataSourceCommand", "x.F@1, [path=/data/a(b)/c, header=true], Append"),
+         ["INSERT_INTO path /data/a(b)/c"]),
+        (command("SaveIntoDataSourceCommand", "x.F@1, Map(header -> true, path -> /data/a]b,c), Overwrite"),
+         ["INSERT_OVERWRITE path /data/a]b,c"]),
         (command("SaveIntoDataSourceCommand", "net.snowflake.spark.snowflake.DefaultSource@1, [dbtable=T9], Overwrite"), []),
         (command("WriteIntoDeltaCommand", "OutputSpec(dbfs:/w/t,Map(),Vector(id#1L))"), ["INSERT_INTO path dbfs:/w/t"]),
         (node("Execute GpuInsertIntoHiveTable", "Execute GpuInsertIntoHiveTable `d`.`h`, org.X, false, false, [id]"),

@@ -24,7 +24,9 @@ from navlin.model.redaction import bounded, sample
 
 KEYS = re.compile(rb'"(?:queryText|vertexType|edgeType)"\s*:')
 """Keys of lineage records alone."""
-_PLAIN_NAME = re.compile(r"[^\s().,'\"+*/-]+\Z")
+_DATABASE = re.compile(r"\w+\Z")
+_TABLE = re.compile(r"[^().,'\"+*]+\Z")
+"""Hive takes almost any character in a table's name (hive.support.special.characters.tablename)."""
 _MAX_REASONS = 10
 
 
@@ -112,20 +114,20 @@ def vertices_of(
     record: Mapping[str, Any],
     problems: list[str],
     to_vertex: Callable[[str, Mapping[str, Any]], Vertex],
-) -> dict[Any, Vertex]:
-    """The record's vertices by their id. ``to_vertex`` makes one of its vertexId and its element."""
-    vertices: dict[Any, Vertex] = {}
-    ambiguous: set[Any] = set()
+) -> dict[str, Vertex]:
+    """The record's vertices by their id, a number, as a text. ``to_vertex`` makes one of its vertexId and its element."""
+    vertices: dict[str, Vertex] = {}
+    ambiguous: set[str] = set()
     for element in objects(record.get("vertices"), "vertices", problems):
         number, name = element.get("id"), element.get("vertexId")
-        if not isinstance(number, int | str) or not isinstance(name, str) or not name:
+        if not _is_id(number) or not isinstance(name, str) or not name:
             problems.append("a vertex has no id or no vertexId")
             continue
         vertex = to_vertex(name, element)
-        if vertices.setdefault(number, vertex) != vertex:
-            ambiguous.add(number)
+        if vertices.setdefault(str(number), vertex) != vertex:
+            ambiguous.add(str(number))
     for number in ambiguous:
-        problems.append(f"vertex {number!r:.40} is there twice and says two things")
+        problems.append(f"vertex {number:.40} is there twice and says two things")
         del vertices[number]
     return vertices
 
@@ -135,7 +137,7 @@ def vertex_by_name(name: str, element: Mapping[str, Any]) -> Vertex:
     database, _, rest = name.partition(".")
     table, _, rest = rest.partition(".")
     column = rest.partition(".")[0]
-    named = _PLAIN_NAME.match(database) and _PLAIN_NAME.match(table)
+    named = _DATABASE.match(database) and _TABLE.match(table)
     if not named or not (column or element.get("vertexType") == "TABLE"):
         return Vertex(name)
     return Vertex(name, database, table, column)
@@ -146,7 +148,7 @@ def vertex_by_name(name: str, element: Mapping[str, Any]) -> Vertex:
 
 def edges_of(
     elements: Iterable[Mapping[str, Any]],
-    vertices: Mapping[Any, Vertex],
+    vertices: Mapping[str, Vertex],
     problems: list[str],
     *,
     labels: bool,
@@ -174,12 +176,16 @@ def edges_of(
     return tuple(edges)
 
 
-def _ends(value: Any, vertices: Mapping[Any, Vertex]) -> tuple[tuple[Vertex, ...], bool]:
-    """The vertices that an edge names, and whether it names some that are not there."""
+def _ends(value: Any, vertices: Mapping[str, Vertex]) -> tuple[tuple[Vertex, ...], bool]:
+    """The vertices that an edge names, and whether it names some that are not there, or has no list of them."""
     if not isinstance(value, list):
-        return (), value is not None
-    found = [vertices[number] for number in value if isinstance(number, int | str) and number in vertices]
+        return (), True
+    found = [vertices[str(number)] for number in value if _is_id(number) and str(number) in vertices]
     return tuple(found), len(found) < len(value)
+
+
+def _is_id(number: Any) -> bool:
+    return isinstance(number, int | str) and not isinstance(number, bool)
 
 
 # -- What is broken ---------------------------------------------------------------------------------------------------

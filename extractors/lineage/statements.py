@@ -76,7 +76,7 @@ _OF_A_TABLE: Final = (
 _KINDS: Final = tuple(
     (re.compile(pattern), Kind(name, effect))
     for pattern, name, effect in (
-        (r"select\b|values\b", "SELECT", Effect.READS),
+        (r"(?:select|values|map|reduce)\b", "SELECT", Effect.READS),
         (r"\((?:select|values|with|from)\b", "SELECT", Effect.READS),
         (r"insert overwrite (?:local )?directory\b", "INSERT_OVERWRITE", Effect.WRITES_FILES),
         (r"insert overwrite\b", "INSERT_OVERWRITE", Effect.WRITES),
@@ -140,6 +140,11 @@ _TABLE: Final = re.compile(
     rf"(?:if{_SPACE}++not{_SPACE}++exists{_SPACE}++)?({_NAME}){_SPACE}*+\.{_SPACE}*+({_NAME})",
     re.IGNORECASE,
 )
+_VIEW: Final = re.compile(
+    rf"(?:{_SPACE})*+create{_SPACE}++(?:or{_SPACE}++replace{_SPACE}++)?view{_SPACE}++"
+    rf"(?:if{_SPACE}++not{_SPACE}++exists{_SPACE}++)?{_NAME}(?:{_SPACE}*+\.{_SPACE}*+{_NAME})?{_SPACE}*+\(",
+    re.IGNORECASE,
+)
 
 
 def kind_of(text: str) -> Kind:
@@ -167,6 +172,25 @@ def created_table(text: str) -> tuple[str, str] | None:
     """Database and table of a CREATE TABLE that names both."""
     found = _TABLE.match(text[:LOOKED_AT_CHARS])
     return (found[1].strip("`"), found[2].strip("`")) if found else None
+
+
+def view_columns(text: str) -> tuple[str, ...]:
+    """The columns that a CREATE VIEW itself gives names to."""
+    found = _VIEW.match(text[:LOOKED_AT_CHARS])
+    if found is None:
+        return ()
+    names, first = list[str](), True
+    for token in _TOKEN.finditer(text, found.end()):
+        word = token[0]
+        if token["space"] is not None:
+            continue
+        if word == ")":
+            return tuple(names)
+        if first:
+            names.append(word.strip("`").lower())
+        # Behind a name its comment may stand.
+        first = word == ","
+    return ()
 
 
 def _kind_of_head(head: str) -> Kind:

@@ -18,7 +18,8 @@ MAX_CONTROLS: Final = 2_000
 """Relations of control that one output may have; beyond, what decides about all of its columns is stated once."""
 MAX_EXPRESSION_BYTES: Final = 4 << 10
 _NO_DATA: Final = frozenset({"ALTER", "TRUNCATE", "DROP", "CREATE"})
-"""Changes of a dataset's state by which no data moves, unless something was read."""
+"""Changes of a dataset's state by which no data moves, unless it is said where its columns come from, or something was
+read for what was created."""
 
 
 class Ends:
@@ -60,9 +61,10 @@ class Ends:
         self.read.setdefault(name, self.key(name))
 
     def _moves_data(self, known: Known) -> bool:
-        return known.change not in _NO_DATA or (
-            known.change == "CREATE" and bool(self._run.inputs or known.columns)
-        )
+        if known.change not in _NO_DATA or known.columns:
+            return True
+        # Of `CREATE TABLE … AS SELECT` without inputs Spark's agent has the kind in the job's name alone.
+        return known.change == "CREATE" and (bool(self._run.inputs) or "as_select" in self._run.name.lower())
 
     def key(self, name: Name) -> Key:
         if name not in self.keys:
@@ -127,13 +129,16 @@ class Ends:
         ]
 
     def _only_control(self) -> set[str]:
-        """Inputs of which no written column has a value: they only decide. Not where columns of some output are unknown."""
+        """Inputs of which no written column has a value: they only decide. Not where it is not said of some column of an
+        output where it comes from; nor where all inputs would be such: then what is written counts their rows."""
         known = [self._run.outputs[name] for name in self._outputs]
-        if not known or not all(each.columns for each in known) or any(each.sources for each in known):
+        if not known or not all(map(_of_every_column, known)) or any(each.sources for each in known):
             return set()
         every = [each for one in known for inputs in (one.rows, *one.columns.values()) for each in inputs]
         data = {self.key((each.namespace, each.name)).identity for each in every if not each.control}
-        return {self.key((each.namespace, each.name)).identity for each in every if each.control} - data
+        decide = {self.key((each.namespace, each.name)).identity for each in every if each.control}
+        only = decide - data
+        return only if {key.identity for key in self.read.values()} - only else set()
 
     # -- Columns ---------------------------------------------------------------------------------------------------------
 
@@ -152,7 +157,8 @@ class Ends:
                     part = f"predicate {self._column(output, column).identity}"
                     yield self._deciding(operation, part, output, [column], both)
             if rows:
-                yield self._deciding(operation, f"predicate {output.identity}", output, known.columns, rows)
+                every = {column.casefold(): column for column in (*known.fields, *known.columns)}.values()
+                yield self._deciding(operation, f"predicate {output.identity}", output, every, rows)
 
     def _by_column(self, output: Key, known: Known) -> Iterator[tuple[str, list[Column]]]:
         """What each written column comes from. Fields of one struct are one column."""
@@ -194,12 +200,13 @@ class Ends:
         return Part(key, attributes, flows, [Flow(written)])
 
     def _deciding(
-        self, operation: Key, part: str, output: Key, columns: Iterable[str], rows: list[Column]
+        self, operation: Key, part: str, output: Key, decided: Iterable[str], rows: list[Column]
     ) -> Part:
         """What decides about some columns of an output, or about all of it."""
-        names = list(columns)
+        names = list(decided)
         key = sub_operation_key(operation, part, name="predicate")
-        written = [self._column(output, name) for name in names] or [output]
+        columns = {column.identity: column for column in (self._column(output, name) for name in names)}
+        written = [*columns.values()] or [output]
         shown = [self._shown(output, name) for name in names] or [output.name]
         attributes = self._shared("PREDICATE", rows, shown)
         return Part(
@@ -240,6 +247,13 @@ class Ends:
     @staticmethod
     def _shown(key: Key, column: str) -> str:
         return f"{_shown(key)}.{column}"
+
+
+def _of_every_column(known: Known) -> bool:
+    """Whether it is said of every column where it comes from: of the struct, where it is said of its fields."""
+    said = {name.casefold() for name in known.columns}
+    said |= {name.partition(".")[0] for name in said}
+    return bool(said) and all(name.casefold() in said for name in known.fields)
 
 
 def _shown(key: Key) -> str:

@@ -196,7 +196,7 @@ class _Reading:
     def _of_event(self, event: Event) -> Iterator[Record]:
         if event.dataset is not None:
             known = Known()
-            known.learn(event.dataset)
+            known.learn(event.dataset, event.time_ms)
             name = (event.dataset.namespace, event.dataset.name)
             yield from self._writing.of_dataset_event(name, known, event.time_ms)
             return

@@ -10,7 +10,7 @@ import base64
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeVar
 
 import orjson
 
@@ -22,6 +22,7 @@ ENDS: Final = ("COMPLETE", "FAIL", "ABORT")
 MAX_DATASETS: Final = 2_000
 MAX_FIELDS: Final = 5_000
 TEXT_BYTES: Final = 64 << 10
+_T = TypeVar("_T")
 Name = tuple[str, str]
 """Namespace and name."""
 
@@ -45,9 +46,11 @@ class Known:
     catalog: list[str] = field(default_factory=list)
     about: dict[str, Any] = field(default_factory=dict)
     """What a document of its own has: description, owner, format."""
+    said_ms: dict[str, int] = field(default_factory=dict)
+    """When that was said last of which the latest counts, by its name."""
 
-    def learn(self, dataset: Dataset) -> set[str]:
-        """Adds what an event says. Gives why that is not all of it, in words."""
+    def learn(self, dataset: Dataset, time_ms: int) -> set[str]:
+        """Adds what an event of this time says. Gives why that is not all of it, in words."""
         problems: set[str] = set()
         for each in objects(dataset.facet("symlinks").get("identifiers")):
             link = [text(each.get(name)) for name in ("namespace", "name", "type")]
@@ -67,17 +70,40 @@ class Known:
             _add(self.sources, told.sources)
             problems |= told.problems
         self.decides = self.decides or text(dataset.facet("navlin_flow").get("flow")) == "CONTROL"
+        said = Latest(self.said_ms, time_ms)
         changed = dataset.facet("lifecycleStateChange")
-        self.change = text(changed.get("lifecycleStateChange")).upper() or self.change
+        self.change = said.of("change", self.change, text(changed.get("lifecycleStateChange")).upper())
         previous = mapping(changed.get("previousIdentifier"))
-        if text(previous.get("namespace")) and text(previous.get("name")):
-            self.before = [text(previous["namespace"]), text(previous["name"])]
-        self.kind = text(dataset.facet("datasetType").get("datasetType")).upper() or self.kind
+        before = [text(previous.get(name)) for name in ("namespace", "name")]
+        self.before = said.of("before", self.before, before if all(before) else [])
+        kind = text(dataset.facet("datasetType").get("datasetType")).upper()
+        self.kind = said.of("kind", self.kind, kind)
         catalog = dataset.facet("catalog")
-        if catalog:
-            self.catalog = [text(catalog.get(name)).lower() for name in ("framework", "type")]
-        self.about |= {name: value for name, value in _about(dataset).items() if value}
+        named = [text(catalog.get(name)).lower() for name in ("framework", "type")] if catalog else []
+        self.catalog = said.of("catalog", self.catalog, named)
+        said.update(self.about, _about(dataset))
         return problems
+
+
+class Latest(NamedTuple):
+    """What an event says of that which has one value: the latest that was said counts, whichever event is read first."""
+
+    said_ms: dict[str, int]
+    time_ms: int
+
+    def of(self, name: str, known: _T, said: _T) -> _T:
+        """The value of a name, which was ``known`` until now; what is empty says nothing."""
+        # Of two events of one time always the same.
+        if not said or (self.time_ms, str(said)) < (self.said_ms.get(name, 0), str(known)):
+            return known
+        self.said_ms[name] = self.time_ms
+        return said
+
+    def update(self, known: dict[str, Any], said: Mapping[str, Any]) -> None:
+        """The same of each of several."""
+        for name, value in said.items():
+            if value:
+                known[name] = self.of(name, known.get(name), value)
 
 
 def _about(dataset: Dataset) -> dict[str, Any]:
@@ -136,6 +162,8 @@ class Run:
     of_run: dict[str, Any] = field(default_factory=dict)
     inputs: dict[Name, Known] = field(default_factory=dict)
     outputs: dict[Name, Known] = field(default_factory=dict)
+    said_ms: dict[str, int] = field(default_factory=dict)
+    """When that was said last of which the latest counts, by its name."""
 
     @property
     def above(self) -> list[str]:
@@ -174,7 +202,7 @@ class Run:
             for each in datasets:
                 if (each.namespace, each.name) in known or len(known) < MAX_DATASETS:
                     of_dataset = known.setdefault((each.namespace, each.name), Known())
-                    for reason in sorted(of_dataset.learn(each)):
+                    for reason in sorted(of_dataset.learn(each, event.time_ms)):
                         self._missing(reason)
                 else:
                     self._missing("the run has more datasets than navlin follows")
@@ -182,9 +210,8 @@ class Run:
         for entry in objects(entries):
             if text(entry.get("type")).upper() == "DATASET" and text(entry.get("name")):
                 target = Dataset(text(entry.get("namespace")), text(entry["name"]), {"lineage": entry})
-                for reason in sorted(
-                    self.outputs.setdefault((target.namespace, target.name), Known()).learn(target)
-                ):
+                output = self.outputs.setdefault((target.namespace, target.name), Known())
+                for reason in sorted(output.learn(target, event.time_ms)):
                     self._missing(reason)
             elif text(entry.get("type")).upper() == "JOB" and _own(entry, event):
                 for given in objects(entry.get("inputs")):
@@ -195,7 +222,7 @@ class Run:
             self._missing("a part of an event did not read")
 
     def _learn_job(self, event: Event) -> None:
-        facets = event.job_facets
+        facets, said = event.job_facets, Latest(self.said_ms, event.time_ms)
         # Part of the job's identity, which must be the same when the text comes out of a position.
         sql = redact(text(mapping(facets.get("sql")).get("query"), 1 << 20))
         if sql and event.time_ms >= self.sql_ms:
@@ -204,53 +231,54 @@ class Run:
         self.streaming = self.streaming or text(job.get("processingType")).upper() == "STREAMING"
         engine = mapping(event.run_facets.get("processing_engine"))
         named = text(job.get("integration")) or text(engine.get("name"))
-        self.engine = named.upper() or self.engine or producer_name(event.producer)
+        self.engine = said.of("engine", self.engine, named.upper()) or producer_name(event.producer)
         owners = objects(mapping(facets.get("ownership")).get("owners"))
         place = mapping(facets.get("sourceCodeLocation"))
-        _update(
-            self.of_job,
-            operationType=text(job.get("jobType")).upper(),
-            originalDescription=text(mapping(facets.get("documentation")).get("description"), TEXT_BYTES),
-            owner=", ".join(text(each.get("name")) for each in owners),
-            sourceCodeLocation=text(place.get("url")) or text(place.get("repoUrl")),
-            sqlDialect=text(mapping(facets.get("sql")).get("dialect")),
-            sourceTags=tags(mapping(facets.get("tags"))),
-        )
+        of_job = {
+            "operationType": text(job.get("jobType")).upper(),
+            "originalDescription": text(mapping(facets.get("documentation")).get("description"), TEXT_BYTES),
+            "owner": ", ".join(text(each.get("name")) for each in owners),
+            "sourceCodeLocation": text(place.get("url")) or text(place.get("repoUrl")),
+            "sqlDialect": text(mapping(facets.get("sql")).get("dialect")),
+            "sourceTags": tags(mapping(facets.get("tags"))),
+        }
+        said.update(self.of_job, of_job)
 
     def _learn_run(self, event: Event) -> None:
-        facets = event.run_facets
+        facets, said = event.run_facets, Latest(self.said_ms, event.time_ms)
         # Airflow's and Great Expectations' producers called it so before the specification named it.
         parent = mapping(facets.get("parent") or facets.get("parentRun"))
-        self.parent = _run_of(parent) or self.parent
-        self.root = _run_of(mapping(parent.get("root"))) or self.root
+        self.parent = said.of("parent", self.parent, _run_of(parent))
+        self.root = said.of("root", self.root, _run_of(mapping(parent.get("root"))))
         details = mapping(facets.get("spark_applicationDetails"))
         properties = mapping(mapping(facets.get("spark_properties")).get("properties"))
-        self.application = (
-            text(details.get("applicationId")) or text(properties.get("spark.app.id")) or self.application
-        )
+        application = text(details.get("applicationId")) or text(properties.get("spark.app.id"))
+        self.application = said.of("application", self.application, application)
         hive = mapping(facets.get("hive_session"))
         own = mapping(facets.get("navlin_run"))
         named = (details.get("userName"), hive.get("username"), own.get("principal"))
-        self.principal = next((each for each in map(text, named) if each), self.principal)
-        self.error = redact(text(mapping(facets.get("errorMessage")).get("message"), 4 << 10)) or self.error
+        principal = next((each for each in map(text, named) if each), "")
+        self.principal = said.of("principal", self.principal, principal)
+        error = redact(text(mapping(facets.get("errorMessage")).get("message"), 4 << 10))
+        self.error = said.of("error", self.error, error)
         if mapping(facets.get("extractionError")).get("failedTasks"):
             self._missing("the producer could not extract all of the job's lineage")
         nominal = mapping(facets.get("nominalTime"))
         engine = mapping(facets.get("processing_engine"))
         query = mapping(facets.get("externalQuery"))
         hive_query = mapping(facets.get("hive_query"))
-        _update(
-            self.of_run,
-            nominalStartTime=text(nominal.get("nominalStartTime")),
-            nominalEndTime=text(nominal.get("nominalEndTime")),
-            engineVersion=text(engine.get("version")),
-            adapterVersion=text(engine.get("openlineageAdapterVersion")),
-            queryId=text(query.get("externalQueryId")) or text(hive_query.get("queryId")),
-            sourceTags=tags(mapping(facets.get("tags"))),
-            producer=text(event.producer, 1_000),
-            outputStatistics=_statistics(event.outputs, "outputStatistics"),
-            inputStatistics=_statistics(event.inputs, "inputStatistics"),
-        )
+        of_run = {
+            "nominalStartTime": text(nominal.get("nominalStartTime")),
+            "nominalEndTime": text(nominal.get("nominalEndTime")),
+            "engineVersion": text(engine.get("version")),
+            "adapterVersion": text(engine.get("openlineageAdapterVersion")),
+            "queryId": text(query.get("externalQueryId")) or text(hive_query.get("queryId")),
+            "sourceTags": tags(mapping(facets.get("tags"))),
+            "producer": text(event.producer, 1_000),
+            "outputStatistics": _statistics(event.outputs, "outputStatistics"),
+            "inputStatistics": _statistics(event.inputs, "inputStatistics"),
+        }
+        said.update(self.of_run, of_run)
 
     def _missing(self, reason: str) -> None:
         if reason not in self.incomplete:
@@ -291,10 +319,6 @@ def _own(entry: Mapping[str, Any], event: Event) -> bool:
 def _add(known: list[Any], more: Iterable[Any]) -> None:
     seen = set(map(str, known))
     known.extend(each for each in more if str(each) not in seen)
-
-
-def _update(known: dict[str, Any], **more: Any) -> None:
-    known |= {name: value for name, value in more.items() if value}
 
 
 def _run_of(facet: Mapping[str, Any]) -> list[str]:

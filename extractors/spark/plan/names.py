@@ -121,14 +121,15 @@ def location(printed: str) -> Location | None:
     body, closed = _to_bracket(rest)
     paths: list[str] = []
     complete = closed
-    for path in _BETWEEN_PATHS.split(body):
+    # One path may have the separator in its name.
+    for path in [body] if closed and count == "1" else _BETWEEN_PATHS.split(body):
         if _CUT.search(path):
             complete = False
         elif path:
             paths.append(path)
     if not closed and paths and not _CUT.search(body):
         paths.pop()  # the text ends within it
-    if count is not None and int(count) > len(paths):
+    if count is not None and int(count) != len(paths):
         complete = False
     return Location(index, tuple(paths), complete)
 

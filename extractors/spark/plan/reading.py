@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from extractors.spark.columns.written import WrittenColumns, result_columns, written_columns
 from extractors.spark.plan.kinds import unknown_operators
-from extractors.spark.plan.reads import Reads, logical_reads, physical_reads
+from extractors.spark.plan.reads import Reads, cached_reads, logical_reads, physical_reads, without_plan
 from extractors.spark.plan.shape import shape
 from extractors.spark.plan.text import PlanText, read_text
 from extractors.spark.plan.tree import Node, walk
@@ -78,6 +78,8 @@ def read_plan(start: Mapping[str, Any]) -> PlanReading:
     named = logical_reads(text) if any(write.logical for write in writes) else NOTHING
     own_reads = tuple(end for write in writes for end in write.reads)
     reads = physical_reads(nodes, text)
+    if without_plan(nodes):
+        reads = reads.and_those(cached_reads(nodes, read_text(printed) if isinstance(printed, str) else text))
     if own_reads:
         reads = Reads((*own_reads, *reads.ends), reads.reasons, reads.unknown)
     carried = " ".join(f"{node.text} {text.arguments}" for node, write in commands if write.carried)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import zip_longest
 from typing import Final
 
 from extractors.spark.incomplete import Incomplete
@@ -89,6 +90,11 @@ class Reads:
     def complete(self) -> bool:
         return not self.reasons
 
+    def and_those(self, more: Reads) -> Reads:
+        """These and more of them, each once."""
+        pairs = ((self.ends, more.ends), (self.reasons, more.reasons), (self.unknown, more.unknown))
+        return Reads(*(tuple(dict.fromkeys((*one, *other))) for one, other in pairs))
+
 
 _SCAN: Final = re.compile(
     r"(?:File|FileSource|FileGpu|Native|Delta|Hudi)?Scan "
@@ -125,6 +131,7 @@ _V2_OLD: Final = re.compile(r"\w+\[.*?\] (?P<name>\S+)")
 _CHANGELOG: Final = ".changes"
 """What Iceberg adds to a table's name where its changes are read. A table of that name differs by its scan: only one
 of changes names the table without it, ``cat.db.t [fromSnapshotId=``, later ``IcebergChangelogScan(table=cat.db.t,``."""
+_CACHED: Final = ("InMemoryTableScan", "Scan In-memory table")
 _V2_PATHS: Final = re.compile(r"(?P<format>[\w-]+) (?P<paths>[A-Za-z][A-Za-z0-9+.-]*:/.*|/.*)$", re.DOTALL)
 
 
@@ -145,6 +152,42 @@ def physical_reads(nodes: Iterable[Node], text: PlanText) -> Reads:
         elif node.name.partition(" ")[0] in READING:
             _scan(node, gathered)
     return gathered.reads()
+
+
+def cached_reads(nodes: Sequence[Node], text: PlanText) -> Reads:
+    """What cached frames read whose plans are not in the tree: older releases of Spark put none there (SparkPlanInfo), and
+    print them all the same."""
+    reads, nowhere = Reads(()), _Gathered()
+    cached = list(_cached(text)) if text.verified else []
+    for operator in cached:
+        below = [Node(each.name, f"{each.name} {each.block}", {}, each.indent) for each in _below(operator)]
+        reads = reads.and_those(physical_reads(below, text))
+        if not below:
+            nowhere.add_unknown(operator.name)
+    for node in without_plan(nodes) if not cached else ():
+        nowhere.add_unknown(node.name)
+    return reads.and_those(nowhere.reads())
+
+
+def without_plan(nodes: Sequence[Node]) -> list[Node]:
+    """The cached frames that have nothing below them in the tree."""
+    return [
+        node
+        for node, after in zip_longest(nodes, nodes[1:])
+        if node.name.startswith(_CACHED) and (after is None or after.depth <= node.depth)
+    ]
+
+
+def _cached(text: PlanText) -> Iterator[Operator]:
+    subqueries = ((root, *_below(root)) for root in text.subqueries.values())
+    for operators in (text.operators, *subqueries):
+        yield from (each for each in operators if each.name.startswith(_CACHED))
+
+
+def _below(operator: Operator) -> Iterator[Operator]:
+    for child in operator.children:
+        yield child
+        yield from _below(child)
 
 
 def logical_reads(text: PlanText) -> Reads:
@@ -215,7 +258,7 @@ class _Gathered:
 
 
 def _scan(node: Node, gathered: _Gathered) -> None:
-    if node.name.startswith("Scan In-memory table") or node.name.strip() == "Scan":
+    if node.name.startswith(_CACHED) or node.name.strip() == "Scan":
         return  # a cached table, of which the plan stands below, or rows that the program itself made
     match = _SCAN.match(node.name)
     if match is None:

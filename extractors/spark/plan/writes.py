@@ -74,7 +74,11 @@ _STORAGE: Final = re.compile(
     r"Storage\(Location: (.{1,4000}?)(?:, (?:Serde Library|InputFormat|OutputFormat|Compressed|Storage Properties)\b"
     r"|\)(?:, |$))"
 )
-_OPTION: Final = r"[\[(, ]{}(?:=| -> )([^,\])]+)"
+_OPTION: Final = (
+    r"(?is)[\[(, ]{}(?:=| -> )(.{{1,4000}}?)"
+    r"(?=, [\w.$-]+(?:=| -> )|, \.\.\. \d|[\])](?:, (?:Append|Overwrite|ErrorIfExists|Ignore)\b|$))"
+)
+"""A value may have commas and brackets of its own: it ends before the next name, or before the bracket behind the last."""
 _VIEW: Final = re.compile(
     r"(?P<before>.*), (?:true|false), (?P<replace>true|false), (?P<kind>PersistedView|LocalTempView|GlobalTempView)\b",
     re.DOTALL,
