@@ -11,6 +11,7 @@ import pytest
 
 from extractors.hive_events import HiveEvents
 from extractors.lineage.planned_files import QUIET_MS
+from navlin.model.gaps import READS_UNNAMED, SEARCHED_CHARS
 from navlin.model.keys import EntityType, RelationType, application_key, column_key, table_key
 from navlin.model.plan import Positions
 from navlin.model.records import Position
@@ -132,6 +133,46 @@ def test_a_whole_table_is_a_source_where_rows_are_counted(read: Callable[..., Re
     got = read(record(edges=edges, vertices=vertices))
     assert got.columns == {"PROJECTION sales.orders -> sales.totals.total"}
     assert got.tables == {"DATA_FLOW sales.orders -> operation", "DATA_FLOW operation -> sales.totals"}
+
+
+@pytest.mark.parametrize(
+    ("text", "reads"),
+    [
+        ("select 5 from orders", True),
+        ("select COUNT(*) from sales . `orders`", True),
+        ("insert into totals select count(*) from orders", True),
+        ("from (select count(1) c from orders) x select c", True),
+        ("with c as (select count(*) n from orders) select n from c", True),
+        ("select trim(both from 'x'), 1 from orders", True),
+        ("merge into totals using orders on 1 = 1 when matched then delete", True),
+        ("select 1", False),
+        ("insert into totals values (1, 2)", False),
+        ("with c as (select 1 x) select x from c", False),
+        ("with `c` as (select 1 x) select x from `c`", False),
+        ("select extract(year from now())", False),
+        ("select 1 is distinct from two", False),
+        ("delete from totals where region = 1", False),
+        ("select 'x from orders' -- from orders", False),
+        ("select * from (values (1)) as v(x)", False),
+        ("drop table orders", False),
+    ],
+)
+def test_a_statement_that_reads_no_column_of_a_table_is_incomplete_for_that(
+    read: Callable[..., Read], text: str, reads: bool
+) -> None:
+    edges = [{"sources": [], "targets": [0], "expression": "5", "edgeType": "PROJECTION"}]
+    got = read(record(queryText=text, edges=edges, vertices=[vertex(0, "sales.totals.region")]))
+    assert got.operation.attributes.get("incomplete", False) is reads
+    assert got.operation.attributes.get("incompleteReasons", []) == ([READS_UNNAMED] if reads else [])
+
+
+def test_of_a_statement_too_long_to_be_searched_it_is_not_known_what_it_reads(
+    read: Callable[..., Read],
+) -> None:
+    text = " ".join(["select 1", *[", 1"] * (SEARCHED_CHARS // 3), "from orders"])
+    got = read(record(queryText=text, edges=[], vertices=[]))
+    assert got.operation.attributes["incomplete"] is True
+    assert "incompleteReasons" not in got.operation.attributes
 
 
 VIEW_OF = "create view if not exists sales.v (a comment 'x, y)', `b`) as select {} from orders"

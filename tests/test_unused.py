@@ -23,6 +23,7 @@ from navlin.index.run_counts import RunCounts
 from navlin.index.runs import HELD_BACK, RunRecord, Status, save_positions, save_run
 from navlin.index.solr import Solr
 from navlin.index.user_entities import SDK, SDK_SOURCE, write_relations
+from navlin.model.gaps import READS_UNNAMED
 from navlin.model.identity import run_id
 from navlin.model.image_positions import ENTRIES
 from navlin.model.keys import EntityType, Key, RelationType, column_key, path_key, table_key
@@ -414,6 +415,28 @@ def an_operation_long_ago_was_incomplete(estate: Estate) -> None:
     estate.elements[operation.identity]["incomplete"] = True
 
 
+def its_rows_are_counted(
+    estate: Estate, at_ms: int = SINCE_MS, text: str = "select COUNT(*) from db.`OLD` where 1 = 1"
+) -> None:
+    """The record of such a statement names no table."""
+    operation = estate.read(estate.busy, at_ms, text=text)
+    estate.elements[operation.identity] |= {"incomplete": True, "incompleteReasons": [READS_UNNAMED]}
+
+
+def its_rows_were_counted_long_ago(estate: Estate) -> None:
+    its_rows_are_counted(estate, BEFORE_MS)
+
+
+def the_rows_of_another_table_are_counted(estate: Estate) -> None:
+    its_rows_are_counted(estate, text="select count(*) from db.other")
+
+
+def the_rows_of_its_view_are_counted(estate: Estate) -> None:
+    view = estate.table("seen", kind=EntityType.VIEW)
+    estate.relate(RelationType.DATA_FLOW, estate.old, view, writer=HIVE, parsed=True)
+    its_rows_are_counted(estate, text="select count(*) from seen")
+
+
 def a_view_that_may_read_it_does_not_parse(estate: Estate) -> None:
     view = estate.table("opaque", kind=EntityType.VIEW)
     estate.elements[view.identity]["unparsedReason"] = "a table is not known"
@@ -532,6 +555,10 @@ TRUTH: list[tuple[Callable[[Estate], None], Verdict, str]] = [
     (an_operation_that_reads_it_has_no_time, UNKNOWN, "not known when that ran"),
     (an_operation_is_incomplete, UNKNOWN, "known incompletely"),
     (an_operation_long_ago_was_incomplete, UNUSED, ""),
+    (its_rows_are_counted, UNKNOWN, "whose record does not say what it reads"),
+    (its_rows_were_counted_long_ago, UNUSED, ""),
+    (the_rows_of_another_table_are_counted, UNUSED, ""),
+    (the_rows_of_its_view_are_counted, UNKNOWN, "whose record does not say what it reads"),
     (a_view_that_may_read_it_does_not_parse, UNKNOWN, "1 views are made of what is not known"),
     (a_record_would_not_read, UNKNOWN, "would not read"),
     (a_file_of_an_engine_cannot_be_read, UNKNOWN, "cannot be read"),
@@ -564,6 +591,7 @@ def test_the_verdict_is_the_right_one(
 def test_what_a_person_vouches_for_is_named_in_the_evidence(estate: Estate) -> None:
     an_engine_is_not_followed(estate)
     an_operation_is_incomplete(estate)
+    its_rows_are_counted(estate)
     vouched = Question(DAYS, NOW_MS, without_engines=("spark",), despite_gaps=True)
     verdict, reasons = estate.of_old(vouched)
     assert verdict == UNUSED

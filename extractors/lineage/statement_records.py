@@ -12,7 +12,8 @@ from enum import StrEnum
 from typing import Any
 
 from extractors.lineage.operations import Execution, Flow, Operation, Part
-from extractors.lineage.statements import Kind
+from extractors.lineage.statements import Kind, reads_from
+from navlin.model.gaps import READS_UNNAMED, SEARCHED_CHARS
 from navlin.model.keys import (
     EntityType,
     Key,
@@ -162,13 +163,19 @@ class StatementRecords:
         key = operation_key(self.source, statement.text, ends, name=bounded(text, NAME_BYTES))
         # A record without the table that was written may have lost what was read as well.
         lost = statement.kind.effect.writes and not outputs
-        incomplete = lost or bool(statement.rejects) or any(edge.incomplete for edge in statement.edges)
+        lost = lost or bool(statement.rejects) or any(edge.incomplete for edge in statement.edges)
+        unnamed = not inputs and statement.kind.effect.reads and reads_from(statement.text)
+        incomplete = lost or unnamed
+        # The tables can be looked for in its text, unless more than their names was lost.
+        searched = not lost and len(statement.text) <= SEARCHED_CHARS
+        reasons = [READS_UNNAMED] if unnamed and searched else []
         shared = {
             "engineType": self.engine.type,
             "operationType": statement.kind.name,
             "inputs": [bounded(name, NAME_BYTES) for name in sorted(inputs)],
             "outputs": [bounded(name, NAME_BYTES) for name in sorted(outputs)],
             **({"incomplete": True} if incomplete else {}),
+            **({"incompleteReasons": reasons} if reasons else {}),
         }
         return Operation(
             key,

@@ -42,6 +42,11 @@ class Effect(Enum):
         return self in (Effect.READS, Effect.WRITES_FILES, Effect.SHOWS)
 
     @property
+    def reads(self) -> bool:
+        """Whether data comes from somewhere."""
+        return self not in (Effect.CHANGES_NOTHING, Effect.SHOWS)
+
+    @property
     def writes(self) -> bool:
         return self in (Effect.WRITES, Effect.WRITES_FILES, Effect.WRITES_BOTH)
 
@@ -134,6 +139,7 @@ _TOKEN: Final = re.compile(
     | \w++ | .""",
     re.VERBOSE | re.DOTALL,
 )
+_WITH_FROM: Final = frozenset({"extract", "trim", "substring", "overlay"})
 _NAME: Final = r"(?:`[^`]{1,300}`|\w{1,300})"
 _TABLE: Final = re.compile(
     rf"(?:{_SPACE})*+create{_SPACE}++(?:(?:temporary|transactional|managed|external){_SPACE}++)*table{_SPACE}++"
@@ -172,6 +178,29 @@ def created_table(text: str) -> tuple[str, str] | None:
     """Database and table of a CREATE TABLE that names both."""
     found = _TABLE.match(text[:LOOKED_AT_CHARS])
     return (found[1].strip("`"), found[2].strip("`")) if found else None
+
+
+def reads_from(text: str) -> bool:
+    """Whether a statement has a FROM, or the USING of a MERGE, that names a table: none that it defines itself."""
+    defined: set[str] = set()
+    functions: list[bool] = []
+    """Whether each open bracket is that of a function whose arguments FROM may part."""
+    before = word = ""
+    for token in _TOKEN.finditer(text[:LOOKED_AT_CHARS]):
+        if token["space"] is not None:
+            continue
+        second, before, word = before, word, token[0].lower()
+        if word == "(":
+            functions.append(before in _WITH_FROM)
+            if before == "as":
+                defined.add(second.strip("`"))
+        elif word == ")" and functions:
+            functions.pop()
+        elif before in ("from", "using") and second not in ("delete", "distinct"):
+            named = word[0] == "`" or word.isidentifier()
+            if named and word.strip("`") not in defined and not (functions and functions[-1]):
+                return True
+    return False
 
 
 def view_columns(text: str) -> tuple[str, ...]:

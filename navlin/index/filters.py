@@ -48,9 +48,13 @@ class EntityFilter:
     not_executed_before_ms: int | None = None
     """All but these."""
     as_of_before_ms: int | None = None
+    as_of_from_ms: int | None = None
     has_last_run: bool = False
     """Operations on which purge left something."""
     incomplete: bool = False
+    but_incomplete_for: str = ""
+    """Not those of which this is the reason."""
+    incomplete_for: str = ""
     awaited: bool = False
     """Those that a program wrote on before their source showed them."""
     applications: tuple[str, ...] = ()
@@ -84,10 +88,16 @@ class EntityFilter:
         if not (self.deleted_before_ms is self.executed_before_ms is self.as_of_before_ms is None):
             # What people's programs wrote has no age: nobody would bring it again.
             yield NOT_OF_USERS
+        if self.as_of_from_ms is not None:
+            yield q.in_range("asOf", self.as_of_from_ms)
         if self.has_last_run:
             yield q.present("lastExecuted")
         if self.incomplete:
             yield "incomplete:true"
+        if self.but_incomplete_for:
+            yield q.none_of("incompleteReasons", [self.but_incomplete_for])
+        if self.incomplete_for:
+            yield q.term("incompleteReasons", self.incomplete_for)
         if self.awaited:
             yield "+userEntity:true +granted:true"
         if self.applications:

@@ -149,6 +149,17 @@ class Graph:
         params = {"q": query, "fq": filters, "fl": entity_fields.VIEW, "rows": rows}
         return list(map(StoredEntity.of, self._documents(ELEMENTS, params)))
 
+    def named_in_texts(self, names: Iterable[str], where: EntityFilter) -> set[str]:
+        """Those of these names of tables that stand in the text of an operation that matches."""
+        found: set[str] = set()
+        filters = tuple(where.filters())
+        for batch in in_batches(dict.fromkeys(names), CLAUSES_A_QUERY):
+            named = [f"{{!field f=queryText key={place}}}{name}" for place, name in enumerate(batch)]
+            asked = {"q": q.EVERYTHING, "fq": filters, "rows": 0, "facet": "true", "facet.query": named}
+            counts = self.solr.select(ELEMENTS, asked)["facet_counts"]["facet_queries"]
+            found.update(name for place, name in enumerate(batch) if counts[str(place)])
+        return found
+
     def entities_starting(self, start: str, where: EntityFilter, rows: int) -> list[StoredEntity]:
         """The entities that match and whose name, or a word of it, begins so; databases, tables and views first."""
         text = q.literal(start)

@@ -24,7 +24,7 @@ from navlin.index.solr import Solr
 from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 from navlin.query.judged import COLUMNS, DAY_MS, Judged, Question, Size, Verdict
-from navlin.query.watched import Watched, watched
+from navlin.query.watched import Watched, reading_unnamed, watched
 
 __all__ = ["COLUMNS", "DAY_MS", "Judged", "Question", "Verdict", "unused"]
 
@@ -33,6 +33,10 @@ MOST_PLACES: Final = 1_000
 """In how many places outside of its own directory a table's partitions are looked for."""
 MOST_VIEWS: Final = 100
 """How many views of one table, and views of these, are looked at."""
+_UNNAMED: Final = (
+    "a statement names it, or a view of it, whose record does not say what it reads"
+    " (--despite-gaps if that does not matter)"
+)
 _TABLES: Final = EntityFilter(("TABLE",), deleted=False)
 _RENAMES: Final = RelationFilter((RelationType.DATA_FLOW,), deleted=False, ep1_types=("OPERATION",))
 
@@ -113,7 +117,14 @@ class TableJudge:
                 yield Judged(table, Verdict.USED, (reason,), last_read_ms=purged.below_ms)
             else:
                 quiet.append((table, found, purged))
-        yield from self._judge_quiet(quiet, places, scattered, above)
+        names = {
+            table.id: [
+                table.own_name,
+                *(entities[each].own_name for each in above[table.id] if each in entities),
+            ]
+            for table, _, _ in quiet
+        }
+        yield from self._judge_quiet(quiet, places, scattered, above, names)
 
     def _judge_quiet(
         self,
@@ -121,8 +132,9 @@ class TableJudge:
         places: Mapping[str, list[Place]],
         scattered: set[str],
         above: Mapping[str, list[str]],
+        names: Mapping[str, list[str]],
     ) -> Iterator[Judged]:
-        """Those of which the records themselves show no read that recent."""
+        """Those of which the records themselves show no read that recent. ``names`` are each one's own and its views'."""
         if not quiet:
             return
         operations = self.graph.entities_of(
@@ -134,6 +146,7 @@ class TableJudge:
         sums = sums_below(self.graph, [each for _, each in of])
         contents = contents_at(self.graph, (place for _, each in of for place in each))
         renamed = _renamed(self.graph, [table for table, _, _ in quiet], self.question.since_ms)
+        unnamed = self._unnamed(names)
         for (table, found, left), others, below in zip(quiet, shared, sums, strict=True):
             ran = [executions.get(each, KnownExecutions()) for each in found.operations]
             last = max(ran, key=lambda each: each.last_ms, default=KnownExecutions())
@@ -167,6 +180,7 @@ class TableJudge:
                 ),
                 *(["its partitions lie in more places than are looked at"] if table.id in scattered else ()),
                 *(["it has more views than are looked at"] if len(above[table.id]) >= MOST_VIEWS else ()),
+                *([_UNNAMED] if not unnamed.isdisjoint(names[table.id]) else ()),
                 *([f"other tables lie there too: {', '.join(others)}"] if others else ()),
             ]
             read_ms, reader = max(
@@ -174,6 +188,13 @@ class TableJudge:
             )
             verdict = Verdict.UNKNOWN if unknown else Verdict.UNUSED
             yield Judged(table, verdict, tuple(unknown) or self.watched.evidence, at, size, read_ms, reader)
+
+    def _unnamed(self, names: Mapping[str, list[str]]) -> set[str]:
+        """Those names that stand in a statement which does not say otherwise what it reads."""
+        if not self.watched.unnamed:
+            return set()
+        every = (name for of_table in names.values() for name in of_table)
+        return self.graph.named_in_texts(every, reading_unnamed(self.question.since_ms))
 
     def _size(self, places: Sequence[Place], below: Below, contents: Mapping[Place, Content]) -> Size | None:
         """What a table holds: by its files if these are in the index, else by the last whole image."""

@@ -305,8 +305,8 @@ def _outermost(
             verdict, reasons = Verdict.USED, _READ_BY_PATH
         elif near:
             verdict, reasons = Verdict.UNKNOWN, (f"tables or partitions lie there: {', '.join(near)}",)
-        elif images.watched.reasons or read.doubt:
-            verdict, reasons = Verdict.UNKNOWN, (*images.watched.reasons, *filter(None, (read.doubt,)))
+        elif images.watched.every_reason or read.doubt:
+            verdict, reasons = Verdict.UNKNOWN, (*images.watched.every_reason, *filter(None, (read.doubt,)))
         else:
             verdict, reasons = Verdict.UNUSED, images.evidence(place)
         yield Judged(each, verdict, reasons, (place,), size, read.ms, read.principal)

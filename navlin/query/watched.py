@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from navlin.index.contents import Accesses, accesses_of
@@ -15,10 +15,12 @@ from navlin.index.incomplete import unparsed_counts
 from navlin.index.purges import reads_lost_before_ms
 from navlin.index.runs import Status
 from navlin.index.solr import Solr
+from navlin.model.gaps import READS_UNNAMED
 from navlin.model.source import HDFS, HIVE, IMPALA, SPARK
 
 ENGINES: Final = (HIVE, IMPALA, SPARK)
 """Those that read tables and write down what they read."""
+_ACCEPTED: Final = "(--despite-gaps if that does not matter)"
 QUIET_MS: Final = 86_400_000
 """If navlin has read nothing from any source for so long, it does not run."""
 
@@ -36,6 +38,14 @@ class Watched:
     """What the last whole image of each HDFS says of access times, by its id."""
     listed: frozenset[str] = frozenset()
     """The ids of those all of whose files are in the index."""
+    unnamed: str = ""
+    """That there are statements whose records do not name the tables that they read, but their texts; "" if there are
+    none."""
+
+    @property
+    def every_reason(self) -> tuple[str, ...]:
+        """Why nothing is known of what is not looked for in the texts of statements."""
+        return (*self.reasons, *filter(None, (self.unnamed,)))
 
     def lists_files(self, source_id: str) -> bool:
         """Whether all files of a file system are in the index."""
@@ -85,6 +95,7 @@ def watched(
         file_systems,
         {each: accesses_of(solr, each) for each in file_systems},
         frozenset(each.reading.source.id for each in sources if each.entries == "all"),
+        "" if despite_gaps else _unnamed(Graph(solr), since_ms),
     )
 
 
@@ -123,29 +134,43 @@ def _stopped(sources: Collection[Followed], now_ms: int) -> Iterator[str]:
         yield f"navlin has read nothing from any source {when}"
 
 
+def reading_unnamed(since_ms: int) -> EntityFilter:
+    """The statements of that time whose records do not name the tables that they read."""
+    unnamed = EntityFilter(("OPERATION",), deleted=False, incomplete_for=READS_UNNAMED)
+    return replace(unnamed, as_of_from_ms=since_ms)
+
+
+def _unnamed(graph: Graph, since_ms: int) -> str:
+    count = graph.count_entities(reading_unnamed(since_ms))
+    return (
+        f"{count:,} statements of that time read tables without naming a column {_ACCEPTED}" if count else ""
+    )
+
+
 def _gaps(graph: Graph, engines: Collection[Followed], since_ms: int) -> Iterator[str]:
-    accepted = "(--despite-gaps if that does not matter)"
-    incomplete = EntityFilter(("OPERATION",), deleted=False, incomplete=True)
+    incomplete = EntityFilter(
+        ("OPERATION",), deleted=False, incomplete=True, but_incomplete_for=READS_UNNAMED
+    )
     every = graph.count_entities(incomplete)
     if count := every - graph.count_entities(_before(incomplete, since_ms)):
-        yield f"{count:,} operations of that time are known incompletely, and may have read it {accepted}"
+        yield f"{count:,} operations of that time are known incompletely, and may have read it {_ACCEPTED}"
     if views := sum(each.views for each in unparsed_counts(graph.solr)):
-        yield f"{views:,} views are made of what is not known, and may read it {accepted}"
+        yield f"{views:,} views are made of what is not known, and may read it {_ACCEPTED}"
     for each in engines:
         if each.incomplete_ms >= since_ms:
             yield (
                 f"{each.reading.source.name} had operations that were known incompletely, the last purged one of"
-                f" {solr_date(each.incomplete_ms)}, which may have read it {accepted}"
+                f" {solr_date(each.incomplete_ms)}, which may have read it {_ACCEPTED}"
             )
         if each.rejects:
-            yield f"{each.rejects:,} records of {each.reading.source.name} would not read {accepted}"
+            yield f"{each.rejects:,} records of {each.reading.source.name} would not read {_ACCEPTED}"
         elif each.rejected_ms >= since_ms:
             yield (
                 f"records of {each.reading.source.name} would not read, the last purged one of"
-                f" {solr_date(each.rejected_ms)} {accepted}"
+                f" {solr_date(each.rejected_ms)} {_ACCEPTED}"
             )
         if each.held_back:
-            yield f"{each.held_back:,} files or other parts of {each.reading.source.name} cannot be read {accepted}"
+            yield f"{each.held_back:,} files or other parts of {each.reading.source.name} cannot be read {_ACCEPTED}"
         # One that has recorded nothing at all may be new, with nothing to read yet.
         if each.since_ms and each.silent_ms:
             first, weeks = solr_date(each.silent_ms[0]), len(each.silent_ms)
@@ -154,13 +179,11 @@ def _gaps(graph: Graph, engines: Collection[Followed], since_ms: int) -> Iterato
                 if weeks > 1
                 else f"in the week from {first} on"
             )
-            yield f"{each.reading.source.name} recorded no execution {silent} {accepted}"
+            yield f"{each.reading.source.name} recorded no execution {silent} {_ACCEPTED}"
 
 
 def _before(where: EntityFilter, before_ms: int) -> EntityFilter:
-    return EntityFilter(
-        where.types, deleted=where.deleted, incomplete=where.incomplete, as_of_before_ms=before_ms
-    )
+    return replace(where, as_of_before_ms=before_ms)
 
 
 def _of_files(each: Followed) -> str:
