@@ -20,8 +20,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import orjson
-
 from extractors.lineage.file_split import FileSplit
 from extractors.lineage.followed_files import MAX_LINE_BYTES, FollowedFile, Line
 from extractors.lineage.graph import (
@@ -116,10 +114,11 @@ def _records(found: Line, path: str, statements: StatementRecords, split: FileSp
 # write is passed over. One that is indented goes on to the line where its braces balance.
 
 _START = re.compile(
-    rb'(?:^\s*|LineageLogger[^{]*|LINEAGE:\s*)(?=\{(?:\s*"|\s*$))|(?=\{"version":"1\.\d","(?:user|engine)":)'
+    rb"""(?:^[\s,]*|LineageLogger(?:(?!LineageLogger)[^{])*+(?:\{[^{}"]*+\}[^{]*+)?|LINEAGE:\s*)(?=\{(?:\s*"|\s*$))"""
+    rb"""|^[^{"'`]{0,200}\b(?:INFO|DEBUG|TRACE) +(?=\{"version":"1\.\d","(?:user|engine)":)"""
 )
-"""Between the logger's name and the brace layouts have a thread, a place in its source, or nothing. A layout may leave the
-name out, or have braces of its own behind it: then the record's first keys are what it begins with."""
+"""Between the logger's name and the brace layouts have a thread, a place in its source, braces of their own, or nothing. A
+layout may leave the name out: then the level stands before the record. A comma parts the events of log4j's JSON."""
 _QUOTED_KEYS = re.compile(rb'\\"(?:queryText|vertexType|edgeType)\\"\s*:')
 """`KEYS` of a record that stands as a text in another's JSON."""
 _GOES_ON = re.compile(rb"[\s{}\[\]\"]")
@@ -132,13 +131,15 @@ def _rejected(record: OpenRecord, path: str, why: str = _CUT_OFF) -> Reject:
     return Reject(path, why, record.offset, sample(record.lines[0]) if known else "")
 
 
-def _message(record: OpenRecord, path: str) -> Line | Reject:
-    """The record in an event of log4j's, as its JsonLayout writes it."""
+def _message(record: OpenRecord, path: str) -> Line | Reject | None:
+    """The record in an event of log4j's, as its JsonLayout writes it; None for an event of another logger's."""
     try:
-        event = orjson.loads(record.text)
-    except orjson.JSONDecodeError:
-        event = None
-    message = event.get("message") if isinstance(event, dict) else None
+        event = parse(record.text)
+    except NotARecord:
+        event = {}
+    logger, message = event.get("loggerName"), event.get("message")
+    if isinstance(logger, str) and "LineageLogger" not in logger:
+        return None
     if isinstance(message, str) and KEYS.search(text := message.encode()):
         return Line(record.offset, text)
     return Reject(path, "JSON around a record, without a message", record.offset, sample(record.lines[0]))
@@ -169,7 +170,7 @@ def records_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reje
             elif record is not None:
                 yield _rejected(record, file.path)
                 record = None
-            elif KEYS.search(text):
+            elif KEYS.search(text) or (b"LineageLogger" in text and _QUOTED_KEYS.search(text)):
                 yield Reject(file.path, "a record without its beginning", line.offset, sample(text))
             if record is None:
                 continue
@@ -177,8 +178,8 @@ def records_among(file: FollowedFile, *, max_bytes: int) -> Iterator[Line | Reje
                 whole = record.text
                 if KEYS.search(whole):  # others may write JSON as well
                     yield Line(record.offset, whole)
-                elif _QUOTED_KEYS.search(whole):
-                    yield _message(record, file.path)
+                elif _QUOTED_KEYS.search(whole) and (message := _message(record, file.path)) is not None:
+                    yield message
                 record = None
             elif record.size_bytes > max_bytes:
                 yield _rejected(record, file.path, f"the record is longer than {max_bytes} bytes")
@@ -247,10 +248,11 @@ def _of_view(edges: Sequence[Edge], columns: Sequence[str]) -> Iterator[Edge]:
     projection each. Where it made one projection of several, only the view is known."""
     view = _tables(vertex for edge in edges for vertex in edge.targets)
     projected = [edge.targets for edge in edges if edge.type is EdgeType.PROJECTION]
+    if not view:
+        yield from edges
+        return
     if len(view) != 1 or [len(targets) for targets in projected] != [1] * len(columns):
-        known = {vertex.column for edge in edges for vertex in edge.targets}
-        right = known.issubset(columns)
-        yield from (edge if right else replace(edge, targets=view, incomplete=True) for edge in edges)
+        yield from (replace(edge, targets=view, incomplete=True) for edge in edges)
         return
     named = tuple(replace(view[0], name=f"{view[0].name}.{column}", column=column) for column in columns)
     next_of = iter(named)

@@ -63,6 +63,11 @@ from navlin.model.source import HIVE, IMPALA, Estate, Source
 
 IMPALA_ENGINE = Engine(IMPALA, "impala_operation", "impala_sub_operation", "impala_operation_execution")
 _START = re.compile(rb'\{"queryText":')
+_METADATA_TABLES = frozenset(
+    "entries files data_files delete_files history metadata_log_entries snapshots refs manifests partitions all_data_files"
+    " all_delete_files all_files all_manifests all_entries position_deletes".split()
+)
+"""What Iceberg has beside each table (org.apache.iceberg.MetadataTableType)."""
 _NOT_YET = -1
 """``tableCreateTime`` of a view that the statement itself creates."""
 
@@ -183,10 +188,11 @@ def _vertex(times: RecordTimes, name: str, element: Mapping[str, Any]) -> Vertex
     created = about.get("tableCreateTime")
     kind = about.get("tableType")
     prefix = f"{database}.{table}."
-    base = table.rpartition(".")[0]
-    if base and name.startswith(f"{database}.{base}.") and not name.startswith(prefix):
-        # A metadata table of Iceberg, `db.t.snapshots`, whose columns no metastore has: the table as a whole is read.
-        return Vertex(f"{prefix}{name[len(database) + len(base) + 2 :]}", database, base)
+    base, _, metadata_table = table.rpartition(".")
+    if base and metadata_table.lower() in _METADATA_TABLES:
+        # No metastore has its columns: the table as a whole is read. The vertexId has its name or leaves it out.
+        column = name.removeprefix(prefix).removeprefix(f"{database}.{base}.")
+        return Vertex(f"{prefix}{column}", database, base)
     if name[: len(prefix)].lower() == prefix.lower():
         column, full = name[len(prefix) :].partition(".")[0], name
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -144,11 +145,21 @@ def test_a_whole_table_is_a_source_where_rows_are_counted(read: Callable[..., Re
         ("from (select count(1) c from orders) x select c", True),
         ("with c as (select count(*) n from orders) select n from c", True),
         ("select trim(both from 'x'), 1 from orders", True),
+        ("select count(*) from 2020_sales", True),
+        ("with sales as (select * from sales) select count(*) from sales", True),
+        ("with sales as (select 1) select count(*) from sales.orders", True),
+        ("with p as (select '2026' d) select count(*) from p cross join orders", True),
+        ("with p as (select '2026' d) select count(*) from p, orders", True),
+        ("select count(*) from (select 1 x) q join orders", True),
+        ("select count(*) from (orders)", True),
+        ("create table orc.x stored as orc as (select count(*) from orc.y)", True),
         ("merge into totals using orders on 1 = 1 when matched then delete", True),
         ("select 1", False),
         ("insert into totals values (1, 2)", False),
         ("with c as (select 1 x) select x from c", False),
         ("with `c` as (select 1 x) select x from `c`", False),
+        ("with t(a) as (select 1) select count(*) from t", False),
+        ("select count(*) from table(values(1, 2)) as t(a)", False),
         ("select extract(year from now())", False),
         ("select 1 is distinct from two", False),
         ("delete from totals where region = 1", False),
@@ -221,6 +232,13 @@ def test_a_view_that_names_its_columns_has_these(
     assert got.columns == expected
     only_the_view = "PREDICATE sales.orders.year -> sales.v" in expected
     assert got.operation.attributes.get("incomplete", False) is only_the_view
+
+
+@pytest.mark.parametrize("label", ["t.a - t.b", "a.b = c.d", "1.5 / 2.x", "d. .c", "t.a > 1.b"])
+def test_what_an_expression_is_called_is_no_table(read: Callable[..., Read], label: str) -> None:
+    got = read(record(vertices=[*record()["vertices"][:2], vertex(2, label), *record()["vertices"][3:]]))
+    assert got.tables == {"DATA_FLOW sales.orders -> operation", "DATA_FLOW operation -> sales.totals"}
+    assert got.operation.attributes["incomplete"] is True
 
 
 @pytest.mark.parametrize("name", ["c/b/o_t1", "my table", "s-t", "täglich"])
@@ -350,6 +368,28 @@ def as_json(record: Json, indent: int | None = None) -> str:
     return json.dumps(event, indent=indent)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        AT + "[main] ql.Driver: Executing command(queryId=q): show tables -- {}",
+        AT + "[main] ql.Driver: Compiling command(queryId=q): values ('{}')",
+        '{{"loggerName": "ql.Driver", "message": "{}"}}',
+    ],
+)
+def test_a_record_in_the_text_of_a_query_that_another_logger_writes_is_none(
+    read: Callable[..., Read], line: str
+) -> None:
+    text = as_hive_writes(record(user="ceo"))
+    inner = text if line.startswith(AT) else json.dumps(text)[1:-1]
+    assert read(line.format(inner), record()).execution.attributes["principal"] == "ana"
+
+
+def test_a_line_of_a_thousand_names_of_the_logger_takes_no_time(read: Callable[..., Read]) -> None:
+    began = time.perf_counter()
+    assert len(read("LineageLogger" * 8_000, record()).covers) == 1
+    assert time.perf_counter() - began < 2
+
+
 def test_an_event_of_log4js_that_has_a_record_elsewhere_is_rejected(read: Callable[..., Read]) -> None:
     got = read(as_json(record()).replace("message", "text"), record())
     assert len(got.covers) == 1
@@ -374,6 +414,7 @@ PREFIX = "2026-11-21T10:00:00,123 INFO  [HiveServer2-Background-Pool: Thread-211
             lambda r: PREFIX.replace("Logger", "Logger {x=1}") + as_hive_writes(r), id="behind other braces"
         ),
         pytest.param(lambda r: as_json(r), id="in an event of log4j's"),
+        pytest.param(lambda r: ", " + as_json(r), id="in a later event of a list of log4j's"),
         pytest.param(lambda r: as_json(r, indent=2), id="in an indented event of log4j's"),
     ],
 )

@@ -415,10 +415,11 @@ def test_a_table_name_with_a_dot_is_taken_from_the_metadata(read: Callable[..., 
     assert "PROJECTION sales.odd.name.col -> sales.totals.region" in read(record).columns
 
 
-def test_a_metadata_table_of_icebergs_is_its_table(read: Callable[..., Read]) -> None:
+@pytest.mark.parametrize("name", ["sales.ice.committed_at", "sales.ice.SNAPSHOTS.committed_at"])
+def test_a_metadata_table_of_icebergs_is_its_table(read: Callable[..., Read], name: str) -> None:
     record = of_5_0() | {"queryText": "select committed_at from sales.ice.snapshots"}
     record["vertices"][1] |= {
-        "vertexId": "sales.ice.committed_at",
+        "vertexId": name,
         "metadata": {"tableName": "sales.ice.SNAPSHOTS"},
     }
     got = read(record)

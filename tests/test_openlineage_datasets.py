@@ -428,6 +428,11 @@ def test_a_table_that_is_created_by_a_query_is_written_though_nothing_was_read(f
     assert flows(follower.read(event("COMPLETE", 1, job=job, outputs=[output]))) == {"operation -> b.b"}
 
 
+def test_a_dropped_table_of_whose_columns_nothing_is_said_is_not_written(follower: Follower) -> None:
+    output = table("b.b", **change("DROP"), **of_fields({"x": []}))
+    assert flows(follower.read(event("COMPLETE", 1, outputs=[output]))) == set()
+
+
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_of_two_changes_of_state_the_later_counts(follower: Follower, order: tuple[int, ...]) -> None:
     events = [

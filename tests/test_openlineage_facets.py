@@ -241,7 +241,7 @@ def test_openlineages_own_examples_are_read(tmp_path: Path, corpora: Path) -> No
 def _moves(output: Json, value: Json) -> bool:
     changed = output.get("facets", {}).get("lifecycleStateChange", {}).get("lifecycleStateChange")
     if changed == "CREATE":
-        select = "as_select" in value["job"]["name"]
+        select = "table_as_select" in value["job"]["name"]
         return bool(value.get("inputs") or output["facets"].get("columnLineage") or select)
     return changed not in ("ALTER", "DROP", "TRUNCATE")
 

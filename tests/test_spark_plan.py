@@ -177,6 +177,16 @@ def test_what_is_cached_is_read_where_the_tree_does_not_have_it(
     assert tuple(reason.name.lower() for reason in reads.reasons) == reasons
 
 
+def test_a_cached_plan_of_any_depth_is_read() -> None:
+    depth = 3_000
+    indents = [f"{' ' * (3 * level + 6)}+- Project ({level + 3})" for level in range(depth)]
+    last = f"{' ' * (3 * depth + 6)}+- Scan parquet d.cached ({depth + 3})"
+    head = ["Execute InsertIntoHadoopFsRelationCommand (1)", "+- InMemoryTableScan (2)"]
+    text = FORMATTED + "\n".join([*head, *indents, last]) + "\n\n\n"
+    reads = read((insert("hdfs://nn/o", node("InMemoryTableScan")), text)).reads
+    assert [f"{end.kind.value} {end.readable}" for end in reads.ends] == ["table d.cached"]
+
+
 def test_the_initial_plan_is_read_and_each_table_once() -> None:
     plan = node(
         "AdaptiveSparkPlan",
@@ -268,6 +278,9 @@ _FS = "Execute InsertIntoHadoopFsRelationCommand"
          ["INSERT_INTO path /data/a(b)/c"]),
         (command("SaveIntoDataSourceCommand", "x.F@1, Map(header -> true, path -> /data/a]b,c), Overwrite"),
          ["INSERT_OVERWRITE path /data/a]b,c"]),
+        (command("SaveIntoDataSourceCommand", "x.F@1, [path=/data/x, a:b=c], Append"), ["INSERT_INTO path /data/x"]),
+        (command("SaveIntoDataSourceCommand", "x.jdbc.J@1, [url=, dbtable=t, password=p], Append"), ["INSERT_INTO jdbc t"]),
+        (command("SaveIntoDataSourceCommand", "kafka.K@1, [topic=, kafka.bootstrap.servers=h:1], Append"), []),
         (command("SaveIntoDataSourceCommand", "net.snowflake.spark.snowflake.DefaultSource@1, [dbtable=T9], Overwrite"), []),
         (command("WriteIntoDeltaCommand", "OutputSpec(dbfs:/w/t,Map(),Vector(id#1L))"), ["INSERT_INTO path dbfs:/w/t"]),
         (node("Execute GpuInsertIntoHiveTable", "Execute GpuInsertIntoHiveTable `d`.`h`, org.X, false, false, [id]"),

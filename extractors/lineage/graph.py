@@ -25,7 +25,7 @@ from navlin.model.redaction import bounded, sample
 KEYS = re.compile(rb'"(?:queryText|vertexType|edgeType)"\s*:')
 """Keys of lineage records alone."""
 _DATABASE = re.compile(r"\w+\Z")
-_TABLE = re.compile(r"[^().,'\"+*]+\Z")
+_TABLE = re.compile(r"(?! )(?!.* [-/] )[^().,'\"+*=<>\n\r\t]+(?<! )\Z")
 """Hive takes almost any character in a table's name (hive.support.special.characters.tablename)."""
 _MAX_REASONS = 10
 

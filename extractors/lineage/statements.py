@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from enum import Enum, auto
-from itertools import chain, islice
+from itertools import chain, islice, zip_longest
 from typing import Final, NamedTuple
 
 LOOKED_AT_CHARS: Final = 64_000
@@ -139,7 +139,18 @@ _TOKEN: Final = re.compile(
     | \w++ | .""",
     re.VERBOSE | re.DOTALL,
 )
-_WITH_FROM: Final = frozenset({"extract", "trim", "substring", "overlay"})
+_WITH_FROM: Final = frozenset({"extract", "trim", "substring", "substr", "overlay"})
+"""Functions whose arguments FROM parts."""
+_BEFORE_TABLE: Final = frozenset({"from", "join", "using"})
+_ENDS_LIST: Final = frozenset(
+    "where group having order limit union intersect except minus select insert on window cluster distribute sort"
+    " lateral set when using".split()
+)
+"""What ends a list of tables."""
+_NAMED: Final = re.compile(
+    r"(?!(?:select|values|with|from|table|lateral|unnest|map|reduce)\Z)(?:`.|\d*[^\W\d])", re.DOTALL
+)
+"""A name as Hive and Impala take it: it may begin with digits."""
 _NAME: Final = r"(?:`[^`]{1,300}`|\w{1,300})"
 _TABLE: Final = re.compile(
     rf"(?:{_SPACE})*+create{_SPACE}++(?:(?:temporary|transactional|managed|external){_SPACE}++)*table{_SPACE}++"
@@ -181,26 +192,43 @@ def created_table(text: str) -> tuple[str, str] | None:
 
 
 def reads_from(text: str) -> bool:
-    """Whether a statement has a FROM, or the USING of a MERGE, that names a table: none that it defines itself."""
+    """Whether a statement names a table that it reads, behind FROM or JOIN or the USING of a MERGE: none that it defines
+    itself."""
+    tokens = [token[0].lower() for token in _TOKEN.finditer(text[:LOOKED_AT_CHARS]) if token["space"] is None]
     defined: set[str] = set()
-    functions: list[bool] = []
-    """Whether each open bracket is that of a function whose arguments FROM may part."""
-    before = word = ""
-    for token in _TOKEN.finditer(text[:LOOKED_AT_CHARS]):
-        if token["space"] is not None:
-            continue
-        second, before, word = before, word, token[0].lower()
+    brackets: list[_Bracket] = []
+    closed = before = second = ""
+    listed = named = False
+    for word, after in zip_longest(tokens, tokens[1:], fillvalue=""):
+        begins = (before in _BEFORE_TABLE and second not in ("delete", "distinct")) or (
+            listed and before in (",", "(")
+        )
         if word == "(":
-            functions.append(before in _WITH_FROM)
-            if before == "as":
-                defined.add(second.strip("`"))
-        elif word == ")" and functions:
-            functions.pop()
-        elif before in ("from", "using") and second not in ("delete", "distinct"):
-            named = word[0] == "`" or word.isidentifier()
-            if named and word.strip("`") not in defined and not (functions and functions[-1]):
-                return True
+            name = (closed if second == ")" else second) if before == "as" and named else ""
+            brackets.append(_Bracket(before, name.strip("`"), listed))
+            listed = begins
+        elif word == ")" and brackets:
+            closed, name, listed = brackets.pop()
+            # Behind its own definition alone.
+            defined.update([name] if name else [])
+        else:
+            in_function = bool(brackets) and brackets[-1].before in _WITH_FROM
+            if begins and not in_function:
+                if _NAMED.match(word) and (word.strip("`") not in defined or after == "."):
+                    return True
+                listed = True
+            named = named or word == "with"
+            listed = listed and word not in _ENDS_LIST
+        second, before = before, word
     return False
+
+
+class _Bracket(NamedTuple):
+    """An open bracket: the word before it, the name that it defines, and whether it stands in a list of tables."""
+
+    before: str
+    name: str
+    listed: bool
 
 
 def view_columns(text: str) -> tuple[str, ...]:

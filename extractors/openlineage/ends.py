@@ -61,10 +61,11 @@ class Ends:
         self.read.setdefault(name, self.key(name))
 
     def _moves_data(self, known: Known) -> bool:
-        if known.change not in _NO_DATA or known.columns:
+        if known.change not in _NO_DATA or any(known.columns.values()):
             return True
         # Of `CREATE TABLE … AS SELECT` without inputs Spark's agent has the kind in the job's name alone.
-        return known.change == "CREATE" and (bool(self._run.inputs) or "as_select" in self._run.name.lower())
+        selects = bool(self._run.inputs or known.columns or known.sources)
+        return known.change == "CREATE" and (selects or "table_as_select" in self._run.name.lower())
 
     def key(self, name: Name) -> Key:
         if name not in self.keys:

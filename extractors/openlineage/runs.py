@@ -93,8 +93,9 @@ class Latest(NamedTuple):
 
     def of(self, name: str, known: _T, said: _T) -> _T:
         """The value of a name, which was ``known`` until now; what is empty says nothing."""
+        known_ms = self.said_ms.get(name, 0)
         # Of two events of one time always the same.
-        if not said or (self.time_ms, str(said)) < (self.said_ms.get(name, 0), str(known)):
+        if not said or self.time_ms < known_ms or (self.time_ms == known_ms and str(said) < str(known)):
             return known
         self.said_ms[name] = self.time_ms
         return said

@@ -152,8 +152,9 @@ def _clauses(collected: Sequence[_Collected], ids: Sequence[Sequence[str]]) -> d
     return {**params, "q": " ".join(clauses)}
 
 
-def _ends(document: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    return document.get("endpoint1Ids", []), document.get("endpoint2Ids", [])
+def _ends(document: Mapping[str, Any]) -> tuple[list[str], list[str], str, str]:
+    get = document.get
+    return get("endpoint1Ids", []), get("endpoint2Ids", []), get("type", ""), get("identity", "")
 
 
 def _filters(types: tuple[str, ...]) -> tuple[str, ...]:

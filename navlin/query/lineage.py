@@ -329,6 +329,8 @@ class _Walk:
                     ends[end.id] = None
                 elif not self.options.unlinked:
                     self.named_by[end.id] = relation.id, side
+            elif relation.id and entities[end.id].name == end.id and not self.options.unlinked:
+                self.named_by.setdefault(end.id, (relation.id, side))
         entities.update(self.reader.met(ends))
 
     def _arrive(self, side: _Side, arrivals: Iterable[str], own_locations: Iterable[str]) -> list[State]:

@@ -259,7 +259,7 @@ def unused_directories(
     doubts = {each: images.doubt(each) for each in known.accesses}
     reasons = tuple(dict.fromkeys(filter(None, doubts.values())))
     readable = [each for each, why in doubts.items() if not why]
-    shown = replace(known, reasons=(*reasons, *known.reasons))
+    shown = replace(known, reasons=(*reasons, *known.every_reason))
     return shown, _directories(Graph(solr), images, readable, progress)
 
 

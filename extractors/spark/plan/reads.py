@@ -159,11 +159,17 @@ def cached_reads(nodes: Sequence[Node], text: PlanText) -> Reads:
     print them all the same."""
     reads, nowhere = Reads(()), _Gathered()
     cached = list(_cached(text)) if text.verified else []
+    looked_at: set[int] = set()
     for operator in cached:
-        below = [Node(each.name, f"{each.name} {each.block}", {}, each.indent) for each in _below(operator)]
+        if operator.number in looked_at:
+            continue  # below another one that is cached
+        operators = list(_below(operator))
+        looked_at.update(each.number for each in operators)
+        below = [Node(each.name, f"{each.name} {each.block}", {}, each.indent) for each in operators]
         reads = reads.and_those(physical_reads(below, text))
-        if not below:
-            nowhere.add_unknown(operator.name)
+        for each in (operator, *operators):
+            if each.name.startswith(_CACHED) and not each.children:
+                nowhere.add_unknown(each.name)
     for node in without_plan(nodes) if not cached else ():
         nowhere.add_unknown(node.name)
     return reads.and_those(nowhere.reads())
@@ -185,9 +191,10 @@ def _cached(text: PlanText) -> Iterator[Operator]:
 
 
 def _below(operator: Operator) -> Iterator[Operator]:
-    for child in operator.children:
-        yield child
-        yield from _below(child)
+    waiting = [*reversed(operator.children)]
+    while waiting:
+        yield (child := waiting.pop())
+        waiting.extend(reversed(child.children))
 
 
 def logical_reads(text: PlanText) -> Reads:

@@ -74,11 +74,12 @@ _STORAGE: Final = re.compile(
     r"Storage\(Location: (.{1,4000}?)(?:, (?:Serde Library|InputFormat|OutputFormat|Compressed|Storage Properties)\b"
     r"|\)(?:, |$))"
 )
-_OPTION: Final = (
-    r"(?is)[\[(, ]{}(?:=| -> )(.{{1,4000}}?)"
-    r"(?=, [\w.$-]+(?:=| -> )|, \.\.\. \d|[\])](?:, (?:Append|Overwrite|ErrorIfExists|Ignore)\b|$))"
+_OPTION: Final = r"(?i)[\[(, ]{}(?:=| -> )(?!, )"
+_OPTION_ENDS: Final = re.compile(
+    r"(?i), [^\s,=]+(?:=| -> )|, \.\.\. \d|[\])](?:, (?:Append|Overwrite|ErrorIfExists|Ignore)\b|$)"
 )
 """A value may have commas and brackets of its own: it ends before the next name, or before the bracket behind the last."""
+_OPTION_CHARS: Final = 4_000
 _VIEW: Final = re.compile(
     r"(?P<before>.*), (?:true|false), (?P<replace>true|false), (?P<kind>PersistedView|LocalTempView|GlobalTempView)\b",
     re.DOTALL,
@@ -409,7 +410,9 @@ def _save(command: str, arguments: str) -> Write:
     options = {}
     for name in ("dbtable", "url", "path", "topic"):
         if found := re.search(_OPTION.format(name), arguments):
-            options[name] = found[1].strip()
+            begin = found.end()
+            if ends := _OPTION_ENDS.search(arguments, begin, begin + _OPTION_CHARS):
+                options[name] = arguments[begin : ends.start()].strip()
     mode = _MODE.search(arguments)
     operation = "INSERT_OVERWRITE" if mode and mode[1] == "Overwrite" else "INSERT_INTO"
     url = options.get("url", "")
