@@ -29,9 +29,9 @@ class Figure:
 
 FIGURES: Final = (
     Figure("the demo, to its end", "checkout", "60 s", "This takes a minute on two cores"),
-    Figure("`make test`", "checkout --tests", "24 min", "ten to twenty minutes on two cores"),
-    Figure("`make test`, in four processes", "checkout --tests", "24 min", "ten to twenty minutes |"),
-    Figure("`make test-services`", "checkout --services", "", "forty minutes to an hour |"),
+    Figure("`make test`", "checkout --tests", "24 min", "eight to fifteen minutes on two cores"),
+    Figure("`make test`, in four processes", "checkout --tests", "24 min", "eight to fifteen minutes |"),
+    Figure("`make test-services`", "checkout --services", "", "half an hour to an hour |"),
     Figure("Python packages", "checkout", "", "some 700 MB, most of it Spark"),
     Figure("Solr's jars", "checkout", "", "54 MB for Solr"),
     Figure("Hadoop's and Hive's jars", "checkout", "", "another 115 MB of Hadoop's and Hive's"),
