@@ -236,6 +236,30 @@ def test_a_second_ctrl_c_ends_the_wait_for_what_ends_slowly() -> None:
         assert process.wait(PATIENCE_S) == 0
 
 
+THROWN_AWAY = """
+import os, signal, time
+from navlin.demo.children import Interrupted, interruptible
+class Finalized:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0)
+try:
+    with interruptible():
+        Finalized()
+        print("went on", flush=True)
+        time.sleep(600)
+except Interrupted:
+    print("interrupted")
+"""
+
+
+def test_an_interrupt_that_python_throws_away_comes_again() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", THROWN_AWAY], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S
+    )
+    assert done.stdout == "went on\ninterrupted\n", done.stderr
+
+
 ORPHAN = """
 import subprocess
 from navlin.demo.children import adopt_orphans, kill_all

@@ -198,7 +198,9 @@ def test_a_document_that_somebody_wrote_since_is_not_removed(world: World) -> No
     assert graph.present_now([table.identity]) == {table.identity}
 
 
-@pytest.mark.parametrize("name", ["AND", "OR", "NOT", "a) OR (*:*", 'it\'s "quoted"', "a\\", "*", "a b\tc", "${q}", "${x}"])
+@pytest.mark.parametrize(
+    "name", ["AND", "OR", "NOT", "a) OR (*:*", 'it\'s "quoted"', "a\\", "*", "a b\tc", "${q}", "${x}"]
+)
 def test_a_name_that_looks_like_syntax_is_only_a_name(world: World, name: str) -> None:
     table, other = world.path(f"/w/{name}"), world.path("/w/other")
     operation = world.operation("insert")

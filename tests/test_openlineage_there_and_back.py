@@ -58,7 +58,9 @@ class Lineage:
                 for each in item.columns:
                     for source in each.inputs:
                         for target in each.outputs:
-                            self.columns.add((told, _column(source.column), source.flow, _column(target)))
+                            # OpenLineage has no word for data that come into a table, and it is not known into which column.
+                            if target.name or source.flow is Flow.CONTROL:
+                                self.columns.add((told, _column(source.column), source.flow, _column(target)))
 
 
 def _column(column: ColumnName) -> str:

@@ -16,6 +16,7 @@ from typing import Final
 _PRCTL: Final = ctypes.CDLL(None).prctl
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
+AGAIN_S: Final = 1.0
 DEATH_S: Final = 30.0
 """How long the system may take to end what was killed."""
 
@@ -35,6 +36,8 @@ def interruptible() -> Iterator[None]:
 
     def handle(_number: int, _frame: FrameType | None) -> None:
         if inside:
+            # Python throws away what is raised while it forks or finalizes: then it is raised again.
+            signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
             raise Interrupted
         _kill(_descendants())
 
@@ -42,10 +45,13 @@ def interruptible() -> Iterator[None]:
         # Who started it with `nohup` means it to go on without a terminal.
         if number is not signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, handle)
+    signal.signal(signal.SIGALRM, handle)
     try:
         yield
     finally:
         inside = False
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def end_with_parent() -> None:
