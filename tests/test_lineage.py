@@ -354,6 +354,17 @@ def test_an_operation_that_leads_to_another_is_passed_through(world: World, inde
             assert via(only) == ["first", "second"]
 
 
+def test_an_operation_that_is_met_twice_has_the_name_that_a_relation_gives_it(world: World) -> None:
+    a, b, c = (world.table(name) for name in "abc")
+    first, second = world.operation("first", [a]), world.operation("second", [b], [c])
+    world.operation("b from a", [a], [b])
+    world.relate(RelationType.DATA_FLOW, first, second, writer=IMPALA)
+    del world.elements[first.identity], world.elements[second.identity]
+    world.index()
+    answer = ask(world, a)
+    assert via(edge(answer, "b", "c")) == ["second"]
+
+
 def test_a_granted_table_is_an_ordinary_one(world: World) -> None:
     a, b = world.granted(world.named("a")), world.table("b")
     world.operation("b from a", [a], [b])

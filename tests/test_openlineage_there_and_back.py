@@ -44,12 +44,12 @@ class Lineage:
             if isinstance(item, Run):
                 self.executions += 1
             if isinstance(item, Operation):
-                told = item.statement.text
+                text = item.statement.text
                 for end in item.inputs:
                     for other in item.outputs or (None,):
                         self.tables.add(
                             (
-                                told,
+                                text,
                                 end.dataset.full_name,
                                 end.flow,
                                 other.dataset.full_name if other else "nothing",
@@ -60,7 +60,7 @@ class Lineage:
                         for target in each.outputs:
                             # OpenLineage has no word for data that come into a table, and it is not known into which column.
                             if target.name or source.flow is Flow.CONTROL:
-                                self.columns.add((told, _column(source.column), source.flow, _column(target)))
+                                self.columns.add((text, _column(source.column), source.flow, _column(target)))
 
 
 def _column(column: ColumnName) -> str:

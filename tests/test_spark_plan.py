@@ -512,8 +512,9 @@ def test_blocks_count_only_with_the_number_and_name_of_the_header() -> None:
 
 @pytest.mark.parametrize(
     "printed",
-    ["[" * 200_000, "`a`." * 50_000, ", [" * 60_000, "\n(3) X" * 40_000, "/a=b" * 50_000, "a." * 100_000, "Database: d " * 20_000],
-    ids=["brackets", "quotes", "lists", "blocks", "partitions", "dots", "databases"],
+    ["[" * 200_000, "`a`." * 50_000, ", [" * 60_000, "\n(3) X" * 40_000, "/a=b" * 50_000, "a." * 100_000, "Database: d " * 20_000,
+     "(" + " path=x" * 40_000],
+    ids=["brackets", "quotes", "lists", "blocks", "partitions", "dots", "databases", "options"],
 )  # fmt: skip
 @pytest.mark.parametrize(
     "name",

@@ -127,7 +127,7 @@ def vertices_of(
         if vertices.setdefault(str(number), vertex) != vertex:
             ambiguous.add(str(number))
     for number in ambiguous:
-        problems.append(f"vertex {number:.40} is there twice and says two things")
+        problems.append(f"vertex {number:.40} is there twice, with two meanings")
         del vertices[number]
     return vertices
 

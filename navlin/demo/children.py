@@ -17,6 +17,7 @@ _PRCTL: Final = ctypes.CDLL(None).prctl
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
 AGAIN_S: Final = 1.0
+"""How long an interrupt may take to get out of what it interrupts."""
 DEATH_S: Final = 30.0
 """How long the system may take to end what was killed."""
 

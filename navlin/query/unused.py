@@ -24,7 +24,7 @@ from navlin.index.solr import Solr
 from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
 from navlin.query.judged import COLUMNS, DAY_MS, Judged, Question, Size, Verdict
-from navlin.query.watched import Watched, reading_unnamed, watched
+from navlin.query.watched import ACCEPTED, Watched, reading_unnamed, watched
 
 __all__ = ["COLUMNS", "DAY_MS", "Judged", "Question", "Verdict", "unused"]
 
@@ -33,10 +33,7 @@ MOST_PLACES: Final = 1_000
 """In how many places outside of its own directory a table's partitions are looked for."""
 MOST_VIEWS: Final = 100
 """How many views of one table, and views of these, are looked at."""
-_UNNAMED: Final = (
-    "a statement names it, or a view of it, whose record does not say what it reads"
-    " (--despite-gaps if that does not matter)"
-)
+_UNNAMED: Final = f"a statement names it, or a view of it, whose record does not say what it reads {ACCEPTED}"
 _TABLES: Final = EntityFilter(("TABLE",), deleted=False)
 _RENAMES: Final = RelationFilter((RelationType.DATA_FLOW,), deleted=False, ep1_types=("OPERATION",))
 

@@ -20,7 +20,7 @@ from navlin.model.source import HDFS, HIVE, IMPALA, SPARK
 
 ENGINES: Final = (HIVE, IMPALA, SPARK)
 """Those that read tables and write down what they read."""
-_ACCEPTED: Final = "(--despite-gaps if that does not matter)"
+ACCEPTED: Final = "(--despite-gaps if that does not matter)"
 QUIET_MS: Final = 86_400_000
 """If navlin has read nothing from any source for so long, it does not run."""
 
@@ -143,7 +143,7 @@ def reading_unnamed(since_ms: int) -> EntityFilter:
 def _unnamed(graph: Graph, since_ms: int) -> str:
     count = graph.count_entities(reading_unnamed(since_ms))
     return (
-        f"{count:,} statements of that time read tables without naming a column {_ACCEPTED}" if count else ""
+        f"{count:,} statements of that time read tables without naming a column {ACCEPTED}" if count else ""
     )
 
 
@@ -153,24 +153,24 @@ def _gaps(graph: Graph, engines: Collection[Followed], since_ms: int) -> Iterato
     )
     every = graph.count_entities(incomplete)
     if count := every - graph.count_entities(_before(incomplete, since_ms)):
-        yield f"{count:,} operations of that time are known incompletely, and may have read it {_ACCEPTED}"
+        yield f"{count:,} operations of that time are known incompletely, and may have read it {ACCEPTED}"
     if views := sum(each.views for each in unparsed_counts(graph.solr)):
-        yield f"{views:,} views are made of what is not known, and may read it {_ACCEPTED}"
+        yield f"{views:,} views are made of what is not known, and may read it {ACCEPTED}"
     for each in engines:
         if each.incomplete_ms >= since_ms:
             yield (
                 f"{each.reading.source.name} had operations that were known incompletely, the last purged one of"
-                f" {solr_date(each.incomplete_ms)}, which may have read it {_ACCEPTED}"
+                f" {solr_date(each.incomplete_ms)}, which may have read it {ACCEPTED}"
             )
         if each.rejects:
-            yield f"{each.rejects:,} records of {each.reading.source.name} would not read {_ACCEPTED}"
+            yield f"{each.rejects:,} records of {each.reading.source.name} would not read {ACCEPTED}"
         elif each.rejected_ms >= since_ms:
             yield (
                 f"records of {each.reading.source.name} would not read, the last purged one of"
-                f" {solr_date(each.rejected_ms)} {_ACCEPTED}"
+                f" {solr_date(each.rejected_ms)} {ACCEPTED}"
             )
         if each.held_back:
-            yield f"{each.held_back:,} files or other parts of {each.reading.source.name} cannot be read {_ACCEPTED}"
+            yield f"{each.held_back:,} files or other parts of {each.reading.source.name} cannot be read {ACCEPTED}"
         # One that has recorded nothing at all may be new, with nothing to read yet.
         if each.since_ms and each.silent_ms:
             first, weeks = solr_date(each.silent_ms[0]), len(each.silent_ms)
@@ -179,7 +179,7 @@ def _gaps(graph: Graph, engines: Collection[Followed], since_ms: int) -> Iterato
                 if weeks > 1
                 else f"in the week from {first} on"
             )
-            yield f"{each.reading.source.name} recorded no execution {silent} {_ACCEPTED}"
+            yield f"{each.reading.source.name} recorded no execution {silent} {ACCEPTED}"
 
 
 def _before(where: EntityFilter, before_ms: int) -> EntityFilter:
