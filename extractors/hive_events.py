@@ -46,11 +46,12 @@ from extractors.lineage.statement_records import (
     Edge,
     EdgeType,
     Engine,
+    Missing,
     Statement,
     StatementRecords,
     Vertex,
 )
-from extractors.lineage.statements import Effect, kind_of, view_columns
+from extractors.lineage.statements import Effect, in_order, kind_of, view_columns
 from navlin.model.extractor import PUSH, extractor, keeps_positions
 from navlin.model.records import Record, Reject, Split
 from navlin.model.redaction import sample
@@ -214,7 +215,7 @@ def to_statement(text: bytes, path: str, offset: int, *, written_ms: int, latest
     ]
     edges = edges_of(elements, vertices, problems, labels=kind.effect.labels)
     if kind.name == "CREATEVIEW" and (columns := view_columns(query)):
-        edges = tuple(_of_view(edges, columns))
+        edges = tuple(_of_view(edges, columns, query, whole=not problems))
     if kind.effect is Effect.SHOWS:  # releases that write down what they explain as if it were done
         edges = ()
     if kind.effect is Effect.WRITES_BOTH:
@@ -243,21 +244,50 @@ def to_statement(text: bytes, path: str, offset: int, *, written_ms: int, latest
     )
 
 
-def _of_view(edges: Sequence[Edge], columns: Sequence[str]) -> Iterator[Edge]:
-    """The edges of a view that names its columns. Hive, up to 4.0 at least, calls them as its query does, in order, a
-    projection each. Where it made one projection of several, only the view is known."""
+def _of_view(edges: Sequence[Edge], columns: Sequence[str], query: str, *, whole: bool) -> Iterator[Edge]:
+    """The edges of a view that names its columns, to these; to the view alone where the record does not tell which.
+
+    ``whole``: no part of the record is broken.
+    """
     view = _tables(vertex for edge in edges for vertex in edge.targets)
-    projected = [edge.targets for edge in edges if edge.type is EdgeType.PROJECTION]
+    projected = [edge for edge in edges if edge.type is EdgeType.PROJECTION]
     if not view:
         yield from edges
         return
-    if len(view) != 1 or [len(targets) for targets in projected] != [1] * len(columns):
-        yield from (replace(edge, targets=view, incomplete=True) for edge in edges)
+    places = _places(edges, len(columns), query) if len(view) == 1 else None
+    if places is None and len(view) == len(projected) == 1 and whole:
+        places = [range(len(columns))]
+    if places is None:
+        yield from (replace(edge, targets=view, missing=edge.missing or Missing.VIEW) for edge in edges)
         return
     named = tuple(replace(view[0], name=f"{view[0].name}.{column}", column=column) for column in columns)
-    next_of = iter(named)
+    next_of = iter(places)
     for edge in edges:
-        yield replace(edge, targets=(next(next_of),) if edge.type is EdgeType.PROJECTION else named)
+        projects = edge.type is EdgeType.PROJECTION
+        yield replace(edge, targets=tuple(named[place] for place in next(next_of)) if projects else named)
+
+
+def _places(edges: Sequence[Edge], columns: int, query: str) -> list[Sequence[int]] | None:
+    """The places in the view of each projection's targets; None where the record does not tell them.
+
+    Hive calls the targets as the query does, or as the view does, and mixes them up where a name is both: their order
+    counts. What comes from one source in one way is one edge: then a predicate, which lists all targets, has the order, or
+    the text.
+    """
+    projected = [edge.targets for edge in edges if edge.type is EdgeType.PROJECTION]
+    listed = [target.column.lower() for targets in projected for target in targets]
+    if len(listed) != columns or not all(projected):
+        return None
+    if all(len(targets) == 1 for targets in projected[:-1]):
+        following = iter(range(columns))
+        return [[next(following) for _ in targets] for targets in projected]
+    predicates = [edge.targets for edge in edges if edge.type is EdgeType.PREDICATE]
+    orders = [[target.column.lower() for target in targets] for targets in predicates]
+    order = next((each for each in orders if sorted(each) == sorted(listed)), in_order(query, listed))
+    if len({*order}) != columns:
+        return None
+    found = [sorted(order.index(target.column.lower()) for target in targets) for targets in projected]
+    return [*found] if found == sorted(found) else None
 
 
 def _between_tables(edges: Iterable[Edge]) -> Iterator[Edge]:
@@ -267,7 +297,7 @@ def _between_tables(edges: Iterable[Edge]) -> Iterator[Edge]:
     for kind in (EdgeType.PROJECTION, EdgeType.PREDICATE):
         named = _tables(vertex for edge in edges if edge.type is kind for vertex in edge.sources)
         if sources := tuple(vertex for vertex in named if vertex not in read):
-            yield Edge(kind, sources, targets, incomplete=True)
+            yield Edge(kind, sources, targets, Missing.DIRECTORY)
         read += sources
 
 

@@ -183,7 +183,9 @@ def test_of_a_statement_too_long_to_be_searched_it_is_not_known_what_it_reads(
     text = " ".join(["select 1", *[", 1"] * (SEARCHED_CHARS // 3), "from orders"])
     got = read(record(queryText=text, edges=[], vertices=[]))
     assert got.operation.attributes["incomplete"] is True
-    assert "incompleteReasons" not in got.operation.attributes
+    assert got.operation.attributes["incompleteReasons"] == [
+        "its record does not name the tables that it reads"
+    ]
 
 
 VIEW_OF = "create view if not exists sales.v (a comment 'x, y)', `b`) as select {} from orders"
@@ -234,11 +236,110 @@ def test_a_view_that_names_its_columns_has_these(
     assert got.operation.attributes.get("incomplete", False) is only_the_view
 
 
+def of_view(text: str, *edges: str) -> Json:
+    """A record of a view's with edges like ``c -> x, z``; a predicate has a question mark before it."""
+    ends = [tuple(side.removeprefix("?").split(", ") for side in edge.split(" -> ")) for edge in edges]
+    names = [[f"sales.t.{name}" for name in sources if name] for sources, _ in ends]
+    targets = [[f"sales.v.{name}" for name in written] for _, written in ends]
+    vertices = list(dict.fromkeys(name for each in targets + names for name in each))
+    return record(
+        queryText=text,
+        edges=[
+            {
+                "sources": [vertices.index(name) for name in read],
+                "targets": [vertices.index(name) for name in written],
+                "edgeType": "PREDICATE" if edge.startswith("?") else "PROJECTION",
+            }
+            for edge, read, written in zip(edges, names, targets, strict=True)
+        ],
+        vertices=[vertex(*each) for each in enumerate(vertices)],
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "edges", "expected"),
+    [
+        pytest.param("(a1, a2) as select c, c from t", ["c -> a1, a2"], ["c -> a1, a2"], id="Hive 4"),
+        pytest.param("(a1, a2) as select c, c from t", ["c -> c"], ["c -> a1, a2"], id="one name"),
+        pytest.param(
+            "(a1, a2) as select c x, c y from t", ["c -> x, y"], ["c -> a1, a2"], id="the query's names"
+        ),
+        pytest.param(
+            "(a1, a2, a3) as select c, d, c from t",
+            ["c -> a1, a3", "d -> a2"],
+            ["c -> a1, a3", "d -> a2"],
+            id="Hive 4, the list has the order",
+        ),
+        pytest.param(
+            "(a1, a2, a3) as select c x, d y, c z from t where e = 1",
+            ["c -> x, z", "d -> y", "?e -> x, y, z"],
+            ["c -> a1, a3", "d -> a2", "?e -> a1, a2, a3"],
+            id="a predicate has the order",
+        ),
+        pytest.param(
+            "(a1, a2, a3) as select t.c x, d `Y`, t.c z from t",
+            ["c -> x, z", "d -> y"],
+            ["c -> a1, a3", "d -> a2"],
+            id="the query has the order",
+        ),
+        pytest.param(
+            "(a1, a2, a3) as select d y, c x, c z from t",
+            ["d -> y", "c -> x, z"],
+            ["d -> a1", "c -> a2, a3"],
+            id="only the last is several",
+        ),
+        pytest.param(
+            "(b, a) as select a, b from t", ["a -> a", "b -> b"], ["a -> b", "b -> a"], id="swapped"
+        ),
+        pytest.param(
+            "(a1, c) as select c, d from t",
+            ["c -> c", "d -> c"],
+            ["c -> a1", "d -> c"],
+            id="Hive 4 mixes up a name that is both",
+        ),
+        pytest.param(
+            "(a1, a2, a3) as select * from u",
+            ["c -> x, z", "d -> y"],
+            ["c -> ", "d -> "],
+            id="nothing has the order",
+        ),
+        pytest.param(
+            "(x, y, z) as select c z, d x, c y from t",
+            ["c -> z, y", "d -> x"],
+            ["c -> ", "d -> "],
+            id="each name is there twice",
+        ),
+    ],
+)
+def test_each_projection_of_a_view_goes_to_the_columns_at_its_places(
+    read: Callable[..., Read], text: str, edges: list[str], expected: list[str]
+) -> None:
+    def shown(edge: str) -> str:
+        kind = "PREDICATE" if edge.startswith("?") else "PROJECTION"
+        source, _, targets = edge.removeprefix("?").partition(" -> ")
+        named = [f"sales.v.{name}" if name else "sales.v" for name in targets.split(", ")]
+        return f"{kind} sales.t.{source} -> {', '.join(named)}"
+
+    got = read(of_view(f"create view sales.v {text}", *edges))
+    assert got.columns == set(map(shown, expected))
+    only_the_view = any(edge.endswith("-> ") for edge in expected)
+    reason = "its record does not tell which column of the view is which of the query"
+    assert got.operation.attributes.get("incompleteReasons", []) == ([reason] if only_the_view else [])
+
+
+def test_one_projection_of_a_broken_record_is_not_all_of_a_view(read: Callable[..., Read]) -> None:
+    made = of_view("create view sales.v (a1, a2) as select c, d from t", "c -> c", "d -> d")
+    made["edges"][1]["edgeType"] = "?"
+    assert read(made).columns == {"PROJECTION sales.t.c -> sales.v"}
+
+
 @pytest.mark.parametrize("label", ["t.a - t.b", "a.b = c.d", "1.5 / 2.x", "d. .c", "t.a > 1.b"])
 def test_what_an_expression_is_called_is_no_table(read: Callable[..., Read], label: str) -> None:
     got = read(record(vertices=[*record()["vertices"][:2], vertex(2, label), *record()["vertices"][3:]]))
     assert got.tables == {"DATA_FLOW sales.orders -> operation", "DATA_FLOW operation -> sales.totals"}
-    assert got.operation.attributes["incomplete"] is True
+    assert got.operation.attributes["incompleteReasons"] == [
+        "its record names a source that is not a column of a table"
+    ]
 
 
 @pytest.mark.parametrize("name", ["c/b/o_t1", "my table", "s-t", "täglich"])
@@ -252,7 +353,7 @@ def test_a_table_may_be_called_almost_anything(read: Callable[..., Read], name: 
 @pytest.mark.parametrize("edge", [{"sources": None}, {}])
 def test_an_edge_without_a_list_of_sources_is_incomplete(read: Callable[..., Read], edge: Json) -> None:
     got = read(record(edges=[{**edge, "targets": [0], "edgeType": "PROJECTION"}]))
-    assert got.operation.attributes["incomplete"] is True
+    assert "a part of its record did not read" in got.operation.attributes["incompleteReasons"]
 
 
 def test_numbers_of_vertices_may_be_texts_and_nothing_else_is_a_number(read: Callable[..., Read]) -> None:

@@ -25,6 +25,11 @@ STATEMENTS = (
     "create table shopping.totals as select region, sum(amount) as total"
     " from shopping.orders where year = 2026 group by region",
     "create view shopping.v as select upper(region) as r, total from shopping.totals",
+    "create view shopping.swapped (total, region) as select region, total from shopping.totals",
+    "create view shopping.twice (a1, a2) as select region p, region q from shopping.totals",
+    "create view shopping.around (b1, b2, b3) as select region x, total y, region z"
+    " from shopping.totals where total > 0",
+    "create view shopping.unordered (c1, c2, c3) as select region x, total y, region z from shopping.totals",
     "from shopping.orders insert overwrite table shopping.totals select region, amount"
     " insert into table shopping.other select concat(region, 'x'), id",
     "insert overwrite directory '{directory}/a' select o.region from shopping.orders o",
@@ -51,6 +56,15 @@ def test_hive_tells_which_column_came_from_which(read: Read) -> None:
         f"PREDICATE shopping.orders.year -> {totals}",
         "PROJECTION shopping.totals.region -> shopping.v.r",
         "PROJECTION shopping.totals.total -> shopping.v.total",
+        # Hive calls the targets as the query does.
+        "PROJECTION shopping.totals.region -> shopping.swapped.total",
+        "PROJECTION shopping.totals.total -> shopping.swapped.region",
+        "PROJECTION shopping.totals.region -> shopping.twice.a1, shopping.twice.a2",
+        "PROJECTION shopping.totals.region -> shopping.around.b1, shopping.around.b3",
+        "PROJECTION shopping.totals.total -> shopping.around.b2",
+        "PREDICATE shopping.totals.total -> shopping.around.b1, shopping.around.b2, shopping.around.b3",
+        "PROJECTION shopping.totals.region -> shopping.unordered.c1, shopping.unordered.c3",
+        "PROJECTION shopping.totals.total -> shopping.unordered.c2",
         "PROJECTION shopping.orders.region -> shopping.other.a",
         "PROJECTION shopping.orders.id -> shopping.other.b",
         # What goes to a directory, and to a session's own table.
@@ -69,7 +83,7 @@ def test_statements_are_what_they_are(read: Read) -> None:
     ]
     assert kinds == [
         ("CREATETABLE_AS_SELECT", False),
-        ("CREATEVIEW", False),
+        *[("CREATEVIEW", False)] * 5,
         ("INSERT_OVERWRITE", False),
         ("INSERT_OVERWRITE", True),
         ("INSERT_OVERWRITE", True),

@@ -39,6 +39,7 @@ class Reading(NamedTuple):
 
     kind: str
     incomplete: bool
+    reasons: set[str]
     tables: set[str]
     written: set[str]
     """Columns."""
@@ -83,6 +84,7 @@ def read(directory: Path, engine: str, texts: list[str], graph: dict[str, Any]) 
             readings[entity.attributes["queryText"]] = Reading(
                 entity.attributes["operationType"],
                 bool(entity.attributes.get("incomplete")),
+                set(entity.attributes.get("incompleteReasons", ())),
                 {flow(each) for each in tables},
                 {name(each.ep2) for each in columns},
                 entity.key.tree_path in covered,
@@ -99,6 +101,30 @@ def test_each_kind_is_known_however_it_is_written_and_incomplete_where_it_moves_
     got = read(tmp_path, engine, list(table), {"edges": [], "vertices": []})
     found = {text: (reading.kind, reading.incomplete, reading.tables) for text, reading in got.items()}
     assert found == {text: (row.kind, _moves(row), set()) for text, row in table.items()}
+
+
+UNNAMED = {
+    "table": {"its record does not name the table that it writes"},
+    "both": {"its record does not name the table that it writes"},
+    "files": {"its record does not name the files that it writes"},
+    "result": {"its record does not name the tables that it reads: it reads no column of them"},
+    "nothing": set[str](),
+    "shown": set[str](),
+}
+"""Why a record without edges is incomplete, by what its statement does."""
+ALSO_READS = "its record does not name the tables that it reads"
+
+
+@pytest.mark.parametrize("engine", ["hive", "impala"])
+def test_a_record_without_edges_says_what_is_not_known_of_its_statement(tmp_path: Path, engine: str) -> None:
+    table = {row.text: row for named, row in CASES if named == engine}
+    got = read(tmp_path, engine, list(table), {"edges": [], "vertices": []})
+    assert {text: reading.reasons - {ALSO_READS} for text, reading in got.items()} == {
+        text: UNNAMED[row.outcome] if _moves(row) else set() for text, row in table.items()
+    }
+    also = {text for text, reading in got.items() if ALSO_READS in reading.reasons}
+    assert also
+    assert {table[text].outcome for text in also} <= {"table", "files", "both"}
 
 
 def _moves(row: Row) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 
 import orjson
 
-from extractors.lineage.statement_records import Edge, EdgeType, Vertex
+from extractors.lineage.statement_records import Edge, EdgeType, Missing, Vertex
 from navlin.model.records import Reject
 from navlin.model.redaction import bounded, sample
 
@@ -171,8 +171,8 @@ def edges_of(
             targets = tuple(Vertex(vertex.name) for vertex in targets)
         # A source that is no column is named by the record, but cannot be claimed.
         nameless = not all(vertex.table for vertex in sources)
-        incomplete = no_sources or no_targets or nameless
-        edges.append(Edge(kind, sources, targets, incomplete, text_of(element, "expression")))
+        missing = Missing.PART if no_sources or no_targets else Missing.SOURCE if nameless else None
+        edges.append(Edge(kind, sources, targets, missing, text_of(element, "expression")))
     return tuple(edges)
 
 

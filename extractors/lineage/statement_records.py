@@ -6,13 +6,13 @@ Hive's LineageLogger.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 from extractors.lineage.operations import Execution, Flow, Operation, Part
-from extractors.lineage.statements import Kind, reads_from
+from extractors.lineage.statements import Effect, Kind, reads_from
 from navlin.model.gaps import READS_UNNAMED, SEARCHED_CHARS
 from navlin.model.keys import (
     EntityType,
@@ -42,6 +42,18 @@ class EdgeType(StrEnum):
     PREDICATE = "PREDICATE"
 
 
+class Missing(StrEnum):
+    """What of a statement is not known, as a reason why its operation is incomplete."""
+
+    READ = "its record does not name the tables that it reads"
+    WRITTEN = "its record does not name the table that it writes"
+    FILES = "its record does not name the files that it writes"
+    PART = "a part of its record did not read"
+    SOURCE = "its record names a source that is not a column of a table"
+    VIEW = "its record does not tell which column of the view is which of the query"
+    DIRECTORY = "its record does not tell what goes to the table and what to the directory"
+
+
 @dataclass(frozen=True, slots=True)
 class Vertex:
     """One end of an edge. ``name`` is what the record calls it, whole: ``db.table.column.nested``.
@@ -64,7 +76,7 @@ class Vertex:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """``incomplete``: the record names further ends that are not known.
+    """``missing``: why further ends are not known that the record names.
 
     ``expression`` is how the targets are computed, or what decides, and ``transformation`` IDENTITY where values are
     passed on as they are, TRANSFORMATION where they are not; "" if the record does not have it.
@@ -73,7 +85,7 @@ class Edge:
     type: EdgeType
     sources: tuple[Vertex, ...]
     targets: tuple[Vertex, ...]
-    incomplete: bool = False
+    missing: Missing | None = None
     expression: str = ""
     transformation: str = ""
 
@@ -161,21 +173,14 @@ class StatementRecords:
         ends = tuple(key.identity for key in (*inputs.values(), *outputs.values()))
         text = bounded(statement.text)
         key = operation_key(self.source, statement.text, ends, name=bounded(text, NAME_BYTES))
-        # A record without the table that was written may have lost what was read as well.
-        lost = statement.kind.effect.writes and not outputs
-        lost = lost or bool(statement.rejects) or any(edge.incomplete for edge in statement.edges)
-        unnamed = not inputs and statement.kind.effect.reads and reads_from(statement.text)
-        incomplete = lost or unnamed
-        # The tables can be looked for in its text, unless more than their names was lost.
-        searched = not lost and len(statement.text) <= SEARCHED_CHARS
-        reasons = [READS_UNNAMED] if unnamed and searched else []
+        reasons = _missing(statement, inputs, outputs)
+        incomplete = bool(reasons)
         shared = {
             "engineType": self.engine.type,
             "operationType": statement.kind.name,
             "inputs": [bounded(name, NAME_BYTES) for name in sorted(inputs)],
             "outputs": [bounded(name, NAME_BYTES) for name in sorted(outputs)],
-            **({"incomplete": True} if incomplete else {}),
-            **({"incompleteReasons": reasons} if reasons else {}),
+            **({"incomplete": True, "incompleteReasons": reasons} if reasons else {}),
         }
         return Operation(
             key,
@@ -231,7 +236,7 @@ class StatementRecords:
                     "transformation": edge.transformation,
                     "inputs": [bounded(name) for name in sources],
                     "outputs": outputs,
-                    **({"incomplete": True} if edge.incomplete else {}),
+                    **({"incomplete": True} if edge.missing else {}),
                 },
                 [Flow(key, type=_FLOWS[edge.type]) for key in self._keys(edge.sources)],
                 [Flow(key) for key in self._keys(edge.targets)],
@@ -251,6 +256,22 @@ class StatementRecords:
             database, table, uri = statement.location
             path = location_key(self.estate, uri, self.default_fs)
             yield self.catalog.table(Vertex("", database, table)), path
+
+
+def _missing(statement: Statement, inputs: Collection[str], outputs: Collection[str]) -> list[str]:
+    """Why a statement's operation is incomplete; empty if nothing is missing."""
+    effect = statement.kind.effect
+    reasons: list[str] = sorted({edge.missing for edge in statement.edges if edge.missing})
+    if statement.rejects and Missing.PART not in reasons:
+        reasons.append(Missing.PART)
+    # A record without the table that was written may have lost what was read as well.
+    if effect.writes and not outputs:
+        reasons.append(Missing.FILES if effect is Effect.WRITES_FILES else Missing.WRITTEN)
+    if not inputs and effect.reads and reads_from(statement.text):
+        # The tables can be looked for in its text, unless more than their names was lost.
+        searched = not reasons and len(statement.text) <= SEARCHED_CHARS
+        reasons.append(READS_UNNAMED if searched else Missing.READ)
+    return list(map(str, reasons))
 
 
 _FLOWS = {EdgeType.PROJECTION: RelationType.DATA_FLOW, EdgeType.PREDICATE: RelationType.CONTROL_FLOW}

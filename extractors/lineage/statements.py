@@ -11,9 +11,9 @@ first word of what is in brackets:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from enum import Enum, auto
-from itertools import chain, islice, zip_longest
+from itertools import chain, islice, pairwise, zip_longest
 from typing import Final, NamedTuple
 
 LOOKED_AT_CHARS: Final = 64_000
@@ -248,6 +248,18 @@ def view_columns(text: str) -> tuple[str, ...]:
         # Behind a name its comment may stand.
         first = word == ","
     return ()
+
+
+def in_order(text: str, names: Collection[str]) -> list[str]:
+    """The column names in their order in a CREATE VIEW; nothing unless each is there just once.
+
+    Such a name is one of the view's list, or of the query's: with ``*``, or one that Hive makes up, the text has it not.
+    """
+    tokens = [token[0].lower().strip("`") for token in _TOKEN.finditer(text) if token["space"] is None]
+    if any(word == "*" and before != "(" for before, word in pairwise(tokens)):
+        return []
+    found = [token for token in tokens if token in names and not token.startswith("_")]
+    return found if len(found) == len({*found}) == len(names) else []
 
 
 def _kind_of_head(head: str) -> Kind:
