@@ -256,8 +256,71 @@ def test_inputs_that_differ_by_their_case_alone_are_two(follower: Follower) -> N
     told = of_fields({"x": [source("shop.orders", "id", namespace="mysql://db:3306")]})
     inputs = [dataset("mysql://db:3306", name) for name in names]
     got = follower.read(event("COMPLETE", 1, inputs=inputs, outputs=[table("b.b", **told)]))
-    assert columns(got) == {"b.b.x": {"shop.orders.id"}}
-    assert flows(got) == {f"{name} -> operation" for name in (*names, "shop.orders")} | {"operation -> b.b"}
+    assert columns(got) == {}
+    assert flows(got) == {f"{name} -> operation" for name in names} | {"operation -> b.b"}
+    assert reasons(got) == [SEVERAL]
+
+
+PG = "postgres://h:5432"
+SEVERAL = "what columns come from is named so that it may be one input or another"
+UNLISTED = "columns come from a dataset that the producer does not name among the inputs"
+
+
+def reasons(got: Read) -> list[str]:
+    return list(got.operation.attributes["incompleteReasons"])
+
+
+@pytest.mark.parametrize(
+    ("inputs", "named", "expected", "why"),
+    [
+        pytest.param(["data.public.t"], "public.t", {"data.public.t.x"}, [], id="with less before it"),
+        pytest.param(["data.public.t"], "t", {"data.public.t.x"}, [], id="the name alone"),
+        pytest.param(["public.t"], "data.public.t", {"public.t.x"}, [], id="with more before it"),
+        pytest.param(["data.public.t"], "PUBLIC.T", {"data.public.t.x"}, [], id="in another case"),
+        pytest.param(
+            ["data.public.t", "b.public.o"], "public.o", {"b.public.o.x"}, [], id="an input before the output"
+        ),
+        pytest.param([], "public.t", {"public.t.x"}, [], id="columns alone name inputs"),
+        pytest.param(["data.public.t"], "public.o", {"data.public.o.x"}, [], id="what is written itself"),
+        pytest.param(["a.public.t", "b.public.t"], "public.t", None, [SEVERAL], id="one input or another"),
+        pytest.param(
+            ["data.public.t"], "public.u", {"public.u.x"}, [UNLISTED], id="a dataset that is no input"
+        ),
+        pytest.param(
+            ["data.public.t"], "ublic.t", {"ublic.t.x"}, [UNLISTED], id="the end of a part is no name"
+        ),
+    ],
+)
+def test_a_source_of_a_column_is_the_one_input_whose_name_ends_so(
+    follower: Follower, inputs: list[str], named: str, expected: set[str] | None, why: list[str]
+) -> None:
+    told = of_fields({"y": [source(named, "x", IDENTITY, namespace=PG)]})
+    read = [dataset(PG, name) for name in inputs]
+    got = follower.read(event("COMPLETE", 1, inputs=read, outputs=[dataset(PG, "data.public.o", **told)]))
+    assert columns(got) == ({} if expected is None else {"data.public.o.y": expected})
+    of_columns = {each.rpartition(".")[0] for each in expected or ()}
+    assert flows(got) == {f"{each} -> operation" for each in {*inputs, *of_columns}} | {
+        "operation -> data.public.o"
+    }
+    assert reasons(got) == why
+
+
+def test_a_name_of_another_host_is_not_an_input_of_this_one(follower: Follower) -> None:
+    told = of_fields({"y": [source("public.t", "x", IDENTITY, namespace="postgres://other:5432")]})
+    read = [dataset(PG, "data.public.t")]
+    got = follower.read(event("COMPLETE", 1, inputs=read, outputs=[dataset(PG, "data.public.o", **told)]))
+    assert columns(got) == {"data.public.o.y": {"public.t.x"}}
+    assert reasons(got) == [UNLISTED]
+
+
+def test_of_two_sources_of_a_column_the_one_that_is_clear_stays(follower: Follower) -> None:
+    clear = source("a.public.k", "k", IDENTITY, namespace=PG)
+    told = of_fields({"y": [source("public.t", "x", IDENTITY, namespace=PG), clear], "z": [], "k": [clear]})
+    read = [dataset(PG, name) for name in ("a.public.t", "b.public.t", "a.public.k")]
+    got = follower.read(event("COMPLETE", 1, inputs=read, outputs=[dataset(PG, "o", **told)]))
+    assert columns(got) == {"o.y": {"a.public.k.k"}, "o.z": set(), "o.k": {"a.public.k.k"}}
+    assert reasons(got) == [SEVERAL]
+    assert "CONTROL a.public.t -> operation" not in flows(got)
 
 
 def test_how_a_column_is_computed_is_kept(follower: Follower) -> None:

@@ -280,7 +280,7 @@ def test_a_run_that_has_not_ended_is_kept_rather_than_many_that_have(
 def test_a_complete_plan_begins_anew(follower: Follower) -> None:
     first = follower.read(START, RUNNING, COMPLETE)
     again = follower.read(complete=True)
-    assert again.records == first.records
+    assert [each for each in again.records if each not in again.covers[1:]] == first.records
 
 
 def test_a_large_file_is_read_in_several_rounds_with_the_runs_carried_along(follower: Follower) -> None:

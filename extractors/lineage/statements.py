@@ -127,6 +127,12 @@ _KINDS: Final = tuple(
 )
 _EFFECTS: Final = {kind.name: kind.effect for _, kind in _KINDS if kind.name}
 """What a record that names its kind means by it: of several with one name the last, to which nothing is added."""
+_WRITES_ELSEWHERE: Final = re.compile(
+    r"(?:copy\b(?!\s+testcase)|unload\b|replace\s+into\b"
+    r"|create\s+(?:or\s+replace\s+)?(?:transient|unlogged|multiset|column|dynamic)\s+table\b.*?\bas\W+(?:select|with)\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Statements of other engines that write."""
 _COMMON: Final = rf"{_N} (?:\(\S*\) )?as \(\S*\)"
 _WITH: Final = re.compile(rf"with (?:recursive )?{_COMMON}(?: , {_COMMON})* ")
 _BEHIND_FROM: Final = re.compile(r" (insert|select|map|reduce)\b")
@@ -189,6 +195,28 @@ def created_table(text: str) -> tuple[str, str] | None:
     """Database and table of a CREATE TABLE that names both."""
     found = _TABLE.match(text[:LOOKED_AT_CHARS])
     return (found[1].strip("`"), found[2].strip("`")) if found else None
+
+
+def statements_in(text: str) -> Iterator[str]:
+    """The statements of a text, without the semicolons that part them and without comments before them."""
+    begins = -1
+    for token in _TOKEN.finditer(text[:LOOKED_AT_CHARS]):
+        if token[0] == ";":
+            if begins >= 0:
+                yield text[begins : token.start()]
+            begins = -1
+        elif begins < 0 and token["space"] is None:
+            begins = token.start()
+    if begins >= 0:
+        yield text[begins:]
+
+
+def writes(text: str) -> bool:
+    """Whether a statement of any engine surely writes data: one of unknown kind may or may not."""
+    kind = kind_of(text)
+    if kind.name == "SELECT":
+        return " into " in f" {' '.join(_words(text[:LOOKED_AT_CHARS]))} "
+    return (bool(kind.name) and kind.effect.writes) or bool(_WRITES_ELSEWHERE.match(text))
 
 
 def reads_from(text: str) -> bool:

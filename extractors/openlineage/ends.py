@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from extractors.lineage.operations import Flow, Part
@@ -17,6 +18,8 @@ MAX_NAMES: Final = 1_000
 MAX_CONTROLS: Final = 2_000
 """Relations of control that one output may have; beyond, what decides about all of its columns is stated once."""
 MAX_EXPRESSION_BYTES: Final = 4 << 10
+SEVERAL: Final = "what columns come from is named so that it may be one input or another"
+UNLISTED: Final = "columns come from a dataset that the producer does not name among the inputs"
 _NO_DATA: Final = frozenset({"ALTER", "TRUNCATE", "DROP", "CREATE"})
 """Changes of a dataset's state by which no data moves, unless it is said where its columns come from, or something was
 read for what was created."""
@@ -45,12 +48,16 @@ class Ends:
                     self._plain[names.key(*name, known).identity] = bound.key
                     for alias in (name, *((link[0], link[1]) for link in known.links)):
                         self.keys[alias] = bound.key
+        self.problems: list[str] = []
+        """Why the sources of columns are not all known, in words."""
+        self._unclear: set[Name] = set()
         moved = {name: known for name, known in run.outputs.items() if self._moves_data(known)}
         self.written = {name: self.keys[name] for name in run.outputs}
         self._outputs = {name: self.keys[name] for name in moved}
         self.read = {name: self.keys[name] for name in run.inputs}
-        for known in moved.values():
-            for column in (*known.rows, *(each for inputs in known.columns.values() for each in inputs)):
+        self._told = {name: self._bound_columns(known) for name, known in moved.items()}
+        for known in self._told.values():
+            for column in _columns_of(known):
                 self._also_read((column.namespace, column.name))
             for source in known.sources:
                 self._also_read((source[0], source[1]))
@@ -69,26 +76,53 @@ class Ends:
 
     def key(self, name: Name) -> Key:
         if name not in self.keys:
-            self.keys[name] = self._spelled_otherwise(name)
+            found = self._meant(name)
+            self.keys[name] = found[0] if len(found) == 1 else self._names.key(*name)
         return self.keys[name]
 
-    def _spelled_otherwise(self, name: Name) -> Key:
-        """The key of a name that no dataset of the run has as it stands.
+    def _meant(self, name: Name) -> list[Key]:
+        """The keys of the run's datasets that a name may mean which none of them has as it stands.
 
-        Column lineage spells some otherwise: a path with a slash before it, a table of a database in the case of its query.
+        Column lineage spells some otherwise: a path with a slash before it, a table of a database in the case of its query,
+        or without what precedes it by default.
         """
         key = self._names.key(*name)
         if key.identity in self._plain:
-            return self._plain[key.identity]
-        if self._names.owns(key):
-            alike = {
-                self.keys[each].identity: self.keys[each]
-                for each in self._run.inputs
-                if (each[0].lower(), each[1].lower()) == (name[0].lower(), name[1].lower())
-            }
-            if len(alike) == 1:
-                return next(iter(alike.values()))
-        return key
+            return [self._plain[key.identity]]
+        for same in (_same_name, _same_end) if key.type is not EntityType.DIRECTORY else ():
+            for side in (self._run.inputs, self._run.outputs):
+                found = {self.keys[each].identity: self.keys[each] for each in side if same(each, name)}
+                if found:
+                    return list(found.values())
+        return []
+
+    def _bound_columns(self, known: Known) -> Known:
+        """The same without sources of columns that may be one input or another."""
+        for name in {(each.namespace, each.name): None for each in _columns_of(known)}:
+            if name in self.keys:
+                continue
+            found = [] if name in self._unclear else self._meant(name)
+            if name in self._unclear or len(found) > 1:
+                self._unclear.add(name)
+                self._missing(SEVERAL)
+                continue
+            self.keys[name] = found[0] if found else self._names.key(*name)
+            if not found and self._run.inputs and [*name] not in known.sources:
+                self._missing(UNLISTED)
+        if not self._unclear:
+            return known
+
+        def clear(inputs: list[Column]) -> list[Column]:
+            return [each for each in inputs if (each.namespace, each.name) not in self._unclear]
+
+        columns = {name: clear(inputs) for name, inputs in known.columns.items()}
+        # A column without sources has none; of one that lost them all nothing is known.
+        columns = {name: kept for name, kept in columns.items() if kept or not known.columns[name]}
+        return replace(known, columns=columns, rows=clear(known.rows))
+
+    def _missing(self, reason: str) -> None:
+        if reason not in self.problems:
+            self.problems.append(reason)
 
     @property
     def change(self) -> str:
@@ -117,9 +151,9 @@ class Ends:
         }
         return tuple(flows.values())
 
-    def outputs(self) -> tuple[Flow, ...]:
-        incomplete: Attributes = {"incomplete": True} if self._run.incomplete else {}
-        return tuple({key.identity: Flow(key, incomplete) for key in self._outputs.values()}.values())
+    def outputs(self, *, incomplete: bool) -> tuple[Flow, ...]:
+        attributes: Attributes = {"incomplete": True} if incomplete else {}
+        return tuple({key.identity: Flow(key, attributes) for key in self._outputs.values()}.values())
 
     def locations(self) -> list[tuple[Key, Key]]:
         return [
@@ -132,8 +166,9 @@ class Ends:
     def _only_control(self) -> set[str]:
         """Inputs of which no written column has a value: they only decide. Not where it is not said of some column of an
         output where it comes from; nor where all inputs would be such: then what is written counts their rows."""
-        known = [self._run.outputs[name] for name in self._outputs]
-        if not known or not all(map(_of_every_column, known)) or any(each.sources for each in known):
+        known = [*self._told.values()]
+        unknown = SEVERAL in self.problems or any(each.sources for each in known)
+        if not known or unknown or not all(map(_of_every_column, known)):
             return set()
         every = [each for one in known for inputs in (one.rows, *one.columns.values()) for each in inputs]
         data = {self.key((each.namespace, each.name)).identity for each in every if not each.control}
@@ -144,9 +179,12 @@ class Ends:
     # -- Columns ---------------------------------------------------------------------------------------------------------
 
     def parts(self, operation: Key) -> Iterator[Part]:
-        """One part for each column that is written; one for what decides about all of an output's rows."""
+        """One part for each column that is written; one for what decides about all of an output's rows; one for each output
+        of several that a stream has, if nothing is said of its columns."""
         for name, output in self._outputs.items():
-            known = self._run.outputs[name]
+            known = self._told[name]
+            if self._run.streaming and len(self._outputs) > 1 and not known.columns:
+                yield self._of_sink(operation, output, self._run.outputs[name])
             rows = self._deciding_on_all(known)
             for column, inputs in self._by_column(output, known):
                 own = [each for each in inputs if not (each.control and each in rows)]
@@ -200,6 +238,20 @@ class Ends:
         key = sub_operation_key(operation, written.identity, name=bounded(name, 1_000))
         return Part(key, attributes, flows, [Flow(written)])
 
+    def _of_sink(self, operation: Key, output: Key, known: Known) -> Part:
+        """What a stream writes to one of its outputs: from the inputs that were told with it."""
+        fed = {self.key((each[0], each[1])).identity for each in known.fed_by}
+        read = {key.identity: key for key in self.read.values() if not fed or key.identity in fed}
+        attributes = {
+            "internalType": "openlineage_sub_operation",
+            "engineType": self._run.engine,
+            "edgeType": "PROJECTION",
+            "inputs": [bounded(_shown(key)) for key in read.values()][:MAX_NAMES],
+            "outputs": [bounded(_shown(output))],
+        }
+        key = sub_operation_key(operation, f"sink {output.identity}", name=bounded(_shown(output), 1_000))
+        return Part(key, attributes, [Flow(each) for each in read.values()], [Flow(output)])
+
     def _deciding(
         self, operation: Key, part: str, output: Key, decided: Iterable[str], rows: list[Column]
     ) -> Part:
@@ -217,7 +269,7 @@ class Ends:
     @property
     def has_columns(self) -> bool:
         """Whether it is said of some output where its columns come from."""
-        return any(self._run.outputs[name].columns for name in self._outputs)
+        return any(known.columns for known in self._told.values())
 
     def _column(self, above: Key, name: str) -> Key:
         if above.type in (EntityType.TABLE, EntityType.VIEW) and (above.identity, name) not in self._dotted:
@@ -248,6 +300,23 @@ class Ends:
     @staticmethod
     def _shown(key: Key, column: str) -> str:
         return f"{_shown(key)}.{column}"
+
+
+def _columns_of(known: Known) -> Iterator[Column]:
+    """All that columns come from, and what decides about rows."""
+    yield from known.rows
+    for inputs in known.columns.values():
+        yield from inputs
+
+
+def _same_name(one: Name, other: Name) -> bool:
+    return (one[0].lower(), one[1].lower()) == (other[0].lower(), other[1].lower())
+
+
+def _same_end(one: Name, other: Name) -> bool:
+    """Whether one name has a database, or more, before the other: ``data.public.t`` and ``public.t``."""
+    shorter, longer = sorted((one[1].lower(), other[1].lower()), key=len)
+    return one[0].lower() == other[0].lower() and longer.endswith(f".{shorter}")
 
 
 def _of_every_column(known: Known) -> bool:

@@ -43,11 +43,12 @@ MAX_RUNS: Final = 5_000
 @dataclass(frozen=True, slots=True)
 class EventsSplit(Split):
     """Files to read one after the other. ``shards`` are the positions that hold runs, as they are saved; with ``anew`` what
-    they hold does not count."""
+    they hold does not count. ``complete``: all that there is is read once more, in this split and those that follow it."""
 
     files: tuple[FileSplit, ...]
     shards: Mapping[str, Any] = field(default_factory=dict)
     anew: bool = False
+    complete: bool = False
 
     @property
     def name(self) -> str:
@@ -88,7 +89,7 @@ class OpenLineageEvents(LineLogs):
         together = tuple(each for each in files if each not in closed)
         splits = [EventsSplit((each,)) for each in closed]
         if together:
-            splits.insert(0, EventsSplit(together, shards, positions.complete))
+            splits.insert(0, EventsSplit(together, shards, positions.complete, positions.complete))
         return replace(plan, splits=tuple(splits))
 
     def read(self, split: Split) -> Iterator[Record]:
@@ -105,7 +106,7 @@ class _Reading:
         self._now_ms = max(each.planned_ms for each in split.files)
         self._latest_ms = max(each.latest_ms for each in split.files)
         names = Names(extractor.source, extractor.estate, extractor.metastore, extractor.metastore_namespaces)
-        self._writing = Writing(names, extractor.yarn, split.anew)
+        self._writing = Writing(names, extractor.yarn, split.complete)
         self._saved: dict[str, _Saved] = {}
         if not split.anew:
             saved = (_Saved(*each) for shard in split.shards.values() for each in shard)
@@ -128,18 +129,18 @@ class _Reading:
                     yield record
         for run in map(self._run, self._touched):
             if run.ended or (run.streaming and run.type == "RUNNING"):
-                yield from self._writing.of_run(run)
+                yield from self._written(run)
         yield from self._given_up()
         known, forgotten = self._known_on()
         for each in forgotten:
             if not each.ended and (unended := self._known(each.run)) is not None:
-                yield from self._writing.of_run(unended, over=True)
+                yield from self._written(unended, over=True)
         shards = _shards(known)
         for key in sorted({*shards, *self._split.shards}):
             if shards.get(key) != self._split.shards.get(key):
                 yield Position(key, shards.get(key))
         if rest:
-            yield EventsSplit(tuple(rest), shards)
+            yield EventsSplit(tuple(rest), shards, complete=self._split.complete)
 
     @property
     def _full(self) -> bool:
@@ -212,6 +213,10 @@ class _Reading:
 
     # -- Runs ------------------------------------------------------------------------------------------------------------
 
+    def _written(self, run: Run, *, over: bool = False) -> Iterator[Record]:
+        above = {each: known for each in run.above if (known := self._known(each)) is not None}
+        return self._writing.of_run(run, over=over, above=above)
+
     def _known(self, run: str) -> Run | None:
         if run not in self._runs and run in self._saved:
             self._runs[run] = run_of(self._saved[run].text)
@@ -234,7 +239,7 @@ class _Reading:
             if each.ended or not (over.intersection(each.above) or self._came_late(each)):
                 continue
             if (run := self._known(each.run)) is not None:
-                yield from self._writing.of_run(run, over=True)
+                yield from self._written(run, over=True)
 
     def _came_late(self, run: _Saved) -> bool:
         """Whether it was read only now, and what it is a part of had ended before."""

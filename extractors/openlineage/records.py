@@ -1,12 +1,12 @@
 """A run → its operation and execution, and what flowed; a dataset event → the dataset.
 
-An operation is a job, and its text if it has one. What a run of it did replaces what an earlier one did, unless the run
-named no dataset at all: that says nothing.
+An operation is a job with its text, or with what it writes if it has none. What a run of it did replaces what an earlier one
+did, unless the run named no dataset at all: that says nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from extractors.lineage.record_times import EARLIEST_MS
 from extractors.openlineage.ends import Ends, readable
 from extractors.openlineage.names import DATASETS, Names
 from extractors.openlineage.runs import Known, Name, Run
+from extractors.openlineage.unsaid import unsaid
 from navlin.model.identity import SEPARATOR
 from navlin.model.keys import (
     Key,
@@ -31,6 +32,7 @@ from navlin.model.source import YARN
 from navlin.model.tree import below, tree_path
 
 STATUS: Final = {"COMPLETE": "SUCCEEDED", "FAIL": "FAILED", "ABORT": "KILLED"}
+_NOTHING: Final[Mapping[str, Run]] = {}
 NO_COLUMNS: Final = "the producer does not say where columns come from"
 
 
@@ -45,14 +47,18 @@ class Writing:
 
     # -- Runs ------------------------------------------------------------------------------------------------------------
 
-    def of_run(self, run: Run, *, over: bool = False) -> Iterator[Record]:
-        """All records of a run. ``over``: nothing more will come of it, though nothing said how it ended."""
+    def of_run(
+        self, run: Run, *, over: bool = False, above: Mapping[str, Run] = _NOTHING
+    ) -> Iterator[Record]:
+        """All records of a run. ``over``: nothing more will come of it, though nothing said how it ended. ``above``: what is
+        known of the runs that it is a part of, by their ids."""
         ends = Ends(self.names, run)
         succeeded = run.type == "COMPLETE" or not run.id or (run.streaming and (run.ran or not run.ended))
         named = bool(run.inputs or run.outputs)
-        key = self.job_key(run.namespace, run.name, run.sql)
-        inputs, outputs = ends.inputs(), ends.outputs()
-        reasons = list(run.incomplete)
+        key = self.operation(run, ends)
+        unknown = [*run.incomplete, *(unsaid(run) if succeeded else ())]
+        inputs, outputs = ends.inputs(), ends.outputs(incomplete=bool(unknown or ends.problems))
+        reasons = [*unknown, *(ends.problems if succeeded else ())]
         if succeeded and inputs and outputs and not any(known.columns for known in run.outputs.values()):
             reasons.append(NO_COLUMNS)
         change = ends.change
@@ -82,20 +88,38 @@ class Writing:
                 parts=list(ends.parts(key)),
                 locations=ends.locations(),
                 # What is known to be a part of it takes nothing away, nor does a job's description without columns.
-                covers=not run.incomplete and bool(run.id or ends.has_columns),
+                covers=not unknown and bool(run.id or ends.has_columns),
                 # A late event of a run that was forgotten may say less than all of them did, which were stated until then.
                 covers_until_ms=run.as_of_ms - (bool(run.id) and not run.started_ms and not self.anew),
             )
         yield from operation.records()
+        yield from self._withdrawn(run, key)
         if run.id:
-            yield from self._parents(run, claimed_execution_key(self.names.source, run.id))
+            yield from self._parents(run, claimed_execution_key(self.names.source, run.id), above)
         if succeeded:
             yield from self._of_datasets(run, ends)
 
-    def job_key(self, namespace: str, name: str, sql: str) -> Key:
-        """The operation of a job."""
+    def operation(self, run: Run, ends: Ends | None = None) -> Key:
+        """The operation of a run: a job with the text that it ran, or with what it writes if there is none.
+
+        One name is given to many jobs: by Spark's agent to all of an application that write in one way.
+        """
+        written = {} if run.sql else (ends or Ends(self.names, run)).written
+        return self._job_key(run.namespace, run.name, run.sql, {key.identity for key in written.values()})
+
+    def _job_key(self, namespace: str, name: str, sql: str, written: Iterable[str] = ()) -> Key:
         text = SEPARATOR.join((namespace, name, *([sql] if sql else [])))
-        return operation_key(self.names.source, text, (), name=bounded(name, 1_000))
+        return operation_key(self.names.source, text, tuple(sorted(written)), name=bounded(name, 1_000))
+
+    def _withdrawn(self, run: Run, operation: Key) -> Iterator[Covered]:
+        """The operation that a run was of while less was known of it; and, if all is read once more, the one that earlier
+        versions had for all that a job writes."""
+        former = {run.operation} if run.id else set()
+        if self.anew and not run.sql:
+            former.add(self._job_key(run.namespace, run.name, "").tree_path)
+        for path in sorted(former - {"", operation.tree_path}):
+            yield Covered(path, run.as_of_ms, Depth.ALL, reported=True)
+        run.operation = operation.tree_path
 
     def _execution(self, run: Run, operation: Key, *, over: bool, named_ends: Attributes) -> Execution:
         unended = "UNKNOWN" if over else "RUNNING"
@@ -122,13 +146,14 @@ class Writing:
             as_of_ms = EARLIEST_MS + run.first_ms // 1_000
         return Execution(execution_key(operation, run.id), as_of_ms, attributes, run_as=run_as)
 
-    def _parents(self, run: Run, execution: Key) -> Iterator[Record]:
+    def _parents(self, run: Run, execution: Key, known: Mapping[str, Run]) -> Iterator[Record]:
         """The runs that this one is a part of, as far as it knows them: whatever else is known of those counts more."""
         child = execution
         known_ms = EARLIEST_MS + run.first_ms // 1_000
         above = {each[0]: each for each in (run.parent, run.root) if each and each[0] != run.id}
         for run_id, namespace, name in above.values():
-            job = self.job_key(namespace, name, "")
+            parent_run = known.get(run_id)
+            job = self.operation(parent_run) if parent_run else self._job_key(namespace, name, "")
             of_job = {"internalType": "openlineage_operation", "jobNamespace": namespace}
             yield Entity(job, known_ms, of_job, ages=True)
             of_run = {"internalType": "openlineage_execution", "status": "UNKNOWN"}

@@ -21,6 +21,8 @@ from navlin.model.redaction import bounded, redact
 ENDS: Final = ("COMPLETE", "FAIL", "ABORT")
 MAX_DATASETS: Final = 2_000
 MAX_FIELDS: Final = 5_000
+MAX_FED: Final = 100
+"""Inputs that are kept with each output of a stream, of one event."""
 TEXT_BYTES: Final = 64 << 10
 _T = TypeVar("_T")
 Name = tuple[str, str]
@@ -44,6 +46,8 @@ class Known:
     before: list[str] = field(default_factory=list)
     kind: str = ""
     catalog: list[str] = field(default_factory=list)
+    fed_by: list[list[str]] = field(default_factory=list)
+    """Inputs, by namespace and name, that events of a stream name together with this output."""
     about: dict[str, Any] = field(default_factory=dict)
     """What a document of its own has: description, owner, format."""
     said_ms: dict[str, int] = field(default_factory=dict)
@@ -165,6 +169,8 @@ class Run:
     outputs: dict[Name, Known] = field(default_factory=dict)
     said_ms: dict[str, int] = field(default_factory=dict)
     """When that was said last of which the latest counts, by its name."""
+    operation: str = ""
+    """The path of the operation that it was written as a run of."""
 
     @property
     def above(self) -> list[str]:
@@ -207,6 +213,9 @@ class Run:
                         self._missing(reason)
                 else:
                     self._missing("the run has more datasets than navlin follows")
+        for each in event.outputs if self.streaming else ():
+            if (fed := self.outputs.get((each.namespace, each.name))) is not None:
+                _add(fed.fed_by, ([read.namespace, read.name] for read in event.inputs[:MAX_FED]))
         entries = mapping(event.job_facets.get("lineage")).get("entries")
         for entry in objects(entries):
             if text(entry.get("type")).upper() == "DATASET" and text(entry.get("name")):

@@ -1,0 +1,48 @@
+"""What a producer leaves out of a run's datasets, as far as the statement that it sends shows.
+
+A producer that cannot follow a MERGE names its inputs alone, or its outputs alone: the statement itself, or the command of
+Spark's in the job's name, says that something was written, and that something was read for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from extractors.lineage.statements import reads_from, statements_in, writes
+from extractors.openlineage.runs import Run
+
+UNWRITTEN: Final = "the producer does not name what was written"
+UNREAD: Final = "the producer does not name what was read"
+_READS_FILES: Final = re.compile(r"(?:copy|load\s+data|import)\b", re.IGNORECASE)
+_MERGES: Final = re.compile(r"merge\b", re.IGNORECASE)
+_COMMAND: Final = re.compile(
+    r"\.(?:(?:execute_)?(?:insert_into|save_into|merge_into|append_data|overwrite_|replace_data|write_delta)"
+    r"|(?:execute_)?(?:optimized_|atomic_)?(?:create|replace)_\w*as_select|execute_(?:delete|update)_command)"
+)
+"""Commands by which Spark writes, as its agent has them in a job's name, behind that of the application."""
+
+
+def unsaid(run: Run) -> Iterator[str]:
+    """Why the datasets of a run are not all that it read and wrote."""
+    statements = list(statements_in(run.sql))
+    writing = [each for each in statements if writes(each)]
+    if not run.outputs and (writing or _COMMAND.search(run.name)):
+        yield UNWRITTEN
+    reading = any(map(reads_from, writing)) or any(map(_READS_FILES.match, writing))
+    # The target of a MERGE is read as well.
+    merged = run.inputs.keys() <= run.outputs.keys() and any(map(_MERGES.match, writing))
+    if run.outputs and reading and (not run.inputs or merged) and not _told_by_columns(run):
+        yield UNREAD
+
+
+def _told_by_columns(run: Run) -> bool:
+    """Whether something else than what is written is named as the source of it."""
+    named = {
+        (each.namespace, each.name)
+        for known in run.outputs.values()
+        for inputs in (known.rows, *known.columns.values())
+        for each in inputs
+    }
+    return bool(named - run.outputs.keys()) or any(known.sources for known in run.outputs.values())
