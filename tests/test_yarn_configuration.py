@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import orjson
 import pytest
 
-from extractors.yarn.configuration import Configuration, Place, is_staging, split_paths, to_configuration
+from extractors.lineage.staging import is_staging
+from extractors.yarn.configuration import Configuration, Missing, Place, split_paths, to_configuration
 from navlin.model.redaction import redact
 
 IN, OUT = "mapreduce.input.fileinputformat.inputdir", "mapreduce.output.fileoutputformat.outputdir"
@@ -85,6 +89,21 @@ def test_what_comes_down_to_no_directory_makes_the_job_incomplete(text: str) -> 
         ("/tmp/temp-1234567/tmp99", True),
         ("/tmp/hadoop-yarn/staging/etl", True),
         ("/user/etl/oozie-oozi/0000004-oozie-oozi-W/load--hive2/output", True),
+        ("/user/etl/_sqoop/7d6f2a_ORDERS", True),
+        ("/w/t/.spark-staging-0a1b/ds=1", True),
+        ("/user/etl/.sparkStaging/application_1_0001", True),
+        ("/w/t/_impala_insert_staging/x", True),
+        ("/out/__magic/job-1/f", True),
+        ("/out/__magic_job-1/f", True),
+        ("/tmp/etl/_tez_session_dir/x", True),
+        ("/out/.distcp.tmp.attempt_1", True),
+        ("/w/_tmp.-ext-10002", True),
+        ("/w/_task_tmp.-ext-10002", True),
+        ("/tmp/hive/etl", True),
+        ("/user/etl/.Trash/Current/f", False),
+        ("/data/_sqoop_exports", False),
+        ("/data/my_temporary", False),
+        ("/data/tmp/hive", False),
         ("/tmp", False),
         ("/tmp/hive_exports", False),
         ("/tmp/temperatures", False),
@@ -220,3 +239,69 @@ def test_very_many_inputs_are_cut_and_it_says_so() -> None:
     reported = of({IN: ",".join(f"/in/{n}" for n in range(10_001))})
     assert len(reported.inputs) == 10_000
     assert reported.incomplete
+
+
+COPIED = "DistCp reads a list of what it copies, which its configuration does not have"
+MOVED = "its data are in a directory from which Sqoop moves them elsewhere"
+READ = "it reads what is not in a directory"
+WRITTEN = "it writes what is not in a directory"
+
+
+@pytest.mark.parametrize(
+    ("properties", "why"),
+    [
+        ({IN: "relative"}, ["its configuration names a directory without the one that it is below"]),
+        ({IN: "/*"}, ["its configuration names its input by a pattern for the whole file system"]),
+        ({"distcp.target.final.path": "/x"}, [COPIED]),
+        ({"mapreduce.job.inputformat.class": "org.x.DBInputFormat"}, [READ]),
+        ({"mapreduce.job.outputformat.class": "org.x.TableOutputFormat"}, [WRITTEN]),
+        ({OUT: "/user/etl/_sqoop/7d6f_ORDERS"}, [MOVED]),
+        ({IN: "/user/etl/_sqoop/7d6f_ORDERS", OUT: "/d"}, [MOVED]),
+        ({OUT: "/w/t/.hive-staging_1/-ext-10000"}, []),
+        ({IN: "/a", OUT: "/b"}, []),
+    ],
+)  # fmt: skip
+def test_what_a_configuration_does_not_tell_is_said(properties: dict[str, str], why: list[str]) -> None:
+    assert list(of(properties).missing) == why
+
+
+def test_every_reason_of_a_configuration_is_a_sentence_of_its_own() -> None:
+    assert len({str(each) for each in Missing}) == len(Missing) == 7
+
+
+def test_numbers_and_booleans_of_json_are_what_hadoop_writes() -> None:
+    properties = {
+        "mapreduce.job.name": 20261126,
+        "mapred.mapper.new-api": False,
+        "mapred.mapper.class": "Old",
+        "mapreduce.job.map.class": "New",
+        "mapreduce.input.fileinputformat.input.dir.recursive": True,
+        "hive.query.id": 1.5,
+        "oozie.job.id": None,
+        "pig.script.id": ["x"],
+        IN: 7,
+        "mapreduce.job.working.dir": "hdfs://ns1/user/etl",
+    }
+    listed = [{"name": name, "value": value} for name, value in properties.items()]
+    read = to_configuration({"conf": {"property": listed}})
+    assert (read.name, read.mapper, read.recursive) == ("20261126", "Old", True)
+    assert [place.uri for place in read.inputs] == ["hdfs://ns1/user/etl/7"]
+    assert (read.hive_query_id, read.oozie_job_id, read.pig_script_id) == ("1.5", "", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "job", "inputs", "outputs", "why"),
+    [
+        ("sqoop/conf-numeric-name", "0042", [], 1, [READ]),
+        ("sqoop/conf-append", "nightly orders", [], 0, [MOVED, READ]),
+        ("sqoop/conf-export", "TOTALS.jar", 1, 0, [WRITTEN]),
+        ("oozie/conf-oozie-mapreduce", None, 1, 1, []),
+    ],
+)  # fmt: skip
+def test_configurations_of_a_real_history_server_are_read(
+    corpora: Path, name: str, job: str | None, inputs: object, outputs: int, why: list[str]
+) -> None:
+    read = to_configuration(orjson.loads((corpora / "seed-systems" / f"{name}.json").read_bytes()))
+    assert job is None or read.name == job
+    assert (len(read.inputs), len(read.outputs)) == (inputs or 0, outputs)
+    assert sorted(read.missing) == sorted(why)

@@ -10,18 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-STAGING = (
-    "/**/.Trash",
-    "/**/.hive-staging*",
-    "/**/_impala_insert_staging",
-    "/**/_temporary",
-    "/**/.spark-staging-*",
-    "/**/.sparkStaging",
-    "/**/.staging",
-    "/**/*._COPYING_",
-    "/tmp/hive",
-    "/tmp/hadoop-yarn/staging",
-)
+from extractors.lineage.staging import left_out
+
+STAGING = left_out()
 """What jobs and people leave lying for a moment, or have thrown away: excluded unless the configuration includes it."""
 
 ANY_DEPTH = "**"

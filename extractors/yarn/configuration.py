@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Final
 from urllib.parse import unquote_plus
 
+from extractors.lineage.staging import is_moved, is_staging
 from extractors.yarn.applications import MAX_NAME_BYTES
 from navlin.model.redaction import bounded, without_credentials
 from navlin.model.source import metastores_named
@@ -59,17 +61,24 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 _SCRATCH: Final = ("hive.exec.scratchdir", "yarn.app.mapreduce.am.staging-dir", "pig.temp.dir")
 _READ: Final = frozenset([key for keys in _KEYS.values() for key in keys] + list(_SCRATCH))
 
-_STAGING: Final = re.compile(
-    # Hive's, MapReduce's, Pig's, and what Oozie's launchers read and write.
-    r"(?:^|/)(?:\.hive-staging[^/]*|\.staging|_temporary|_tmp\.[^/]*|_task_tmp\.[^/]*|-(?:mr|ext|local)-\d+|oozie-oozi)(?:/|$)"
-    r"|^/tmp/(?:hive(?:-[^/]*)?|hadoop-yarn|temp-?\d+)(?:/|$)"
-)
 _NO_INPUT: Final = re.compile(r"(?:Sleep|Random|Range|Null|Empty|Launcher)InputFormat$")
 """Formats that make the records themselves."""
 _NO_OUTPUT: Final = re.compile(r"(?:\bNull|OozieLauncher)OutputFormat$")
 _HIVES_OWN: Final = "org.apache.hadoop.hive."
 _GLOB: Final = re.compile(r"(?<!\\)[*?\[{]")
 _HIVE, _PIG = "hive_", "pig_"
+
+
+class Missing(StrEnum):
+    """What a job's configuration does not tell, as a reason why its operation is incomplete."""
+
+    PLACE = "its configuration names a directory without the one that it is below"
+    EVERYWHERE = "its configuration names its input by a pattern for the whole file system"
+    TOO_MANY = "its configuration names more inputs than navlin keeps"
+    COPIED = "DistCp reads a list of what it copies, which its configuration does not have"
+    READ = "it reads what is not in a directory"
+    WRITTEN = "it writes what is not in a directory"
+    MOVED = "its data are in a directory from which Sqoop moves them elsewhere"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +93,13 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What matters of a job's configuration; empty where it is not set. ``incomplete``: it has further inputs or
-    outputs that come down to no directory."""
+    """What matters of a job's configuration; empty where it is not set. ``missing``: why it has further inputs or outputs
+    that come down to no directory."""
 
     name: str = ""
     inputs: tuple[Place, ...] = ()
     outputs: tuple[Place, ...] = ()
-    incomplete: bool = False
+    missing: tuple[Missing, ...] = ()
     recursive: bool = False
     mapper: str = ""
     reducer: str = ""
@@ -107,6 +116,10 @@ class Configuration:
     oozie_job_id: str = ""
     oozie_action_id: str = ""
 
+    @property
+    def incomplete(self) -> bool:
+        return bool(self.missing)
+
 
 def to_configuration(answer: Any) -> Configuration:
     """The answer of ``/jobs/{id}/conf``."""
@@ -122,12 +135,12 @@ def to_configuration(answer: Any) -> Configuration:
     # DistCp reads a list of what it copies, and writes its log where others write their output.
     copied = get("copied")
     outputs = reading.output(copied or get("outputs"))
-    lost = (
-        reading.lost
-        or bool(copied)
-        or _without_path(get("input_format"), get("inputs") or get("formats"), _NO_INPUT)
-        or _without_path(get("output_format"), get("outputs"), _NO_OUTPUT)
-    )
+    if copied:
+        reading.missing.add(Missing.COPIED)
+    if _without_path(get("input_format"), get("inputs") or get("formats"), _NO_INPUT):
+        reading.missing.add(Missing.READ)
+    if _without_path(get("output_format"), get("outputs"), _NO_OUTPUT):
+        reading.missing.add(Missing.WRITTEN)
     workflow, workflow_id = get("workflow"), ""
     for prefix in (_HIVE, _PIG):
         if workflow.startswith(prefix):
@@ -137,7 +150,7 @@ def to_configuration(answer: Any) -> Configuration:
         bounded(get("name"), MAX_NAME_BYTES),
         inputs,
         outputs,
-        lost,
+        tuple(sorted(reading.missing)),
         get("recursive").lower() == "true",
         _either(get("new_mapper"), get("old_mapper"), first=new_api),
         _either(get("new_reducer"), get("old_reducer"), first=new_api),
@@ -184,20 +197,16 @@ def split_paths(text: str) -> list[str]:
     return [path for path in map(str.strip, paths) if path]
 
 
-def is_staging(path: str) -> bool:
-    """Whether a path (without its host) is where an engine keeps what it will move or remove."""
-    return _STAGING.search(path) is not None
-
-
 class _Paths:
-    """Brings paths down to directories; ``lost``: one of them could not be."""
+    """Brings paths down to directories; ``missing``: why some could not be."""
 
     def __init__(self, working: str, scratch: tuple[str, ...]) -> None:
         self._working, self._scratch = working, scratch
-        self.lost = False
+        self.missing: set[Missing] = set()
 
     def places(self, texts: list[str]) -> tuple[Place, ...]:
-        self.lost |= len(texts) > MAX_PATHS
+        if len(texts) > MAX_PATHS:
+            self.missing.add(Missing.TOO_MANY)
         found = (self._place(text) for text in dict.fromkeys(texts[:MAX_PATHS]))
         return tuple(place for place in found if place is not None)
 
@@ -210,15 +219,17 @@ class _Paths:
         uri = without_credentials(text)
         if "://" not in uri and not uri.startswith("/") and not re.match(r"[a-zA-Z][\w+.-]*:/", uri):
             if not self._working:
-                self.lost = True
+                self.missing.add(Missing.PLACE)
                 return None
             uri = f"{self._working.rstrip('/')}/{uri}"
         uri, inferred = (uri, False) if literal else _without_glob(uri)
         path = _path_of(uri)
         if is_staging(path) or any(path == each or path.startswith(each + "/") for each in self._scratch):
+            if is_moved(path):
+                self.missing.add(Missing.MOVED)
             return None
         if inferred and path.strip("/") == "":
-            self.lost = True  # a glob at the very top says nothing of where
+            self.missing.add(Missing.EVERYWHERE)
             return None
         return Place(bounded(text), uri, inferred)
 
@@ -250,10 +261,16 @@ def _properties(answer: Any) -> dict[str, str]:
     properties: dict[str, str] = {}
     for each in each_of:
         match each:
-            case {"name": str(name), "value": str(value)} if name in _READ:
-                if value.strip() and "(redacted)" not in value:
-                    properties[name] = value.strip()
+            case {"name": str(name), "value": str() | int() | float() as value} if name in _READ:
+                text = _text(value)
+                if text and "(redacted)" not in text:
+                    properties[name] = text
     return properties
+
+
+def _text(value: str | float) -> str:
+    """A value as Hadoop has it: the JobHistoryServer of Hadoop 3 answers numbers and booleans as JSON's."""
+    return str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
 def _scratch(properties: Mapping[str, str]) -> tuple[str, ...]:

@@ -13,22 +13,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from extractors.yarn.configuration import Configuration, to_configuration
+from extractors.yarn.jobs import NO_HISTORY, read_jobs
 from extractors.yarn.plan import JOBS, Before, Planning, SeenSplit, UnansweredSplit
 from extractors.yarn.records import ApplicationRecords
-from extractors.yarn.rest import (
-    NotThere,
-    RestAddress,
-    RestError,
-    RestService,
-    RestUnavailable,
-    asking,
-    wrong_url,
-)
+from extractors.yarn.rest import RestAddress, RestUnavailable, asking, wrong_url
 from navlin.kerberos.client import Login
 from navlin.model.extractor import PULL, Extractor, extractor, keeps_positions
 from navlin.model.plan import Plan, Positions
-from navlin.model.records import Record, Reject, Split
+from navlin.model.records import Record, Split
 from navlin.model.source import YARN, Estate, Source
 
 _EXAMPLES: Final = {"urls": "http://resourcemanager:8088", "history_urls": "http://historyserver:19888"}
@@ -105,18 +97,13 @@ class Yarn(Extractor):
     def read(self, split: Split) -> Iterator[Record]:
         applications = ApplicationRecords(self.source, self.estate, self.metastore, self.default_fs)
         match split:
-            case SeenSplit(seen=seen, configured=False):
-                for each in seen:
-                    yield from applications.of(each)
-            case SeenSplit(seen=seen):
+            case SeenSplit(configured=False):
+                for each in split.seen:
+                    waited = self.history_urls and each.application and each.application.mapreduce
+                    yield from applications.of(each, missing=NO_HISTORY if waited else "")
+            case SeenSplit():
                 with asking(self._history) as history:
-                    for each in seen:
-                        configuration = None
-                        if each.job:
-                            configuration, reject = _configuration(history, each.job.id)
-                            if reject:
-                                yield reject
-                        yield from applications.of(each, configuration)
+                    yield from read_jobs(history, applications, split)
             case UnansweredSplit(error=error):
                 raise RestUnavailable(error)
             case _:
@@ -150,16 +137,3 @@ class Yarn(Extractor):
         cache = f"{self.estate.spool}/java" if self.estate.spool else ""
         login = Login(self.principal, self.keytab, self.krb5_conf, cache)
         return RestAddress(name, setting, urls, self.auth, self.user, self.ca_file, *limits, login)
-
-
-def _configuration(history: RestService, job: str) -> tuple[Configuration | None, Reject | None]:
-    """A job's configuration; None where it is not there any more, or cannot be had: then with the reason."""
-    try:
-        return to_configuration(history.get(f"{JOBS}/{job}/conf")), None
-    except NotThere:
-        return None, None
-    except RestUnavailable:
-        raise
-    except RestError as error:
-        # One job that others may not look at, or whose files are broken, must not keep the others from being read.
-        return None, Reject(history.url, f"the configuration of a job: {error}", sample=job)

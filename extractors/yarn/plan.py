@@ -8,7 +8,7 @@ the services' own times and reach back over what was read last: an application i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from extractors.yarn.applications import (
@@ -34,6 +34,13 @@ FINISHED, JOBS_FINISHED = "finished_ms", "jobs finished_ms"
 """Positions: the newest end seen of an application, and of a job (epoch ms, by the clock of the service that lists it)."""
 ENDED_BEFORE, OPEN = "settled", "open"
 """Positions: id → [its end, fingerprint of what was read]; id → what was read, without an end."""
+UNREAD: Final = "unread "
+"""Before an application's id: a position for each job whose configuration did not come."""
+RETRIED_A_RUN: Final = 20
+FIRST_RETRY_MS: Final = 600_000
+"""An unread configuration is asked for again after so long, then twice as long each time."""
+SLOW_APPLICATIONS: Final = 3
+"""So many applications that are asked for by their ids may go unanswered in a run; the others wait for the next one."""
 APPLICATIONS_A_SPLIT: Final = 2_000
 JOBS_A_SPLIT: Final = 100
 """Each costs the JobHistoryServer reading the job's history file."""
@@ -41,10 +48,14 @@ JOBS_A_SPLIT: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class SeenSplit(Split):
-    """Some applications as they were listed. ``configured``: the configurations of their jobs are to be fetched."""
+    """Some applications as they were listed, at ``now_ms``. ``configured``: the configurations of their jobs are to be
+    fetched; ``unread``: which they were not before, though it was tried ``tries`` times."""
 
     seen: tuple[Seen, ...]
     configured: bool = False
+    now_ms: int = 0
+    unread: bool = False
+    tries: int = 0
 
     @property
     def name(self) -> str:
@@ -76,7 +87,7 @@ class Planning:
         """Costs two requests, and one to the JobHistoryServer, where nothing has happened."""
         # The history first: a job that it has is one that the ResourceManager has known.
         jobs, odd_jobs, unanswered = self._jobs(history, before) if history else ({}, 0, "")
-        applications, odd = self._applications(resource_manager, before)
+        applications, odd, silent = self._applications(resource_manager, before)
         ends = [application.finished_ms for application in applications.values()]
         newest_ms = max([before.finished_ms, *ends])
         newest_job_ms = max([before.job_ms, *(job.finished_ms for job in jobs.values())])
@@ -95,17 +106,22 @@ class Planning:
             Position(ENDED_BEFORE, sorting.ended_since(newest_ms - reach_ms, newest_job_ms - reach_ms)),
             Position(OPEN, sorting.open),
         )
-        splits: list[Split] = [*_splits(sorting.new)]
+        now_ms = resource_manager.now_ms or newest_ms
+        splits: list[Split] = [*_splits(sorting.new, now_ms)]
         if unanswered:
             splits.append(UnansweredSplit(unanswered))
+        elif history:
+            new = {seen.id for seen in sorting.new}
+            splits += (each.split(now_ms) for each in before.due(now_ms) if each.seen.id not in new)
         notes = [
             f"{service.url}: {count} entries have no id"
             for service, count in ((resource_manager, odd), (history, odd_jobs))
             if service and count
         ]
+        notes += silent
         # The ResourceManager forgets old applications; that they ran stays true.
-        now_ms = resource_manager.now_ms
-        clock = SourceTime(now_ms, f"the ResourceManager {resource_manager.url}") if now_ms else None
+        clock_ms = resource_manager.now_ms
+        clock = SourceTime(clock_ms, f"the ResourceManager {resource_manager.url}") if clock_ms else None
         return Plan(tuple(splits), positions, covers=(), note="; ".join(notes), source_time=clock)
 
     # -- The JobHistoryServer ------------------------------------------------------------------------------------------
@@ -127,9 +143,11 @@ class Planning:
 
     # -- The ResourceManager -------------------------------------------------------------------------------------------
 
-    def _applications(self, service: RestService, before: Before) -> tuple[dict[str, Application], int]:
-        """By id: all that have not ended, those that ended in the window, and those that were open; and how many of the
-        answer have no id."""
+    def _applications(
+        self, service: RestService, before: Before
+    ) -> tuple[dict[str, Application], int, list[str]]:
+        """By id: all that have not ended, those that ended in the window, and those that were open; how many of the answer
+        have no id; and in words, which of the open ones could not be asked for: they stay what they were."""
         fewer = {"deSelects": "resourceRequests"}
         without_end = {**fewer, "states": ",".join(UNFINISHED)}
         listed = entries(service.get(APPLICATIONS, without_end), ("apps", "app"))
@@ -140,10 +158,17 @@ class Planning:
         names = ("apps", "app", "finishedTime")
         ended = in_windows(service, APPLICATIONS, with_end, names, begin_ms, self.page)
         found, odd = _by_id([*listed, *ended])
+        silent: list[str] = []
         for identity, application in before.open.items():
-            if identity not in found:
-                found[identity] = self._asked(service, application)
-        return found, odd
+            if identity in found:
+                continue
+            found[identity] = application
+            if len(silent) < SLOW_APPLICATIONS:
+                try:
+                    found[identity] = self._asked(service, application)
+                except RestError as error:
+                    silent.append(f"{identity} stays as it was: {error}")
+        return found, odd, silent
 
     def _asked(self, service: RestService, application: Application) -> Application:
         try:
@@ -156,6 +181,44 @@ class Planning:
 
 
 @dataclass(frozen=True, slots=True)
+class Unread:
+    """A job whose configuration did not come, though it was asked for ``tries`` times, the last time at ``asked_ms``."""
+
+    seen: Seen
+    tries: int
+    asked_ms: int
+
+    @property
+    def due_ms(self) -> int:
+        return self.asked_ms + (FIRST_RETRY_MS << self.tries if self.tries else 0)
+
+    def split(self, now_ms: int) -> SeenSplit:
+        return SeenSplit((self.seen,), configured=True, now_ms=now_ms, unread=True, tries=self.tries)
+
+    def position(self) -> Position:
+        application, job = self.seen.application, self.seen.job
+        value = {
+            "application": application and saved(application),
+            "job": job and asdict(job),
+            "tries": self.tries,
+            "asked_ms": self.asked_ms,
+        }
+        return Position(self.key(self.seen), [value])
+
+    @staticmethod
+    def key(seen: Seen) -> str:
+        return f"{UNREAD}{seen.id}"
+
+    @classmethod
+    def of(cls, identity: str, value: Sequence[Any]) -> Unread:
+        """The inverse of `position`."""
+        (only,) = value
+        application, job = only["application"], only["job"]
+        seen = Seen(identity, application and restored(application), job and Job(**job))
+        return cls(seen, only["tries"], only["asked_ms"])
+
+
+@dataclass(frozen=True, slots=True)
 class Before:
     """What was saved in the positions."""
 
@@ -163,16 +226,26 @@ class Before:
     job_ms: int = 0
     ended: Mapping[str, list[Any]] = field(default_factory=dict)
     open: Mapping[str, Application] = field(default_factory=dict)
+    unread: Sequence[Unread] = ()
+
+    def due(self, now_ms: int) -> list[Unread]:
+        """The jobs whose configurations are asked for again, those first that have waited longest."""
+        due = sorted((each for each in self.unread if each.due_ms <= now_ms), key=lambda each: each.asked_ms)
+        return due[:RETRIED_A_RUN]
 
     @classmethod
     def of(cls, positions: Positions) -> Before:
         values = positions.values
+        unread = [
+            Unread.of(key.removeprefix(UNREAD), value)
+            for key, value in values.items()
+            if key.startswith(UNREAD)
+        ]
         still_open = {each: restored(value) for each, value in values.get(OPEN, {}).items()}
         if positions.complete:
-            return cls(open=still_open)
-        return cls(
-            values.get(FINISHED, 0), values.get(JOBS_FINISHED, 0), values.get(ENDED_BEFORE, {}), still_open
-        )
+            return cls(open=still_open, unread=unread)
+        ends = (values.get(FINISHED, 0), values.get(JOBS_FINISHED, 0))
+        return cls(*ends, values.get(ENDED_BEFORE, {}), still_open, unread)
 
 
 class _Sorting:
@@ -257,10 +330,10 @@ def _by_id(listed: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Application],
     return found, odd
 
 
-def _splits(new: Sequence[Seen]) -> Iterator[SeenSplit]:
+def _splits(new: Sequence[Seen], now_ms: int) -> Iterator[SeenSplit]:
     with_jobs = [seen for seen in new if seen.job]
     without = [seen for seen in new if not seen.job]
     for at in range(0, len(without), APPLICATIONS_A_SPLIT):
-        yield SeenSplit(tuple(without[at : at + APPLICATIONS_A_SPLIT]))
+        yield SeenSplit(tuple(without[at : at + APPLICATIONS_A_SPLIT]), now_ms=now_ms)
     for at in range(0, len(with_jobs), JOBS_A_SPLIT):
-        yield SeenSplit(tuple(with_jobs[at : at + JOBS_A_SPLIT]), configured=True)
+        yield SeenSplit(tuple(with_jobs[at : at + JOBS_A_SPLIT]), configured=True, now_ms=now_ms)

@@ -10,7 +10,7 @@ everything would seem to come from everything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -47,8 +47,11 @@ class ApplicationRecords:
     metastore: str = ""
     default_fs: str = ""
 
-    def of(self, seen: Seen, configuration: Configuration | None = None) -> Iterator[Record]:
-        """All that is known of one application. ``configuration`` is None where there is none to be had."""
+    def of(
+        self, seen: Seen, configuration: Configuration | None = None, missing: str = ""
+    ) -> Iterator[Record]:
+        """All that is known of one application. ``configuration`` is None where there is none to be had, ``missing`` why, if
+        it ran with one."""
         known = _Known.of(seen, configuration)
         inputs = self._ends(known.conf.inputs, known)
         outputs = self._ends(known.conf.outputs, known)
@@ -62,10 +65,12 @@ class ApplicationRecords:
         }
         flowed = configuration is not None and known.succeeded
         incomplete: Attributes = {"incomplete": True} if known.conf.incomplete else {}
+        # Of what failed nothing has flowed.
+        reasons = [*known.conf.missing, *([missing] if missing and known.succeeded else [])]
         yield from Operation(
             key,
             known.as_of_ms,
-            {**known.of_operation(), **readable},
+            {**known.of_operation(reasons), **readable},
             Execution(
                 application_key(self.source, seen.id, key),
                 known.as_of_ms,
@@ -170,7 +175,7 @@ class _Known:
         named = self.oozie.workflow_id if self.oozie else ""
         return named or self.conf.oozie_job_id
 
-    def of_operation(self) -> dict[str, Any]:
+    def of_operation(self, reasons: Sequence[str]) -> dict[str, Any]:
         conf = self.conf
         return {
             "internalType": "yarn_operation",
@@ -181,7 +186,7 @@ class _Known:
             "outputKey": conf.output_key,
             "outputValue": conf.output_value,
             "inputRecursive": conf.recursive or None,
-            "incomplete": conf.incomplete or None,
+            **({"incomplete": True, "incompleteReasons": list(map(str, reasons))} if reasons else {}),
             **self._by_name(),
         }
 

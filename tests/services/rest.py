@@ -111,11 +111,11 @@ class JobHistory(RestServer):
     def __init__(self, now_ms: int = 1_800_000_000_000) -> None:
         super().__init__(now_ms)
         self.jobs: list[dict[str, Any]] = []
-        self.configurations: dict[str, dict[str, str]] = {}
+        self.configurations: dict[str, dict[str, Any]] = {}
         self.routes["/ws/v1/history/mapreduce/jobs"] = self._jobs
         self.routes["/ws/v1/history/mapreduce/jobs/"] = self._configuration
 
-    def add(self, job: dict[str, Any], **properties: str) -> None:
+    def add(self, job: dict[str, Any], **properties: Any) -> None:
         """One job; ``properties`` by their names with _ for the dots."""
         self.jobs.append(job)
         self.configurations[job["id"]] = {name.replace("_", "."): text for name, text in properties.items()}

@@ -11,7 +11,7 @@ import orjson
 from extractors.yarn import Yarn
 from navlin.model.keys import EntityType, Key, RelationType
 from navlin.model.plan import Plan, Positions
-from navlin.model.records import Entity, Record, Reject, Relation
+from navlin.model.records import Entity, Position, Record, Reject, Relation
 from navlin.model.source import HDFS, HIVE, YARN, Estate, Source, source_id
 from tests.services.rest import RestServer
 
@@ -126,8 +126,11 @@ class Following:
         extracted = Extracted(self.plan(complete=complete))
         for split in extracted.plan.splits:
             extracted.records += self.extractor.read(pickle.loads(pickle.dumps(split)))  # noqa: S301 - made here
-        for position in extracted.plan.positions:
+        yielded = [each for each in extracted.records if isinstance(each, Position)]
+        for position in (*yielded, *extracted.plan.positions):
             self.positions[position.key] = orjson.loads(orjson.dumps(position.value))
+            if position.value is None:
+                del self.positions[position.key]
         return extracted
 
     def is_quiet(self) -> bool:

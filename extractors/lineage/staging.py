@@ -1,0 +1,83 @@
+"""Where engines keep for a moment what they will move or remove: no data of their own, and no end of a job."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+
+class Staging(NamedTuple):
+    """A name anywhere, or a path from the root, as a glob.
+
+    ``listed``: HDFS leaves it out unless the configuration includes it. ``ends``: a job's input or output there is no end of
+    its lineage. ``moved``: nothing else records where its data go.
+    """
+
+    of: str
+    glob: str
+    listed: bool = False
+    ends: bool = True
+    moved: bool = False
+
+
+STAGING: Final = (
+    Staging("people", ".Trash", listed=True, ends=False),
+    Staging("Hive", ".hive-staging*", listed=True),
+    Staging("Hive", "_tmp.*"),
+    Staging("Hive", "_task_tmp.*"),
+    Staging("Hive", "-mr-[0-9]*"),
+    Staging("Hive", "-ext-[0-9]*"),
+    Staging("Hive", "-local-[0-9]*"),
+    Staging("Hive", "/tmp/hive-*"),
+    Staging("Impala", "_impala_insert_staging", listed=True),
+    Staging("MapReduce", "_temporary", listed=True),
+    Staging("Spark", ".spark-staging-*", listed=True),
+    Staging("Spark", ".sparkStaging", listed=True),
+    Staging("MapReduce", ".staging", listed=True),
+    Staging("MapReduce", "/tmp/hadoop-yarn"),
+    Staging("S3A", "__magic"),
+    Staging("S3A", "__magic_job-*"),
+    Staging("DistCp", ".distcp.tmp.*"),
+    Staging("Tez", "_tez_session_dir"),
+    Staging("Pig", "/tmp/temp-[0-9]*"),
+    Staging("Pig", "/tmp/temp[0-9]*"),
+    Staging("Oozie", "oozie-oozi"),
+    Staging("Sqoop", "_sqoop", moved=True),
+    Staging("people", "*._COPYING_", listed=True, ends=False),
+    Staging("Hive", "/tmp/hive", listed=True),
+    Staging("MapReduce", "/tmp/hadoop-yarn/staging", listed=True),
+)
+
+
+def left_out() -> tuple[str, ...]:
+    """The globs of what HDFS leaves out by default."""
+    globs = (each.glob for each in STAGING if each.listed)
+    return tuple(glob if glob.startswith("/") else f"/**/{glob}" for glob in globs)
+
+
+def is_staging(path: str) -> bool:
+    """Whether a path (without its host) is where an engine keeps what it will move or remove."""
+    return _ENDS.search(path) is not None
+
+
+def is_moved(path: str) -> bool:
+    """Whether what lies at a path will be moved to where no record says."""
+    return _MOVED.search(path) is not None
+
+
+def _matching(some: Iterable[Staging]) -> re.Pattern[str]:
+    """Finds any of these as a name, or as the beginning, of a path."""
+    return re.compile("|".join(_pattern(each.glob) for each in some))
+
+
+def _pattern(glob: str) -> str:
+    pieces = re.split(r"(\*|\[[^]]+\])", glob)
+    inner = "".join(
+        "[^/]*" if piece == "*" else piece if piece.startswith("[") else re.escape(piece) for piece in pieces
+    )
+    return f"{'^' if glob.startswith('/') else '(?:^|/)'}{inner}(?:/|$)"
+
+
+_ENDS: Final = _matching(each for each in STAGING if each.ends)
+_MOVED: Final = _matching(each for each in STAGING if each.moved)

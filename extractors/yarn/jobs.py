@@ -1,0 +1,108 @@
+"""Reading the configurations of MapReduce jobs: one that does not come, or does not read, is that of its job alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from extractors.yarn.applications import Seen
+from extractors.yarn.configuration import to_configuration
+from extractors.yarn.plan import JOBS, SeenSplit, Unread
+from extractors.yarn.records import ApplicationRecords
+from extractors.yarn.rest import NotThere, RestError, RestService, RestUnavailable
+from navlin.model.records import Position, Record, Reject
+
+NO_HISTORY: Final = "the JobHistoryServer has no history of its job"
+GONE: Final = "the JobHistoryServer does not have its job's configuration any more"
+UNREADABLE: Final = "its job's configuration did not read, or never came"
+SLOW_ONES: Final = 3
+"""After so many in a row that did not come, the rest of a split is put off: each has cost a whole timeout."""
+MAX_TRIES: Final = 8
+"""Over most of a day. Then a job is reported without what it read and wrote."""
+
+
+def read_jobs(history: RestService, applications: ApplicationRecords, split: SeenSplit) -> Iterator[Record]:
+    """The jobs of a split, each with its configuration. Raises `RestUnavailable` if the JobHistoryServer does not answer at
+    all: then all of the split is read another time."""
+    slow = 0
+    for place, seen in enumerate(split.seen):
+        if slow >= SLOW_ONES:
+            yield from _put_off(history, split.seen[place:], split.now_ms)
+            return
+        try:
+            answer = _asked(history, seen)
+        except RestUnavailable as error:
+            if not _answers(history):
+                raise
+            slow += 1
+            yield from _unread(history, applications, seen, split, error)
+        else:
+            slow = 0
+            yield from _with(history, applications, seen, answer)
+            if split.unread:
+                yield Position(Unread.key(seen), None)
+
+
+def _asked(history: RestService, seen: Seen) -> Any:
+    """What is answered of a job's configuration; None or an error if it is there no more or cannot be had."""
+    assert seen.job is not None
+    try:
+        return history.get(f"{JOBS}/{seen.job.id}/conf")
+    except NotThere:
+        return None
+    except RestUnavailable:
+        raise
+    except RestError as error:
+        # One that others may not look at, or whose files are broken.
+        return error
+
+
+def _with(
+    history: RestService, applications: ApplicationRecords, seen: Seen, answer: Any
+) -> Iterator[Record]:
+    if isinstance(answer, RestError):
+        yield _reject(history, seen, answer)
+        yield from applications.of(seen, missing=UNREADABLE)
+    elif answer is None:
+        yield from applications.of(seen, missing=GONE)
+    else:
+        yield from applications.of(seen, to_configuration(answer))
+
+
+def _answers(history: RestService) -> bool:
+    """Whether the JobHistoryServer answers anything."""
+    try:
+        history.get(JOBS, {"limit": 1})
+    except RestUnavailable:
+        return False
+    except RestError:
+        pass
+    return True
+
+
+def _unread(
+    history: RestService, applications: ApplicationRecords, seen: Seen, split: SeenSplit, error: RestError
+) -> Iterator[Record]:
+    """A job that is asked for again, or was often enough."""
+    if split.tries + 1 < MAX_TRIES:
+        yield _reject(history, seen, error, "; it will be asked for again")
+        yield Unread(seen, split.tries + 1, split.now_ms).position()
+        return
+    yield from _with(history, applications, seen, error)
+    yield Position(Unread.key(seen), None)
+
+
+def _put_off(history: RestService, rest: Sequence[Seen], now_ms: int) -> Iterator[Record]:
+    yield Reject(
+        history.url,
+        f"the configurations of {len(rest)} jobs are put off: those of {SLOW_ONES} in a row did not come",
+        sample=f"{rest[0].id} and {len(rest) - 1} more",
+        count=len(rest),
+    )
+    for seen in rest:
+        yield Unread(seen, 0, now_ms).position()
+
+
+def _reject(history: RestService, seen: Seen, error: RestError, more: str = "") -> Reject:
+    job = seen.job.id if seen.job else seen.id
+    return Reject(history.url, f"the configuration of a job: {error}{more}", sample=job)
