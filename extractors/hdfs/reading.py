@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from extractors.hdfs.client import HdfsClient, Status
-from extractors.hdfs.errors import HdfsError, HdfsNotFound, HdfsRefused
+from extractors.hdfs.errors import HdfsError, HdfsNotFound, HdfsRefused, HdfsUnavailable
 from extractors.hdfs.filters import Filters
 from extractors.hdfs.sidecars import MOST_BYTES, BadSidecar, parse_sidecar, sidecar_of, target_of
 from extractors.hdfs.splits import TreeSplit, WalkSplit
@@ -65,19 +65,26 @@ def read_described(client: HdfsClient, reading: Reading, paths: Sequence[str]) -
 
 def read_trees(client: HdfsClient, reading: Reading, split: TreeSplit) -> Iterator[Record]:
     """Paths and all that is below them. Raises `HdfsNotFound` if one that is configured is not there."""
-    statuses = list(zip(split.paths, client.describe(split.paths), strict=True))
-    if split.configured and (absent := [path for path, status in statuses if status is None]):
-        raise HdfsNotFound(
-            f"{reading.url}: {', '.join(absent)}: there is no such directory; correct roots", absent[0]
-        )
-    there = [status for _, status in statuses if status is not None]
+    if split.configured:
+        statuses = list(zip(split.paths, client.describe(split.paths), strict=True))
+        if absent := [path for path, status in statuses if status is None]:
+            raise HdfsNotFound(
+                f"{reading.url}: {', '.join(absent)}: there is no such directory; correct roots", absent[0]
+            )
+        there = [status for _, status in statuses if status is not None]
+    else:
+        there, refused = _described(client, reading, split.paths)
+        yield from refused
     yield from reading.listings(there)
     yield from read_words(client, reading, there)
     yield from read_walk(client, reading, [status.path for status in there if status.directory])
 
 
 def read_walk(client: HdfsClient, reading: Reading, directories: Sequence[str]) -> Iterator[Record]:
-    """All that is below directories, as far as it is not too much for one split; the rest is split up."""
+    """All that is below directories, as far as it is not too much for one split; the rest is split up.
+
+    One that HDFS does not answer for is read by itself, so that it fails alone.
+    """
     waiting = [path for path in directories if reading.filters.takes(path)]
     rows = 0
     while waiting and rows < ROWS_IN_WALK:
@@ -91,11 +98,17 @@ def read_walk(client: HdfsClient, reading: Reading, directories: Sequence[str]) 
                 described += filter(None, (target_of(each.path) for each in some if not each.directory))
         except HdfsNotFound:  # gone since: an event will show that, or the next listing
             continue
-        except HdfsRefused as error:
-            yield Reject(f"{reading.url}{directory}", str(error), tree_path=to_tree(directory))
+        except HdfsUnavailable:
+            if [*directories] == [directory] or not _answers(client):
+                raise
+            yield WalkSplit((directory,), reading.as_of_ms)
+            continue
+        except HdfsError as error:
+            yield _rejected(client, reading, directory, error)
             continue
         if described and reading.sidecars:
-            targets = [status for status in client.describe(described) if status is not None]
+            targets, refused = _described(client, reading, described)
+            yield from refused
             yield from read_words(client, reading, targets)
     for piece in _dealt(waiting, PIECES):
         yield WalkSplit(piece, reading.as_of_ms)
@@ -125,6 +138,8 @@ def read_words(client: HdfsClient, reading: Reading, statuses: Sequence[Status])
         except HdfsNotFound:
             continue
         except (HdfsError, BadSidecar) as error:
+            if isinstance(error, HdfsUnavailable) and not _answers(client):
+                raise
             yield Reject(f"{reading.url}{path}", f"a sidecar that does not read: {error}")
     if rows:
         yield reading.listing(rows, words)
@@ -133,17 +148,33 @@ def read_words(client: HdfsClient, reading: Reading, statuses: Sequence[Status])
 def _described(
     client: HdfsClient, reading: Reading, paths: Sequence[str]
 ) -> tuple[list[Status], list[Reject]]:
-    """Those that are there, and those that the user may not see, though the image had them."""
+    """Those that are there, and those that the user may not see, though the image had them, or that cannot be described."""
     try:
         return [status for status in client.describe(paths) if status is not None], []
-    except HdfsRefused as error:
+    except HdfsUnavailable:
+        raise
+    except HdfsError as error:
         if len(paths) == 1:
-            return [], [Reject(f"{reading.url}{paths[0]}", str(error), tree_path=to_tree(paths[0]))]
+            return [], [_rejected(client, reading, paths[0], error)]
     # One of them has the NameNode refuse all.
     half = len(paths) // 2
     found, refused = _described(client, reading, paths[:half])
     more, also = _described(client, reading, paths[half:])
     return found + more, refused + also
+
+
+def _rejected(client: HdfsClient, reading: Reading, path: str, error: HdfsError) -> Reject:
+    """A path that cannot be read. Raises the error if nothing can be read of this HDFS."""
+    if not isinstance(error, HdfsRefused) and not _answers(client):
+        raise error
+    return Reject(f"{reading.url}{path}", str(error), tree_path=to_tree(path))
+
+
+def _answers(client: HdfsClient) -> bool:
+    try:
+        return any(client.describe(["/"]))
+    except HdfsError:
+        return False
 
 
 def to_tree(path: str) -> str:

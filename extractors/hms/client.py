@@ -54,6 +54,10 @@ class MetastoreGarbled(MetastoreError):
     """The answer is not Thrift, or not what the call gives. The connection is of no more use."""
 
 
+class MetastoreLost(MetastoreError):
+    """The connection broke, by the metastore's end or by what it was asked for."""
+
+
 class CallUnknown(MetastoreError):
     """The metastore's version does not know the call."""
 
@@ -153,7 +157,7 @@ class Connection:
                 f"{where}: no answer within {self._address.call_timeout_s:g} s: is the metastore overloaded? "
                 "`call_timeout_s` is how long navlin waits"
             )
-        return MetastoreError(
+        return MetastoreLost(
             f"{where}: the connection broke ({_line(str(error))}): did the metastore end? "
             'If it never works, check that `framed`, `sasl` and `tls` are as in its configuration (sasl = "kerberos" '
             "where hive.metastore.sasl.enabled is true, tls = true where hive.metastore.use.SSL is)"

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from extractors.hms.client import Connection, MetastoreGarbled, MetastoreRefused, MetastoreTimedOut
+from extractors.hms.client import (
+    Connection,
+    MetastoreError,
+    MetastoreGarbled,
+    MetastoreLost,
+    MetastoreRefused,
+    MetastoreTimedOut,
+)
 from extractors.hms.idl import Table
 
+_N = TypeVar("_N")
 _T = TypeVar("_T")
 
 COLUMNS_A_CALL = 20_000
 """What a call for tables aims at: a metastore's time and memory go by columns, and some tables have ten thousand."""
 _SLOW_ONES = 3
+_ONE_FAILED = (MetastoreTimedOut, MetastoreRefused, MetastoreGarbled, MetastoreLost)
+"""What one object may do to a call that is asked for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +32,7 @@ class Missed:
 
     name: str
     reason: str
+    kind: type[MetastoreError] = MetastoreRefused
 
 
 VANISHED = (
@@ -40,34 +51,38 @@ def fetch(
     """What is answered when ``ask`` asks for ``names``, at most ``at_once`` a call, each with the name that it was asked by.
 
     Begins with half of that and doubles after each answer. A call that takes too long, is refused (one object that the
-    metastore cannot read spoils its whole batch: JDOObjectNotFoundException) or cannot be decoded is halved, down to the
-    one that is missed.
+    metastore cannot read spoils its whole batch: JDOObjectNotFoundException), cannot be decoded or breaks the connection
+    twice is halved, down to the one that is missed.
     ``weight`` is an object's number of columns. Raises `MetastoreTimedOut` when single objects time out one after another:
     the metastore is then gone.
     """
-    at, size, slow = 0, max(1, at_once // 2), 0
+    at, size, slow, again = 0, max(1, at_once // 2), 0, False
     asked = names[:size]
-    answer = ask(asked) if asked else list
+    answer = _sent(ask, asked) if asked else list
     while asked:
         found: dict[str, _T] = {}
         reason = VANISHED
         try:
             answered = answer()
-        except (MetastoreTimedOut, MetastoreRefused, MetastoreGarbled) as error:
+        except _ONE_FAILED as error:
             if not isinstance(error, MetastoreRefused):
                 metastore.close()
                 metastore.open()
+                again = isinstance(error, MetastoreLost) and not again
+                if again:
+                    answer = _sent(ask, asked)
+                    continue
                 slow += len(asked) == 1 and isinstance(error, MetastoreTimedOut)
             if slow >= _SLOW_ONES:
                 raise
             if len(asked) > 1:
                 size = len(asked) // 2
                 asked = asked[:size]
-                answer = ask(asked)
+                answer = _sent(ask, asked)
                 continue
             reason = str(error)
         else:
-            slow = 0
+            slow, again = 0, False
             # By name and not by place: what is missing leaves no gap, and the order is the metastore's own.
             found = {name_of(one): one for one in answered}
             columns = sum(map(weight, answered)) // len(asked) or 1
@@ -77,10 +92,50 @@ def fetch(
         asked = names[at : at + size]
         if asked:
             # Before what is there is worked on, so that the metastore and we work at the same time.
-            answer = ask(asked)
+            answer = _sent(ask, asked)
         for name in just_asked:
             one = found.get(name)
             yield Missed(name, reason) if one is None else (name, one)
+
+
+def one_by_one(
+    metastore: Connection, names: Iterable[_N], call: Callable[[_N], _T]
+) -> Iterator[tuple[_N, _T | Missed]]:
+    """What a call answers of each name, or why it does not. Raises as `fetch` does when the metastore is gone."""
+    slow = 0
+    for name in names:
+        found = _one(metastore, name, call)
+        slow = slow + 1 if isinstance(found, Missed) and found.kind is MetastoreTimedOut else 0
+        if slow >= _SLOW_ONES and isinstance(found, Missed):
+            raise MetastoreTimedOut(found.reason)
+        yield name, found
+
+
+def _one(metastore: Connection, name: _N, call: Callable[[_N], _T], *, again: bool = False) -> _T | Missed:
+    try:
+        return call(name)
+    except _ONE_FAILED as error:
+        if not isinstance(error, MetastoreRefused):
+            metastore.close()
+            metastore.open()
+        if isinstance(error, MetastoreLost) and not again:
+            return _one(metastore, name, call, again=True)
+        return Missed(str(name), str(error), type(error))
+
+
+def _sent(
+    ask: Callable[[Sequence[str]], Callable[[], Sequence[_T]]], names: Sequence[str]
+) -> Callable[[], Sequence[_T]]:
+    """What waits for the answer: also if the connection broke before it could be asked for."""
+    try:
+        return ask(names)
+    except MetastoreLost as lost:
+        error = lost
+
+    def answer() -> Sequence[_T]:
+        raise error
+
+    return answer
 
 
 def columns_in(table: Table) -> int:

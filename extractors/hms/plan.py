@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from extractors.hms.client import Connection
+from extractors.hms.client import Connection, MetastoreRefused
 from extractors.hms.continuity import EVENT_DIGEST, digest_of
 from extractors.hms.events import TableName, TableRenamed, parse_event
+from extractors.hms.fetch import Missed, one_by_one
 from extractors.hms.idl import NotificationEvent
 from extractors.hms.splits import (
     DatabaseSplit,
@@ -149,8 +150,13 @@ def plan_complete(
         database_key(planning.source, name).tree_path for name in names if name.lower() not in set(taken)
     ]
     tables: list[TableName] = []
-    for database in taken:
-        for table in metastore.table_names(database):
+    missed: list[Missed] = []
+    for database, listed_tables in one_by_one(metastore, taken, metastore.table_names):
+        if isinstance(listed_tables, Missed):
+            left_out.append(database_key(planning.source, database).tree_path)
+            missed.append(listed_tables)
+            continue
+        for table in listed_tables:
             name = TableName(database, table.lower())
             key = table_key(planning.source, *name)
             if not planning.filters.take(name):
@@ -159,6 +165,11 @@ def plan_complete(
             tables.append(name)
             if not planning.partitions:
                 left_out.append(below(key.tree_path, PARTITIONS))
+    if missed and len(missed) == len(taken):
+        raise MetastoreRefused(f"the tables of no database can be listed: {missed[0].reason}")
+    if missed:
+        more = f" and of {len(missed) - 1} more databases" if len(missed) > 1 else ""
+        note += f"; until the next complete plan the tables of {missed[0].name}{more} are not listed: {missed[0].reason}"
     as_of_ms = planning.now_ms
     splits += (DatabaseSplit(some, as_of_ms) for some in in_batches(taken, DATABASES_A_SPLIT))
     for some in in_batches(tables, TABLES_A_SPLIT):

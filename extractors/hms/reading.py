@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from extractors.hms.client import Connection, MetastoreRefused
 from extractors.hms.entities import Reading, to_database, to_partition, to_table
 from extractors.hms.events import TableName
-from extractors.hms.fetch import VANISHED, Missed, columns_in, fetch
+from extractors.hms.fetch import VANISHED, Missed, columns_in, fetch, one_by_one
 from extractors.hms.idl import Partition, Table
 from extractors.hms.names import partition_values
 from extractors.hms.plan import TABLES_A_LISTING
@@ -27,14 +27,13 @@ class BatchSizes:
 
 
 def read_databases(metastore: Connection, reading: Reading, split: DatabaseSplit) -> Iterator[Record]:
-    for name in split.databases:
-        try:
-            database = metastore.database(name)
-        except MetastoreRefused as error:
+    for name, found in one_by_one(metastore, split.databases, metastore.database):
+        if isinstance(found, Missed):
             path = database_key(reading.source, name).tree_path
-            yield Reject(f"{reading.place} {name}", f"{VANISHED} ({error})", tree_path=path)
+            reason = f"{VANISHED} ({found.reason})" if found.kind is MetastoreRefused else found.reason
+            yield Reject(f"{reading.place} {name}", reason, tree_path=path)
         else:
-            yield from to_database(reading, database, name)
+            yield from to_database(reading, found, name)
 
 
 def read_tables(
@@ -72,15 +71,12 @@ def read_partition_lists(
     metastore: Connection, reading: Reading, split: PartitionListSplit, sizes: BatchSizes
 ) -> Iterator[Record]:
     renamed = dict(split.renamed)
-    for table in split.tables:
+    for table, names in one_by_one(metastore, split.tables, lambda each: metastore.partition_names(*each)):
         key = table_key(reading.source, *table)
         path = below(key.tree_path, PARTITIONS)
-        try:
-            names = metastore.partition_names(*table)
-        except MetastoreRefused as error:
-            yield Reject(
-                f"{reading.place} {table}", f"its partitions cannot be listed: {error}", tree_path=path
-            )
+        if isinstance(names, Missed):
+            reason = f"its partitions cannot be listed: {names.reason}"
+            yield Reject(f"{reading.place} {table}", reason, tree_path=path)
             continue
         if split.touched:
             yield Covered(path, reading.as_of_ms, reported=True)

@@ -49,10 +49,13 @@ class EventsSplit(Split):
     shards: Mapping[str, Any] = field(default_factory=dict)
     anew: bool = False
     complete: bool = False
+    error: str = ""
+    """Why the one file of it did not read: reading this fails with it."""
 
     @property
     def name(self) -> str:
-        return self.files[0].path
+        # One file that fails is held back by its own name, without the others.
+        return self.files[0].path + (f" and {len(self.files) - 1} more" if len(self.files) > 1 else "")
 
     @property
     def local(self) -> bool:
@@ -94,6 +97,8 @@ class OpenLineageEvents(LineLogs):
 
     def read(self, split: Split) -> Iterator[Record]:
         assert isinstance(split, EventsSplit)
+        if split.error:
+            raise OSError(split.error)
         yield from _Reading(self, split).records()
 
 
@@ -162,6 +167,11 @@ class _Reading:
             if away.loses:
                 yield Reject(split.path, str(away), split.offset)
             yield sought(split)
+        except OSError as error:
+            if len(self._split.files) == 1:
+                raise
+            # What was read of it is read again.
+            yield EventsSplit((split,), error=f"{split.path}: {error.strerror or error}")
 
     def _of_text(self, found: Line, path: str) -> Iterator[Record]:
         self._bytes += len(found.text)

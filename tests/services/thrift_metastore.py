@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Self
 
@@ -20,13 +20,16 @@ _CALLS: dict[str, Call[Any]] = {each.name: each for each in vars(idl).values() i
 
 
 class ThriftMetastore:
-    """Answers on a port of its own, of one database ``damaged``.
+    """Answers on a port of its own, of one database ``damaged`` unless it has others.
 
     ``tables`` are by the names that they are listed and asked by, ``partitions`` by table and partition name. ``damage``
-    does something to the bytes of each answer that holds the table of its name.
+    does something to the bytes of each answer that holds the table of its name. ``mishaps`` are by call and by what it is
+    asked for: "silent", "broken" (the connection) or "refused".
     """
 
     def __init__(self) -> None:
+        self.databases = ["damaged"]
+        self.mishaps: dict[tuple[str, str], str] = {}
         self.tables: dict[str, idl.Table] = {}
         self.partitions: dict[str, dict[str, idl.Partition]] = {}
         self.damage: dict[str, Callable[[bytes], bytes]] = {}
@@ -62,9 +65,17 @@ class ThriftMetastore:
                 arguments = _Fields(asked)
                 protocol.readStruct(arguments, spec) if spec else protocol.skip(12)
                 protocol.readMessageEnd()
-                buffered.write(self._answer(name, number, call, asked))
+                mishap = self._mishap(name, asked)
+                if mishap == "broken":
+                    break
+                if mishap != "silent":
+                    answer = self._answer(name, number, call, asked)
+                    buffered.write(_refusal(name, number) if mishap == "refused" else answer)
                 buffered.flush()
         client.close()
+
+    def _mishap(self, name: str, asked: Mapping[str, Any]) -> str:
+        return next((self.mishaps[name, each] for each in _words(asked) if (name, each) in self.mishaps), "")
 
     def _answer(self, name: str, number: int, call: Call[Any] | None, asked: dict[str, Any]) -> bytes:
         buffer = TMemoryBuffer()
@@ -88,9 +99,9 @@ class ThriftMetastore:
         """The result of a call, and the tables that it holds."""
         match name:
             case "get_all_databases":
-                return ["damaged"], []
+                return self.databases, []
             case "get_database":
-                return idl.Database("damaged", "d", "hdfs://ns1/w", {}, "etl", "hive"), []
+                return idl.Database(asked["a1"], "d", "hdfs://ns1/w", {}, "etl", "hive"), []
             case "get_all_tables":
                 return list(self.tables), []
             case "get_table_objects_by_name_req":
@@ -104,6 +115,26 @@ class ThriftMetastore:
             case "get_current_notificationEventId":
                 return idl.CurrentNotificationEventId(0), []
         return NotImplemented, []
+
+
+def _refusal(name: str, number: int) -> bytes:
+    buffer = TMemoryBuffer()
+    protocol = TBinaryProtocol(buffer)
+    protocol.writeMessageBegin(name, TMessageType.EXCEPTION, number)
+    TApplicationException(TApplicationException.INTERNAL_ERROR, "out of memory").write(protocol)
+    protocol.writeMessageEnd()
+    return bytes(buffer.getvalue())
+
+
+def _words(asked: Mapping[str, Any]) -> Iterator[str]:
+    """All texts in the arguments of a call."""
+    for each in asked.values():
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, list):
+            yield from (name for name in each if isinstance(name, str))
+        elif hasattr(each, "tblNames"):
+            yield from each.tblNames
 
 
 class _Fields:
