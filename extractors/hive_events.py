@@ -286,8 +286,9 @@ def _places(edges: Sequence[Edge], columns: int, query: str) -> list[Sequence[in
     order = next((each for each in orders if sorted(each) == sorted(listed)), in_order(query, listed))
     if len({*order}) != columns:
         return None
-    found = [sorted(order.index(target.column.lower()) for target in targets) for targets in projected]
-    return [*found] if found == sorted(found) else None
+    found = [[order.index(target.column.lower()) for target in targets] for targets in projected]
+    # Hive lists projections by their first targets, and all in order: anything else is not understood.
+    return [*found] if found == sorted(map(sorted, found)) else None
 
 
 def _between_tables(edges: Iterable[Edge]) -> Iterator[Edge]:

@@ -271,7 +271,7 @@ def of_view(text: str, *edges: str) -> Json:
             id="Hive 4, the list has the order",
         ),
         pytest.param(
-            "(a1, a2, a3) as select c x, d y, c z from t where e = 1",
+            "(a1, a2, a3) as select x, y, z from (select c x, d y, c z from t where e = 1) q",
             ["c -> x, z", "d -> y", "?e -> x, y, z"],
             ["c -> a1, a3", "d -> a2", "?e -> a1, a2, a3"],
             id="a predicate has the order",
@@ -296,6 +296,18 @@ def of_view(text: str, *edges: str) -> Json:
             ["c -> c", "d -> c"],
             ["c -> a1", "d -> c"],
             id="Hive 4 mixes up a name that is both",
+        ),
+        pytest.param(
+            "(a1, a2, a3) as select * from u",
+            ["c -> x, z", "d -> y", "?e -> z, y, x"],
+            ["c -> ", "d -> ", "?e -> "],
+            id="an order that contradicts the projections",
+        ),
+        pytest.param(
+            "(a1, a2, a3) as select * from u",
+            ["d -> y", "c -> x, z", "e -> w"],
+            ["d -> ", "c -> ", "e -> "],
+            id="more targets than columns",
         ),
         pytest.param(
             "(a1, a2, a3) as select * from u",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -135,3 +136,16 @@ def test_check_says_who_answers(resource_manager: ResourceManager, history: JobH
     assert "history_urls" in second
     _, second = Following(resource_manager, history=history).extractor.check()
     assert second.startswith(f"{history.url} answers")
+
+
+def test_an_address_is_asked_once_with_or_without_a_slash_at_its_end(
+    resource_manager: ResourceManager,
+) -> None:
+    following = Following(resource_manager)
+    slashed = replace(following.extractor, urls=(f"{resource_manager.url}/",))
+    slashed.plan(Positions())
+    resource_manager.asked.clear()
+    resource_manager.routes["/ws/v1/cluster/apps"] = lambda *_: (503, {}, b"busy")
+    with pytest.raises(RestUnavailable):
+        slashed.plan(Positions())
+    assert [path for path, _ in resource_manager.asked] == ["/ws/v1/cluster/apps"]
