@@ -52,8 +52,11 @@ def metastore_of(*, databases: Sequence[str] = ("d",)) -> Iterator[ThriftMetasto
         yield service
 
 
-def read_metastore(service: ThriftMetastore, call_timeout_s: float = 0.5) -> tuple[list[Record], str]:
-    hms = HiveMetastore(METASTORE, Estate("c", (METASTORE,)), (service.uri,), call_timeout_s=call_timeout_s)
+def read_metastore(
+    service: ThriftMetastore, call_timeout_s: float = 0.5, **settings: Any
+) -> tuple[list[Record], str]:
+    estate = Estate("c", (METASTORE,))
+    hms = HiveMetastore(METASTORE, estate, (service.uri,), call_timeout_s=call_timeout_s, **settings)
     plan = hms.plan(Positions(now_ms=1_800_000_000_000))
     splits, records = list(plan.splits), list[Record]()
     while splits:
@@ -116,6 +119,19 @@ def test_the_list_of_a_tables_partitions(mishap: str) -> None:
         if isinstance(each, Entity) and each.key.type is EntityType.PARTITION and each.key.parent
     }
     assert parents == {*NAMES} - {"n2"}
+
+
+@pytest.mark.parametrize(
+    "call", ["get_database", "get_all_tables", "get_partition_names", "get_table_objects_by_name_req"]
+)
+def test_what_broke_the_connection_once_is_asked_for_again(call: str) -> None:
+    with metastore_of() as service:
+        service.mishaps[call, "d" if call in ("get_database", "get_all_tables") else "n2"] = "broken once"
+        records, note = read_metastore(service, batch_size=1)
+        assert service.mishaps == {}
+    assert names_of(records, EntityType.TABLE) == {*NAMES}
+    partitions = [r for r in records if isinstance(r, Entity) and r.key.type is EntityType.PARTITION]
+    assert (len(partitions), rejected(records), note) == (6, [], note.partition("; until")[0])
 
 
 @pytest.mark.parametrize("call", ["get_database", "get_all_tables", "get_partition_names"])

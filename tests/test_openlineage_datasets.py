@@ -320,7 +320,15 @@ def test_of_two_sources_of_a_column_the_one_that_is_clear_stays(follower: Follow
     got = follower.read(event("COMPLETE", 1, inputs=read, outputs=[dataset(PG, "o", **told)]))
     assert columns(got) == {"o.y": {"a.public.k.k"}, "o.z": set(), "o.k": {"a.public.k.k"}}
     assert reasons(got) == [SEVERAL]
-    assert "CONTROL a.public.t -> operation" not in flows(got)
+
+
+def test_an_input_that_may_be_the_source_of_a_column_does_not_only_decide(follower: Follower) -> None:
+    decides = source("a.public.t", "id", FILTER, namespace=PG)
+    told = of_fields({"y": [source("public.t", "x", IDENTITY, namespace=PG), decides]})
+    read = [dataset(PG, name) for name in ("a.public.t", "b.public.t")]
+    got = follower.read(event("COMPLETE", 1, inputs=read, outputs=[dataset(PG, "o", **told)]))
+    assert flows(got) == {"a.public.t -> operation", "b.public.t -> operation", "operation -> o"}
+    assert columns(got) == {"o.y": {"CONTROL a.public.t.id"}}
 
 
 def test_how_a_column_is_computed_is_kept(follower: Follower) -> None:

@@ -24,7 +24,7 @@ class ThriftMetastore:
 
     ``tables`` are by the names that they are listed and asked by, ``partitions`` by table and partition name. ``damage``
     does something to the bytes of each answer that holds the table of its name. ``mishaps`` are by call and by what it is
-    asked for: "silent", "broken" (the connection) or "refused".
+    asked for: "silent", "broken" (the connection), "broken once" or "refused".
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,10 @@ class ThriftMetastore:
         client.close()
 
     def _mishap(self, name: str, asked: Mapping[str, Any]) -> str:
-        return next((self.mishaps[name, each] for each in _words(asked) if (name, each) in self.mishaps), "")
+        found = next(((name, each) for each in _words(asked) if (name, each) in self.mishaps), None)
+        if found is None:
+            return ""
+        return self.mishaps.pop(found).split()[0] if "once" in self.mishaps[found] else self.mishaps[found]
 
     def _answer(self, name: str, number: int, call: Call[Any] | None, asked: dict[str, Any]) -> bytes:
         buffer = TMemoryBuffer()
