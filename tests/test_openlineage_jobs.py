@@ -97,6 +97,10 @@ def test_a_complete_plan_withdraws_the_operation_that_was_keyed_by_the_name_alon
     assert formerly.isdisjoint(each.path for each in follower.read().covers)
     again = {each.path for each in follower.read(complete=True).covers}
     assert formerly & again == (set() if text else formerly)
+    # Nothing that another version saved counts.
+    follower.saved.clear()
+    anew = {each.path for each in follower.read().covers}
+    assert formerly & anew == (set() if text else formerly)
 
 
 def test_what_a_run_is_part_of_is_of_the_job_that_it_is_known_as(follower: Follower) -> None:

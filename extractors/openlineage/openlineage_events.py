@@ -92,7 +92,9 @@ class OpenLineageEvents(LineLogs):
         together = tuple(each for each in files if each not in closed)
         splits = [EventsSplit((each,)) for each in closed]
         if together:
-            splits.insert(0, EventsSplit(together, shards, positions.complete, positions.complete))
+            # Nothing saved: all is read for the first time, or once more by another version.
+            complete = positions.complete or not positions.values
+            splits.insert(0, EventsSplit(together, shards, positions.complete, complete))
         return replace(plan, splits=tuple(splits))
 
     def read(self, split: Split) -> Iterator[Record]:
