@@ -94,6 +94,23 @@ def test_runs_of_one_job_over_other_directories_do_not_mix(
     assert len(reported.executions) == 3
 
 
+def test_what_sqoop_will_move_is_no_output_and_the_operation_that_had_it_goes(
+    resource_manager: ResourceManager, history: JobHistory
+) -> None:
+    staged = "hdfs://ns1/user/etl/_sqoop/7d6f_ORDERS"
+    history.add(job(1, name="ORDERS.jar"), mapreduce_output_fileoutputformat_outputdir=staged)
+    reported = Following(resource_manager, history=history).run()
+    assert reasons(reported) == {
+        "ORDERS.jar": ["its data are in a directory from which Sqoop moves them elsewhere"]
+    }
+    assert not reported.flows
+    end = identify(NAMENODE.id, "/user/etl/_sqoop/7d6f_ORDERS")
+    former = identify(SOURCE.id, "ORDERS.jar", "", "", end)
+    covers = [each.path for each in reported.records if isinstance(each, Covered)]
+    assert covers == [f"/operations/{former}"]
+    assert reported.operations["ORDERS.jar"].key.identity == identify(SOURCE.id, "ORDERS.jar", "", "")
+
+
 def test_a_job_without_directories_is_navigators_own_operation(
     resource_manager: ResourceManager, history: JobHistory
 ) -> None:

@@ -94,12 +94,13 @@ class Place:
 @dataclass(frozen=True, slots=True)
 class Configuration:
     """What matters of a job's configuration; empty where it is not set. ``missing``: why it has further inputs or outputs
-    that come down to no directory."""
+    that come down to no directory; ``moved`` are those from which data are moved elsewhere."""
 
     name: str = ""
     inputs: tuple[Place, ...] = ()
     outputs: tuple[Place, ...] = ()
     missing: tuple[Missing, ...] = ()
+    moved: tuple[Place, ...] = ()
     recursive: bool = False
     mapper: str = ""
     reducer: str = ""
@@ -151,6 +152,7 @@ def to_configuration(answer: Any) -> Configuration:
         inputs,
         outputs,
         tuple(sorted(reading.missing)),
+        tuple(reading.moved),
         get("recursive").lower() == "true",
         _either(get("new_mapper"), get("old_mapper"), first=new_api),
         _either(get("new_reducer"), get("old_reducer"), first=new_api),
@@ -203,6 +205,7 @@ class _Paths:
     def __init__(self, working: str, scratch: tuple[str, ...]) -> None:
         self._working, self._scratch = working, scratch
         self.missing: set[Missing] = set()
+        self.moved: list[Place] = []
 
     def places(self, texts: list[str]) -> tuple[Place, ...]:
         if len(texts) > MAX_PATHS:
@@ -227,6 +230,7 @@ class _Paths:
         if is_staging(path) or any(path == each or path.startswith(each + "/") for each in self._scratch):
             if is_moved(path):
                 self.missing.add(Missing.MOVED)
+                self.moved.append(Place(bounded(text), uri, inferred))
             return None
         if inferred and path.strip("/") == "":
             self.missing.add(Missing.EVERYWHERE)

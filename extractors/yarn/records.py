@@ -27,7 +27,7 @@ from navlin.model.keys import (
     operation_key,
     pig_execution_key,
 )
-from navlin.model.records import Attributes, Record
+from navlin.model.records import Attributes, Covered, Depth, Record
 from navlin.model.redaction import bounded, redact
 from navlin.model.source import HIVE, OOZIE, PIG, Estate, Source
 
@@ -84,6 +84,10 @@ class ApplicationRecords:
             else (),
             covers=flowed and bool(ends),
         ).records()
+        if moved := tuple(end.identity for end, _ in self._ends(known.conf.moved, known)):
+            # Earlier versions took a directory that is another's at each run for an end of it.
+            former = operation_key(self.source, text, (*ends, *moved), name=name)
+            yield Covered(former.tree_path, known.as_of_ms, Depth.ALL, reported=True)
 
     def _ends(self, places: Iterable[Place], known: _Known) -> list[tuple[Key, Place]]:
         """Each directory once; what is certain of it goes before what is inferred."""
