@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping
 from pathlib import Path
 
 import orjson
@@ -15,7 +13,7 @@ from navlin.index.fields import is_user_field
 from navlin.model.identity import identify
 from navlin.model.keys import RelationType
 from navlin.model.records import Covered, Entity
-from tests.services.rest import Answer, JobHistory, ResourceManager, as_json
+from tests.services.rest import JobHistory, ResourceManager, as_json
 from tests.support.stored import stored
 from tests.support.yarn_rounds import (
     ESTATE,
@@ -24,7 +22,6 @@ from tests.support.yarn_rounds import (
     NAMENODE,
     NOW_MS,
     SOURCE,
-    Extracted,
     Following,
     app,
     job,
@@ -100,7 +97,7 @@ def test_what_sqoop_will_move_is_no_output_and_the_operation_that_had_it_goes(
     staged = "hdfs://ns1/user/etl/_sqoop/7d6f_ORDERS"
     history.add(job(1, name="ORDERS.jar"), mapreduce_output_fileoutputformat_outputdir=staged)
     reported = Following(resource_manager, history=history).run()
-    assert reasons(reported) == {
+    assert reported.reasons == {
         "ORDERS.jar": ["its data are in a directory from which Sqoop moves them elsewhere"]
     }
     assert not reported.flows
@@ -195,7 +192,7 @@ def test_a_job_without_history_is_incomplete_if_it_succeeded(
     resource_manager.apps = [app(1, **MAPREDUCE, finalStatus=state), app(2)]
     resource_manager.now_ms = NOW_MS + 60 * MINUTE_MS
     reported = Following(resource_manager, history=history if configured else None).run()
-    assert reasons(reported) == {"word count": why, "nightly": []}
+    assert reported.reasons == {"word count": why, "nightly": []}
 
 
 def test_a_failed_job_brings_no_flow(resource_manager: ResourceManager, history: JobHistory) -> None:
@@ -217,7 +214,7 @@ def test_a_configuration_that_is_not_there_any_more_leaves_the_job(
     reported = Following(resource_manager, history=history).run()
     assert set(reported.operations) == {"a/b 50%\nnext"}
     assert not reported.rejects
-    assert reasons(reported) == {
+    assert reported.reasons == {
         "a/b 50%\nnext": ["the JobHistoryServer does not have its job's configuration any more"]
     }
 
@@ -241,151 +238,6 @@ def test_a_configuration_that_cannot_be_had_is_said_and_keeps_no_other_back(
         ["its job's configuration did not read, or never came"]
     ]
     assert "User dr.who has no permission" in reject.reason
-
-
-def reasons(reported: Extracted) -> dict[str, list[str]]:
-    return {name: each.attributes.get("incompleteReasons", []) for name, each in reported.operations.items()}
-
-
-class Slow:
-    """Answers the configurations of some jobs only when it is told to."""
-
-    def __init__(self, history: JobHistory, *numbers: int) -> None:
-        self._history = history
-        self._let_go = threading.Event()
-        self.numbers = set(numbers)
-        self._answer = history.routes["/ws/v1/history/mapreduce/jobs/"]
-        history.routes["/ws/v1/history/mapreduce/jobs/"] = self
-
-    def __call__(self, path: str, query: Mapping[str, str]) -> Answer:
-        if int(path.split("/")[-2][-4:]) in self.numbers:
-            self._let_go.wait(10)
-        return self._answer(path, query)
-
-    def asked(self) -> list[int]:
-        paths = [path for path, _ in self._history.asked if path.endswith("/conf")]
-        self._history.asked.clear()
-        return [int(path.split("/")[-2][-4:]) for path in paths]
-
-    def end(self) -> None:
-        self._let_go.set()
-
-
-def test_a_job_whose_configuration_is_slow_keeps_no_other_from_being_read_and_is_asked_for_again(
-    resource_manager: ResourceManager, history: JobHistory
-) -> None:
-    resource_manager.apps = [app(number, **MAPREDUCE) for number in range(1, 6)]
-    for number in range(1, 6):
-        history.add(job(number), **WORDS)
-    del history.configurations["job_1799000000000_0002"]
-    broken = "/ws/v1/history/mapreduce/jobs/job_1799000000000_0004/conf"
-    history.routes[broken] = lambda *_: (500, {}, b"java.io.FileNotFoundException: job_conf.xml")
-    slow = Slow(history, 3)
-    following = Following(resource_manager, history=history, read_timeout_s=1.0)
-    try:
-        first = following.run()
-        assert {name[-4:] for name in first.executions} == {"0001", "0002", "0004", "0005"}
-        assert [each.sample[-4:] for each in first.rejects] == ["0003", "0004"]
-        assert "no answer within 1 s (`read_timeout_s`)" in first.rejects[0].reason
-        assert "HTTP 500: java.io.FileNotFoundException: job_conf.xml" in first.rejects[1].reason
-        assert first.rejects[0].reason.endswith("; it will be asked for again")
-        assert sorted(slow.asked()) == [1, 2, 3, 4, 5]
-        # What comes later is not held up by it, and it is not asked for at every run.
-        resource_manager.apps.append(app(6, **MAPREDUCE))
-        history.add(job(6), **WORDS)
-        assert {name[-4:] for name in following.run().executions} == {"0006"}
-        assert slow.asked() == [6]
-        resource_manager.now_ms += 21 * MINUTE_MS
-        assert not following.run().executions
-        assert slow.asked() == [3]
-        slow.numbers.clear()
-        resource_manager.now_ms += 41 * MINUTE_MS
-        [late] = following.run().executions.values()
-        assert (late.key.name[-4:], late.attributes["outputs"]) == ("0003", ["hdfs://ns1/out"])
-        assert following.is_quiet()
-        assert not [key for key in following.positions if key.startswith("unread")]
-    finally:
-        slow.end()
-
-
-def test_a_configuration_that_never_comes_leaves_the_job_incomplete_after_most_of_a_day(
-    resource_manager: ResourceManager, history: JobHistory
-) -> None:
-    history.add(job(1), **WORDS)
-    slow = Slow(history, 1)
-    following = Following(resource_manager, history=history, read_timeout_s=1.0)
-    runs = 0
-    try:
-        while not (reported := following.run()).executions:
-            runs += 1
-            resource_manager.now_ms += 1_441 * MINUTE_MS
-            assert runs < 20
-    finally:
-        slow.end()
-    assert runs == 7
-    assert reasons(reported) == {"word count": ["its job's configuration did not read, or never came"]}
-    assert not reported.flows
-    assert following.is_quiet()
-
-
-def test_after_several_slow_ones_in_a_row_the_rest_is_put_off_and_nothing_is_lost(
-    resource_manager: ResourceManager, history: JobHistory
-) -> None:
-    for number in range(1, 31):
-        history.add(job(number), **WORDS)
-    slow = Slow(history, 2, 3, 4)
-    following = Following(resource_manager, history=history, read_timeout_s=1.0)
-    try:
-        first = following.run()
-        assert {name[-4:] for name in first.executions} == {"0001"}
-        assert slow.asked() == [1, 2, 3, 4]
-        assert [each.count for each in first.rejects] == [1, 1, 1, 26]
-        second = following.run()
-        # Each is read by itself, and so many at most in a run.
-        assert [len(split.seen) for split in second.plan.splits if isinstance(split, SeenSplit)] == [1] * 20
-        slow.numbers.clear()
-        resource_manager.now_ms += 21 * MINUTE_MS
-        third = following.run()
-        names = {*first.executions, *second.executions, *third.executions}
-        assert {name[-4:] for name in names} == {f"{number:04d}" for number in range(1, 31)}
-        assert following.is_quiet()
-    finally:
-        slow.end()
-
-
-def test_a_history_server_that_goes_away_in_the_middle_fails_its_split(
-    resource_manager: ResourceManager, history: JobHistory
-) -> None:
-    for number in (1, 2):
-        history.add(job(number), **WORDS)
-    following = Following(resource_manager, history=history)
-    plan = following.plan()
-    for path in list(history.routes):
-        history.routes[path] = lambda *_: (503, {}, b"shutting down")
-    with pytest.raises(RestUnavailable, match="503"):
-        list(following.extractor.read(plan.splits[0]))
-
-
-def test_one_application_that_is_not_answered_keeps_no_other_from_being_read(
-    resource_manager: ResourceManager,
-) -> None:
-    resource_manager.apps = [running(number) for number in (1, 2, 3)]
-    following = Following(resource_manager)
-    assert len(following.run().executions) == 3
-    gone, resource_manager.apps = resource_manager.apps, [app(9)]
-    by_id = "/ws/v1/cluster/apps/application_1799000000000_000"
-    resource_manager.routes[f"{by_id}1"] = lambda *_: (500, {}, b"NullPointerException")
-    resource_manager.routes[f"{by_id}2"] = lambda *_: (503, {}, b"busy")
-    second = following.run()
-    # The third is forgotten by the ResourceManager, and so ended; the others stay what they were.
-    assert {name[-4:] for name in second.executions} == {"0003", "0009"}
-    assert "application_1799000000000_0001 stays as it was" in second.plan.note
-    assert "application_1799000000000_0002 stays as it was" in second.plan.note
-    for number in (1, 2):
-        del resource_manager.routes[f"{by_id}{number}"]
-    resource_manager.apps = [app(9), app(1), app(2)]
-    assert {name[-4:] for name in following.run().executions} == {"0001", "0002"}
-    assert gone
 
 
 def test_while_the_history_is_away_the_others_are_reported_and_its_jobs_wait(

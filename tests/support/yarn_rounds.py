@@ -95,6 +95,11 @@ class Extracted:
         return {(named(r.ep1), named(r.ep2)) for r in self.relations(RelationType.DATA_FLOW)}
 
     @property
+    def reasons(self) -> dict[str, list[str]]:
+        """Why each operation is incomplete, by its name."""
+        return {name: each.attributes.get("incompleteReasons", []) for name, each in self.operations.items()}
+
+    @property
     def run_for(self) -> set[tuple[str, str, str]]:
         """(source type, name of the logical side, name of the application)"""
         return {
