@@ -1,8 +1,10 @@
 """Runs a statement or a program for each kind of plan node that a plain Spark can show, and keeps their event log.
 
-    python -m bench.every_node DIRECTORY LOG
+    python -m bench.every_node DIRECTORY [--formats JARS]
+    python -m bench.every_node DIRECTORY --keep LOG
 
-The log is made small: SQL executions that succeeded and streams, without metrics and tasks, the scratch directory called
+The first runs, in any Python with PySpark; ``--formats``: those of Delta, Iceberg and Hudi, of which JARS has the jars, on
+Spark 3.5. The second keeps the log. It is made small: SQL executions that succeeded and streams, without metrics and tasks, the scratch directory called
 ``/SCRATCH``. ``tests/plan_nodes`` holds such logs.
 """
 
@@ -21,8 +23,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-import zstandard
-
 _MADE: Final = "create table {out} using parquet as"
 _FILLED: Final = "create table {out} (id int, k string) using parquet;; insert into {out}"
 STATEMENTS: Final = {
@@ -37,6 +37,10 @@ STATEMENTS: Final = {
     "collect": "{made} select k, collect_list(v) l from src.a group by k",
     "session_window": "{made} select session_window(at, '5 minutes').start st, k, sum(v) s from src.a group by session_window(at, '5 minutes'), k",
     "session_window_merged": "set spark.sql.sessionWindow.merge.sessions.in.local.partition=true;; {made} select session_window(at, '5 minutes').start st, k, sum(v) s from src.a group by session_window(at, '5 minutes'), k",
+    "session_window_distinct": "{made} select session_window(at, '5 minutes').start st, k, count(distinct v) n from src.a group by session_window(at, '5 minutes'), k",
+    "lateral": "{made} select a.id, l.w from src.a a, lateral (select max(w) w from src.b where b.k = a.k) l",
+    "intersect_all": "{made} select id, k from src.a intersect all select id, k from src.b",
+    "except_all": "{made} select id, k from src.a except all select id, k from src.b",
     "hive_ctas": "create table {out} stored as textfile as select id, k from src.h",
     "hive_insert": "create table {out} (id int, k string) stored as textfile;; insert into {out} select id, k from src.h",
     "hive_dir": "insert overwrite directory '{dir}/hive_dir' stored as textfile select id, k from src.h",
@@ -44,8 +48,6 @@ STATEMENTS: Final = {
     "hive_scan": "set spark.sql.hive.convertMetastoreOrc=false;; {made} select id, k from src.h where id > 1",
     "load_data": "create table {out} (id int) stored as textfile;; load data local inpath '{dir}/load.txt' into table {out}",
     "hive_transform": "{made} select transform(id, k) using 'cat' as (a string, b string) from src.a",
-    "bin_by": "{made} select * from (select id, v, at, at + interval 5 minutes as until from src.a) "
-    "bin by (range at to until bin width interval 5 minutes distribute uniform (v))",
     # Rows that SQL made, by VALUES or otherwise.
     "values_ctas": "{made} select * from values (1, 'a'), (2, 'b') t(id, name)",
     "values_ctas_bare": "{made} values (1, 'a'), (2, 'b')",
@@ -86,6 +88,26 @@ MODES: Final = {
     "hive": "select id, k from src.h",
     "recursive": "with recursive r(n) as (select min(id) from src.a union all select n + 1 from r where n < 3) select n from r",
 }
+DELTA: Final = {
+    "delta_changes": "{made} select id, k, _change_type from table_changes('src.d', 1)",
+    "delta_changes_by_path": "{made} select id, k from table_changes_by_path('{dir}/warehouse/src.db/d', 1)",
+    "delta_clone": "create table {out} shallow clone src.d",
+    "delta_history": "{made} select version from (describe history src.d)",
+    "delta_restore": "restore table src.d to version as of 1",
+}
+ICEBERG: Final = {
+    "iceberg_read": "{made} select id, k from local.src.i where v > 1",
+    "iceberg_insert": "create table local.{out} using iceberg as select id, k from src.a;; insert into local.{out} select id, k from local.src.i",
+    "iceberg_merge": "create table local.{out} using iceberg as select id, k from src.a;; merge into local.{out} t using local.src.i s on t.id = s.id when matched then update set k = s.k when not matched then insert (id, k) values (s.id, s.k)",
+    "iceberg_delete": "create table local.{out} using iceberg as select id, k from src.a;; delete from local.{out} where id in (select id from local.src.i)",
+    "iceberg_update": "create table local.{out} using iceberg as select id, k from src.a;; update local.{out} set k = 'z' where id = 1",
+}
+HUDI: Final = {
+    "hudi_changes": "{made} select id, k from hudi_table_changes('{dir}/hudi_mor', 'latest_state', 'earliest')",
+    "hudi_timeline": "{made} select action from hudi_query_timeline('{dir}/hudi_mor', 'true')",
+    "hudi_file_view": "{made} select file_id from hudi_filesystem_view('{dir}/hudi_mor')",
+    "hudi_metadata": "{made} select key from hudi_metadata('{dir}/hudi_mor')",
+}
 _SETUP: Final = (
     "create database src", "create database out",
     "create table src.a(id int, k string, v int, at timestamp) using parquet",
@@ -97,24 +119,45 @@ _SETUP: Final = (
 )  # fmt: skip
 
 
+_CATALOGS: Final = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,"
+    "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions,org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.catalog.local": "org.apache.iceberg.spark.SparkCatalog",
+    "spark.sql.catalog.local.type": "hadoop",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+    "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
+}
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     arguments.add_argument("directory", type=Path)
-    arguments.add_argument("log", type=Path)
+    arguments.add_argument("--formats", type=Path, metavar="JARS")
+    arguments.add_argument("--keep", type=Path, metavar="LOG")
     given = arguments.parse_args()
+    if given.keep:
+        _keep(given)
+        return
     shutil.rmtree(given.directory, ignore_errors=True)
     (given.directory / "logs").mkdir(parents=True)
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    _run(given.directory.resolve())
+    _run(given.directory.resolve(), given.formats)
+
+
+def _keep(given: argparse.Namespace) -> None:
+    import zstandard
+
     [log] = (given.directory / "logs").iterdir()
     lines = "".join(f"{json.dumps(event, separators=(',', ':'))}\n" for event in _small(log))
     lines = lines.replace(str(given.directory.resolve()), "/SCRATCH")
-    given.log.write_bytes(zstandard.ZstdCompressor(level=19).compress(lines.encode()))
+    given.keep.write_bytes(zstandard.ZstdCompressor(level=19).compress(lines.encode()))
 
 
-def _session(directory: Path) -> Any:
+def _session(directory: Path, jars: Path | None) -> Any:
     from pyspark.sql import SparkSession
 
     settings = {
@@ -133,14 +176,19 @@ def _session(directory: Path) -> Any:
         "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={directory}/metastore;create=true",
         "spark.hadoop.hive.exec.scratchdir": str(directory / "hive"),
     }
+    if jars is not None:
+        settings |= _CATALOGS | {
+            "spark.jars": ",".join(map(str, sorted(jars.glob("*.jar")))),
+            "spark.sql.catalog.local.warehouse": str(directory / "local"),
+        }
     builder = SparkSession.builder.master("local[1]").appName("every node")
     for key, value in settings.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 
 
-def _run(directory: Path) -> None:
-    spark = _session(directory)
+def _run(directory: Path, jars: Path | None) -> None:
+    spark = _session(directory, jars)
     spark.sparkContext.setLogLevel("OFF")
     (directory / "load.txt").write_text("1\n")
     for statement in _SETUP:
@@ -160,6 +208,9 @@ def _run(directory: Path) -> None:
             sql = text.format(out=out, dir=directory, made=made, filled=filled)
             case(name, partial(_all, spark, sql))
 
+    if jars is not None:
+        _formats(spark, directory, case, statements)
+        return
     statements(STATEMENTS)
     for name, frame in _frames(spark).items():
         case(name, partial(_save, frame, name))
@@ -172,6 +223,46 @@ def _run(directory: Path) -> None:
         for name in ("batch_eval", "arrow_eval", "map_in_pandas", "group_pandas"):
             frame = _frames(spark)[name]
             case(f"{mode}_{name}", partial(_save, frame, f"{mode}_{name}"))
+    spark.stop()
+
+
+def _formats(spark: Any, directory: Path, case: Callable[..., None], statements: Callable[..., None]) -> None:
+    spark.sql(
+        "create table src.d (id int, k string, v int) using delta tblproperties ('delta.enableChangeDataFeed' = 'true')"
+    )
+    for statement in ("insert into src.d select id, k, v from src.a", "update src.d set v = 9 where id = 1"):
+        spark.sql(statement)
+    spark.sql("create table local.src.i using iceberg as select id, k, v from src.a")
+    a = spark.table("src.a").select("id", "k", "v")
+
+    def hudi(kind: str, rows: Any) -> None:
+        options = {"recordkey.field": "id", "precombine.field": "v", "table.type": kind}
+        writer = rows.write.format("hudi").option("hoodie.table.name", "t").mode("append")
+        for key, value in options.items():
+            writer = writer.option(f"hoodie.datasource.write.{key}", value)
+        writer.save(f"{directory}/hudi_{'mor' if kind.startswith('MERGE') else 'cow'}")
+
+    def read(name: str, kind: str, **options: str) -> None:
+        reader = spark.read.format("hudi")
+        for key, value in options.items():
+            reader = reader.option(f"hoodie.datasource.{key.replace('_', '.')}", value)
+        reader.load(f"{directory}/hudi_{kind}").select("id", "k").write.parquet(f"{directory}/{name}")
+
+    for kind in ("MERGE_ON_READ", "COPY_ON_WRITE"):
+        case(f"hudi_save_{kind}", partial(hudi, kind, a))
+        case(f"hudi_save_again_{kind}", partial(hudi, kind, a.selectExpr("id", "k", "v + 1 v")))
+    for kind in ("mor", "cow"):
+        past = {"query_type": "incremental", "read_begin_instanttime": "000"}
+        case(f"hudi_snapshot_{kind}", partial(read, f"hudi_snapshot_{kind}", kind))
+        case(f"hudi_incremental_{kind}", partial(read, f"hudi_incremental_{kind}", kind, **past))
+        case(
+            f"hudi_optimized_{kind}",
+            partial(read, f"hudi_optimized_{kind}", kind, query_type="read_optimized"),
+        )
+    statements(HUDI | DELTA | ICEBERG)
+    for mode in ("extended", "cost"):
+        spark.conf.set("spark.sql.ui.explainMode", mode)
+        statements({f"{mode}_{name}": text for name, text in ICEBERG.items()})
     spark.stop()
 
 
@@ -207,6 +298,8 @@ def _frames(spark: Any) -> dict[str, Callable[[], Any]]:
         "zip_with_index": lambda: a.select("id").zipWithIndex(),
         "zip": lambda: a.select("id").zip(a.select((f.col("v") + 1).alias("v1"))),
         "drop": lambda: a.drop("v"),
+        "distinct_by": lambda: a.dropDuplicates(["k"]).select("id", "k"),
+        "rows": lambda: spark.createDataFrame([(1, "x")], "id int, k string"),
         "batch_eval": lambda: a.select("id", python("v").alias("p")),
         "arrow_eval": lambda: a.select("id", arrow("v").alias("p")),
         "arrow_aggregate": lambda: by_key.agg(average("v").alias("p")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ def starts_of(name: str) -> tuple[dict[str, Any], ...]:
 
 PROJECTS = {
     "spark-4.3": ("Spark",),
+    "formats-3.5": ("Spark", "Delta", "Iceberg", "Hudi"),
     "delta-3.3": ("Spark", "Delta"),
     "delta-4": ("Spark", "Delta"),
     "iceberg-1.9": ("Spark", "Iceberg"),
@@ -44,13 +46,29 @@ _SPARKS = {(node.name, node.kind) for node in PLAN_NODES if node.project == "Spa
 _LINE = re.compile(
     r"^[ :+|*-]*?(?:\*(?:\(\d+\))? )?(?P<name>[A-Za-z][^\n]*?)(?: \(\d+\)(?:, \[[^\n]*)?)?$", re.MULTILINE
 )
+_ENDS = re.compile(r"[ (\[,@]|\Z")
+WORDS = 6
+"""Words of a line that may be its operator's name."""
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the nodes of one execution may be called: in its plan's tree, and in the lines of its text."""
+
+    tree: frozenset[str]
+    text: frozenset[str]
 
 
 @cache
-def names_in(log: str) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
-    """By execution of a kept log: the names of its plan's tree, and the operators' lines of its text."""
+def names_in(log: str) -> tuple[Names, ...]:
+    """By execution of a kept log."""
     return tuple(
-        (frozenset(_tree(event["sparkPlanInfo"])), frozenset(_printed(event["physicalPlanDescription"])))
+        Names(
+            frozenset(name for each in _tree(event["sparkPlanInfo"]) for name in _beginnings(each)),
+            frozenset(
+                name for each in _printed(event["physicalPlanDescription"]) for name in _beginnings(each)
+            ),
+        )
         for event in starts_of(log)
     )
 
@@ -61,8 +79,7 @@ def executions_with(node: PlanNode, log: str) -> list[dict[str, Any]]:
         node.project != "Spark" and (node.name, node.kind) in _SPARKS  # Spark's own took its place
     ):
         return []
-    found = zip(starts_of(log), names_in(log), strict=True)
-    return [event for event, (tree, text) in found if _has(node, tree, text)]
+    return [event for event, names in zip(starts_of(log), names_in(log), strict=True) if _has(node, names)]
 
 
 def shown_in(node: PlanNode) -> str:
@@ -70,17 +87,20 @@ def shown_in(node: PlanNode) -> str:
     return next((log for log in PROJECTS if executions_with(node, log)), NOT_RUN)
 
 
-def _has(node: PlanNode, tree: frozenset[str], text: frozenset[str]) -> bool:
+def _has(node: PlanNode, names: Names) -> bool:
     if node.kind == "logical":
-        return any(_is(node.name, each) for each in text)
+        return node.name in names.text
     if node.kind == "command":
-        return any(_is(name, each) for name in (node.name, f"Execute {node.name}") for each in tree | text)
+        both = names.tree | names.text
+        return node.name in both or f"Execute {node.name}" in both
     # Some names are of the printed text alone.
-    return any(_is(node.name, each) for each in (tree | text if "text form" in node.note else tree))
+    return node.name in names.tree or ("text form" in node.note and node.name in names.text)
 
 
-def _is(name: str, printed: str) -> bool:
-    return printed == name or printed.startswith((f"{name} ", f"{name}(", f"{name}[", f"{name},"))
+def _beginnings(line: str) -> Iterator[str]:
+    """A name, and shorter ones that what follows may belong to one plan only."""
+    for end, _ in zip(_ENDS.finditer(line), range(WORDS), strict=False):
+        yield line[: end.start()]
 
 
 def _tree(node: dict[str, Any]) -> Iterator[str]:

@@ -38,7 +38,10 @@ def project(step: Step) -> Relation:
     if "Output" in step.fields:
         listed = step.expressions("Output")
     else:
-        listed = expressions(step.text("Arguments"), -1, step.wanted or ())
+        text = step.text("Arguments")
+        if not (text.startswith("[") and text.endswith("]")):
+            return step.result(made(None, {}, {}, step.input))
+        listed = expressions(text, -1, step.wanted or ())
     return projected(step, listed, step.input)
 
 

@@ -144,8 +144,8 @@ def _is(operator: Operator, name: str) -> bool:
 
 
 def _written(operator: Operator | None, write: Write, text: PlanText, plans: Plans) -> WrittenColumns:
-    if write.end is None or write.reads:
-        return NO_COLUMNS
+    if write.end is None or write.reads or write.command == "DeleteFromTable":
+        return NO_COLUMNS  # nothing flows into a table of which files go
     if not text.verified:
         return unknown_columns(text.doubt or Incomplete.AMBIGUOUS)
     if operator is None:
