@@ -221,6 +221,11 @@ def test_how_locations_are_printed(printed: str, paths: tuple[str, ...], *, comp
         ("/a=b", "/a=b"),
         ("/t/ds=1/part-0.parquet", "/t/ds=1/part-0.parquet"),
         ("s3a://b/k=v", "s3a://b"),
+        ("file:/w/in/part-00001-d357abad-c66d-4c04-9e6d-480d4586310f-c000.csv", "file:/w/in"),
+        ("/w/in/ds=1/part-00002-ca95c005-a10b-4c81-b273-971d83a1a372.c000.csv.gz", "/w/in"),
+        ("/w/in/part-r-00003", "/w/in"),
+        ("/w/in/part-2024.csv", "/w/in/part-2024.csv"),
+        ("/w/in/part-00001/x.csv", "/w/in/part-00001/x.csv"),
         ("/t/=x", "/t/=x"),
     ],
 )

@@ -16,6 +16,8 @@ _DOTTED: Final = re.compile(r"[^\s.,()\[\]{}@`]+(?:\.[^\s.,()\[\]{}@`]+)*")
 _CATALOG_TABLE: Final = re.compile(r"\bDatabase: ?(\S{1,400})\s{1,40}Table: ?(\S{1,400})")
 _HIVE_CTAS: Final = re.compile(r"Database: ?([^,\]}]{1,400})\}?, TableName: ?([^,\]]{1,400})")
 _PARTITION_DIRECTORY: Final = re.compile(r"[^/=]+=[^/]*$")
+_PART_FILE: Final = re.compile(r"/part-(?:[mr]-)?\d{5,}(?:[-.][^/]*)?$")
+"""One of the files that a job wrote into a directory. Spark lists them by name where it infers the columns of CSV."""
 _LOCATION: Final = re.compile(r"(\w+)(?:\((\d+) paths\))? ?\[(.*)", re.DOTALL)
 _MARKS: Final = re.compile(r"[`(\[{)\]},]")
 _BETWEEN_PATHS: Final = re.compile(r", ?(?=\.\.\.|/|[A-Za-z][A-Za-z0-9+.-]*:/)")
@@ -149,8 +151,8 @@ def _to_bracket(text: str) -> tuple[str, bool]:
 
 
 def without_partitions(path: str) -> str:
-    """The path above its ``k=v`` directories: where the data set begins."""
-    path = path.rstrip("/") or path
+    """The path above its part files and ``k=v`` directories: where the data set begins."""
+    path = _PART_FILE.sub("", path.rstrip("/")) or path
     while (last := path.rfind("/")) > 0 and _PARTITION_DIRECTORY.fullmatch(path, last + 1):
         path = path[:last]
     return path
