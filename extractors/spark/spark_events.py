@@ -101,7 +101,7 @@ class LogSplit(Split):
         return not self.log.startswith(SCHEME)
 
 
-@extractor("spark_events", source_type="SPARK", mode=PUSH, version=2)
+@extractor("spark_events", source_type="SPARK", mode=PUSH, version=3)
 @dataclass(frozen=True, slots=True)
 class SparkEvents(Extractor):
     """Follows the event logs in ``directory`` (a path, a ``file:`` URI or an ``hdfs:`` URL; Spark's ``spark.eventLog.dir``).

@@ -151,11 +151,16 @@ def _to_bracket(text: str) -> tuple[str, bool]:
 
 
 def without_partitions(path: str) -> str:
-    """The path above its part files and ``k=v`` directories: where the data set begins."""
-    path = _PART_FILE.sub("", path.rstrip("/")) or path
+    """The path above its ``k=v`` directories: where the data set begins."""
+    path = path.rstrip("/") or path
     while (last := path.rfind("/")) > 0 and _PARTITION_DIRECTORY.fullmatch(path, last + 1):
         path = path[:last]
     return path
+
+
+def without_part_file(path: str) -> str:
+    """The directory of a part file; any other path as it is."""
+    return _PART_FILE.sub("", path) or path
 
 
 def is_kept(arguments: str) -> bool:
