@@ -10,6 +10,7 @@ import pytest
 
 from navlin.index.fields import ELEMENTS
 from navlin.index.graph import Graph
+from navlin.index.runs import Status
 from navlin.model.gaps import READ_BY_OLDER
 from navlin.query.incomplete import incomplete
 from tests.support.pipeline_estate import FIRST_MS, SmallEstate
@@ -154,6 +155,16 @@ def test_what_an_older_reader_made_of_records_that_are_gone_is_named(estate: Sma
     estate.empty()
     read(estate)
     assert mended == contents(estate)
+
+
+def test_what_an_older_reader_made_is_named_if_no_record_at_all_is_left(estate: SmallEstate) -> None:
+    history(estate)
+    read(estate)
+    Path(estate.lines_file).write_text("")
+    estate.mend()
+    read(estate)
+    assert incomplete(estate.solr, source=estate.impala.name, reason=READ_BY_OLDER).total == 5
+    assert estate.follow().status is Status.IDLE
 
 
 def test_other_settings_are_no_older_reader(estate: SmallEstate) -> None:

@@ -20,28 +20,24 @@ _OF_EXECUTIONS = ("as_of", "digest", "type", "source_type", "parent_id", "parent
 
 
 def remove_invented(
-    linking: Linking,
-    source_id: str,
-    rounds: Sequence[DataFrame],
-    outcomes: DataFrame,
-    *,
-    whole: bool,
+    linking: Linking, source_id: str, rounds: Sequence[DataFrame], outcomes: DataFrame | None, *, whole: bool
 ) -> int:
     """Removes what an earlier reading of the same records made and this one did not; returns how many documents went.
     ``whole``: an older reader made it, and this run read all that there is; operations that it did not see are doubted."""
-    rows = reduce(DataFrame.unionAll, rounds).where(
-        (F.col("core") == ELEMENTS) & (F.col("writer") == source_id)
-    )
-    root = tree_path(OPERATIONS, "")
-    operations = rows.where(F.col("tree_path") == F.concat(F.lit(root), F.col("identity")))
-    read_ids = {row["identity"] for row in operations.select("identity").distinct().toLocalIterator()}
-    removed = remove_superseded(
-        linking,
-        _executions(rows, source_id),
-        read_ids,
-        _gone(outcomes, ELEMENTS),
-        _gone(outcomes, RELATIONS),
-    )
+    removed, read_ids = 0, set[str]()
+    if rounds and outcomes is not None:
+        rows = reduce(DataFrame.unionAll, rounds)
+        rows = rows.where((F.col("core") == ELEMENTS) & (F.col("writer") == source_id))
+        root = tree_path(OPERATIONS, "")
+        operations = rows.where(F.col("tree_path") == F.concat(F.lit(root), F.col("identity")))
+        read_ids |= {row["identity"] for row in operations.select("identity").distinct().toLocalIterator()}
+        removed = remove_superseded(
+            linking,
+            _executions(rows, source_id),
+            read_ids,
+            _gone(outcomes, ELEMENTS),
+            _gone(outcomes, RELATIONS),
+        )
     if whole:
         doubt_unread(linking, source_id, read_ids)
     return removed

@@ -153,7 +153,9 @@ class _Run:
         try:
             self.step("plan")
             before, plan = self.planner.plan(complete=complete)
-            if not plan.splits and not plan.covers and not has_news(plan, before.values):
+            nothing = not plan.splits and not plan.covers and not has_news(plan, before.values)
+            # What an older reader made of records that are gone has to be said once.
+            if nothing and (before.values or not before.outdated):
                 self._note_idle()
                 return self._ended(record, Status.IDLE, note=plan.note)
             with ExitStack() as stack:
@@ -443,8 +445,6 @@ class _Run:
         before: SavedPositions,
         stamp: Stamp,
     ) -> None:
-        if outcomes is None or not rounds:
-            return
         first = all(key.startswith((HELD_BACK, MISSING)) for key in before.values)
         newer = is_of_other_reader(before.outdated.values(), self.fingerprint)
         linking = Linking(self.solr, self.started_ms, stamp.run_id)
