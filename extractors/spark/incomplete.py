@@ -16,6 +16,7 @@ class Incomplete(StrEnum):
     PROGRAM = "a program made the rows: an RDD, a checkpoint"
     UNKNOWN_OPERATOR = "the plan has an operator that navlin does not know"
     UNKNOWN_INPUT = "the plan does not say what is read"
+    QUERY = "a query that was sent to a database by JDBC could not be read, or not all of it"
     UNKNOWN_OUTPUT = "the plan does not say what is written"
     TOO_MANY = "the statement has more columns, or sources of columns, than navlin follows"
     NO_COLUMNS = "the plan does not say which columns are written"

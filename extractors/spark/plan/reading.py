@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from extractors.spark.columns.written import WrittenColumns, result_columns, written_columns
+from extractors.spark.incomplete import Incomplete
 from extractors.spark.plan.kinds import unknown_operators
 from extractors.spark.plan.reads import Reads, cached_reads, logical_reads, physical_reads, without_plan
 from extractors.spark.plan.shape import shape
@@ -39,13 +40,15 @@ class PlanReading:
     """For a command that changes rows: columns that it assigns."""
     aggregates: bool = False
     """For a command whose rows another execution makes: whether its query aggregates columns."""
-    defines: frozenset[int] = frozenset()
-    """The expression ids of ``result``."""
+    defines: Mapping[int, str] = field(default_factory=dict)
+    """The names of the columns of ``result`` by their expression ids."""
 
 
 NOTHING: Final = Reads(())
 _CHANGES: Final = re.compile(r"\b(?:MERGE|UPDATE) operation\b")
 """How Delta describes the executions that rewrite a table's files."""
+_SOURCE: Final = " materialize source"
+"""The end of that description where no row of the table is changed yet."""
 _ID: Final = re.compile(r"#(\d{1,18})")
 _AGGREGATES: Final = re.compile(r"\b(?:count|min|max|sum|avg)\((?:distinct )?(?!1\)|\*\))[^()]+\)")
 _ASSIGNED: Final = re.compile(r"`((?:[^`]|``)+)` = ")
@@ -71,15 +74,19 @@ def read_plan(start: Mapping[str, Any]) -> PlanReading:
     columns = written_columns(commands, text, nodes, has_root="rootExecutionId" in start)
     description = start.get("description")
     inner = "rootExecutionId" in start and start["rootExecutionId"] != start.get("executionId")
-    result, defines = None, frozenset[int]()
+    result: WrittenColumns | None = None
+    defines: Mapping[int, str] = {}
     if inner and not commands and not _is_bookkeeping(nodes) and isinstance(printed, str):
-        change = isinstance(description, str) and _CHANGES.search(description) is not None
+        said = description if isinstance(description, str) else ""
+        change = _CHANGES.search(said) is not None and not said.endswith(_SOURCE)
         result, defines = result_columns(read_text(printed), nodes, changes_rows=change)
     named = logical_reads(text) if any(write.logical for write in writes) else NOTHING
     own_reads = tuple(end for write in writes for end in write.reads)
     reads = physical_reads(nodes, text)
     if without_plan(nodes):
         reads = reads.and_those(cached_reads(nodes, read_text(printed) if isinstance(printed, str) else text))
+    if any(write.hides_reads for write in writes):
+        reads = reads.and_those(Reads((), (Incomplete.UNKNOWN_INPUT,), (nodes[0].name,)))
     if own_reads:
         reads = Reads((*own_reads, *reads.ends), reads.reasons, reads.unknown)
     carried = " ".join(f"{node.text} {text.arguments}" for node, write in commands if write.carried)
