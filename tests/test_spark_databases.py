@@ -131,6 +131,15 @@ def test_every_statement_of_a_log_is_judged(told: dict[str, Any]) -> None:
     assert {name for name in told if name[:2] in ("p_", "w_", "v_", "s_", "t_")} == set(TRUTH)
 
 
+def test_a_query_may_have_lines_and_comments(tmp_path: Path) -> None:
+    found = statements("jdbc-lines", tmp_path)["ml_query"]
+    assert (found.inputs, found.outputs, found.reasons) == (["app.people"], ["out.ml_query"], [])
+    assert found.columns == {
+        "out.ml_query.id": "app.people.id | app.people.age ! parsed",
+        "out.ml_query.nm": "app.people.name | app.people.age ! parsed",
+    }
+
+
 # -- `dbtable` and `query` -----------------------------------------------------------------------------------------------
 
 COLUMNS = "Output [2]: [id#1, name#2]\nReadSchema: struct<id:int,name:string>"
@@ -176,6 +185,8 @@ def test_one_to_three_identifiers_are_a_name_without_quotes(tmp_path: Path, dbta
         ("(select id, upper(nm) as name from app.people where age > 1) q", ["app.people"], "app.people.nm | app.people.age"),
         ("(select p.id, d.name from people p join dept d on p.dept = d.id) q", ["dept", "people"], "dept.name | dept.id people.dept"),
         ("(select `id`, `name` from `app`.`people`) q", ["app.people"], "app.people.name |"),
+        ("(select id, -- the key\n  upper(nm) as name\nfrom app.people\n) q", ["app.people"], "app.people.nm |"),
+        ("(select id, name from people where rownum < 5) q", ["people"], "people.name |"),
         ("a.b.c.d", ["a.b.c.d"], "a.b.c.d.name |"),
     ],
 )  # fmt: skip

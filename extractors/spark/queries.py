@@ -30,6 +30,8 @@ _DIALECTS: Final = ("postgres", "oracle", "tsql", "snowflake")
 _QUOTED_OTHERWISE: Final = ("mysql", "bigquery")
 
 
+_PSEUDO: Final = frozenset({"rownum", "rowid", "sysdate", "systimestamp"})
+"""What looks like a column and is none (Oracle)."""
 _UNREAD: Final = ColumnFlow("", (), (), Kind.IDENTITY, "", incomplete=True, parsed=True)
 
 
@@ -99,7 +101,11 @@ def _table(end: End, name: Name) -> End:
 
 
 def _sources(end: End, columns: Iterable[NamedColumn]) -> tuple[SourceColumn, ...]:
-    return tuple(SourceColumn(_table(end, each.table), each.column) for each in columns)
+    return tuple(
+        SourceColumn(_table(end, each.table), each.column)
+        for each in columns
+        if each.column.lower() not in _PSEUDO
+    )
 
 
 def _replaced(effect: Effect, read: Mapping[End, _Read | None]) -> Effect:

@@ -104,6 +104,7 @@ class Plans:
         self._nested = 0
         self._fields: dict[int, Mapping[str, Field] | None] = {}
         self._ctes: dict[str, Relation] = {}
+        self._aliases: dict[int, Operator] | None = None
         self._reusing: set[int] = set()
         self._loops: list[Relation] = []
         self._outer: list[Relation] = []
@@ -291,11 +292,13 @@ class Plans:
 
     def _named(self, operator: Operator) -> Reads:
         """What a relation of a logical plan names, itself or in the alias above it."""
-        above: list[Operator] = []
-        if written_table(operator.arguments):
+        if not written_table(operator.arguments):
+            return logical_reads(PlanText((operator,)))
+        if self._aliases is None:
             aliases = (each for each in self._text.operators if each.name == "SubqueryAlias")
-            above = [each for each in aliases if any(child is operator for child in each.children)]
-        return logical_reads(PlanText((*above, operator)))
+            self._aliases = {id(child): each for each in aliases for child in each.children}
+        above = self._aliases.get(id(operator))
+        return logical_reads(PlanText((above, operator) if above else (operator,)))
 
     def _reused(self, step: Step) -> Relation:
         """``(12) ReusedExchange [Reuses operator id: 5]``: by position."""

@@ -26,6 +26,15 @@ CATALOG_SCAN_CLASS: Final = "org.apache.spark.sql.execution.datasources.v2.jdbc.
 CATALOG_SCAN: Final = "Scan JDBC v1 Relation from v2 scan"
 
 
+_LINE: Final = "\x1f"
+"""What keeps a line's end in a query, which would end the line of its operator in a plan's text."""
+
+
+def on_one_line(name: str) -> str:
+    """An operator's name where a query in it has lines of its own."""
+    return name.replace("\n", _LINE)
+
+
 def table_name(text: str) -> str:
     """The name in a `dbtable` that is one: one to three identifiers, without their quotes. "" for anything else."""
     if not _NAME.fullmatch(text.strip()):
@@ -43,9 +52,8 @@ def _unquoted(part: str) -> str:
 def without_counters(query: str) -> str:
     """The same query without the numbers that Spark gives its subqueries: they go on from one run to the next."""
     numbers: dict[str, int] = {}
-    return _COUNTER.sub(
-        lambda match: f"{match[1]}_{numbers.setdefault(match[0], len(numbers))}", query.strip()
-    )
+    text = query.strip().replace(_LINE, "\n")
+    return _COUNTER.sub(lambda match: f"{match[1]}_{numbers.setdefault(match[0], len(numbers))}", text)
 
 
 def catalog_table(printed: str) -> tuple[str, str]:

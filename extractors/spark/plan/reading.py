@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from extractors.spark.columns.written import WrittenColumns, result_columns, written_columns
 from extractors.spark.incomplete import Incomplete
+from extractors.spark.plan.jdbc import on_one_line
 from extractors.spark.plan.kinds import unknown_operators
 from extractors.spark.plan.reads import Reads, cached_reads, logical_reads, physical_reads, without_plan
 from extractors.spark.plan.shape import shape
@@ -47,6 +48,8 @@ class PlanReading:
 NOTHING: Final = Reads(())
 _CHANGES: Final = re.compile(r"\b(?:MERGE|UPDATE) operation\b")
 """How Delta describes the executions that rewrite a table's files."""
+MAX_QUERIES: Final = 100
+"""Queries of several lines in one plan that are read."""
 _SOURCE: Final = " materialize source"
 """The end of that description where no row of the table is changed yet."""
 _ID: Final = re.compile(r"#(\d{1,18})")
@@ -63,8 +66,7 @@ def read_plan(start: Mapping[str, Any]) -> PlanReading:
     The tree is believed first. The printed text is looked at only where the tree lacks something: a command without
     arguments, a scan whose path was cut.
     """
-    nodes = tuple(walk(start.get("sparkPlanInfo")))
-    printed = start.get("physicalPlanDescription")
+    nodes, printed = _on_lines(tuple(walk(start.get("sparkPlanInfo"))), start.get("physicalPlanDescription"))
     text = read_text(printed) if isinstance(printed, str) and _needs_text(nodes) else PlanText()
     commands = [(node, write) for node in nodes if (write := write_of(node, text)) is not None]
     if any(write.end for _, write in commands):
@@ -106,6 +108,23 @@ def read_plan(start: Mapping[str, Any]) -> PlanReading:
         _AGGREGATES.search(carried) is not None,
         defines,
     )
+
+
+def _on_lines(nodes: tuple[Node, ...], printed: object) -> tuple[tuple[Node, ...], object]:
+    """The plan where each operator stands on a line of its own: a query that is sent to a database may have several."""
+    names = {node.name for node in nodes if node.name.startswith("Scan JDBCRelation(") and "\n" in node.name}
+    if not 0 < len(names) <= MAX_QUERIES or not isinstance(printed, str):
+        return nodes, printed
+    flat = {name: on_one_line(name) for name in names}
+    for name, line in flat.items():
+        printed = printed.replace(name, line)
+    nodes = tuple(
+        replace(node, name=flat[node.name], text=node.text.replace(node.name, flat[node.name]))
+        if node.name in flat
+        else node
+        for node in nodes
+    )
+    return nodes, printed
 
 
 def _is_bookkeeping(nodes: tuple[Node, ...]) -> bool:
