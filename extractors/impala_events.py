@@ -72,7 +72,7 @@ _NOT_YET = -1
 """``tableCreateTime`` of a view that the statement itself creates."""
 
 
-@extractor("impala_events", source_type=IMPALA, mode=PUSH, version=2)
+@extractor("impala_events", source_type=IMPALA, mode=PUSH, version=3)
 @dataclass(frozen=True, slots=True)
 class ImpalaEvents(LineLogs):
     """Follows the lineage files of one or more coordinators on this host.

@@ -598,8 +598,8 @@ def test_secrets_in_urls_and_names_reach_no_record(tmp_path: Path) -> None:
     extracted = extracted_of(tmp_path, start(0, save), end(0))
     [flow] = extracted.relations.values()
     assert flow.ep2.source.type == "JDBC"
-    assert flow.ep2.source.name == "jdbc:postgresql://db:5432/x"
-    assert flow.ep2.name == "public.t"
+    assert flow.ep2.source.name == "postgres://db:5432"
+    assert flow.ep2.name == "x.public.t"
     assert "hunter2" not in stored([*extracted.entities.values(), *extracted.relations.values()])
 
 

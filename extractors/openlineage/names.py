@@ -17,22 +17,20 @@ from typing import Final
 
 from extractors.openlineage.runs import Known
 from extractors.spark.plan.names import without_partitions
-from navlin.model.identity import identify
 from navlin.model.keys import (
     EntityType,
     Key,
     column_key,
+    dataset_column_key,
+    dataset_key,
     is_location,
     location_key,
     path_column_key,
     table_key,
 )
-from navlin.model.redaction import redact, without_credentials
+from navlin.model.redaction import without_credentials
 from navlin.model.source import HIVE, Estate, Source
-from navlin.model.tree import below, tree_path
 
-DATASETS: Final = "datasets"
-"""The branch of the source's tree in which datasets of its own stand."""
 FILE_SYSTEMS: Final = frozenset(
     "file local hdfs viewfs webhdfs swebhdfs s3 s3a s3n gs abfs abfss wasb wasbs adl dbfs ofs o3fs oss obs cosn".split()
 )
@@ -85,7 +83,7 @@ class Names:
         if table is not None:
             return table
         path = self._path(namespace, name)
-        return path if path is not None else self._own(namespace, name)
+        return path if path is not None else dataset_key(self.source, namespace, name)
 
     def column(self, above: Key, name: str) -> Key:
         """A column of a dataset."""
@@ -93,9 +91,7 @@ class Names:
             return column_key(above, name)
         if above.type is not EntityType.DATASET:
             return path_column_key(above, name)
-        identity = identify(above.identity, name.upper())
-        path = below(above.tree_path, name.upper())
-        return Key(EntityType.FIELD, identity, above.source, name, path, f"/{above.name}", parent=above)
+        return dataset_column_key(above, name)
 
     def owns(self, key: Key) -> bool:
         """Whether it is a dataset, or a column of one, of this source's own."""
@@ -138,11 +134,6 @@ class Names:
         if not is_location(uri):
             return None
         return location_key(self.estate, without_partitions(uri))
-
-    def _own(self, namespace: str, name: str) -> Key:
-        shown, place = redact(name), without_credentials(namespace)
-        identity = identify(self.source.id, place, shown)
-        return Key(EntityType.DATASET, identity, self.source, shown, tree_path(DATASETS, place, shown))
 
 
 def _of_a_host(namespace: str) -> bool:

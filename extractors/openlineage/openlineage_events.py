@@ -25,9 +25,8 @@ from extractors.openlineage.runs import Known, Run, run_of
 from navlin.model.extractor import PUSH, extractor, keeps_positions
 from navlin.model.plan import Plan, Positions
 from navlin.model.records import Position, Record, Reject, Split
-from navlin.model.source import Estate, Source
+from navlin.model.source import SDK, Estate, Source
 
-SDK: Final = "SDK"
 """Navigator's type for what programs report; ``engineType`` names the producer."""
 RUNS: Final = "runs "
 """Before the number of a position that holds what is known of some of the runs."""

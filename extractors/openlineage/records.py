@@ -13,11 +13,12 @@ from typing import Any, Final
 from extractors.lineage.operations import Execution, Operation
 from extractors.lineage.record_times import EARLIEST_MS
 from extractors.openlineage.ends import Ends, readable
-from extractors.openlineage.names import DATASETS, Names
+from extractors.openlineage.names import Names
 from extractors.openlineage.runs import Known, Name, Run
 from extractors.openlineage.unsaid import unsaid
 from navlin.model.identity import SEPARATOR
 from navlin.model.keys import (
+    DATASETS,
     Key,
     RelationType,
     application_id,

@@ -14,6 +14,7 @@ from extractors.spark import events
 from extractors.spark.batches import MicroBatch, micro_batch
 from extractors.spark.catalogs import Catalogs, implementation
 from extractors.spark.events import NotAnEvent, integer, mapping, text
+from extractors.spark.jdbc_catalogs import JdbcCatalog, jdbc_catalogs, restored
 from extractors.spark.lines import Line, Mark
 from extractors.spark.plan.names import SESSION_CATALOG
 from extractors.spark.plan.reading import PlanReading, read_plan
@@ -54,6 +55,7 @@ class Application:
     """Catalogues by what a plan prints of them, see `extractors.spark.catalogs`; "" where there is doubt."""
     metastore_catalogs: tuple[str, ...] = ()
     """Catalogues of which the tables are the metastore's."""
+    jdbc_catalogs: tuple[JdbcCatalog, ...] = ()
 
     @property
     def catalogs_by_class(self) -> dict[str, frozenset[str]]:
@@ -66,7 +68,10 @@ class Application:
     def catalogs_of(self, printed: str) -> frozenset[str]:
         """The catalogues that may be meant by what a plan prints of one, its class and hash."""
         name = dict(self.catalog_names).get(printed)
-        return frozenset({name}) if name else self.catalogs_by_class.get(implementation(printed), frozenset())
+        having = [each.name for each in self.jdbc_catalogs if each.has(printed)]
+        if name or len(having) == 1:
+            return frozenset({name or having[0]})
+        return self.catalogs_by_class.get(implementation(printed), frozenset())
 
     @property
     def run(self) -> str:
@@ -281,6 +286,7 @@ class ApplicationState:
                     default_fs=_setting("fs.defaultFS", spark, hadoop) or app.default_fs,
                     catalogs=_catalogs(spark) or app.catalogs,
                     metastore_catalogs=_metastore_catalogs(spark) or app.metastore_catalogs,
+                    jdbc_catalogs=jdbc_catalogs(spark, CATALOG, REDACTED) or app.jdbc_catalogs,
                 )
             case events.APPLICATION_START:
                 named = text(event.get("App ID"))
@@ -490,7 +496,9 @@ def _application(saved: Mapping[str, Any]) -> Application:
         name: tuple((key, value) for key, value in saved[name]) for name in ("catalogs", "catalog_names")
     }
     names = {name: tuple(saved[name]) for name in ("metastores", "metastore_catalogs")}
-    return Application(**{**saved, **pairs, **names})
+    return Application(
+        **{**saved, **pairs, **names, "jdbc_catalogs": restored(saved.get("jdbc_catalogs", ()))}
+    )
 
 
 def _execution(number: int, saved: Any) -> Execution:

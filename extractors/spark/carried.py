@@ -5,15 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from extractors.spark.application import Execution
+from extractors.spark.application import Execution, Started
 from extractors.spark.columns.flow import Kind, SourceColumn
-from extractors.spark.columns.written import WrittenColumns, unknown_columns
+from extractors.spark.columns.replacing import replaced
+from extractors.spark.columns.written import ColumnFlow, WrittenColumns, unknown_columns
 from extractors.spark.incomplete import Incomplete
 from extractors.spark.plan.names import without_partitions
-from extractors.spark.plan.reads import End, EndKind
+from extractors.spark.plan.reads import MATERIALIZED, End, EndKind
 from extractors.spark.plan.writes import Write
 from navlin.model.keys import split_location
 
+SOURCE_KEPT: Final = "MERGE operation - materialize source"
+"""How Delta describes the execution that keeps the rows of a MERGE's source."""
+_UNKNOWN: Final = ColumnFlow("", (), (), Kind.TRANSFORMATION, "", incomplete=True)
 BOOKKEEPING: Final = frozenset({"__is_cdc", "_change_type"})
 """Columns that Delta adds to the rows of a change, for its change data feed."""
 
@@ -40,8 +44,11 @@ def carried_columns(write: Write, execution: Execution, members: list[Execution]
         ]
         # A change data feed packs rows into arrays, and every column has part in these.
         packed = any(flow.output in BOOKKEEPING for result in changing[-1:] for flow in result.flows)
-        return changing[-1] if changing and not packed else unknown_columns(Incomplete.NO_COLUMNS)
-    matching = [result for started, result in results if started.plan.defines & plan.mentions]
+        if not changing or packed:
+            return unknown_columns(Incomplete.NO_COLUMNS)
+        kept = [each for each in results if each[0].description.endswith(SOURCE_KEPT)]
+        return _joined(changing[-1], kept)
+    matching = [result for started, result in results if started.plan.defines.keys() & plan.mentions]
     if not matching:
         named = execution.started.description if execution.started else ""
         matching = [result for started, result in results if started.description == named]
@@ -51,6 +58,28 @@ def carried_columns(write: Write, execution: Execution, members: list[Execution]
         # The table's own statistics answered, and the rows are literals now.
         return unknown_columns(Incomplete.UNKNOWN_COLUMN)
     return matching[0]
+
+
+def _joined(columns: WrittenColumns, kept: list[tuple[Started, WrittenColumns]]) -> WrittenColumns:
+    """The columns with what a MERGE's source is made of in place of the rows that an execution kept of it."""
+    made: dict[str, ColumnFlow] = {}
+    reasons = dict.fromkeys(columns.reasons)
+    for started, result in kept:
+        by_name = {flow.output: flow for flow in result.flows}
+        made |= by_name
+        # A view gives its columns ids of their own, which the plan that was carried out does not have.
+        made |= {f"{name}#{number}": by_name[name] for number, name in started.plan.defines.items()}
+        reasons |= dict.fromkeys(result.reasons)
+
+    def meaning(column: SourceColumn) -> ColumnFlow | None:
+        if column.end != MATERIALIZED:
+            return None
+        return made.get(column.name) or made.get(column.name.rpartition("#")[0]) or _UNKNOWN
+
+    flows = tuple(replaced(flow, meaning) for flow in columns.flows)
+    if any(each.incomplete for each in flows) and not reasons:
+        reasons[Incomplete.PROGRAM] = None
+    return WrittenColumns(flows, tuple(reasons))
 
 
 def changed_columns(write: Write, end: End, columns: WrittenColumns) -> WrittenColumns:

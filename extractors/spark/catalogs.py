@@ -33,7 +33,7 @@ class Catalogs:
         """Learns from one run's commands and from what it read; ``configured`` are the catalogues of each class."""
         ends = list(read)
         for write in writes:
-            if write.catalog and (name := write.end.readable if write.end else write.subject):
+            if "@" in write.catalog and (name := write.end.readable if write.end else write.subject):
                 tables = self.created.setdefault(write.catalog, [])
                 # A table of that name in another catalogue would be taken for this one.
                 known = any(each.endswith(f".{name}") for each in self.seen)
@@ -60,4 +60,4 @@ class Catalogs:
 
 def implementation(printed: str) -> str:
     """The class of a catalogue as it is printed."""
-    return printed.partition("@")[0]
+    return printed.partition("@")[0].partition("(")[0]

@@ -10,8 +10,10 @@ from extractors.spark.application import Execution, Run
 from extractors.spark.carried import carried_columns, changed_columns
 from extractors.spark.columns.flow import strongest
 from extractors.spark.columns.written import ColumnFlow, WrittenColumns
+from extractors.spark.deletions import with_deletion
 from extractors.spark.incomplete import Incomplete
 from extractors.spark.outputs import outputs_of
+from extractors.spark.plan.jdbc import CATALOG_SCAN_CLASS
 from extractors.spark.plan.reads import End, Reads
 from extractors.spark.plan.writes import DELETE, SELECT, Write
 
@@ -48,7 +50,7 @@ class Effect:
 
 def effect_of(run: Run, *, failed: bool) -> Effect:
     """What a failed run set out to do; what the executions of another run did, except those that failed."""
-    members = [each for each in run.members if failed or each is run.root or not each.failed]
+    members = with_deletion([each for each in run.members if failed or each is run.root or not each.failed])
     writes = [(each, write) for each in members if each.started for write in each.started.plan.writes]
     outputs, stored, written_as = outputs_of(writes, run.application.catalogs_of)
     columns, column_reasons = _columns(members, written_as)
@@ -105,7 +107,9 @@ def _columns(
     for end, by_plan in found.items():
         planned = by_plan.get(True, [])[-1:]
         written = by_plan.get(False) or planned
-        if planned and (end in stated or not all(each.flows for each in written)):
+        unnamed = any(Incomplete.UNKNOWN_INPUT in each.reasons for each in written)
+        known_before = unnamed and all(each.flows and each.complete for each in planned)
+        if planned and (end in stated or known_before or not all(each.flows for each in written)):
             written = planned
         flows: dict[str, ColumnFlow] = {}
         known = [each for each in written if each.flows or each.reasons]
@@ -133,16 +137,20 @@ def _merged(one: ColumnFlow, other: ColumnFlow) -> ColumnFlow:
         inferred=one.inferred or other.inferred,
         opaque=one.opaque or other.opaque,
         incomplete=one.incomplete or other.incomplete,
+        parsed=one.parsed or other.parsed,
     )
 
 
 def _inputs(members: list[Execution]) -> Reads:
     plans = [each.started.plan for each in members if each.started]
     scanned = _together(plan.reads for plan in plans)
+    named = _together(plan.named for plan in plans)
+    # Before Spark 4 the scan of a JDBC catalogue's table has no name; the command's logical plan does.
+    if any(CATALOG_SCAN_CLASS in each for each in scanned.unknown) and named.complete and named.ends:
+        return named
     if scanned.ends:
         return scanned
     # Views, and what leaves its query to a data source: no scan shows it, the command's logical plan does.
-    named = _together(plan.named for plan in plans)
     return named if named.ends or not named.complete else scanned
 
 

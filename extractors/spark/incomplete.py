@@ -17,6 +17,7 @@ class Incomplete(StrEnum):
     UNKNOWN_OPERATOR = "the plan has an operator that navlin does not know"
     UNKNOWN_INPUT = "navlin did not find in the plan what is read"
     UNKNOWN_OUTPUT = "navlin did not find in the plan what is written"
+    QUERY = "a query that was sent to a database by JDBC could not be read, or not all of it"
     TOO_MANY = "the statement has more columns, or sources of columns, than navlin follows"
     NO_COLUMNS = "navlin did not find in the plan which columns are written"
     UNKNOWN_COLUMN = "navlin did not find in the plan where a column comes from"

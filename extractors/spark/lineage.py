@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from extractors.lineage.operations import Execution, Flow, Operation
@@ -12,7 +12,9 @@ from extractors.spark.application import Application, Run
 from extractors.spark.effect import Effect, effect_of
 from extractors.spark.parts import MAX_NAMES, only_control, parts_of
 from extractors.spark.plan.reads import End, EndKind
+from extractors.spark.queries import Queries
 from extractors.spark.times import EARLIEST_MS
+from navlin.model.databases import Database, database_of
 from navlin.model.identity import identify
 from navlin.model.keys import (
     EntityType,
@@ -20,14 +22,15 @@ from navlin.model.keys import (
     RelationType,
     application_id,
     application_key,
+    dataset_key,
     execution_key,
     location_key,
     operation_key,
     table_key,
 )
 from navlin.model.records import Attributes, Record
-from navlin.model.redaction import bounded, redact
-from navlin.model.source import HIVE, YARN, Estate, Source
+from navlin.model.redaction import bounded
+from navlin.model.source import HIVE, SDK, YARN, Estate, Source
 from navlin.model.tree import tree_path
 
 JDBC: Final = "JDBC"
@@ -47,6 +50,7 @@ class Names:
     application: Application
     metastore: str = ""
     yarn: str = ""
+    queries: Queries = field(default_factory=Queries)
 
     def key(self, end: End) -> Key:
         match end.kind:
@@ -61,25 +65,31 @@ class Names:
                 return table_key(metastore, database, end.name, kind)
             case EndKind.PATH:
                 return location_key(self.estate, end.name, self.application.default_fs)
-            case EndKind.JDBC:
-                owner = self.estate.serving(JDBC, jdbc_authority(end.url))
-                return _flat_key(EntityType.TABLE, owner, redact(end.name))
-            case EndKind.TOPIC:
+            case EndKind.JDBC | EndKind.QUERY:
+                return self._in_database(end)
+            case EndKind.TOPIC | EndKind.STEP:
                 return _flat_key(EntityType.DATASET, self.estate.serving(KAFKA, "kafka"), end.name)
+
+    def _in_database(self, end: End) -> Key:
+        """A database's table. Where its address is known, the key is the one by which OpenLineage's events have it."""
+        known = {each.name: each.database for each in self.application.jdbc_catalogs}
+        database = database_of(end.url) if end.url else known.get(end.database, Database())
+        if not database.namespace:
+            return dataset_key(self.estate.serving(JDBC, "jdbc"), "", end.readable)
+        told = [each for each in self.estate.sources if each.type == SDK]
+        # Granted: whether or not any event has told of it.
+        owner = (
+            replace(told[0], configured=False)
+            if len(told) == 1
+            else self.estate.serving(JDBC, database.namespace)
+        )
+        return dataset_key(owner, database.namespace, database.dataset(end.name))
 
     def application_key(self) -> Key | None:
         """The application as YARN knows it; None where something else runs it."""
         if application_id(self.application.id) is None:
             return None
         return application_key(self.estate.serving(YARN, self.yarn), self.application.id)
-
-
-def jdbc_authority(url: str) -> str:
-    """The address of a database, without user, password and parameters: ``jdbc:postgresql://host:5432/db``."""
-    if not url:
-        return "jdbc"
-    address = re.split(r"[?;]", redact(url), maxsplit=1)[0]
-    return re.sub(r"//[^/@]*@", "//", address)
 
 
 def _flat_key(kind: EntityType, source: Source, name: str) -> Key:
@@ -151,6 +161,7 @@ def records_of(run: Run, names: Names, *, reads: bool) -> Iterator[Record]:
 def occurrence_records(occurrence: Occurrence, effect: Effect, names: Names) -> Iterator[Record]:
     """The records of one execution and its operation."""
     app = names.application
+    effect = names.queries.told(effect)
     # By identity: two spellings of one table are one end.
     inputs = {key.identity: (key, end.readable) for end in effect.inputs for key in (names.key(end),)}
     outputs = {key.identity: (key, end.readable) for end in effect.outputs for key in (names.key(end),)}

@@ -73,6 +73,10 @@ def _end(
             return None
         above = next(each for each in writes if each[1] is creating[0])
         return _end(*above, writes, catalogs)
+    if end.kind is EndKind.JDBC and write.catalog:
+        same = [catalogs(each.catalog) for _, each in writes if each.end == end and each.catalog]
+        names = {name for found in same if len(found) == 1 for name in found}
+        return replace(end, database=names.pop()) if len(names) == 1 else None
     if end.kind not in (EndKind.TABLE, EndKind.VIEW):
         return end
     if write.catalog:

@@ -10,7 +10,14 @@ from extractors.spark.columns.flow import Kind, SourceColumn
 from extractors.spark.columns.written import ColumnFlow
 from extractors.spark.effect import Effect, OutputColumns
 from extractors.spark.plan.reads import End, EndKind
-from navlin.model.keys import Key, RelationType, column_key, path_column_key, sub_operation_key
+from navlin.model.keys import (
+    Key,
+    RelationType,
+    column_key,
+    dataset_column_key,
+    path_column_key,
+    sub_operation_key,
+)
 from navlin.model.records import Attributes
 from navlin.model.redaction import bounded
 
@@ -57,9 +64,14 @@ class _Parts:
             above = self._ends.get(end)
             if above is None:
                 above = self._ends[end] = self._key_of(end)
-            # Nobody lists the columns of paths and topics, and the names of those keep their case.
-            unlisted = end.kind in (EndKind.PATH, EndKind.TOPIC)
-            key = path_column_key(above, column.name) if unlisted else column_key(above, column.name)
+            match end.kind:
+                # Nobody lists the columns of paths and topics, and the names of those keep their case.
+                case EndKind.PATH | EndKind.TOPIC:
+                    key = path_column_key(above, column.name)
+                case EndKind.JDBC | EndKind.QUERY:
+                    key = dataset_column_key(above, column.name)
+                case _:
+                    key = column_key(above, column.name)
             self._columns[column] = key
         return key
 
@@ -73,14 +85,16 @@ class _Parts:
     def _of_column(self, end: End, flow: ColumnFlow, common: frozenset[SourceColumn]) -> Part:
         written = self._column(SourceColumn(end, flow.output))
         control = [each for each in flow.control if each not in common]
-        flags: Attributes = {"inferred": True} if flow.inferred else {}
+        flags: Attributes = {name: True for name in ("inferred", "parsed") if getattr(flow, name)}
         return Part(
             sub_operation_key(self._operation, written.identity, name=bounded(flow.output, 1000)),
             {
                 **_shared("PROJECTION", (*flow.data, *control), [f"{end.readable}.{flow.output}"]),
-                "transformation": flow.kind.value,
+                # Of a query's text it is not known whether a column passes as it is.
+                "transformation": None if flow.parsed and flow.kind is Kind.IDENTITY else flow.kind.value,
                 "expression": bounded(flow.expression, MAX_EXPRESSION_BYTES),
                 "inferred": flow.inferred or None,
+                "parsed": flow.parsed or None,
                 "opaque": flow.opaque or None,
                 "incomplete": flow.incomplete or None,
             },

@@ -9,7 +9,7 @@ codecs, see `extractors.spark.forms` and `extractors.spark.codecs`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
@@ -42,6 +42,7 @@ from extractors.spark.lines import (
     lines_at,
 )
 from extractors.spark.places import SCHEME, HdfsPlace, LocalPlace, Place, split_url
+from extractors.spark.queries import Queries
 from extractors.spark.rolled import entry_behind, is_compact, lost_parts, number_of
 from extractors.spark.settings import advice
 from extractors.spark.streams import Streams
@@ -279,7 +280,8 @@ class SparkEvents(Extractor):
         if not isinstance(split, LogSplit):
             raise TypeError(f"not a split of spark_events: {split!r}")
         if split.archive or split.mark or not is_archive(self.place, split.parts[0]):
-            yield from _LogReading(self, split).records()
+            with closing(Queries()) as queries:
+                yield from _LogReading(self, split, queries).records()
         else:
             yield from self._of_archive(split)
 
@@ -304,8 +306,9 @@ class SparkEvents(Extractor):
 class _LogReading:
     """One read of one log."""
 
-    def __init__(self, extractor: SparkEvents, split: LogSplit) -> None:
+    def __init__(self, extractor: SparkEvents, split: LogSplit, queries: Queries) -> None:
         self._place = ArchivePlace(extractor.place, split.archive) if split.archive else extractor.place
+        self._queries = queries
         goes_on = split.mark is not None and _is_the_same(self._place, split)
         entry = entry_behind(split.mark, split.parts) if split.mark and not goes_on else None
         mark, self._read_up_to, before = (split.mark if goes_on else None), 0, split.state
@@ -436,7 +439,14 @@ class _LogReading:
 
     def _names(self, application: Application) -> Names:
         extractor = self._extractor
-        return Names(extractor.source, extractor.estate, application, extractor.metastore, extractor.yarn)
+        return Names(
+            extractor.source,
+            extractor.estate,
+            application,
+            extractor.metastore,
+            extractor.yarn,
+            self._queries,
+        )
 
     def _read_again(self, runs: list[Run]) -> Iterator[Record]:
         """Runs that started before this read: their lines are read again, in the order in which they stand."""

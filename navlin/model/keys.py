@@ -13,6 +13,7 @@ from enum import StrEnum
 from urllib.parse import urlsplit
 
 from navlin.model.identity import identify, operation_id
+from navlin.model.redaction import redact, without_credentials
 from navlin.model.source import HDFS, LOCAL, S3, Estate, Source
 from navlin.model.tree import ROOT, below, parent_of, tree_path
 
@@ -241,6 +242,27 @@ def path_column_key(path: Key, column: str) -> Key:
         path.file_system_path,
         parent=path,
     )
+
+
+# -- Datasets: by a namespace and a name in it ------------------------------------------------------------------------------
+
+DATASETS = "datasets"
+"""The branch of a source's tree in which datasets stand that are neither tables of a metastore nor paths."""
+
+
+def dataset_key(source: Source, namespace: str, name: str) -> Key:
+    """A dataset such as a database's table, ``postgres://host:5432`` and ``db.schema.table``. Whether a database folds case
+    is not known."""
+    shown, place = redact(name), without_credentials(namespace)
+    identity = identify(source.id, place, shown)
+    return Key(EntityType.DATASET, identity, source, shown, tree_path(DATASETS, place, shown))
+
+
+def dataset_column_key(dataset: Key, column: str) -> Key:
+    """A column of a dataset made by `dataset_key`."""
+    identity = identify(dataset.identity, column.upper())
+    path = below(dataset.tree_path, column.upper())
+    return Key(EntityType.FIELD, identity, dataset.source, column, path, f"/{dataset.name}", parent=dataset)
 
 
 # -- Operations ---------------------------------------------------------------------------------------------------------

@@ -21,6 +21,8 @@ YARN: Final = "YARN"
 PIG: Final = "PIG"
 OOZIE: Final = "OOZIE"
 S3: Final = "S3"
+SDK: Final = "SDK"
+"""What is told of systems that have no source of their own, by OpenLineage's clients."""
 LOCAL: Final = "LOCAL"
 """Files of one host's own file system (Cloudera's word for them in the Spark lineage log)."""
 

@@ -49,6 +49,11 @@ def kept_as_it_is(name: str, flow: Flow) -> Flow:
 
 def _chosen(name: str, expression: str, reader: Reader, depth: int) -> Flow:
     parts = cases(expression) if depth else None
+    # Delta 3.3 prints the last clause that has a condition of its own as an IF.
+    clause = conditional(expression) if depth and parts is None else None
+    if clause and MARKER.search(clause[0]):
+        condition, value, other = clause
+        parts = [condition], [value, other]
     if parts is None:
         return kept_as_it_is(name, flow_of(expression, reader)[0])
     conditions, values = parts

@@ -14,8 +14,9 @@ from extractors.spark.columns.lists import Attribute, attributes
 from extractors.spark.columns.merging import merge_rows
 from extractors.spark.columns.relations import Relation
 from extractors.spark.columns.steps import Step, beside
+from extractors.spark.plan.jdbc import written_table
 from extractors.spark.plan.kinds import PASSING
-from extractors.spark.plan.reads import logical_reads
+from extractors.spark.plan.reads import MATERIALIZED, Reads, logical_reads
 from extractors.spark.plan.text import Field, Operator, PlanText
 from extractors.spark.plan.tree import Node
 
@@ -113,6 +114,7 @@ class Plans:
         self._nested = 0
         self._fields: dict[int, Mapping[str, Field] | None] = {}
         self._ctes: dict[str, Relation] = {}
+        self._aliases: dict[int, Operator] | None = None
         self._reusing: set[int] = set()
         self._loops: list[Relation] = []
         self._outer: list[Relation] = []
@@ -271,6 +273,8 @@ class Plans:
             return rows.join(step)
         if first in _SCANS:
             relation = name.split(" ")[1].partition("(")[0] if " " in name else ""
+            if name == f"Scan ExistingRDD {MATERIALIZED.name}":
+                return sources.of_step(step)
             if first == "Scan" and relation in _MADE_UP:
                 return sources.made_up(step)
             if first == "Scan" and relation in _LOCAL_ROWS:
@@ -281,7 +285,7 @@ class Plans:
                 return sources.from_program(step)
             return sources.scan(step, self._scans)
         if first in _RELATIONS:
-            return sources.relation(step, self._scans, lambda operator: logical_reads(PlanText((operator,))))
+            return sources.relation(step, self._scans, self._named)
         if first == "ReusedExchange":
             return self._reused(step)
         if first == "UnionLoopRef":
@@ -297,6 +301,16 @@ class Plans:
         if "Union" in first and len(step.inputs) > 1:
             return rows.union(step)  # an accelerator's
         return rows.passing(step) if first in PASSING else rows.unknown(step)
+
+    def _named(self, operator: Operator) -> Reads:
+        """What a relation of a logical plan names, itself or in the alias above it."""
+        if not written_table(operator.arguments):
+            return logical_reads(PlanText((operator,)))
+        if self._aliases is None:
+            aliases = (each for each in self._text.operators if each.name == "SubqueryAlias")
+            self._aliases = {id(child): each for each in aliases for child in each.children}
+        above = self._aliases.get(id(operator))
+        return logical_reads(PlanText((above, operator) if above else (operator,)))
 
     def _reused(self, step: Step) -> Relation:
         """``(12) ReusedExchange [Reuses operator id: 5]``: by position."""

@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
+from extractors.spark.columns.databases import ROWS, catalog_scan
 from extractors.spark.columns.flow import CONSTANT, FROM_PROGRAM, UNKNOWN, Doubt, Flow, Kind, SourceColumn
 from extractors.spark.columns.lists import Attribute, attributes
 from extractors.spark.columns.relations import Hidden, Relation, made
 from extractors.spark.columns.steps import Step
 from extractors.spark.incomplete import Incomplete
+from extractors.spark.plan.jdbc import CATALOG_SCAN
 from extractors.spark.plan.names import is_kept, leading_table
-from extractors.spark.plan.reads import End, EndKind, Reads, physical_reads, view_end
+from extractors.spark.plan.reads import MATERIALIZED, EndKind, Reads, physical_reads, view_end
 from extractors.spark.plan.text import Operator, PlanText
 from extractors.spark.plan.tree import Node
 
@@ -62,7 +64,7 @@ class Scans:
     def reads(self, operator: Operator, first: int) -> Reads:
         """The ends of a scan whose first column has this id."""
         node = self._by_id.get(first, {}).get(operator.name)
-        if node is None:
+        if node is None or operator.name.startswith(CATALOG_SCAN):
             node = Node(operator.name, f"{operator.name} {operator.block}", {}, 0)
         return physical_reads((node,), self._text)
 
@@ -84,6 +86,8 @@ def scan(step: Step, scans: Scans) -> Relation:
         nothing = "Output" in step.fields and step.text("Output") == "[]"
         return step.result(Relation(() if nothing else None, {}, {}))
     reads = scans.reads(step.operator, columns[0].id)
+    if step.operator.name.startswith(CATALOG_SCAN):
+        return step.result(catalog_scan(step, columns, reads).all_needed())
     pushed = step.text("PushedAggregation") not in ("", "[]")
     given = _computed(step, columns, reads) if pushed else _read(step, columns, reads)
     texts = [step.text("PartitionFilters")]
@@ -108,8 +112,11 @@ def scan(step: Step, scans: Scans) -> Relation:
     for name in _PUSHED.findall(step.text("PushedFilters")):
         # A source that filters itself: the column may not be read at all.
         for end in reads.ends:
-            if end.kind is EndKind.JDBC and not _is_query(end):
+            if end.kind in (EndKind.JDBC, EndKind.QUERY):
                 rows |= step.sources.bit(SourceColumn(end, name))
+    for end in reads.ends:
+        if end.kind is EndKind.QUERY:
+            rows |= step.sources.bit(SourceColumn(end, ROWS))
     read = given.with_rows(rows, doubt)
     # Other sources may hand on columns that nobody asked for.
     pruned = "Location" in step.fields or _PRUNED.match(step.operator.name)
@@ -134,17 +141,15 @@ def _computed(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relat
 
 
 def _read(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
-    # A database's own query has columns of unknown origin.
-    known = reads.complete and bool(reads.ends) and not any(_is_query(end) for end in reads.ends)
-    ends = [end for end in reads.ends if not _is_query(end)]
-    doubt = Doubt.NONE if known else Doubt.INCOMPLETE | Doubt.INPUT
+    ends = reads.ends
+    doubt = Doubt.NONE if reads.complete and ends else Doubt.INCOMPLETE | Doubt.INPUT
     if Incomplete.PATHS_CUT in reads.reasons:
         doubt = Doubt.INCOMPLETE | Doubt.PATHS
     flows: dict[int, Flow] = {}
     metadata = "_metadata" in step.text("Output")
     schema = step.text("ReadSchema")
     for column in columns:
-        files = "ReadSchema" in step.fields and ends and ends[0].kind is not EndKind.JDBC
+        files = "ReadSchema" in step.fields and ends and ends[0].kind not in (EndKind.JDBC, EndKind.QUERY)
         if column.name == "_metadata" or (
             column.name in _FILE_METADATA and files and (metadata or f"{column.name}:" not in schema)
         ):
@@ -155,10 +160,6 @@ def _read(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
             bits |= step.sources.bit(SourceColumn(end, column.name))
         flows[column.id] = Flow(bits, doubt=doubt, expression=column.name)
     return Relation(columns, flows, {column.id: column.name for column in columns})
-
-
-def _is_query(end: End) -> bool:
-    return end.kind is EndKind.JDBC and end.name.lstrip().startswith("(")
 
 
 def relation(step: Step, scans: Scans, ends_of: Ends) -> Relation:
@@ -230,6 +231,20 @@ def local_rows(step: Step) -> Relation:
     if any(_FUNCTION.fullmatch(column.name.upper()) for column in columns):
         return _without_source(step, UNKNOWN)
     return _without_source(step, FROM_PROGRAM if step.sources.driver_rows else CONSTANT)
+
+
+def of_step(step: Step) -> Relation:
+    """Rows that an execution before this one kept, see `extractors.spark.carried`."""
+    columns = step.columns("Output") or None
+    if columns is None:
+        return from_program(step)
+    flows = {
+        each.id: Flow(
+            step.sources.bit(SourceColumn(MATERIALIZED, f"{each.name}#{each.id}")), expression=each.name
+        )
+        for each in columns
+    }
+    return step.result(Relation(columns, flows, {each.id: each.name for each in columns}))
 
 
 def from_program(step: Step) -> Relation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,6 +14,7 @@ from extractors.spark.columns.lists import elements, split
 from extractors.spark.columns.plans import Plans
 from extractors.spark.columns.relations import Relation
 from extractors.spark.incomplete import Incomplete
+from extractors.spark.plan.jdbc import written_table
 from extractors.spark.plan.text import Operator, PlanText
 from extractors.spark.plan.tree import Node
 from extractors.spark.plan.writes import Write
@@ -22,6 +23,8 @@ MAX_SOURCES: Final = 200_000
 """Source columns of all columns of one write together, data and control."""
 _VIEW_COLUMNS: Final = re.compile(r", \[(\([^\[\]]*\))\], ")
 _VIEW_COLUMN: Final = re.compile(r"\(([^,()]+),(?:None|Some\()")
+_RELATION_COLUMNS: Final = re.compile(r"Relation [^\s\[\]()]+\[([^\[\]]*)\]")
+_RELATION_COLUMN: Final = re.compile(r"(?:\A|,)([^#]+)#\d+L?")
 _FLAGS: Final = re.compile(r", (?:true|false), (?:true|false), (?=\[)")
 _ROW_CHANGES: Final = frozenset({"ReplaceData", "WriteDelta"})
 ROW_BOOKKEEPING: Final = frozenset(
@@ -50,6 +53,8 @@ class ColumnFlow:
     inferred: bool = False
     opaque: bool = False
     incomplete: bool = False
+    parsed: bool = False
+    """It comes by way of a query's text."""
     kept: tuple[SourceColumn, ...] = ()
     """For a change of rows: columns of this name that pass as they are, the changed table's own among them."""
 
@@ -87,11 +92,9 @@ def written_columns(
     ``has_root``: executions name their root, so that a table that is created from a query is written by one that will come.
     """
     # Spark puts a lateral subquery's own columns in the place of those of the query around it where a condition equates
-    # them. Only the logical plan has what stands in the statement.
-    lateral = any(each.name == "LateralJoin" for each in text.operators)
-    named = [
-        write.end is not None and not (has_root and write.creates and not lateral) for _, write in writes
-    ]
+    # them, and a database computes what it can. Only the logical plan has what stands in the statement.
+    whole = any(each.name == "LateralJoin" or written_table(each.arguments) for each in text.operators)
+    named = [write.end is not None and not (has_root and write.creates and not whole) for _, write in writes]
     if not any(named):
         return tuple(NO_COLUMNS for _ in writes)
     changes = any(write.changes_rows for _, write in writes)
@@ -105,25 +108,32 @@ def written_columns(
 
 def result_columns(
     text: PlanText, nodes: Iterable[Node], *, changes_rows: bool, driver_rows: bool = False
-) -> tuple[WrittenColumns, frozenset[int]]:
-    """The columns that a plan without a command hands on, under their own names, and their expression ids: a command above
-    it may write them."""
+) -> tuple[WrittenColumns, Mapping[int, str]]:
+    """The columns that a plan without a command hands on, under their own names, and these names by expression ids: a
+    command above it may write them."""
     if not text.verified or text.root is None:
-        return unknown_columns(text.doubt or Incomplete.AMBIGUOUS), frozenset()
+        return unknown_columns(text.doubt or Incomplete.AMBIGUOUS), {}
     plans = Plans(text, nodes, changes_rows=changes_rows, driver_rows=driver_rows)
+    root = text.root
+    if root.name == "AdaptiveSparkPlan" and len(root.inputs) == 1:
+        root = root.inputs[0]
+    if root.name == "DeserializeToObject" and len(root.inputs) == 1:
+        root = root.inputs[0]  # a writer of rows takes them one by one as they are
     try:
-        relation = plans.relation(text.root)
+        relation = plans.relation(root)
     except TooMuch:
-        return unknown_columns(Incomplete.TOO_MANY), frozenset()
+        return unknown_columns(Incomplete.TOO_MANY), {}
     given = relation.in_order()
     if given is None or relation.columns is None:
-        return unknown_columns(_of_relation(relation)), frozenset()
+        return unknown_columns(_of_relation(relation)), {}
     flows: dict[str, Flow] = {}
+    names: dict[int, str] = {}
     for column, flow in zip(relation.columns, given, strict=True):
-        flows.setdefault(column.name, kept_as_it_is(column.name, flow) if changes_rows else flow)
-    return _columns_written(flows, relation, plans.sources), frozenset(
-        column.id for column in relation.columns
-    )
+        # Of two columns of one name only the first one is known by it.
+        if column.name not in flows:
+            flows[column.name] = kept_as_it_is(column.name, flow) if changes_rows else flow
+            names[column.id] = column.name
+    return _columns_written(flows, relation, plans.sources), names
 
 
 class _Commands:
@@ -258,6 +268,10 @@ def _names(arguments: str, write: Write) -> list[str]:
         case "InsertIntoHiveTable":
             found = _FLAGS.search(arguments)
             return _list(next(split(arguments[found.end() :]), "")) if found else []
+        case "InsertIntoHoodieTable" | "InsertIntoDataSource":
+            table = _RELATION_COLUMNS.match(arguments)
+            listed = _RELATION_COLUMN.findall(table[1]) if table and " more fields" not in table[1] else []
+            return [name for name in listed if not name.startswith("_hoodie_")]
         case "CreateView" | "AlterViewAs":
             named = _VIEW_COLUMNS.search(arguments)
             return _VIEW_COLUMN.findall(named[1]) if named else []

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from extractors.spark.columns.written import WrittenColumns, result_columns, written_columns
+from extractors.spark.incomplete import Incomplete
+from extractors.spark.plan.jdbc import on_one_line
 from extractors.spark.plan.kinds import unknown_operators
 from extractors.spark.plan.local_rows import (
     makes_view_of_driver_rows,
@@ -44,8 +46,8 @@ class PlanReading:
     """For a command that changes rows: columns that it assigns."""
     aggregates: bool = False
     """For a command whose rows another execution makes: whether its query aggregates columns."""
-    defines: frozenset[int] = frozenset()
-    """The expression ids of ``result``."""
+    defines: Mapping[int, str] = field(default_factory=dict)
+    """The names of the columns of ``result`` by their expression ids."""
     shares_rows: bool = False
     """Whether it makes a temporary view of rows that a program's driver held."""
     has_own_rows: bool = False
@@ -55,6 +57,10 @@ class PlanReading:
 NOTHING: Final = Reads(())
 _CHANGES: Final = re.compile(r"\b(?:MERGE|UPDATE) operation\b")
 """How Delta describes the executions that rewrite a table's files."""
+MAX_QUERIES: Final = 100
+"""Queries of several lines in one plan that are read."""
+_SOURCE: Final = " materialize source"
+"""The end of that description where no row of the table is changed yet."""
 _ID: Final = re.compile(r"#(\d{1,18})")
 _AGGREGATES: Final = re.compile(r"\b(?:count|min|max|sum|avg)\((?:distinct )?(?!1\)|\*\))[^()]+\)")
 _ASSIGNED: Final = re.compile(r"`((?:[^`]|``)+)` = ")
@@ -71,8 +77,7 @@ def read_plan(start: Mapping[str, Any], *, shared_rows: bool = False) -> PlanRea
     The tree is believed first. The printed text is looked at only where the tree lacks something: a command without
     arguments, a scan whose path was cut.
     """
-    nodes = tuple(walk(start.get("sparkPlanInfo")))
-    printed = start.get("physicalPlanDescription")
+    nodes, printed = _on_lines(tuple(walk(start.get("sparkPlanInfo"))), start.get("physicalPlanDescription"))
     text = read_text(printed) if isinstance(printed, str) and _needs_text(nodes) else PlanText()
     commands = [(node, write) for node in nodes if (write := write_of(node, text)) is not None]
     if any(write.end for _, write in commands):
@@ -84,15 +89,19 @@ def read_plan(start: Mapping[str, Any], *, shared_rows: bool = False) -> PlanRea
     columns = written_columns(commands, text, nodes, has_root="rootExecutionId" in start, driver_rows=held)
     description = start.get("description")
     inner = "rootExecutionId" in start and start["rootExecutionId"] != start.get("executionId")
-    result, defines = None, frozenset[int]()
+    result: WrittenColumns | None = None
+    defines: Mapping[int, str] = {}
     if inner and not commands and not _is_bookkeeping(nodes) and isinstance(printed, str):
-        change = isinstance(description, str) and _CHANGES.search(description) is not None
+        said = description if isinstance(description, str) else ""
+        change = _CHANGES.search(said) is not None and not said.endswith(_SOURCE)
         result, defines = result_columns(read_text(printed), nodes, changes_rows=change, driver_rows=held)
     named = logical_reads(text) if any(write.logical for write in writes) else NOTHING
     own_reads = tuple(end for write in writes for end in write.reads)
     reads = physical_reads(nodes, text)
     if without_plan(nodes):
         reads = reads.and_those(cached_reads(nodes, read_text(printed) if isinstance(printed, str) else text))
+    if any(write.hides_reads for write in writes):
+        reads = reads.and_those(Reads((), (Incomplete.UNKNOWN_INPUT,), (nodes[0].name,)))
     if own_reads:
         reads = Reads((*own_reads, *reads.ends), reads.reasons, reads.unknown)
     carried = " ".join(f"{node.text} {text.arguments}" for node, write in commands if write.carried)
@@ -114,6 +123,23 @@ def read_plan(start: Mapping[str, Any], *, shared_rows: bool = False) -> PlanRea
         any(makes_view_of_driver_rows(write, text) for write in writes),
         own,
     )
+
+
+def _on_lines(nodes: tuple[Node, ...], printed: object) -> tuple[tuple[Node, ...], object]:
+    """The plan where each operator stands on a line of its own: a query that is sent to a database may have several."""
+    names = {node.name for node in nodes if node.name.startswith("Scan JDBCRelation(") and "\n" in node.name}
+    if not 0 < len(names) <= MAX_QUERIES or not isinstance(printed, str):
+        return nodes, printed
+    flat = {name: on_one_line(name) for name in names}
+    for name, line in flat.items():
+        printed = printed.replace(name, line)
+    nodes = tuple(
+        replace(node, name=flat[node.name], text=node.text.replace(node.name, flat[node.name]))
+        if node.name in flat
+        else node
+        for node in nodes
+    )
+    return nodes, printed
 
 
 def _is_bookkeeping(nodes: tuple[Node, ...]) -> bool:

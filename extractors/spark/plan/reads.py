@@ -10,6 +10,7 @@ from itertools import zip_longest
 from typing import Final
 
 from extractors.spark.incomplete import Incomplete
+from extractors.spark.plan import jdbc
 from extractors.spark.plan.kinds import READING
 from extractors.spark.plan.names import (
     Location,
@@ -38,6 +39,8 @@ class EndKind(StrEnum):
     VIEW = "view"
     PATH = "path"
     JDBC = "jdbc"
+    QUERY = "query"
+    STEP = "step"
     TOPIC = "topic"
 
 
@@ -45,7 +48,9 @@ class EndKind(StrEnum):
 class End:
     """Something that is read or written: a table or view by ``database`` and ``name``, all else by ``name``.
 
-    ``url`` is a JDBC table's, where it is known.
+    ``url`` is a JDBC table's, where it is known, and ``database`` its catalogue, if it is read or written as one's. A QUERY
+    is a text that is sent to a database: with a catalogue the whole of it, else what stands behind FROM. A STEP is what an
+    execution before this one of the same run has made: its columns are named with their expression ids.
     """
 
     kind: EndKind
@@ -56,6 +61,10 @@ class End:
     @property
     def readable(self) -> str:
         return f"{self.database}.{self.name}" if self.database else self.name
+
+
+MATERIALIZED: Final = End(EndKind.STEP, "mergeMaterializedSource")
+"""The source of Delta's MERGE where that is no table of Delta's own: an execution before the others keeps its rows."""
 
 
 def table_end(table: Table) -> End:
@@ -72,6 +81,19 @@ def named_end(name: str) -> End | None:
 
 def view_end(table: Table) -> End:
     return End(EndKind.VIEW, table.name, table.database)
+
+
+def jdbc_end(printed: str, url: str = "") -> End:
+    """What a `dbtable` is: a table, or a query."""
+    if name := jdbc.table_name(printed):
+        return End(EndKind.JDBC, name, url=url)
+    return End(EndKind.QUERY, jdbc.without_counters(printed), url=url)
+
+
+def catalog_end(printed: str) -> End:
+    """A table of a JDBC catalogue, ``pg.app.people``."""
+    catalog, name = jdbc.catalog_table(printed)
+    return End(EndKind.JDBC, name, catalog)
 
 
 def path_end(path: str) -> End:
@@ -103,6 +125,7 @@ _SCAN: Final = re.compile(
     re.DOTALL,
 )
 _JDBC: Final = re.compile(r"JDBCRelation\((.*)\)(?: \[numPartitions=\d+\])?\s*$", re.DOTALL)
+_FIRST_ID: Final = re.compile(r"\[[^\[\]]*?#(\d{1,18})")
 _CHANGE_FEED: Final = re.compile(r"Snapshot\(path=([^,]+)/_delta_log,")
 _KUDU: Final = re.compile(r"Kudu impala::(\S+)")
 _ACID: Final = re.compile(r"HiveAcidRelation\([^,]*,([\w.]+),")
@@ -150,6 +173,8 @@ def physical_reads(nodes: Iterable[Node], text: PlanText) -> Reads:
             _v2_scan(node, match["rest"].strip(), text, gathered)
         elif node.name.startswith("HiveTableScan"):
             gathered.add_table(_hive_table(node.text), node.name)
+        elif node.name.startswith(jdbc.CATALOG_SCAN):
+            _catalog_scan(node, text, gathered)
         elif node.name.partition(" ")[0] in READING:
             _scan(node, gathered)
     return gathered.reads()
@@ -201,7 +226,7 @@ def _below(operator: Operator) -> Iterator[Operator]:
 def logical_reads(text: PlanText) -> Reads:
     """What the logical plan below a command names: tables, and views by their own names, not what is behind them."""
     gathered = _Gathered()
-    hidden_below = -1
+    hidden_below, alias = -1, ""
     if not text.verified:
         return Reads((), (text.doubt or Incomplete.AMBIGUOUS,))
     for operator in text.operators:
@@ -220,8 +245,16 @@ def logical_reads(text: PlanText) -> Reads:
                 _logical_relation(arguments, gathered)
             case "HiveTableRelation" | "UnresolvedCatalogRelation":
                 gathered.add_table(leading_table(arguments), operator.name)
+            case "SubqueryAlias":
+                alias = arguments
             case "RelationV2" | "DataSourceV2Relation" | "DataSourceV2ScanRelation":
-                gathered.add_table(_v2_relation(arguments), operator.name)
+                written = jdbc.written_table(arguments)
+                if written and alias.endswith(f".{written}"):
+                    gathered.add(
+                        catalog_end(alias)
+                    )  # the catalogue stands in the name alone that is put above it
+                else:
+                    gathered.add_table(_v2_relation(arguments), operator.name)
             case name if name in READING:
                 gathered.add_unknown(f"{name} {arguments}")
             case _:
@@ -295,10 +328,28 @@ def _scan(node: Node, gathered: _Gathered) -> None:
     gathered.add_location(location(printed), node.name)
 
 
+def _catalog_scan(node: Node, text: PlanText, gathered: _Gathered) -> None:
+    """A scan of a JDBC catalogue's table, or of several that the database joins: the tree cuts the list of these."""
+    blocks = [each.block for each in text.by_name.get(node.name.strip(), ())]
+    own = [each for each in blocks if _first_id(each) == _first_id(node.text)]
+    block = own[0] if own else node.text
+    named = node.name.removeprefix(jdbc.CATALOG_SCAN).strip()
+    ends = {catalog_end(each) for each in (*jdbc.joined_tables(block), *filter(None, [named]))}
+    if not ends or ("PushedJoins: " in block and "\n ..." in block):
+        gathered.add_unknown(node.name)
+    for each in sorted(ends, key=lambda end: end.readable):
+        gathered.add(each)
+
+
+def _first_id(printed: str) -> str:
+    match = _FIRST_ID.search(printed)
+    return match[1] if match else ""
+
+
 def _relation(printed: str, gathered: _Gathered) -> bool:
     """Relations of other systems, by what they print of themselves."""
     if match := _JDBC.match(printed):
-        gathered.add(End(EndKind.JDBC, match[1].strip()))
+        gathered.add(jdbc_end(match[1]))
     elif printed.startswith("DeltaCDFRelation(") and (match := _CHANGE_FEED.search(printed)):
         table = dotted_table(printed.rpartition(" ")[2]) if not printed.endswith(")") else None
         gathered.add(table_end(table) if table and table.database else path_end(match[1]))

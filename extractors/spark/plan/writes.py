@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from extractors.spark.plan import jdbc
 from extractors.spark.plan.delta import delta_target, path_of_name
+from extractors.spark.plan.hudi import HUDI_CREATES, hudi_table, is_hudis_own
 from extractors.spark.plan.kinds import WRITING, is_without_data
 from extractors.spark.plan.names import (
     Table,
@@ -20,7 +22,7 @@ from extractors.spark.plan.names import (
     leading_table,
     split_arguments,
 )
-from extractors.spark.plan.reads import End, EndKind, named_end, path_end, table_end, view_end
+from extractors.spark.plan.reads import End, EndKind, jdbc_end, named_end, path_end, table_end, view_end
 from extractors.spark.plan.text import Operator, PlanText
 from extractors.spark.plan.tree import Node
 
@@ -52,6 +54,9 @@ class Write:
     catalog: str = ""
     """The catalogue that ``end`` or ``subject`` is named in, as it is printed, where that is not its own name."""
 
+    hides_reads: bool = False
+    """Whether it reads what its plan does not show."""
+
     @property
     def changes_rows(self) -> bool:
         """Whether it changes rows that are there: what it leaves as it was does not flow."""
@@ -60,7 +65,11 @@ class Write:
     @property
     def creates(self) -> bool:
         """Whether it creates a table and leaves the writing to an execution of its own."""
-        return self.operation == CREATE_AS_SELECT and not self.carried
+        return (
+            self.operation == CREATE_AS_SELECT
+            and not self.carried
+            and not self.command.startswith(HUDI_CREATES)
+        )
 
 
 _EXECUTE: Final = re.compile(r"(?:Execute )?(?P<command>\w+)")
@@ -115,6 +124,7 @@ _DELTA: Final = {
     "DeltaInsertReplaceOnOrUsing": "INSERT_OVERWRITE",
 }
 """Delta's own commands, without ``Execute`` and ``Command``."""
+_RELATION: Final = re.compile(r"Relation ([^\s\[\]()]+)\[")
 _OUTPUT_SPEC: Final = re.compile(r"OutputSpec\(([^,]+),")
 _CREATES_WITH_QUERY: Final = re.compile(r", (?:Append|Overwrite|ErrorIfExists|Ignore), Some\(")
 _V2_CREATES: Final = re.compile(r"(?:Atomic)?(?:Create|Replace)TableAsSelect$")
@@ -144,7 +154,8 @@ def write_of(node: Node, text: PlanText) -> Write | None:
     bare = command.removeprefix("Optimized").removesuffix("Command")
     write = _data_write(bare, command, node, arguments, text)
     if write is not None:
-        return replace(write, moves_data="noop" not in node.name and "NoopWrite" not in arguments)
+        nowhere = "noop" in node.name or "NoopWrite" in arguments or is_hudis_own(command, text)
+        return replace(write, moves_data=not nowhere)
     match bare:
         case "CreateView":
             return _create_view(command, arguments, text)
@@ -176,14 +187,29 @@ def _data_write(bare: str, command: str, node: Node, arguments: str, text: PlanT
             return Write(command, CREATE_AS_SELECT, _end(table), logical=True)
         case "LoadData":
             return _load(command, arguments)
-        case "SaveIntoDataSource" | "InsertIntoDataSource":
+        case "SaveIntoDataSource":
             return _save(command, arguments)
+        case "InsertIntoDataSource" | "InsertIntoHoodieTable":
+            return _insert_relation(command, arguments)
+        case "CreateHoodieTableAsSelect":
+            return Write(command, CREATE_AS_SELECT, _end(leading_table(arguments)))
+        case "UpdateHoodieTable":
+            return Write(command, UPDATE, hudi_table(text), keeps_rows=True)
+        case "MergeIntoHoodieTable":
+            return Write(command, MERGE, hides_reads=True)
+        case "DeleteHoodieTable":
+            return Write(command, DELETE, hudi_table(text))
         case "CreateDeltaTable" if "CloneTableCommand" in arguments:
             # What is cloned prints as an object without a name, if it is no time travel.
             return Write(command, "CLONE", _end(leading_table(arguments)), logical=True)
         case "CreateDeltaTable" if _CREATES_WITH_QUERY.search(arguments):
             end, path = delta_target(arguments)
             return Write(command, CREATE_AS_SELECT, end, path, carried=True)
+        case _ if (match := _V1_OF_V2.match(command)) and (written := jdbc.written_table(arguments)):
+            end = End(EndKind.JDBC, written)
+            return Write(
+                command, _V2_WRITES[match[1]], end, carried=True, catalog=jdbc.written_catalog(arguments)
+            )
         case _ if match := _V1_OF_V2.match(command):
             end, path = delta_target(arguments)
             return Write(command, _V2_WRITES[match[1]], end, path, carried=True)
@@ -297,7 +323,7 @@ SELECT: Final = "SELECT"
 
 def in_words(command: str) -> str:
     """``DropTable`` is DROPTABLE as Navigator has it; other commands are upper-cased words, ``DESCRIBE_TABLE``."""
-    words = [word.upper() for word in _WORDS.findall(command.replace("DataSource", ""))]
+    words = [word.upper() for word in _WORDS.findall(command.replace("DataSource", "").replace("Hoodie", ""))]
     if words[:1] in (["CREATE"], ["DROP"], ["ALTER"], ["TRUNCATE"]) and len(words) > 1:
         return "_".join(["".join(words[:2]), *words[2:]])
     return "_".join(words)
@@ -421,12 +447,21 @@ def _save(command: str, arguments: str) -> Write:
     url = options.get("url", "")
     end: End | None = argument_end(arguments)
     if "dbtable" in options and "jdbc" in arguments.partition(",")[0].lower():
-        end = End(EndKind.JDBC, options["dbtable"], url="" if "redacted" in url else url)
+        end = jdbc_end(options["dbtable"], "" if "redacted" in url else url)
+        end = end if end.kind is EndKind.JDBC else None
     elif "topic" in options and "afka" in arguments:
         end = End(EndKind.TOPIC, options["topic"])
     elif end is None and is_path(options.get("path", "")):
         end = path_end(options["path"])
     return Write(command, operation, end, logical=True)
+
+
+def _insert_relation(command: str, arguments: str) -> Write:
+    """``Relation spark_catalog.db.t[id#1,name#2] parquet, [ds=Some(1)], true``: the table, and whether it is replaced."""
+    found = _RELATION.match(arguments)
+    operation = "INSERT_OVERWRITE" if arguments.endswith(", true") else "INSERT_INTO"
+    end = _end(dotted_table(found[1])) if found else argument_end(arguments)
+    return Write(command, operation, end, logical=command.startswith("InsertIntoDataSource"))
 
 
 def argument_end(arguments: str) -> End | None:
@@ -462,6 +497,8 @@ def _v2_created(command: str, arguments: str) -> Write:
             name = next(pieces, "")
             if path := path_of_name(name):
                 return replace(write, end=path_end(path))
+            if piece.startswith(jdbc.CATALOG_CLASS):
+                return replace(write, end=End(EndKind.JDBC, name), catalog=piece)
             return replace(write, end=_end(dotted_table(name)), catalog=piece)
     return write
 

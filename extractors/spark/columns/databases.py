@@ -1,0 +1,107 @@
+"""Scans of JDBC catalogues: a database filters, joins and aggregates rows itself before Spark sees them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from extractors.spark.columns.flow import UNKNOWN, Flow, Kind, SourceColumn
+from extractors.spark.columns.lists import Attribute, split
+from extractors.spark.columns.relations import Relation
+from extractors.spark.columns.steps import Step
+from extractors.spark.plan import jdbc
+from extractors.spark.plan.reads import End, EndKind, Reads
+
+ROWS: Final = ""
+"""The column of a query that its conditions are: what decides which rows there are."""
+_PUSHED: Final = re.compile(
+    r"^(PushedAggregates|PushedGroupByExpressions|PushedTopN|PushedJoins): (.*)$", re.MULTILINE
+)
+_COLUMN: Final = re.compile(r"\w+")
+_FUNCTION: Final = re.compile(r"\w+\((?:DISTINCT )?(\w+|\*)\)")
+_LITERAL: Final = re.compile(r"(?:\b(?:DATE|TIMESTAMP|X|INTERVAL) ?)?'(?:[^']|'')*'")
+_NAMED: Final = re.compile(r"\b[^\W\d]\w*\b(?!\()")
+_WORDS: Final = frozenset(
+    "AND OR NOT IS NULL IN LIKE CASE WHEN THEN ELSE END CAST AS TRUE FALSE ESCAPE BETWEEN ORDER BY ASC DESC NULLS FIRST LAST"
+    " LIMIT DISTINCT FROM EXTRACT".split()
+)
+
+
+def catalog_scan(step: Step, columns: tuple[Attribute, ...], reads: Reads) -> Relation:
+    """The columns of a catalogue's scan: the table's own, or what the database makes of them."""
+    pushed = dict(_PUSHED.findall(step.operator.block))
+    names = {column.id: column.name for column in columns}
+    tables = [end for end in reads.ends if end.kind is EndKind.JDBC]
+    query = jdbc.sent_query(step.operator.block)
+    if len(tables) != 1 or "PushedJoins" in pushed:
+        flows = _of_query(step, columns, query, tables)
+        rows = step.sources.bit(SourceColumn(_query_end(query, tables), ROWS)) if query and tables else 0
+        return Relation(columns, flows, names, rows)
+    [table] = tables
+    groups, functions = (
+        _elements(pushed.get(name, "")) for name in ("PushedGroupByExpressions", "PushedAggregates")
+    )
+    if groups or functions:
+        known = _grouped(step, columns, groups, functions, table)
+        flows = _of_query(step, columns, query, tables) if known is None else known
+    else:
+        flows = {each.id: Flow(_bit(step, table, each.name), expression=each.name) for each in columns}
+    rows = 0
+    for name in _names(f"{step.text('PushedFilters')} {pushed.get('PushedTopN', '')}", query):
+        rows |= _bit(step, table, name)
+    return Relation(columns, flows, names, rows)
+
+
+def _names(text: str, query: str) -> Iterator[str]:
+    """The columns in conditions: what is no word of SQL, no function and no literal, and is quoted in the query as columns
+    are where that is known."""
+    for word in dict.fromkeys(_NAMED.findall(_LITERAL.sub("''", text))):
+        if word not in _WORDS and (not query or re.search(rf'["`\[]{word}["`\]]', query)):
+            yield word
+
+
+def _elements(printed: str) -> list[str]:
+    return list(split(printed.strip()[1:-1])) if len(printed.strip()) > 2 else []
+
+
+def _bit(step: Step, table: End, name: str) -> int:
+    return step.sources.bit(SourceColumn(table, name))
+
+
+def _grouped(
+    step: Step, columns: tuple[Attribute, ...], groups: list[str], functions: list[str], table: End
+) -> dict[int, Flow] | None:
+    """Columns and functions of one column, by their places; None where one is more than that."""
+    if len(groups) + len(functions) != len(columns) or not all(map(_COLUMN.fullmatch, groups)):
+        return None
+    flows = {
+        each.id: Flow(_bit(step, table, text), expression=text)
+        for each, text in zip(columns, groups, strict=False)
+    }
+    control = 0
+    for each in flows.values():
+        control |= each.data
+    for column, text in zip(columns[len(groups) :], functions, strict=True):
+        function = _FUNCTION.fullmatch(text)
+        if function is None:
+            return None
+        counts = function[1] == "*"
+        data = 0 if counts else _bit(step, table, function[1])
+        flows[column.id] = Flow(data, control & ~data, Kind.AGGREGATION, expression=text, literal=counts)
+    return flows
+
+
+def _query_end(query: str, tables: list[End]) -> End:
+    return End(EndKind.QUERY, query, tables[0].database)
+
+
+def _of_query(step: Step, columns: tuple[Attribute, ...], query: str, tables: list[End]) -> dict[int, Flow]:
+    """Columns by their places in the query that was sent, which is read later; unknown where the plan does not have it."""
+    if not query or not tables:
+        return dict.fromkeys((column.id for column in columns), UNKNOWN)
+    end = _query_end(query, tables)
+    return {
+        column.id: Flow(step.sources.bit(SourceColumn(end, str(place))), expression=column.name)
+        for place, column in enumerate(columns)
+    }

@@ -1,0 +1,44 @@
+"""Source columns that mean others: those of a query that a database ran, or of rows that an earlier execution kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from extractors.spark.columns.flow import Kind, SourceColumn, strongest
+from extractors.spark.columns.written import ColumnFlow
+
+
+def replaced(flow: ColumnFlow, meaning: Callable[[SourceColumn], ColumnFlow | None]) -> ColumnFlow:
+    """The column with what its source columns mean in their places; None is a column that means itself."""
+    found = {each: meaning(each) for each in (*flow.data, *flow.kept, *flow.control)}
+    meant = [each for each in found.values() if each is not None]
+    if not meant:
+        return flow
+    data: dict[SourceColumn, None] = {}
+    kept: dict[SourceColumn, None] = {}
+    control: dict[SourceColumn, None] = {}
+    kinds = [flow.kind]
+    for into, columns in ((data, flow.data), (kept, flow.kept), (control, flow.control)):
+        for column in columns:
+            means = found[column]
+            if means is None:
+                into[column] = None
+                continue
+            # A value that is computed is no column that passes as it is.
+            given = data if into is kept and means.kind is not Kind.IDENTITY else into
+            given |= dict.fromkeys(means.data)
+            control |= dict.fromkeys(means.control)
+            kinds += [means.kind] if into is not control else []
+    parts = (flow, *meant)
+    return replace(
+        flow,
+        data=tuple(data),
+        control=tuple(each for each in control if each not in data),
+        kept=tuple(kept),
+        kind=strongest(kinds),
+        inferred=any(each.inferred for each in parts),
+        opaque=any(each.opaque for each in parts),
+        incomplete=any(each.incomplete for each in parts),
+        parsed=any(each.parsed for each in parts),
+    )

@@ -1,0 +1,150 @@
+"""Queries that a run sent to a database, by `navlin.sql`: the tables that they read, and what their columns are made of.
+
+A plan has such a query as an end of its own. Here its tables and columns take its place, marked `parsed`; where the text
+cannot be read, the operation is incomplete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from extractors.spark.columns.databases import ROWS
+from extractors.spark.columns.flow import Kind, SourceColumn
+from extractors.spark.columns.replacing import replaced
+from extractors.spark.columns.written import ColumnFlow
+from extractors.spark.effect import Effect, OutputColumns
+from extractors.spark.incomplete import Incomplete
+from extractors.spark.plan.jdbc import question
+from extractors.spark.plan.reads import End, EndKind
+from navlin.model.redaction import redact
+from navlin.sql.bounded import SqlReader
+from navlin.sql.reading import Made, Name, Question
+from navlin.sql.reading import SourceColumn as NamedColumn
+
+MAX_CHARS: Final = 65_536
+CPU_S: Final = 2
+"""What one text may take."""
+_DIALECTS: Final = ("postgres", "oracle", "tsql", "snowflake")
+_QUOTED_OTHERWISE: Final = ("mysql", "bigquery")
+
+
+_PSEUDO: Final = frozenset({"rownum", "rowid", "sysdate", "systimestamp"})
+"""What looks like a column and is none (Oracle)."""
+_UNREAD: Final = ColumnFlow("", (), (), Kind.IDENTITY, "", incomplete=True, parsed=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    tables: tuple[End, ...]
+    columns: Mapping[str, ColumnFlow]
+    complete: bool
+
+
+@dataclass(slots=True)
+class Queries:
+    """Reads queries, each once. To be closed."""
+
+    _reader: SqlReader = field(default_factory=lambda: SqlReader(MAX_CHARS, CPU_S))
+    _known: dict[str, Made | None] = field(default_factory=dict)
+
+    def close(self) -> None:
+        """Ends the child in which texts are read."""
+        self._reader.close()
+
+    def told(self, effect: Effect) -> Effect:
+        """The effect with tables and columns in place of the queries that it reads."""
+        columns = [
+            each for output in effect.columns for flow in output.flows for each in (*flow.data, *flow.control)
+        ]
+        ends = dict.fromkeys((*effect.inputs, *(each.end for each in columns)))
+        asked: dict[End, set[str]] = {end: set() for end in ends if end.kind is EndKind.QUERY}
+        if not asked:
+            return effect
+        for each in columns:
+            if each.end in asked:
+                asked[each.end].add(each.name)
+        read = {end: self._read(end, sorted(names)) for end, names in asked.items()}
+        return _replaced(effect, read)
+
+    def _read(self, end: End, asked: list[str]) -> _Read | None:
+        names = [name for name in asked if name != ROWS]
+        made = self._made(end.name if end.database else question(end.name, names))
+        if made is None:
+            return None
+        columns = {ROWS: _column((), _sources(end, made.control))}
+        if made.whole:
+            # Of a query as it was sent the plan knows the places of columns, of another one the names.
+            keys = names if not end.database else [str(place) for place in range(len(made.columns))]
+            for name, column in zip(keys, made.columns, strict=False):
+                data, control = _sources(end, column.data), _sources(end, column.control)
+                columns[name] = _column(data, control, complete=column.complete)
+        return _Read(tuple(_table(end, each.name) for each in made.tables), columns, made.complete)
+
+    def _made(self, text: str) -> Made | None:
+        if text not in self._known:
+            dialects = _QUOTED_OTHERWISE if "`" in text else _DIALECTS
+            made = self._reader.read(Question(text, {}, dialects=dialects)).made
+            self._known[text] = made[0] if len(made) == 1 and made[0].kind == "SELECT" else None
+        return self._known[text]
+
+
+def _column(
+    data: tuple[SourceColumn, ...], control: tuple[SourceColumn, ...], *, complete: bool = True
+) -> ColumnFlow:
+    return ColumnFlow("", data, control, Kind.IDENTITY, "", incomplete=not complete, parsed=True)
+
+
+def _table(end: End, name: Name) -> End:
+    return End(EndKind.JDBC, str(name), end.database, end.url)
+
+
+def _sources(end: End, columns: Iterable[NamedColumn]) -> tuple[SourceColumn, ...]:
+    return tuple(
+        SourceColumn(_table(end, each.table), each.column)
+        for each in columns
+        if each.column.lower() not in _PSEUDO
+    )
+
+
+def _replaced(effect: Effect, read: Mapping[End, _Read | None]) -> Effect:
+    inputs: dict[End, None] = {}
+    unread: dict[str, None] = {}
+    for end in effect.inputs:
+        found = read.get(end)
+        if end.kind is not EndKind.QUERY:
+            inputs[end] = None
+        elif found is None:
+            unread[redact(end.name)[:200]] = None
+        else:
+            inputs |= dict.fromkeys(found.tables)
+    outputs = [
+        OutputColumns(
+            output.end, tuple(replaced(flow, lambda each: _meaning(each, read)) for flow in output.flows)
+        )
+        for output in effect.columns
+    ]
+    doubtful = any(
+        flow.incomplete and not before.incomplete
+        for output, old in zip(outputs, effect.columns, strict=True)
+        for flow, before in zip(output.flows, old.flows, strict=True)
+    )
+    doubt = unread or doubtful or any(each is None or not each.complete for each in read.values())
+    reasons = dict.fromkeys((*effect.reasons, *([Incomplete.QUERY] if doubt else [])))
+    return replace(
+        effect,
+        inputs=tuple(inputs),
+        columns=tuple(outputs),
+        complete=effect.complete and not unread,
+        columns_complete=effect.columns_complete and not doubt,
+        unknown=(*effect.unknown, *unread),
+        reasons=tuple(reasons),
+    )
+
+
+def _meaning(column: SourceColumn, read: Mapping[End, _Read | None]) -> ColumnFlow | None:
+    if column.end not in read:
+        return None
+    query = read[column.end]
+    return query.columns.get(column.name, _UNREAD) if query is not None else _UNREAD
