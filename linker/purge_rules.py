@@ -173,7 +173,7 @@ PURGE_RULES: Final[tuple[PurgeRule, ...]] = (
     PurgeRule(
         "operations",
         "the data flow of an operation without output, all of whose executions were earlier; and the operation with its"
-        " sub-operations",
+        " parts",
         lambda before_ms: EntityFilter(types=("OPERATION",), as_of_before_ms=before_ms),
         (HAS_OUTPUT, EXECUTED_SINCE, DESCRIBED, EXECUTION_DESCRIBED),
     ),

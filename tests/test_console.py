@@ -313,7 +313,8 @@ def test_what_inherits_a_tag_is_shown_with_its_path(world: World, viewer: Browse
     editor.write("/api/navlin/v1/edit", json={"entity": world.column("orders.id").identity, "tag": [tag]})
     found = page(viewer, "/inherited", word=tag)
     assert f"{world.name}.report.id" in found.by_id["listed"]
-    assert f"{world.name}.orders.id →" in found.by_id["listed"]
+    assert f"{world.name}.orders.id" in found.by_id["listed"]
+    assert f"insert → {world.name}.report" in found.by_id["listed"]
     assert "Nothing bears" in page(viewer, "/inherited", word=uuid4().hex).text
 
 

@@ -75,7 +75,7 @@ def test_a_column_shows_beside_the_picture_what_computes_it(chromium: Chromium, 
     drawn(chromium, target, open=target.identity)
     chromium.find(f"#node-{target.identity} .row").click()
     chromium.until(lambda: chromium.texts("#selected .made-by pre") == ["sum(price)"], "no expression")
-    assert chromium.texts("#selected .made-by h3") == ["target.total", "Expression"]
+    assert chromium.texts("#selected .made-by h3") == [f"insert → {world.database}.target", "Expression"]
 
 
 # -- A hop against the way -----------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from tests.support.chromium import Chromium
 from tests.support.console_estate import EVIL, STATEMENT, ConsoleEstate
 from tests.support.http_browser import Browser
 from tests.support.query_estate import HIVE
+from tests.support.readable import misleading_page
 from tests.support.visits import TELEPHONE, addresses, shown, wrong
 from tests.test_console import Document, form_of, page
 
@@ -105,6 +106,16 @@ def test_what_a_page_had_no_time_for_is_said() -> None:
     assert not look.cut, "nothing is left"
 
 
+def test_no_page_misleads(console: ConsoleEstate, chief: Browser) -> None:
+    found = {}
+    for path, queries in addresses(console).items():
+        for query in queries if path != "/search" else ():
+            text = chief.send("GET", f"{path}?{query}", headers={"Accept": "text/html"}).text
+            if bad := misleading_page(text):
+                found[f"{path}?{query}"] = bad
+    assert found == {}
+
+
 # -- Purge ---------------------------------------------------------------------------------------------------------------
 
 
@@ -133,6 +144,16 @@ def test_a_purge_is_shown_before_it_is_made_and_then_made(console: ConsoleEstate
     assert "3 executions" in past
     assert "chief" in past
     assert "81 executions" in past, "those before"
+
+
+def test_a_purge_that_would_remove_nothing_offers_no_removal(console: ConsoleEstate, chief: Browser) -> None:
+    given = {"before_ms": 1, "dry_run": True, "deleted_files": True, "accepted": 0}
+    left = leave_request(console.solr, Job.PURGE, given, "chief", time.time_ns() // 1_000_000)
+    console.answer_requests()
+    found = page(chief, "/request", id=left.id)
+    assert found.by_id["state"] == "done"
+    assert found.by_id["nothing"] == "Nothing would go."
+    assert not found.of("form", id="remove")
 
 
 def newest_request(console: ConsoleEstate) -> str:

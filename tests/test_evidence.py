@@ -60,7 +60,9 @@ def test_of_a_statement_it_says_what_it_reads_and_makes(world: World) -> None:
     a, b, c = (world.table(name) for name in "abc")
     world.operation("c from a and b", [a, b], [c])
     (statement,) = ask(world, c).statements
-    assert (set(statement.reads), statement.makes) == ({"db.a", "db.b"}, ("db.c",))
+    shown = statement.to_json()
+    assert (set(shown["reads"]), shown["makes"]) == ({"db.a", "db.b"}, ["db.c"])
+    assert shown["label"] == "c from a and b → db.c"
 
 
 def test_of_a_statement_that_ran_it_says_no_execution_is_made(world: World) -> None:
@@ -68,7 +70,7 @@ def test_of_a_statement_that_ran_it_says_no_execution_is_made(world: World) -> N
     copy = world.operation("b from a", [a], [b])
     world.execution(copy, "q1", started=AS_OF_MS)
     (statement,) = ask(world, copy).statements
-    assert (statement.reads, statement.makes) == (("db.a",), ())
+    assert ([each.name for each in statement.reads], statement.makes) == (["db.a"], ())
 
 
 def test_whatever_is_not_certain_is_listed_with_its_reason(world: World) -> None:
@@ -88,7 +90,7 @@ def test_whatever_is_not_certain_is_listed_with_its_reason(world: World) -> None
     found = doubts(ask(world, report))
 
     assert ("parsed", "base → view", "navlin read it from a SQL text; no engine told it") in found
-    assert ("incomplete", "report from view and ghost", "its plan was cut") in found
+    assert ("incomplete", "report from view and ghost → report", "its plan was cut") in found
     assert {(kind, what) for kind, what, _ in found if kind == "unlinked"} == {("unlinked", "ghost")}
     assert {why for kind, _, why in found if kind == "unlinked"} == {"no match"}
     assert {kind for kind, *_ in found} == {"parsed", "incomplete", "unlinked"}

@@ -222,7 +222,7 @@ def test_the_command_prints_json_csv_and_tables(solr: Solr, tmp_path: Path, worl
     assert tuple(rows[0]) == COLUMNS
     assert {(row["name"], row["owner"]) for row in rows} == {
         ("db.daily", "finance"),
-        ("'=1+1 from orders", ""),
+        ("'=1+1 from orders → db.daily", ""),
     }
     shown = run(file, "impact", made.identity)
     assert (shown.exit_code, "finance: 1" in shown.stdout) == (Exit.OK, True)

@@ -66,7 +66,7 @@ def chain(world: World, tag: str) -> World:
 def test_whatever_carries_the_data_inherits_with_the_path_that_brought_it(chain: World, tag: str) -> None:
     found = ask(chain, tag)
     assert set(found) == {"daily.contact", "report.who"}
-    path = [each.removeprefix("db.") for each in found["report.who"].path]
+    path = [each.removeprefix("db.") for each in found["report.who"].to_json()["path"]]
     assert path[0] == "people.email"
     assert path[-1] == "report.who"
     assert "daily.contact" in path
@@ -80,7 +80,7 @@ def test_what_reads_a_table_inherits_what_its_partition_bears(world: World, tag:
     write(world, partition, tags=[tag])
     found = ask(world, tag)
     assert set(found) == {"u"}
-    assert found["u"].path[0] == found["u"].origin.name
+    assert found["u"].steps[0].title == found["u"].origin.name
 
 
 def test_what_it_only_decides_does_not_inherit_unless_that_is_asked_for(chain: World, tag: str) -> None:

@@ -231,8 +231,8 @@ def test_depth_counts_drawn_hops_on_each_side_and_says_where_there_is_more(world
     shown = ask(world, keys[1], depth=1, operations=True)
     assert arrows(shown) == {"b from a -> b", "b -> c from b"}
     assert cuts(shown) == {
-        ("b from a", "upstream", "depth"),
-        ("c from b", "downstream", "depth"),
+        ("b from a → db.b", "upstream", "depth"),
+        ("c from b → db.c", "downstream", "depth"),
     }
     assert cuts(ask(world, keys[1], depth=0)) == {("b", "upstream", "depth"), ("b", "downstream", "depth")}
 
@@ -428,7 +428,7 @@ def test_executions_are_drawn_around_an_operation_and_nowhere_else(world: World)
     answer = ask(world, operation)
     assert {"a -> b from a", "b from a -> b", "b from a : run 03"} <= arrows(answer)
     assert sum(node.type == "OPERATION_EXECUTION" for node in answer.nodes) == 10
-    assert cuts(answer) == {("b from a", "downstream", "executions")}
+    assert cuts(answer) == {("b from a → db.b", "downstream", "executions")}
     assert arrows(ask(world, runs[0])) == {"a -> b from a", "b from a -> b", "b from a : run 00"}
 
 
@@ -865,6 +865,7 @@ def test_the_json_form_of_an_answer(world: World) -> None:
                 "parent": None,
                 "unlinked": 0,
                 "columnIndex": None,
+                "label": f"db.{key.name}",
             }
             for key in (b, a)
         ],
@@ -880,6 +881,8 @@ def test_the_json_form_of_an_answer(world: World) -> None:
                         "type": "OPERATION",
                         "deleted": False,
                         "placeholder": False,
+                        "label": "b from a → db.b",
+                        "parent": None,
                     }
                 ],
                 "inferred": False,

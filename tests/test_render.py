@@ -10,6 +10,7 @@ from rich.console import Console, RenderableType
 
 from navlin.index.solr import Solr
 from navlin.model.keys import Key, execution_key
+from navlin.model.plurals import counted
 from navlin.query.answer import Cut, Direction, Edge, Lineage, Node, Reason
 from navlin.query.lineage import lineage
 from navlin.query.names import AmbiguousName, UnknownName, entity_named
@@ -17,7 +18,6 @@ from navlin.query.options import Options
 from navlin.query.search import search
 from navlin.query.show import show
 from navlin.render import lineage_view, search_view, show_view, unclear_name_view
-from navlin.render.counts import counted
 from navlin.render.text import plain_table
 from tests.support.query_estate import AS_OF_MS, HDFS, SPARK, World
 
@@ -86,7 +86,7 @@ def test_lineage_is_two_trees(world: World, total: Key) -> None:
         page(
             """
             <-- db.orders
-            │   └── <-- db.report  via db.dropped
+            │   └── <-- db.report  via db.dropped (deleted)
             │       └── <-- db.total  (shown above)
             """
         ).strip()
@@ -94,7 +94,7 @@ def test_lineage_is_two_trees(world: World, total: Key) -> None:
         or page(
             """
             <-- db.orders
-                └── <-- db.report  via db.dropped
+                └── <-- db.report  via db.dropped (deleted)
                     └── <-- db.total  (shown above)
             """
         ).strip()
@@ -104,7 +104,7 @@ def test_lineage_is_two_trees(world: World, total: Key) -> None:
         """
         db.total
         └── --> db.report
-            └── --> db.orders  via db.dropped
+            └── --> db.orders  via db.dropped (deleted)
                 └── --> db.total  (shown above)
 
         1 unlinked relation leads to what was never captured (--unlinked shows it).
@@ -116,7 +116,7 @@ def test_columns_stand_below_the_edge_that_they_make(world: World, total: Key) -
     options = Options(columns=True, control_flow=True, direction=Direction.UPSTREAM, depth=1)
     view = seen(lineage_view(lineage(world.solr, total.identity, options)))
     assert "── <-- db.orders  …\n" in view
-    assert "amount --> amount\n" in view
+    assert "db.orders.amount --> db.total.amount\n" in view
     assert "── <.. db.customers\n" in view
     assert "region ..> amount\n" in view
     assert "Downstream" not in view
@@ -131,7 +131,7 @@ def test_what_is_deleted_or_was_never_captured_says_so_without_colour(world: Wor
     plain = seen(lineage_view(answer))
     assert "db.dropped (deleted)" in plain
     assert "db.ghost (unlinked)" in plain
-    assert "insert into total table orders  [operation]" in plain
+    assert "insert into total table orders → db.total" in plain
     assert "\x1b" not in plain
     styled = seen(lineage_view(answer), terminal=True)
     assert "\x1b[9mdb.dropped\x1b[0m" in styled
@@ -145,7 +145,7 @@ def test_a_location_and_an_operation_say_what_belongs_to_them(world: World, tota
     assert "db.total\n└── --> db.report\n" in location
     execution = execution_key(operation_named(world, "insert into total table orders"), "query 1")
     assert seen(lineage_view(lineage(world.solr, execution.identity))).startswith(
-        "query 1  OPERATION_EXECUTION of IMPALA\nexecution of insert into total table orders\n"
+        "query 1  OPERATION_EXECUTION of IMPALA\nexecution of insert into total table orders → db.total\n"
     )
 
 
@@ -251,17 +251,17 @@ def test_an_entity_is_shown_by_groups(world: World, total: Key) -> None:
     world.index()
     view = seen(show_view(show(world.solr, total.identity)))
     assert view.startswith(f"db.total  TABLE\nid {total.identity}\n\nFrom HIVE\n")
-    assert "\nTechnical properties\n  tp_format  orc\n" in view
-    assert "\nPeople's words\n  cp_gov.steward  eve\n  tags            gold\n" in view
-    assert "\nnavlin's own\n  asOf            2026-01-01T00:00:00.000Z\n" in view
-    assert "\nDATA_FLOW, 2 in from\n" in view
-    assert "\nDATA_FLOW, 1 out to\n└── insert into report table total\n" in view
-    assert "\nLOGICAL_PHYSICAL, 1 out to\n└── /warehouse/total\n" in view
+    assert "\nTechnical properties\n  format  orc\n" in view
+    assert "\nPeople's words\n  gov.steward  eve\n  tags         gold\n" in view
+    assert "\nnavlin's own\n  time of its record  2026-01-01T00:00:00.000Z\n" in view
+    assert "\nData comes from: 2\n" in view
+    assert "\nData goes to: 1\n└── insert into report table total → db.report\n" in view
+    assert "\nIs kept or run as: 1\n└── /warehouse/total\n" in view
     assert "\nExecutions: 3, last 2026-01-01T00:00:00.002Z by etl\n" in view
     assert "query 2  etl  FINISHED" in view
     ghost = operation_named(world, "insert into total table ghost")
     unlinked = seen(show_view(show(world.solr, ghost.identity)))
-    assert "\nUnlinked: 1\n  DATA_FLOW db.ghost: no match\n" in unlinked
+    assert "\nUnlinked: 1\n  data flow db.ghost: no match\n" in unlinked
     assert "db.ghost (unlinked)\n" in unlinked
 
 

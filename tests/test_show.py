@@ -116,6 +116,7 @@ def test_the_json_form(world: World) -> None:
                 {
                     "id": table.parent.identity if table.parent else "",
                     "name": "db",
+                    "label": "db",
                     "type": "DATABASE",
                     "deleted": False,
                     "unlinked": False,

@@ -61,9 +61,9 @@ def export(invocation: Invocation, file: Path, *, query: str, form: str | None, 
     from navlin.edit.annotation_files import write_annotations
     from navlin.edit.annotations import annotated
     from navlin.index.query_text import asked
+    from navlin.model.plurals import counted
     from navlin.query.scanner import QueryError
     from navlin.query.syntax import parse
-    from navlin.render.counts import counted
 
     try:
         wanted = asked(parse(query).query)
@@ -177,7 +177,7 @@ def _as_json(content: FileContent, done: Imported, *, dry_run: bool) -> dict[str
 
 
 def _print(content: FileContent, done: Imported, *, dry_run: bool) -> None:
-    from navlin.render.counts import counted
+    from navlin.model.plurals import counted
 
     verb = "would be written" if dry_run else "written"
     fields, entities = counted(done.written, "field"), counted(done.entities, "entity")

@@ -38,7 +38,7 @@ def command(invocation: Invocation, file: Path, *, as_json: bool) -> None:
     from navlin.index.leases import Leased
     from navlin.index.snapshots import TooBusy
     from navlin.index.solr import Solr
-    from navlin.render.counts import counted
+    from navlin.model.plurals import counted
     from navlin.service.backup import back_up
     from navlin.service.solr import reachable_solr
 

@@ -29,7 +29,7 @@ def command(invocation: Invocation, source: str, path: str, *, yes: bool, as_jso
     """
     from navlin.index.leases import Leased, LeaseLost
     from navlin.index.sources import known_sources
-    from navlin.render.counts import counted
+    from navlin.model.plurals import counted
     from navlin.service.forget import forget, to_forget, tree_place
 
     configuration = invocation.configuration()

@@ -13,9 +13,9 @@ from navlin.cli.terminal import console, print_csv, print_json
 @click.option(
     "--max-nodes",
     type=click.IntRange(1),
-    default=400,
+    default=5_000,
     show_default=True,
-    help="How many tables, paths and operations are looked at.",
+    help="How many tables and paths are followed.",
 )
 @json_option
 @csv_option
@@ -31,7 +31,7 @@ def command(invocation: Invocation, entity: str, *, max_nodes: int, as_json: boo
     Examples:
       navlin impact sales.orders
       navlin impact sales.orders.amount --csv > impact.csv
-      navlin impact hdfs://ns1/data/orders --max-nodes 5000 --json
+      navlin impact hdfs://ns1/data/orders --max-nodes 20000 --json
     """
     from navlin.model.spreadsheet import csv_lines
     from navlin.query.impact import COLUMNS, impact

@@ -96,7 +96,7 @@ def upgrade(invocation: Invocation, *, as_json: bool) -> None:
       navlin index upgrade
     """
     from navlin.index.solr import Solr
-    from navlin.render.counts import counted
+    from navlin.model.plurals import counted
     from navlin.service.opening import open_index
     from navlin.service.solr import reachable_solr
     from navlin.service.upgrading import upgrade_index

@@ -119,7 +119,7 @@ def exit_code(answer: Mapping[str, Any]) -> Exit:
 
 def print_answer(answer: Mapping[str, Any]) -> None:
     """What each rule removed and kept, for people."""
-    from navlin.render.counts import counted
+    from navlin.model.plurals import counted
 
     out = console()
     out.print(

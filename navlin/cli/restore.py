@@ -38,7 +38,7 @@ def command(invocation: Invocation, file: Path, *, into: Path | None, overwrite:
     from navlin.index import collection_backup, core_backup
     from navlin.index.cores import NotCreated
     from navlin.index.solr import Solr
-    from navlin.render.counts import counted
+    from navlin.model.plurals import counted
     from navlin.service.backup import IndexInUse, IndexThere, restore
     from navlin.service.backup_file import DamagedBackup, NewerBackup
     from navlin.service.solr import external_address

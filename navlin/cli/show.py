@@ -21,9 +21,13 @@ def command(invocation: Invocation, entity: str, *, as_json: bool) -> None:
       navlin show /data/orders --json
     """
     from navlin.query.show import show
+    from navlin.query.statement_names import PART
 
     with invocation.solr() as solr:
         answer = show(solr, entity_id(solr, entity))
+        if not as_json and answer.entity.type == PART and answer.entity.parent_id:
+            # People read of statements, not of their parts.
+            answer = show(solr, answer.entity.parent_id)
     if as_json:
         print_json(answer.to_json())
     else:

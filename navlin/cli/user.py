@@ -95,13 +95,14 @@ def log_out(invocation: Invocation, name: str) -> None:
       navlin user logout ann
     """
     from navlin.access.sessions import Sessions
+    from navlin.model.plurals import counted
 
     configuration = invocation.configuration_without_sources()
     state, web = configuration.navlin.state_directory, configuration.web
     with failures():
         sessions = Sessions(state, web.session_idle_s, web.session_lifetime_s, invocation.now_ms)
         ended = sessions.end_all(name)
-    say(f"ended: {ended} {'session' if ended == 1 else 'sessions'} of {name}")
+    say(f"ended: {counted(ended, 'session')} of {name}")
 
 
 @command.command("password")

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from math import inf
 from typing import Final
 
-from navlin.index.entity import PART, StoredEntity
-from navlin.index.graph import Graph
+from navlin.index.entity import StoredEntity
 from navlin.index.solr import Solr
 from navlin.index.solr_query import phrase
 from navlin.query.answer import Direction, Node
+from navlin.query.column_flows import expressions_by_edge
 from navlin.query.lineage import lineage
 from navlin.query.options import Options
 from navlin.query.search import search
@@ -30,6 +30,7 @@ class Column:
     name: str
     description: str
     tags: tuple[str, ...]
+    inherited_tags: tuple[str, ...]
     origins: tuple[Node, ...]
     expressions: tuple[str, ...]
     """What is computed of these, as the engines wrote it down."""
@@ -53,6 +54,7 @@ def columns_of(solr: Solr, entity: StoredEntity) -> Iterator[Column]:
             str(words.get("name", "")),
             str(words.get("description", "")),
             tuple(map(str, words.get("tags", ()))),
+            column.inherited_tags,
             tuple(origins[column.id]),
             tuple(expressions[column.id]),
         )
@@ -68,21 +70,12 @@ def _origins(solr: Solr, entity: StoredEntity) -> tuple[dict[str, list[Node]], d
     answer = lineage(solr, entity.id, Options(Direction.UPSTREAM, depth=1, columns=True))
     nodes = {node.id: node for node in answer.nodes}
     origins: dict[str, list[Node]] = defaultdict(list)
-    parts: dict[str, dict[str, None]] = defaultdict(dict)
+    expressions: dict[str, list[str]] = defaultdict(list)
+    texts = expressions_by_edge(solr, answer.edges, nodes)
     for edge in answer.edges:
         source, target = nodes[edge.source], nodes[edge.target]
         if source.type == target.type == "FIELD" and edge.type == "DATA_FLOW":
             origins[target.id].append(source)
-            # The last part that an edge passes through is the one that makes the column.
-            made_by = [hop.id for hop in edge.via if hop.type == "SUB_OPERATION"]
-            parts[target.id].update(dict.fromkeys(made_by[-1:]))
-    known = Graph(solr).entities_of((each for of in parts.values() for each in of), PART)
-    expressions: dict[str, list[str]] = defaultdict(list)
-    for column, of in parts.items():
-        texts = [known[each].expression for each in of if each in known]
-        # One that only names its source says nothing more.
-        plain = {node.name.rpartition(".")[2].casefold() for node in origins[column]}
-        expressions[column] = [
-            each for each in dict.fromkeys(texts) if each and each.rpartition(".")[2].casefold() not in plain
-        ]
+            new = texts[edge.type, edge.source, edge.target]
+            expressions[target.id] += [each for each in new if each not in expressions[target.id]]
     return origins, expressions

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
+from urllib.parse import urlencode
 
 from navlin.access.roles import Role
+from navlin.api.answers import Onward
 from navlin.api.endpoint import Asked
 from navlin.api.own.naming import entity_id
 from navlin.console.columns import Column, columns_of
@@ -22,25 +23,13 @@ from navlin.query.changes import changes
 from navlin.query.edits import history
 from navlin.query.search import search
 from navlin.query.show import Shown, show
+from navlin.query.statement_names import PART
 from navlin.render.sql import laid_out
 
 EDITS_LISTED: Final = 20
 CONTENTS_LISTED: Final = 50
 VALUE_CHARS: Final = 2_000
 _TEXTS: Final = frozenset({"queryText", "queryTextFull", "tp_expression"})
-_RELATED: Final = {
-    ("DATA_FLOW", True): "Data comes from",
-    ("DATA_FLOW", False): "Data goes to",
-    ("CONTROL_FLOW", True): "Is steered by",
-    ("CONTROL_FLOW", False): "Steers",
-    ("PARENT_CHILD", True): "Lies in",
-    ("PARENT_CHILD", False): "Contains",
-    ("LOGICAL_PHYSICAL", True): "Holds or runs",
-    ("LOGICAL_PHYSICAL", False): "Is kept or run as",
-    ("INSTANCE_OF", True): "Is an execution of",
-    ("INSTANCE_OF", False): "Was executed as",
-}
-"""What a relation says of the entity, by its type and whether the entity is the second end."""
 _WITH_COLUMNS: Final = frozenset({"TABLE", "VIEW", "DATASET", "FILE", "DIRECTORY"})
 
 
@@ -61,9 +50,12 @@ class Contents:
     query: str
 
 
-def _values(asked: Asked) -> Mapping[str, Any]:
+def _values(asked: Asked) -> Mapping[str, Any] | Onward:
     identity = entity_id(asked.solr, asked.parameters.entity)
     shown = show(asked.solr, identity)
+    if shown.entity.type == PART and shown.entity.parent_id:
+        # People read of statements, not of their parts: what one computes is told where its column is.
+        return Onward("/details?" + urlencode({"entity": shown.entity.parent_id}))
     people = shown.fields.people
     columns: list[Column] = (
         list(columns_of(asked.solr, shown.entity)) if shown.entity.type in _WITH_COLUMNS else []
@@ -95,7 +87,6 @@ def _values(asked: Asked) -> Mapping[str, Any]:
             ("From the linker", _rows(shown.fields.linker)),
             ("navlin's own", _rows(shown.fields.navlin)),
         ],
-        "related": defaultdict(lambda: "Other relations", _RELATED),
         "columns": columns,
         "contents": [each for each in _contents(asked, shown) if each.total],
         "history": history(asked.solr, identity, limit=EDITS_LISTED),

@@ -27,7 +27,7 @@ class Parameters:
 
 def _answer(asked: Asked) -> Html:
     start = entity_id(asked.solr, asked.parameters.entity)
-    text = evidence_html(evidence(asked.solr, start, asked.service.now_ms()))
+    text = evidence_html(evidence(asked.solr, start, asked.service.now_ms()), asked.service.base_path)
     # The document stands for itself, also in a file: its style is in it, and nothing else is let in.
     styles = (b64encode(sha256(each.encode()).digest()).decode() for each in _STYLE.findall(text)[:1])
     allowed = " ".join(f"'sha256-{each}'" for each in styles)

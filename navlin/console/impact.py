@@ -9,7 +9,9 @@ from typing import Annotated, Any
 from navlin.api.endpoint import Asked
 from navlin.api.own.naming import entity_id
 from navlin.console.page import Page
-from navlin.query.impact import impact
+from navlin.query.impact import LISTED, impact
+from navlin.query.options import MAX_WALKED
+from navlin.render.impact import total_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,18 @@ class Parameters:
 def _values(asked: Asked) -> Mapping[str, Any]:
     identity = entity_id(asked.solr, asked.parameters.entity)
     found = impact(asked.solr, identity)
-    return {"identity": identity, "found": found.to_json(), "cuts": found.truncated_at}
+    listed = found.listed(LISTED)
+    return {
+        "identity": identity,
+        "start": found.start,
+        "total": total_words(found),
+        "cut": found.cut_words,
+        "cut_at": next(iter(found.truncated_at), None),
+        "most": MAX_WALKED,
+        "owners": listed.owners,
+        "more": len(found.affected) - len(listed.affected),
+        "unlinked": found.unlinked,
+    }
 
 
 PAGE = Page("/impact", "Impact", Parameters, _values, walks=True)

@@ -8,11 +8,13 @@ from typing import Annotated, Any, Final
 
 from navlin.api.answers import Problem
 from navlin.api.endpoint import Asked
-from navlin.api.own.naming import entity_id
+from navlin.api.own.naming import walked_id
 from navlin.console.page import Page
 from navlin.query.answer import Direction
+from navlin.query.data_flows import between_data
 from navlin.query.lineage import lineage
 from navlin.query.options import Options
+from navlin.render.field_words import CALLED
 
 ALL: Final = "all"
 _DEPTHS: Final = (
@@ -55,13 +57,16 @@ def _values(asked: Asked) -> Mapping[str, Any]:
         "asked": {name: getattr(given, name) for name in Parameters.__slots__},
         "depths": _DEPTHS,
         "switches": _SWITCHES,
+        "called": dict(CALLED),
         "as_list": given.form == "list",
         "lineage": None,
         "nodes": {},
     }
     if not values["as_list"] or not given.entity:
         return values
-    answer = lineage(asked.solr, entity_id(asked.solr, given.entity), _options(given))
+    answer = between_data(
+        lineage(asked.solr, walked_id(asked.solr, given.entity, unlinked=given.unlinked), _options(given))
+    )
     return {**values, "lineage": answer, "nodes": {node.id: node for node in answer.nodes}}
 
 

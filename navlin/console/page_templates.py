@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlencode
@@ -11,7 +12,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from rich.filesize import decimal
 
 from navlin.index.fields import solr_date
+from navlin.index.solr_query import phrase
+from navlin.model.plurals import agreeing, counted
+from navlin.query.answer import Edge, Node
 from navlin.render.counts import count_lines
+from navlin.render.field_words import field_words, relation_words, type_words
 from navlin.render.status import span
 from navlin.render.text import in_page
 
@@ -43,11 +48,25 @@ def page_templates() -> Environment:
         "span": span,
         "size": decimal,
         "count_lines": count_lines,
+        "counted": counted,
+        "agreeing": agreeing,
+        "words": field_words,
+        "type_words": type_words,
+        "phrase": phrase,
+        "sort_edges": _by_names,
         "engine": lambda kind: kind if kind in _INITIALS else kind.title(),
         "middle": _cut_in_middle,
     }
     made.filters.update(filters)
+    made.globals["relation_words"] = relation_words
+    # The pages of one entity, in the order of their tabs.
+    made.globals["tabs_of_entity"] = ("details", "lineage", "impact", "evidence")
     return made
+
+
+def _by_names(edges: Iterable[Edge], nodes: Mapping[str, Node]) -> list[Edge]:
+    """Edges by the names of their ends: a row stays where it is whatever else is chosen to be shown."""
+    return sorted(edges, key=lambda each: (nodes[each.source].title, nodes[each.target].title, each.type))
 
 
 def _cut_in_middle(name: str) -> str:

@@ -19,6 +19,7 @@ def _values(asked: Asked) -> Mapping[str, Any]:
         "may_run": asked.user.role >= Role.ADMINISTRATOR,
         # What a person accepts is exactly as much as was shown.
         "candidates": sum(each["candidates"] for each in found.answer.get("rules", ())),
+        "goes": sum(each["removed"] for each in found.answer.get("rules", ())),
         "held": str(found.answer.get("note", "")).startswith("held"),
     }
 

@@ -79,6 +79,13 @@ class Node:
     """How many relations end here whose other end is not known; they are not followed unless asked for."""
     column_index: int | None = None
     """Where a column stands among its table's, counted from 0; None if that is not known."""
+    label: str = ""
+    """Of a statement, or a part of one, the statement's name for people (`navlin.query.statement_names`)."""
+
+    @property
+    def title(self) -> str:
+        """The name that people are shown."""
+        return self.label or self.name
 
     @classmethod
     def of(cls, entity: StoredEntity, *, placeholder: bool = False, unlinked: int = 0) -> Node:
@@ -99,7 +106,7 @@ class Node:
 
     def to_json(self) -> dict[str, Any]:
         """id, name, type, sourceType, sourceId, deleted, placeholder, granted, parent (null for none), unlinked,
-        columnIndex (of a column, as far as it is known; else null)."""
+        columnIndex (of a column, as far as it is known; else null), label (the name for people)."""
         return {
             "id": self.id,
             "name": self.name,
@@ -112,6 +119,7 @@ class Node:
             "parent": self.parent or None,
             "unlinked": self.unlinked,
             "columnIndex": self.column_index,
+            "label": self.title,
         }
 
 
@@ -124,15 +132,26 @@ class Hop:
     type: str
     deleted: bool = False
     placeholder: bool = False
+    label: str = ""
+    """As of a node."""
+    parent: str = ""
+    """The statement of a part of one, where its name for people is known."""
+
+    @property
+    def title(self) -> str:
+        """The name that people are shown."""
+        return self.label or self.name
 
     def to_json(self) -> dict[str, Any]:
-        """id, name, type, deleted, placeholder."""
+        """id, name, type, deleted, placeholder, label (the name for people), parent (the id of a part's statement)."""
         return {
             "id": self.id,
             "name": self.name,
             "type": self.type,
             "deleted": self.deleted,
             "placeholder": self.placeholder,
+            "label": self.title,
+            "parent": self.parent or None,
         }
 
 

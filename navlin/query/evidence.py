@@ -18,13 +18,17 @@ from navlin.index.fields import solr_date
 from navlin.index.graph import Graph
 from navlin.index.purges import purged_before_ms
 from navlin.index.readings import Reading, readings
+from navlin.index.rejects import rejected
 from navlin.index.solr import Solr
 from navlin.model.keys import RelationType
-from navlin.query.answer import Direction, Edge, Lineage
+from navlin.model.plurals import counted
+from navlin.query.answer import Direction, Edge, Lineage, Node
+from navlin.query.data_flows import STATEMENTS, between_data
 from navlin.query.edits import History, history
 from navlin.query.lineage import lineage
 from navlin.query.options import MAX_NODES, Options
 from navlin.query.show import group_fields
+from navlin.query.statement_names import statement_names
 
 LISTED: Final = 10
 """How many executions of one operation are listed beside their number."""
@@ -49,6 +53,8 @@ class Kind(StrEnum):
     """It lies where no configured source reads: only what named it is known of it."""
     TRUNCATED = "truncated"
     """There is more than the document shows."""
+    REJECTED = "rejected"
+    """Records of a source on the path did not read; where no statement is known, records of any source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +65,10 @@ class Doubt:
     what: str
     why: str
     id: str
+    """Empty for a source."""
 
     def to_json(self) -> dict[str, Any]:
-        """kind, what, why, id (of the entity, or of the one that an edge leads to)."""
+        """kind, what, why, id (of the entity, or of the one that an edge leads to; empty for a source)."""
         return {"kind": self.kind.value, "what": self.what, "why": self.why, "id": self.id}
 
 
@@ -70,25 +77,28 @@ class Statement:
     """An operation on the path, or a view: its text, what it reads and makes there, and who ran it when."""
 
     entity: StoredEntity
-    reads: tuple[str, ...]
-    makes: tuple[str, ...]
+    title: str
+    """Its name for people."""
+    reads: tuple[Node, ...]
+    makes: tuple[Node, ...]
     executions: KnownExecutions
     listed: tuple[StoredEntity, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """id, name, type, sourceType, text, incomplete, reasons, reads and makes (names), executions (count, purged, since,
-        last, lastPrincipal, listed)."""
+        """id, name, label (the name for people), type, sourceType, text, incomplete, reasons, reads and makes (names),
+        executions (count, purged, since, last, lastPrincipal, listed)."""
         known = self.executions
         return {
             "id": self.entity.id,
             "name": self.entity.name,
+            "label": self.title,
             "type": self.entity.type,
             "sourceType": self.entity.source_type,
             "text": self.entity.text or self.entity.own_name,
             "incomplete": self.entity.incomplete,
             "reasons": list(_reasons(self.entity)),
-            "reads": list(self.reads),
-            "makes": list(self.makes),
+            "reads": [each.name for each in self.reads],
+            "makes": [each.name for each in self.makes],
             "executions": {
                 "count": known.count,
                 "purged": known.purged,
@@ -114,6 +124,11 @@ class Evidence:
     doubts: tuple[Doubt, ...]
     readings: tuple[Reading, ...]
     purged_before_ms: int
+
+    @property
+    def flows(self) -> Lineage:
+        """The upstream as people read it: from data to data, through statements."""
+        return between_data(self.upstream, STATEMENTS)
 
     def to_json(self) -> dict[str, Any]:
         """made, entity, people (fields, edits: the newest, editCount), upstream (as lineage), statements, doubts, index
@@ -162,6 +177,8 @@ def evidence(solr: Solr, start: str, now_ms: int, *, max_nodes: int = MAX_NODES)
     )
     upstream = lineage(solr, start, options)
     statements = tuple(_statements(graph, upstream))
+    read = readings(solr)
+    doubts = (*_doubts(graph, upstream, statements), *_rejected(solr, upstream, statements, read))
     return Evidence(
         now_ms,
         entity,
@@ -169,8 +186,8 @@ def evidence(solr: Solr, start: str, now_ms: int, *, max_nodes: int = MAX_NODES)
         history(solr, start, limit=MOST_EDITS),
         upstream,
         statements,
-        tuple(_doubts(graph, upstream, statements)),
-        readings(solr),
+        doubts,
+        read,
         purged_before_ms(solr),
     )
 
@@ -190,29 +207,32 @@ def _statements(graph: Graph, upstream: Lineage) -> Iterator[Statement]:
     operations = [each for each in wanted if each in known and known[each].type == "OPERATION"]
     executions = executions_of(graph, map(known.__getitem__, operations))
     listed = latest_executions(graph, operations, LISTED)
+    names = statement_names(graph, {each: known[each].name for each in operations})
     reads, makes = _ends(upstream)
     for each in wanted:
         if each in known and (known[each].type == "OPERATION" or known[each].text):
+            view = known[each].type != "OPERATION"
             yield Statement(
                 known[each],
-                tuple(reads.get(each, ())),
-                tuple(makes.get(each, ())) if known[each].type == "OPERATION" else (known[each].name,),
+                names.get(each, known[each].name),
+                tuple(reads.get(each, {}).values()),
+                (Node.of(known[each]),) if view else tuple(makes.get(each, {}).values()),
                 executions.get(each, KnownExecutions()),
                 tuple(listed.get(each, ())),
             )
 
 
-def _ends(upstream: Lineage) -> tuple[dict[str, dict[str, None]], dict[str, dict[str, None]]]:
-    """What each operation reads and makes on the path, by name; parts of it count as it."""
+def _ends(upstream: Lineage) -> tuple[dict[str, dict[str, Node]], dict[str, dict[str, Node]]]:
+    """What each operation reads and makes on the path, by id; parts of it count as it."""
     nodes = {node.id: node for node in upstream.nodes}
-    reads: dict[str, dict[str, None]] = {}
-    makes: dict[str, dict[str, None]] = {}
+    reads: dict[str, dict[str, Node]] = {}
+    makes: dict[str, dict[str, Node]] = {}
     flows = (RelationType.DATA_FLOW, RelationType.CONTROL_FLOW)
     for edge in (each for each in upstream.edges if each.type in flows):
         source, target = nodes[edge.source], nodes[edge.target]
         for near, far, ends in ((target, source, reads), (source, target, makes)):
             statement = near.parent if near.type == "SUB_OPERATION" else near.id
-            ends.setdefault(statement, {})[far.name] = None
+            ends.setdefault(statement, {})[far.id] = far
     return reads, makes
 
 
@@ -226,14 +246,15 @@ _WHY: Final = {
 
 
 def _doubts(graph: Graph, upstream: Lineage, statements: Sequence[Statement]) -> Iterator[Doubt]:
-    names = {node.id: node.name for node in upstream.nodes}
+    flows = between_data(upstream, STATEMENTS)
+    names = {node.id: node.title for node in flows.nodes}
     for kind in _WHY:
-        for edge in upstream.edges:
+        for edge in flows.edges:
             if _is(edge, kind):
                 yield Doubt(kind, f"{names[edge.source]} → {names[edge.target]}", _WHY[kind], edge.target)
     for statement in statements:
         for reason in _reasons(statement.entity):
-            yield Doubt(Kind.INCOMPLETE, statement.entity.name, reason, statement.entity.id)
+            yield Doubt(Kind.INCOMPLETE, statement.title, reason, statement.entity.id)
     placeholders = [node for node in upstream.nodes if node.placeholder]
     why = _why_unlinked(graph, [node.id for node in islice(placeholders, REASONS_LOOKED_UP)])
     for node in placeholders:
@@ -243,6 +264,20 @@ def _doubts(graph: Graph, upstream: Lineage, statements: Sequence[Statement]) ->
             yield Doubt(Kind.UNREAD, node.name, "no configured source reads where it lies", node.id)
     for cut in upstream.truncated_at:
         yield Doubt(Kind.TRUNCATED, cut.name, cut.reason.words, cut.id)
+
+
+def _rejected(
+    solr: Solr, upstream: Lineage, statements: Sequence[Statement], read: Sequence[Reading]
+) -> Iterator[Doubt]:
+    """A lost record may be of a statement that wrote what is on the path. Where no statement is known, any source's may."""
+    on_path = {node.source_id for node in upstream.nodes} | {each.entity.source_id for each in statements}
+    for each in read:
+        if each.rejects and (not statements or each.source.id in on_path):
+            first, _ = rejected(solr, 1, source_id=each.source.id)
+            newest = f", the newest in {first[0].where}: {first[0].reason}" if first else ""
+            yield Doubt(
+                Kind.REJECTED, each.source.name, f"{counted(each.rejects, 'record')} did not read{newest}", ""
+            )
 
 
 def _is(edge: Edge, kind: Kind) -> bool:

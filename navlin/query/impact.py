@@ -6,9 +6,9 @@ one is wrong without it, the other has other rows.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from navlin.index.entity import OWNED, StoredEntity
@@ -20,7 +20,8 @@ from navlin.model.keys import RelationType
 from navlin.query.answer import Cut, Direction, Edge, Lineage, Node
 from navlin.query.fold import CONTAINED
 from navlin.query.lineage import lineage
-from navlin.query.options import MAX_NODES, Options
+from navlin.query.options import MAX_FAN_OUT, Options
+from navlin.query.statement_names import statement_names
 
 COLUMNS: Final = (
     "owner",
@@ -39,6 +40,10 @@ COLUMNS: Final = (
 )
 """The columns of the answer as CSV."""
 
+FOLLOWED: Final = 5_000
+"""How many tables and paths are followed downstream."""
+LISTED: Final = 500
+"""How many of what is affected a page or a terminal shows; the file has all."""
 _NOTHING: Final = KnownExecutions()
 
 
@@ -62,13 +67,15 @@ class Affected:
     """It was made by something of which not all inputs or outputs are known."""
 
     def to_json(self) -> dict[str, Any]:
-        """id, name, type, owner, carries (data or decision), inferred, parsed, incomplete, lastExecution, lastPrincipal,
-        executions (known ones, and those that a purge removed), executionsSince (null if older ones were removed)."""
+        """id, name, label (the name for people), type, owner, carries (data or decision), inferred, parsed, incomplete,
+        lastExecution, lastPrincipal, executions (known ones, and those that a purge removed), executionsSince (null if
+        older ones were removed)."""
         known = self.executions
         since = solr_date(known.first_ms) if known.first_ms and not known.purged else None
         return {
             "id": self.node.id,
             "name": self.node.name,
+            "label": self.node.title,
             "type": self.node.type,
             "owner": self.owner,
             "carries": "data" if self.carries else "decision",
@@ -100,6 +107,27 @@ class Impact:
             owners.setdefault(each.owner, []).append(each)
         return owners
 
+    @property
+    def total(self) -> dict[str, int]:
+        """How many of each type are affected, tables first."""
+        return dict(Counter(each.node.type for each in sorted(self.affected, key=_rank)))
+
+    def listed(self, most: int) -> Impact:
+        """The same with ``most`` of what is affected at most: tables, views and paths rather than statements, these rather
+        than columns."""
+        kept = {each.node.id for each in sorted(self.affected, key=_rank)[:most]}
+        return replace(self, affected=tuple(each for each in self.affected if each.node.id in kept))
+
+    @property
+    def cut_words(self) -> str:
+        """In a sentence that there is more than was followed, and where; "" if there is not."""
+        if not self.truncated_at:
+            return ""
+        first = self.truncated_at[0]
+        others = len({each.id for each in self.truncated_at}) - 1
+        where = f"at {first.name}" + (f" and {others:,} more" if others else "")
+        return f"There is more downstream {where}: {first.reason.words}."
+
     def to_json(self) -> dict[str, Any]:
         """start, counts (by type, of data and decision), owners (owner, affected), truncated, truncatedAt, unlinked."""
         counts: dict[str, dict[str, int]] = {}
@@ -119,15 +147,16 @@ class Impact:
         }
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Rows for CSV with `COLUMNS`: one for each that is affected, and one for each place where there is more."""
+        """Rows for CSV with `COLUMNS`: one for each that is affected, and one that says where there is more."""
         for each in self.affected:
-            yield each.to_json()
-        for cut in self.truncated_at:
-            yield {"id": cut.id, "name": cut.name, "truncated": cut.reason.words}
+            yield {**each.to_json(), "name": each.node.title}
+        for cut in self.truncated_at[:1]:
+            yield {"id": cut.id, "name": cut.name, "truncated": self.cut_words}
 
 
-def impact(solr: Solr, start: str, *, max_nodes: int = MAX_NODES) -> Impact:
-    """What the entity with the id ``start`` leads to. Raises `UnknownEntity`."""
+def impact(solr: Solr, start: str, *, max_nodes: int = FOLLOWED) -> Impact:
+    """What the entity with the id ``start`` leads to, by way of ``max_nodes`` tables and paths at most. Raises
+    `UnknownEntity`."""
     asked = Options(
         Direction.DOWNSTREAM,
         columns=True,
@@ -135,6 +164,7 @@ def impact(solr: Solr, start: str, *, max_nodes: int = MAX_NODES) -> Impact:
         control_flow=True,
         readers=True,
         max_nodes=max_nodes,
+        max_fan_out=max(MAX_FAN_OUT, max_nodes),
     )
     walked = lineage(solr, start, asked)
     graph = Graph(solr)
@@ -144,7 +174,8 @@ def impact(solr: Solr, start: str, *, max_nodes: int = MAX_NODES) -> Impact:
     entities = graph.entities_of({*boxes, *picture.operations, *picture.parents}, OWNED)
     jobs = [entities[each] for each in picture.operations if each in entities]
     executions = executions_of(graph, jobs)
-    names = {each.id: Node.of(each) for each in jobs}
+    titles = statement_names(graph, {each.id: each.name for each in jobs})
+    names = {each.id: replace(Node.of(each), label=titles[each.id]) for each in jobs}
     affected = [
         _affected(each, picture, entities, executions)
         for each in (
@@ -294,5 +325,10 @@ def _by_owner(affected: Iterable[Affected]) -> tuple[Affected, ...]:
     return tuple(
         each
         for _, owned in ordered
-        for each in sorted(owned, key=lambda one: (not one.carries, one.node.type, one.node.name))
+        for each in sorted(owned, key=lambda one: (not one.carries, _rank(one), one.node.type, one.node.name))
     )
+
+
+def _rank(affected: Affected) -> int:
+    """Tables and paths before statements, these before columns."""
+    return {"OPERATION": 1, "FIELD": 2}.get(affected.node.type, 0)

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from navlin.index.entity import StoredEntity
+from navlin.index.graph import Graph
 from navlin.index.incomplete import NO_REASON, incomplete_operations
 from navlin.index.solr import Solr
 from navlin.query.page import LIMIT, Page, checked, source_ids_of, sources_by_id
+from navlin.query.statement_names import statement_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +18,8 @@ class IncompleteOperation:
     """An operation that misses inputs, outputs or columns. ``source`` is the name of its source."""
 
     operation: StoredEntity
+    title: str
+    """Its name for people."""
     source: str
 
     @property
@@ -24,10 +28,11 @@ class IncompleteOperation:
         return self.operation.incomplete_reasons or (NO_REASON,)
 
     def to_json(self) -> dict[str, Any]:
-        """id, name, source, queryText (null if it has none), reasons."""
+        """id, name, label (the name for people), source, queryText (null if it has none), reasons."""
         return {
             "id": self.operation.id,
             "name": self.operation.name,
+            "label": self.title,
             "source": self.source,
             "queryText": self.operation.query_text or None,
             "reasons": list(self.reasons),
@@ -42,5 +47,9 @@ def incomplete(
     checked(limit, offset)
     names = sources_by_id(solr)
     found, total = incomplete_operations(solr, source_ids_of(names, source), reason, limit, offset)
-    results = tuple(IncompleteOperation(each, names.get(each.source_id, each.source_id)) for each in found)
+    titles = statement_names(Graph(solr), {each.id: each.name for each in found})
+    results = tuple(
+        IncompleteOperation(each, titles[each.id], names.get(each.source_id, each.source_id))
+        for each in found
+    )
     return Page(results, total, offset, limit)

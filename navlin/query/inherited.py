@@ -27,10 +27,12 @@ from navlin.index.solr_query import phrase
 from navlin.index.worded import worded
 from navlin.model.batches import in_batches
 from navlin.model.keys import RelationType
-from navlin.query.answer import Cut, Node
-from navlin.query.reach import MARKS, Reach, Stops, ids_of, path_of, reach
+from navlin.query.answer import Cut, Hop, Node
+from navlin.query.data_flows import STATEMENTS, statements_of
+from navlin.query.reach import MARKS, Reach, Stops, ids_of, reach, steps_of
 from navlin.query.scanner import QueryError
 from navlin.query.search import explained
+from navlin.query.statement_names import names_of_statements
 from navlin.query.syntax import parse
 
 PATHS_SHOWN: Final = 5
@@ -105,12 +107,17 @@ class Inherited:
     node: Node
     owner: str
     origin: StoredEntity
-    path: tuple[str, ...]
+    steps: tuple[Hop, ...]
     decision: bool
     inferred: bool
     parsed: bool
     incomplete: bool
     since_ms: int
+
+    @property
+    def between(self) -> tuple[Hop, ...]:
+        """What the path leads through, without its ends."""
+        return self.steps[1:-1]
 
     def to_json(self) -> dict[str, Any]:
         """id, name, type, owner (its table's, of a column), word, fromId, fromName, path (names), decision, inferred,
@@ -123,7 +130,7 @@ class Inherited:
             "word": self.word.text,
             "fromId": self.origin.id,
             "fromName": self.origin.name,
-            "path": list(self.path),
+            "path": [step.title for step in self.steps],
             "decision": self.decision,
             "inferred": self.inferred,
             "parsed": self.parsed,
@@ -210,10 +217,12 @@ def inherited_by(solr: Solr, entity: StoredEntity) -> tuple[Inherited, ...]:
 
 def _inherited(graph: Graph, word: Word, origin: StoredEntity, reached: Reach) -> Iterator[Inherited]:
     nodes = {node.id: node for node in reached.walked.nodes}
-    names = {each: node.name for each, node in nodes.items()}
     on_ways = {each for way in reached.ways.values() for edge in way for each in ids_of(edge)}
     known = graph.entities_of(on_ways, WORDS)
     owners = _owners(graph, {each: nodes[each] for each in reached.ways})
+    steps = {each: list(steps_of(nodes, way)) for each, way in reached.ways.items()}
+    kinds = {step.id: step.type for path in steps.values() for step in path if step.type in STATEMENTS}
+    named = names_of_statements(graph, kinds)
     for each in reached.ways:
         if each == origin.id:
             continue
@@ -225,7 +234,7 @@ def _inherited(graph: Graph, word: Word, origin: StoredEntity, reached: Reach) -
             nodes[each],
             owners.get(nodes[each].parent if nodes[each].type == "FIELD" else each, ""),
             origin,
-            tuple(path_of(names, way)),
+            statements_of(steps[each], named),
             any(edge.type == RelationType.CONTROL_FLOW for edge in way),
             since_ms=max(seen, default=0),
             **marks,

@@ -34,6 +34,7 @@ from navlin.query.contract import Walked, Way, contract, direct
 from navlin.query.locations import Located, locations_of, tables_around, tables_at
 from navlin.query.options import PASSED_TYPES, Options
 from navlin.query.reading import LOGICAL_TYPES, Reader
+from navlin.query.statement_names import with_statement_names
 from navlin.query.whole_tables import whole_table_flows
 
 EXECUTIONS_SHOWN: Final = 10
@@ -50,7 +51,7 @@ class UnknownEntity(LookupError):
 
 def lineage(solr: Solr, start: str, options: Options | None = None) -> Lineage:
     """The lineage of the entity with the id ``start``. Raises `UnknownEntity`."""
-    return lineage_and_ground(solr, start, options or Options())[0]
+    return with_statement_names(Graph(solr), lineage_and_ground(solr, start, options or Options())[0])
 
 
 def lineage_and_ground(solr: Solr, start: str, options: Options) -> tuple[Lineage, frozenset[str]]:
@@ -117,6 +118,8 @@ class _Walk:
     reader: Reader
     walked: Walked = field(default_factory=Walked)
     shown: dict[str, None] = field(default_factory=dict)
+    without_place: int = 0
+    """How many of these do not count towards the limit."""
     beyond: dict[str, Reason] = field(default_factory=dict)
     extra: list[Edge] = field(default_factory=list)
     executions: list[str] = field(default_factory=list)
@@ -242,7 +245,9 @@ class _Walk:
         side.current = []
         side.level += 1
         for each in self._reached(side, going_on):
-            if each in self.shown or len(self.shown) < self.options.max_nodes:
+            if each in self.shown or self._takes_no_place(each) or self._room() > 0:
+                if each not in self.shown and self._takes_no_place(each):
+                    self.without_place += 1
                 self.shown[each] = None
                 side.current.append(each)
             else:
@@ -264,13 +269,20 @@ class _Walk:
             reached.update((each, None) for each, own in arrived if not own and self._shown(each))
         return list(reached)
 
+    def _room(self) -> int:
+        """How many more nodes may be shown."""
+        return self.options.max_nodes + self.without_place - len(self.shown)
+
+    def _takes_no_place(self, identity: str) -> bool:
+        return self.options.readers and self.entities[identity].type in PASSED_TYPES
+
     def _past_depth(self, side: _Side) -> bool:
         return self.options.depth is not None and side.level >= self.options.depth
 
     def _begin_level(self, side: _Side) -> None:
         """Begins to read the next level of a side, if there is one."""
         last = self._past_depth(side) and not self.options.go_on
-        room = 0 if last else self.options.max_nodes - len(self.shown)
+        room = 0 if last else self._room()
         going_on = bool(side.current)
         side.reading = self.reader.begin_level(side.current, side.direction, room) if going_on else None
 

@@ -24,7 +24,8 @@ class Options:
 
     ``columns`` draws columns inside tables, ``operations`` the statements and jobs between them, ``deleted`` what is flagged
     deleted, ``control_flow`` walks tables and columns that only steer, ``unlinked`` those that were named and never
-    captured; ``readers`` are operations that read and made nothing, drawn with ``operations``. Around an operation its
+    captured; ``readers`` are operations that read and made nothing, drawn with ``operations``, and then no operation takes
+    the place of a table among the ``max_nodes``. Around an operation its
     latest executions are drawn, or with ``all_executions`` as many as there may be nodes. ``go_on`` are nodes at which the
     walk goes one hop further than ``depth``. ``max_fan_out`` is how many relations of one node are followed, ``max_walked``
     how many nodes in one direction are looked at, shown or not. The walk ends before ``stops``, and before the columns

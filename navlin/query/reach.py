@@ -16,7 +16,7 @@ from navlin.index.graph import Graph
 from navlin.index.solr import Solr
 from navlin.index.worded import with_property
 from navlin.model.keys import RelationType
-from navlin.query.answer import Direction, Edge, Lineage
+from navlin.query.answer import Direction, Edge, Hop, Lineage, Node
 from navlin.query.lineage import lineage_and_ground
 from navlin.query.options import Options
 
@@ -90,13 +90,17 @@ def ids_of(edge: Edge) -> Iterator[str]:
     yield edge.target
 
 
-def path_of(names: Mapping[str, str], way: Collection[Edge]) -> Iterator[str]:
-    """The names along a way, of what it leads through too; ``names`` are those of nodes by id."""
+def steps_of(nodes: Mapping[str, Node], way: Collection[Edge]) -> Iterator[Hop]:
+    """What a way leads along, its ends and what it passes through."""
     for edge in way:
-        yield names[edge.source]
-        yield from (hop.name for hop in edge.via)
+        yield _step(nodes[edge.source])
+        yield from edge.via
     for edge in list(way)[-1:]:
-        yield names[edge.target]
+        yield _step(nodes[edge.target])
+
+
+def _step(node: Node) -> Hop:
+    return Hop(node.id, node.name, node.type, node.deleted, node.placeholder)
 
 
 def _ways(walked: Lineage, start: str) -> dict[str, Way]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from navlin.index.entity import EXECUTION_LISTED, LAST_RUN, WHOLE, StoredEntity
@@ -14,7 +14,10 @@ from navlin.index.graph import Graph
 from navlin.index.relation import Side, StoredRelation
 from navlin.index.solr import Solr
 from navlin.model.keys import RelationType
+from navlin.query.column_flows import Flow, column_flows
+from navlin.query.data_flows import STATEMENTS
 from navlin.query.inherited import Inherited, inherited_by
+from navlin.query.statement_names import PART, names_of_statements
 
 LISTED: Final = 10
 """How many relations of one kind, and how many executions, are listed beside their number."""
@@ -51,12 +54,15 @@ class Related:
     unlinked: bool = False
     reason: str = ""
     since: str = ""
+    title: str = ""
+    """The name for people."""
 
     def to_json(self) -> dict[str, Any]:
-        """id, name, type, deleted, unlinked, reason, since."""
+        """id, name, label (the name for people), type, deleted, unlinked, reason, since."""
         return {
             "id": self.id,
             "name": self.name,
+            "label": self.title,
             "type": self.type,
             "deleted": self.deleted,
             "unlinked": self.unlinked,
@@ -75,6 +81,11 @@ class RelationGroup:
     """Live ones."""
     deleted: int
     listed: tuple[Related, ...]
+
+    @property
+    def of_parts(self) -> bool:
+        """Whether it leads to parts of statements: people read what flows through these instead."""
+        return any(each.type == PART for each in self.listed)
 
     def to_json(self) -> dict[str, Any]:
         """type, direction (in or out), count, deleted, listed."""
@@ -114,6 +125,8 @@ class Shown:
     """One entity: its fields, its relations, its runs, and what of it is unlinked."""
 
     entity: StoredEntity
+    title: str
+    """Its name for people."""
     fields: FieldGroups
     relations: tuple[RelationGroup, ...]
     executions: Executions
@@ -122,14 +135,22 @@ class Shown:
     """The first of them: a relation's type and its other end, with the reason."""
     inherited: tuple[Inherited, ...] = ()
     """By which path it inherits which tag."""
+    flows: tuple[Flow, ...] = ()
+    """Of a column, what it is made of and what is made of it."""
+
+    @property
+    def relations_for_people(self) -> tuple[RelationGroup, ...]:
+        """Those that do not lead to parts of statements."""
+        return tuple(group for group in self.relations if not group.of_parts)
 
     def to_json(self) -> dict[str, Any]:
-        """id, name, type, sourceType, deleted, fields by owner, inherited (as of `Inherited`), relations, executions,
-        unlinked."""
+        """id, name, label (the name for people), type, sourceType, deleted, fields by owner, inherited (as of
+        `Inherited`), relations, executions, unlinked."""
         groups = self.fields
         return {
             "id": self.entity.id,
             "name": self.entity.name,
+            "label": self.title,
             "type": self.entity.type,
             "sourceType": self.entity.source_type,
             "deleted": self.entity.deleted,
@@ -157,15 +178,30 @@ def show(solr: Solr, entity: str) -> Shown:
     if shown is None:
         raise LookupError(f"nothing in the index has the id {entity}")
     unlinked, count = graph.unlinked_relations(entity, LISTED)
+    waiting = [(each.type, _related(each, 2 if entity == each.ep1.id else 1)) for each in unlinked]
+    groups = tuple(_relations(graph, entity))
+    ends = {each.id: each.type for each in (*_listed(groups), *(each for _, each in waiting))}
+    statements = {each: kind for each, kind in {**ends, entity: shown.type}.items() if kind in STATEMENTS}
+    names = {each: name for each, (_, name) in names_of_statements(graph, statements).items()}
     return Shown(
         shown,
+        names.get(entity, shown.name),
         group_fields(shown.as_presented),
-        tuple(_relations(graph, entity)),
+        tuple(replace(group, listed=_titled(group.listed, names)) for group in groups),
         _executions(graph, shown),
         count,
-        tuple((each.type, _related(each, 2 if entity == each.ep1.id else 1)) for each in unlinked),
+        tuple((kind, _titled([each], names)[0]) for kind, each in waiting),
         inherited_by(solr, shown),
+        tuple(column_flows(solr, entity)) if shown.type == "FIELD" else (),
     )
+
+
+def _listed(groups: Iterable[RelationGroup]) -> Iterable[Related]:
+    return (each for group in groups for each in group.listed)
+
+
+def _titled(related: Iterable[Related], names: Mapping[str, str]) -> tuple[Related, ...]:
+    return tuple(replace(each, title=names.get(each.id, each.name)) for each in related)
 
 
 def group_fields(document: Mapping[str, Any]) -> FieldGroups:

@@ -5,18 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from navlin.index.graph import Graph
 from navlin.index.relation import End, StoredRelation
 from navlin.index.solr import Solr
 from navlin.index.unlinked import UNKNOWN_REASON, unlinked_relations
+from navlin.query.data_ends import Ends, data_ends
 from navlin.query.page import LIMIT, Page, checked, source_ids_of, sources_by_id
 
 
 @dataclass(frozen=True, slots=True)
 class UnlinkedRelation:
-    """A relation with an end that is not in the index. ``stated_by`` is the name of the source that states it."""
+    """A relation with an end that is not in the index. ``stated_by`` is the name of the source that states it, ``ends`` are
+    what people read: data on both sides, and the statement between."""
 
     relation: StoredRelation
     stated_by: str
+    ends: Ends
 
     @property
     def reason(self) -> str:
@@ -49,5 +53,9 @@ def unlinked(
     checked(limit, offset)
     names = sources_by_id(solr)
     found, total = unlinked_relations(solr, source_ids_of(names, source), reason, limit, offset)
-    results = tuple(UnlinkedRelation(each, names.get(each.writer, each.writer)) for each in found)
+    ends = data_ends(Graph(solr), found)
+    results = tuple(
+        UnlinkedRelation(each, names.get(each.writer, each.writer), between)
+        for each, between in zip(found, ends, strict=True)
+    )
     return Page(results, total, offset, limit)

@@ -16,11 +16,12 @@ from navlin.index.purges import reads_lost_before_ms
 from navlin.index.runs import Status
 from navlin.index.solr import Solr
 from navlin.model.gaps import READS_UNNAMED
+from navlin.model.plurals import agreeing, counted
 from navlin.model.source import HDFS, HIVE, IMPALA, SPARK
 
 ENGINES: Final = (HIVE, IMPALA, SPARK)
 """Those that read tables and write down what they read."""
-ACCEPTED: Final = "(--despite-gaps if that does not matter)"
+ACCEPTED: Final = "(unless you vouch that this lost no read)"
 QUIET_MS: Final = 86_400_000
 """If navlin has read nothing from any source for so long, it does not run."""
 
@@ -118,7 +119,7 @@ def _engines(engines: Collection[Followed], since_ms: int, absent: Collection[st
     for kind in ENGINES:
         of_kind = [each for each in engines if each.reading.source.type == kind]
         if not any(each.since_ms for each in of_kind) and kind not in absent:
-            yield f"no source records what {kind} reads (--without-engine {kind.lower()} if nothing of it reads here)"
+            yield f"no source records what {kind} reads (unless you vouch that nothing of it reads here)"
         for each in of_kind:
             name = each.reading.source.name
             if each.since_ms > since_ms:
@@ -142,9 +143,8 @@ def reading_unnamed(since_ms: int) -> EntityFilter:
 
 def _unnamed(graph: Graph, since_ms: int) -> str:
     count = graph.count_entities(reading_unnamed(since_ms))
-    return (
-        f"{count:,} statements of that time read tables without naming a column {ACCEPTED}" if count else ""
-    )
+    read = f"{counted(count, 'statement')} of that time {agreeing(count, 'reads', 'read')} tables without naming a column"
+    return f"{read} {ACCEPTED}" if count else ""
 
 
 def _gaps(graph: Graph, engines: Collection[Followed], since_ms: int) -> Iterator[str]:
@@ -153,9 +153,11 @@ def _gaps(graph: Graph, engines: Collection[Followed], since_ms: int) -> Iterato
     )
     every = graph.count_entities(incomplete)
     if count := every - graph.count_entities(_before(incomplete, since_ms)):
-        yield f"{count:,} operations of that time are known incompletely, and may have read it {ACCEPTED}"
+        are = agreeing(count, "is", "are")
+        yield f"{counted(count, 'operation')} of that time {are} known incompletely, and may have read it {ACCEPTED}"
     if views := sum(each.views for each in unparsed_counts(graph.solr)):
-        yield f"{views:,} views are made of what is not known, and may read it {ACCEPTED}"
+        are = agreeing(views, "is", "are")
+        yield f"{counted(views, 'view')} {are} made of what is not known, and may read it {ACCEPTED}"
     for each in engines:
         if each.incomplete_ms >= since_ms:
             yield (
@@ -163,14 +165,17 @@ def _gaps(graph: Graph, engines: Collection[Followed], since_ms: int) -> Iterato
                 f" {solr_date(each.incomplete_ms)}, which may have read it {ACCEPTED}"
             )
         if each.rejects:
-            yield f"{each.rejects:,} records of {each.reading.source.name} would not read {ACCEPTED}"
+            yield f"{counted(each.rejects, 'record')} of {each.reading.source.name} would not read {ACCEPTED}"
         elif each.rejected_ms >= since_ms:
             yield (
                 f"records of {each.reading.source.name} would not read, the last purged one of"
                 f" {solr_date(each.rejected_ms)} {ACCEPTED}"
             )
         if each.held_back:
-            yield f"{each.held_back:,} files or other parts of {each.reading.source.name} cannot be read {ACCEPTED}"
+            held_back = agreeing(
+                each.held_back, "1 file or other part", f"{each.held_back:,} files or other parts"
+            )
+            yield f"{held_back} of {each.reading.source.name} cannot be read {ACCEPTED}"
         # One that has recorded nothing at all may be new, with nothing to read yet.
         if each.since_ms and each.silent_ms:
             first, weeks = solr_date(each.silent_ms[0]), len(each.silent_ms)

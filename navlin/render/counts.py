@@ -29,10 +29,3 @@ def count_lines(counts: Mapping[str, int]) -> Iterator[str]:
     for name, count in counts.items():
         if count:
             yield f"{_WORDS.get(name, name)}: {count:,}"
-
-
-def counted(count: int, noun: str) -> str:
-    """A count and what is counted: ``1 entity``, ``1,204 entities``."""
-    if count == 1:
-        return f"1 {noun}"
-    return f"{count:,} {noun[:-1]}ies" if noun.endswith("y") else f"{count:,} {noun}s"

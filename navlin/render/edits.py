@@ -10,8 +10,8 @@ from rich.text import Text
 
 from navlin.edit.asked import Done
 from navlin.index.edits import Edit
+from navlin.model.plurals import counted
 from navlin.query.edits import History
-from navlin.render.counts import counted
 from navlin.render.text import clean, moment
 
 SHOWN: Final = 20

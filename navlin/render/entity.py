@@ -11,8 +11,10 @@ from rich.text import Text
 from rich.tree import Tree
 
 from navlin.index.fields import EPOCH_MS_FIELDS, solr_date
+from navlin.query.column_flows import Flow
 from navlin.query.reach import MARKS
 from navlin.query.show import Executions, RelationGroup, Shown
+from navlin.render.field_words import field_words, relation_words
 from navlin.render.text import clean, name_text, plain_table
 
 VALUE_CHARS: Final = 1_000
@@ -23,7 +25,7 @@ def show_view(shown: Shown) -> RenderableType:
     """All of one entity: fields by owner, relations, executions, what is unlinked."""
     entity, fields = shown.entity, shown.fields
     parts: list[RenderableType] = [
-        name_text(entity).append(f"  {entity.type}"),
+        name_text(entity, shown.title).append(f"  {entity.type}"),
         Text(f"id {entity.id}", style="dim"),
     ]
     for title, group in (
@@ -36,14 +38,17 @@ def show_view(shown: Shown) -> RenderableType:
         if group:
             parts.extend((Text(), Text(title, style="bold"), _field_table(group)))
     for each in shown.inherited:
-        between = ", ".join(map(clean, each.path[1:-1]))
+        between = ", ".join(clean(step.title) for step in each.between)
         marks = [mark for mark in MARKS if getattr(each, mark)]
         text = Text(f"Inherited: {clean(each.word.text)}, from {clean(each.origin.name)}", overflow="fold")
         text.append(f", by way of {between}" if between else "")
         text.append("".join(f"  {mark}" for mark in marks), style="yellow")
         parts.extend((Text(), text))
-    if shown.relations:
-        parts.extend((Text(), Text("Relations", style="bold"), *map(_relation_group, shown.relations)))
+    for incoming, title in ((True, "Comes from"), (False, "Goes to")):
+        if flows := [each for each in shown.flows if each.incoming == incoming]:
+            parts.extend((Text(), Text(title, style="bold"), *map(_flow, flows)))
+    if groups := shown.relations_for_people:
+        parts.extend((Text(), Text("Relations", style="bold"), *map(_relation_group, groups)))
     if shown.executions.count:
         parts.extend((Text(), *_executions(shown.executions)))
     if shown.unlinked_count:
@@ -51,7 +56,8 @@ def show_view(shown: Shown) -> RenderableType:
         for kind, related in shown.unlinked:
             reason = f": {clean(related.reason)}" if related.reason else ""
             since = f", since {related.since}" if related.since else ""
-            parts.append(Text(f"  {kind} {clean(related.name)}{reason}{since}", overflow="fold"))
+            words = kind.lower().replace("_", " ")
+            parts.append(Text(f"  {words} {clean(related.title)}{reason}{since}", overflow="fold"))
     return Group(*parts)
 
 
@@ -62,7 +68,7 @@ def _field_table(group: Mapping[str, Any]) -> Table:
     for name, value in group.items():
         if name in EPOCH_MS_FIELDS:
             value = solr_date(int(value))
-        table.add_row(Text("  " + clean(name)), Text(_value(value), overflow="fold"))
+        table.add_row(Text("  " + clean(field_words(name))), Text(_value(value), overflow="fold"))
     return table
 
 
@@ -73,11 +79,11 @@ def _value(value: Any) -> str:
 
 
 def _relation_group(group: RelationGroup) -> Tree:
-    way = "in from" if group.incoming else "out to"
     deleted = f", {group.deleted} deleted" if group.deleted else ""
-    tree = Tree(Text(f"{group.type}, {group.count} {way}{deleted}"), guide_style="dim")
+    words = relation_words(group.type, group.incoming)
+    tree = Tree(Text(f"{words}: {group.count}{deleted}"), guide_style="dim")
     for related in group.listed:
-        text = Text(clean(related.name), overflow="fold")
+        text = Text(clean(related.title), overflow="fold")
         if related.deleted:
             text.stylize("strike")
             text.append(" (deleted)", style="not strike")
@@ -87,6 +93,20 @@ def _relation_group(group: RelationGroup) -> Tree:
     if (more := group.count + group.deleted - len(group.listed)) > 0:
         tree.add(Text(f"and {more} more", style="dim"))
     return tree
+
+
+def _flow(flow: Flow) -> Text:
+    text = Text("  ").append_text(name_text(flow.other))
+    if flow.through:
+        text.append("  through " + ", ".join(clean(hop.title) for hop in flow.through), style="dim")
+    if flow.edge.type == "CONTROL_FLOW":
+        text.append("  decides only", style="yellow")
+    for mark in MARKS:
+        if getattr(flow.edge, mark):
+            text.append(f"  {mark}", style="yellow")
+    for each in flow.expressions:
+        text.append(f"\n    {clean(each)}", style="dim")
+    return text
 
 
 def _executions(executions: Executions) -> Iterable[RenderableType]:

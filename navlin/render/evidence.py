@@ -10,19 +10,41 @@ from jinja2 import Environment, StrictUndefined
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from navlin.model.plurals import counted
 from navlin.query.evidence import Evidence
+from navlin.render.field_words import field_words, type_words
 from navlin.render.text import clean, in_page, name_text, plain_table
 
 DOUBTS_LISTED: Final = 20
 _PAGE: Final = Path(__file__).with_name("evidence.html")
 
 
-def evidence_html(evidence: Evidence) -> str:
-    """The whole document as a page of HTML that needs nothing else. Everything in it is escaped."""
+def evidence_html(evidence: Evidence, base: str | None = None) -> str:
+    """The whole document as a page of HTML that needs nothing else. Everything in it is escaped. In a console whose pages
+    are below ``base``, what it names leads to its page; in a file nothing does."""
     pages = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=in_page
     )
-    return pages.from_string(_PAGE.read_text("utf-8")).render(evidence.to_json())
+    pages.filters["words"] = field_words
+    pages.filters["type_words"] = type_words
+    pages.filters["plural"] = counted
+    flows = evidence.flows
+    return pages.from_string(_PAGE.read_text("utf-8")).render(
+        {
+            **evidence.to_json(),
+            "base": base,
+            "flows": flows.edges,
+            "nodes": {node.id: node for node in flows.nodes},
+            "known": _known(evidence),
+            "statements_made": evidence.statements,
+        }
+    )
+
+
+def _known(evidence: Evidence) -> set[str]:
+    """The ids of what has a page: all but what was only ever named."""
+    nodes = {node.id for node in evidence.upstream.nodes if not node.placeholder}
+    return nodes | {evidence.entity.id} | {each.entity.id for each in evidence.statements}
 
 
 def evidence_view(evidence: Evidence) -> RenderableType:
@@ -35,8 +57,8 @@ def evidence_view(evidence: Evidence) -> RenderableType:
     statements = plain_table("Makes", "Statement", "Last execution", "By")
     for each in evidence.statements:
         last = str(each.to_json()["executions"]["last"] or "")
-        makes = ", ".join(map(clean, each.makes))
-        statements.add_row(makes, clean(each.entity.name), last, clean(each.executions.principal))
+        makes = ", ".join(clean(made.name) for made in each.makes)
+        statements.add_row(makes, clean(each.title), last, clean(each.executions.principal))
     parts.append(statements)
     counts = Counter(doubt.kind.value for doubt in evidence.doubts)
     doubtful = ", ".join(f"{count} {kind}" for kind, count in counts.items()) or "nothing"

@@ -10,7 +10,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
+from navlin.model.plurals import agreeing, counted
 from navlin.query.answer import Cut, Direction, Edge, Lineage, Node
+from navlin.query.data_flows import between_data
 from navlin.query.fold import CONTAINED
 from navlin.render.text import clean, name_text
 
@@ -30,6 +32,7 @@ _ARROWS: Final = {
 
 def lineage_view(lineage: Lineage) -> RenderableType:
     """The start, a tree of what it comes from and one of what it leads to, and what is missing from them."""
+    lineage = between_data(lineage)
     picture = _Picture(lineage)
     parts: list[RenderableType] = [picture.heading(lineage.node(lineage.start))]
     parts.extend(picture.beside())
@@ -61,12 +64,17 @@ class _Picture:
         for edge in self.lineage.edges:
             if edge.type not in _FLOWS:
                 continue
-            outer = (self._box(edge.source), self._box(edge.target))
+            outer = (self._outer(edge), self._box(edge.target))
             if outer != (edge.source, edge.target) and not by_columns:
                 self.inside.setdefault(outer, []).append(edge)
             else:
                 self.into.setdefault(edge.target, []).append(edge)
                 self.out_of.setdefault(edge.source, []).append(edge)
+
+    def _outer(self, edge: Edge) -> str:
+        """What holds the source of an edge between columns; a statement between them, where it is drawn."""
+        drawn = [hop.id for hop in edge.via if hop.type == "OPERATION" and hop.id in self.nodes]
+        return drawn[-1] if drawn else self._box(edge.source)
 
     def _box(self, identity: str) -> str:
         node = self.nodes[identity]
@@ -144,13 +152,16 @@ class _Picture:
     def _branch(self, edge: Edge, far: str, direction: Direction, *, again: bool, deep: bool) -> Text:
         text = Text(_ARROWS[(direction, edge.type)], style="", overflow="fold")
         text.append_text(name_text(self.nodes[far]))
-        if self.nodes[far].type in ("OPERATION", "SUB_OPERATION"):
-            text.append(f"  [{self.nodes[far].type.lower().replace('_', ' ')}]", style="dim")
-        hidden = [hop for hop in edge.via if hop.type not in ("OPERATION", "SUB_OPERATION")]
+        if self.nodes[far].type == "OPERATION":
+            text.append("  [operation]", style="dim")
+        hidden = [hop for hop in edge.via if hop.type != "OPERATION"]
         if hidden:
             # In the direction in which the tree is read.
             ordered = reversed(hidden) if direction is Direction.UPSTREAM else hidden
-            text.append("  via " + ", ".join(clean(hop.name) for hop in ordered), style="dim")
+            text.append(
+                "  via " + ", ".join(clean(hop.title) + " (deleted)" * hop.deleted for hop in ordered),
+                style="dim",
+            )
         for flag in ("inferred", "incomplete", "parsed"):
             if getattr(edge, flag):
                 text.append(f"  {flag}", style="yellow")
@@ -168,9 +179,16 @@ class _Picture:
         pairs = self.inside.get((edge.source, edge.target), [])
         for pair in pairs[:COLUMNS_LISTED]:
             arrow = " --> " if pair.type == "DATA_FLOW" else " ..> "
-            yield Text(self._short(pair.source) + arrow + self._short(pair.target), style="dim")
+            yield Text(arrow.join(self._ends(pair)), style="dim")
         if len(pairs) > COLUMNS_LISTED:
             yield Text(f"and {len(pairs) - COLUMNS_LISTED} more columns", style="dim")
+
+    def _ends(self, pair: Edge) -> tuple[str, str]:
+        """The columns' own names; of two that are called alike, the whole ones."""
+        source, target = self._short(pair.source), self._short(pair.target)
+        if source != target:
+            return source, target
+        return clean(self.nodes[pair.source].name), clean(self.nodes[pair.target].name)
 
     def _short(self, identity: str) -> str:
         node = self.nodes[identity]
@@ -192,8 +210,10 @@ def footnotes(
             yield Text(f"  and at {len(truncated_at) - CUTS_LISTED} more places")
     if unlinked:
         yield Text()
-        plural = "relation leads" if unlinked == 1 else "relations lead"
-        yield Text(f"{unlinked} unlinked {plural} to what was never captured ({shown_by}).")
+        lead = agreeing(unlinked, "leads", "lead")
+        yield Text(
+            f"{counted(unlinked, 'unlinked relation')} {lead} to what was never captured ({shown_by})."
+        )
 
 
 def _cut_line(cut: Cut) -> Text:

@@ -1,4 +1,4 @@
-"""What is affected by a change, a table for each owner."""
+"""What is affected by a change: how much in all, and a table for each owner."""
 
 from __future__ import annotations
 
@@ -9,23 +9,45 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from navlin.query.impact import Affected, Impact
+from navlin.model.plurals import agreeing, counted
+from navlin.query.impact import LISTED, Affected, Impact
+from navlin.render.field_words import type_words
 from navlin.render.graph import footnotes
 from navlin.render.text import clean, name_text, plain_table
 
 DAY_MS: Final = 86_400_000
+MORE: Final = "--max-nodes follows more"
+ALL: Final = "--csv and --json have all"
 
 
 def impact_view(impact: Impact) -> RenderableType:
-    """The start, what is affected by owner, and what is missing from that."""
+    """The start, how much is affected and what of it, by owner, and what is missing from that."""
     parts: list[RenderableType] = [name_text(impact.start).append(f"  {impact.start.type}")]
     if not impact.affected:
         parts.append(Text("  nothing is known to come from it", style="dim"))
-    for owner, affected in impact.owners.items():
+    else:
+        parts.append(Text(f"  {total_words(impact)}", style="bold"))
+    if impact.truncated_at:
+        parts.append(Text(f"  {clean(impact.cut_words)} {MORE}.", style="bold", overflow="fold"))
+    listed = impact.listed(LISTED)
+    for owner, affected in listed.owners.items():
         title = clean(owner) or "of nobody that is known"
-        parts.extend((Text(), Text(f"{title}: {len(affected)}", style="bold"), _table(affected)))
-    parts.extend(footnotes(impact.truncated_at, impact.unlinked, "navlin lineage --unlinked shows it"))
+        parts.extend((Text(), Text(f"{title}: {len(affected):,}", style="bold"), _table(affected)))
+    if (more := len(impact.affected) - len(listed.affected)) > 0:
+        parts.extend((Text(), Text(f"and {more:,} more: {ALL}", style="bold")))
+    parts.extend(footnotes((), impact.unlinked, "navlin lineage --unlinked shows it"))
     return Group(*parts)
+
+
+def total_words(impact: Impact) -> str:
+    """How much is affected: ``at least 300 tables and 300 operations, 290 of these 600 only by decisions``."""
+    kinds = [counted(count, type_words(kind)) for kind, count in impact.total.items()]
+    every = len(impact.affected)
+    decided = sum(not each.carries for each in impact.affected)
+    least = "at least " if impact.truncated_at else ""
+    words = f"{least}{' and '.join(filter(None, (', '.join(kinds[:-1]), *kinds[-1:])))}"
+    words += f" {agreeing(every, 'is', 'are')} affected"
+    return f"{words}, {decided:,} of these {every:,} only by decisions" if decided else words
 
 
 def _table(affected: Iterable[Affected]) -> Table:
@@ -52,4 +74,4 @@ def _frequency(each: Affected) -> str:
     if not count or not known.count or known.purged:
         return f"{count:,}" if count else ""
     days = (known.last_ms - known.first_ms) // DAY_MS
-    return f"{count:,} in {days:,} days" if days > 0 else f"{count:,}"
+    return f"{count:,} in {counted(days, 'day')}" if days > 0 else f"{count:,}"

@@ -25,8 +25,8 @@ def inherited_view(origin: Origin) -> RenderableType:
         for mark in MARKS:
             if getattr(each, mark):
                 text.append(f"  {mark}", style="yellow")
-        if between := each.path[1:-1]:
-            text.append("\n  by " + ", ".join(map(clean, between)), style="dim")
+        if each.between:
+            text.append("\n  by " + ", ".join(clean(step.title) for step in each.between), style="dim")
         tree.add(text)
     if not origin.inherited:
         tree.add(Text("nothing inherits it from here", style="dim"))

@@ -17,15 +17,15 @@ from navlin.query.unlinked import UnlinkedRelation
 from navlin.render.counts import count_lines
 from navlin.render.text import clean, moment, plain_table
 
-STATEMENT_CHARS = 200
-
 
 def unlinked_view(page: Page[UnlinkedRelation]) -> RenderableType:
     """From where to where, why, and since when."""
-    table = plain_table("Type", "From", "To", "Reason", "Since", "Stated by")
+    table = plain_table("Type", "From", "To", "Through", "Reason", "Since", "Stated by")
     for each in page.results:
-        ends = (each.relation.ep1.name, each.relation.ep2.name)
-        _add(table, each.relation.type, *ends, each.reason, each.relation.unlinked_since, each.stated_by)
+        kind = each.relation.type.lower().replace("_", " ")
+        ends = [", ".join(one.name for one in side) for side in (each.ends.sources, each.ends.targets)]
+        through = each.ends.through.name if each.ends.through else ""
+        _add(table, kind, *ends, through, each.reason, each.relation.unlinked_since, each.stated_by)
     return _whole(page, table, "no relation waits for an end")
 
 
@@ -33,8 +33,7 @@ def incomplete_view(page: Page[IncompleteOperation]) -> RenderableType:
     """The statement, and what is not known of it."""
     table = plain_table("Operation", "Source", "Not known")
     for each in page.results:
-        text = each.operation.query_text or each.operation.name
-        _add(table, text[:STATEMENT_CHARS], each.source, "; ".join(each.reasons))
+        _add(table, each.title, each.source, "; ".join(each.reasons))
         table.add_row(Text(each.operation.id, style="dim"))
     return _whole(page, table, "nothing is missing of any operation")
 

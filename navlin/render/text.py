@@ -21,9 +21,9 @@ from navlin.model.printable import REPLACEMENT, printable
 from navlin.query.answer import Node
 
 
-def name_text(node: Node | StoredEntity) -> Text:
-    """A name, struck through if it is deleted, in italics if nothing but the name is known."""
-    text = Text(clean(node.name), overflow="fold")
+def name_text(node: Node | StoredEntity, title: str = "") -> Text:
+    """A name, or this title in place of it, struck through if it is deleted, in italics if nothing but the name is known."""
+    text = Text(clean(title or (node.title if isinstance(node, Node) else node.name)), overflow="fold")
     if node.deleted:
         text.stylize("strike")
         text.append(" (deleted)", style="not strike")

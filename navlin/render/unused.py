@@ -54,4 +54,6 @@ def unused_view(known: Watched, largest: Sequence[Judged], totals: Totals) -> Re
         for reason, count in totals.reasons.most_common(LISTED):
             reasons.add_row(f"{count:,}", clean(reason))
         parts.append(reasons)
+    if totals.reasons or known.reasons:
+        parts.extend((Text(), Text("--without-engine and --despite-gaps vouch", style="dim")))
     return Group(*parts)

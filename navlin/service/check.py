@@ -18,6 +18,7 @@ from navlin.index.cores import CORES
 from navlin.index.solr import Solr, SolrError
 from navlin.index.sources import KnownSource, known_sources
 from navlin.java import OLDEST_JAVA
+from navlin.model.plurals import counted
 from navlin.pipeline.failing import in_words
 from navlin.service.configuration import Configuration
 from navlin.service.loader import Loaded, SharedIdentity, load
@@ -48,8 +49,7 @@ def check(configuration: Configuration, environment: Mapping[str, str]) -> Itera
 
     The configuration itself is fine, or there would be none. Nothing is written, and no Solr is started.
     """
-    count = len(configuration.sources)
-    sources = "1 source" if count == 1 else f"{count} sources"
+    sources = counted(len(configuration.sources), "source")
     yield Finding("configuration", True, f"{configuration.file}, {sources}")
     yield _java(environment)
     yield from _state_directory(configuration)

@@ -25,6 +25,7 @@ from navlin.index.runs import RunRecord, Status
 from navlin.index.schema import UnusableIndex
 from navlin.index.solr import Solr, SolrAddress, SolrError
 from navlin.index.sources import known_sources
+from navlin.model.plurals import counted
 from navlin.pipeline.clock_doubt import TOLERANCE_MS
 from navlin.pipeline.failing import in_words
 from navlin.pipeline.run import Pipeline
@@ -498,8 +499,7 @@ class Daemon:
 
     def _status_line(self) -> str:
         failing = sorted(name for name, run in self._last_runs.items() if run.status == Status.FAILED)
-        count = len(self._sources.sources)
-        words = "1 source" if count == 1 else f"{count} sources"
+        words = counted(len(self._sources.sources), "source")
         if self._disk.short:
             return f"{words}, waiting: {self._disk}"
         return f"{words}, failing: {', '.join(failing)}" if failing else f"{words}, all well"

@@ -156,6 +156,8 @@ def started_chromium(downloads: Path) -> Iterator[Chromium]:
     service = webdriver.ChromeService(str(HOME / DRIVER), env=environment(HOME))
     driver = webdriver.Chrome(options=options, service=service)
     try:
+        # axe-core looks at each of some thousand elements.
+        driver.set_script_timeout(3 * PATIENCE_S)
         driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
         yield Chromium(driver, downloads=downloads)
     finally:

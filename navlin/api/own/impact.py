@@ -10,8 +10,8 @@ from navlin.api.answers import Table
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.own.naming import entity_id
 from navlin.model.spreadsheet import csv_lines
-from navlin.query.impact import COLUMNS, Impact, impact
-from navlin.query.options import MAX_NODES, MAX_WALKED
+from navlin.query.impact import COLUMNS, FOLLOWED, Impact, impact
+from navlin.query.options import MAX_WALKED
 from navlin.render.impact import impact_view
 
 
@@ -20,9 +20,7 @@ class Parameters:
     """As the options of ``navlin impact``."""
 
     entity: Annotated[str, "db.table, db.table.column, a path, or an id."]
-    max_nodes: Annotated[
-        int, "How many tables, paths and operations are looked at.", range(1, MAX_WALKED + 1)
-    ] = MAX_NODES
+    max_nodes: Annotated[int, "How many tables and paths are followed.", range(1, MAX_WALKED + 1)] = FOLLOWED
     csv: Annotated[bool, "The answer as CSV."] = False
 
 

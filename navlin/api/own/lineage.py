@@ -7,7 +7,7 @@ from typing import Annotated
 
 from navlin.access.roles import Role
 from navlin.api.endpoint import Asked, Endpoint
-from navlin.api.own.naming import entity_id
+from navlin.api.own.naming import walked_id
 from navlin.query.answer import Direction, Lineage
 from navlin.query.lineage import lineage
 from navlin.query.options import Options
@@ -45,7 +45,7 @@ def _answer(asked: Asked) -> Lineage:
         all_executions=given.all_executions,
         go_on=frozenset(given.go_on),
     )
-    return lineage(asked.solr, entity_id(asked.solr, given.entity), options)
+    return lineage(asked.solr, walked_id(asked.solr, given.entity, unlinked=given.unlinked), options)
 
 
 ENDPOINT = Endpoint(

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from navlin.access.roles import Role
 from navlin.api.answers import Problem
 from navlin.api.endpoint import Asked
 from navlin.index.entity import StoredEntity
+from navlin.index.filters import RelationFilter
+from navlin.index.graph import Graph
 from navlin.index.solr import Solr
 from navlin.query.names import AmbiguousName, UnclearName, UnknownName, entity_named
 from navlin.query.saved import UnknownSearch, query_named
+
+_ID: Final = re.compile(r"[0-9a-f]{32}")
 
 
 def entity_id(solr: Solr, name: str) -> str:
@@ -21,6 +28,13 @@ def entity_id(solr: Solr, name: str) -> str:
         raise Problem(409, str(error), candidates=list(map(_shown, error.candidates))) from error
     except UnclearName as error:
         raise Problem(404, str(error)) from error
+
+
+def walked_id(solr: Solr, name: str, *, unlinked: bool) -> str:
+    """The same; where unlinked relations are walked, also the id of something that was named and never captured."""
+    if unlinked and _ID.fullmatch(name) and Graph(solr).ends_among([name], RelationFilter(deleted=False)):
+        return name
+    return entity_id(solr, name)
 
 
 def query_of(asked: Asked, query: str, saved: str) -> str:

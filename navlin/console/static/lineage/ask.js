@@ -33,6 +33,30 @@ export async function ask(path, parameters, signal) {
   return body;
 }
 
+const MOST_COLUMNS = 1000;
+
+/** All columns of a table, in no order; none of what has no columns. */
+export async function askColumns(id, signal) {
+  const query = `type:FIELD AND firstClassParentId:"${id.replace(/["\\]/g, "\\$&")}"`;
+  const { results } = await ask("/search", { query, limit: MOST_COLUMNS }, signal);
+  return results.map((each) => ({
+    id: each.identity,
+    name: each.originalName,
+    type: each.type,
+    sourceType: each.sourceType,
+    sourceId: each.sourceId,
+    deleted: Boolean(each.deleted),
+    parent: id,
+    unlinked: 0,
+    columnIndex: indexOf(each),
+  }));
+}
+
+function indexOf(column) {
+  const index = Number.parseInt([column.tp_columnIndex].flat()[0] ?? "", 10);
+  return Number.isNaN(index) ? null : index;
+}
+
 const shown = new Map();
 
 /** Everything of one entity; asked once. */

@@ -2,7 +2,8 @@
 
 import { askShown } from "./ask.js";
 import { mayTurn } from "./graph.js";
-import { inWords, oneLine, printable } from "./names.js";
+import { linkOf } from "./list.js";
+import { agreeing, counted, fieldWords, inWords, oneLine, printable, titleOf } from "./names.js";
 import { html } from "./svg.js";
 
 const TEXTS = ["queryTextFull", "queryText"];
@@ -23,8 +24,9 @@ export function showNode(panel, node, graph, view, acts) {
   const states = [
     node.deleted && "deleted",
     node.placeholder && "named by others and never captured",
+    node.idle && "no lineage is known",
     node.granted && "named by others; no source of its own was read",
-    node.unlinked && `${node.unlinked === 1 ? "1 relation leads" : `${node.unlinked} relations lead`} to what was never captured`,
+    node.unlinked && `${counted(node.unlinked, "relation")} ${agreeing(node.unlinked, "leads", "lead")} to what was never captured`,
   ].filter(Boolean);
   const facts = html("div", { class: "facts", "aria-live": "polite" });
   panel.replaceChildren(
@@ -36,8 +38,8 @@ export function showNode(panel, node, graph, view, acts) {
     ...flowsOf("Goes to", graph.outOf.get(id), "target", graph, acts),
   );
   if (node.placeholder) facts.append(searchFor(node, acts));
-  else fill(facts, id);
-  if (node.type === "FIELD") facts.before(...expressionsOf(graph.into.get(id) ?? []));
+  else fill(facts, id, acts);
+  if (node.type === "FIELD") facts.before(...expressionsOf(graph.into.get(id) ?? [], acts));
 }
 
 /** Shows an edge, and the texts of the operations that it passes through. */
@@ -54,23 +56,23 @@ export function showEdge(panel, line, graph, acts) {
   );
   if (line.members.length > 1) facts.append(html("p", {}, `It stands for ${line.members.length} edges.`));
   if (edge.via.length) {
-    facts.append(html("h3", {}, "Passes through"), html("ul", { class: "via" }, ...edge.via.map(viaOf)));
+    facts.append(html("h3", {}, "Passes through"), html("ul", { class: "via" }, ...edge.via.map((hop) => viaOf(hop, acts))));
   }
   const operations = edge.via.filter((hop) => /OPERATION$/.test(hop.type) && !hop.placeholder).slice(0, VIA_LISTED);
   for (const hop of operations) {
     const place = html("div", {});
     facts.append(place);
-    fill(place, hop.id, true);
+    fill(place, hop.id, acts, true);
   }
 }
 
 /** What a column is made by: the parts of operations that its edges pass through, or come from where they are shown. */
-function expressionsOf(edges) {
+function expressionsOf(edges, acts) {
   const passed = edges.flatMap((edge) => edge.via).filter((hop) => hop.type === "SUB_OPERATION" && !hop.placeholder);
   const ids = [...new Set(passed.map((hop) => hop.id))].slice(0, VIA_LISTED);
   return ids.map((id) => {
     const place = html("div", { class: "made-by" });
-    fill(place, id, true);
+    fill(place, id, acts, true);
     return place;
   });
 }
@@ -94,18 +96,19 @@ export function showNothing(panel) {
 function heading(node) {
   const of = node.sourceType ? ` of ${node.sourceType}` : "";
   const kind = html("p", { class: "dim" }, `${inWords(node.type)}${of}`);
-  const name = oneLine(node.name) || node.id;
+  const name = titleOf(node);
   return html("div", {}, kind, html("h2", { class: node.deleted ? "deleted" : null }, name));
 }
 
-function viaOf(hop) {
+function viaOf(hop, acts) {
   const state = hop.deleted ? " (deleted)" : hop.placeholder ? " (never captured)" : "";
-  return html("li", { class: hop.deleted ? "deleted" : null }, `${inWords(hop.type)} ${oneLine(hop.name)}`, state);
+  const kind = hop.type === "SUB_OPERATION" ? "operation" : inWords(hop.type);
+  return html("li", {}, `${kind} `, linkOf(hop, acts), state);
 }
 
 function nodeButton(node, acts) {
   const attributes = { type: "button", class: "to-node", "data-to": node.id, click: () => acts.select(node.id, true) };
-  return html("button", attributes, oneLine(node.name));
+  return html("button", attributes, titleOf(node));
 }
 
 function flowsOf(title, edges, far, graph, acts) {
@@ -127,7 +130,7 @@ function searchFor(node, acts) {
 }
 
 /** Adds what the index knows of an entity. With `brief` its name and its texts alone. */
-async function fill(place, id, brief = false) {
+async function fill(place, id, acts, brief = false) {
   place.replaceChildren(html("p", { class: "dim" }, "Asking…"));
   try {
     const shown = await askShown(id);
@@ -137,29 +140,38 @@ async function fill(place, id, brief = false) {
     const known = Object.entries({ ...shown.fields.people, ...fields });
     const rows = known.filter(([name]) => !TEXTS.includes(name) && name !== EXPRESSION);
     place.replaceChildren(
-      ...(brief ? [html("h3", {}, oneLine(shown.name))] : []),
+      ...(brief ? [html("h3", {}, titleOf(shown))] : []),
       ...(text ? [html("h3", {}, "Query"), html("pre", { class: "query", tabindex: 0 }, printable(fields[text]))] : []),
       ...(expression ? [html("h3", {}, "Expression"), html("pre", { class: "query", tabindex: 0 }, printable(expression))] : []),
-      ...(brief ? [] : [factsOf(rows), runsOf(shown.executions)]),
+      ...(brief ? [] : [factsOf(rows, acts), runsOf(shown.executions)]),
     );
   } catch (error) {
     place.replaceChildren(html("p", { class: "problem" }, printable(error.message)));
   }
 }
 
-function factsOf(rows) {
+const TAGS = ["tags", "inheritedTag"];
+
+function factsOf(rows, acts) {
   const cells = rows.flatMap(([name, value]) => {
+    const title = html("dt", {}, printable(fieldWords(name)));
+    if (TAGS.includes(name)) return [title, html("dd", {}, ...[value].flat().map((tag) => tagOf(name, String(tag), acts)))];
     const text = printable([value].flat().map((each) => (typeof each === "object" ? JSON.stringify(each) : each)).join(", "));
     const cut = text.length > VALUE_CHARS ? `${text.slice(0, VALUE_CHARS)}…` : text;
-    return [html("dt", {}, printable(name)), html("dd", {}, cut)];
+    return [title, html("dd", {}, cut)];
   });
   return html("dl", { class: "fields" }, ...cells);
+}
+
+function tagOf(field, tag, acts) {
+  const query = `${field}:"${tag.replace(/["\\]/g, "\\$&")}"`;
+  return html("a", { class: "tag", href: acts.searchAddress(query) }, printable(tag));
 }
 
 function runsOf(executions) {
   if (!executions.count) return "";
   const by = executions.lastPrincipal ? ` by ${printable(executions.lastPrincipal)}` : "";
   const last = executions.last ? `, the last ${new Date(executions.last).toLocaleString()}${by}` : "";
-  return html("p", { class: "runs" }, `Executions: ${executions.count}${last}`);
+  return html("p", { class: "runs" }, `${counted(executions.count, "execution")}${last}`);
 }
 

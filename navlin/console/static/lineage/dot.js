@@ -14,7 +14,8 @@ export function dotOf(picture) {
     "digraph{rankdir=LR;nodesep=0.28;ranksep=0.8;node[shape=box,fixedsize=true,label=\"\"];edge[arrowsize=0.7];",
     picture.boxes.size > MANY_BOXES ? "nslimit=2;nslimit1=2;mclimit=0.3;" : "",
   ];
-  for (const box of picture.boxes.values()) {
+  // By name: then what is alike stands in the same order whatever else is shown.
+  for (const box of [...picture.boxes.values()].toSorted(byName)) {
     const name = `n${numbers.size}`;
     numbers.set(box.id, name);
     named.set(name, box);
@@ -23,7 +24,8 @@ export function dotOf(picture) {
   text.push(...clustersOf(picture, numbers));
   // The boxes of databases then do not say what stands in which column.
   if (picture.databases.length) text.push("newrank=true;");
-  picture.lines.forEach((line, number) => {
+  const nameOf = (line) => [line.from, line.to].map((end) => sortKey(picture.boxes.get(end.box)) + end.row).join("\n");
+  picture.lines.toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1)).forEach((line, number) => {
     named.set(`e${number}`, line);
     if (!line.loop) text.push(edgeOf(line, number, picture, numbers));
   });
@@ -40,6 +42,8 @@ export function dotOf(picture) {
   return { dot: text.join(""), named };
 }
 
+const sortKey = ({ node }) => `${node.name}\n${node.id}`;
+const byName = (one, other) => (sortKey(one) < sortKey(other) ? -1 : 1);
 const inches = (pixels) => (pixels / INCH_PX).toFixed(3);
 
 /** Rows are cells of a table with a port each: an edge ends at its column. */

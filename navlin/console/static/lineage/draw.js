@@ -1,6 +1,7 @@
 // The picture as SVG. Every node and edge has an id, classes for what it is, and what it stands for as data attributes.
 
-import { calledIn, inWords, oneLine } from "./names.js";
+import { deletedOn } from "./graph.js";
+import { calledIn, inWords, titleOf } from "./names.js";
 import { sourceIcon, typeIcon } from "./icons.js";
 import { HEAD_PX, ROW_PX } from "./picture.js";
 import { headOf } from "./places.js";
@@ -60,7 +61,7 @@ function frameOf({ name, x, y, width, height }) {
 
 const ends = (edge) => `${edge.type}-${edge.source}-${edge.target}`;
 
-function lineOf({ line, path, tip, from }, graph) {
+function lineOf({ line, path, tip, from, middle }, graph) {
   if (line.hidden) {
     return svg("g", { class: "edge to-hidden", "data-hidden": line.hidden.id }, svg("path", { class: "way", d: path }));
   }
@@ -83,14 +84,28 @@ function lineOf({ line, path, tip, from }, graph) {
     svg("path", { class: "touched", d: path }),
     svg("path", { class: "way", d: path }),
     tip ? svg("path", { class: "tip", d: headOf({ tip, from }) }) : null,
+    middle ? markOf(line, middle) : null,
+  );
+}
+
+/** A mark on a line for what is deleted and lies between, with how much that is. */
+function markOf(line, [x, y]) {
+  const count = deletedOn(line.edge).length;
+  if (!count) return null;
+  return svg(
+    "g",
+    { class: "deleted-between", "data-count": count, transform: `translate(${round(x)} ${round(y)})` },
+    svg("circle", { r: 9 }),
+    svg("text", { class: "count", y: 4 }, String(count)),
+    svg("path", { class: "strike", d: "M-9 0H9" }),
   );
 }
 
 /** An edge in words: from, to, and what it passes through. */
 export function inOneLine(line, graph) {
-  const name = (id) => oneLine(graph.nodes.get(id)?.name ?? id);
+  const name = (id) => titleOf(graph.nodes.get(id) ?? { id, name: id });
   const passed = line.edge.via.filter((hop) => hop.deleted || hop.placeholder);
-  const through = passed.map((hop) => `${hop.deleted ? "deleted" : "never captured"} ${oneLine(hop.name)}`);
+  const through = passed.map((hop) => `${hop.deleted ? "deleted" : "never captured"} ${titleOf(hop)}`);
   const words = `${name(line.edge.source)} → ${name(line.edge.target)}, ${inWords(line.type)}`;
   return through.length ? `${words}, through ${through.join(", ")}` : words;
 }
@@ -141,10 +156,11 @@ export function readAloud(node, graph) {
     node.placeholder && "never captured",
     node.id === graph.start && "the start",
     node.unlinked && `${node.unlinked} unlinked`,
+    node.idle && "no lineage is known",
   ].filter(Boolean);
   const of = node.sourceType ? ` of ${inWords(node.sourceType)}` : "";
   const counts = `${flows(graph.into.get(node.id))} in, ${flows(graph.outOf.get(node.id))} out`;
-  return [`${inWords(node.type)}${of} ${oneLine(node.name)}`, ...states, counts].join(", ");
+  return [`${inWords(node.type)}${of} ${titleOf(node)}`, ...states, counts].join(", ");
 }
 
 /** What is pressed, and beside it what is written there: the words that are read aloud are others. */
@@ -173,7 +189,7 @@ function rowOf(row, number, box, graph) {
     return [svg("text", { class: "no-columns", x: 12, y: y + 16 }, row.text)];
   }
   const type = row.node.type.toLowerCase().replaceAll("_", "-");
-  const states = ["deleted", "placeholder"].filter((state) => row.node[state]);
+  const states = ["deleted", "placeholder", "idle"].filter((state) => row.node[state]);
   const attributes = {
     id: `node-${row.id}`,
     class: ["row", type === "field" ? "column" : type, ...states, row.id === graph.start ? "start" : ""].join(" ").trim(),
@@ -236,7 +252,7 @@ function arrowOf(box, way) {
 }
 
 function hiddenOf({ hidden, x, y, width, height }, graph) {
-  const name = oneLine(graph.nodes.get(hidden.cut.id).name);
+  const name = titleOf(graph.nodes.get(hidden.cut.id));
   const words = `hidden: more ${hidden.way} of ${name}; opens a diagram that starts there`;
   return svg(
     "g",

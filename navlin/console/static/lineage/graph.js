@@ -8,6 +8,9 @@ const HIDING = new Set(["nodes", "fan_out", "walked"]);
 
 export const keyOf = (edge) => `${edge.type}:${edge.source}:${edge.target}`;
 
+/** The deleted objects through which an edge leads. */
+export const deletedOn = (edge) => edge.via.filter((hop) => hop.deleted && !/OPERATION$/.test(hop.type));
+
 /** Whether one may go on from a node in either direction: it is in the index, and the diagram is one of whole objects. */
 export const mayTurn = (graph, node) => !graph.byColumns && !node.placeholder;
 
@@ -31,11 +34,16 @@ export function joined(answer, others) {
 
 /** A lineage answer, with its nodes and edges by their ids. */
 export class Graph {
-  constructor(answer, columnsAsked) {
+  constructor(answer, columnsAsked, columns = []) {
     this.start = answer.start;
     this.unlinked = answer.unlinked;
     this.columnsAsked = columnsAsked;
     this.nodes = new Map(answer.nodes.map((node) => [node.id, node]));
+    // Columns of opened tables that no lineage is known of are there as well, and `idle`.
+    for (const each of columns) {
+      const box = this.nodes.get(each.parent);
+      if (box && !this.nodes.has(each.id)) this.nodes.set(each.id, { ...each, name: `${box.name}.${each.name}`, idle: true });
+    }
     this.edges = new Map(answer.edges.map((edge) => [keyOf(edge), edge]));
     this.cuts = answer.truncatedAt;
     this.nothing = answer.nothing ?? [];
@@ -94,6 +102,12 @@ export class Graph {
       else notes.push(cut);
     }
     return { arrows, hidden, notes };
+  }
+
+  /** How many deleted objects, not shown themselves, lie between those that are shown. */
+  deletedBetween() {
+    const hops = [...this.edges.values()].flatMap(deletedOn);
+    return new Set(hops.filter((hop) => this.byColumns || hop.type !== "FIELD").map((hop) => hop.id)).size;
   }
 
   /** All that data reaches from a node and all from which it comes: `nodes` and `edges` (keys). `steering` also along

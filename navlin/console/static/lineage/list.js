@@ -1,6 +1,6 @@
 // The same as a list: a table of edges, for screen readers and for what is too much for a picture.
 
-import { inWords, oneLine } from "./names.js";
+import { counted, inWords, titleOf } from "./names.js";
 import { keyOf } from "./graph.js";
 import { html } from "./svg.js";
 
@@ -9,22 +9,46 @@ const KINDS = { DATA_FLOW: "data", CONTROL_FLOW: "steers", LOGICAL_PHYSICAL: "li
 
 /** Fills the table body with the edges of a graph, and its caption; nodes without an edge follow. */
 export function fillList(table, graph, acts) {
-  const edges = [...graph.edges.values()];
+  const edges = betweenData(graph).toSorted(byNames(graph));
   const rows = edges.slice(0, LISTED).map((edge) => edgeRow(edge, graph, acts));
-  const joined = new Set(edges.flatMap((edge) => [edge.source, edge.target]));
-  const alone = [...graph.nodes.values()].filter((node) => !joined.has(node.id) && !graph.parts.has(node.id));
+  const joined = new Set([...graph.edges.values()].flatMap((edge) => [edge.source, edge.target]));
+  const alone = [...graph.nodes.values()].filter((node) => !joined.has(node.id) && !graph.parts.has(node.id) && !node.idle);
   rows.push(...alone.slice(0, LISTED).map((node) => html("tr", {}, cellOf(node, graph, acts), html("td", { colspan: 2 }))));
   const cut = edges.length > LISTED ? `, the first ${LISTED} listed` : "";
-  table.querySelector("caption").textContent = `${count(graph.nodes.size, "node")}, ${count(edges.length, "edge")}${cut}`;
+  table.querySelector("caption").textContent = `${counted(joined.size + alone.length, "node")}, ${counted(edges.length, "edge")}${cut}`;
   table.querySelector("tbody").replaceChildren(...rows);
 }
 
-const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+/** The edges of a graph from data to data: what flows into a part of a statement flows through it, to the column that it
+ * makes. People read of statements, not of their parts. */
+function betweenData(graph) {
+  const isPart = (id) => graph.nodes.get(id).type === "SUB_OPERATION";
+  const found = new Map();
+  for (const edge of graph.edges.values()) {
+    if (isPart(edge.source) && graph.into.has(edge.source)) continue;
+    if (!isPart(edge.target) || !graph.outOf.has(edge.target)) {
+      found.set(keyOf(edge), { edge, key: keyOf(edge), via: edge.via });
+      continue;
+    }
+    for (const onward of graph.outOf.get(edge.target) ?? []) {
+      const steers = [edge, onward].some((each) => each.type === "CONTROL_FLOW");
+      const joined = { ...onward, source: edge.source, type: steers ? "CONTROL_FLOW" : onward.type };
+      const part = graph.nodes.get(edge.target);
+      found.set(keyOf(joined), { edge: joined, key: keyOf(edge), via: [...edge.via, part, ...onward.via] });
+    }
+  }
+  return [...found.values()];
+}
 
-function edgeRow(edge, graph, acts) {
-  const passed = edge.via.filter((hop) => !/OPERATION$/.test(hop.type)).map((hop) => oneLine(hop.name));
+/** By the names of the ends: a row stays where it is whatever else is chosen to be shown. */
+function byNames(graph) {
+  const text = ({ edge }) => [edge.source, edge.target].map((id) => titleOf(graph.nodes.get(id))).join("\n") + edge.type;
+  return (one, other) => (text(one) < text(other) ? -1 : 1);
+}
+
+function edgeRow({ edge, key, via }, graph, acts) {
   const flags = ["inferred", "incomplete", "parsed"].filter((flag) => edge[flag]);
-  const key = keyOf(edge);
+  const passed = via.flatMap((hop) => [" through ", linkOf(hop, acts), hop.deleted ? " (deleted)" : ""]);
   return html(
     "tr",
     { "data-edge": key },
@@ -33,15 +57,22 @@ function edgeRow(edge, graph, acts) {
       "td",
       {},
       html("button", { type: "button", class: "to-node", click: () => acts.select(key, true) }, KINDS[edge.type] ?? inWords(edge.type)),
-      html("span", { class: "dim" }, [...passed.map((name) => ` through ${name}`), ...flags.map((flag) => ` ${flag}`)].join(",")),
+      html("span", { class: "dim" }, ...passed, flags.map((flag) => ` ${flag}`).join(",")),
     ),
     cellOf(graph.nodes.get(edge.target), graph, acts),
   );
+}
+
+/** What an edge passes through, as a link to its page; what was never captured has none. */
+export function linkOf(hop, acts) {
+  if (hop.placeholder) return titleOf(hop);
+  const id = (hop.type === "SUB_OPERATION" && hop.parent) || hop.id;
+  return html("a", { href: acts.detailsAddress(id), class: hop.deleted ? "deleted" : null }, titleOf(hop));
 }
 
 function cellOf(node, graph, acts) {
   const start = node.id === graph.start ? html("span", { class: "dim" }, " start") : null;
   const states = node.placeholder ? html("span", { class: "dim" }, " never captured") : null;
   const attributes = { type: "button", class: `to-node${node.deleted ? " deleted" : ""}`, click: () => acts.select(node.id, true) };
-  return html("td", { class: "name" }, html("button", attributes, oneLine(node.name)), node.deleted ? " deleted" : null, states, start);
+  return html("td", { class: "name" }, html("button", attributes, titleOf(node)), node.deleted ? " deleted" : null, states, start);
 }

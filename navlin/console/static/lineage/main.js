@@ -1,6 +1,6 @@
 // The lineage diagram: from the address to a question, its answer, a layout, a picture; and back to the address.
 
-import { Problem, ask } from "./ask.js";
+import { Problem, ask, askColumns } from "./ask.js";
 import { showEdge, showNode, showNothing } from "./details.js";
 import { dotOf } from "./dot.js";
 import { draw } from "./draw.js";
@@ -10,7 +10,7 @@ import { Cancelled, layOut, warmUp } from "./layout.js";
 import { legend } from "./legend.js";
 import { lightEdge, lightPath, unlight } from "./light.js";
 import { fillList } from "./list.js";
-import { calledIn, oneLine } from "./names.js";
+import { calledIn, oneLine, titleOf } from "./names.js";
 import { pictureOf } from "./picture.js";
 import { placesOf } from "./places.js";
 import { showProblem, showState, showSummary } from "./state.js";
@@ -27,7 +27,8 @@ const list = document.getElementById("list");
 const tip = document.getElementById("whole-name");
 const form = document.getElementById("switches");
 const base = document.body.dataset.base ?? "";
-const zoom = new Zoom(picture);
+const tabs = document.getElementById("tabs");
+const zoom = new Zoom(picture, document.querySelector(".tools"));
 
 let view = readView(location.search);
 let graph = null;
@@ -46,6 +47,7 @@ async function show(anchor = "") {
   asking?.abort();
   asking = new AbortController();
   showSwitches(form, view);
+  tabs.hidden = !view.entity;
   if (!view.entity) {
     showState(page, "empty");
     return;
@@ -54,9 +56,12 @@ async function show(anchor = "") {
     showState(page, "asking");
     const questions = [questionOf(view), ...questionsAlso(view)];
     const asked = questions.map((each) => ask("/lineage", each, asking.signal));
+    const opened = [...view.toggled].map((id) => askColumns(id, asking.signal));
     const [answer, ...others] = await timed("server", () => Promise.all(asked));
+    const columns = (await Promise.all(opened)).flat().filter((each) => view.deleted || !each.deleted);
     if (!current()) return;
-    graph = new Graph(joined(answer, others), view.toggled.size > 0);
+    const begins = answer.nodes.find((node) => node.id === answer.start);
+    graph = new Graph(joined(answer, others), view.toggled.size > 0, begins?.type === "FIELD" ? [] : columns);
     nameStart();
     if (list.open) fillList(table, graph, acts);
     await arrange(current, anchor);
@@ -85,7 +90,7 @@ async function arrange(current, anchor) {
   zoom.show(scene, places);
   unlight(picture);
   if (screen && placeOf(anchor)) zoom.keep(placeOf(anchor), screen);
-  else zoom.fit(middleOf(graph.boxOf(graph.start)));
+  else zoom.fit();
   stopAt(picture, elementOf(picture, graph.start) ?? picture.querySelector(".head"), false);
   restoreFocus(focused);
   showSummary(page, graph, shown, acts);
@@ -97,6 +102,7 @@ async function arrange(current, anchor) {
 /** Puts the start's name into the title, and in place of its id where a name means it as well. */
 function nameStart() {
   const node = graph.nodes.get(graph.start);
+  for (const tab of tabs.querySelectorAll("a")) tab.search = new URLSearchParams({ entity: node.id });
   document.title = `Lineage of ${calledIn(node).own.slice(0, 100)} · navlin`;
   if (view.entity === node.id && /^(TABLE|VIEW|FIELD|FILE|DIRECTORY)$/.test(node.type) && oneLine(node.name) === node.name) {
     form.elements.entity.value = node.name;
@@ -119,11 +125,6 @@ function fonts() {
 
 function placeOf(id) {
   return id && graph && places?.boxes.find((place) => place.box.id === graph.boxOf(id));
-}
-
-function middleOf(id) {
-  const place = placeOf(id);
-  return place && { x: place.x + place.width / 2, y: place.y + place.height / 2 };
 }
 
 /** What has the focus in the picture, so that it keeps it when all is drawn anew. */
@@ -234,7 +235,7 @@ function showWhole(target) {
   const node = found && graph?.nodes.get(found.dataset.id);
   tip.hidden = !node;
   if (!node) return;
-  const whole = oneLine(node.name);
+  const whole = titleOf(node);
   tip.textContent = whole.length > 2000 ? `${whole.slice(0, 2000)}…` : whole;
 }
 

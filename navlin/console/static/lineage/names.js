@@ -16,6 +16,20 @@ export function oneLine(text) {
 const PATHS = new Set(["FILE", "DIRECTORY", "S3BUCKET"]);
 const TABLES = new Set(["TABLE", "VIEW"]);
 
+/** The name of a node, or of what an edge passes through, for people: a statement's says what it writes. */
+export function titleOf(node) {
+  return oneLine(node.label || node.name) || node.id;
+}
+
+/** A count and what is counted: 1 relation, 1,204 entities. */
+export function counted(count, noun) {
+  const several = noun.endsWith("y") ? `${noun.slice(0, -1)}ies` : `${noun}s`;
+  return `${count.toLocaleString("en")} ${count === 1 ? noun : several}`;
+}
+
+/** The form of a verb or a pronoun that goes with a count. */
+export const agreeing = (count, one, several) => (count === 1 ? one : several);
+
 /** What a node is called in a box: its own name, and where it is. `holder` is the node that it stands in. */
 export function calledIn(node, holder) {
   const name = oneLine(node.name) || node.id;
@@ -32,7 +46,7 @@ export function calledIn(node, holder) {
     const at = trimmed.lastIndexOf("/");
     return at >= 0 && trimmed ? { own: trimmed.slice(at + 1), place: trimmed.slice(0, at) || "/" } : { own: name, place: "" };
   }
-  return { own: name, place: "" };
+  return { own: titleOf(node), place: "" };
 }
 
 /** The database of a table or view; empty for anything else. */
@@ -40,9 +54,23 @@ export function databaseOf(node) {
   return TABLES.has(node.type) ? calledIn(node).place : "";
 }
 
-/** TABLE → table, OPERATION_EXECUTION → operation execution. */
+/** TABLE → table, OPERATION_EXECUTION → operation execution. A part of a statement is what computes a column. */
 export function inWords(type) {
+  if (type === "SUB_OPERATION") return "computation";
+  if (type === "FIELD") return "column";
   return String(type).toLowerCase().replaceAll("_", " ");
+}
+
+let called = null;
+
+/** A field in words: tp_columnIndex → column index. The page brings the words of those that splitting would not explain. */
+export function fieldWords(field) {
+  called ??= JSON.parse(document.getElementById("diagram")?.dataset.words ?? "{}");
+  if (called[field]) return called[field];
+  const own = field.replace(/^(tp|up|cp[a-z]?)_/, "");
+  if (own.includes(".")) return own;
+  const parts = own.split(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_+/);
+  return parts.map((each) => (/[A-Z]{2,}/.test(each) ? each : each.toLowerCase())).join(" ").trim() || field;
 }
 
 const canvas = document.createElement("canvas").getContext("2d");

@@ -27,7 +27,8 @@ export function pictureOf(graph, view, fonts) {
 
 function boxOf(graph, view, node, arrows, fonts) {
   const columns = graph.columnsOf(node.id);
-  const openable = graph.columnsAsked || graph.byColumns ? columns.length > 0 : WITH_COLUMNS.has(node.type);
+  const told = node.type === "OPERATION" && graph.columnsAsked;
+  const openable = told || graph.byColumns ? columns.length > 0 : WITH_COLUMNS.has(node.type);
   // In a diagram that starts at a column all are open to begin with: what is toggled is closed.
   const open = graph.byColumns !== view.toggled.has(node.id);
   const listed = [...graph.standingIn(node.id), ...(open ? columns.toSorted(inTheirOrder) : [])];
@@ -36,7 +37,7 @@ function boxOf(graph, view, node, arrows, fonts) {
   const state = node.placeholder ? "never captured" : node.deleted ? "deleted" : "";
   const place = [name.place || inWords(node.type), state].filter(Boolean).join(" · ");
   const rows = listed.map((part) => rowOf(part, node, fonts));
-  if (empty) rows.push({ id: "", node: null, text: "no columns are known to flow", width: 190 });
+  if (empty) rows.push({ id: "", node: null, text: "no columns are known", width: 190 });
   const own = cutInMiddle(name.own, WIDEST_TEXT_PX, fonts.name);
   const small = cutInMiddle(place, WIDEST_TEXT_PX, fonts.place);
   const width = Math.max(

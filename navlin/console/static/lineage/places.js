@@ -56,25 +56,33 @@ function wayOf(pos, flip, pointed) {
     else if (first === "s") turned = [Number(second), flip(Number(third))];
     else points.push([Number(first), flip(Number(second))]);
   }
+  const middle = middleOf(points);
   const text = points.map(([x, y]) => `${round(x)} ${round(y)}`);
   const path = `M${text[0]}C${text.slice(1).join(" ")}`;
   const [x, y] = points.at(-1);
-  if (tip) return { path, tip, from: [x, y] };
-  if (turned) return { path, tip: turned, from: points[0] };
-  return pointed ? { path, tip: [x, y], from: [x - 8, y] } : { path, tip: null, from: null };
+  if (tip) return { path, middle, tip, from: [x, y] };
+  if (turned) return { path, middle, tip: turned, from: points[0] };
+  return pointed ? { path, middle, tip: [x, y], from: [x - 8, y] } : { path, middle, tip: null, from: null };
+}
+
+/** The middle of the middle piece of a spline: a start, and three points for each piece. */
+function middleOf(points) {
+  const first = 3 * Math.floor((points.length - 1) / 6);
+  const [a, b, c, d] = points.slice(first, first + 4);
+  return d ? [0, 1].map((axis) => (a[axis] + 3 * b[axis] + 3 * c[axis] + d[axis]) / 8) : points[0];
 }
 
 /** What flows into itself: a way from its right side over it to its left. */
 function loopAt({ x, y, width }) {
   const [right, top] = [x + width, y - 18];
   const path = `M${right - 14} ${y}C${right + 4} ${top} ${right - 66} ${top} ${right - 51} ${y - 7}`;
-  return { path, tip: [right - 47, y], from: [right - 51, y - 7] };
+  return { path, middle: [right - 30, top + 4], tip: [right - 47, y], from: [right - 51, y - 7] };
 }
 
 function acrossFrom(from, fromRow, to, toRow) {
   const [x1, y1, x2, y2] = [from.x + from.width, heightAt(from, fromRow), to.x, heightAt(to, toRow)];
   const path = `M${round(x1)} ${round(y1)}C${round(x1 + 40)} ${round(y1)} ${round(x2 - 40)} ${round(y2)} ${round(x2 - 8)} ${round(y2)}`;
-  return { path, tip: [x2, y2], from: [x2 - 8, y2] };
+  return { path, middle: [(x1 + x2) / 2, (y1 + y2) / 2], tip: [x2, y2], from: [x2 - 8, y2] };
 }
 
 function heightAt({ box, y }, row) {

@@ -1,6 +1,6 @@
 // What the page says of itself: that it is at work, what went wrong, what the picture leaves out.
 
-import { oneLine, printable } from "./names.js";
+import { agreeing, counted, oneLine, printable, titleOf } from "./names.js";
 import { html } from "./svg.js";
 
 const STATES = {
@@ -47,16 +47,21 @@ function logIn() {
 
 /** How much is shown, and what is not. */
 export function showSummary(page, graph, shown, acts) {
-  const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
-  const parts = [count(shown.boxes.size, "object"), count(shown.lines.length, "line")];
-  if (shown.hidden.length) parts.push(`hidden at ${count(shown.hidden.length, "place")}`);
-  const notes = shown.notes.map((cut) => html("li", { "data-reason": cut.reason }, noteOf(cut, acts)));
+  const parts = [counted(shown.boxes.size, "object"), counted(shown.lines.length, "line")];
+  if (shown.hidden.length) parts.push(`hidden at ${counted(shown.hidden.length, "place")}`);
+  const byReason = Map.groupBy(shown.notes, (cut) => cut.reason);
+  const notes = [...byReason].map(([reason, cuts]) => html("li", { "data-reason": reason }, noteOf(cuts, acts)));
+  const between = graph.deletedBetween();
+  if (between) {
+    const words = `${counted(between, "deleted object")} ${agreeing(between, "lies", "lie")} between others. `;
+    notes.push(html("li", { "data-reason": "deleted" }, words, change(agreeing(between, "Show it", "Show them"), { deleted: true }, acts)));
+  }
   if (graph.unlinked) {
-    const words = `${count(graph.unlinked, "relation")} lead${graph.unlinked === 1 ? "s" : ""} to what was never captured. `;
+    const words = `${counted(graph.unlinked, "relation")} ${agreeing(graph.unlinked, "leads", "lead")} to what was never captured. `;
     notes.push(html("li", { "data-reason": "unlinked" }, words, change("Show it", { unlinked: true }, acts)));
   }
   for (const { id, direction } of graph.nothing) {
-    const words = `There is nothing more directly ${direction} of ${oneLine(graph.nodes.get(id).name)}.`;
+    const words = `There is nothing more directly ${direction} of ${titleOf(graph.nodes.get(id))}.`;
     notes.push(html("li", { "data-reason": "nothing more" }, words));
   }
   if (!shown.lines.length && !shown.hidden.length) {
@@ -76,8 +81,10 @@ const WORDS = {
   fan_out: "it has more relations than are followed.",
 };
 
-function noteOf(cut, acts) {
-  const words = `${oneLine(cut.name)}: ${WORDS[cut.reason] ?? cut.reason}`;
+/** One line for all places of a reason. */
+function noteOf([cut, ...others], acts) {
+  const more = others.length ? ` and ${counted(others.length, "more place")}` : "";
+  const words = `${oneLine(cut.name)}${more}: ${WORDS[cut.reason] ?? cut.reason}`;
   const all = cut.reason === "executions" ? change("Show all", { all_executions: true }, acts) : null;
   return html("span", {}, words, all);
 }

@@ -4,18 +4,18 @@
 const LEAST = 0.05;
 const MOST = 3;
 const MARGIN_PX = 24;
-/** Smaller than this nobody reads it; rather a part is shown. */
-const READABLE = 0.6;
 const MOVED_PX = 4;
 
 /** Pans and zooms the scene of `picture`, an SVG element. */
 export class Zoom {
-  constructor(picture) {
+  constructor(picture, tools) {
     this.picture = picture;
+    this.tools = tools;
     this.scene = null;
     this.at = { x: 0, y: 0, k: 1 };
     this.size = { width: 1, height: 1 };
     this.moved = false;
+    this.least = LEAST;
     this.fingers = new Map();
     picture.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
     picture.addEventListener("pointerdown", (event) => this.#down(event));
@@ -37,14 +37,13 @@ export class Zoom {
     this.#apply();
   }
 
-  /** The whole scene, or, where that were too small to read, as much of it as can be read around `place`. */
-  fit(place = null) {
-    const { width, height } = this.picture.getBoundingClientRect();
-    const whole = Math.min((width - 2 * MARGIN_PX) / this.size.width, (height - 2 * MARGIN_PX) / this.size.height, 1);
-    const k = place ? Math.max(whole, READABLE) : whole;
-    const fits = k <= whole;
-    const middle = fits || !place ? { x: this.size.width / 2, y: this.size.height / 2 } : place;
-    this.#to({ x: width / 2 - middle.x * k, y: height / 2 - middle.y * k, k: Math.max(LEAST, k) });
+  /** The whole scene, above the buttons. */
+  fit() {
+    const { width, height: every } = this.picture.getBoundingClientRect();
+    const height = every - this.tools.getBoundingClientRect().height;
+    const k = Math.min((width - 2 * MARGIN_PX) / this.size.width, (height - 2 * MARGIN_PX) / this.size.height, 1);
+    this.least = Math.min(LEAST, k);
+    this.#to({ x: (width - this.size.width * k) / 2, y: (height - this.size.height * k) / 2, k });
   }
 
   /** Zooms around the middle of the picture. */
@@ -79,7 +78,7 @@ export class Zoom {
   }
 
   #around(x, y, factor) {
-    const k = Math.min(MOST, Math.max(LEAST, this.at.k * factor));
+    const k = Math.min(MOST, Math.max(this.least, this.at.k * factor));
     const by = k / this.at.k;
     this.#to({ x: x - (x - this.at.x) * by, y: y - (y - this.at.y) * by, k });
   }

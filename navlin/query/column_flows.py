@@ -1,0 +1,63 @@
+"""Columns and what they are made of, for people: from column to column, the statement between, and what it computes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from navlin.index.entity import PART as PART_FIELDS
+from navlin.index.graph import Graph
+from navlin.index.solr import Solr
+from navlin.query.answer import Direction, Edge, Hop, Node
+from navlin.query.data_flows import between_data
+from navlin.query.lineage import lineage
+from navlin.query.options import Options
+from navlin.query.statement_names import PART
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A column that flows into the one that is looked at, or out of it, one hop away. ``expressions`` are what is computed
+    on the way into the target, as the engines wrote it down."""
+
+    other: Node
+    edge: Edge
+    incoming: bool
+    expressions: tuple[str, ...]
+
+    @property
+    def through(self) -> tuple[Hop, ...]:
+        """The statements, and what else is not shown, on the way."""
+        return self.edge.via
+
+
+def column_flows(solr: Solr, column: str) -> Iterator[Flow]:
+    """What flows into the column with this id and out of it, and what only decides."""
+    answer = lineage(solr, column, Options(Direction.BOTH, depth=1, control_flow=True))
+    nodes = {node.id: node for node in answer.nodes}
+    expressions = expressions_by_edge(solr, answer.edges, nodes)
+    drawn = {(edge.type, edge.source, edge.target): edge for edge in between_data(answer).edges}
+    for key, edge in drawn.items():
+        if column in (edge.source, edge.target) and edge.type.endswith("_FLOW"):
+            incoming = edge.target == column
+            other = nodes[edge.source if incoming else edge.target]
+            yield Flow(other, edge, incoming, expressions.get(key, ()))
+
+
+def expressions_by_edge(
+    solr: Solr, edges: Iterable[Edge], nodes: Mapping[str, Node]
+) -> dict[tuple[str, str, str], tuple[str, ...]]:
+    """What is computed along each edge between columns, by type, source and target. The last part that an edge passes
+    through is the one that makes the column; one that only names its source says nothing more."""
+    parts: dict[tuple[str, str, str], dict[str, None]] = defaultdict(dict)
+    for edge in edges:
+        made_by = [hop.id for hop in edge.via if hop.type == PART]
+        parts[edge.type, edge.source, edge.target].update(dict.fromkeys(made_by[-1:]))
+    known = Graph(solr).entities_of({each for of in parts.values() for each in of}, PART_FIELDS)
+    found: dict[tuple[str, str, str], tuple[str, ...]] = {}
+    for key, of in parts.items():
+        texts = dict.fromkeys(known[each].expression for each in of if each in known)
+        own = nodes[key[1]].name.rpartition(".")[2].casefold()
+        found[key] = tuple(each for each in texts if each and each.rpartition(".")[2].casefold() != own)
+    return found

@@ -1,0 +1,76 @@
+"""The data at both sides of relations, for people to read: where one leads to a statement, what that reads or writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from navlin.index.graph import Graph
+from navlin.index.neighbours import Wanted
+from navlin.index.relation import End, Side, StoredRelation
+from navlin.query.data_flows import FLOWS, STATEMENTS
+from navlin.query.statement_names import names_of_statements
+
+READ: Final = 20
+"""How many inputs or outputs of one statement are named."""
+
+
+class Named(NamedTuple):
+    """Something that a page names. ``known``: it has a page of its own."""
+
+    id: str
+    name: str
+    known: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """What flows where, and through which statement, if through one."""
+
+    sources: tuple[Named, ...]
+    targets: tuple[Named, ...]
+    through: Named | None = None
+
+
+def data_ends(graph: Graph, relations: Sequence[StoredRelation]) -> list[Ends]:
+    """The ends of each relation. A statement that reads or writes nothing is an end itself."""
+    ends = {end.id: end.type for each in relations for end in (each.ep1, each.ep2)}
+    statements = {
+        each: Named(*named)
+        for each, named in names_of_statements(
+            graph, {each: kind for each, kind in ends.items() if kind in STATEMENTS}
+        ).items()
+    }
+    sides: tuple[Side, Side] = (2, 1)
+    before, after = graph.neighbours([Wanted(list(statements), side, tuple(FLOWS), READ) for side in sides])
+    beyond = {
+        1: {each: [one.ep1 for one in found] for each, found in before.relations.items()},
+        2: {each: [one.ep2 for one in found] for each, found in after.relations.items()},
+    }
+    known = graph.present(
+        {*ends, *(end.id for of_side in beyond.values() for found in of_side.values() for end in found)}
+    )
+    return [_ends(each, statements, beyond, known) for each in relations]
+
+
+def _ends(
+    relation: StoredRelation,
+    statements: Mapping[str, Named],
+    beyond: Mapping[int, Mapping[str, Sequence[End]]],
+    known: Iterable[str],
+) -> Ends:
+    through = None
+    sides: list[tuple[Named, ...]] = []
+    for side in (1, 2):
+        end = relation.end(side)
+        named: tuple[Named, ...] = (Named(end.id, end.name, end.id in known),)
+        if end.id in statements:
+            data = [each for each in beyond[side].get(end.id, ()) if each.type not in STATEMENTS]
+            named = tuple(dict.fromkeys(Named(each.id, each.name, each.id in known) for each in data))
+            if named and relation.type in FLOWS:
+                through = statements[end.id]
+            else:
+                named = (statements[end.id],)
+        sides.append(named)
+    return Ends(sides[0], sides[1], through)

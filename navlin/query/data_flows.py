@@ -1,0 +1,128 @@
+"""Lineage between data alone, for people to read: statements, and parts of them, are what an edge leads through."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from navlin.model.keys import RelationType
+from navlin.query.answer import Edge, Hop, Lineage, Node
+from navlin.query.statement_names import PART, STATEMENT, named_hop
+
+FLOWS: Final = frozenset({RelationType.DATA_FLOW.value, RelationType.CONTROL_FLOW.value})
+PARTS: Final = frozenset({PART})
+STATEMENTS: Final = frozenset({PART, STATEMENT})
+
+
+def between_data(lineage: Lineage, hidden: Collection[str] = PARTS) -> Lineage:
+    """The answer without the nodes of the ``hidden`` types: what flows into one flows through it. One that nothing flows
+    into, or out of, stays as its statement; so does the start."""
+    nodes = {node.id: node for node in lineage.nodes}
+    edges = {_key(edge): _through_statements(edge) for edge in lineage.edges}
+    for node in lineage.nodes:
+        if node.type in hidden and node.id != lineage.start:
+            _pass_through(node, edges)
+    statements = {each.id: _statement(each) for each in nodes.values() if each.type == PART}
+    drawn = _merged(_renamed(edge, statements) for edge in edges.values())
+    ends = {end for edge in drawn for end in (edge.source, edge.target)}
+    kept = {
+        shown.id: shown
+        for node in lineage.nodes
+        for shown in [statements.get(node.id, node)]
+        if node.id == lineage.start or shown.id in ends or node.type not in hidden
+    }
+    return replace(lineage, nodes=tuple(kept.values()), edges=drawn)
+
+
+def statements_of(steps: Iterable[Hop], named: Mapping[str, tuple[str, str]]) -> tuple[Hop, ...]:
+    """A path whose statements bear their names for people, each part of one its statement's, and none comes twice."""
+    return _once(map(_of_statement, (named_hop(step, named) for step in steps)))
+
+
+def _key(edge: Edge) -> tuple[str, str, str]:
+    return (edge.type, edge.source, edge.target)
+
+
+def _pass_through(node: Node, edges: dict[tuple[str, str, str], Edge]) -> None:
+    into = [edge for edge in edges.values() if edge.target == node.id and edge.type in FLOWS]
+    out = [edge for edge in edges.values() if edge.source == node.id and edge.type in FLOWS]
+    if not into or not out:
+        return
+    for edge in (*into, *out):
+        del edges[_key(edge)]
+    for one in into:
+        for other in out:
+            joined = _joined(one, _hop(node), other)
+            edges[_key(joined)] = _better(edges.get(_key(joined)), joined)
+
+
+def _joined(one: Edge, hop: Hop, other: Edge) -> Edge:
+    steers = RelationType.CONTROL_FLOW in (one.type, other.type)
+    return Edge(
+        one.source,
+        other.target,
+        (RelationType.CONTROL_FLOW if steers else RelationType.DATA_FLOW).value,
+        _once((*one.via, hop, *other.via)),
+        one.inferred or other.inferred,
+        one.incomplete or other.incomplete,
+        one.parsed or other.parsed,
+    )
+
+
+def _better(known: Edge | None, edge: Edge) -> Edge:
+    """Of two ways from one to the other, both: certain if either is, incomplete if either is."""
+    if known is None:
+        return edge
+    return replace(
+        known,
+        via=_once((*known.via, *edge.via)),
+        inferred=known.inferred and edge.inferred,
+        incomplete=known.incomplete or edge.incomplete,
+        parsed=known.parsed and edge.parsed,
+    )
+
+
+def _merged(edges: Iterable[Edge]) -> tuple[Edge, ...]:
+    """Each pair of ends once; what carries data is not said to decide as well."""
+    found: dict[tuple[str, str, str], Edge] = {}
+    for edge in edges:
+        found[_key(edge)] = _better(found.get(_key(edge)), edge)
+    return tuple(
+        edge
+        for edge in found.values()
+        if edge.type != RelationType.CONTROL_FLOW
+        or (RelationType.DATA_FLOW.value, edge.source, edge.target) not in found
+    )
+
+
+def _renamed(edge: Edge, statements: dict[str, Node]) -> Edge:
+    ends = (statements[each].id if each in statements else each for each in (edge.source, edge.target))
+    source, target = ends
+    return replace(edge, source=source, target=target)
+
+
+def _through_statements(edge: Edge) -> Edge:
+    return replace(edge, via=_once(map(_of_statement, edge.via))) if edge.via else edge
+
+
+def _of_statement(hop: Hop) -> Hop:
+    if hop.type != PART or not hop.parent:
+        return hop
+    return replace(hop, id=hop.parent, name=hop.label or hop.name, type=STATEMENT, parent="")
+
+
+def _once(hops: Iterable[Hop]) -> tuple[Hop, ...]:
+    return tuple({hop.id: hop for hop in hops}.values())
+
+
+def _hop(node: Node) -> Hop:
+    return _of_statement(
+        Hop(node.id, node.name, node.type, node.deleted, node.placeholder, node.label, node.parent)
+    )
+
+
+def _statement(part: Node) -> Node:
+    if not part.parent:
+        return part
+    return replace(part, id=part.parent, name=part.title, type=STATEMENT, parent="")

@@ -1,0 +1,99 @@
+"""The name of a statement or job for people: its own, and what it writes, so that five statements of one job are told apart.
+
+A part of a statement has no name for people: it bears that of its statement.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from navlin.index.graph import Graph
+from navlin.index.neighbours import Wanted
+from navlin.model.keys import RelationType
+from navlin.query.answer import Hop, Lineage, Node
+
+OWN_CHARS: Final = 80
+WRITES_NAMED: Final = 3
+WRITES_READ: Final = 100
+"""How many outputs of one statement are counted."""
+PART: Final = "SUB_OPERATION"
+STATEMENT: Final = "OPERATION"
+
+
+def statement_name(own: str, writes: Iterable[str], *, cut: bool = False) -> str:
+    """``nightly revenue → shop.revenue``: a statement's own name, the first outputs, and how many more there are; ``cut`` if
+    it has others than these. A text that names them itself is enough."""
+    short = own if len(own) <= OWN_CHARS else f"{own[: OWN_CHARS - 1]}…"
+    outputs = sorted(set(writes))
+    if short == own and all(re.search(rf"(?<![\w.]){re.escape(each)}(?![\w.])", own) for each in outputs):
+        return short
+    others = len(outputs) - WRITES_NAMED
+    more = f" and {'more than ' if cut else ''}{others} more" if others > 0 else ""
+    return f"{short} → {', '.join(outputs[:WRITES_NAMED])}{more}"
+
+
+def statement_names(graph: Graph, own: Mapping[str, str]) -> dict[str, str]:
+    """The names of statements by their ids; ``own`` are their own names."""
+    if not own:
+        return {}
+    wanted = Wanted(list(own), 1, (RelationType.DATA_FLOW.value,), WRITES_READ)
+    [written] = graph.neighbours([wanted])
+    return {
+        each: statement_name(
+            name, (one.ep2.name for one in written.relations.get(each, ())), cut=each in written.cut
+        )
+        for each, name in own.items()
+    }
+
+
+def names_of_statements(
+    graph: Graph, ends: Mapping[str, str], known: Mapping[str, str] | None = None
+) -> dict[str, tuple[str, str]]:
+    """For each statement, and each part of one, the statement's id and name. ``ends`` are their types by id, ``known`` the
+    own names of statements as far as they were read."""
+    parts = graph.entities_of(each for each, kind in ends.items() if kind == PART)
+    holders = {each: part.parent_id for each, part in parts.items() if part.parent_id}
+    holders.update((each, each) for each, kind in ends.items() if kind == STATEMENT)
+    own = dict(known or {})
+    missing = graph.entities_of(each for each in holders.values() if each not in own)
+    own.update((each, entity.name) for each, entity in missing.items())
+    names = statement_names(
+        graph, {each: own[each] for each in dict.fromkeys(holders.values()) if each in own}
+    )
+    return {each: (holder, names[holder]) for each, holder in holders.items() if holder in names}
+
+
+def with_statement_names(graph: Graph, lineage: Lineage) -> Lineage:
+    """The answer with names for people on the statements that it shows or passes through, and on their parts."""
+    shown: list[Node | Hop] = [*lineage.nodes, *(hop for edge in lineage.edges for hop in edge.via)]
+    kinds = {each.id: each.type for each in shown if each.type in (STATEMENT, PART) and not each.placeholder}
+    own = {each.id: each.name for each in shown if each.type == STATEMENT and each.name != each.id}
+    named = names_of_statements(graph, kinds, own)
+    if not named:
+        return lineage
+    return replace(
+        lineage,
+        nodes=tuple(_named_node(each, named) for each in lineage.nodes),
+        edges=tuple(
+            replace(edge, via=tuple(named_hop(hop, named) for hop in edge.via)) if edge.via else edge
+            for edge in lineage.edges
+        ),
+        truncated_at=tuple(
+            replace(cut, name=named[cut.id][1]) if cut.id in named else cut for cut in lineage.truncated_at
+        ),
+    )
+
+
+def _named_node(node: Node, named: Mapping[str, tuple[str, str]]) -> Node:
+    return replace(node, label=named[node.id][1]) if node.id in named else node
+
+
+def named_hop(hop: Hop, named: Mapping[str, tuple[str, str]]) -> Hop:
+    """The hop with the name of its statement; ``named`` is as of `names_of_statements`."""
+    if hop.id not in named:
+        return hop
+    statement, label = named[hop.id]
+    return replace(hop, label=label, parent=statement if statement != hop.id else "")

@@ -1,0 +1,62 @@
+"""The names of fields in words, for people: nobody should have to know how the index calls them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from navlin.index.fields import USER_PREFIXES
+
+_PREFIX: Final = re.compile(f"^({'|'.join(('tp_', *USER_PREFIXES))})")
+_BORDER: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_+")
+_SHOUTED: Final = re.compile(r"[A-Z]{2,}")
+CALLED: Final[Mapping[str, str]] = {
+    "identity": "id",
+    "originalName": "name in its source",
+    "originalDescription": "comment in its source",
+    "name": "name given by people",
+    "parentPath": "lies in",
+    "firstClassParentId": "id of what contains it",
+    "metaClassName": "class",
+    "packageName": "package",
+    "asOf": "time of its record",
+    "extractorRunId": "run that wrote it",
+    "partitionColNames": "partition columns",
+    "fileSystemPath": "path",
+    "inheritedTag": "inherited tags",
+}
+"""Those that splitting a name into words would not explain."""
+_RELATED: Final[Mapping[tuple[str, bool], str]] = {
+    ("DATA_FLOW", True): "Data comes from",
+    ("DATA_FLOW", False): "Data goes to",
+    ("CONTROL_FLOW", True): "Is steered by",
+    ("CONTROL_FLOW", False): "Steers",
+    ("PARENT_CHILD", True): "Lies in",
+    ("PARENT_CHILD", False): "Contains",
+    ("LOGICAL_PHYSICAL", True): "Holds or runs",
+    ("LOGICAL_PHYSICAL", False): "Is kept or run as",
+    ("INSTANCE_OF", True): "Is an execution of",
+    ("INSTANCE_OF", False): "Was executed as",
+}
+
+
+def relation_words(kind: str, incoming: bool) -> str:
+    """What a relation of this type says of an entity; ``incoming`` if the entity is its second end."""
+    return _RELATED.get((kind, incoming), "Other relations")
+
+
+def type_words(kind: str) -> str:
+    """A type in words: FIELD is "column"; a part of a statement is told as its statement."""
+    return {"FIELD": "column", "SUB_OPERATION": "operation"}.get(kind, kind.lower().replace("_", " "))
+
+
+def field_words(field: str) -> str:
+    """A field in words: ``tp_columnIndex`` is "column index". A property in a namespace keeps its name: people gave it."""
+    if field in CALLED:
+        return CALLED[field]
+    own = _PREFIX.sub("", field)
+    if "." in own:
+        return own
+    parts = _BORDER.split(own)
+    return " ".join(each if _SHOUTED.match(each) else each.lower() for each in parts if each) or field

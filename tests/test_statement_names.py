@@ -1,0 +1,131 @@
+"""How things are called for people: statements by what they write, fields and counts in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from navlin.model.plurals import agreeing, counted
+from navlin.query.answer import Direction, Edge, Hop, Lineage, Node
+from navlin.query.data_flows import STATEMENTS, between_data
+from navlin.query.statement_names import statement_name
+from navlin.render.field_words import field_words, relation_words, type_words
+
+
+@pytest.mark.parametrize(
+    ("own", "writes", "name"),
+    [
+        ("nightly revenue", ["shop.revenue"], "nightly revenue → shop.revenue"),
+        ("nightly revenue", ["b.b", "a.a", "b.b"], "nightly revenue → a.a, b.b"),
+        ("job", [f"a.t{number}" for number in range(6)], "job → a.t0, a.t1, a.t2 and 3 more"),
+        ("select 1", [], "select 1"),
+        ("ALTER TABLE a.b RENAME TO a.c", ["a.c"], "ALTER TABLE a.b RENAME TO a.c"),
+        ("insert into a.bc", ["a.b"], "insert into a.bc → a.b"),
+        ("x" * 90, ["a.b"], f"{'x' * 79}… → a.b"),
+    ],
+    ids=[
+        "one output",
+        "several, each once",
+        "more than three",
+        "a reader",
+        "its text says it",
+        "a part of another name",
+        "a long text",
+    ],
+)
+def test_a_statement_is_named_by_what_it_writes(own: str, writes: list[str], name: str) -> None:
+    assert statement_name(own, writes) == name
+
+
+@pytest.mark.parametrize(
+    ("field", "words"),
+    [
+        ("tp_columnIndex", "column index"),
+        ("up_steward", "steward"),
+        ("originalName", "name in its source"),
+        ("serDeLibName", "ser de lib name"),
+        ("jobID", "job ID"),
+        ("gov.level", "gov.level"),
+        ("cp_gov.level", "gov.level"),
+        ("owner", "owner"),
+    ],
+)
+def test_a_field_is_told_in_words(field: str, words: str) -> None:
+    assert field_words(field) == words
+
+
+def test_types_and_relations_are_told_in_words() -> None:
+    assert [type_words(each) for each in ("FIELD", "OPERATION_EXECUTION", "SUB_OPERATION")] == [
+        "column",
+        "operation execution",
+        "operation",
+    ]
+    assert relation_words("DATA_FLOW", incoming=True) == "Data comes from"
+    assert relation_words("ANOTHER", incoming=True) == "Other relations"
+
+
+def test_one_and_several_have_their_own_forms() -> None:
+    assert [counted(each, "entity") for each in (0, 1, 1_204)] == ["0 entities", "1 entity", "1,204 entities"]
+    assert f"{counted(1, 'relation')} {agreeing(1, 'leads', 'lead')}" == "1 relation leads"
+    assert f"{counted(2, 'relation')} {agreeing(2, 'leads', 'lead')}" == "2 relations lead"
+
+
+def test_of_a_statement_with_very_many_outputs_it_says_that_there_are_more() -> None:
+    name = statement_name("job", [f"a.t{number}" for number in range(100)], cut=True)
+    assert name == "job → a.t0, a.t1, a.t10 and more than 97 more"
+
+
+# -- From data to data ---------------------------------------------------------------------------------------------------
+
+COLUMN_A, COLUMN_B = Node("a", "db.a.x", "FIELD"), Node("b", "db.b.x", "FIELD")
+PART = Node("p", "b.x", "SUB_OPERATION", parent="o", label="load → db.b")
+STATEMENT = Node("o", "load", "OPERATION", label="load → db.b")
+LOAD = Hop("o", "load → db.b", "OPERATION", label="load → db.b")
+
+
+def drawn(
+    start: str, nodes: list[Node], edges: list[Edge], *hidden: str
+) -> list[tuple[str, str, str, list[str]]]:
+    lineage = Lineage(start, Direction.BOTH, tuple(nodes), tuple(edges))
+    shown = between_data(lineage, hidden or {"SUB_OPERATION"})
+    names = {each.id: each.title for each in shown.nodes}
+    return [
+        (names[each.source], names[each.target], each.type, [hop.title for hop in each.via])
+        for each in shown.edges
+    ]
+
+
+def test_what_flows_into_a_part_flows_through_its_statement() -> None:
+    edges = [Edge("a", "p", "DATA_FLOW", parsed=True), Edge("p", "b", "DATA_FLOW")]
+    assert drawn("b", [COLUMN_A, COLUMN_B, PART], edges) == [
+        ("db.a.x", "db.b.x", "DATA_FLOW", ["load → db.b"])
+    ]
+
+
+def test_what_only_steers_a_part_only_steers_its_column() -> None:
+    edges = [Edge("a", "p", "CONTROL_FLOW"), Edge("p", "b", "DATA_FLOW")]
+    assert drawn("b", [COLUMN_A, COLUMN_B, PART], edges)[0][2] == "CONTROL_FLOW"
+
+
+def test_a_part_that_reads_nothing_is_its_statement() -> None:
+    assert drawn("b", [COLUMN_B, PART], [Edge("p", "b", "DATA_FLOW")]) == [
+        ("load → db.b", "db.b.x", "DATA_FLOW", [])
+    ]
+
+
+def test_a_part_that_an_edge_passes_through_is_its_statement() -> None:
+    part = Hop("p", "b.x", "SUB_OPERATION", label="load → db.b", parent="o")
+    edges = [Edge("a", "b", "DATA_FLOW", (part,))]
+    assert drawn("b", [COLUMN_A, COLUMN_B], edges) == [("db.a.x", "db.b.x", "DATA_FLOW", ["load → db.b"])]
+
+
+def test_a_column_that_flows_into_itself_stays_a_loop() -> None:
+    edges = [Edge("a", "p", "DATA_FLOW"), Edge("p", "a", "DATA_FLOW")]
+    assert drawn("a", [COLUMN_A, PART], edges) == [("db.a.x", "db.a.x", "DATA_FLOW", ["load → db.b"])]
+
+
+def test_statements_are_passed_through_as_well_where_only_data_is_wanted() -> None:
+    edges = [Edge("a", "o", "DATA_FLOW"), Edge("o", "b", "DATA_FLOW", inferred=True)]
+    nodes = [COLUMN_A, STATEMENT, COLUMN_B]
+    assert drawn("a", nodes, edges, *STATEMENTS) == [("db.a.x", "db.b.x", "DATA_FLOW", ["load → db.b"])]
+    assert len(drawn("a", nodes, edges)) == 2
+    assert len(drawn("o", nodes, edges, *STATEMENTS)) == 2, "where one starts at it, it is shown"
