@@ -1,0 +1,1 @@
+create view dst.h_odd (`k k`, `it's`) as select d as `a b`, concat(d, 'x') from src.t;
