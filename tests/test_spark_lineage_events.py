@@ -180,7 +180,9 @@ def test_an_output_that_is_neither_table_nor_path_is_not_known(read: Callable[..
     jdbc = {"source": "jdbc:mysql://h/db.t", "dataSourceType": "UNKNOWN"}
     got = read(record([table("a.a")], [table("b.b"), jdbc]))
     assert got.operation.attributes["incomplete"]
-    assert got.operation.attributes["incompleteReasons"] == ["the plan does not say what is written"]
+    assert got.operation.attributes["incompleteReasons"] == [
+        "navlin did not find in the plan what is written"
+    ]
     assert "DATA_FLOW operation -> b.b" in flows(got)
 
 

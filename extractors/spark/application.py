@@ -104,6 +104,8 @@ class Execution:
     of_batch: bool = False
     within: int = -1
     ended: bool = False
+    shared_rows: bool = False
+    """Whether a temporary view of rows that the driver held was there, which SQL may read."""
     started: Started | None = None
     changed: list[str] = field(default_factory=list)
     """Tables and views that were created or altered meanwhile, by the catalogue's events, as ``database.name``."""
@@ -188,6 +190,7 @@ class ApplicationState:
         self._done_until = int(saved.get("done_until", -1))
         self._marks = {key: Mark(*value) for key, value in saved.get("statements", {}).items()}
         self._statements: dict[str, Statement] = {}
+        self._shares_rows = bool(saved.get("shares_rows", False))
         self._catalogs = Catalogs(**saved.get("catalogs", {}))
         # A position of before they were counted knows nothing of what came before it.
         self.numbers = Numbers(**saved.get("numbers", {"first": -1} if saved else {}))
@@ -207,6 +210,7 @@ class ApplicationState:
                     each.of_batch,
                     each.within,
                     each.ended,
+                    each.shared_rows,
                     each.changed,
                 ]
                 for each in self._open.values()
@@ -220,6 +224,8 @@ class ApplicationState:
             value["jobs"] = {str(job): execution for job, execution in self._jobs.items()}
         if self._done:
             value["done"] = list(self._done)
+        if self._shares_rows:
+            value["shares_rows"] = True
         if self._done_until >= 0:
             value["done_until"] = self._done_until
         if self._marks:
@@ -290,6 +296,7 @@ class ApplicationState:
                     # Its numbers are given anew.
                     self._done.clear()
                     self._done_until = -1
+                    self._shares_rows = False
                 self.application = replace(
                     app,
                     id=app_id,
@@ -316,7 +323,8 @@ class ApplicationState:
         self.numbers.take(number)
         self._time(event, "time", f"execution {number} starts at")
         above = self._open.get(root)
-        started = to_started(event, of_batch=above is not None and above.of_batch)
+        shared = self._shares_rows if above is None else above.shared_rows
+        started = to_started(event, of_batch=above is not None and above.of_batch, shared_rows=shared)
         before = self._open.get(number)
         execution = Execution(
             number,
@@ -327,8 +335,10 @@ class ApplicationState:
             within=max(
                 (each.id for each in self._open.values() if each.root == root and not each.ended), default=-1
             ),
+            shared_rows=shared and not started.plan.has_own_rows,
             started=started,
         )
+        self._shares_rows = self._shares_rows or started.plan.shares_rows
         if before is not None and before.root == number:
             # Said again by another attempt in the same file: the first one never ended.
             yield self._run(number, over=True)
@@ -429,10 +439,10 @@ class ApplicationState:
         return root not in self._open and (root in self._done or root <= self._done_until)
 
 
-def to_started(event: Mapping[str, Any], *, of_batch: bool = False) -> Started:
+def to_started(event: Mapping[str, Any], *, of_batch: bool = False, shared_rows: bool = False) -> Started:
     """What matters of a ``SparkListenerSQLExecutionStart``. ``of_batch``: its root is a micro-batch."""
     batch = micro_batch(event, within=of_batch)
-    plan = read_plan(batch.event if batch else event)
+    plan = read_plan(batch.event if batch else event, shared_rows=shared_rows)
     return Started(instant(event.get("time")), text(event.get("description"))[:4000], plan, batch)
 
 

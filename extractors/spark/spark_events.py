@@ -403,7 +403,7 @@ class _LogReading:
     def _read_again(self, runs: list[Run]) -> Iterator[Record]:
         """Runs that started before this read: their lines are read again, in the order in which they stand."""
         wanted = {mark for run in runs for mark in run.marks}
-        of_batch = {member.mark for run in runs for member in run.members if member.of_batch}
+        members = {member.mark: member for run in runs for member in run.members}
         if not wanted:
             return
         started, statements = {}, {}
@@ -412,7 +412,10 @@ class _LogReading:
                 match events.kind_of(line.data):
                     case events.EXECUTION_START:
                         event = events.parse(line.data)
-                        started[line.mark] = to_started(event, of_batch=line.mark in of_batch)
+                        member = members[line.mark]
+                        started[line.mark] = to_started(
+                            event, of_batch=member.of_batch, shared_rows=member.shared_rows
+                        )
                     case events.STATEMENT:
                         statements[line.mark] = to_statement(events.parse(line.data))
                     case _:
@@ -446,15 +449,17 @@ class _LogReading:
             return {}
         last = number_of(part.name)
         gone = {mark for mark in wanted if mark.part != part.name and 0 < number_of(mark.part) <= last}
-        of_batch = {each.id: each.of_batch for run in runs for each in run.members if each.mark in gone}
+        members = {each.id: each for run in runs for each in run.members if each.mark in gone}
         found: dict[int, Started] = {}
-        for line in all_lines(self._place, part, self._extractor.max_line_bytes) if of_batch else ():
+        for line in all_lines(self._place, part, self._extractor.max_line_bytes) if members else ():
             with suppress(events.NotAnEvent):
                 if events.kind_of(line.data) == events.EXECUTION_START:
                     event = events.parse(line.data)
                     number = events.integer(event.get("executionId"), -1)
-                    if number in of_batch:
-                        found[number] = to_started(event, of_batch=of_batch[number])
+                    if member := members.get(number):
+                        found[number] = to_started(
+                            event, of_batch=member.of_batch, shared_rows=member.shared_rows
+                        )
         return found
 
     def _done(self, *, over: bool) -> Iterator[Record]:

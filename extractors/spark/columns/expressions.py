@@ -149,7 +149,7 @@ class Reader:
             doubt |= Doubt.INCOMPLETE if flow.unexplained else flow.doubt
             literal = literal and flow.literal
         if unresolved and self.relation.columns is None:
-            doubt |= Doubt.INCOMPLETE
+            doubt, literal = doubt | Doubt.INCOMPLETE, False
         if _OBJECT.search(text):
             doubt, literal = doubt | Doubt.OPAQUE | Doubt.INCOMPLETE, False
         return Found(data, control, strongest(kinds), doubt, frozenset(ids), unresolved, literal)

@@ -76,9 +76,11 @@ class TooMuch(Exception):
 class Sources:
     """All columns that a plan reads, each a bit, so that sets of them are whole numbers."""
 
-    def __init__(self, *, changes_rows: bool = False) -> None:
+    def __init__(self, *, changes_rows: bool = False, driver_rows: bool = False) -> None:
         self.changes_rows = changes_rows
         """Whether the plan changes rows that are there, see `extractors.spark.columns.changes`."""
+        self.driver_rows = driver_rows
+        """Whether a program may have put the plan's local rows there, see `extractors.spark.plan.local_rows`."""
         self._bits: dict[SourceColumn, int] = {}
         self._columns: list[SourceColumn] = []
 

@@ -25,7 +25,7 @@ _REUSED: Final = re.compile(r"\[Reuses operator id: (\d{1,9})\]")
 MAX_NESTED: Final = 50
 """Plans within plans."""
 
-_RULES: Final[Mapping[str, Callable[[Step], Relation]]] = {
+RULES: Final[Mapping[str, Callable[[Step], Relation]]] = {
     "Project": rows.project,
     "ProjectExec": rows.project,
     "Filter": rows.select,
@@ -56,10 +56,12 @@ _RULES: Final[Mapping[str, Callable[[Step], Relation]]] = {
     "WithCTE": rows.last_of_several,
     "Deduplicate": rows.distinct_by,
     "MergeRows": merge_rows,
+    "AttachDistributedSequence": rows.with_sequence,
     "View": sources.view,
     "Range": sources.made_up,
-    "LocalTableScan": sources.made_up,
-    "LocalRelation": sources.made_up,
+    "LocalTableScan": sources.local_rows,
+    "LocalRelation": sources.local_rows,
+    "Transpose": sources.from_program,
     "OneRowRelation": sources.made_up,
     "EmptyRelation": sources.from_program,
     "LogicalRDD": sources.from_program,
@@ -73,7 +75,7 @@ _SCANS: Final = frozenset(
 )
 _PROGRAM: Final = re.compile(
     r"DeserializeToObject|SerializeFromObject|Map(?:Elements|Partitions|InPandas|InArrow|Groups)\w*|AppendColumns\w*"
-    r"|(?:Flat)?(?:Co|Map)Groups\w*|PythonMapIn\w+|ScriptTransformation\w*|\w*EvalPython\w*UDTF|FlatMap\w+|TypedFilter|TransformWithState\w*"
+    r"|(?:Flat)?(?:Co|Map)Groups\w*|PythonMapIn\w+|\w*ScriptTransformation\w*|\w*EvalPython\w*UDTF|FlatMap\w+|TypedFilter|TransformWithState\w*"
 )
 _RELATIONS: Final = frozenset(
     {
@@ -86,14 +88,22 @@ _RELATIONS: Final = frozenset(
     }
 )
 _NO_ROWS_OF_ITS_OWN: Final = frozenset({"ExistingRDD", "ReferenceSort"})
-_MADE_UP: Final = frozenset({"OneRowRelation", "LocalTable", "LocalRelation", "Range"})
+_MADE_UP: Final = frozenset({"OneRowRelation", "Range"})
+_LOCAL_ROWS: Final = frozenset({"LocalTable", "LocalRelation"})
 
 
 class Plans:
     """Reads operators of one printed plan, each once."""
 
-    def __init__(self, text: PlanText, nodes: Iterable[Node], *, changes_rows: bool = False) -> None:
-        self.sources = Sources(changes_rows=changes_rows)
+    def __init__(
+        self,
+        text: PlanText,
+        nodes: Iterable[Node],
+        *,
+        changes_rows: bool = False,
+        driver_rows: bool = False,
+    ) -> None:
+        self.sources = Sources(changes_rows=changes_rows, driver_rows=driver_rows)
         self._text = text
         self._scans = sources.Scans(nodes, text)
         self._done: dict[int, Relation] = {}
@@ -255,7 +265,7 @@ class Plans:
         first, name = step.name, step.operator.name
         if name.startswith("Scan In-memory table"):
             return rows.in_memory_scan(step)
-        if rule := _RULES.get(first):
+        if rule := RULES.get(first):
             return rule(step)
         if _JOIN.match(first):
             return rows.join(step)
@@ -263,6 +273,8 @@ class Plans:
             relation = name.split(" ")[1].partition("(")[0] if " " in name else ""
             if first == "Scan" and relation in _MADE_UP:
                 return sources.made_up(step)
+            if first == "Scan" and relation in _LOCAL_ROWS:
+                return sources.local_rows(step)
             if first == "Scan" and (
                 relation in _NO_ROWS_OF_ITS_OWN or not relation or relation.startswith("[")
             ):

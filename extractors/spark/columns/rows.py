@@ -28,6 +28,7 @@ _LEFT_ONLY: Final = re.compile(r"\bLeft(?:Semi|Anti)\b")
 _JOIN_TYPE: Final = re.compile(
     r"(?:Left|Right|Full)?(?:Outer|Semi|Anti|Single)|Inner|Cross|ExistenceJoin\([^)]*\)"
 )
+_SEQUENCE: Final = re.compile(r"([^#,()\[\]]{1,200})#(\d{1,18})L?(?=[:,]|\Z)")
 _MARKER: Final = re.compile(r"vcol\d?")
 _GLOBAL: Final = re.compile(r", true(?:, \d+)?\Z")
 
@@ -37,7 +38,10 @@ def project(step: Step) -> Relation:
     if "Output" in step.fields:
         listed = step.expressions("Output")
     else:
-        listed = expressions(step.text("Arguments"), -1, step.wanted or ())
+        text = step.text("Arguments")
+        if not (text.startswith("[") and text.endswith("]")):
+            return step.result(made(None, {}, {}, step.input))
+        listed = expressions(text, -1, step.wanted or ())
     return projected(step, listed, step.input)
 
 
@@ -335,6 +339,18 @@ def _cached(wanted: Attribute, shown: tuple[Attribute, ...], cached: Relation) -
 def passing(step: Step) -> Relation:
     """What hands its rows on as they are."""
     return step.result(_without(step.input, step.reader().read(step.text("Arguments"))))
+
+
+def with_sequence(step: Step) -> Relation:
+    """``distributed_sequence_id#5: bigint, true``: a column of row numbers before those of its input."""
+    over = step.input
+    match = _SEQUENCE.match(step.text("Arguments"))
+    if match is None:
+        return unknown(step)
+    number = Attribute(match[1], int(match[2]))
+    columns = None if over.columns is None else (number, *over.columns)
+    flows, names = {**over.flows, number.id: CONSTANT}, {**over.names, number.id: number.name}
+    return step.result(replace(over, columns=columns, flows=flows, names=names))
 
 
 def unknown(step: Step) -> Relation:

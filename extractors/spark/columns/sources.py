@@ -173,8 +173,8 @@ def relation(step: Step, scans: Scans, ends_of: Ends) -> Relation:
             return step.result(Relation(None, {}, {}))
         columns += given
         more += sum(int(count) for count in _MORE.findall(printed))
-    if len(_ANY_ID.findall(text)) != len(columns):
-        return step.result(Relation(None, {}, {}))  # a name looks like a list
+    if not columns or len(_ANY_ID.findall(text)) != len(columns):
+        return step.result(Relation(None, {}, {}))  # no list, or a name looks like one
     reads = ends_of(step.operator)
     if not reads.ends:
         reads = scans.of_relation(column.id for column in columns) or reads
@@ -218,10 +218,18 @@ def view(step: Step) -> Relation:
 
 
 def made_up(step: Step) -> Relation:
-    """Rows that the statement itself holds: ranges, values. A source may have put there what it aggregated itself."""
+    """Rows that the statement itself holds: a range, the one row of a query without FROM."""
+    return _without_source(step, CONSTANT)
+
+
+def local_rows(step: Step) -> Relation:
+    """Rows in the plan itself: of VALUES, or of a program. A source may have put there what it aggregated itself."""
+    if step.text("Arguments").startswith("<empty>"):
+        return _without_source(step, CONSTANT)
     columns = step.columns("Output") or ()
-    answered = any(_FUNCTION.fullmatch(column.name.upper()) for column in columns)
-    return _without_source(step, UNKNOWN if answered else CONSTANT)
+    if any(_FUNCTION.fullmatch(column.name.upper()) for column in columns):
+        return _without_source(step, UNKNOWN)
+    return _without_source(step, FROM_PROGRAM if step.sources.driver_rows else CONSTANT)
 
 
 def from_program(step: Step) -> Relation:

@@ -111,6 +111,8 @@ def opaque(relation: Relation, found: Found | None = None) -> Flow:
         data |= flow.data
         control |= flow.control
         doubt |= flow.doubt & Doubt.MISSING
+    if relation.columns is None:
+        doubt |= Doubt.INCOMPLETE
     return Flow(data, control, Kind.TRANSFORMATION, doubt)
 
 

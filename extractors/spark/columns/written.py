@@ -75,7 +75,12 @@ def unknown_columns(reason: Incomplete) -> WrittenColumns:
 
 
 def written_columns(
-    writes: Sequence[tuple[Node, Write]], text: PlanText, nodes: Iterable[Node], *, has_root: bool = False
+    writes: Sequence[tuple[Node, Write]],
+    text: PlanText,
+    nodes: Iterable[Node],
+    *,
+    has_root: bool = False,
+    driver_rows: bool = False,
 ) -> tuple[WrittenColumns, ...]:
     """The columns of each write, in the order of the writes.
 
@@ -89,7 +94,8 @@ def written_columns(
     ]
     if not any(named):
         return tuple(NO_COLUMNS for _ in writes)
-    plans = Plans(text, nodes, changes_rows=any(write.changes_rows for _, write in writes))
+    changes = any(write.changes_rows for _, write in writes)
+    plans = Plans(text, nodes, changes_rows=changes, driver_rows=driver_rows)
     commands = _Commands(text)
     return tuple(
         _written(commands.next(node.name), write, text, plans) if known else NO_COLUMNS
@@ -98,13 +104,13 @@ def written_columns(
 
 
 def result_columns(
-    text: PlanText, nodes: Iterable[Node], *, changes_rows: bool
+    text: PlanText, nodes: Iterable[Node], *, changes_rows: bool, driver_rows: bool = False
 ) -> tuple[WrittenColumns, frozenset[int]]:
     """The columns that a plan without a command hands on, under their own names, and their expression ids: a command above
     it may write them."""
     if not text.verified or text.root is None:
         return unknown_columns(text.doubt or Incomplete.AMBIGUOUS), frozenset()
-    plans = Plans(text, nodes, changes_rows=changes_rows)
+    plans = Plans(text, nodes, changes_rows=changes_rows, driver_rows=driver_rows)
     try:
         relation = plans.relation(text.root)
     except TooMuch:
@@ -138,8 +144,8 @@ def _is(operator: Operator, name: str) -> bool:
 
 
 def _written(operator: Operator | None, write: Write, text: PlanText, plans: Plans) -> WrittenColumns:
-    if write.end is None or write.reads:
-        return NO_COLUMNS
+    if write.end is None or write.reads or write.command == "DeleteFromTable":
+        return NO_COLUMNS  # nothing flows into a table of which files go
     if not text.verified:
         return unknown_columns(text.doubt or Incomplete.AMBIGUOUS)
     if operator is None:

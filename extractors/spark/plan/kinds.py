@@ -18,7 +18,10 @@ from extractors.spark.plan.tree import Node, plain_name
 
 @dataclass(frozen=True, slots=True)
 class PlanNode:
-    """A row: ``name`` as it is printed, without what follows it; ``versions`` of the project, the first and the last."""
+    """A row: ``name`` as it is printed, without what follows it; ``versions`` of the project, the first and the last.
+
+    ``shown`` is the log of a real run, kept with the tests, whose plans have the node: "not run" if none has.
+    """
 
     project: str
     name: str
@@ -26,6 +29,7 @@ class PlanNode:
     kind: str
     carries: str
     note: str
+    shown: str
 
 
 CARRIES: Final = {

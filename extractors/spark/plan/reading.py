@@ -9,6 +9,11 @@ from typing import Any, Final
 
 from extractors.spark.columns.written import WrittenColumns, result_columns, written_columns
 from extractors.spark.plan.kinds import unknown_operators
+from extractors.spark.plan.local_rows import (
+    makes_view_of_driver_rows,
+    may_be_of_driver,
+    reads_view_of_driver_rows,
+)
 from extractors.spark.plan.reads import Reads, cached_reads, logical_reads, physical_reads, without_plan
 from extractors.spark.plan.shape import shape
 from extractors.spark.plan.text import PlanText, read_text
@@ -41,6 +46,10 @@ class PlanReading:
     """For a command whose rows another execution makes: whether its query aggregates columns."""
     defines: frozenset[int] = frozenset()
     """The expression ids of ``result``."""
+    shares_rows: bool = False
+    """Whether it makes a temporary view of rows that a program's driver held."""
+    has_own_rows: bool = False
+    """Whether it shows that what it reads holds no rows of such a view."""
 
 
 NOTHING: Final = Reads(())
@@ -54,8 +63,10 @@ _DELTA_ACTIONS: Final = re.compile(
 )
 
 
-def read_plan(start: Mapping[str, Any]) -> PlanReading:
+def read_plan(start: Mapping[str, Any], *, shared_rows: bool = False) -> PlanReading:
     """What the plan of a ``SparkListenerSQLExecutionStart`` reads and writes.
+
+    ``shared_rows``: statements of SQL may read rows that a program's driver held, by a temporary view.
 
     The tree is believed first. The printed text is looked at only where the tree lacks something: a command without
     arguments, a scan whose path was cut.
@@ -68,13 +79,15 @@ def read_plan(start: Mapping[str, Any]) -> PlanReading:
         # An accelerator splits a write in two: the one above names the target.
         commands = [each for each in commands if each[1].end or not each[1].moves_data or each[0].depth == 0]
     writes = tuple(write for _, write in commands)
-    columns = written_columns(commands, text, nodes, has_root="rootExecutionId" in start)
+    own = any(write.logical for write in writes) and text.verified and not reads_view_of_driver_rows(text)
+    held = may_be_of_driver(start, shared=shared_rows and not own)
+    columns = written_columns(commands, text, nodes, has_root="rootExecutionId" in start, driver_rows=held)
     description = start.get("description")
     inner = "rootExecutionId" in start and start["rootExecutionId"] != start.get("executionId")
     result, defines = None, frozenset[int]()
     if inner and not commands and not _is_bookkeeping(nodes) and isinstance(printed, str):
         change = isinstance(description, str) and _CHANGES.search(description) is not None
-        result, defines = result_columns(read_text(printed), nodes, changes_rows=change)
+        result, defines = result_columns(read_text(printed), nodes, changes_rows=change, driver_rows=held)
     named = logical_reads(text) if any(write.logical for write in writes) else NOTHING
     own_reads = tuple(end for write in writes for end in write.reads)
     reads = physical_reads(nodes, text)
@@ -98,6 +111,8 @@ def read_plan(start: Mapping[str, Any]) -> PlanReading:
         assigned,
         _AGGREGATES.search(carried) is not None,
         defines,
+        any(makes_view_of_driver_rows(write, text) for write in writes),
+        own,
     )
 
 

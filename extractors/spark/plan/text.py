@@ -43,6 +43,8 @@ _CUT_OFF: Final = re.compile(r"\.\.\. \d+ more characters\s*\Z")
 COMMAND_BLOCKS: Final = 2
 """``(1) Execute X`` and ``(2) X`` come first, and (1) prints nothing of the statement."""
 _EXTENDED: Final = re.compile(r"^== Optimized Logical Plan ==\n(.*)$", re.MULTILINE)
+_STATISTICS: Final = re.compile(r", Statistics\(sizeInBytes=[^()\n]{1,200}\)$", re.MULTILINE)
+"""Behind each operator in the mode ``cost``."""
 _PHYSICAL: Final = "\n\n== Physical Plan ==\n"
 _BRANCH: Final = re.compile(r"(?P<indent>[ :]*[+:]- )(?:\*\(\d+\) )?(?P<name>\w+)(?P<rest>.*)$")
 _RELATION: Final = re.compile(r" (?P<table>[^\s\[\]()`]+)\[")
@@ -233,18 +235,20 @@ def _extended(printed: str) -> PlanText:
     if match is None:
         return PlanText(doubt=Incomplete.EXPLAIN_MODE)
     stop = printed.find(_PHYSICAL, match.end())
-    lines = printed[match.end() : stop].split("\n")[1:] if stop >= 0 else [""]
+    tree = _STATISTICS.sub("", printed[match.end() : stop])
+    lines = tree.split("\n")[1:] if stop >= 0 else [""]
     branches = [_BRANCH.match(line) for line in lines]
     # A line that is no operator is the rest of a literal or of a statement: who knows what else is.
     doubt = None if all(branches) else Incomplete.AMBIGUOUS
-    name, _, rest = match[1].partition(" ")
+    command = _STATISTICS.sub("", match[1])
+    name, _, rest = command.partition(" ")
     operators = [_Line(1, name, 0)]
     blocks = {1: (name, f"Arguments: {rest}")}
     for number, branch in enumerate(branches, 2):
         if branch:
             operators.append(_Line(number, *_branch_name(branch)))
             blocks[number] = (branch["name"], f"Arguments: {_branch_arguments(branch)}")
-    return PlanText(_tree(operators, blocks), doubt, command=match[1])
+    return PlanText(_tree(operators, blocks), doubt, command=command)
 
 
 def _branch_name(match: re.Match[str]) -> tuple[str, int]:

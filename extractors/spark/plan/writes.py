@@ -209,6 +209,9 @@ def _data_write(bare: str, command: str, node: Node, arguments: str, text: PlanT
                 _v2_end(node, arguments) or _read_for_change(text),
                 keeps_rows=_keeps_rows(operation, instructions),
             )
+        case "DeleteFromTable":
+            described = dotted_table(arguments.partition(", ")[0])
+            return Write(command, DELETE, _v2_end(node, arguments) or _end(described))
         case _ if command in _V2_WRITES:
             return Write(command, _V2_WRITES[command], _v2_end(node, arguments))
         case _ if _V2_CREATES.match(command):

@@ -1,0 +1,64 @@
+"""Who made the rows that a plan itself holds, in a LocalTableScan or LocalRelation: SQL's VALUES, or a program.
+
+The plan looks alike for both: the optimizer folds names and casts into the rows. The call that started the execution
+tells: a statement of SQL holds rows of its own alone, unless it reads a temporary view that a program made of such rows.
+A DataFrame may hold rows that the driver collected before, from a pandas frame for example.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from extractors.spark.plan.text import Operator, PlanText
+from extractors.spark.plan.writes import Write
+
+_OF_SQL: Final = re.compile(
+    r"[^\n]*(?:\b(?:SparkSession|SQLContext|HiveContext)\.sql\(|\bSparkSQL(?:CLI)?Driver\b|\bSparkExecuteStatementOperation\b)"
+)
+_TEMPORARY: Final = re.compile(r"\b(?:Local|Global)TempView\b")
+_OF_VALUES: Final = re.compile(r"\[col1#\d+L?(?:, col\d+#\d+L?)*(?:, [.]{3} \d+ more fields)?\]")
+"""VALUES names its own columns so."""
+
+
+def may_be_of_driver(start: Mapping[str, Any], *, shared: bool) -> bool:
+    """Whether local rows of an execution may be a program's. ``shared``: SQL may read such rows by a temporary view.
+
+    An event without the call that started it says nothing.
+    """
+    call = start.get("details")
+    if not isinstance(call, str) or not call:
+        return shared
+    return shared or _OF_SQL.match(call) is None
+
+
+def makes_view_of_driver_rows(write: Write, text: PlanText) -> bool:
+    """Whether a command makes a temporary view of a program's rows: those of VALUES have an alias or SQL's own names."""
+    if not write.command.startswith("CreateView") or not _TEMPORARY.search(text.arguments):
+        return False
+    return _holds_driver_rows(text.operators)
+
+
+def reads_view_of_driver_rows(text: PlanText) -> bool:
+    """Whether a logical plan has a view with such rows."""
+    return any(_holds_driver_rows(tuple(_below(each))) for each in text.operators if each.name == "View")
+
+
+def _holds_driver_rows(operators: tuple[Operator, ...]) -> bool:
+    aliased = {child.number for each in operators if each.name == "SubqueryAlias" for child in each.children}
+    return any(
+        each.name == "LocalRelation"
+        and each.number not in aliased
+        and not each.arguments.startswith("<empty>")
+        and not _OF_VALUES.match(each.arguments)
+        for each in operators
+    )
+
+
+def _below(root: Operator) -> Iterator[Operator]:
+    stack = [root]
+    while stack:
+        operator = stack.pop()
+        yield operator
+        stack += operator.children

@@ -1,0 +1,116 @@
+"""Event logs that real Sparks wrote for ``bench/every_node.py``, kept small beside the tests."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import zstandard
+
+from extractors.spark.plan.kinds import PLAN_NODES, PlanNode
+
+LOGS = Path(__file__).parents[1] / "plan_nodes"
+TABLE_FORMATS = LOGS.with_name("table_formats")
+NOT_RUN = "not run"
+
+
+def log_of(name: str) -> bytes:
+    """The lines of a kept log, all files of it."""
+    files = sorted((TABLE_FORMATS / name).glob("*.zst")) or [LOGS / f"{name}.zst"]
+    unpack = zstandard.ZstdDecompressor().decompress
+    return b"".join(unpack(each.read_bytes(), max_output_size=1 << 30) for each in files)
+
+
+@cache
+def starts_of(name: str) -> tuple[dict[str, Any], ...]:
+    """The events of a kept log that start an execution."""
+    events = [json.loads(line) for line in log_of(name).splitlines()]
+    return tuple(each for each in events if each["Event"].endswith("SparkListenerSQLExecutionStart"))
+
+
+PROJECTS = {
+    "spark-4.3": ("Spark",),
+    "formats-3.5": ("Spark", "Delta", "Iceberg", "Hudi"),
+    "delta-3.3": ("Spark", "Delta"),
+    "delta-4": ("Spark", "Delta"),
+    "iceberg-1.9": ("Spark", "Iceberg"),
+    "iceberg-1.12": ("Spark", "Iceberg"),
+}
+"""The kept logs, and the projects whose nodes their plans have. The first log that shows a node counts."""
+_SPARKS = {(node.name, node.kind) for node in PLAN_NODES if node.project == "Spark"}
+_LINE = re.compile(
+    r"^[ :+|*-]*?(?:\*(?:\(\d+\))? )?(?P<name>[A-Za-z][^\n]*?)(?: \(\d+\)(?:, \[[^\n]*)?)?$", re.MULTILINE
+)
+_ENDS = re.compile(r"[ (\[,@]|\Z")
+WORDS = 6
+"""Words of a line that may be its operator's name."""
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the nodes of one execution may be called: in its plan's tree, and in the lines of its text."""
+
+    tree: frozenset[str]
+    text: frozenset[str]
+
+
+@cache
+def names_in(log: str) -> tuple[Names, ...]:
+    """By execution of a kept log."""
+    return tuple(
+        Names(
+            frozenset(name for each in _tree(event["sparkPlanInfo"]) for name in _beginnings(each)),
+            frozenset(
+                name for each in _printed(event["physicalPlanDescription"]) for name in _beginnings(each)
+            ),
+        )
+        for event in starts_of(log)
+    )
+
+
+def executions_with(node: PlanNode, log: str) -> list[dict[str, Any]]:
+    """The executions of a kept log whose plans have a node."""
+    if node.project not in PROJECTS[log] or (
+        node.project != "Spark" and (node.name, node.kind) in _SPARKS  # Spark's own took its place
+    ):
+        return []
+    return [event for event, names in zip(starts_of(log), names_in(log), strict=True) if _has(node, names)]
+
+
+def shown_in(node: PlanNode) -> str:
+    """The kept log that shows a node in a plan that ran."""
+    return next((log for log in PROJECTS if executions_with(node, log)), NOT_RUN)
+
+
+def _has(node: PlanNode, names: Names) -> bool:
+    if node.kind == "logical":
+        return node.name in names.text
+    if node.kind == "command":
+        both = names.tree | names.text
+        return node.name in both or f"Execute {node.name}" in both
+    # Some names are of the printed text alone.
+    return node.name in names.tree or ("text form" in node.note and node.name in names.text)
+
+
+def _beginnings(line: str) -> Iterator[str]:
+    """A name, and shorter ones that what follows may belong to one plan only."""
+    for end, _ in zip(_ENDS.finditer(line), range(WORDS), strict=False):
+        yield line[: end.start()]
+
+
+def _tree(node: dict[str, Any]) -> Iterator[str]:
+    yield node["nodeName"].strip()
+    for child in node["children"]:
+        yield from _tree(child)
+
+
+def _printed(text: str) -> Iterator[str]:
+    """The lines of the trees: formatted ones end where the blocks begin; of the others all are trees."""
+    trees = text.partition("\n\n(1) ")[0] if text.startswith("== Physical Plan ==") else text
+    for match in _LINE.finditer(trees):
+        yield match["name"]
