@@ -64,7 +64,7 @@ _STATISTICS = "compute_stats("
 _JOB = re.compile(r"(?:job|application)_\d{1,20}_\d{1,10}\Z")
 
 
-@extractor("hive_events", source_type=HIVE, mode=PUSH, version=3)
+@extractor("hive_events", source_type=HIVE, mode=PUSH, version=4)
 @dataclass(frozen=True, slots=True)
 class HiveEvents(LineLogs):
     """Follows the lineage files of one or more Hive services on this host.

@@ -375,20 +375,28 @@ def test_the_upgraded_index_is_what_this_navlin_makes_of_the_same_inputs(
     from tests.services.frozen import FrozenEstate
     from tests.support.known_inputs import Loader
 
-    with server_on(state, solr_jars) as server, Solr(server.address) as solr:
-        open_index(solr, server)
-        kept = old_index.unstamped_index(solr)
-    with server_on(tmp_path / "new", solr_jars) as server, Solr(server.address) as solr:
-        loader = Loader(solr, spark, tmp_path)
-        with FrozenEstate(tmp_path / "frozen", solr_jars.parent) as estate:
+    with FrozenEstate(tmp_path / "frozen", solr_jars.parent) as estate:
+        with server_on(state, solr_jars) as server, Solr(server.address) as solr:
+            open_index(solr, server)
+            (tmp_path / "again").mkdir()
+            # Mended readers read everything again.
+            Loader(solr, spark, tmp_path / "again").load_frozen(estate)
+            kept = old_index.unstamped_index(solr)
+        with server_on(tmp_path / "new", solr_jars) as server, Solr(server.address) as solr:
+            loader = Loader(solr, spark, tmp_path)
             loader.load_frozen(estate)
-        loader.load_scripted()
-        made = old_index.unstamped_index(solr)
-    assert differing(kept, made) == {}
+            loader.load_scripted()
+            made = old_index.unstamped_index(solr)
+    # In few words: all of it is too much for a report.
+    assert dict(list(differing(kept, made).items())[:5]) == {}
 
 
 LATER = {*SUMS, "tp_executionId", "lastRead", "lastReadBy"}
 """What an upgraded index gets when its source is next read, or purged: nothing in the old one says it."""
+
+
+READ_TWICE = {"sourceExtractIteration"}
+"""What counts runs: the upgraded index has had those of before."""
 
 
 def differing(one: old_index.Index, other: old_index.Index) -> dict[Any, Any]:
@@ -399,7 +407,8 @@ def differing(one: old_index.Index, other: old_index.Index) -> dict[Any, Any]:
         if later := {name for name in right.keys() - left.keys() if name in LATER}:
             right = {name: value for name, value in right.items() if name not in {*later, "digest"}}
             left = {name: value for name, value in left.items() if name != "digest"}
-        fields = {each: (left.get(each), right.get(each)) for each in left.keys() | right.keys()}
+        names = (left.keys() | right.keys()) - READ_TWICE
+        fields = {each: (left.get(each), right.get(each)) for each in names}
         if unlike := {each: values for each, values in fields.items() if values[0] != values[1]}:
             found[key] = unlike
     return found

@@ -221,6 +221,76 @@ def test_a_logical_plan_behind_the_cut_is_flagged() -> None:
     assert flows(root) == {"x": "w.c39 | inferred", "c0": "w.c0 |"}
 
 
+def view_over(query: Op, columns: str = "") -> Op:
+    """CREATE VIEW over a logical plan."""
+    arguments = f"Arguments: `c`.`d`.`v`, {columns}select 1, false, false, PersistedView, X"
+    view = op("CreateViewCommand", arguments, inner=(query,))
+    return op("Execute CreateViewCommand", "Output: []", inner=(view,))
+
+
+BROAD = op("LogicalRelation", f"Arguments: parquet, [{cut(W)}], `spark_catalog`.`d`.`w`, serde, false")
+
+
+def test_a_view_over_a_wide_table_has_what_its_list_shows_and_says_that_more_is_missing() -> None:
+    columns = written(view_over(op("Project", f"Arguments: [{cut(W)}]", BROAD)))
+    found = {
+        each.output: [f"{source.end.readable}.{source.name}" for source in each.data]
+        for each in columns.flows
+    }
+    assert found == {f"c{each}": [f"d.w.c{each}"] for each in range(25)}
+    assert columns.reasons == (Incomplete.FIELDS_CUT,)
+
+
+def test_a_view_lists_columns_that_its_table_does_not_show() -> None:
+    shifted = [W[39], *W[:30]]
+    columns = written(view_over(op("Project", f"Arguments: [{cut(shifted)}]", BROAD)))
+    [column, *_] = columns.flows
+    assert (column.output, [each.name for each in column.data]) == ("c39", ["c39"])
+    assert (column.inferred, column.incomplete) == (True, False)
+
+
+def test_behind_a_column_that_a_view_lists_twice_no_place_is_certain() -> None:
+    columns = written(view_over(op("Project", f"Arguments: [{cut([W[0], *W])}]", BROAD)))
+    assert (columns.flows, columns.reasons) == ((), (Incomplete.NO_COLUMNS,))
+
+
+UNPIVOTED = [[W[0], f"c{each}", W[each]] for each in range(1, 40)]
+
+
+def expanded(given: list[str], sets: list[list[str]]) -> Op:
+    lists = cut([f"[{', '.join(each)}]" for each in sets])
+    out = "c0#101, name#800, value#801"
+    below = scan("d.w", ", ".join(given))
+    block = f"{counted('Input', len(given), ', '.join(given))}\nArguments: [{lists}], [{out}]"
+    return inserting(op("Expand", block, below), "c0, name, value", out)
+
+
+def test_an_unpivot_of_more_columns_than_are_shown_has_those_that_spark_hands_to_it() -> None:
+    [_, _, value] = written(expanded(W, UNPIVOTED)).flows
+    assert {each.name for each in value.data} == {f"c{each}" for each in range(1, 40)}
+    assert (value.inferred, value.incomplete) == (True, False)
+
+
+def test_an_unpivot_that_is_handed_another_column_has_those_that_are_shown_alone() -> None:
+    columns = written(expanded([*W, "z#400"], UNPIVOTED))
+    [_, _, value] = columns.flows
+    assert {each.name for each in value.data} == {f"c{each}" for each in range(1, 26)}
+    assert value.incomplete
+    assert columns.reasons == (Incomplete.FIELDS_CUT,)
+
+
+def test_an_unpivot_into_two_columns_does_not_say_into_which_of_them() -> None:
+    sets = [[f"c{each}", W[each], W[each + 1]] for each in range(0, 40, 1) if each < 39]
+    lists = cut([f"[{', '.join(each)}]" for each in sets])
+    out = "name#800, one#801, other#802"
+    block = f"{counted('Input', 40, GIVEN)}\nArguments: [{lists}], [{out}]"
+    query = op("Expand", block, WIDE)
+    [_, one, other] = written(inserting(query, "name, one, other", out)).flows
+    assert one.incomplete
+    assert other.incomplete
+    assert "c39" not in {each.name for each in (*one.data, *other.data)}
+
+
 def test_a_list_of_literals_that_is_cut_loses_no_column() -> None:
     condition = f"n#4 IN ({', '.join(str(each) for each in range(25))}, ... 300 more fields)"
     query = where(condition, A, A_COLUMNS)

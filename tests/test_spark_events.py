@@ -60,6 +60,8 @@ def test_a_real_jobs_log_shows_what_each_statement_read_and_wrote(spark_logs: Pa
         ("sales.orders", "INSERT_OVERWRITE", "sales.daily"),
         ("sales.by_region", "CREATEVIEW", "sales.big"),
         ("sales.by_region", "INSERT_OVERWRITE", f"{data}/out/big"),
+        (f"{data}/out/big", "SELECT", "-"),
+        (f"{data}/out/big", "INSERT_OVERWRITE", f"{data}/out/typed"),
         ("sales.orders", "INSERT_OVERWRITE", f"{data}/out/cached"),
         ("sales.daily", "INSERT_OVERWRITE", f"{data}/out/daily"),
         (f"{data}/out/daily", "SELECT", "-"),
@@ -70,8 +72,8 @@ def test_a_real_jobs_log_shows_what_each_statement_read_and_wrote(spark_logs: Pa
         (f"sales.{t}", f"{warehouse}/{t}") for t in ("orders", "regions", "by_region", "daily")
     }
     assert not extracted.rejects
-    # 15 statements, each one execution, however many Spark ran for it.
-    assert len(extracted.executions) == 15
+    # 16 statements, each one execution, however many Spark ran for it, and two that look for the columns of CSV.
+    assert len(extracted.executions) == 18
     failed = [each for each in extracted.executions if each.attributes["status"] == "FAILED"]
     assert [each.attributes["outputs"] for each in failed] == [["sales.broken"]]
     assert "no" in str(failed[0].attributes["errorMessage"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import re
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -88,6 +89,14 @@ def test_a_log_on_hdfs_shows_what_it_shows_elsewhere(
 ) -> None:
     put(hdfs_writer, spark_logs / form, directory)
     assert follower().poll().everything() == read_once(spark_logs / form).everything()
+
+
+def test_an_archive_on_hdfs_shows_what_its_log_shows(
+    spark_logs: Path, hdfs_writer: Writer, directory: str, follower: Callable[..., Follower], tmp_path: Path
+) -> None:
+    archive = shutil.make_archive(str(tmp_path / "eventLogs"), "zip", spark_logs / "default")
+    put(hdfs_writer, Path(archive), f"{directory}/eventLogs.zip")
+    assert follower().poll().everything() == read_once(spark_logs / "default").everything()
 
 
 def test_a_log_of_databricks_on_hdfs_is_read_in_the_order_of_its_files(

@@ -10,6 +10,7 @@ import pytest
 
 from extractors.spark.plan.names import location, without_partitions
 from extractors.spark.plan.reading import PlanReading, read_plan
+from extractors.spark.plan.reads import End, EndKind, path_end
 from extractors.spark.plan.text import read_text
 from extractors.spark.plan.tree import walk
 from tests.support.spark_logs import FORMATTED, command, insert, node, scan, start
@@ -226,6 +227,20 @@ def test_how_locations_are_printed(printed: str, paths: tuple[str, ...], *, comp
 )
 def test_partition_directories_are_taken_off_a_path(path: str, above: str) -> None:
     assert without_partitions(path) == above
+
+
+@pytest.mark.parametrize(
+    ("path", "read"),
+    [
+        ("file:/w/in/part-00001-d357abad-c66d-4c04-9e6d-480d4586310f-c000.csv", "file:/w/in"),
+        ("/w/in/ds=1/part-00002-ca95c005-a10b-4c81-b273-971d83a1a372.c000.csv.gz", "/w/in"),
+        ("/w/in/part-r-00003", "/w/in"),
+        ("/w/in/part-2024.csv", "/w/in/part-2024.csv"),
+        ("/w/in/part-00001/x.csv", "/w/in/part-00001/x.csv"),
+    ],
+)
+def test_a_part_file_counts_as_its_directory(path: str, read: str) -> None:
+    assert path_end(path) == End(EndKind.PATH, read)
 
 
 # -- Writes ---------------------------------------------------------------------------------------------------------

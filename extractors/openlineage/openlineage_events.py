@@ -62,7 +62,7 @@ class EventsSplit(Split):
         return True
 
 
-@extractor("openlineage_events", source_type=SDK, mode=PUSH, version=2)
+@extractor("openlineage_events", source_type=SDK, mode=PUSH, version=3)
 @dataclass(frozen=True, slots=True)
 class OpenLineageEvents(LineLogs):
     """Follows files of OpenLineage events on this host.

@@ -22,7 +22,7 @@ from extractors.spark.plan.reads import End, EndKind, path_end, physical_reads, 
 from extractors.spark.plan.text import Operator, PlanText, read_text
 from extractors.spark.plan.tree import Node, walk
 from extractors.spark.plan.writes import Write
-from navlin.model.redaction import redact
+from navlin.model.redaction import redact, without_credentials
 
 _DESCRIBED: Final = re.compile(
     r"(?P<name>[^\n]{0,400}?)(?:\n|<br/>)?id = (?P<id>[0-9a-f-]{36})(?P<break>\n|<br/>)runId = (?P<run>[0-9a-f-]{36})"
@@ -217,9 +217,11 @@ def _scanned(node: Node) -> Iterator[Scanned]:
     where = location(printed) if printed else None
     if where and (where.index == _DELTA_LOG or any(map(is_bookkeeping, where.paths))):
         return
+    # A stream's source lists files: that one is below the source's directory says more than the directory.
+    files = {path_end(path): without_credentials(path) for path in where.paths} if where else {}
     for end in reads.ends:
         if end.kind is EndKind.PATH:
-            yield Scanned(Kind.PATH if reads.complete else Kind.CUT_PATH, end.name)
+            yield Scanned(Kind.PATH if reads.complete else Kind.CUT_PATH, files.get(end, end.name))
         else:
             yield Scanned(Kind.TABLE, path_end(where.paths[0]).name if where and where.paths else "", end)
     if not reads.complete and not any(end.kind is EndKind.PATH for end in reads.ends):

@@ -134,10 +134,10 @@ class LogLines:
     def _of_part(self, part: Part, *, rest: bool, finished: bool) -> Iterator[Line]:
         start = self.mark
         with open_part(self._place, part) as raw:
-            self.codec = codec_of(raw.read(MAGIC_BYTES))
             begun = _Begun()
             self._hole_bytes = 0
             try:
+                self.codec = codec_of(raw.read(MAGIC_BYTES))
                 for piece in pieces(raw, self.codec, start.restart, part.size):
                     if self.read_bytes >= self._max_bytes and self.mark != start:
                         self._stopped = True

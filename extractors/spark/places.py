@@ -12,7 +12,7 @@ from extractors.hdfs.client import HdfsAddress, HdfsFile, hdfs
 from extractors.lineage.regular_files import leads_out, open_regular
 
 SCHEME: Final = "hdfs://"
-_BUFFER_BYTES: Final = 256 << 10
+BUFFER_BYTES: Final = 256 << 10
 
 
 class Entry(NamedTuple):
@@ -49,7 +49,7 @@ class LocalPlace:
         found = []
         with os.scandir(directory) as entries:
             for entry in entries:
-                if _is_hidden(entry.name):
+                if is_hidden(entry.name):
                     continue
                 try:
                     stat = entry.stat()
@@ -75,9 +75,7 @@ class HdfsPlace:
     def entries(self, directory: str) -> list[Entry]:
         client = hdfs(self.address)
         statuses = [
-            each
-            for each in client.list(self._path(directory))
-            if not _is_hidden(each.path.rpartition("/")[2])
+            each for each in client.list(self._path(directory)) if not is_hidden(each.path.rpartition("/")[2])
         ]
         # The NameNode does not know what is flushed to a file that is being written: its DataNode does.
         held = [each.path for each in statuses if each.under_construction]
@@ -96,7 +94,7 @@ class HdfsPlace:
 
     def open(self, path: str) -> BinaryIO:
         raw = _HdfsBytes(hdfs(self.address).open(self._path(path)))
-        return cast(BinaryIO, BufferedReader(raw, _BUFFER_BYTES))
+        return cast(BinaryIO, BufferedReader(raw, BUFFER_BYTES))
 
     def _path(self, url: str) -> str:
         return url.removeprefix(self.address.url) or "/"
@@ -143,5 +141,6 @@ class _HdfsBytes(RawIOBase):
         super().close()
 
 
-def _is_hidden(name: str) -> bool:
+def is_hidden(name: str) -> bool:
+    """Whether Hadoop leaves a name out of listings."""
     return name.startswith((".", "_"))

@@ -18,8 +18,18 @@ from extractors.hdfs.client import HdfsAddress
 from extractors.lineage.listed_files import NothingToFollow
 from extractors.spark import events
 from extractors.spark.application import Application, ApplicationState, Run, Started, to_started, to_statement
+from extractors.spark.archives import ArchivePlace, NotReadable, is_archive
 from extractors.spark.codecs import PLAIN
-from extractors.spark.forms import Closed, Log, Part, application_in, find_logs, plain_path, reason_of
+from extractors.spark.forms import (
+    IN_PROGRESS,
+    Closed,
+    Log,
+    Part,
+    application_in,
+    find_logs,
+    plain_path,
+    reason_of,
+)
 from extractors.spark.lineage import Names, records_of
 from extractors.spark.lines import (
     HEAD_BYTES,
@@ -52,6 +62,8 @@ this is a tenth of what decompression does, so that it costs a tenth of one core
 BEYOND_MS: Final = 3_600_000
 """How long a growing log is left alone that was given up, see `extractors.spark.lines`."""
 FORGET_MS: Final = 7 * 86_400_000
+DOWNLOAD_MS: Final = 60_000
+"""How long a zip archive without its end is taken for one that is being downloaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +71,8 @@ class LogSplit(Split):
     """What to read of one log: from ``mark`` to the sizes that ``parts`` had when it was planned.
 
     ``state`` is the application's as it was saved at ``mark``. ``over``: nothing more will come. ``missing`` are numbers of
-    parts that are not there, ``sizes`` those that the parts of a rolling log had before, by name.
+    parts that are not there, ``sizes`` those that the parts of a rolling log had before, by name. ``archive`` is the zip
+    archive that the log is in, ``further`` are the logs in it that are still to be read.
     """
 
     log: str
@@ -76,17 +89,19 @@ class LogSplit(Split):
     state: Mapping[str, Any] | None = None
     missing: tuple[tuple[int, int], ...] = ()
     sizes: Mapping[str, int] | None = None
+    archive: Part | None = None
+    further: tuple[LogSplit, ...] = ()
 
     @property
     def name(self) -> str:
-        return self.log
+        return self.archive.path.removesuffix(IN_PROGRESS) if self.archive else self.log
 
     @property
     def local(self) -> bool:
         return not self.log.startswith(SCHEME)
 
 
-@extractor("spark_events", source_type="SPARK", mode=PUSH, version=2)
+@extractor("spark_events", source_type="SPARK", mode=PUSH, version=3)
 @dataclass(frozen=True, slots=True)
 class SparkEvents(Extractor):
     """Follows the event logs in ``directory`` (a path, a ``file:`` URI or an ``hdfs:`` URL; Spark's ``spark.eventLog.dir``).
@@ -244,6 +259,8 @@ class SparkEvents(Extractor):
                 return None
         elif not over and now_ms < known.get("not_before_ms", 0):
             return None
+        if known.get("archive"):
+            return split
         part, restart, skip = known["mark"]
         return replace(
             split,
@@ -261,14 +278,34 @@ class SparkEvents(Extractor):
     def read(self, split: Split) -> Iterator[Record]:
         if not isinstance(split, LogSplit):
             raise TypeError(f"not a split of spark_events: {split!r}")
-        yield from _LogReading(self, split).records()
+        if split.archive or split.mark or not is_archive(self.place, split.parts[0]):
+            yield from _LogReading(self, split).records()
+        else:
+            yield from self._of_archive(split)
+
+    def _of_archive(self, split: LogSplit) -> Iterator[Record]:
+        """The logs in a zip archive, read one after the other. Each is over, whatever its name: no archive grows."""
+        [part] = split.parts
+        try:
+            logs = ArchivePlace(self.place, part).logs()
+        except NotReadable as error:
+            if error.cut and 0 <= split.planned_ms - split.mtime_ns // 1_000_000 < DOWNLOAD_MS:
+                return  # it is looked at again
+            yield Reject(split.log, str(error))
+            yield _archive_position(split, part.size)
+            return
+        splits = tuple(
+            replace(split, log=log.name, parts=log.parts or (), missing=log.missing, archive=part)
+            for log in logs
+        )
+        yield replace(splits[0], further=splits[1:])
 
 
 class _LogReading:
     """One read of one log."""
 
     def __init__(self, extractor: SparkEvents, split: LogSplit) -> None:
-        self._place = extractor.place
+        self._place = ArchivePlace(extractor.place, split.archive) if split.archive else extractor.place
         goes_on = split.mark is not None and _is_the_same(self._place, split)
         entry = entry_behind(split.mark, split.parts) if split.mark and not goes_on else None
         mark, self._read_up_to, before = (split.mark if goes_on else None), 0, split.state
@@ -292,7 +329,8 @@ class _LogReading:
             skipping=split.skipping and goes_on and mark == split.mark,
             last_line=split.over,
             max_line_bytes=extractor.max_line_bytes,
-            max_bytes=SPLIT_BYTES,
+            # What is in an archive cannot be entered in the middle.
+            max_bytes=max(SPLIT_BYTES, mark.restart) if split.archive and mark else SPLIT_BYTES,
             out_bytes=split.out_bytes if goes_on else 0,
             finished=split.finished,
         )
@@ -467,7 +505,7 @@ class _LogReading:
         # What is not worth reading on waits until it has changed.
         at_end = lines.at_end or bool(lines.beyond)
         part = next(part for part in split.parts if part.name == lines.mark.part)
-        head_bytes = min(HEAD_BYTES, part.size)
+        head_bytes = 0 if split.archive else min(HEAD_BYTES, part.size)
         head = head_of(self._place, part, head_bytes)
         state = self._state.saved()
         if streams := self._streams.saved():
@@ -498,7 +536,12 @@ class _LogReading:
             value["not_before_ms"] = split.planned_ms + lines.mark.skip // DECOMPRESS_BYTES_A_MS
         if lines.beyond:
             value["not_before_ms"] = split.planned_ms + BEYOND_MS
-        yield Position(split.log, value)
+        if not split.archive:
+            yield Position(split.log, value)
+        elif at_end and split.further:
+            yield replace(split.further[0], further=split.further[1:])
+        elif at_end:
+            yield _archive_position(split, split.archive.size)
         if not at_end:
             yield replace(
                 split,
@@ -515,6 +558,12 @@ def _unnamed(extractor: SparkEvents, split: LogSplit) -> Application:
     """The application, as far as the log's name shows it."""
     app_id, attempt = application_in(split.log)
     return Application(app_id, attempt, log=plain_path(split.log.removeprefix(extractor.path)).strip("/"))
+
+
+def _archive_position(split: LogSplit, size: int) -> Position:
+    """An archive is read whole, and again if it is another one."""
+    value = {"size": size, "mtime_ns": split.mtime_ns, "finished": split.finished}
+    return Position(split.name, value | {"settled": True, "archive": True})
 
 
 def _closed_note(closed: Sequence[Closed]) -> str:

@@ -45,7 +45,7 @@ class NotARecord(ValueError):
     """The line is no record of a query; the text says why."""
 
 
-@extractor("spark_lineage_events", source_type=SPARK, mode=PUSH, version=2)
+@extractor("spark_lineage_events", source_type=SPARK, mode=PUSH, version=3)
 @dataclass(frozen=True, slots=True)
 class SparkLineageEvents(LineLogs):
     """Follows the lineage logs on this host.

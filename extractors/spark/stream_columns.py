@@ -13,6 +13,7 @@ from extractors.spark.batches import MARK, Kind, Scanned
 from extractors.spark.columns.flow import Doubt, SourceColumn, strongest
 from extractors.spark.columns.flow import Kind as Made
 from extractors.spark.columns.written import ColumnFlow
+from extractors.spark.plan.names import without_partitions
 from extractors.spark.plan.reads import End, EndKind, path_end
 from extractors.spark.stream_ends import SourceKind, StreamSource, family
 from navlin.model.redaction import redact
@@ -212,7 +213,7 @@ class _Matching:
             self.matched[name] = None
             self.places.setdefault(name, {})[end] = None
         globbed = any(self._sources[name].kind is SourceKind.GLOB for name in holders)
-        cut = scanned.kind is Kind.CUT_PATH and (globbed or path_end(scanned.name) == end)
+        cut = scanned.kind is Kind.CUT_PATH and (globbed or without_partitions(scanned.name) == end.name)
         return (end,), Doubt.INCOMPLETE if cut else Doubt.NONE
 
     def _stream(self, scanned: Scanned) -> tuple[tuple[End, ...], int]:

@@ -26,7 +26,7 @@ from navlin.model.source import YARN, Estate, Source
 _EXAMPLES: Final = {"urls": "http://resourcemanager:8088", "history_urls": "http://historyserver:19888"}
 
 
-@extractor("yarn", source_type=YARN, mode=PULL, version=1)
+@extractor("yarn", source_type=YARN, mode=PULL, version=2)
 @dataclass(frozen=True, slots=True)
 class Yarn(Extractor):
     """One YARN. ``urls`` are its ResourceManagers' web addresses, ``history_urls`` the JobHistoryServer's; without the

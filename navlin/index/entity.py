@@ -25,6 +25,8 @@ OPERATION_TYPES: Final = frozenset(
 PATH_TYPES: Final = frozenset({"FILE", "DIRECTORY", "S3BUCKET"})
 TABLE_TYPES: Final = frozenset({"TABLE", "VIEW"})
 
+NO_DIGEST: Final = -1
+"""The digest of what is no longer as its source had it."""
 REPORTED: Final = "openlineage_execution"
 """The internal type of executions that are reported beside what an engine records itself."""
 
@@ -272,6 +274,16 @@ class StoredEntity:
         }
         return self._changed(
             {**{name: value or None for name, value in left.items()}, "extractorRunId": run_id}
+        )
+
+    def with_doubt(self, reason: str, run_id: str) -> StoredEntity | None:
+        """The operation with one more reason why not all of it is certain; None if it has that one. Its record will be
+        written when it is read again, whatever that says."""
+        reasons = self.document.get("incompleteReasons", [])
+        if reason in reasons:
+            return None
+        return self._changed(
+            {"incompleteReasons": [*reasons, reason], "digest": NO_DIGEST, "extractorRunId": run_id}
         )
 
     @property

@@ -32,9 +32,11 @@ def id_ranges(digits: int = 1) -> tuple[IdRange, ...]:
 
 @dataclass(frozen=True, slots=True)
 class EntityFilter:
-    """Entities. ``runs`` are ids of the runs that stamped them, ``parents`` the ids of their parents (`StoredEntity`)."""
+    """Entities. ``runs`` are ids of the runs that stamped them, ``parents`` the ids of their parents (`StoredEntity`),
+    ``sources`` those of the sources that own them."""
 
     types: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
     deleted: bool | None = None
     runs: tuple[str, ...] = ()
     parents: tuple[str, ...] = ()
@@ -69,6 +71,8 @@ class EntityFilter:
     def _filters(self) -> Iterator[str]:
         if self.types:
             yield q.one_of("type", self.types)
+        if self.sources:
+            yield q.terms("sourceId", self.sources)
         yield from _flag("deleted", self.deleted)
         if self.runs:
             yield q.terms("extractorRunId", self.runs)

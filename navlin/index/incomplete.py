@@ -13,7 +13,8 @@ from navlin.index.solr import Solr
 
 NO_REASON: Final = "no reason given"
 SHOWN_REASONS: Final = 20
-_INCOMPLETE: Final = "type:OPERATION AND incomplete:true"
+_INCOMPLETE: Final = f"+type:OPERATION +(incomplete:true {q.present('incompleteReasons')})"
+"""One that an older navlin read has a reason, and may be complete all the same."""
 
 
 @dataclass(frozen=True, slots=True)

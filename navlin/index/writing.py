@@ -112,7 +112,7 @@ def write(
             reason = reasons.get(envelope.identity, "")
             yield envelope, Outcome.REFUSED if reason else Outcome.SEEN, reason
     todo = {e.identity: (e, o) for e, o in records if o in _WRITTEN}
-    _write_implied(solr, (e for e, outcome in todo.values() if outcome is not Outcome.CHANGED), stamp)
+    write_implied(solr, (e for e, outcome in todo.values() if outcome is not Outcome.CHANGED), stamp)
     look_at = [identity for identity, (_, outcome) in todo.items() if outcome is Outcome.CHANGED]
     for _ in range(ATTEMPTS):
         if not todo:
@@ -124,7 +124,7 @@ def write(
             for identity, before in existing.items()
             if before.get("deleted") or before.get("granted")
         )
-        _write_implied(solr, revived, stamp)
+        write_implied(solr, revived, stamp)
         documents: list[tuple[str, bytes]] = []
         for identity, (envelope, outcome) in list(todo.items()):
             before = existing.get(identity)
@@ -277,7 +277,8 @@ def _own_words(document: Document) -> Mapping[str, Any]:
     return {name: value for name, value in document.items() if name not in of_source}
 
 
-def _write_implied(solr: Solr, children: Iterable[Envelope], stamp: Stamp) -> None:
+def write_implied(solr: Solr, children: Iterable[Envelope], stamp: Stamp) -> None:
+    """Writes the relations to their parents that these entities imply."""
     documents: list[tuple[str, bytes]] = []
     for child in children:
         if child.parent_id:

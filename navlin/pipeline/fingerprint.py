@@ -24,10 +24,15 @@ def settings_hash(extractor: Extractor) -> str:
 
 def why_read_again(saved_under: Collection[str], now: str) -> str:
     """In words why positions that were saved under other fingerprints count no more."""
-    kind = now.rpartition(" ")[0]
-    if any(each.rpartition(" ")[0] == kind for each in saved_under):
+    if not is_of_other_reader(saved_under, now):
         return "settings that say what is read have changed: everything is read again"
     return "the extractor is another one or a newer one than at the last run: everything is read again"
+
+
+def is_of_other_reader(saved_under: Collection[str], now: str) -> bool:
+    """Whether none of these fingerprints is of this extractor in this version."""
+    kind = now.rpartition(" ")[0]
+    return all(each.rpartition(" ")[0] != kind for each in saved_under)
 
 
 def _hash(extractor: Extractor, *, all_settings: bool) -> str:

@@ -25,6 +25,7 @@ from navlin.index.purges import purged_before_ms
 from navlin.index.rejects import save_rejects
 from navlin.index.run_counts import RunCounts
 from navlin.index.runs import (
+    HELD_BACK,
     MISSING,
     Fence,
     RunRecord,
@@ -50,7 +51,7 @@ from navlin.pipeline.clock_doubt import TOLERANCE_MS
 from navlin.pipeline.comparison import RECORDS_IN_TASK, HeldState, Sizes, choose
 from navlin.pipeline.covering import Coverage, coverage
 from navlin.pipeline.failing import in_words
-from navlin.pipeline.fingerprint import fingerprint
+from navlin.pipeline.fingerprint import fingerprint, is_of_other_reader
 from navlin.pipeline.flagging import FLAGGED_COLUMNS, FLAGGED_IN_TASK, Flagging, flag
 from navlin.pipeline.frames import in_ranges, missing_in, rows_of_splits
 from navlin.pipeline.guard import Guard
@@ -68,6 +69,7 @@ from navlin.pipeline.reconciling import (
     Reconciliation,
     reconcile,
 )
+from navlin.pipeline.rereading import remove_invented
 from navlin.pipeline.session import use_pool
 from navlin.pipeline.wall_clock import WallClock
 
@@ -151,7 +153,9 @@ class _Run:
         try:
             self.step("plan")
             before, plan = self.planner.plan(complete=complete)
-            if not plan.splits and not plan.covers and not has_news(plan, before.values):
+            nothing = not plan.splits and not plan.covers and not has_news(plan, before.values)
+            # What an older reader made of records that are gone has to be said once.
+            if nothing and (before.values or not before.outdated):
                 self._note_idle()
                 return self._ended(record, Status.IDLE, note=plan.note)
             with ExitStack() as stack:
@@ -222,7 +226,10 @@ class _Run:
             self.step("link")
             remembered = Remembered.of(before.values.get(MISSING))
             verdict = self._verdict(outcomes, summary, covers, remembered, accepted)
-            self._flag(outcomes, stamp, verdict)
+            if self._reads_again(plan, before):
+                self._remove_invented(rounds, outcomes, before, stamp)
+            else:
+                self._flag(outcomes, stamp, verdict)
             put_where_nothing_is(self.solr, self.source.id, stamp.run_id, moved)
             self._link(stamp, record.iteration)
         self.step("save")
@@ -425,6 +432,25 @@ class _Run:
             )
             self.counts = self.counts.plus(deleted=sum(row["flagged"] for row in flagged.collect()))
             self.solr.commit(core, soft=True)
+
+    def _reads_again(self, plan: Plan, before: SavedPositions) -> bool:
+        """Whether records are read again that were read otherwise: what they do not say any more was never so. A listing
+        is of things that come and go."""
+        return bool(before.outdated) and (self._follows_events or not plan.covers)
+
+    def _remove_invented(
+        self,
+        rounds: Sequence[DataFrame],
+        outcomes: DataFrame | None,
+        before: SavedPositions,
+        stamp: Stamp,
+    ) -> None:
+        first = all(key.startswith((HELD_BACK, MISSING)) for key in before.values)
+        newer = is_of_other_reader(before.outdated.values(), self.fingerprint)
+        linking = Linking(self.solr, self.started_ms, stamp.run_id)
+        removed = remove_invented(linking, self.source.id, rounds, outcomes, whole=first and newer)
+        self.counts = self.counts.plus(deleted=removed)
+        self._commit(*CORES, soft=True)
 
     def _late(self) -> str:
         """What a person should know of records that count as old. Events may well come late."""

@@ -84,6 +84,8 @@ def _job(session, folder: Path) -> None:  # type: ignore[no-untyped-def]  # pysp
     sql("insert overwrite table sales.daily partition(ds = '2026-01-01') select id, amount from sales.orders")
     sql("create or replace view sales.big as select name, total from sales.by_region where total > 3")
     sql("select * from sales.big").write.mode("overwrite").csv(to("out/big"))
+    # Spark finds out the columns in two executions of their own, which list the files.
+    session.read.csv(to("out/big"), inferSchema=True).write.mode("overwrite").parquet(to("out/typed"))
     cached = session.table("sales.orders").where("amount > 5").cache()
     cached.groupBy("region").count().write.mode("overwrite").orc(to("out/cached"))
     cached.unpersist()

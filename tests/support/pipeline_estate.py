@@ -6,12 +6,13 @@ import itertools
 import json
 import uuid
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from navlin.index.fields import ELEMENTS, RELATIONS, STAMPS
+from navlin.index.fields import ELEMENTS, RELATIONS, RUNS, STAMPS
 from navlin.index.presented import presented
 from navlin.index.runs import RunRecord
 from navlin.index.solr import Solr
@@ -51,6 +52,7 @@ class SmallEstate:
         ticking = itertools.count(1)
         self.pipeline = Pipeline(solr.address, spark, lambda: self.now_ms + next(ticking), guard or Guard())
         self.follower: dict[str, Any] = {}
+        self.follower_version = 1
         self.timeout_s = 60.0
 
     def _source(self, source_type: str, name: str) -> Source:
@@ -88,7 +90,23 @@ class SmallEstate:
     def follow(self, **options: Any) -> RunRecord:
         """Runs the engine's source once, five seconds later."""
         self.now_ms += 5_000
-        return self.pipeline.run(EXTRACTORS["happenings"], self.happenings, **options)
+        registration = replace(EXTRACTORS["happenings"], version=self.follower_version)
+        return self.pipeline.run(registration, self.happenings, **options)
+
+    def mend(self) -> None:
+        """The engine's source has a newer reader from now on."""
+        self.follower_version, self.follower = 2, {"mended": True}
+
+    def empty(self) -> None:
+        """Forgets everything in the index, positions among it."""
+        for core in (ELEMENTS, RELATIONS):
+            self.solr.delete_ids(core, [each["identity"] for each in self.documents(core)])
+        of_sources = f"sourceId:({self.hive.id} OR {self.impala.id})"
+        self.solr.delete_ids(
+            RUNS, [each["identity"] for each in self.solr.cursor(RUNS, of_sources, "identity")]
+        )
+        for core in (ELEMENTS, RELATIONS, RUNS):
+            self.solr.commit(core, soft=True)
 
     # -- asking --------------------------------------------------------------------------------------------------------
 

@@ -151,6 +151,8 @@ class Happenings(Extractor):
     estate: Estate
     file: str
     lines_in_split: int = 1_000
+    mended: bool = False
+    """Whether it reads what a line has under ``mended`` in place of the same elsewhere in it."""
 
     def plan(self, positions: Positions) -> Plan:
         read = positions.values.get("lines", 0)
@@ -170,7 +172,7 @@ class Happenings(Extractor):
             except json.JSONDecodeError as error:
                 yield Reject(self.file, f"is no JSON: {error.msg}", number, lines[number][:100])
                 continue
-            yield from self._operation(happened)
+            yield from self._operation({**happened, **(happened.get("mended", {}) if self.mended else {})})
         yield Position("lines", last)
         if last < len(lines):
             yield Lines(last, split.part + 1)

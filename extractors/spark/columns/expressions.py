@@ -176,6 +176,10 @@ class Reader:
                 return Flow(bits, doubt=Doubt.INFERRED), named[0]
         return None
 
+    def hides(self, number: int) -> bool:
+        """Whether a column is one of a table of which the list was cut."""
+        return any(hidden.first <= number <= hidden.last for hidden in self.relation.hidden)
+
     def _subquery(self, text: str, match: re.Match[str]) -> Found:
         if match[0].startswith("dynamicpruning"):
             return NOTHING  # a hint for the scan: what decides stands in a join
@@ -286,7 +290,7 @@ def defined(text: str, reader: Reader) -> tuple[Attribute | None, Flow, Found]:
                 ),
             )
     expression, column = parted(text)
-    if column is not None and expression is text:
+    if column is not None and expression is text and not reader.hides(column.id):
         return column, UNDEFINED, NOTHING
     return column, *flow_of(expression, reader)
 

@@ -244,22 +244,48 @@ def expand(step: Step) -> Relation:
     flows: dict[int, Flow] = {}
     names: dict[int, str] = {}
     columns: list[Attribute] = []
+    named: dict[int, frozenset[int]] = {}
+    varied: list[int] = []
     for position, text in enumerate(out.texts):
         column, _, _ = defined(text, reader)
         if column is None:
             return step.result(made(None, {}, {}, over))
         made_of = dict.fromkeys(each.texts[position] for each in lists if position < len(each.texts))
-        found = [defined(f"{one} AS #{column.id}", reader)[1] for one in made_of]
+        parts = [defined(f"{one} AS #{column.id}", reader)[1:] for one in made_of]
+        found = [flow for flow, _ in parts]
+        named[column.id] = frozenset[int]().union(*(each.ids for _, each in parts))
         flow = merged([each for each in found if not each.literal] or [CONSTANT])
         if sets.more and (sum(1 for each in found if each.data) > 1 or list(made_of) == ["null"]):
             # What the sets that are not shown put there.
-            flow = hidden.get(column.id, CUT_OFF)
+            varied.append(column.id)
+            flow = replace(flow, doubt=flow.doubt | CUT_OFF.doubt)
         columns.append(column)
         flows[column.id], names[column.id] = flow, column.name
+    flows |= _of_hidden_sets(over, flows, named, varied, sets.more)
+    flows |= {number: hidden[number] for number in varied if number in hidden}
     if out.whole:
         return step.result(made(tuple(columns), flows, names, over))
     flows |= {number: flow for number, flow in hidden.items() if number not in flows}
     return step.result(made(None, flows, names, over))
+
+
+def _of_hidden_sets(
+    over: Relation,
+    flows: Mapping[int, Flow],
+    named: Mapping[int, frozenset[int]],
+    varied: list[int],
+    count: int,
+) -> dict[int, Flow]:
+    """The one column that differs from set to set, if the ``count`` sets that are not shown have as many columns to put
+    there as Spark hands to the operator and as nothing else in it names."""
+    if len(varied) != 1 or over.columns is None or not named[varied[0]]:
+        return {}
+    shown = frozenset[int]().union(*named.values())
+    lost = [each.id for each in over.columns if each.id in over.needed and each.id not in shown]
+    if len(lost) != count:
+        return {}
+    flow = merged([replace(flows[varied[0]], doubt=Doubt.INFERRED), *(over.flows[each] for each in lost)])
+    return {varied[0]: flow}
 
 
 def _expanded(step: Step) -> dict[int, Flow]:

@@ -169,7 +169,28 @@ def _written(operator: Operator | None, write: Write, text: PlanText, plans: Pla
         relation = plans.relation(logical[0], plans.listed_input(operator))
     except TooMuch:
         return unknown_columns(Incomplete.TOO_MANY)
+    if relation.columns is None and write.logical and not write.moves_data:
+        return _shown(operator, write, logical[0], relation, plans.sources)
     return _named(operator, write, relation, plans.sources)
+
+
+def _shown(
+    operator: Operator, write: Write, query: Operator, relation: Relation, sources: Sources
+) -> WrittenColumns:
+    """The columns that a logical plan's list names before it is cut off. That others are missing is a reason."""
+    unknown = unknown_columns(_of_relation(relation))
+    listed = elements(next(split(query.arguments), "")) if query.name == "Project" else elements("")
+    # A column that is listed twice has one id: behind it no place is certain.
+    if listed.more <= 0 or len(relation.names) != len(listed.texts) or -1 in relation.names:
+        return unknown
+    names = _names(operator.arguments, write) or list(relation.names.values())
+    if len(names) not in (len(listed.texts), len(listed.texts) + listed.more) or not all(names):
+        return unknown
+    flows: dict[str, Flow] = {}
+    for name, number in zip(names, relation.names, strict=False):
+        flows.setdefault(name, relation.flows[number])
+    found = _columns_written(flows, relation, sources)
+    return WrittenColumns(found.flows, tuple(dict.fromkeys((*found.reasons, Incomplete.FIELDS_CUT))))
 
 
 def _named(operator: Operator, write: Write, relation: Relation, sources: Sources) -> WrittenColumns:

@@ -16,6 +16,8 @@ _DOTTED: Final = re.compile(r"[^\s.,()\[\]{}@`]+(?:\.[^\s.,()\[\]{}@`]+)*")
 _CATALOG_TABLE: Final = re.compile(r"\bDatabase: ?(\S{1,400})\s{1,40}Table: ?(\S{1,400})")
 _HIVE_CTAS: Final = re.compile(r"Database: ?([^,\]}]{1,400})\}?, TableName: ?([^,\]]{1,400})")
 _PARTITION_DIRECTORY: Final = re.compile(r"[^/=]+=[^/]*$")
+_PART_FILE: Final = re.compile(r"/part-(?:[mr]-)?\d{5,}(?:[-.][^/]*)?$")
+"""One of the files that a job wrote into a directory. Spark lists them by name where it infers the columns of CSV."""
 _LOCATION: Final = re.compile(r"(\w+)(?:\((\d+) paths\))? ?\[(.*)", re.DOTALL)
 _MARKS: Final = re.compile(r"[`(\[{)\]},]")
 _BETWEEN_PATHS: Final = re.compile(r", ?(?=\.\.\.|/|[A-Za-z][A-Za-z0-9+.-]*:/)")
@@ -154,6 +156,11 @@ def without_partitions(path: str) -> str:
     while (last := path.rfind("/")) > 0 and _PARTITION_DIRECTORY.fullmatch(path, last + 1):
         path = path[:last]
     return path
+
+
+def without_part_file(path: str) -> str:
+    """The directory of a part file; any other path as it is."""
+    return _PART_FILE.sub("", path) or path
 
 
 def is_kept(arguments: str) -> bool:

@@ -23,6 +23,7 @@ from extractors.spark.plan.names import (
     location,
     quoted_table,
     split_arguments,
+    without_part_file,
     without_partitions,
 )
 from extractors.spark.plan.text import Operator, PlanText
@@ -74,7 +75,7 @@ def view_end(table: Table) -> End:
 
 
 def path_end(path: str) -> End:
-    return End(EndKind.PATH, without_partitions(without_credentials(path)))
+    return End(EndKind.PATH, without_partitions(without_part_file(without_credentials(path))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,180 @@
+"""Event logs in a ``.zip``, as Spark's history server hands them out: read where they are, nothing is unpacked to disk.
+
+The history server puts the logs of all attempts of an application into one archive, each as it lay in the log directory:
+one file, or a directory with the parts of a rolling log, compressed by Spark or not.
+"""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from io import SEEK_SET, BufferedReader, RawIOBase
+from typing import IO, BinaryIO, Final, cast
+
+from extractors.spark.codecs import Damaged
+from extractors.spark.forms import Log, Part, find_logs
+from extractors.spark.lines import OUT_BYTES_FREE, open_part
+from extractors.spark.places import BUFFER_BYTES, Entry, Place, is_hidden
+
+MAX_MEMBERS: Final = 10_000
+MAX_READ_BYTES: Final = 8 << 20
+"""How much is read of an archive at once: its table of contents, of `MAX_MEMBERS` with long names."""
+MAX_RATIO: Final = 100
+"""How many bytes may come out of one of an archive, beyond the first `OUT_BYTES_FREE`. Of events it is 10 to 50."""
+_SUFFIX: Final = ".zip"
+_MAGICS: Final = (b"PK\x03\x04", b"PK\x05\x06")
+_ENCRYPTED: Final = 1
+_DAMAGE: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
+"""The errors of zipfile over bytes that are no whole archive."""
+
+
+class NotReadable(ValueError):
+    """An archive that is not read, and why. ``cut``: its end is missing, as while it is being downloaded."""
+
+    def __init__(self, reason: str, *, cut: bool = False) -> None:
+        super().__init__(reason)
+        self.cut = cut
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivePlace:
+    """The members of one archive as a file system. A member's path is the archive's, a slash, and its name."""
+
+    place: Place
+    archive: Part
+
+    def entries(self, directory: str) -> list[Entry]:
+        below = self._name(f"{directory}/")
+        found: dict[str, Entry] = {}
+        for member in self._members():
+            first, slash, _ = member.filename.removeprefix(below).partition("/")
+            if member.filename.startswith(below) and first and not is_hidden(first):
+                size = 0 if slash else member.file_size
+                found[first] = Entry(first, f"{directory}/{first}", bool(slash), size, 0)
+        return [found[name] for name in sorted(found)]
+
+    def open(self, path: str) -> BinaryIO:
+        opened = self._opened()
+        if self._name(path) not in opened.NameToInfo:
+            raise FileNotFoundError(f"{path} is not in the archive any more")
+        return cast(BinaryIO, BufferedReader(_Member(opened, self._name(path)), BUFFER_BYTES))
+
+    def logs(self) -> list[Log]:
+        """The logs in the archive. Raises `NotReadable`."""
+        check(self._members(), self.archive.size)
+        found = find_logs(self, self.archive.path, lambda name, mtime_ns: False)
+        logs = [each for each in found if isinstance(each, Log) and each.parts]
+        if not logs:
+            raise NotReadable("a zip archive without an event log")
+        return logs
+
+    def _name(self, path: str) -> str:
+        return path.removeprefix(f"{self.archive.path}/")
+
+    def _members(self) -> list[zipfile.ZipInfo]:
+        with closing(self._opened()) as opened:
+            return opened.infolist()
+
+    def _opened(self) -> zipfile.ZipFile:
+        raw = open_part(self.place, self.archive)
+        try:
+            return _Archive(cast(IO[bytes], _InPieces(raw)))
+        except _DAMAGE as error:
+            raw.close()
+            raise NotReadable(f"not read as a zip archive: {error}", cut=True) from error
+
+
+def is_archive(place: Place, part: Part) -> bool:
+    """Whether a file is an archive, by its name or by how it begins."""
+    if part.name.endswith(_SUFFIX):
+        return True
+    with open_part(place, part) as raw:
+        return raw.read(len(_MAGICS[0])) in _MAGICS
+
+
+def check(members: Sequence[zipfile.ZipInfo], archive_bytes: int) -> None:
+    """Raises `NotReadable` for what no history server puts into an archive, or what would cost too much to read."""
+    if len(members) > MAX_MEMBERS:
+        raise NotReadable(f"a zip archive of {len(members)} files: {MAX_MEMBERS} at most are read")
+    if len({each.filename for each in members}) < len(members):
+        raise NotReadable("a zip archive with two files of one name")
+    for each in members:
+        name = each.filename[:200]
+        if each.filename.startswith("/") or ".." in each.filename.split("/"):
+            raise NotReadable(f"a zip archive whose file {name} lies outside of it")
+        if each.flag_bits & _ENCRYPTED:
+            raise NotReadable(f"a zip archive whose file {name} is encrypted")
+        if each.filename.lower().endswith(_SUFFIX):
+            raise NotReadable(f"a zip archive within a zip archive, {name}: take it out")
+    out_bytes = sum(each.file_size for each in members)
+    if out_bytes > OUT_BYTES_FREE + MAX_RATIO * archive_bytes:
+        raise NotReadable(f"a zip archive of {archive_bytes} bytes out of which {out_bytes} would come")
+
+
+class _Archive(zipfile.ZipFile):
+    """An archive that closes the file that it was opened on."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        super().__init__(raw)
+        self._raw = raw
+
+    def close(self) -> None:
+        super().close()
+        if hasattr(self, "_raw"):
+            self._raw.close()
+
+
+class _InPieces:
+    """A file of which little is read at once, whatever the archive says of its own sizes."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw = raw
+        self.seek, self.tell, self.close, self.seekable = raw.seek, raw.tell, raw.close, raw.seekable
+
+    def read(self, count: int = -1) -> bytes:
+        if count > MAX_READ_BYTES:
+            raise zipfile.BadZipFile(f"its table of contents has {count} bytes")
+        return self._raw.read(MAX_READ_BYTES if count < 0 else count)
+
+
+class _Member(RawIOBase):
+    """One file of an archive. Raises `Damaged` where it cannot be decompressed."""
+
+    def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
+        self._archive, self._name = archive, name
+        self._file: IO[bytes] | None = None
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = SEEK_SET) -> int:
+        self._at = offset if whence == SEEK_SET else self._at + offset
+        return self._at
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # typeshed's wants any buffer
+        try:
+            if self._file is None:
+                self._file = self._archive.open(self._name)
+            if self._file.tell() != self._at:
+                self._file.seek(self._at)
+            data = self._file.read(len(buffer))
+        except _DAMAGE as error:
+            raise Damaged(str(error), self._at) from error
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._archive.close()
+        super().close()

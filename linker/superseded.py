@@ -1,0 +1,164 @@
+"""What an older reading left that the newer one of the same records does not bear out.
+
+The newer reading does not say that something is gone: it says that it never was. So this is removed, and not flagged
+deleted: operations to which none of the executions read again belongs any more, with all that hangs on them; what operations
+that were read again no longer have; and placeholders that nothing else names.
+
+All of it is found before the first of it goes, and goes in such an order that a pass that was cut off finds the rest again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from linker.add_locations import locate
+from linker.linking import Linking
+from linker.locations import path_ends
+from linker.purge_rules import parts_of
+from navlin.index.entity import PURGE, VERSION, WHOLE, StoredEntity
+from navlin.index.envelope import Envelope
+from navlin.index.filters import EntityFilter, RelationFilter
+from navlin.index.relation import BOTH, ENDS, StoredRelation
+from navlin.index.user_entities import adopt_words
+from navlin.index.writing import WRITE_BATCH, write_implied
+from navlin.model.batches import in_batches
+from navlin.model.gaps import READ_BY_OLDER
+from navlin.model.keys import RelationType
+
+_INSTANCES = RelationFilter(types=(RelationType.INSTANCE_OF,))
+_CONTAINS = RelationFilter(types=(RelationType.PARENT_CHILD,))
+_STATED = RelationFilter(but_types=(RelationType.PARENT_CHILD,), rule="")
+Relations = dict[str, StoredRelation]
+"""By id."""
+
+
+def remove_superseded(
+    linking: Linking,
+    executions: Iterable[Envelope],
+    read_ids: Collection[str],
+    entity_ids: Iterable[str],
+    relation_ids: Iterable[str],
+) -> int:
+    """Removes operations that lost their executions, and returns how many entities and relations went.
+
+    ``executions`` were read again, as were the operations ``read_ids``; ``entity_ids`` and ``relation_ids`` are parts of
+    these that they do not have any more.
+    """
+    graph = linking.graph
+    moved, left = _moved(linking, executions)
+    entities = _without_executions(linking, {each: left[each] for each in left.keys() - set(read_ids)}, moved)
+    entities |= graph.entities_now(entity_ids, VERSION)
+    relations = {each.id: each for each in graph.relations(of=sorted(entities))}
+    for batch in in_batches(relation_ids, WRITE_BATCH):
+        relations |= graph.relations_now(batch)
+    relations = {identity: each for identity, each in relations.items() if identity not in moved}
+
+    ends = {end.id for each in relations.values() for end in (each.ep1, each.ep2)} - entities.keys()
+    placeholders, contained = _placeholders(linking, ends, relations)
+    relations |= {
+        each.id: each for each in graph.relations(of=sorted(placeholders)) if each.id not in contained
+    }
+    removed = _remove_entities(linking, placeholders.values()) + _remove_relations(linking, contained)
+    removed += _remove_relations(linking, relations)
+    graph.commit()
+    locate(linking, {path for each in relations.values() for path in path_ends(each)})
+    removed += _remove_entities(linking, entities.values()) + _remove_relations(linking, moved)
+    graph.commit()
+    return removed
+
+
+def doubt_unread(linking: Linking, source_id: str, read_ids: Collection[str]) -> int:
+    """Says of a source's operations that were not read again that an older reader made them; returns of how many."""
+    where = EntityFilter(("OPERATION",), sources=(source_id,), deleted=False)
+    unread = [
+        each.id for each in linking.graph.entities(where) if each.id not in read_ids and not each.granted
+    ]
+    return linking.graph.change_entities(
+        unread, lambda operation: operation.with_doubt(READ_BY_OLDER, linking.run_id)
+    )
+
+
+def _moved(linking: Linking, executions: Iterable[Envelope]) -> tuple[Relations, dict[str, str]]:
+    """Puts executions below the operations that they belong to now. Returns their relations to those that they were below,
+    and each of these with one that took over."""
+    graph = linking.graph
+    moved: Relations = {}
+    left: dict[str, str] = {}
+    for batch in in_batches(executions, WRITE_BATCH):
+        by_id = {each.identity: each for each in batch}
+        instances = graph.relations(_INSTANCES, of=by_id, sides=(2,), fields=ENDS)
+        stale = [each for each in instances if each.ep1.id != by_id[each.ep2.id].parent_id]
+        now = graph.entities_now({each.ep2.id for each in stale}, PURGE)
+        for each in stale:
+            execution = by_id[each.ep2.id]
+            if each.ep2.id in now and now[each.ep2.id].as_of_ms <= execution.as_of:
+                write_implied(linking.solr, [execution], linking.stamp)
+                moved[each.id], left[each.ep1.id] = each, execution.parent_id
+    return moved, left
+
+
+def _without_executions(linking: Linking, left: dict[str, str], moved: Relations) -> dict[str, StoredEntity]:
+    """Those operations that keep no execution, with their parts, by id. What people wrote on one goes over to that which
+    took over. One of which purge removed executions stays: nothing else knows of them."""
+    graph = linking.graph
+    instances = graph.relations(_INSTANCES, of=sorted(left), sides=(1,), fields=ENDS)
+    kept = {each.ep1.id for each in instances if each.id not in moved}
+    there = graph.entities_now(sorted(left.keys() - kept), WHOLE)
+    empty = {identity: each for identity, each in there.items() if not each.last_run.count}
+    for identity in empty:
+        adopt_words(linking.solr, identity, left[identity])
+    return empty | {each.id: each for each in parts_of(graph, sorted(empty), VERSION)}
+
+
+def _placeholders(
+    linking: Linking, ids: Collection[str], going: Relations
+) -> tuple[dict[str, StoredEntity], Relations]:
+    """What was granted to a claim, and nothing but relations that go names it, or what it contained; by id, and with the
+    relations to what contains it. None that bears words or a last read."""
+    graph = linking.graph
+    found: dict[str, StoredEntity] = {}
+    contained: Relations = {}
+    while ids:
+        there = graph.entities_now(sorted(ids), WHOLE)
+        granted = {
+            each.id: each
+            for each in there.values()
+            if each.granted and not each.words and not any(each.last_read)
+        }
+        named = {
+            end
+            for side in BOTH
+            for each in graph.relations(_STATED, of=sorted(granted), sides=(side,), fields=ENDS)
+            if each.id not in going
+            for end in (each.ep1.id, each.ep2.id)
+        }
+        children = graph.relations(_CONTAINS, of=sorted(granted), sides=(1,), fields=ENDS)
+        named |= {each.ep1.id for each in children if each.id not in contained}
+        found |= (unnamed := {identity: each for identity, each in granted.items() if identity not in named})
+        gone = [*unnamed, *(set(ids) - there.keys())]
+        parents = {each.id: each for each in graph.relations(_CONTAINS, of=gone, sides=(2,), fields=ENDS)}
+        contained |= parents
+        ids = {each.ep1.id for each in parents.values()}
+    return found | _empty_sources(linking, found.values()), contained
+
+
+def _empty_sources(linking: Linking, going: Collection[StoredEntity]) -> dict[str, StoredEntity]:
+    """The placeholders of sources of which nothing but these entities is left, by id."""
+    if not going:
+        return {}
+    left = linking.graph.entities_by_source(EntityFilter())
+    for each in going:
+        left[each.source_id] -= 1
+    only_itself = sorted({each.source_id for each in going if left[each.source_id] <= 1})
+    sources = linking.graph.entities_now(only_itself, WHOLE)
+    return {identity: each for identity, each in sources.items() if each.granted}
+
+
+def _remove_entities(linking: Linking, entities: Iterable[StoredEntity]) -> int:
+    versions = {each.id: each.version for each in entities}
+    return len(versions) - len(linking.graph.remove_entities(versions, linking.stamp))
+
+
+def _remove_relations(linking: Linking, relations: Relations) -> int:
+    versions = {identity: each.version for identity, each in relations.items()}
+    return len(versions) - len(linking.graph.remove_relations(versions, linking.stamp))

@@ -1,0 +1,203 @@
+"""An index that an older reader filled, once a newer one has read the same records again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from navlin.index.fields import ELEMENTS
+from navlin.index.graph import Graph
+from navlin.index.runs import Status
+from navlin.model.gaps import READ_BY_OLDER
+from navlin.query.incomplete import IncompleteOperation, incomplete
+from tests.support.pipeline_estate import FIRST_MS, SmallEstate
+
+IN, OUT, INVENTED = "hdfs://ns1/in", "hdfs://ns1/out", "hdfs://people p JOIN dept d/x"
+
+
+def happen(estate: SmallEstate, run: str, reads: list[str], writes: list[str], **more: Any) -> None:
+    estate.happen(f"statement {run}", reads, writes, at_ms=FIRST_MS - 1_000, id=run, **more)
+
+
+def history(estate: SmallEstate) -> None:
+    """Records of which the first reader takes much for what it is not."""
+    # A source that is none, and one that it does not see.
+    mended: dict[str, Any] = {"reads": [IN], "parts": [[f"{IN}.a", f"{OUT}.a"]]}
+    happen(estate, "one", [INVENTED], [OUT], parts=[[f"{INVENTED}.a", f"{OUT}.a"]], mended=mended)
+    # The same tables, and an edge too many.
+    parts = [[f"{IN}.a", f"{OUT}.a"], [f"{IN}.wrong", f"{OUT}.b"]]
+    happen(estate, "two", [IN], [OUT], parts=parts, mended={"parts": parts[:1]})
+    # Two runs of a statement are runs of two.
+    for run in ("three", "four"):
+        estate.happen(
+            "twice", [IN], [f"{OUT}2"], at_ms=FIRST_MS - 900, id=run, mended={"reads": [f"{IN}-{run}"]}
+        )
+    happen(estate, "five", [IN], [f"{OUT}5"])
+    # A write that is none.
+    happen(estate, "six", [IN], [f"{INVENTED}6"], mended={"writes": []})
+
+
+def read(estate: SmallEstate) -> None:
+    run = estate.follow()
+    assert not run.error, run
+
+
+def contents(estate: SmallEstate) -> dict[tuple[str, str], dict[str, Any]]:
+    """The index, but for when and how often a source was read."""
+    return {
+        key: {
+            name: value
+            for name, value in document.items()
+            if name != "sourceExtractIteration" and (name, document["type"]) != ("asOf", "SOURCE")
+        }
+        for key, document in estate.index().items()
+    }
+
+
+def test_an_index_of_an_older_reader_becomes_what_a_newer_one_makes_of_the_same_records(
+    estate: SmallEstate,
+) -> None:
+    history(estate)
+    read(estate)
+    assert any("people" in str(each) for each in contents(estate).values())
+    estate.mend()
+    read(estate)
+    mended = contents(estate)
+
+    estate.empty()
+    assert contents(estate) == {}
+    read(estate)
+    assert mended == contents(estate)
+    assert not [each for each in mended.values() if "people" in str(each)]
+    assert not [each for each in mended.values() if each.get("incompleteReasons")]
+
+
+def test_reading_once_more_changes_nothing(estate: SmallEstate) -> None:
+    history(estate)
+    estate.mend()
+    read(estate)
+    before = contents(estate)
+    estate.follower_version = 3
+    read(estate)
+    assert contents(estate) == before
+
+
+@pytest.mark.parametrize("at", range(4))
+def test_a_pass_that_is_cut_off_is_made_good_by_the_next(
+    estate: SmallEstate, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    history(estate)
+    read(estate)
+    estate.mend()
+    removals = 0
+    with monkeypatch.context() as cut:
+        for step in ("remove_entities", "remove_relations"):
+            real = getattr(Graph, step)
+
+            def counted(graph: Graph, *given: Any, real: Any = real) -> Any:
+                nonlocal removals
+                done = real(graph, *given)
+                removals += 1
+                if removals > at:
+                    raise ConnectionError("cut off")
+                return done
+
+            cut.setattr(Graph, step, counted)
+        assert "cut off" in estate.follow().error
+    read(estate)
+    mended = contents(estate)
+    estate.empty()
+    read(estate)
+    assert mended == contents(estate)
+
+
+def test_words_of_people_go_over_to_the_operation_that_takes_the_place(estate: SmallEstate) -> None:
+    history(estate)
+    read(estate)
+    [old] = operations(estate, "statement one")
+    estate.solr.add(ELEMENTS, [{"identity": old["identity"], "tags": {"set": ["nightly"]}}])
+    [placeholder] = [each for each in estate.documents(ELEMENTS) if each.get("fileSystemPath") == "/x6"]
+    estate.solr.add(ELEMENTS, [{"identity": placeholder["identity"], "description": {"set": "kept"}}])
+    estate.solr.commit(ELEMENTS, soft=True)
+    estate.mend()
+    read(estate)
+    [new] = operations(estate, "statement one")
+    assert new["identity"] != old["identity"]
+    assert new["tags"] == ["nightly"]
+    assert estate.of_id(placeholder["identity"])["description"] == "kept"
+
+
+def test_what_an_older_reader_made_of_records_that_are_gone_is_named(estate: SmallEstate) -> None:
+    history(estate)
+    read(estate)
+    lines = Path(estate.lines_file).read_text().splitlines()
+    Path(estate.lines_file).write_text(lines[4] + "\n")  # of the fifth statement alone
+    estate.mend()
+    read(estate)
+    found = doubted(estate)
+    assert sorted(each.operation.name for each in found) == [
+        "statement one",
+        "statement six",
+        "statement two",
+        "twice",
+    ]
+    assert {each.reasons for each in found} == {(READ_BY_OLDER,)}
+    assert json.loads(json.dumps(found[0].to_json()))["reasons"] == [READ_BY_OLDER]
+    # The records come back.
+    estate.follower_version = 3
+    Path(estate.lines_file).write_text("\n".join(lines) + "\n")
+    read(estate)
+    mended = contents(estate)
+    assert len(doubted(estate)) == 0
+    estate.empty()
+    read(estate)
+    assert mended == contents(estate)
+
+
+def test_what_an_older_reader_made_is_named_if_no_record_at_all_is_left(estate: SmallEstate) -> None:
+    history(estate)
+    read(estate)
+    Path(estate.lines_file).write_text("")
+    estate.mend()
+    read(estate)
+    assert len(doubted(estate)) == 5
+    assert estate.follow().status is Status.IDLE
+
+
+def test_other_settings_are_no_older_reader(estate: SmallEstate) -> None:
+    history(estate)
+    read(estate)
+    estate.follower = {"mended": True}
+    Path(estate.lines_file).write_text("")
+    happen(estate, "seven", [IN], [OUT])
+    read(estate)
+    assert len(doubted(estate)) == 0
+
+
+def test_an_operation_of_which_purge_removed_executions_stays(estate: SmallEstate) -> None:
+    history(estate)
+    read(estate)
+    [old] = operations(estate, "statement one")
+    estate.solr.add(ELEMENTS, [{"identity": old["identity"], "purgedExecutions": {"set": 3}}])
+    estate.solr.commit(ELEMENTS, soft=True)
+    estate.mend()
+    read(estate)
+    assert {each["identity"] for each in operations(estate, "statement one")} > {old["identity"]}
+    assert len(doubted(estate)) == 1
+
+
+def doubted(estate: SmallEstate) -> list[IncompleteOperation]:
+    """The operations that an older reader made. Other estates of the session have sources of the same name."""
+    found = incomplete(estate.solr, source=estate.impala.name, reason=READ_BY_OLDER, limit=1_000).results
+    return [each for each in found if each.operation.source_id == estate.impala.id]
+
+
+def operations(estate: SmallEstate, text: str) -> list[dict[str, Any]]:
+    return [
+        each
+        for each in estate.documents(ELEMENTS)
+        if each["type"] == "OPERATION" and each.get("queryText") == text
+    ]
