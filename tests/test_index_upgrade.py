@@ -26,10 +26,12 @@ from navlin.index import schema_upgrade
 from navlin.index.cores import CONFIGSET, CORES, NotCreated, create
 from navlin.index.fields import EDITS, ELEMENTS, RELATIONS, RUNS
 from navlin.index.inheritance import is_computed
-from navlin.index.schema import VERSION, Schema, UnusableIndex, schema_of
+from navlin.index.name_filling import fill_names, names_filled
+from navlin.index.schema import VERSION, Schema, UnusableIndex, save_schema, schema_of
 from navlin.index.schema_steps import UPGRADES, upgraded
 from navlin.index.solr import Solr, SolrError
 from navlin.query.answer import Direction
+from navlin.query.finding import find_for_people
 from navlin.query.lineage import lineage
 from navlin.query.options import Options
 from navlin.service import opening
@@ -41,12 +43,14 @@ from navlin.solr_server.embedded import EmbeddedSolr
 from tests.services.solrcloud import solr_cloud
 from tests.support import old_index
 from tests.support.leases import held_by
+from tests.support.query_estate import World
 from tests.support.solr_proxy import Call, SolrProxy
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 THIS = Schema(VERSION, version("navlin"))
+BEFORE_PIECES = Path(__file__).parent / "data" / "index-3" / "conf"
 NOW_MS = 1_900_000_000_000
 REPOSITORY = Path(__file__).parents[1]
 
@@ -169,6 +173,43 @@ def test_a_new_index_bears_its_version_and_one_of_a_later_navlin_is_refused_with
             assert refused.exit_code == Exit.FAILED
             assert f"version {VERSION + 1}, written by navlin 9.1.0" in refused.stderr
             assert f"knows versions up to {VERSION}: use navlin 9.1.0" in refused.stderr
+
+
+@pytest.mark.services
+def test_an_index_of_version_3_without_pieces_of_names_is_searched_as_before_until_they_are_filled_in(
+    tmp_path: Path, solr_jars: Path
+) -> None:
+    def found(word: str) -> list[str]:
+        return [each["originalName"] for each in find_for_people(solr, word).documents]
+
+    state, cache = tmp_path / "state", solr_jars.parent / "solr-launcher"
+    before = EmbeddedSolr(state, solr_jars, BEFORE_PIECES, cores=CORES, cache=cache)
+    with before as server, Solr(server.address) as solr:
+        save_schema(solr)
+        world = World(solr, "before", database="db")
+        world.table("daily_revenue", originalDescription="ตารางลูกค้า")
+        described = world.elements[world.path("/data/orders").identity]
+        described["description"] = "カスタマーテーブル"
+        world.index()
+        for core in CORES:
+            solr.commit(core, soft=False)
+        documents = old_index.everything(solr)
+
+    with server_on(state, solr_jars) as server, Solr(server.address) as solr:
+        open_index(solr, server)
+        assert found("revenue") == ["daily_revenue"]
+        assert found("reven") == found("ลูกค้า") == found("テーブル") == []
+        assert fill_names(solr, stop=lambda: True) == 0
+        assert not names_filled(solr)
+
+        keep_inherited(solr)
+
+        assert found("reven") == found("venue") == found("ลูกค้า") == ["daily_revenue"]
+        assert found("テーブル") == ["orders"]
+        kept = {key: document for key, document in old_index.everything(solr).items() if key in documents}
+        assert kept == documents
+        assert names_filled(solr)
+        assert fill_names(solr) == 0
 
 
 @pytest.mark.services

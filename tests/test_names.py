@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from navlin.index.solr import Solr
-from navlin.model.keys import EntityType, location_key, operation_key, partition_key
+from navlin.model.identity import identify
+from navlin.model.keys import EntityType, Key, location_key, operation_key, partition_key
 from navlin.model.source import Estate
 from navlin.query.names import AmbiguousName, UnknownName, candidates_for, entity_named, suggestions_for
 from navlin.solr_server.embedded import EmbeddedSolr
@@ -26,6 +27,28 @@ def world(solr_server: EmbeddedSolr) -> Iterator[World]:
         world.path("/naming/In/part-0", kind=EntityType.FILE)
         world.path("/naming/with space, comma", kind=EntityType.FILE)
         world.granted(location_key(Estate("estate"), "s3a://naming-bucket/x/y"))
+        world.path("/naming/trail ")
+        world.table("odd", 'x"y', "q`q", '"whole"', "trail ")
+        world.column("/naming/in.Amount")
+        owner = world.source("OPENLINEAGE")
+        stream = Key(
+            EntityType.DATASET,
+            identify(owner.id, "naming.cycle"),
+            owner,
+            "naming.cycle",
+            "/datasets/naming.cycle",
+        )
+        world.entity(stream)
+        column = Key(
+            EntityType.FIELD,
+            identify(stream.identity, "X"),
+            owner,
+            "x",
+            "/datasets/naming.cycle/X",
+            "/naming.cycle",
+            parent=stream,
+        )
+        world.entity(column)
         world.entity(operation_key(world.source(SPARK), "plan", (), name="naming_application_1"))
         world.index()
         yield world
@@ -54,6 +77,17 @@ def world(solr_server: EmbeddedSolr) -> Iterator[World]:
         ("/naming/with space, comma", "/naming/with space, comma"),
         ("s3://naming-bucket/x/y", "/x/y"),
         ("s3n://naming-bucket/x/y", "/x/y"),
+        ("/naming/trail ", "/naming/trail "),
+        ("naming_db.odd.trail ", "Naming_Db.odd.trail "),
+        ('naming_db.odd.x"y', 'Naming_Db.odd.x"y'),
+        ("naming_db.odd.q`q", "Naming_Db.odd.q`q"),
+        ('naming_db.odd."whole"', 'Naming_Db.odd."whole"'),
+        ("naming.cycle", "naming.cycle"),
+        ("naming.cycle.x", "naming.cycle.x"),
+        ("Naming.Cycle.X", "naming.cycle.x"),
+        ("/naming/in.amount", "/naming/in.Amount"),
+        ("hdfs://naming/naming/in.amount", "/naming/in.Amount"),
+        ("orders.a.b", "Naming_Db.Orders.a.b"),
         ("naming_application_1", "naming_application_1"),
         ("naming-hdfs", "naming-hdfs"),
     ],

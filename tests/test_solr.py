@@ -45,7 +45,7 @@ VALUES: dict[str, Any] = {
     "text": "a comment, and another " * 2_000,
     "sqlText": "SELECT a FROM b " * 5_000,
 }
-UNRETURNED = {"_version_", "anyText"}
+UNRETURNED = {"_version_", "anyText", "namePieces"}
 
 
 def schema_fields() -> dict[str, tuple[str, bool]]:

@@ -315,6 +315,8 @@ async def _parameters(endpoint: Endpoint, request: Request) -> tuple[Any, Any]:
     except orjson.JSONDecodeError as error:
         raise Problem(400, f"the body is no JSON: {error}") from None
     if endpoint.takes_body:
+        if not body and endpoint.method == "PUT":
+            raise Problem(400, "the body is missing: it has what is to be written, as JSON")
         return from_query(endpoint.parameters, given), read
     if endpoint.lenient:
         return from_both(endpoint.parameters, given, read), None

@@ -63,13 +63,18 @@ def command(
     as_jsonl: bool,
     fields: tuple[str, ...],
 ) -> None:
-    """Search entities and relations, in Solr's syntax as users of Navigator typed it.
+    """Search entities and relations: a name, words of names and comments, or Solr's syntax as users of Navigator typed it.
+
+    What is called just so comes first: db.table, db.table.column, a path, a URI, an id. Then come names with the word in
+    them, then comments, then statements. A text between quotation marks is exact. Parts of statements, executions and
+    partitions are counted, and shown by a filter on their type.
 
     --csv and --jsonl have the whole result, however large, by identity; --limit and the like are not for them.
 
     \b
     Examples:
-      navlin search orders
+      navlin search shop.orders
+      navlin search 'customer orders'
       navlin search 'type:TABLE AND owner:etl -deleted:true'
       navlin search 'sourceType:IMPALA AND queryText:*temp_sample_08*' --json
       navlin search 'type:OPERATION_EXECUTION AND started:[NOW/DAY-5DAYS TO NOW]' --sort 'started desc'
@@ -77,8 +82,8 @@ def command(
       navlin search --saved 'personal data' --json
       navlin search 'type:TABLE AND tags:pii' --csv --field parentPath --field originalName --field owner > pii.csv
     """
+    from navlin.query.finding import find_for_people
     from navlin.query.scanner import QueryError
-    from navlin.query.search import search
 
     one_query(query, saved)
     if as_json + as_csv + as_jsonl > 1:
@@ -95,7 +100,7 @@ def command(
     with invocation.solr() as solr:
         query = query_of(invocation, solr, query, saved)
         try:
-            answer = search(
+            answer = find_for_people(
                 solr, query, limit=limit, offset=offset, sort=sort, filters=filters, facets=facets
             )
         except QueryError as error:

@@ -15,9 +15,11 @@ from navlin.console.results import Result, results_of
 from navlin.index.fields import RELATIONS
 from navlin.index.solr_query import phrase
 from navlin.index.sources import known_sources
+from navlin.query.finding import find_for_people
+from navlin.query.meant import FOLDED
 from navlin.query.saved import searches_of
 from navlin.query.scanner import QueryError
-from navlin.query.search import SearchAnswer, search
+from navlin.query.search import SearchAnswer
 
 RESULTS_A_PAGE: Final = 25
 PAGES_LINKED: Final = 400
@@ -102,7 +104,7 @@ def _values(asked: Asked) -> Mapping[str, Any]:
         "download": urlencode([("query", given.query or "*"), *(("filter", each) for each in wanted)]),
     }
     try:
-        answer = search(
+        answer = find_for_people(
             asked.solr,
             given.query or "*",
             limit=RESULTS_A_PAGE,
@@ -131,6 +133,10 @@ def _values(asked: Asked) -> Mapping[str, Any]:
         "before": address(given, page=given.page - 1) if given.page > 1 else "",
         "after": address(given, page=given.page + 1) if given.page < pages else "",
         "filters": list(_counted(given, answer, names)),
+        "folded": [
+            (FOLDED[kind][count != 1], count, address(given, type=(kind,), page=1))
+            for kind, count in answer.folded.items()
+        ],
         "full": [answer.query, *wanted],
     }
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import orjson
+
 from navlin.index import entity as entity_fields
 from navlin.index.presented import presented
 from navlin.index.query_fields import ANY_TEXT, CASELESS, value_of
@@ -19,6 +21,7 @@ PAGE_ROWS: Final = 10_000
 STREAMED_ROWS: Final = 2_000
 """How many are held in memory of a result that is passed on as it comes."""
 FACET_VALUES: Final = 100
+_BESIDE: Final = "beside"
 _SPECIAL: Final = re.compile(r"(\W)")
 MOST_S: Final = 60.0
 """How long Solr may look for the documents of one request: a few wildcards may run through every name that there is."""
@@ -27,7 +30,8 @@ MOST_S: Final = 60.0
 @dataclass(frozen=True, slots=True)
 class SolrQuery:
     """A query and what belongs to it. ``sort`` is a list of (field, "asc" or "desc"), the best match first if it is
-    empty; ``preferred`` are clauses that add to what matches and find nothing by themselves."""
+    empty; ``preferred`` are clauses that add to what matches and find nothing by themselves. ``beside`` is another query
+    with the same filters, of which only the types are counted."""
 
     query: Query
     filters: Sequence[Query] = ()
@@ -37,6 +41,7 @@ class SolrQuery:
     facet_prefix: str = ""
     highlighted: Sequence[str] = ()
     preferred: tuple[Clause, ...] = ()
+    beside: Query | None = None
 
     @property
     def ranked(self) -> Query:
@@ -55,6 +60,8 @@ class Found:
     facets: Mapping[str, Mapping[str, int]]
     highlights: Mapping[str, Mapping[str, Sequence[str]]]
     """identity → field → pieces of its text, for the first page"""
+    beside: Mapping[str, int]
+    """type → how many the query beside it finds."""
 
 
 class TookTooLong(Exception):
@@ -67,9 +74,10 @@ def find(solr: Solr, core: str, query: SolrQuery, limit: int, offset: int, most_
     every = {**params(query), "timeAllowed": round(most_s * 1000), "omitHeader": "false"}
     rows = min(limit, PAGE_ROWS)
     where: dict[str, Any] = {"cursorMark": "*"} if not offset and limit > PAGE_ROWS else {"start": offset}
-    extra = {**_facet_params(query), **_highlight_params(query)}
+    extra = {**_facet_params(query), **_highlight_params(query), **_beside_params(query)}
     answer = in_time(solr.select(core, {**every, **extra, **where, "rows": rows}))
     highlights = answer.get("highlighting", {})
+    beside = answer.get("facets", {}).get(_BESIDE, {}).get("buckets", ())
     documents: list[dict[str, Any]] = answer["response"]["docs"]
     total = int(answer["response"]["numFound"])
     counts = answer["facet_counts"]["facet_fields"] if query.facets else {}
@@ -89,7 +97,8 @@ def find(solr: Solr, core: str, query: SolrQuery, limit: int, offset: int, most_
     if query.fields == entity_fields.WHOLE:
         documents = presented(solr, core, documents)
     counted = {each.name: facets.get(each.name, {}) for each in query.facets}
-    return Found(tuple(documents), total, counted, highlights)
+    types = {each["val"]: int(each["count"]) for each in beside}
+    return Found(tuple(documents), total, counted, highlights, types)
 
 
 def pages(
@@ -152,6 +161,14 @@ def _facet_params(query: SolrQuery) -> dict[str, Any]:
             for name, value in beginning(each.field, query.facet_prefix).items()
         },
     }
+
+
+def _beside_params(query: SolrQuery) -> dict[str, Any]:
+    if query.beside is None:
+        return {}
+    queries = [asked(each) for each in (query.beside, *query.filters)]
+    counted = {"type": "terms", "field": "type", "limit": FACET_VALUES, "domain": {"query": queries}}
+    return {"json.facet": orjson.dumps({_BESIDE: counted}).decode()}
 
 
 def _highlight_params(query: SolrQuery) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from navlin.model.keys import (
     column_key,
     database_key,
     partition_key,
+    path_column_id,
     path_key,
     split_location,
     table_key,
@@ -32,12 +33,15 @@ SUGGESTIONS: Final = 5
 LOOKED_AT: Final = 200
 """How many similar names are compared for a suggestion."""
 CANDIDATES: Final = 100
+DOTS: Final = 4
+"""At how many dots of a name it may be parted into what has columns, and a column."""
 
 _FILE_SYSTEMS: Final = frozenset({HDFS, LOCAL, S3})
 _NAMED: Final = EntityFilter(
     ("DATABASE", "TABLE", "VIEW", "DATASET", "OPERATION", "OPERATION_EXECUTION", "SOURCE")
 )
 _PATHS: Final = EntityFilter(("FILE", "DIRECTORY", "S3BUCKET"))
+_WITH_COLUMNS: Final = EntityFilter(("TABLE", "VIEW", "DATASET"))
 _LIVE_PATHS: Final = EntityFilter(("FILE", "DIRECTORY"), deleted=False)
 _LIVE_DATA: Final = EntityFilter(("DATABASE", "TABLE", "VIEW", "FIELD"), deleted=False)
 _WORD = re.compile(r"[^\W_]{2,}")
@@ -91,28 +95,30 @@ def entity_named(solr: Solr, name: str) -> StoredEntity:
 
 
 def candidates_for(solr: Solr, name: str) -> list[StoredEntity]:
-    """All entities that ``name`` may mean, deleted ones too. An id goes before a path, a path before other names."""
-    name = name.strip()
-    if not name:
-        return []
+    """All entities that ``name`` may mean, deleted ones too. An id goes before a path, a path before other names. Blanks
+    around a name belong to it if something is called so."""
+    for spelled in dict.fromkeys((name, name.strip())):
+        if spelled.strip() and (found := _called(solr, spelled)):
+            return found
+    return []
+
+
+def _called(solr: Solr, name: str) -> list[StoredEntity]:
     graph = Graph(solr)
-    sources = [
-        Source(each.id, each.type, each.name, each.cluster, each.serves) for each in known_sources(solr)
-    ]
-    keys = _keys_of_path(name, sources) if _is_path(name) else _keys_of_name(name, sources)
-    ids = [name, name.lower(), *(key.identity for key in keys)]
-    found = {entity.id: entity for entity in graph.entities(ids=dict.fromkeys(ids))}
-    exact = [found[each] for each in ids[:2] if each in found]
+    ids = ids_of(sources_of(solr), name)
+    found = {entity.id: entity for entity in graph.entities(ids=ids)}
+    exact = [found[each] for each in (name, name.lower()) if each in found]
     if exact:
         return exact[:1]
     if found:
         return list(found.values())
-    if _is_path(name):
+    if is_path(name):
         # Files and directories whose source does not say which authorities it serves.
-        return graph.entities_at(split_location(name)[2], _PATHS, CANDIDATES)
+        return graph.entities_at(split_location(name)[2], _PATHS, CANDIDATES) or columns_called(graph, name)
     # By the name alone: an application, a query, a source, a table whose database was left out.
     called = graph.entities_called(name, _NAMED, CANDIDATES)
-    return [entity for entity in called if _own(entity).casefold() == name.casefold()]
+    own = [entity for entity in called if _own(entity).casefold() == name.casefold()]
+    return own or columns_called(graph, name)
 
 
 def _own(entity: StoredEntity) -> str:
@@ -122,7 +128,23 @@ def _own(entity: StoredEntity) -> str:
 # -- From a name to keys ---------------------------------------------------------------------------------------------------
 
 
-def _is_path(name: str) -> bool:
+def sources_of(solr: Solr) -> list[Source]:
+    """All sources of the index."""
+    return [Source(each.id, each.type, each.name, each.cluster, each.serves) for each in known_sources(solr)]
+
+
+def ids_of(sources: Sequence[Source], name: str) -> list[str]:
+    """The ids that a name may mean by the keys' own rule, whether or not the index has them; the name itself comes first, it
+    may be an id."""
+    ids = list(dict.fromkeys((name, name.lower())))
+    keys = _keys_of_path(name, sources) if is_path(name) else _keys_of_name(name, sources)
+    for key in keys:
+        ids.append(key.identity)
+    return list(dict.fromkeys(ids))
+
+
+def is_path(name: str) -> bool:
+    """Whether it is a path or a URI."""
     return name.startswith("/") or re.match(r"[A-Za-z][\w+.-]*:/", name) is not None
 
 
@@ -141,10 +163,13 @@ def _keys_of_path(name: str, sources: Iterable[Source]) -> Iterator[Key]:
 
 
 def _keys_of_name(name: str, sources: Iterable[Source]) -> Iterator[Key]:
-    parts = _parts(name)
+    # A quotation mark may be one of SQL, or a letter of the name.
+    readings = {tuple(parts_of(name)), tuple(name.split("."))}
     for source in sources:
         if source.type == HIVE:
-            yield from _hive_keys(source, parts)
+            for parts in sorted(readings):
+                if all(parts):
+                    yield from _hive_keys(source, parts)
 
 
 def _hive_keys(source: Source, parts: Sequence[str]) -> Iterator[Key]:
@@ -159,9 +184,39 @@ def _hive_keys(source: Source, parts: Sequence[str]) -> Iterator[Key]:
                 yield partition_key(table_key(source, database, table), ".".join(rest))
 
 
-def _parts(name: str) -> list[str]:
+_PART = re.compile(r"(?:`([^`]+)`|\"([^\"]+)\"|([^.]+))(?:\.|$)")
+
+
+def parts_of(name: str) -> list[str]:
     """``db.table.column`` at its dots; what stands between backticks or quotation marks stays whole."""
-    return [quoted or plain for quoted, plain in re.findall(r"[`\"]([^`\"]*)[`\"]|([^.`\"]+)", name)]
+    return [next(filter(None, found.groups()), "") for found in _PART.finditer(name)]
+
+
+# -- Columns of what has a name of its own -----------------------------------------------------------------------------
+
+
+def columns_called(graph: Graph, name: str) -> list[StoredEntity]:
+    """The columns ``name`` of what is called as that which stands before one of its dots: a table, a dataset, a path."""
+    places = [place for place, char in enumerate(name) if char == "." and 0 < place < len(name) - 1]
+    for place in reversed(places[-DOTS:]):
+        if found := _columns(graph, name[:place], name[place + 1 :].strip('`"')):
+            return found
+    return []
+
+
+def _columns(graph: Graph, above: str, column: str) -> list[StoredEntity]:
+    if is_path(above):
+        paths = graph.entities_at(split_location(above)[2], _PATHS, CANDIDATES)
+        return list(graph.entities(ids=[path_column_id(each.id, column) for each in paths]))
+    above = above.strip('`"')
+    called = graph.entities_called(above, _WITH_COLUMNS, CANDIDATES)
+    parents = [
+        each.id for each in called if above.casefold() in (each.own_name.casefold(), each.name.casefold())
+    ]
+    if not parents:
+        return []
+    columns = graph.entities(EntityFilter(("FIELD",), parents=tuple(parents)))
+    return [each for each in columns if each.own_name.casefold() == column.casefold()][:CANDIDATES]
 
 
 # -- What is near ------------------------------------------------------------------------------------------------------
@@ -169,12 +224,12 @@ def _parts(name: str) -> list[str]:
 
 def suggestions_for(solr: Solr, name: str) -> list[StoredEntity]:
     """The entities whose names are nearest to a name that nothing bears."""
-    asked = split_location(name)[2] if _is_path(name) else ".".join(_parts(name))
+    asked = split_location(name)[2] if is_path(name) else ".".join(parts_of(name))
     last = re.split(r"[./]", asked.rstrip("./"))[-1][:_WORD_CHARS]
     words = _WORD.findall(last)[:5]
     if not words:
         return []
-    where = _LIVE_PATHS if _is_path(name) else _LIVE_DATA
+    where = _LIVE_PATHS if is_path(name) else _LIVE_DATA
     found = Graph(solr).entities_like(last, words, where, LOOKED_AT)
     by_name = {entity.name: entity for entity in found}
     lowered = {each.casefold(): each for each in by_name}

@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
@@ -61,6 +61,8 @@ class SearchAnswer:
     """field → value → how many of all that matched."""
     highlights: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     """identity → field → pieces of its text, with ``<em>`` around what matched"""
+    folded: Mapping[str, int] = field(default_factory=dict)
+    """type → how many of what matched are not among the results: parts of statements, runs, partitions."""
 
     @property
     def truncated(self) -> bool:
@@ -68,7 +70,9 @@ class SearchAnswer:
         return self.offset + len(self.documents) < self.total
 
     def to_json(self) -> dict[str, Any]:
-        """core, query, total, offset, limit, truncated, results (a list of documents), facets."""
+        """core, query, total, offset, limit, truncated, results (a list of documents), facets, folded (by type, how many
+        parts of statements, runs and partitions matched that are not among the results: a filter such as type:PARTITION
+        has them)."""
         return {
             "core": self.core,
             "query": self.query,
@@ -78,6 +82,7 @@ class SearchAnswer:
             "truncated": self.truncated,
             "results": [dict(document) for document in self.documents],
             "facets": {name: dict(counts) for name, counts in self.facets.items()},
+            "folded": dict(self.folded),
         }
 
 
@@ -104,26 +109,45 @@ def search(
     parted by commas; ``highlighted`` are those in which what matched is marked. Raises `QueryError` for a query that
     is wrong, or for which Solr takes longer than ``most_s`` seconds.
     """
-    if not 0 <= limit <= MAX_LIMIT or not 0 <= offset <= MAX_OFFSET:
-        raise QueryError(f"a page has from 0 to {MAX_LIMIT:,} results and starts from 0 to {MAX_OFFSET:,}")
+    check_page(limit, offset)
     parsed = parsed_query(query)
-    chosen = core or core_for(parsed)
-    if chosen not in (ELEMENTS, RELATIONS):
-        raise QueryError(f"there is no core {chosen!r}; {ELEMENTS} and {RELATIONS} are searched")
     question = SolrQuery(
         parsed.query,
         [parse(text).query for text in filters],
         orders(sort, partial(counted_field, solr)),
-        [_facet(solr, text) for text in facets],
+        [facet_of(solr, text) for text in facets],
         _shown_fields(fields),
         facet_prefix,
         [plain_field(name) for name in highlighted],
-        () if sort or chosen == RELATIONS else _preferred(parsed.query),
     )
+    chosen = core or core_for(parsed)
+    if not sort and chosen != RELATIONS:
+        question = replace(question, preferred=_preferred(parsed.query))
+    return answer_of(solr, parsed, chosen, question, limit, offset, most_s)
+
+
+def check_page(limit: int, offset: int) -> None:
+    """Raises `QueryError` for a page that there cannot be."""
+    if not 0 <= limit <= MAX_LIMIT or not 0 <= offset <= MAX_OFFSET:
+        raise QueryError(f"a page has from 0 to {MAX_LIMIT:,} results and starts from 0 to {MAX_OFFSET:,}")
+
+
+def answer_of(
+    solr: Solr,
+    parsed: Parsed,
+    core: str,
+    question: SolrQuery,
+    limit: int,
+    offset: int,
+    most_s: float = MOST_S,
+) -> SearchAnswer:
+    """What a question finds that was made of a query. Raises `QueryError`."""
+    if core not in (ELEMENTS, RELATIONS):
+        raise QueryError(f"there is no core {core!r}; {ELEMENTS} and {RELATIONS} are searched")
     with explained(parsed, most_s):
-        found = find(solr, chosen, question, limit, offset, most_s)
+        found = find(solr, core, question, limit, offset, most_s)
     return SearchAnswer(
-        chosen,
+        core,
         printed(parsed.query),
         found.total,
         offset,
@@ -131,6 +155,7 @@ def search(
         found.documents,
         found.facets,
         found.highlights,
+        found.beside,
     )
 
 
@@ -158,7 +183,13 @@ def every_page(
     solr: Solr, parsed: Parsed, core: str, filters: Sequence[str]
 ) -> Iterator[list[Mapping[str, Any]]]:
     """All that match, by identity, page by page. Raises as `search`."""
-    question = SolrQuery(parsed.query, [parse(text).query for text in filters])
+    yield from each_page(solr, parsed, core, SolrQuery(parsed.query, [parse(text).query for text in filters]))
+
+
+def each_page(
+    solr: Solr, parsed: Parsed, core: str, question: SolrQuery
+) -> Iterator[list[Mapping[str, Any]]]:
+    """All that a question finds that was made of a query, by identity, page by page. Raises as `search`."""
     with explained(parsed, MOST_S):
         for page, _ in pages(solr, core, question, MAX_OFFSET, "*"):
             yield page
@@ -252,7 +283,8 @@ def _shown_fields(fields: str) -> str:
     return ",".join("*" if name.strip() == "*" else plain_field(name) for name in names)
 
 
-def _facet(solr: Solr, text: str) -> Facet:
+def facet_of(solr: Solr, text: str) -> Facet:
+    """A field to count the values of. Raises `QueryError`."""
     facet = parse_facet(text, partial(counted_field, solr))
     countable(facet.field)
     return facet

@@ -13,7 +13,8 @@ from navlin.index.presented import TABLE_COLUMNS
 from navlin.index.selecting import HIDDEN, is_shown
 from navlin.index.solr import Solr
 from navlin.model.spreadsheet import csv_lines
-from navlin.query.search import core_for, every_page, no_field, parsed_query
+from navlin.query.finding import every_page_for_people
+from navlin.query.search import no_field
 from navlin.query.syntax import plain_field
 
 Document = Mapping[str, Any]
@@ -28,9 +29,7 @@ def whole_result(
     What is written meanwhile may be there or not; nothing is there twice. Raises `QueryError`.
     """
     named = {name: _indexed_as(name) for name in fields}
-    parsed = parsed_query(query)
-    core = core_for(parsed)
-    pages = every_page(solr, parsed, core, filters)
+    core, pages = every_page_for_people(solr, query, filters)
     # What is wrong with the query, or a filter, shows before anything is sent.
     first = next(pages, [])
     documents = (document for page in chain([first], pages) for document in page)

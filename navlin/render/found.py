@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from rich.console import Group, RenderableType
@@ -12,6 +12,7 @@ from rich.text import Text
 from navlin.index.entity import PATH_TYPES, StoredEntity
 from navlin.index.fields import RELATIONS
 from navlin.index.relation import StoredRelation
+from navlin.query.meant import FOLDED
 from navlin.query.names import AmbiguousName, UnknownName
 from navlin.query.search import SearchAnswer
 from navlin.render.text import clean, name_text, plain_table
@@ -29,7 +30,12 @@ def search_view(answer: SearchAnswer) -> RenderableType:
     if answer.truncated:
         counted += f"; --offset {last} goes on"
     facets = [_facet_line(name, counts) for name, counts in answer.facets.items()]
-    return Group(table, Text(counted), *facets)
+    return Group(table, Text(counted), *_folded_lines(answer), *facets)
+
+
+def _folded_lines(answer: SearchAnswer) -> Iterator[Text]:
+    for kind, count in answer.folded.items():
+        yield Text(f"and {count} {FOLDED[kind][count != 1]}: --filter type:{kind}")
 
 
 def _entity_table(answer: SearchAnswer) -> Table:

@@ -44,6 +44,7 @@ from navlin.index.inheritance import (
     stored_reaches,
 )
 from navlin.index.leases import Leased, lease
+from navlin.index.name_filling import fill_names, names_filled
 from navlin.index.relation import WALKED
 from navlin.index.solr import Solr, SolrAddress, SolrError
 from navlin.model.batches import in_batches
@@ -82,13 +83,16 @@ def keep_inherited(
     stop: Callable[[], bool] = lambda: False,
     progress: Progress = lambda done, every: None,
 ) -> int:
-    """Computes what is due, and returns how many entities bear other inherited tags than before.
+    """Computes what is due, and returns how many entities bear other inherited tags than before. Fills in first what an
+    index of an earlier navlin lacks of names.
 
     ``stop`` is asked between batches of entities; what is left stays due. Does nothing if another process is at it.
     """
     try:
         with _ONE_PASS, lease(solr, LEASE) as held:
             changed = 0
+            if filled := fill_names(solr, stop):
+                log.info("names filled in", entities=filled)
             while not stop():
                 held.check()
                 solr.commit(RUNS, soft=True)
@@ -129,7 +133,7 @@ class Inheriting:
         if self.at_it or self._pause:
             return
         try:
-            self._computed = self._computed or is_computed(self._solr)
+            self._computed = self._computed or (is_computed(self._solr) and names_filled(self._solr))
             if self._computed and not count_due(self._solr):
                 return
         except SolrError as error:

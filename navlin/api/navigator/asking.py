@@ -57,6 +57,8 @@ def list_endpoint(resource: str, core: str, forms: Forms) -> Endpoint:
 
     def answer(asked: Asked) -> list[Any] | Iterator[bytes]:
         given: ListParameters = asked.parameters
+        if given.offset < 0:
+            raise Problem(400, "offset must be 0 or more")
         if given.limit > MOST_AT_ONCE:
             return _array(_long_list(asked.solr, given, core), forms(asked.solr))
         answered = _listed(asked.solr, given, core)
@@ -94,7 +96,7 @@ def _long_list(solr: Solr, given: ListParameters, core: str) -> Iterator[Sequenc
     """What `_listed` finds, some at a time: all of it at once may be gigabytes."""
     whole = _by_whole_name(given.query) if core == ELEMENTS else None
     query = whole if whole is not None and found(solr, whole, core, 0, 0).total else given.query
-    if given.offset <= 0:
+    if not given.offset:
         yield from (documents for documents, _ in _pages(solr, query, core, given.limit, "*"))
         return
     offset, left = given.offset, given.limit

@@ -11,8 +11,9 @@ from navlin.api.answers import CSV, JSON_LINES, Problem, Table
 from navlin.api.endpoint import Asked, Endpoint
 from navlin.api.own.naming import query_of
 from navlin.index.solr import Solr
+from navlin.query.finding import find_for_people
 from navlin.query.scanner import QueryError
-from navlin.query.search import MAX_LIMIT, MAX_OFFSET, SearchAnswer, search
+from navlin.query.search import MAX_LIMIT, MAX_OFFSET, SearchAnswer
 from navlin.query.whole_result import json_lines, table_lines, whole_result
 from navlin.render import search_view
 
@@ -21,7 +22,7 @@ from navlin.render import search_view
 class Parameters:
     """As the options of ``navlin search``."""
 
-    query: Annotated[str, "Solr's syntax, as users of Navigator typed it."] = ""
+    query: Annotated[str, "A name, words, or Solr's syntax as users of Navigator typed it."] = ""
     saved: Annotated[str, "In place of the query: the saved search NAME, or OWNER/NAME."] = ""
     limit: Annotated[int, "How many results at most.", range(MAX_LIMIT + 1)] = 25
     offset: Annotated[int, "How many of the first to pass over.", range(MAX_OFFSET + 1)] = 0
@@ -41,7 +42,7 @@ def _answer(asked: Asked) -> SearchAnswer | Table:
     try:
         if given.csv or given.jsonl:
             return _whole(asked.solr, query, given)
-        return search(
+        return find_for_people(
             asked.solr,
             query,
             limit=given.limit,

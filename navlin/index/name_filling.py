@@ -1,0 +1,52 @@
+"""Fills in what searches for parts of names need, for documents that an earlier navlin wrote: Solr makes it whenever a
+document is written, and these were written before there was that.
+
+Until it is done, a search finds these as it did: by the words of their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from navlin.index import solr_query as q
+from navlin.index.entity import ID
+from navlin.index.fields import ELEMENTS, RUNS
+from navlin.index.name_pieces import NAME_PIECES
+from navlin.index.solr import Solr
+from navlin.index.writing import WRITE_BATCH, rewrite
+from navlin.model.batches import in_batches
+
+_STATE: Final = "names"
+_LACKING: Final = (
+    f"{q.one_of('type', ('DATABASE', 'TABLE', 'VIEW', 'DATASET', 'FIELD'))} {q.present('originalDescription')}"
+    f" {q.present('description')}"
+)
+
+
+def names_filled(solr: Solr) -> bool:
+    """Whether no document lacks what searches need."""
+    return bool(solr.get(RUNS, [_STATE], ID))
+
+
+def fill_names(solr: Solr, stop: Callable[[], bool] = lambda: False) -> int:
+    """Writes the documents that lack something as they are, and returns how many; once for an index. ``stop`` is asked
+    between batches: the next call begins with what is left."""
+    if names_filled(solr):
+        return 0
+    filled = 0
+    for batch in in_batches(_lacking(solr), WRITE_BATCH):
+        if stop():
+            return filled
+        filled += sum(1 for _ in rewrite(solr, ELEMENTS, batch, lambda document: document))
+    if filled:
+        solr.commit(ELEMENTS, soft=False)
+    solr.add_all(RUNS, [{"identity": _STATE, "kind": _STATE}])
+    solr.commit(RUNS, soft=False)
+    return filled
+
+
+def _lacking(solr: Solr) -> Iterator[str]:
+    filters = (f"{q.EVERYTHING} -{q.present(NAME_PIECES)}",)
+    for document in solr.cursor(ELEMENTS, _LACKING, ID, filters=filters):
+        yield document["identity"]

@@ -1,0 +1,77 @@
+"""Search as people meet it, on the command line, over HTTP and in the console: names first, then what words find.
+
+Navigator's own API is answered by `navlin.query.search`, as its clients expect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from navlin.index.searching import MOST_S, SolrQuery
+from navlin.index.solr import Solr
+from navlin.query.meant import FOLDED, meant
+from navlin.query.search import (
+    SearchAnswer,
+    answer_of,
+    check_page,
+    core_for,
+    counted_field,
+    each_page,
+    facet_of,
+    orders,
+)
+from navlin.query.syntax import parse
+
+Document = Mapping[str, Any]
+
+
+def find_for_people(
+    solr: Solr,
+    query: str,
+    *,
+    limit: int = 25,
+    offset: int = 0,
+    filters: Sequence[str] = (),
+    sort: str = "",
+    facets: Sequence[str] = (),
+    most_s: float = MOST_S,
+) -> SearchAnswer:
+    """What a person means by ``query``, what is called so first; as `navlin.query.search.search` in all else.
+
+    What belongs to a statement or a table (`FOLDED`) is counted, and among the results only if nothing else matches or a
+    type is asked for. Raises `QueryError`.
+    """
+    check_page(limit, offset)
+    read = [parse(text) for text in filters]
+    understood = meant(solr, query, read)
+    question = SolrQuery(
+        understood.asked(ranked=not sort),
+        [each.query for each in read],
+        orders(sort, partial(counted_field, solr)),
+        [facet_of(solr, text) for text in facets],
+        beside=understood.asked(folded=True) if understood.folding is not None else None,
+    )
+    asked = solr, understood.parsed, core_for(understood.parsed)
+    answer = answer_of(*asked, question, limit, offset, most_s)
+    if answer.folded and not answer.total:
+        everything = replace(understood, folding=None).asked(ranked=not sort)
+        return answer_of(*asked, replace(question, query=everything, beside=None), limit, offset, most_s)
+    if understood.error and not answer.total:
+        raise understood.error
+    return replace(answer, folded={name: answer.folded[name] for name in FOLDED if name in answer.folded})
+
+
+def every_page_for_people(
+    solr: Solr, query: str, filters: Sequence[str]
+) -> tuple[str, Iterator[list[Document]]]:
+    """The core, and all that `find_for_people` finds, by identity, page by page. Raises `QueryError`."""
+    read = [parse(text) for text in filters]
+    understood = meant(solr, query, read)
+    if understood.folding is not None and not find_for_people(solr, query, limit=0, filters=filters).folded:
+        understood = replace(understood, folding=None)
+    core = core_for(understood.parsed)
+    question = SolrQuery(understood.asked(), [each.query for each in read])
+    return core, each_page(solr, understood.parsed, core, question)

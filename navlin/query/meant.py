@@ -1,0 +1,329 @@
+"""What a person means by what stands in the search box: a name first, then words, wherever they stand.
+
+A query is still Navigator's: its fields, operators and wildcards mean what they meant. Only a word without a field is looked
+for in more places than there, in parts of names and in comments; what stands between quotation marks is exact. First comes
+what is called so, then what has the word in its name, then in its comment, then in its text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from navlin.index import name_pieces
+from navlin.index.entity import PATH_TYPES
+from navlin.index.fields import RELATIONS
+from navlin.index.graph import Graph
+from navlin.index.query_fields import ANY_TEXT
+from navlin.index.query_tree import (
+    Boost,
+    Clause,
+    Everything,
+    ExactTerms,
+    FieldValue,
+    FunctionRange,
+    Group,
+    Node,
+    Phrase,
+    Query,
+    Wild,
+    Word,
+)
+from navlin.index.solr import Solr
+from navlin.model.keys import split_location
+from navlin.query.names import columns_called, ids_of, is_path, parts_of, sources_of
+from navlin.query.scanner import QueryError
+from navlin.query.search import FEW_WORDS, PREFERRED_TYPES, core_for
+from navlin.query.syntax import Parsed, parse
+
+FOLDED: Final[Mapping[str, tuple[str, str]]] = {
+    "SUB_OPERATION": ("part of a statement", "parts of statements"),
+    "OPERATION_EXECUTION": ("execution", "executions"),
+    "PARTITION": ("partition", "partitions"),
+}
+"""What is not shown among results unless it is asked for, for it belongs to a statement or a table: what people call one,
+and several."""
+PREFIX_CHARS: Final = 3
+"""Fewer letters begin a word of most paths."""
+
+# What orders results is a sum of these. What is not deleted goes before what is; then counts how many of several words are
+# in a name or a comment, then how well the name fits, then what it is.
+_CALLED: Final = 1_000_000
+_AT: Final = 500_000
+_LIVE: Final = 50_000
+_SAME: Final = 5_000
+_SIDE_BY_SIDE: Final = 3_000
+_IN_NAME: Final = 1_500
+_IN_COMMENT: Final = 1_000
+_EXACT: Final = 1_000
+_WITHIN: Final = 650
+_SEVERAL: Final = 300
+_WHOLE: Final = 250
+_PART: Final = 200
+_COMMENT: Final = 160
+_WORD: Final = 150
+_BEGINNING: Final = 100
+_TYPES: Final = {
+    **dict.fromkeys(sorted(PATH_TYPES), 80),
+    **dict.fromkeys(PREFERRED_TYPES, 60),
+    "FIELD": 40,
+}
+"""A path goes before a column or a table only where these have the word in a comment alone: of its name it has no more."""
+
+_SIMPLE: Final = re.compile(r"\w+")
+_COMMENTS: Final = ("originalDescription", "description")
+_AFTER_ALL: Final = "\uffff"
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """A query as it is asked. ``matching`` finds what matches, ``ranks`` order it. ``folding`` is what is left out of that
+    and counted; None if all is shown. ``error`` is why it could be read as a name alone."""
+
+    parsed: Parsed
+    matching: Query
+    ranks: tuple[Clause, ...] = ()
+    folding: Group | None = None
+    error: QueryError | None = None
+
+    def asked(self, *, ranked: bool = False, folded: bool = False) -> Query:
+        """What is shown, in order if ``ranked`` says so; or what is ``folded``."""
+        if self.folding is None and not self.ranks:
+            return self.matching
+        clauses = [Clause(Group(self.matching.clauses), sign="+"), *(self.ranks if ranked else ())]
+        if self.folding is not None:
+            clauses.append(Clause(self.folding, sign="+" if folded else "-"))
+        return replace(self.matching, clauses=tuple(clauses))
+
+
+MOST_WORDS: Final = 100
+"""More words are looked for where they were in Navigator alone: each costs ten clauses."""
+
+
+def meant(solr: Solr, text: str, filters: Sequence[Parsed] = ()) -> Meant:
+    """What a person means by ``text``, beside these filters. Raises `QueryError` for a query that is wrong, unless it may be
+    a name."""
+    error = None
+    try:
+        parsed = parse(text)
+    except QueryError as wrong:
+        if not text.strip():
+            raise
+        parsed, error = Parsed(Query(()), {}, frozenset(), text), wrong
+    if error is None and core_for(parsed) == RELATIONS:
+        return Meant(parsed, parsed.query)
+    words = list(_words(parsed.query.clauses))
+    named = list(_named(solr, text, words)) if error or _may_be_name(parsed, words) else []
+    if not named and not 0 < len(words) <= MOST_WORDS:
+        if error:
+            raise error
+        return Meant(parsed, parsed.query)
+    every = Clause(Group(tuple(_wider(parsed.query.clauses, len(words) > 1))))
+    clauses = (*([every] if not error else ()), *named)
+    ranks = tuple(_ranks(words if len(words) <= FEW_WORDS else ()))
+    folds = not any("type" in each.fields for each in (parsed, *filters))
+    return Meant(
+        parsed, replace(parsed.query, clauses=clauses), ranks, _folding(named) if folds else None, error
+    )
+
+
+# -- Names -----------------------------------------------------------------------------------------------------------------
+
+
+def _may_be_name(parsed: Parsed, words: Sequence[Word | Phrase]) -> bool:
+    """Whether the whole text may be a name: one word, one text between quotation marks, or a path with blanks."""
+    if parsed.fields or not words:
+        return False
+    return len(words) == len(parsed.query.clauses) == 1 or is_path(parsed.text) or "." in parsed.text
+
+
+def _named(solr: Solr, text: str, words: Sequence[Word | Phrase]) -> Iterator[Clause]:
+    """Clauses for what is called so, by its id or its place."""
+    names = [text, *(each for each in [words[0].text] if each and len(words) == 1)] if words else [text]
+    sources = sources_of(solr)
+    for name in dict.fromkeys(each for spelled in names for each in (spelled, spelled.strip())):
+        ids = ids_of(sources, name)
+        if "." in name and not Graph(solr).present(ids):
+            ids += [each.id for each in columns_called(Graph(solr), name)]
+        if ids := [each for each in ids if "," not in each and each == each.strip()]:
+            yield _score(ExactTerms("terms", "identity", tuple(ids)), _CALLED)
+        if is_path(name):
+            yield _score(FieldValue("fileSystemPath", Phrase(split_location(name)[2])), _AT)
+
+
+# -- What matches ----------------------------------------------------------------------------------------------------------
+
+
+def _words(clauses: Iterable[Clause]) -> Iterator[Word | Phrase]:
+    """The words and the texts between quotation marks that are looked for everywhere; of a word with stars around it the
+    word."""
+    for each in clauses:
+        if each.sign == "-":
+            continue
+        match each.node:
+            case Group(clauses=inner):
+                yield from _words(inner)
+            case FieldValue(field="", value=Word(distance="", parts=parts)):
+                texts = [part for part in parts if isinstance(part, str)]
+                if len(texts) == 1 and Wild.ONE not in parts:
+                    yield Word((texts[0],))
+            case FieldValue(field="", value=Phrase(distance="", text=text) as phrase) if text:
+                yield phrase
+
+
+def _wider(clauses: Iterable[Clause], several: bool) -> Iterator[Clause]:
+    only_excluding = True
+    for each in clauses:
+        only_excluding &= each.sign == "-"
+        node = each.node
+        if each.sign != "-":
+            match node:
+                case Group(clauses=inner):
+                    node = Group(tuple(_wider(inner, several)))
+                case FieldValue(field="", value=Word(distance="") as word) if word.text:
+                    node = _anywhere(word, word.text, several)
+                case FieldValue(field="", value=Phrase(distance="") as phrase) if phrase.text:
+                    node = _exactly(phrase)
+        yield replace(each, node=node)
+    if only_excluding:
+        yield Clause(Everything())
+
+
+def _anywhere(word: Word, text: str, several: bool) -> Group:
+    """Where a word may be, and what that counts; of ``several`` words it counts most how many there are."""
+    plain, own = name_pieces.plain(text), FieldValue("originalName", Word((text,)))
+    simple = len(text) >= PREFIX_CHARS and _SIMPLE.fullmatch(text) is not None
+    begins = Word((text, Wild.MANY))
+    # From there on scripts follow that have no blanks between words: a comment has their characters, one by one.
+    spaced = simple and max(text) < "\u0e00"
+    said = [FieldValue(name, begins if spaced else Phrase(text)) for name in _COMMENTS]
+    said.append(FieldValue("tags", Word((text,))))
+    found = [
+        _score(FieldValue("", word), 1),
+        _score(own, _WORD),
+        _score(_any(said), _COMMENT + _IN_COMMENT * several),
+    ]
+    if simple:
+        found.append(_score(FieldValue(ANY_TEXT, begins), 1))
+    if part := name_pieces.part(plain):
+        found.append(_score(part, _PART + _IN_NAME * several))
+    begun = None if several else name_pieces.beginning(plain)
+    if begun is not None:
+        # By how much it fits: of names that are alike the shorter goes first.
+        found.append(Clause(begun))
+    if plain and not (several or text.isalnum()):
+        found += [_score(name_pieces.word(plain), _WORD), _score(name_pieces.whole(plain), _WHOLE)]
+    if within := _within(text):
+        found.append(_score(within, _WITHIN))
+    return Group(tuple(found) if several else (*found, *_own_name(text)))
+
+
+def _own_name(text: str) -> Iterator[Clause]:
+    """A name that is just so, as it is spelled; of a piece of a path the path that ends in it."""
+    above, _, last = text.rstrip("/").rpartition("/")
+    if not last:
+        return
+    own: Node = FieldValue(ANY_TEXT, Phrase(text)) if above else FieldValue("originalName", Word((last,)))
+    spelled = dict.fromkeys((last, last.lower()))
+    yield _score(_all(own, _any(FunctionRange("originalName", each, each) for each in spelled)), _WHOLE)
+
+
+def _exactly(phrase: Phrase) -> Group:
+    text, plain = phrase.text, name_pieces.plain(phrase.text)
+    named = FieldValue("originalName", phrase)
+    found = [
+        _score(_all(named, FunctionRange("originalName", text, text)), _EXACT - _WHOLE),
+        _score(_all(_of_types("OPERATION"), named), 1),
+        _score(_any([*_comments(text), FieldValue("tags", phrase)]), _COMMENT),
+        _score(_any(FieldValue(name, phrase) for name in ("owner", "principal", "jobId")), 1),
+    ]
+    if plain:
+        # A dataset's own name has those of its database and schema before it.
+        last = _all(_of_types("DATASET"), name_pieces.last(plain))
+        found += [_score(name_pieces.whole(plain), _EXACT), _score(last, _EXACT)]
+    return Group(tuple(found))
+
+
+def _comments(text: str) -> list[Node]:
+    return [FieldValue(name, Phrase(text)) for name in _COMMENTS]
+
+
+def _within(text: str) -> Node | None:
+    """What begins so within its database, table or directory: ``shop.reven``, ``/data/ord``."""
+    if is_path(text):
+        above, _, last = split_location(text)[2].rpartition("/")
+        if not last:
+            return None
+        starts = FunctionRange("originalName", last, last + _AFTER_ALL)
+        return _all(FieldValue("parentPath", Phrase(above or "/")), starts)
+    *parents, last = parts_of(text) or [""]
+    start = name_pieces.beginning(name_pieces.plain(last))
+    if not parents or start is None:
+        return None
+    places = dict.fromkeys("/" + "/".join(each) for each in (parents, [part.lower() for part in parents]))
+    return _all(_any(FieldValue("parentPath", Phrase(place)) for place in places), start)
+
+
+def _folding(named: Sequence[Clause]) -> Group:
+    # What was asked for by its name is shown, whatever it is.
+    parts = Clause(_of_types(*FOLDED), sign="+")
+    return Group((parts, *(replace(each, boost=None, sign="-") for each in named)))
+
+
+# -- What comes first ------------------------------------------------------------------------------------------------------
+
+
+def _ranks(words: Sequence[Word | Phrase]) -> Iterator[Clause]:
+    """What counts besides, of what matches; it finds nothing by itself."""
+    if not words:
+        return
+    for kind, score in _TYPES.items():
+        yield _score(_of_types(kind), score)
+    yield _score(FieldValue("deleted", Word(("false",))), _LIVE)
+    texts = list(dict.fromkeys(each.text for each in words if each.text))
+    for spelled in dict.fromkeys((texts[0], texts[0].lower())) if len(texts) == 1 else ():
+        begins = FunctionRange("originalName", spelled, spelled + _AFTER_ALL)
+        yield _score(_all(_of_types("DIRECTORY"), begins), _BEGINNING)
+    if len(texts) > 1:
+        yield from _ranks_of_all(texts)
+
+
+def _ranks_of_all(texts: Sequence[str]) -> Iterator[Clause]:
+    """Whether several words stand side by side: a blank for an underscore, or nothing."""
+    whole = " ".join(texts)
+    first = FieldValue("originalName", Word((texts[0],)))
+    yield _score(_all(first, FunctionRange("originalName", whole, whole)), _SAME)
+    # The parts of a word take places of their own in the index: the next word stands so many places later.
+    apart = FieldValue("originalName", Phrase(whole, str(len(whole))))
+    yield _score(_all(_of_types(*sorted(PATH_TYPES)), apart), _SIDE_BY_SIDE)
+    yield _score(_any(_comments(whole)), _IN_COMMENT)
+    if plain := "_".join(filter(None, map(name_pieces.plain, texts))):
+        close = name_pieces.part(plain.replace("_", ""))
+        for node in (name_pieces.part(plain), name_pieces.whole(plain), close):
+            if node is not None:
+                yield _score(node, _SEVERAL)
+
+
+# -- Nodes -----------------------------------------------------------------------------------------------------------------
+
+
+def _score(node: Node, score: int) -> Clause:
+    return Clause(node, boost=Boost(str(score), constant=True))
+
+
+def _of_types(*types: str) -> Node:
+    # Not {!terms}: that makes a list of all of the index that is of these types.
+    return _any(FieldValue("type", Word((each,))) for each in types)
+
+
+def _any(nodes: Iterable[Node | Clause | None]) -> Group:
+    return Group(
+        tuple(each if isinstance(each, Clause) else Clause(each) for each in nodes if each is not None)
+    )
+
+
+def _all(*nodes: Node) -> Group:
+    sign: Literal["+"] = "+"
+    return Group(tuple(Clause(each, sign=sign) for each in nodes))

@@ -1,0 +1,233 @@
+"""Search as people meet it: what is called so first, then parts of names, comments and statements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from navlin.cli import main
+from navlin.index.solr import Solr
+from navlin.model.keys import (
+    EntityType,
+    execution_key,
+    operation_key,
+    partition_key,
+    sub_operation_key,
+)
+from navlin.query.finding import find_for_people
+from navlin.query.scanner import QueryError
+from navlin.query.whole_result import whole_result
+from navlin.solr_server.embedded import EmbeddedSolr
+from tests.support.http_browser import Browser
+from tests.support.query_estate import SPARK, World
+from tests.support.web import Web
+
+HTML = {"Accept": "text/html"}
+
+
+@pytest.fixture(scope="module")
+def world(solr_server: EmbeddedSolr) -> Iterator[World]:
+    with Solr(solr_server.start()) as solr:
+        world = World(solr, "finding", database="fnd")
+        world.table("revenue", "amount", "day")
+        world.table("revenue_daily")
+        world.table("old_revenue", deleted=True)
+        world.table("customer_orders_2024", "SalesRegion", "order_total")
+        world.table("salesregion", originalDescription="Who sells where")
+        world.table("plain", originalDescription="日次売上集計")
+        world.table("kata", originalDescription="カスタマーテーブル")
+        world.table("hangul", originalDescription="고객의주소")
+        world.table("thai", originalDescription="ตารางลูกค้า")
+        world.table("cyrillic", originalDescription="Договоры с поставщиками")
+        world.table("apart", originalDescription="代号与编码")
+        world.table("together", originalDescription="证券代码表")
+        world.path("/fnd/landing/revenue")
+        world.path("/fnd/landing/revenue/part-0", kind=EntityType.FILE)
+        world.path("/fnd/landing/revenue stream")
+        load = world.operation("insert into fnd.revenue select * from fnd.raw", [], [world.named("revenue")])
+        for number in range(40):
+            world.entity(
+                sub_operation_key(load, f"fnd.revenue.part{number}", name=f"fnd.revenue.part{number}")
+            )
+        world.execution(load, "fnd-run-1")
+        world.entity(partition_key(world.named("revenue"), "revenue_day=1"))
+        world.entity(operation_key(world.source(SPARK), "fnd plan", (), name="fnd nightly load"))
+        world.entity(execution_key(operation_key(world.source(SPARK), "o", ()), "application_77_0001"))
+        tagged = world.elements[world.table("tagged").identity]
+        tagged.update(
+            {"name": "Große Übersicht", "description": "What the auditors want", "tags": ["Secret"]}
+        )
+        world.index()
+        yield world
+
+
+def mine(world: World) -> str:
+    return "{!terms f=srcId}" + ",".join(source.id for source in world.sources.values())
+
+
+def names(world: World, query: str, limit: int = 100, **more: Any) -> list[str]:
+    found = find_for_people(world.solr, query, filters=[mine(world)], limit=limit, **more)
+    return [f"{each['type']} {each['originalName']}" for each in found.documents]
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("fnd.revenue", "TABLE revenue"),
+        ("FND.Revenue.AMOUNT", "FIELD amount"),
+        ("revenue.amount", "FIELD amount"),
+        ("fnd", "DATABASE fnd"),
+        ("/fnd/landing/revenue", "DIRECTORY revenue"),
+        ("/fnd/landing/revenue/", "DIRECTORY revenue"),
+        ("hdfs://finding/fnd/landing/revenue", "DIRECTORY revenue"),
+        ("hdfs://nowhere:8020/fnd/landing/revenue", "DIRECTORY revenue"),
+        ("/fnd/landing/revenue stream", "DIRECTORY revenue stream"),
+        ("landing/revenue", "DIRECTORY revenue"),
+        ("fnd.revenue.revenue_day=1", "PARTITION revenue_day=1"),
+        ("application_77_0001", "OPERATION_EXECUTION application_77_0001"),
+        ("fnd nightly load", "OPERATION fnd nightly load"),
+        ("reven", "TABLE revenue"),
+        ("venu", "TABLE revenue"),
+        ("revenue", "TABLE revenue"),
+        ("REVENUE", "TABLE revenue"),
+        ("fnd.reven", "TABLE revenue"),
+        ("order", "FIELD order_total"),
+        ("orde", "TABLE customer_orders_2024"),
+        ("orders", "TABLE customer_orders_2024"),
+        ("customer orders", "TABLE customer_orders_2024"),
+        ("stomer orders 20", "TABLE customer_orders_2024"),
+        ("Region", "FIELD SalesRegion"),
+        ("sales region", "FIELD SalesRegion"),
+        ("salesregion", "TABLE salesregion"),
+        ("order total", "FIELD order_total"),
+        ("sells where", "TABLE salesregion"),
+        ("auditor", "TABLE tagged"),
+        ("secret", "TABLE tagged"),
+        ("große übersicht", "TABLE tagged"),
+        ("bersich", "TABLE tagged"),
+        ("売上", "TABLE plain"),
+        ("テーブル", "TABLE kata"),
+        ("주소", "TABLE hangul"),
+        ("ลูกค้า", "TABLE thai"),
+        ("ДОГОВОРЫ", "TABLE cyrillic"),
+        ("договор", "TABLE cyrillic"),
+        ("代码", "TABLE together"),
+        ('"revenue"', "TABLE revenue"),
+        ("originalName:revenue_daily", "TABLE revenue_daily"),
+    ],
+)
+def test_what_is_called_so_stands_on_top_and_a_part_of_a_name_finds_it(
+    world: World, query: str, first: str
+) -> None:
+    assert names(world, query)[0] == first
+
+
+def test_an_id_finds_its_entity(world: World) -> None:
+    assert names(world, world.named("revenue").identity) == ["TABLE revenue"]
+
+
+def test_characters_that_stand_apart_are_no_word(world: World) -> None:
+    assert names(world, "代码") == ["TABLE together"]
+
+
+def test_what_stands_between_quotation_marks_is_exact(world: World) -> None:
+    assert names(world, '"revenue"') == [
+        "TABLE revenue",
+        "DIRECTORY revenue",
+        "OPERATION insert into fnd.revenue select * from fnd.raw",
+    ]
+    assert "TABLE revenue_daily" in names(world, "revenue")
+    assert "TABLE revenue_daily" not in names(world, '"revenue"')
+    assert names(world, '"reven"') == []
+
+
+def test_results_go_from_the_whole_name_to_a_part_of_one_and_what_is_deleted_comes_last(world: World) -> None:
+    found = names(world, "revenue")
+    order = ["TABLE revenue", "DIRECTORY revenue", "TABLE revenue_daily", "TABLE old_revenue"]
+    assert [found.index(each) for each in order] == sorted(found.index(each) for each in order)
+    assert found[-1] == "TABLE old_revenue"
+
+
+def test_parts_of_statements_runs_and_partitions_are_counted_and_a_filter_away(world: World) -> None:
+    found = find_for_people(world.solr, "revenue", filters=[mine(world)], limit=100)
+    assert found.folded == {"SUB_OPERATION": 40, "PARTITION": 1}
+    assert {each["type"] for each in found.documents} == {"TABLE", "DIRECTORY", "FILE", "OPERATION"}
+    parts = find_for_people(world.solr, "revenue", filters=[mine(world), "type:SUB_OPERATION"], limit=0)
+    assert (parts.total, parts.folded) == (40, {})
+
+
+def test_where_nothing_else_matches_parts_are_shown(world: World) -> None:
+    found = find_for_people(world.solr, "part39", filters=[mine(world)])
+    assert [each["originalName"] for each in found.documents] == ["fnd.revenue.part39"]
+    _, lines = whole_result(world.solr, "part39", [mine(world)])
+    assert [each["originalName"] for each in lines] == ["fnd.revenue.part39"]
+
+
+def test_navigators_own_syntax_finds_what_it_found(world: World) -> None:
+    assert len(names(world, "type:SUB_OPERATION")) == 40
+    assert names(world, "originalName:reven") == []
+    assert len(names(world, "fnd.revenue.par*")) == 40
+    assert set(names(world, "revenue -daily")) == set(names(world, "revenue")) - {"TABLE revenue_daily"}
+
+
+def test_pages_are_parts_of_one_order_with_the_name_once_on_top(world: World) -> None:
+    whole = find_for_people(world.solr, "fnd.revenue", filters=[mine(world)], limit=100)
+    ids = [each["identity"] for each in whole.documents]
+    assert len(ids) == len(set(ids)) == whole.total > 1
+    pages = [
+        document["identity"]
+        for offset in range(0, whole.total, 2)
+        for document in find_for_people(
+            world.solr, "fnd.revenue", filters=[mine(world)], limit=2, offset=offset
+        ).documents
+    ]
+    assert pages == ids
+    _, lines = whole_result(world.solr, "fnd.revenue", [mine(world)])
+    assert sorted(each["identity"] for each in lines) == sorted(ids)
+
+
+def test_filters_and_orders_hold_for_what_is_named_too(world: World) -> None:
+    assert names(world, "fnd.revenue", sort="originalName desc")[-1] != "TABLE revenue"
+    live = find_for_people(world.solr, "fnd.old_revenue", filters=[mine(world), "-deleted:true"])
+    assert world.named("old_revenue").identity not in {each["identity"] for each in live.documents}
+
+
+def test_a_name_that_is_no_query_is_a_name_and_what_is_neither_is_refused(world: World) -> None:
+    world.table("odd (1", "a:b")
+    world.index()
+    assert names(world, "fnd.odd (1")[0] == "TABLE odd (1"
+    assert names(world, "fnd.odd (1.a:b")[0] == "FIELD a:b"
+    with pytest.raises(QueryError, match="a parenthesis is opened and not closed, at character 1"):
+        names(world, "(fnd.nothing")
+
+
+def test_every_door_has_the_same_first_result_and_says_what_it_folded(world: World, web: Web) -> None:
+    wanted = world.named("revenue").identity
+    asked = web.asked("/search", query="fnd.revenue", filter=mine(world))
+    assert asked["results"][0]["identity"] == wanted
+    browser = Browser(web)
+    browser.log_in("viewer")
+    said = CliRunner().invoke(main, ["--config", str(web.file), "search", "fnd.revenue"])
+    assert said.output.splitlines()[1].split() == ["TABLE", "fnd.revenue", "HIVE"]
+    shown = browser.send("GET", "/search", headers=HTML, params={"query": "fnd.revenue"}).text
+    assert shown.partition("<li data-id=")[2].startswith(f'"{wanted}"')
+
+    assert web.asked("/search", query="revenue", filter=mine(world))["folded"]["SUB_OPERATION"] == 40
+    narrowed = ["search", "revenue", "--filter", mine(world)]
+    said = CliRunner().invoke(main, ["--config", str(web.file), *narrowed])
+    assert "and 40 parts of statements: --filter type:SUB_OPERATION\n" in said.output
+    assert "and 1 partition: --filter type:PARTITION\n" in said.output
+    source = world.sources["IMPALA"].id
+    answer = browser.send("GET", "/search", headers=HTML, params={"query": "revenue", "sourceId": source})
+    assert ">40 parts of statements</a></p>" in answer.text
+    assert "type=SUB_OPERATION" in answer.text.partition('id="folded"')[2].partition("</p>")[0]
+
+
+def test_navigators_api_finds_what_its_clients_expect(world: World, web: Web) -> None:
+    address = "/api/v9/interactive/entities"
+    assert web.get(address, query="fnd_reven").json()["totalMatched"] == 0
+    parts = web.get(address, query=f"revenue AND sourceId:{world.sources['IMPALA'].id}", limit=100).json()
+    assert {each["type"] for each in parts["results"]} == {"OPERATION", "SUB_OPERATION"}
