@@ -12,7 +12,12 @@ from navlin.query.finding import find_for_people
 from navlin.solr_server.embedded import EmbeddedSolr
 from tests.support.judged_estate import FOLDER, JudgedEstate
 
-JUDGED = json.loads((FOLDER / "search.json").read_text(encoding="utf-8"))
+JUDGED = [
+    each
+    for file in ("search.json", "search_unseen.json")
+    for each in json.loads((FOLDER / file).read_text(encoding="utf-8"))
+]
+"""``search_unseen.json`` are those that nobody saw while the search was built."""
 
 
 @pytest.fixture(scope="module")

@@ -207,7 +207,8 @@ def _anywhere(word: Word, text: str, several: bool) -> Group:
     ]
     if simple:
         found.append(_score(FieldValue(ANY_TEXT, begins), 1))
-    if part := name_pieces.part(plain):
+    # A word that is too short to be a part of a name may be a word of it: ``revenue by country``.
+    if part := name_pieces.part(plain) or (name_pieces.word(plain) if plain and several else None):
         found.append(_score(part, _PART + _IN_NAME * several))
     begun = None if several else name_pieces.beginning(plain)
     if begun is not None:
